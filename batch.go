@@ -1,0 +1,121 @@
+package meanwhile
+
+import (
+	"cmp"
+	"context"
+	"time"
+)
+
+// Batch groups the values of in: it yields a batch when it has size values, when wait has passed since its first value,
+// or when in ends. A wait of zero is for ever. An error that in yields comes after a batch of what was there before it,
+// with no batch of its own. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size
+// is positive and wait not negative.
+func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duration) Stream[[]T] {
+	mustBePositive("Batch", size)
+	if wait < 0 {
+		panic("meanwhile: Batch with a wait of " + wait.String() + ": give a positive duration, or zero to wait for ever")
+	}
+	return func(yield func([]T, error) bool) {
+		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
+		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"}, nil)
+		defer follow(yield, &b.scope)()
+		defer b.close()
+		Go(&b.scope, b.pull, Name("pull"))
+		b.each(yield)
+	}
+}
+
+type valued[T any] struct {
+	value T
+	err   error
+}
+
+type batcher[T any] struct {
+	scope   node
+	in      Stream[T]
+	size    int
+	wait    time.Duration
+	values  chan valued[T]
+	failure error // of a source that panicked; written before values is closed
+}
+
+// pull hands the values over one at a time.
+func (b *batcher[T]) pull(ctx context.Context) error {
+	returned := false
+	defer func() {
+		if !returned {
+			b.failure = recovered(recover())
+		}
+		close(b.values)
+	}()
+	yield := func(value T, err error) bool {
+		select {
+		case b.values <- valued[T]{value, err}:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	defer lead(yield, &b.scope)()
+	b.in(yield)
+	returned = true
+	return nil
+}
+
+func (b *batcher[T]) each(yield func([]T, error) bool) {
+	var batch []T
+	flush := func(err error) bool {
+		full := batch
+		batch = nil
+		return (len(full) == 0 || yield(full, nil)) && (err == nil || yield(nil, err))
+	}
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		var due <-chan time.Time
+		if len(batch) > 0 && b.wait > 0 {
+			due = timer.C
+		}
+		select {
+		case v, ok := <-b.values:
+			switch {
+			case !ok:
+				flush(cmp.Or(b.failure, b.ended()))
+				return
+			case v.err != nil:
+				if !flush(v.err) {
+					return
+				}
+				continue
+			}
+			if len(batch) == 0 {
+				timer.Reset(b.wait)
+			}
+			batch = append(batch, v.value)
+			if len(batch) == b.size && !flush(nil) {
+				return
+			}
+		case <-due:
+			if !flush(nil) {
+				return
+			}
+		case <-b.scope.Done():
+			flush(b.ended())
+			return
+		}
+	}
+}
+
+// ended says how the stream was canceled, if it was.
+func (b *batcher[T]) ended() error {
+	if c := b.scope.canceled.Load(); c != nil {
+		return c.error()
+	}
+	return nil
+}
+
+func (b *batcher[T]) close() {
+	b.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &b.scope})
+	b.scope.join()
+	b.scope.leave(nil)
+}

@@ -1,0 +1,170 @@
+package meanwhile
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Causes of cancellations that nobody gave a cause for.
+var (
+	errEnded      = errors.New("the task has ended")
+	errScopeEnded = errors.New("the scope has ended, and with it its background tasks")
+	errCanceled   = errors.New("canceled by Task.Cancel")
+	errLoopEnded  = errors.New("the loop over the stream has ended")
+	errLost       = errors.New("another function was first")
+)
+
+// timedOut is the cause of a cancellation by the option Timeout.
+type timedOut struct{ what string }
+
+func (e *timedOut) Error() string { return e.what }
+
+func (e *timedOut) Unwrap() error { return context.DeadlineExceeded }
+
+// A cancellation is one event, shared by every task it reaches.
+type cancellation struct {
+	err   error // context.Canceled or context.DeadlineExceeded: what Err answers
+	cause error // who and why: what context.Cause answers
+	from  *node // where it entered the tree; nil for the end of a task
+
+	once sync.Once
+	std  context.Context
+}
+
+func (c *cancellation) error() error { return withCause(c.err, c.cause) }
+
+// standard is a canceled context of the standard library with c's cause: context.Cause reads the cause from the
+// library's own type alone, so a context of ours has to hand one out.
+func (c *cancellation) standard() context.Context {
+	c.once.Do(func() {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(c.cause)
+		c.std = ctx
+	})
+	return c.std
+}
+
+// ended is the cancellation that every task meets at its end, so that what is still attached to it is released.
+// Its standard context is made here and not on demand: made inside a synctest bubble it could not be used outside.
+var ended = func() *cancellation {
+	c := &cancellation{err: context.Canceled, cause: errEnded}
+	c.standard()
+	return c
+}()
+
+// causeKey is the private key by which context.Cause asks a context for the library's own type.
+var causeKey = func() any {
+	var p causeProbe
+	_ = context.Cause(&p)
+	return p.key
+}()
+
+// causeProbe is a canceled context that remembers what it was asked for.
+type causeProbe struct {
+	context.Context
+	key any
+}
+
+func (p *causeProbe) Err() error { return context.Canceled }
+
+func (p *causeProbe) Value(key any) any {
+	p.key = key
+	return nil
+}
+
+// after is something to wake when a task is canceled; it is a link of its task's list.
+type after struct {
+	w          waker // nil when it was woken or stopped
+	n          *node
+	next, prev *after
+}
+
+// A waker is told, once, in the goroutine that cancels; it must not block.
+type waker interface{ wake() }
+
+type wakerFunc func()
+
+func (f wakerFunc) wake() { f() }
+
+// onCancel wakes w when n is canceled. It reports false, and w is not woken, when n is canceled already.
+func (n *node) onCancel(a *after, w waker) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&isFinished != 0 || n.canceled.Load() != nil {
+		return false
+	}
+	a.w, a.n, a.next, a.prev = w, n, n.after, nil
+	if a.next != nil {
+		a.next.prev = a
+	}
+	n.after = a
+	return true
+}
+
+// stop reports whether it kept w from being woken.
+func (a *after) stop() bool {
+	n := a.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a.w == nil {
+		return false
+	}
+	if a.prev != nil {
+		a.prev.next = a.next
+	} else {
+		n.after = a.next
+	}
+	if a.next != nil {
+		a.next.prev = a.prev
+	}
+	a.w = nil
+	return true
+}
+
+// AfterFunc lets the standard library attach a child context without a goroutine; see [context.AfterFunc].
+func (n *node) AfterFunc(f func()) (stop func() bool) {
+	n.pull(true)
+	a := new(after)
+	if !n.onCancel(a, wakerFunc(f)) {
+		go f()
+		return func() bool { return false }
+	}
+	return a.stop
+}
+
+// cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its
+// grace. Nothing is called with a lock held.
+func (n *node) cancel(c *cancellation) bool {
+	live := false
+	var buf [16]*node
+	todo := append(buf[:0], n)
+	var wakers []waker
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if x != n && x.kind == kindShield {
+			x.startGrace(c)
+			continue
+		}
+		x.mu.Lock()
+		if x.canceled.Load() == nil {
+			live = live || x == n
+			x.canceled.Store(c)
+			if x.done != nil {
+				close(x.done)
+			}
+			for a := x.after; a != nil; a = a.next {
+				wakers = append(wakers, a.w)
+				a.w = nil
+			}
+			x.after = nil
+			todo = x.children(todo)
+		}
+		x.mu.Unlock()
+	}
+	for _, w := range wakers {
+		w.wake()
+	}
+	return live
+}

@@ -1,0 +1,43 @@
+// Package meanwhile runs work that waits: for an API, a database, a search index, a model. Code stays plain and
+// sequential; a tree of tasks runs thousands of its waits at once.
+//
+//	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+//		user := meanwhile.Async(ctx, loadUser)
+//		meanwhile.Go(ctx, warmCache)
+//		u, err := user.Wait(ctx)
+//		…
+//	})
+//
+// # Tasks
+//
+// A task is a function running in a tree, with a parent and an end. [Run] opens a scope, calls a function in it and
+// returns when every task started in it has ended; [Go] and [Async] start a task in the scope that their ctx belongs to.
+// The scope travels in ctx: a function that has one can start tasks without anybody above or below it changing, and no
+// goroutine is left behind.
+//
+// A task that fails, or panics, cancels the others of its scope, and Run returns its failure. [Supervise] opens a scope
+// whose tasks fail alone. Each task is a scope for the tasks it starts.
+//
+// The ctx of a task is a context.Context like those of the standard library: its cause says who canceled it and why, and
+// child contexts, deadlines and AfterFunc work as they do there, without a goroutine.
+//
+// # Streams
+//
+// A [Stream] is an iter.Seq2[T, error] pulled by a range loop. [Map] runs a function on its values, a bounded number at
+// once, and yields the results in order; [Limit], [AdaptiveLimit], [Rate], [Timeout], [Retry], [Window] and [Unordered] say
+// how. An item that fails is yielded as an error in its place, and the others go on.
+//
+// # Errors
+//
+// The failure that came first leads, others that happened are joined behind it, and what only obeyed a cancellation is left
+// out. [TaskError] has the path of the task, [ItemError] the item, [PanicError] the value and the stack.
+//
+// # Misuse
+//
+// A mistake of the program that no data can cause panics with a sentence that says what to do: a task outside a scope,
+// or after its end, a wait that cannot end, a limit that is not positive.
+//
+// # Time
+//
+// All waits are understood by testing/synctest: in a test an hour costs nothing.
+package meanwhile

@@ -1,0 +1,127 @@
+package meanwhile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// TaskError is the failure of one task. Run, Supervise and [Task.Wait] return it for a task that failed; use
+// [errors.As] to read the path and [errors.Is] to look for the error the task returned.
+type TaskError struct {
+	Path string // the names from the root of the tree to the task, joined by "/"
+	Err  error  // what the task returned, or a *PanicError
+}
+
+// Error says which task failed and why.
+func (e *TaskError) Error() string { return "task " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns what the task returned.
+func (e *TaskError) Unwrap() error { return e.Err }
+
+// PanicError is the failure of a task, a stream item or a source that panicked.
+type PanicError struct {
+	Value any    // what panic was called with
+	Stack []byte // the stack of the goroutine that panicked, as [runtime/debug.Stack] prints it
+}
+
+// Error gives the panic's value and, below it, the stack where it happened.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
+
+// Unwrap returns the panic's value when it is an error, so that errors.Is finds a runtime.Error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// ItemError is the failure of one item of a stream. The items after it are not affected.
+type ItemError struct {
+	Index int   // the item's place in the input, from 0
+	Input any   // the item itself, as the function got it
+	Err   error // what the function returned, or a *PanicError
+}
+
+// Error gives the item's index and its failure. It leaves the input out: it may be long, or a secret.
+func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }
+
+// Unwrap returns what the function returned for the item.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// errGoexit is the failure of a task whose goroutine ended without returning.
+var errGoexit = errors.New("the function called runtime.Goexit (testing's FailNow, Fatal and Skip do: " +
+	"call them in the test's own goroutine)")
+
+// maxFailures is how many failures a scope keeps; those beyond are counted.
+const maxFailures = 100
+
+// failures are those of one scope, in the order in which they happened.
+type failures struct {
+	errs []error
+	more int // those that were not kept
+}
+
+func (f *failures) add(err error) {
+	if len(f.errs) == maxFailures {
+		f.more++
+		return
+	}
+	f.errs = append(f.errs, err)
+}
+
+// join returns nil for no failure, the failure itself for one, and for several an error that leads with the first.
+func (f failures) join() error {
+	if len(f.errs) == 0 {
+		return nil
+	}
+	if len(f.errs) == 1 && f.more == 0 {
+		return f.errs[0]
+	}
+	return &joined{f}
+}
+
+type joined struct{ failures }
+
+func (j *joined) Error() string {
+	var b strings.Builder
+	b.WriteString(j.errs[0].Error())
+	fmt.Fprintf(&b, " (and %d more", len(j.errs)-1+j.more)
+	sep := ": "
+	for _, err := range j.errs[1:] {
+		b.WriteString(sep)
+		b.WriteString(err.Error())
+		sep = "; "
+	}
+	if j.more > 0 {
+		fmt.Fprintf(&b, "; %d not kept", j.more)
+	}
+	b.WriteString(")")
+	return b.String()
+}
+
+func (j *joined) Unwrap() []error { return j.errs }
+
+// interrupted is an error met because of a cancellation, together with the cancellation's cause, so that a caller who
+// looks for context.Canceled and a caller who looks for the cause both find it.
+type interrupted struct{ err, cause error }
+
+func (e *interrupted) Error() string { return e.err.Error() + ": " + e.cause.Error() }
+
+func (e *interrupted) Unwrap() []error { return []error{e.err, e.cause} }
+
+// withCause adds cause to err where err does not carry it yet.
+func withCause(err, cause error) error {
+	if cause == nil || errors.Is(err, cause) {
+		return err
+	}
+	return &interrupted{err, cause}
+}
+
+// ctxError is the error of a canceled ctx together with its cause, and nil for a live one.
+func ctxError(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	return withCause(err, context.Cause(ctx))
+}

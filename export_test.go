@@ -1,0 +1,15 @@
+package meanwhile
+
+import "context"
+
+// Listed is how many tasks the list of ctx's task holds, the ended ones included.
+func Listed(ctx context.Context) int {
+	n := from(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	listed := 0
+	for k := n.family.first; k != nil; k = k.next {
+		listed++
+	}
+	return listed
+}

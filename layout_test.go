@@ -1,0 +1,245 @@
+package meanwhile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	modulePath = "github.com/meanwhile-go/meanwhile"
+	anyModule  = "any other module"
+)
+
+// A layoutRule says what a package may import beside the standard library and golang.org/x. Patterns are those of
+// path.Match, relative to the module ("." is the root package); "x/..." is x and all below it, "..." is everything.
+type layoutRule struct {
+	packages string   // the packages it holds for; the first rule that matches counts
+	ours     []string // packages of this module
+	modules  []string // other modules; tests may import any
+	tests    []string // packages of this module that its tests may import as well
+	helper   bool     // helps tests: may import testing, and only tests import it
+}
+
+// testOnly are packages that only tests and their helpers import, whatever their rule allows.
+var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rogpeppe/go-internal/testscript/..."}
+
+var layoutRules = []layoutRule{
+	{packages: ".", tests: []string{"internal/..."}},
+	{packages: "internal/...", tests: []string{"internal/..."}},
+
+	{packages: "job", ours: []string{".", "internal/..."}, tests: []string{"job/..."}},
+	{packages: "job/jobtest", ours: []string{".", "job"}, tests: []string{"job/..."}, helper: true},
+	{packages: "job/sqlite", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"modernc.org/sqlite"}},
+	{packages: "job/postgres", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"github.com/jackc/pgx/v5"}},
+	{packages: "job/redis", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"github.com/redis/go-redis/v9"}},
+	{packages: "job/*", ours: adapterImports("job"), tests: []string{"job/..."}},
+
+	{packages: "logs", ours: []string{".", "internal/..."}, tests: []string{"logs/..."}},
+	{packages: "logs/logtest", ours: []string{".", "logs"}, tests: []string{"logs/..."}, helper: true},
+	{packages: "logs/otlp", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}},
+	{packages: "logs/*", ours: adapterImports("logs"), tests: []string{"logs/..."}},
+
+	{packages: "dash", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
+	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
+	{packages: "docs", tests: []string{"..."}},
+	{packages: "examples/...", ours: []string{".", "job/...", "logs/...", "dash"}, modules: []string{anyModule}, tests: []string{"..."}},
+}
+
+// adapterImports is what a store or a way in may import: its parent, never a sibling.
+func adapterImports(parent string) []string { return []string{".", parent, "internal/..."} }
+
+// A listedPackage is what go list -json says about a package.
+type listedPackage struct {
+	Dir, ImportPath                    string
+	Imports, TestImports, XTestImports []string
+}
+
+func TestLayout(t *testing.T) {
+	for _, p := range listPackages(t) {
+		for _, violation := range checkLayout(p) {
+			t.Error(violation)
+		}
+	}
+}
+
+func TestLayoutViolations(t *testing.T) {
+	tests := []struct {
+		name, path                    string
+		imports, tests, outside, want []string // outside: the tests in package x_test
+	}{
+		{name: "root", path: ".", imports: []string{"context", "golang.org/x/sync/errgroup"}, outside: []string{modulePath, "testing", "pgregory.net/rapid"}},
+		{name: "root imports a domain", path: ".", imports: []string{modulePath + "/job"}, want: []string{
+			`. imports job; rule "." allows std, golang.org/x`,
+		}},
+		{name: "root imports a module", path: ".", imports: []string{"github.com/alecthomas/kong"}, want: []string{
+			`. imports github.com/alecthomas/kong; rule "." allows std, golang.org/x`,
+		}},
+		{name: "tests of the root import a domain", path: ".", tests: []string{modulePath + "/job"}, want: []string{
+			`tests of . import job; rule "." allows std, golang.org/x, internal/..., any other module`,
+		}},
+		{name: "internal imports the root", path: "internal/ring", imports: []string{modulePath}, want: []string{
+			`internal/ring imports .; rule "internal/..." allows std, golang.org/x`,
+		}},
+		{name: "domain", path: "job", imports: []string{modulePath, modulePath + "/internal/ring"}, outside: []string{modulePath + "/job/jobtest", modulePath + "/job/memory"}},
+		{name: "domain imports the other", path: "logs", imports: []string{modulePath + "/job"}, outside: []string{modulePath + "/job"}, want: []string{
+			`logs imports job; rule "logs" allows std, golang.org/x, ., internal/...`,
+			`tests of logs import job; rule "logs" allows std, golang.org/x, ., internal/..., logs/..., any other module`,
+		}},
+		{name: "domain imports its store", path: "job", imports: []string{modulePath + "/job/memory"}, want: []string{
+			`job imports job/memory; rule "job" allows std, golang.org/x, ., internal/...`,
+		}},
+		{name: "store", path: "job/sqlite", imports: []string{"database/sql", "modernc.org/sqlite", modulePath, modulePath + "/job"}},
+		{name: "store imports another", path: "job/redis", imports: []string{modulePath + "/job/memory"}, want: []string{
+			`job/redis imports job/memory; rule "job/redis" allows std, golang.org/x, ., job, internal/..., github.com/redis/go-redis/v9`,
+		}},
+		{name: "store imports another driver", path: "job/sqlite", imports: []string{"modernc.org/sqlite2"}, want: []string{
+			`job/sqlite imports modernc.org/sqlite2; rule "job/sqlite" allows std, golang.org/x, ., job, internal/..., modernc.org/sqlite`,
+		}},
+		{name: "helper of tests", path: "job/jobtest", imports: []string{"testing", "testing/synctest", modulePath + "/job"}},
+		{name: "code imports helpers of tests", path: "cmd/meanwhile", imports: []string{"testing", "pgregory.net/rapid", modulePath + "/logs/logtest"}, want: []string{
+			`cmd/meanwhile imports testing, which only tests may`,
+			`cmd/meanwhile imports pgregory.net/rapid, which only tests may`,
+			`cmd/meanwhile imports logs/logtest, which only tests may`,
+		}},
+		{name: "dashboard imports a store", path: "dash", imports: []string{modulePath + "/job", modulePath + "/job/postgres"}, outside: []string{modulePath + "/job/memory"}, want: []string{
+			`dash imports job/postgres; rule "dash" allows std, golang.org/x, ., job, logs, internal/...`,
+		}},
+		{name: "command", path: "cmd/meanwhile", imports: []string{modulePath + "/dash", modulePath + "/job/postgres", "github.com/alecthomas/kong"}},
+		{name: "example imports internals", path: "examples/crawl", imports: []string{modulePath + "/job/sqlite", modulePath + "/internal/ring"}, want: []string{
+			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., job/..., logs/..., dash, any other module`,
+		}},
+		{name: "no rule", path: "utils", imports: []string{"strings"}, want: []string{
+			`utils: no rule in layout_test.go says what it may import`,
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p := listedPackage{ImportPath: path.Join(modulePath, test.path), Imports: test.imports, TestImports: test.tests, XTestImports: test.outside}
+			if got := checkLayout(p); !slices.Equal(got, test.want) {
+				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
+			}
+		})
+	}
+}
+
+// listPackages returns the packages of this module.
+func listPackages(t *testing.T) []listedPackage {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,TestImports,XTestImports", "./...").Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	var packages []listedPackage
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read go list: %v", err)
+		}
+		packages = append(packages, p)
+		// go test keeps a result until a file that the test itself opened changes.
+		if dir, err := os.Open(p.Dir); err != nil {
+			t.Fatal(err)
+		} else if err := dir.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(packages) == 0 || packages[0].ImportPath != modulePath {
+		t.Fatalf("go list names no package %s: %+v", modulePath, packages)
+	}
+	return packages
+}
+
+// checkLayout returns one line for each import of p that the rules forbid.
+func checkLayout(p listedPackage) []string {
+	name := shortPath(p.ImportPath)
+	rule, ok := ruleFor(name)
+	if !ok {
+		return []string{name + ": no rule in layout_test.go says what it may import"}
+	}
+	var violations []string
+	for _, imported := range p.Imports {
+		target := shortPath(imported)
+		switch {
+		case !rule.helper && forTests(imported):
+			violations = append(violations, fmt.Sprintf("%s imports %s, which only tests may", name, target))
+		case !rule.allows(imported):
+			violations = append(violations, fmt.Sprintf("%s imports %s; rule %q allows %s", name, target, rule.packages, rule))
+		}
+	}
+	inTests := layoutRule{ours: slices.Concat(rule.ours, rule.tests), modules: []string{anyModule}}
+	for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
+		if imported != p.ImportPath && !inTests.allows(imported) {
+			violations = append(violations, fmt.Sprintf("tests of %s import %s; rule %q allows %s", name, shortPath(imported), rule.packages, inTests))
+		}
+	}
+	return violations
+}
+
+func ruleFor(name string) (layoutRule, bool) {
+	i := slices.IndexFunc(layoutRules, func(r layoutRule) bool { return matchesPath(r.packages, name) })
+	if i < 0 {
+		return layoutRule{}, false
+	}
+	return layoutRules[i], true
+}
+
+// forTests reports whether only tests may import a package.
+func forTests(importPath string) bool {
+	if isOurs(importPath) {
+		rule, _ := ruleFor(shortPath(importPath))
+		return rule.helper
+	}
+	return slices.ContainsFunc(testOnly, func(pattern string) bool { return matchesPath(pattern, importPath) })
+}
+
+func (r layoutRule) allows(importPath string) bool {
+	if isOurs(importPath) {
+		return slices.ContainsFunc(r.ours, func(pattern string) bool { return matchesPath(pattern, shortPath(importPath)) })
+	}
+	first, _, _ := strings.Cut(importPath, "/")
+	if !strings.Contains(first, ".") || matchesPath("golang.org/x/...", importPath) {
+		return true
+	}
+	return slices.ContainsFunc(r.modules, func(m string) bool { return m == anyModule || matchesPath(m+"/...", importPath) })
+}
+
+func (r layoutRule) String() string {
+	return strings.Join(slices.Concat([]string{"std", "golang.org/x"}, r.ours, r.modules), ", ")
+}
+
+func isOurs(importPath string) bool { return matchesPath(modulePath+"/...", importPath) }
+
+// shortPath shortens the path of one of our packages; others it leaves alone.
+func shortPath(importPath string) string {
+	switch {
+	case importPath == modulePath:
+		return "."
+	case isOurs(importPath):
+		return strings.TrimPrefix(importPath, modulePath+"/")
+	}
+	return importPath
+}
+
+func matchesPath(pattern, name string) bool {
+	if pattern == "..." {
+		return true
+	}
+	if below, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return name == below || strings.HasPrefix(name, below+"/")
+	}
+	ok, err := path.Match(pattern, name)
+	return ok && err == nil
+}

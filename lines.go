@@ -1,0 +1,147 @@
+package meanwhile
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+const (
+	maxLine = 1 << 20  // the longest line that Lines yields, in bytes
+	chunk   = 64 << 10 // what it reads at once
+)
+
+// Lines makes a stream of the lines of r without their ends, "\n" or "\r\n". A line longer than 1 MiB is left out and yielded
+// as an error that gives its number. An error of r ends the stream; the line that it cuts off is not yielded.
+//
+// When ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream ends at once all the
+// same: by a read deadline where r has SetReadDeadline, as connections and pipes do, and else by abandoning the Read, whose
+// goroutine ends when it returns. r is read only while a line is asked for.
+func Lines(ctx context.Context, r io.Reader) Stream[string] {
+	return func(yield func(string, error) bool) {
+		in := &interruptible{ctx: ctx, r: r}
+		if puller := pulledBy(yield); puller != nil {
+			in.left = puller.Done()
+		}
+		defer in.close()
+		lines := bufio.NewReaderSize(in, chunk)
+		for number := 1; ; number++ {
+			line, err := readLine(lines, number)
+			var long *longLine
+			switch {
+			case err == nil, errors.As(err, &long):
+				if !yield(line, err) {
+					return
+				}
+			case err == errLastLine:
+				yield(line, nil)
+				return
+			case err == io.EOF, err == errLeft:
+				return
+			default:
+				yield("", err)
+				return
+			}
+		}
+	}
+}
+
+type longLine struct{ number int }
+
+func (e *longLine) Error() string {
+	return fmt.Sprintf("line %d is longer than %d bytes: left out", e.number, maxLine)
+}
+
+// errLastLine comes with a line that has no end.
+var errLastLine = errors.New("last line")
+
+// readLine returns one line. Of one that an error of r cuts off it returns the error alone.
+func readLine(r *bufio.Reader, number int) (string, error) {
+	var line []byte
+	for long := false; ; {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > maxLine+2; !long {
+			line = append(line, part...)
+		}
+		switch err {
+		case bufio.ErrBufferFull:
+			continue
+		case nil, io.EOF:
+		default:
+			return "", err
+		}
+		if err == io.EOF && len(line) > 0 {
+			err = errLastLine
+		}
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if long || len(line) > maxLine {
+			return "", &longLine{number}
+		}
+		return string(line), err
+	}
+}
+
+var errLeft = errors.New("the loop over the stream was left")
+
+// interruptible is a reader whose Read returns when ctx is canceled or left is closed.
+type interruptible struct {
+	ctx  context.Context
+	r    io.Reader
+	left <-chan struct{}
+
+	buf   []byte
+	asks  chan int // for so many bytes
+	reads chan read
+}
+
+type read struct {
+	n   int
+	err error
+}
+
+func (in *interruptible) Read(p []byte) (int, error) {
+	if err := ctxError(in.ctx); err != nil {
+		return 0, err
+	}
+	if in.asks == nil {
+		in.buf = make([]byte, chunk)
+		in.asks, in.reads = make(chan int), make(chan read, 1)
+		go in.serve()
+	}
+	in.asks <- min(len(p), chunk)
+	select {
+	case r := <-in.reads:
+		return copy(p, in.buf[:r.n]), r.err
+	case <-in.left:
+		return 0, in.interrupt(errLeft)
+	case <-in.ctx.Done():
+		return 0, in.interrupt(ctxError(in.ctx))
+	}
+}
+
+func (in *interruptible) serve() {
+	for size := range in.asks {
+		n, err := in.r.Read(in.buf[:size])
+		in.reads <- read{n, err}
+	}
+}
+
+// interrupt ends the Read that runs, or gives it up.
+func (in *interruptible) interrupt(err error) error {
+	d, ok := in.r.(interface{ SetReadDeadline(time.Time) error })
+	if ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
+		<-in.reads
+		_ = d.SetReadDeadline(time.Time{})
+	}
+	return err
+}
+
+func (in *interruptible) close() {
+	if in.asks != nil {
+		close(in.asks)
+	}
+}

@@ -1,0 +1,140 @@
+package meanwhile
+
+import (
+	"strconv"
+	"time"
+)
+
+// A TaskOption changes one task or scope: [Run], [Supervise], [Shield], [Go], [Async], [After] and [Every] take them.
+type TaskOption interface{ taskOption() }
+
+// A StreamOption changes how a stream runs its items: [Map] and [Each] take them.
+type StreamOption interface{ streamOption() }
+
+// An Option may be given to a task and to a stream. For a stream, Name names the stream, and Timeout, Retry and Observe
+// hold for each item.
+type Option interface {
+	TaskOption
+	StreamOption
+}
+
+type (
+	nameOption       string
+	timeoutOption    time.Duration
+	backgroundOption struct{}
+	observeOption    struct{ f func(Event) }
+	unorderedOption  struct{}
+	windowOption     int
+)
+
+func (nameOption) taskOption()       {}
+func (nameOption) streamOption()     {}
+func (timeoutOption) taskOption()    {}
+func (timeoutOption) streamOption()  {}
+func (backgroundOption) taskOption() {}
+func (observeOption) taskOption()    {}
+func (observeOption) streamOption()  {}
+func (unorderedOption) streamOption() {
+}
+func (windowOption) streamOption() {}
+
+// Name gives a task, scope or stream the name it has in paths, errors and the tree. The default is its number among the
+// tasks of its parent, such as #3, and run, supervise, shield or stream for a scope.
+func Name(name string) Option { return nameOption(name) }
+
+// Timeout cancels a task when d is over, all its retries included; for a stream it holds for each item. The task's ctx
+// then has the error context.DeadlineExceeded, and the failure of a task that stops by it carries it; a task that returns nil
+// all the same has succeeded. The default is no timeout. It panics unless d is positive.
+func Timeout(d time.Duration) Option {
+	if d <= 0 {
+		panic("meanwhile: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
+	}
+	return timeoutOption(d)
+}
+
+// Background makes a task one that its scope does not wait for: the scope ends when its other tasks have ended, cancels
+// the task with a cause that says so, and waits until it has returned. A failure of the task counts like any other.
+func Background() TaskOption { return backgroundOption{} }
+
+// Observe calls f with what happens to the task, or to the stream and its items, and to every task below it. It replaces
+// an Observe further up. f is called in the goroutine of the task the event is about, and so by many at once; the task
+// waits for it.
+func Observe(f func(Event)) Option { return observeOption{f} }
+
+// Unordered makes a stream yield results as they come instead of in the order of their inputs.
+func Unordered() StreamOption { return unorderedOption{} }
+
+// Window sets how far a stream may run ahead of its loop: the number of items between the oldest that the loop has
+// not taken yet and the newest that was started. Their results are what the stream holds in memory. The default is
+// 16 times the limit, so that one slow item does not keep the others from going on. It panics unless n is positive; the
+// number in force is rounded up to a power of two.
+func Window(n int) StreamOption {
+	mustBePositive("Window", n)
+	return windowOption(n)
+}
+
+type taskOptions struct {
+	name       string
+	timeout    time.Duration
+	background bool
+	observe    func(Event)
+	retry      *RetryPolicy
+}
+
+// The type switches here and below, where methods of the options would be shorter, keep the options off the heap.
+func (o *taskOptions) read(opts []TaskOption) *taskOptions {
+	for _, opt := range opts {
+		switch opt := opt.(type) {
+		case nameOption:
+			o.name = string(opt)
+		case timeoutOption:
+			o.timeout = time.Duration(opt)
+		case backgroundOption:
+			o.background = true
+		case observeOption:
+			o.observe = opt.f
+		case retryOption:
+			o.retry = opt.p
+		}
+	}
+	return o
+}
+
+// EventKind says what an Event is about.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	TaskStarted  EventKind = iota + 1 // a task, scope, stream or item began
+	TaskEnded                         // it ended: Err and Elapsed say how
+	TaskRetrying                      // an attempt failed with Err; after Delay the next one, number Attempt, begins
+)
+
+// String returns started, ended or retrying.
+func (k EventKind) String() string {
+	switch k {
+	case TaskStarted:
+		return "started"
+	case TaskEnded:
+		return "ended"
+	case TaskRetrying:
+		return "retrying"
+	}
+	return "unknown"
+}
+
+// An Event tells an observer what happened to a task.
+type Event struct {
+	Kind    EventKind
+	Path    string        // of the task
+	Err     error         // of an ended task, or of the attempt that failed; nil for success
+	Elapsed time.Duration // from the start of an ended task to its end, the tasks below it included
+	Attempt int           // of the attempt to come, from 2
+	Delay   time.Duration // until the attempt to come
+}
+
+func mustBePositive(what string, n int) {
+	if n <= 0 {
+		panic("meanwhile: " + what + "(" + strconv.Itoa(n) + "): give a positive number")
+	}
+}

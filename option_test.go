@@ -1,0 +1,104 @@
+package meanwhile_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+// A caller's mistake panics with a text that names what was called and says what to do instead.
+func TestMisuse(t *testing.T) {
+	ctx := t.Context()
+	returns := func(context.Context) error { t.Error("the function was called"); return nil }
+	positive, duration, zero := "give a positive number", "give a positive duration", "leave a field zero for its default"
+	for name, c := range map[string]struct {
+		call func()
+		want []string
+	}{
+		"Limit 0":               {func() { Limit(0) }, []string{"Limit(0)", positive}},
+		"Limit -1":              {func() { Limit(-1) }, []string{"Limit(-1)", positive}},
+		"Limiter.Set":           {func() { Limit(1).Set(0) }, []string{"Limiter.Set(0)", positive}},
+		"AdaptiveLimit 0":       {func() { AdaptiveLimit(0, 5) }, []string{"AdaptiveLimit(0, 5)", "two positive numbers, the smaller first"}},
+		"AdaptiveLimit swapped": {func() { AdaptiveLimit(9, 5) }, []string{"AdaptiveLimit(9, 5)", "the smaller first"}},
+		"Window":                {func() { Window(0) }, []string{"Window(0)", positive}},
+		"Rate 0":                {func() { Rate(0, time.Second) }, []string{"Rate(0, 1s)", positive}},
+		"Rate per 0":            {func() { Rate(1, 0) }, []string{"Rate(1, 0s)", "a positive duration"}},
+		"Pacer.Set":             {func() { Rate(1, 1).Set(-1, 1) }, []string{"(-1, 1ns)", positive}},
+		"Timeout 0":             {func() { Timeout(0) }, []string{"Timeout(0s)", duration, "leave the option out for no timeout"}},
+		"Timeout -1":            {func() { Timeout(-1) }, []string{"Timeout(-1ns)", duration}},
+		"Retry attempts":        {func() { Retry(RetryPolicy{Attempts: -1}) }, []string{"Retry", zero}},
+		"Retry base":            {func() { Retry(RetryPolicy{Base: -1}) }, []string{"Retry", zero}},
+		"Retry max":             {func() { Retry(RetryPolicy{Max: -1}) }, []string{"Retry", zero}},
+		"Retry factor":          {func() { Retry(RetryPolicy{Factor: -1}) }, []string{"Retry", zero}},
+		"Retry timeout":         {func() { Retry(RetryPolicy{Timeout: -1}) }, []string{"Retry", zero}},
+		"Retry jitter":          {func() { Retry(RetryPolicy{Jitter: 1.1}) }, []string{"Retry", "jitter above 1", zero}},
+		"Batch size":            {func() { Batch(ctx, upTo(1), 0, 0) }, []string{"Batch(0)", positive}},
+		"Batch wait":            {func() { Batch(ctx, upTo(1), 1, -1) }, []string{"Batch", "-1ns", duration, "zero to wait for ever"}},
+		"Every":                 {func() { Every(ctx, 0, returns) }, []string{"Every(0s)", duration}},
+		"Shield":                {func() { _ = Shield(ctx, 0, returns) }, []string{"Shield", "0s", duration, "call the function itself for none"}},
+		"Background to Run": {
+			func() { _ = Run(ctx, returns, Background()) },
+			[]string{"Background given to Run", "give it to Go, Async or After"},
+		},
+		"Background to Supervise": {
+			func() { _ = Supervise(ctx, returns, Background()) },
+			[]string{"Background given to Supervise", "give it to Go, Async or After"},
+		},
+		"Background to Shield": {
+			func() { _ = Shield(ctx, time.Second, returns, Background()) },
+			[]string{"Background given to Shield", "give it to Go, Async or After"},
+		},
+		"NewSemaphore": {func() { NewSemaphore(0) }, []string{"NewSemaphore(0)", positive}},
+		"Release":      {func() { NewSemaphore(3).Release(1) }, []string{"Release(1)", "0 held", "release once what one Acquire took"}},
+		"Release -1":   {func() { NewSemaphore(3).Release(-1) }, []string{"Release(-1)", "release once"}},
+		"After outside a scope": {
+			func() { After(ctx, 1, returns) },
+			[]string{"outside a scope", "pass the ctx that Run, Supervise or a task gave to its function"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				got := fmt.Sprint(recover())
+				for _, want := range append(c.want, "meanwhile: ") {
+					if !strings.Contains(got, want) {
+						t.Errorf("panicked with %q, want %q in it", got, want)
+					}
+				}
+			}()
+			c.call()
+		})
+	}
+}
+
+// A scope whose function returns while a background task of it ends, between the end of the task's function and that of
+// the task, ends as well.
+func TestBackgroundThatEndsTogetherWithItsScope(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := Observe(func(e Event) {
+			if e.Kind == TaskEnded && e.Path == "run/a" {
+				time.Sleep(time.Minute)
+			}
+		})
+		start := time.Now()
+		err := Run(t.Context(), func(ctx context.Context) error {
+			Go(ctx, func(context.Context) error { return nil }, Background(), Name("a"))
+			return Sleep(ctx, time.Second)
+		}, slow)
+		if err != nil || time.Since(start) != time.Minute {
+			t.Errorf("ended after %v with %v", time.Since(start), err)
+		}
+	})
+}
+
+func TestEventKindString(t *testing.T) {
+	for kind, want := range map[EventKind]string{TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", 0: "unknown"} {
+		if got := kind.String(); got != want {
+			t.Errorf("kind %d is %q, want %q", kind, got, want)
+		}
+	}
+}

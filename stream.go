@@ -1,0 +1,102 @@
+package meanwhile
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// A Stream is a sequence of values, each with an error or nil, that is pulled by a range loop:
+//
+//	for value, err := range stream { … }
+//
+// Every iter.Seq2[T, error] is one. An error that comes with a value's place is that of one item, and the loop may go on;
+// see [ItemError]. A stream does nothing until it is ranged over.
+type Stream[T any] = iter.Seq2[T, error]
+
+// Map calls fn for the values of in, several at once, and yields the results in the order of the values. It pulls from
+// in only what it can start, and is itself pulled by the loop over it: it stops at a window of results that the loop
+// has not taken ([Window]). [Limit] says how many run at once; the default is 64.
+//
+// An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others go on. An
+// error that in yields passes through. When ctx is canceled, the last thing yielded is its error with its cause. Leaving
+// the loop cancels the items that run, pulls nothing more, and waits until they have returned, and so has in: the
+// sources of this package do at once, one of your own that waits for something should end with a ctx of yours.
+//
+// Each loop over the stream is a scope of its own, as a child of ctx's task where it has one: fn gets the ctx of its item,
+// which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over again
+// if in can. in is pulled by one goroutine at a time.
+func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) (Out, error), opts ...StreamOption) Stream[Out] {
+	o := new(streamOptions)
+	o.read(opts)
+	return func(yield func(Out, error) bool) {
+		f := newFlow(ctx, in, fn, o)
+		defer follow(yield, &f.scope)()
+		defer f.close()
+		f.each(yield)
+	}
+}
+
+// Each calls fn for the values of in, several at once and in no order, and returns when all have ended. The first
+// failure, of an item as an [*ItemError] or of in, cancels the others and is returned once they have returned. The
+// options are those of [Map].
+func Each[In any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) error, opts ...StreamOption) error {
+	results := Map(ctx, in, func(ctx context.Context, in In) (Void, error) {
+		return Void{}, fn(ctx, in)
+	}, append([]StreamOption{Name("each"), Unordered()}, opts...)...)
+	for _, err := range results {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Collect returns the values of in up to the first error, and that error. The caller answers for their number.
+func Collect[T any](in Stream[T]) ([]T, error) {
+	var values []T
+	for value, err := range in {
+		if err != nil {
+			return values, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+type streamOptions struct {
+	taskOptions
+	limiter   *Limiter
+	pacer     *Pacer
+	window    int
+	unordered bool
+}
+
+func (o *streamOptions) read(opts []StreamOption) {
+	for _, opt := range opts {
+		switch opt := opt.(type) {
+		case nameOption:
+			o.name = string(opt)
+		case timeoutOption:
+			o.timeout = time.Duration(opt)
+		case observeOption:
+			o.observe = opt.f
+		case retryOption:
+			o.retry = opt.p
+		case unorderedOption:
+			o.unordered = true
+		case windowOption:
+			o.window = int(opt)
+		case *Limiter:
+			o.limiter = opt
+		case *Pacer:
+			o.pacer = opt
+		}
+	}
+	if o.limiter == nil {
+		o.limiter = Limit(defaultLimit)
+	}
+	if o.window == 0 {
+		o.window = 16 * o.limiter.most()
+	}
+}

@@ -1,0 +1,165 @@
+package meanwhile
+
+import "context"
+
+// Void is the result of a task that has none.
+type Void = struct{}
+
+// A Task is a function running in the tree, with a parent and an end. [Go] and [Async] start one. Its methods may be
+// called by many goroutines at once.
+type Task[T any] struct {
+	value T // ahead of n: behind it a value of no size would cost a word
+	n     node
+}
+
+// Go starts fn as a task of the scope that ctx belongs to, and returns at once. The task's scope waits for it, so the
+// handle may be dropped. When fn fails or panics, the scope is canceled with that failure as its cause; below
+// [Supervise] the task fails alone.
+//
+// The task is a scope too: fn may start tasks with the ctx it is given, the task ends when they have ended, and the
+// first of them to fail fails it. That ctx is canceled when the task ends. The cost is that of a goroutine and one
+// object; ctx may be one derived from the scope's by the context package.
+//
+// Go panics when ctx carries no scope, or one that has ended. It may be called by many goroutines at once.
+func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[Void] {
+	t := &goTask{fn: fn}
+	var o *taskOptions
+	if len(opts) > 0 {
+		o = new(taskOptions).read(opts)
+		if p := o.retry; p != nil {
+			t.fn = func(ctx context.Context) error { return p.run(from(ctx), fn) }
+		}
+	}
+	t.n.begin(ctx, "Go", o, t)
+	return &t.Task
+}
+
+// Async is Go for a function with a result, which [Task.Wait] returns.
+func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), opts ...TaskOption) *Task[T] {
+	t := &asyncTask[T]{fn: fn}
+	var o *taskOptions
+	if len(opts) > 0 {
+		o = new(taskOptions).read(opts)
+		if p := o.retry; p != nil {
+			t.fn = func(ctx context.Context) (value T, err error) {
+				err = p.run(from(ctx), func(ctx context.Context) error {
+					value, err = fn(ctx)
+					return err
+				})
+				return value, err
+			}
+		}
+	}
+	t.n.begin(ctx, "Async", o, t)
+	return &t.Task
+}
+
+// begin opens a task and starts its goroutine, unless another does.
+func (n *node) begin(ctx context.Context, caller string, o *taskOptions, s starter) {
+	if from(ctx) == nil {
+		panic("meanwhile: " + caller + " outside a scope: pass the ctx that Run, Supervise or a task gave to its function")
+	}
+	if n.open(ctx, kindTask, o, s) {
+		go n.parent().start(s)
+	}
+}
+
+// A goTask is a task with its function, as Go starts it; an asyncTask is one of Async.
+type goTask struct {
+	Task[Void]
+	fn func(context.Context) error
+}
+
+func (t *goTask) start() {
+	var err error
+	defer t.n.end(&err)
+	t.n.tellStart()
+	fn := t.fn
+	t.fn = nil // the handle must not keep what fn holds
+	err = fn(&t.n)
+	t.n.returned = true
+}
+
+type asyncTask[T any] struct {
+	Task[T]
+	fn func(context.Context) (T, error)
+}
+
+func (t *asyncTask[T]) start() {
+	var err error
+	defer t.n.end(&err)
+	t.n.tellStart()
+	fn := t.fn
+	t.fn = nil
+	t.value, err = fn(&t.n)
+	t.n.returned = true
+}
+
+// Wait returns what the task returned once it and everything below it has ended. The error of a failed task is a
+// [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, the waiter's own, is canceled first, Wait
+// returns ctx's error with its cause, and the task goes on.
+//
+// It panics when the task waits for itself or for a task it is part of, which would never return.
+func (t *Task[T]) Wait(ctx context.Context) (T, error) {
+	if !t.n.is(isFinished) {
+		t.n.forbidCycle(from(ctx))
+		select {
+		case <-t.Done():
+		case <-ctx.Done():
+			if !t.n.is(isFinished) {
+				var zero T
+				return zero, ctxError(ctx)
+			}
+		}
+	}
+	err := t.n.outcome()
+	if err != nil {
+		t.n.flags.Or(isObserved)
+	}
+	return t.value, err
+}
+
+// outcome is the error of a finished task.
+func (n *node) outcome() error {
+	if !n.is(isUsed) {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.rare == nil {
+		return nil
+	}
+	return n.rare.err
+}
+
+func (n *node) forbidCycle(waiter *node) {
+	for w := waiter; w != nil; w = w.parent() {
+		if w == n {
+			panic("meanwhile: " + waiter.String() + " waits for " + n.path() + ", which cannot end before it: " +
+				"wait in the function that started the task, or pass the result on")
+		}
+	}
+}
+
+// Done returns a channel that is closed when the task and everything below it has ended.
+func (t *Task[T]) Done() <-chan struct{} {
+	t.n.mu.Lock()
+	defer t.n.mu.Unlock()
+	if t.n.use()&isFinished != 0 {
+		return closed
+	}
+	if t.n.ended == nil {
+		t.n.ended = make(chan struct{})
+	}
+	return t.n.ended
+}
+
+// Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause
+// tells them; nil stands for a general one. A task that returns the error of its own cancellation does not fail its
+// scope. Canceling an ended task does nothing.
+func (t *Task[T]) Cancel(cause error) {
+	if cause == nil {
+		cause = errCanceled
+	}
+	t.n.cancel(&cancellation{err: context.Canceled, cause: cause, from: &t.n})
+}

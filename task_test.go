@@ -1,0 +1,567 @@
+package meanwhile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+func TestWait(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		_ = Supervise(ctx, func(ctx context.Context) error {
+			start := time.Now()
+			good := Async(ctx, func(ctx context.Context) (string, error) { return "value", Sleep(ctx, time.Hour) })
+			bad := Async(ctx, func(ctx context.Context) (string, error) { return "partial", errBoom }, Name("bad"))
+
+			patient, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("no patience"))
+			defer cancel()
+			_, err := good.Wait(patient)
+			wantText(t, err, "context deadline exceeded: no patience")
+			if took := time.Since(start); took != time.Minute {
+				t.Errorf("gave up after %v", took)
+			}
+
+			for range 2 { // the second time the task has ended
+				v, err := good.Wait(ctx)
+				if v != "value" || err != nil || time.Since(start) != time.Hour {
+					t.Errorf("got %v, %v after %v", v, err, time.Since(start))
+				}
+			}
+			select {
+			case <-good.Done():
+			default:
+				t.Error("Done is open after the end")
+			}
+
+			v, err := bad.Wait(ctx)
+			wantText(t, err, "task supervise/bad: boom")
+			if v != "partial" {
+				t.Errorf("got %q, want what the function returned besides its error", v)
+			}
+
+			// An ended task answers a canceled waiter too.
+			gone, cancel2 := context.WithCancel(ctx)
+			cancel2()
+			if v, err := good.Wait(gone); v != "value" || err != nil {
+				t.Errorf("got %v, %v", v, err)
+			}
+			return nil
+		})
+	})
+}
+
+func TestWaitIncludesTheTasksBelow(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		start := time.Now()
+		err := Run(ctx, func(ctx context.Context) error {
+			task := Go(ctx, func(ctx context.Context) error {
+				Go(ctx, sleepThen(time.Hour, nil))
+				return nil
+			})
+			_, err := task.Wait(ctx)
+			return err
+		})
+		if err != nil || time.Since(start) != time.Hour {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// Whoever waits for a task in a scope that its failure cancels meets the failure, and not the cancellation.
+func TestWaitPrefersTheFailureToTheCancellationItCauses(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		for range 100 {
+			err := Run(ctx, func(ctx context.Context) error {
+				task := Go(ctx, fails(errBoom), Name("t"))
+				_, err := task.Wait(ctx)
+				return fmt.Errorf("wait: %w", err)
+			})
+			wantText(t, err, "wait: task run/t: boom")
+		}
+	})
+}
+
+// A wait may begin at the very moment in which the task ends.
+func TestWaitMeetsTheEnd(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		for i := range 50_000 {
+			task := Async(ctx, func(context.Context) (int, error) { return i, nil })
+			if i%3 == 0 {
+				runtime.Gosched()
+			}
+			if v, err := task.Wait(ctx); v != i || err != nil {
+				return fmt.Errorf("got %d, %w", v, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitByMany(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var got atomic.Int32
+		err := Run(ctx, func(ctx context.Context) error {
+			task := Async(ctx, func(ctx context.Context) (int, error) { return 7, Sleep(ctx, time.Second) })
+			for range 50 {
+				Go(ctx, func(ctx context.Context) error {
+					v, err := task.Wait(ctx)
+					got.Add(int32(v))
+					return err
+				})
+			}
+			return nil
+		})
+		if err != nil || got.Load() != 350 {
+			t.Errorf("got %v, %d", err, got.Load())
+		}
+	})
+}
+
+func TestCancelOfATask(t *testing.T) {
+	why := errors.New("not needed")
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var below error
+		err := Run(ctx, func(ctx context.Context) error {
+			task := Go(ctx, func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error {
+					<-ctx.Done()
+					below = context.Cause(ctx)
+					return ctx.Err()
+				})
+				return Sleep(ctx, time.Hour)
+			}, Name("extra"))
+			synctest.Wait()
+			task.Cancel(why)
+			_, err := task.Wait(ctx)
+			wantText(t, err, "task run/extra: context canceled: not needed")
+			wantIs(t, err, why, context.Canceled)
+			task.Cancel(errBoom) // ended: does nothing
+			return nil
+		})
+		if err != nil {
+			t.Errorf("a task that obeys its own cancellation failed its scope: %v", err)
+		}
+		if below != why {
+			t.Errorf("the task below got the cause %v", below)
+		}
+	})
+}
+
+func TestCancelWithoutACause(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		_ = Run(ctx, func(ctx context.Context) error {
+			task := Go(ctx, sleepThen(time.Hour, nil), Name("x"))
+			task.Cancel(nil)
+			_, err := task.Wait(ctx)
+			wantText(t, err, "task run/x: context canceled: canceled by Task.Cancel")
+			return nil
+		})
+	})
+}
+
+func TestCancelDoesNotHideAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			task := Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return errBoom })
+			task.Cancel(nil)
+			return nil
+		})
+		wantText(t, err, "task run/#1: boom")
+	})
+}
+
+func TestTimeoutOfATask(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var deadline time.Duration
+		start := time.Now()
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				d, _ := ctx.Deadline()
+				deadline = d.Sub(start)
+				child, cancel := context.WithTimeout(ctx, time.Hour)
+				defer cancel()
+				<-child.Done()
+				if child.Err() != context.DeadlineExceeded {
+					t.Errorf("the child context has %v", child.Err())
+				}
+				return child.Err()
+			}, Timeout(time.Second), Name("slow"))
+			return nil
+		})
+		wantText(t, err, "task run/slow: context deadline exceeded: the timeout of 1s is over")
+		wantIs(t, err, context.DeadlineExceeded)
+		if deadline != time.Second || time.Since(start) != time.Second {
+			t.Errorf("deadline %v, took %v", deadline, time.Since(start))
+		}
+	})
+}
+
+func TestTimeoutThatIsNotNeededLeavesNoTimer(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		start := time.Now()
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, fails(nil), Timeout(time.Hour))
+			return nil
+		})
+		if err != nil || time.Since(start) != 0 {
+			t.Errorf("got %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+// A deadline that a caller derived for one task is that task's failure; a derived cancellation is the caller's own wish.
+func TestTaskBelowADerivedContext(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			derived, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_, err := Go(derived, sleepThen(time.Hour, nil), Name("x")).Wait(ctx)
+			return err
+		})
+		wantText(t, err, "task run/x: context deadline exceeded")
+
+		err = Run(ctx, func(ctx context.Context) error {
+			derived, cancel := context.WithCancel(ctx)
+			task := Go(derived, sleepThen(time.Hour, nil))
+			cancel()
+			_, err := task.Wait(ctx)
+			wantIs(t, err, context.Canceled)
+			return nil
+		})
+		if err != nil {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestBackground(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		start := time.Now()
+		var cause error
+		ended := false
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				cause = context.Cause(ctx)
+				_ = Sleep(context.Background(), time.Minute)
+				ended = true
+				return ctx.Err()
+			}, Background())
+			Go(ctx, sleepThen(time.Hour, nil))
+			return nil
+		})
+		if err != nil || time.Since(start) != time.Hour+time.Minute || !ended {
+			t.Errorf("got %v after %v, ended %v", err, time.Since(start), ended)
+		}
+		if cause == nil || !strings.Contains(cause.Error(), "the scope has ended") {
+			t.Errorf("cause %v", cause)
+		}
+	})
+}
+
+func TestBackgroundFailureFailsTheScope(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, sleepThen(time.Second, errBoom), Background(), Name("beat"))
+			return Sleep(ctx, time.Hour)
+		})
+		wantText(t, err, "task run/beat: boom")
+
+		err = Run(ctx, func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return errBoom }, Background(), Name("beat"))
+			return nil
+		})
+		wantText(t, err, "task run/beat: boom")
+	})
+}
+
+// A background task that starts others while its scope ends does not keep the scope from ending.
+func TestBackgroundStartedByABackgroundTask(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		second := false
+		err := Run(ctx, func(scope context.Context) error {
+			Go(scope, func(ctx context.Context) error {
+				<-ctx.Done()
+				Go(scope, func(ctx context.Context) error {
+					<-ctx.Done()
+					second = true
+					return nil
+				}, Background())
+				return nil
+			}, Background())
+			return nil
+		})
+		if err != nil || !second {
+			t.Errorf("got %v, %v", err, second)
+		}
+	})
+}
+
+func TestPathsAndNames(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, fails(nil))
+			Go(ctx, func(ctx context.Context) error {
+				derived := context.WithValue(ctx, testKey("k"), 1)
+				return Supervise(derived, func(ctx context.Context) error {
+					_, err := Go(ctx, fails(errBoom)).Wait(ctx)
+					return err
+				})
+			}, Name("crawl"))
+			return nil
+		}, Name("main"))
+		wantText(t, err, "task main/crawl/supervise/#1: boom")
+	})
+}
+
+func TestMisusePanics(t *testing.T) {
+	cases := []struct {
+		name string
+		do   func(ctx context.Context)
+		want string
+	}{
+		{"Go outside a scope", func(context.Context) { Go(context.Background(), fails(nil)) }, "Go outside a scope: pass the ctx that Run"},
+		{"Async outside a scope", func(context.Context) {
+			Async(context.Background(), func(context.Context) (int, error) { return 0, nil })
+		}, "Async outside a scope"},
+		{"Go after the scope ended", func(ctx context.Context) {
+			var old context.Context
+			_ = Run(ctx, func(ctx context.Context) error { old = ctx; return nil }, Name("old"))
+			Go(old, fails(nil))
+		}, "a task was started after run old ended"},
+		{"Go after the task ended", func(ctx context.Context) {
+			_ = Run(ctx, func(ctx context.Context) error {
+				var old context.Context
+				_, _ = Go(ctx, func(ctx context.Context) error { old = ctx; return nil }, Name("old")).Wait(ctx)
+				Go(old, fails(nil))
+				return nil
+			})
+		}, ""},
+		{"wait for oneself", func(ctx context.Context) {
+			_ = Run(ctx, func(ctx context.Context) error {
+				self := make(chan *Task[Void], 1)
+				self <- Go(ctx, func(ctx context.Context) error {
+					_, err := (<-self).Wait(ctx)
+					return err
+				})
+				return nil
+			})
+		}, ""},
+	}
+	for _, c := range cases {
+		if c.want == "" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				defer func() {
+					if r := fmt.Sprint(recover()); !strings.Contains(r, c.want) {
+						t.Errorf("got %s\nwant %s", r, c.want)
+					}
+				}()
+				c.do(ctx)
+			})
+		})
+	}
+}
+
+// In a task a misuse is the task's failure, with the same sentence.
+func TestMisuseInATask(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			var old context.Context
+			_, _ = Go(ctx, func(ctx context.Context) error { old = ctx; return nil }, Name("old")).Wait(ctx)
+			Go(old, fails(nil))
+			return nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "a task was started after task run/old ended: a ctx must not outlive its function") {
+			t.Errorf("got %v", err)
+		}
+		for name, levels := range map[string]int{"itself": 0, "its parent": 1, "its grandparent": 2} {
+			err := Run(ctx, func(ctx context.Context) error {
+				handle := make(chan *Task[Void], 1)
+				var nest func(levels int) func(context.Context) error
+				nest = func(levels int) func(context.Context) error {
+					return func(ctx context.Context) error {
+						if levels > 0 {
+							Go(ctx, nest(levels-1))
+							return nil
+						}
+						_, err := (<-handle).Wait(ctx)
+						return err
+					}
+				}
+				handle <- Go(ctx, nest(levels), Name("top"))
+				return nil
+			})
+			if err == nil || !strings.Contains(err.Error(), "waits for run/top, which cannot end before it") {
+				t.Errorf("waiting for %s: got %v", name, err)
+			}
+		}
+	})
+}
+
+// A list of ended tasks is not kept: a scope that lives on does not grow with the tasks it has had.
+func TestEndedTasksAreLetGo(t *testing.T) {
+	const tasks, size = 2000, 1 << 16
+	err := Run(t.Context(), func(ctx context.Context) error {
+		for range 3 {
+			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, Background())
+		}
+		for range tasks {
+			big := Async(ctx, func(context.Context) ([]byte, error) { return make([]byte, size), nil })
+			if _, err := big.Wait(ctx); err != nil {
+				return err
+			}
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.HeapAlloc > 64*size+32<<20 {
+			t.Errorf("%d MB in use after %d results of %d kB", m.HeapAlloc>>20, tasks, size>>10)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManyTasks(t *testing.T) {
+	var n atomic.Int64
+	err := Run(t.Context(), func(ctx context.Context) error {
+		for range 100 {
+			Go(ctx, func(ctx context.Context) error {
+				for range 100 {
+					Go(ctx, func(ctx context.Context) error {
+						n.Add(1)
+						return nil
+					})
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil || n.Load() != 10_000 {
+		t.Errorf("got %v, %d", err, n.Load())
+	}
+}
+
+func TestObserve(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		events := make(chan Event, 100)
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, sleepThen(time.Second, nil), Name("good"))
+			Go(ctx, func(ctx context.Context) error {
+				if err := Sleep(ctx, 2*time.Second); err != nil {
+					return err
+				}
+				return errBoom
+			}, Name("bad"), Retry(RetryPolicy{Attempts: 2, Base: time.Second, Jitter: -1}))
+			return nil
+		}, Name("main"), Observe(func(e Event) { events <- e }))
+		if err == nil {
+			t.Error("no failure")
+		}
+		close(events)
+		got := map[string]int{}
+		for e := range events {
+			text := fmt.Sprintf("%v %s", e.Kind, e.Path)
+			if e.Kind == TaskEnded {
+				text += fmt.Sprintf(" after %v: %v", e.Elapsed, e.Err)
+			}
+			if e.Kind == TaskRetrying {
+				text += fmt.Sprintf(" in %v, attempt %d: %v", e.Delay, e.Attempt, e.Err)
+			}
+			got[text]++
+		}
+		for _, want := range []string{
+			"started main", "started main/good", "started main/bad", "started main/bad/attempt 1", "started main/bad/attempt 2",
+			"ended main/good after 1s: <nil>",
+			"ended main/bad/attempt 1 after 2s: boom",
+			"retrying main/bad in 1s, attempt 2: boom",
+			"ended main/bad/attempt 2 after 2s: boom",
+			"ended main/bad after 5s: task main/bad: boom",
+			"ended main after 5s: task main/bad: boom",
+		} {
+			if got[want] != 1 {
+				t.Errorf("missing %q", want)
+			}
+			delete(got, want)
+		}
+		if len(got) != 0 {
+			t.Errorf("unexpected: %v", got)
+		}
+	})
+}
+
+func TestAll(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		value := func(v int, d time.Duration, err error) func(context.Context) (int, error) {
+			return func(ctx context.Context) (int, error) {
+				if canceled := Sleep(ctx, d); canceled != nil {
+					return 0, canceled
+				}
+				return v, err
+			}
+		}
+		start := time.Now()
+		got, err := All(ctx, value(1, 3*time.Second, nil), value(2, time.Second, nil), value(3, 2*time.Second, nil))
+		if fmt.Sprint(got, err) != "[1 2 3] <nil>" || time.Since(start) != 3*time.Second {
+			t.Errorf("got %v, %v after %v", got, err, time.Since(start))
+		}
+		got, err = All(ctx, value(1, time.Hour, nil), value(2, time.Second, errBoom))
+		wantText(t, err, "task all/#2: boom")
+		if got != nil {
+			t.Errorf("got %v with a failure", got)
+		}
+		if got, err := All[int](ctx); len(got) != 0 || err != nil {
+			t.Errorf("all of none: %v, %v", got, err)
+		}
+
+		v, err := Any(ctx, value(1, time.Second, errBoom), value(2, 3*time.Second, nil), value(3, 2*time.Second, nil))
+		if v != 3 || err != nil {
+			t.Errorf("any: got %v, %v", v, err)
+		}
+		_, err = Any(ctx, value(1, 2*time.Second, errBoom), value(2, time.Second, errors.New("bang")))
+		wantText(t, err, "task any/#2: bang (and 1 more: task any/#1: boom)")
+		_, err = Any[int](ctx)
+		wantText(t, err, "meanwhile: any of no functions has no result")
+
+		v, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, nil))
+		if v != 2 || err != nil {
+			t.Errorf("race: got %v, %v", v, err)
+		}
+		_, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, errBoom))
+		wantText(t, err, "task race/#2: boom")
+
+		gone, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("closing"))
+		defer cancel()
+		_, err = Any(gone, value(1, time.Hour, nil))
+		wantText(t, err, "context deadline exceeded: closing")
+	})
+}
+
+func TestLosersLearnThatTheyLost(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var cause error
+		_, _ = Race(ctx,
+			func(context.Context) (int, error) { return 1, nil },
+			func(ctx context.Context) (int, error) { <-ctx.Done(); cause = context.Cause(ctx); return 0, ctx.Err() })
+		if cause == nil || cause.Error() != "another function was first" {
+			t.Errorf("cause %v", cause)
+		}
+	})
+}

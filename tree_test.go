@@ -1,0 +1,233 @@
+package meanwhile_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+func TestTreeWithoutATask(t *testing.T) {
+	if got := Tree(t.Context()); !reflect.DeepEqual(got, Node{}) {
+		t.Errorf("got %+v, want the zero Node", got)
+	}
+}
+
+// forest starts one of everything below ctx and returns when all of it waits.
+func forest(ctx context.Context) {
+	wait := func(ctx context.Context) error { return Sleep(ctx, time.Hour) }
+	Go(ctx, wait)
+	Go(ctx, func(ctx context.Context) error {
+		Go(ctx, wait, Name("left"))
+		Go(ctx, wait, Name("right"))
+		return nil
+	}, Name("joining"))
+	Go(ctx, func(ctx context.Context) error {
+		return Shield(ctx, time.Minute, func(ctx context.Context) error {
+			return Supervise(ctx, wait)
+		})
+	}, Name("scopes"))
+	Go(ctx, func(ctx context.Context) error {
+		return Each(ctx, upTo(3), func(ctx context.Context, i int) error {
+			if i == 0 {
+				return nil // its worker is idle afterwards, and shows no item
+			}
+			return wait(ctx)
+		})
+	}, Name("items"))
+	Go(ctx, func(ctx context.Context) error {
+		_ = wait(ctx)
+		time.Sleep(time.Second) // it takes its time to obey
+		return nil
+	}, Name("canceled")).Cancel(nil)
+	Go(ctx, func(context.Context) error { return nil }, Name("ended"))
+	synctest.Wait()
+}
+
+const forestDrawn = `service
+├─ #1
+├─ joining (joining)
+│  ├─ left
+│  └─ right
+├─ scopes
+│  └─ shield
+│     └─ supervise
+├─ items
+│  └─ each
+│     ├─ [1]
+│     └─ [2]
+└─ canceled (canceled)
+`
+
+func TestTree(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := Run(t.Context(), func(ctx context.Context) error {
+			forest(ctx)
+			tree := Tree(ctx)
+			if got := tree.String(); got != forestDrawn {
+				t.Errorf("got\n%swant\n%s", got, forestDrawn)
+			}
+			var got []string
+			var walk func(Node)
+			walk = func(n Node) {
+				got = append(got, n.Path+" "+n.Kind+" "+n.State)
+				for _, below := range n.Tasks {
+					walk(below)
+				}
+			}
+			walk(tree)
+			want := []string{
+				"service run running",
+				"service/#1 task running",
+				"service/joining task joining",
+				"service/joining/left task running",
+				"service/joining/right task running",
+				"service/scopes task running",
+				"service/scopes/shield shield running",
+				"service/scopes/shield/supervise supervise running",
+				"service/items task running",
+				"service/items/each stream running",
+				"service/items/each/[1] item running",
+				"service/items/each/[2] item running",
+				"service/canceled task canceled",
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			return nil
+		}, Name("service"))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Items that have ended are not shown, though their workers wait: for others to pull, or in the source.
+func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
+	for name, limit := range map[string]int{"one worker": 1, "as many as items": 3, "one more, which pulls": 5} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_ = Run(t.Context(), func(ctx context.Context) error {
+					ch := make(chan int)
+					stream := Go(ctx, func(ctx context.Context) error {
+						return Each(ctx, Receive(ctx, ch), func(ctx context.Context, i int) error {
+							return Sleep(ctx, time.Duration(i)*time.Second)
+						}, Limit(limit))
+					}, Name("a"))
+					want := "run\n└─ a\n   └─ each\n"
+					items := min(limit, 3)
+					for n := range items {
+						ch <- n + 1
+						want += fmt.Sprintf("      ├─ [%d]\n", n)
+					}
+					synctest.Wait()
+					want = strings.Replace(want, fmt.Sprintf("├─ [%d]", items-1), fmt.Sprintf("└─ [%d]", items-1), 1)
+					if got := Tree(ctx).String(); got != want {
+						t.Errorf("got\n%swant\n%s", got, want)
+					}
+					time.Sleep(time.Minute)
+					if got, want := Tree(ctx).String(), "run\n└─ a\n   └─ each\n"; got != want {
+						t.Errorf("once all items have ended, got\n%swant\n%s", got, want)
+					}
+					stream.Cancel(nil)
+					return nil
+				})
+			})
+		})
+	}
+}
+
+// From a task's ctx, and from one derived of it, the tree is that below the task, with its path from the root.
+func TestTreeOfATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_ = Run(t.Context(), func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				for _, ctx := range []context.Context{ctx, context.WithValue(ctx, contextKey{}, 1)} {
+					want := Node{Name: "a", Path: "run/a", Kind: "task", State: "running"}
+					if got := Tree(ctx); !reflect.DeepEqual(got, want) {
+						t.Errorf("got %+v, want %+v", got, want)
+					}
+				}
+				return nil
+			}, Name("a"))
+			return nil
+		})
+	})
+}
+
+func TestNodeAsJSON(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_ = Run(t.Context(), func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) }, Name("a"))
+			got, err := json.Marshal(Tree(ctx))
+			want := `{"name":"run","path":"run","kind":"run","state":"running","tasks":[` +
+				`{"name":"a","path":"run/a","kind":"task","state":"running"}]}`
+			if err != nil || string(got) != want {
+				t.Errorf("got %s, %v, want %s", got, err, want)
+			}
+			return nil
+		})
+	})
+}
+
+// A tree may be looked at while tasks start and end.
+func TestTreeMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := Run(t.Context(), func(ctx context.Context) error {
+			for range 4 {
+				Go(ctx, func(ctx context.Context) error {
+					return Each(ctx, upTo(300), func(ctx context.Context, i int) error {
+						Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Duration(i%3)) })
+						return nil
+					})
+				})
+			}
+			for range 100 {
+				if tree := Tree(ctx); tree.Name != "run" || len(tree.Tasks) > 4 || tree.String() == "" {
+					t.Errorf("got %+v", tree)
+				}
+				time.Sleep(time.Nanosecond)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What has ended is let go of, whatever it was: a scope that lives on does not fill up.
+func TestTreeForgetsWhatHasEnded(t *testing.T) {
+	kinds := map[string]func(ctx context.Context) error{
+		"task":   func(ctx context.Context) error { _, err := Go(ctx, fails(nil)).Wait(ctx); return err },
+		"run":    func(ctx context.Context) error { return Run(ctx, fails(nil)) },
+		"shield": func(ctx context.Context) error { return Shield(ctx, time.Hour, fails(nil)) },
+		"map":    func(ctx context.Context) error { _, err := Collect(Map(ctx, upTo(2), same)); return err },
+		"batch":  func(ctx context.Context) error { _, err := Collect(Batch(ctx, upTo(2), 2, 0)); return err },
+	}
+	for name, do := range kinds {
+		t.Run(name, func(t *testing.T) {
+			err := Run(t.Context(), func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, Background())
+				for range 1000 {
+					if err := do(ctx); err != nil {
+						return err
+					}
+				}
+				if n := Listed(ctx); n > 50 {
+					t.Errorf("%d in the list after 1,000 have ended", n)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
