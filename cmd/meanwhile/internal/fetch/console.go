@@ -1,0 +1,37 @@
+package fetch
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+)
+
+// A console is where lines go: results to standard output, notes to standard error. While there is a view, lines for
+// its terminal go through it.
+type console struct {
+	results, notes io.Writer
+	view           atomic.Pointer[view]
+}
+
+// result prints a line of the results.
+func (c *console) result(line []byte) error {
+	w := c.results
+	if v := c.view.Load(); v != nil && isTerminal(w) {
+		w = v
+	}
+	if _, err := w.Write(line); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	return nil
+}
+
+// note prints a line of what else there is to say.
+func (c *console) note(line string) {
+	line = printable(line) + "\n"
+	if v := c.view.Load(); v != nil {
+		if _, err := io.WriteString(v, line); err == nil {
+			return
+		}
+	}
+	_, _ = io.WriteString(c.notes, line)
+}

@@ -1,0 +1,140 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// The failures of an attempt. What is none of these is of the network, and worth another attempt.
+type (
+	// A statusError is an answer that tells of a failure.
+	statusError struct {
+		status int
+		after  time.Duration // until another attempt makes sense; negative is not said
+	}
+	// A timeoutError is an attempt that took too long.
+	timeoutError struct {
+		phase phase
+		after time.Duration
+		bytes int64
+	}
+	tooLongError struct{ most int64 }
+	// A finalError will come again with each attempt.
+	finalError struct{ err error }
+)
+
+func (e *statusError) Error() string {
+	if text := http.StatusText(e.status); text != "" {
+		return text
+	}
+	return "status " + strconv.Itoa(e.status)
+}
+
+func (e *timeoutError) Error() string {
+	text := fmt.Sprintf("timed out after %s, %s", shortTime(e.after), e.phase)
+	if e.phase == receiving {
+		text += fmt.Sprintf(" (%s so far)", shortSize(e.bytes))
+	}
+	return text
+}
+
+func (e *tooLongError) Error() string { return "longer than " + shortSize(e.most) + " (--max-bytes)" }
+
+func (e *finalError) Error() string { return e.err.Error() }
+
+func (e *finalError) Unwrap() error { return e.err }
+
+// errNotDone stands in the results for a transfer that was cut short.
+var errNotDone = errors.New("not done: interrupted")
+
+func newStatusError(answer *http.Response) error {
+	return &statusError{answer.StatusCode, retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+}
+
+// retryAfter reads the header: seconds, or a date. It returns -1 for none.
+func retryAfter(text string, now time.Time) time.Duration {
+	const most = 100 * 365 * 24 * time.Hour
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
+		return time.Duration(min(n, int64(most/time.Second))) * time.Second
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return min(max(0, date.Sub(now)), most)
+	}
+	return -1
+}
+
+// mark tells Retry and AdaptiveLimit what to make of a failure.
+func mark(err error) error {
+	if err == nil {
+		return nil
+	}
+	if !worthwhile(err) {
+		return meanwhile.Permanent(err)
+	}
+	if status, ok := errors.AsType[*statusError](err); ok {
+		if status.after >= 0 {
+			err = meanwhile.RetryAfter(err, status.after)
+		}
+		if status.status == http.StatusTooManyRequests || status.status == http.StatusServiceUnavailable {
+			err = meanwhile.Overloaded(err)
+		}
+	} else if _, ok := errors.AsType[*timeoutError](err); ok {
+		err = meanwhile.Overloaded(err)
+	}
+	return err
+}
+
+// worthwhile reports whether another attempt may end otherwise.
+func worthwhile(err error) bool {
+	if status, ok := errors.AsType[*statusError](err); ok {
+		return status.status >= 500 || status.status == http.StatusTooManyRequests || status.status == http.StatusRequestTimeout
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok && unknown.IsNotFound {
+		return false
+	}
+	_, final := errors.AsType[*finalError](err)
+	_, long := errors.AsType[*tooLongError](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, invalid := errors.AsType[x509.HostnameError](err)
+	return !final && !long && !certificate && !invalid
+}
+
+// explain says in the user's words what net/http met.
+func explain(ctx context.Context, err error, clock *clock, bytes int64) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &timeoutError{clock.phase(), time.Since(clock.begun), bytes}
+	}
+	if inner, ok := errors.AsType[*url.Error](err); ok {
+		if inner.Timeout() {
+			return &timeoutError{clock.phase(), time.Since(clock.begun), bytes}
+		}
+		err = inner.Err // without the URL, which the line shows anyway
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("the answer broke off after %s", shortSize(bytes))
+	case errors.Is(err, io.EOF):
+		return errors.New("the connection was closed without an answer")
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return errors.New("connection refused")
+	case errors.Is(err, syscall.ECONNRESET):
+		return fmt.Errorf("the connection was reset after %s", shortSize(bytes))
+	}
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return &finalError{path}
+	}
+	return err
+}

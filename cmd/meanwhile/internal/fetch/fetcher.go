@@ -1,0 +1,140 @@
+package fetch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// maxDrained is how much is read of an answer that is not wanted, so that its connection can be used again.
+const maxDrained = 256 << 10
+
+// A fetcher makes the attempts.
+type fetcher struct {
+	template *template
+	client   *http.Client
+	folder   *folder // nil for none
+	pacer    *meanwhile.Pacer
+	maxTime  time.Duration
+	maxBytes int64
+	retries  int
+
+	running  atomic.Int64 // attempts
+	retrying atomic.Int64 // transfers that wait for their next one
+}
+
+// fetch makes one attempt. Its error says whether another makes sense, and when.
+func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
+	if err := f.pace(ctx, t); err != nil {
+		return t, err
+	}
+	f.wait(t, false)
+	if t.attempts++; t.attempts == 1 {
+		t.begun = time.Now()
+	}
+	f.running.Add(1)
+	defer f.running.Add(-1)
+	t.err = f.attempt(ctx, t)
+	t.elapsed = time.Since(t.begun)
+	t.ended = t.err == nil || ctx.Err() == nil && (t.attempts > f.retries || !worthwhile(t.err))
+	f.wait(t, !t.ended && ctx.Err() == nil)
+	return t, mark(t.err)
+}
+
+// wait counts a transfer as one that waits for its next attempt, or as one that does not any more.
+func (f *fetcher) wait(t *transfer, again bool) {
+	switch {
+	case again && !t.again:
+		f.retrying.Add(1)
+	case !again && t.again:
+		f.retrying.Add(-1)
+	}
+	t.again = again
+}
+
+// pace waits for the turn of a further attempt. The first one waited before it came here.
+func (f *fetcher) pace(ctx context.Context, t *transfer) error {
+	if t.attempts == 0 {
+		return nil
+	}
+	if err := t.held.pace(ctx); err != nil || f.pacer == nil {
+		return err
+	}
+	return f.pacer.Wait(ctx)
+}
+
+// attempt asks for the URL once, and sets what the transfer knows of the answer.
+func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
+	if f.folder != nil {
+		if err := f.folder.free(t.url); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.maxTime)
+	defer cancel()
+	clock := newClock()
+	defer func() { t.spent = clock.stop() }()
+	t.status, t.bytes, t.final, t.location = 0, 0, nil, ""
+
+	request, err := f.template.make(httptrace.WithClientTrace(ctx, clock.trace()), t.url)
+	if err != nil {
+		return &finalError{err}
+	}
+	answer, err := f.client.Do(request)
+	if err != nil {
+		return explain(ctx, err, clock, t.bytes)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	t.status = answer.StatusCode
+	if answer.Request.URL.String() != t.url.String() {
+		t.final = answer.Request.URL
+	}
+	if next, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
+		t.location = next.Redacted()
+	}
+	if answer.StatusCode >= 400 {
+		t.bytes, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, maxDrained))
+		return newStatusError(answer)
+	}
+	if err := f.receive(t, answer); err != nil {
+		return explain(ctx, err, clock, t.bytes)
+	}
+	return nil
+}
+
+// receive reads the body to where it belongs.
+func (f *fetcher) receive(t *transfer, answer *http.Response) (err error) {
+	if answer.ContentLength > f.maxBytes && answer.Request.Method != http.MethodHead {
+		return &tooLongError{f.maxBytes}
+	}
+	body := &boundedReader{r: answer.Body, left: f.maxBytes, most: f.maxBytes}
+	if f.folder != nil {
+		t.file, t.bytes, err = f.folder.save(t.url, body)
+	} else {
+		t.bytes, err = io.Copy(io.Discard, body)
+	}
+	return err
+}
+
+// A boundedReader fails where more comes than is wanted.
+type boundedReader struct {
+	r          io.Reader
+	left, most int64
+}
+
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if int64(len(p)) > b.left+1 {
+		p = p[:b.left+1]
+	}
+	n, err := b.r.Read(p)
+	if int64(n) > b.left {
+		return int(b.left), &tooLongError{b.most}
+	}
+	b.left -= int64(n)
+	return n, err
+}

@@ -1,0 +1,267 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A run is one run of the command.
+type run struct {
+	console console
+	input   *input
+	ledger  *ledger
+	hosts   *hosts // nil for no limits per host
+	fetcher *fetcher
+	limiter *meanwhile.Limiter
+	pacer   *meanwhile.Pacer // nil for none
+	stats   *stats
+
+	retry     meanwhile.RetryPolicy
+	retryTime time.Duration
+
+	json, silent, showView bool
+	blocks                 bool // the terminal shows block characters
+}
+
+// Run fetches. It returns nil, [ErrFailed], [ErrInterrupted], a [*UsageError], or what else kept it from going on.
+func (c *Command) Run(streams Streams) error {
+	r, err := c.open(streams)
+	if err != nil {
+		return &UsageError{err}
+	}
+	defer r.close()
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	return r.do(signals, func() { os.Exit(130) })
+}
+
+// open makes the run: whatever can be wrong with the command is found here, before the first request.
+func (c *Command) open(streams Streams) (*run, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	template, err := newTemplate(c)
+	if err != nil {
+		return nil, err
+	}
+	ledger := new(ledger)
+	in, err := openInput(c, streams, ledger)
+	if err != nil {
+		return nil, err
+	}
+	var out *folder
+	if c.Out != "" {
+		if out, err = openFolder(c.Out, c.Overwrite); err != nil {
+			in.close()
+			return nil, err
+		}
+	}
+	limiter, most := c.limiter()
+	pacer := c.Rate.pacer()
+	r := &run{
+		console: console{results: streams.Out, notes: streams.Err}, input: in, ledger: ledger,
+		hosts: newHosts(c.PerHost, c.PerHostRate), limiter: limiter, pacer: pacer,
+		stats: newStats(),
+		fetcher: &fetcher{
+			template: template, client: newClient(c, most), folder: out, pacer: pacer,
+			maxTime: time.Duration(c.MaxTime), maxBytes: int64(c.MaxBytes), retries: c.Retry,
+		},
+		retry:     meanwhile.RetryPolicy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay))},
+		retryTime: c.retryTime(),
+		json:      c.JSON, silent: c.Silent, blocks: drawsBlocks(),
+		showView: !c.Silent && !c.NoProgress && isTerminal(streams.Err) && movesCursor(),
+	}
+	return r, nil
+}
+
+func (r *run) close() {
+	r.input.close()
+	r.fetcher.folder.close()
+	if t, ok := r.fetcher.client.Transport.(*http.Transport); ok {
+		t.CloseIdleConnections()
+	}
+}
+
+// limiter returns the limit and the most it can be.
+func (c *Command) limiter() (l *meanwhile.Limiter, most int) {
+	if c.Limit.auto {
+		return meanwhile.AdaptiveLimit(c.Min, c.Max), c.Max
+	}
+	return meanwhile.Limit(c.Limit.n), c.Limit.n
+}
+
+// do fetches everything, and tells what came of it.
+func (r *run) do(signals <-chan os.Signal, exit func()) error {
+	var interrupted error
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		work, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		stop := func(cause error) {
+			cancel(cause)
+			// A task of its own: a terminal that takes nothing must not keep the next signal from being heard.
+			meanwhile.Go(ctx, func(context.Context) error {
+				r.say("Stopping; once more exits at once.")
+				return nil
+			}, meanwhile.Name("say"))
+		}
+		meanwhile.Go(ctx, func(ctx context.Context) error { return heed(ctx, signals, stop, exit) },
+			meanwhile.Name("signals"), meanwhile.Background())
+		defer r.show(work)()
+		err := r.fetchAll(work)
+		interrupted = context.Cause(work)
+		return err
+	}, meanwhile.Name("fetch"))
+	if err != nil {
+		return err
+	}
+	return r.conclude(interrupted != nil)
+}
+
+// fetchAll fetches the whole input and reports each transfer as it ends.
+func (r *run) fetchAll(ctx context.Context) error {
+	transfers := r.input.transfers(ctx)
+	if r.hosts != nil {
+		transfers = r.hosts.line(ctx, transfers)
+	}
+	options := []meanwhile.StreamOption{r.limiter, meanwhile.Unordered(), meanwhile.Name("transfers")}
+	if r.retry.Attempts > 1 {
+		options = append(options, meanwhile.Retry(r.retry), meanwhile.Timeout(r.retryTime))
+	}
+	if r.pacer != nil {
+		options = append(options, r.pacer)
+	}
+	for t, err := range meanwhile.Map(ctx, transfers, r.fetcher.fetch, options...) {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := r.take(t, err); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() == nil {
+		return nil
+	}
+	return r.takeEnded()
+}
+
+// take reports what the stream yielded: a transfer, or why there is none.
+func (r *run) take(t *transfer, err error) error {
+	if item, ok := errors.AsType[*meanwhile.ItemError](err); ok {
+		t = item.Input.(*transfer)
+		if t.err == nil {
+			t.err = item.Err // it panicked
+		}
+	} else if err != nil {
+		r.stats.addNotURL()
+		r.console.note(err.Error())
+		return nil
+	}
+	t.ended = true
+	return r.report(t)
+}
+
+// takeEnded reports the transfers that had ended when the stream was cut short, and that it did not yield.
+func (r *run) takeEnded() error {
+	for _, t := range r.ledger.rest() {
+		if t.ended {
+			if err := r.report(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *run) report(t *transfer) error {
+	r.ledger.strike(t)
+	r.fetcher.wait(t, false)
+	if r.hosts != nil {
+		r.hosts.leave(t)
+	}
+	r.stats.add(t)
+	return r.print(t)
+}
+
+func (r *run) print(t *transfer) error {
+	if r.json {
+		return r.console.result(formatJSON(t))
+	}
+	return r.console.result(formatPlain(t))
+}
+
+// say prints a note unless the user wants none.
+func (r *run) say(text string) {
+	if !r.silent {
+		r.console.note(text)
+	}
+}
+
+// conclude says what became of everything, and returns what the command returns.
+func (r *run) conclude(interrupted bool) error {
+	f := r.stats.figures()
+	if !r.silent {
+		summarize(r.console.notes, f, r.stats.spans(), r.blocks)
+	}
+	switch {
+	case interrupted:
+		return errors.Join(ErrInterrupted, r.tellRest(f))
+	case f.failed+f.notURLs > 0:
+		return ErrFailed
+	}
+	return nil
+}
+
+// tellRest says what was not done.
+func (r *run) tellRest(f figures) error {
+	rest := r.ledger.rest()
+	at, more := r.input.unread()
+	if !r.silent {
+		listRest(r.console.notes, f, rest, r.input)
+	}
+	if !r.json {
+		return nil
+	}
+	for _, t := range rest {
+		t.err = errNotDone
+		if err := r.print(t); err != nil {
+			return err
+		}
+	}
+	if !more {
+		return nil
+	}
+	return r.console.result(formatUnread(at))
+}
+
+// show shows the view until hide is called. Lines go through it where they go to the same terminal.
+func (r *run) show(ctx context.Context) (hide func()) {
+	if !r.showView {
+		return func() {}
+	}
+	total := meanwhile.Async(ctx, func(ctx context.Context) (int, error) { return r.input.total(ctx), nil }, meanwhile.Name("total"))
+	var m meter
+	v := newView(r.console.notes.(*os.File), func() progress {
+		p := progress{figures: r.stats.figures(), limit: r.limiter.Current()}
+		p.running, p.retrying = int(r.fetcher.running.Load()), int(r.fetcher.retrying.Load())
+		select {
+		case <-total.Done():
+			p.total, _ = total.Wait(ctx)
+		default:
+		}
+		p.rate = m.rate(time.Now(), p.ended())
+		return p
+	}, r.blocks)
+	r.console.view.Store(v)
+	return func() {
+		r.console.view.Store(nil)
+		v.close()
+	}
+}

@@ -1,0 +1,122 @@
+package fetch
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const longestTime = 24 * time.Hour // that the histogram tells apart
+
+// stats are the figures of a command: a bounded number of bytes for any number of transfers.
+type stats struct {
+	begun time.Time
+
+	mu      sync.Mutex
+	done    int
+	failed  int
+	notURLs int
+	bytes   int64
+	sum     time.Duration // of all transfers, as if one came after the other
+	longest time.Duration
+	times   *hdrhistogram.Histogram // of those done, in microseconds, three digits exact
+}
+
+func newStats() *stats {
+	return &stats{begun: time.Now(), times: hdrhistogram.New(1, longestTime.Microseconds(), 3)}
+}
+
+// add takes in a transfer that ended.
+func (s *stats) add(t *transfer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes += t.bytes
+	s.sum += t.elapsed
+	s.longest = max(s.longest, t.elapsed)
+	if t.err != nil {
+		s.failed++
+		return
+	}
+	s.done++
+	_ = s.times.RecordValue(min(t.elapsed, longestTime).Microseconds())
+}
+
+func (s *stats) addNotURL() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notURLs++
+}
+
+// figures are stats at one moment.
+type figures struct {
+	done, failed, notURLs           int
+	bytes                           int64
+	sum, longest, elapsed           time.Duration
+	p50, p90, p99, slowest, fastest time.Duration // of those done
+}
+
+func (s *stats) figures() figures {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := func(percentile float64) time.Duration {
+		return time.Duration(s.times.ValueAtPercentile(percentile)) * time.Microsecond
+	}
+	return figures{
+		done: s.done, failed: s.failed, notURLs: s.notURLs, bytes: s.bytes,
+		sum: s.sum, longest: s.longest, elapsed: time.Since(s.begun),
+		p50: at(50), p90: at(90), p99: at(99), slowest: at(100),
+		fastest: time.Duration(s.times.Min()) * time.Microsecond,
+	}
+}
+
+// ended counts what needs no more work.
+func (f figures) ended() int { return f.done + f.failed + f.notURLs }
+
+// A span is a range of times, up to and including its end, and how many were in it.
+type span struct {
+	end   time.Duration
+	count int
+}
+
+// scales are where spans end within each power of ten, the finest first.
+var scales = [][]time.Duration{{10, 12, 14, 17, 20, 24, 28, 33, 40, 48, 56, 67, 80}, {10, 15, 20, 30, 50, 70}, {10, 20, 50}, {10}}
+
+const maxSpans = 12
+
+// spans sorts the times into at most 12 ranges with round ends, from the fastest to the slowest.
+func (s *stats) spans() []span {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bars := slices.DeleteFunc(s.times.Distribution(), func(b hdrhistogram.Bar) bool { return b.Count == 0 })
+	var spans []span
+	for _, scale := range scales {
+		if spans = sortInto(scale, bars); len(spans) <= maxSpans {
+			break
+		}
+	}
+	return spans
+}
+
+func sortInto(scale []time.Duration, bars []hdrhistogram.Bar) []span {
+	var spans []span
+	step, power := 0, time.Microsecond
+	end := scale[0] * power
+	for _, bar := range bars {
+		for time.Duration(bar.From)*time.Microsecond > end {
+			if step++; step == len(scale) {
+				step, power = 0, power*10
+			}
+			end = scale[step] * power
+			if len(spans) > 0 {
+				spans = append(spans, span{end: end})
+			}
+		}
+		if len(spans) == 0 {
+			spans = append(spans, span{end: end})
+		}
+		spans[len(spans)-1].count += int(bar.Count)
+	}
+	return spans
+}

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A transfer is one URL to fetch and what came of it. It belongs to whoever has it at the moment: the input, the task
+// that fetches it, the loop that reports it.
+type transfer struct {
+	place place
+	index int // among all transfers
+	url   *url.URL
+	held  *host // where it has a place; nil without limits per host
+
+	attempts int
+	begun    time.Time // the first attempt
+	elapsed  time.Duration
+	spent    phases // of the last attempt
+	status   int    // 0 is no answer
+	bytes    int64
+	final    *url.URL // after redirects; nil for none
+	location string   // of a redirect that was not followed
+	file     string
+	err      error
+	ended    bool // no attempt comes any more
+	again    bool // the next attempt is waited for
+}
+
+// A ledger knows the transfers that were taken from the input and not reported.
+type ledger struct {
+	mu   sync.Mutex
+	open map[*transfer]struct{}
+}
+
+func (l *ledger) enter(t *transfer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = make(map[*transfer]struct{})
+	}
+	l.open[t] = struct{}{}
+}
+
+func (l *ledger) strike(t *transfer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, t)
+}
+
+// rest returns the transfers not reported, in the order of the input.
+func (l *ledger) rest() []*transfer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := make([]*transfer, 0, len(l.open))
+	for t := range l.open {
+		rest = append(rest, t)
+	}
+	slices.SortFunc(rest, func(a, b *transfer) int { return a.index - b.index })
+	return rest
+}

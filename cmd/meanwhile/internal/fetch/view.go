@@ -1,0 +1,154 @@
+package fetch
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// A view shows the progress below the lines that are printed. It is drawn by mpb and not by bubbletea, because mpb only
+// writes: it leaves Ctrl-C, the keyboard and the terminal's mode alone, so a crash leaves nothing to repair.
+type view struct {
+	progress *mpb.Progress
+	bar      *mpb.Bar
+}
+
+// newView shows what look returns, several times a second.
+func newView(w *os.File, look func() progress, blocks bool) *view {
+	v := &view{progress: mpb.New(mpb.WithOutput(fromLeft{w}), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))}
+	var more []string
+	first := func(out io.Writer, _ decor.Statistics) error {
+		lines := look().lines(columns(w), blocks)
+		more = lines[1:]
+		_, err := io.WriteString(out, lines[0])
+		return err
+	}
+	others := func(out io.Writer, _ decor.Statistics) error {
+		for _, line := range more {
+			if _, err := io.WriteString(out, line+"\n"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	v.bar = v.progress.MustAdd(0, mpb.BarFillerFunc(first),
+		mpb.BarExtender(mpb.BarFillerFunc(others), false), mpb.BarFillerTrim())
+	return v
+}
+
+// fromLeft writes from the first column: the terminal may have shown ^C where the cursor stood.
+type fromLeft struct{ w io.Writer }
+
+func (f fromLeft) Write(p []byte) (int, error) {
+	n, err := f.w.Write(append([]byte{'\r'}, p...))
+	return max(0, n-1), err
+}
+
+// Write prints lines above the view.
+func (v *view) Write(p []byte) (int, error) { return v.progress.Write(p) }
+
+// close removes the view.
+func (v *view) close() {
+	v.bar.Abort(true)
+	v.progress.Wait()
+}
+
+// progress is what the view shows at one moment.
+type progress struct {
+	figures
+	total          int // 0 is unknown
+	running, limit int
+	retrying       int     // wait for their next attempt
+	rate           float64 // ended per second, lately
+}
+
+// lines shows the progress in lines that are narrower than width.
+func (p progress) lines(width int, blocks bool) []string {
+	width-- // some terminals wrap at the last column
+	parts := []string{
+		grouped(p.done) + " done",
+		grouped(p.failed+p.notURLs) + " failed",
+		significant(p.rate) + "/s",
+		fmt.Sprintf("%s in flight, limit %s", grouped(p.running), grouped(p.limit)),
+	}
+	if p.retrying > 0 {
+		parts = append(parts, grouped(p.retrying)+" to retry")
+	}
+	if p.done > 0 {
+		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s", shortTime(p.p50), shortTime(p.p99)))
+	}
+	lines := []string{p.head(width, blocks)}
+	line := ""
+	for _, part := range parts {
+		switch {
+		case line == "":
+			line = part
+		case utf8.RuneCountInString(line)+2+utf8.RuneCountInString(part) <= width:
+			line += "  " + part
+		default:
+			lines = append(lines, line)
+			line = part
+		}
+	}
+	lines = append(lines, line)
+	for i, line := range lines {
+		if !blocks {
+			line = ascii(line)
+		}
+		if runes := []rune(line); len(runes) > width {
+			line = string(runes[:width])
+		}
+		lines[i] = line
+	}
+	return lines
+}
+
+// head is the line with the bar, or with the time so far where the total is unknown.
+func (p progress) head(width int, blocks bool) string {
+	if p.total <= 0 {
+		return fmt.Sprintf("%s so far, %s", grouped(p.ended()), shortTime(p.elapsed))
+	}
+	share := min(1, float64(p.ended())/float64(p.total))
+	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*share, grouped(p.ended()), grouped(p.total))
+	if p.rate > 0 {
+		left := float64(p.total-p.ended()) / p.rate
+		text += "  " + shortTime(time.Duration(min(left, 1e9)*float64(time.Second))) + " left"
+	}
+	room := min(barWidth, width-utf8.RuneCountInString(text))
+	if room < 5 {
+		return strings.TrimSpace(text)
+	}
+	return drawBar(share, room, blocks, true) + text
+}
+
+// A meter tells how fast a count grows, over about the last five seconds.
+type meter struct {
+	samples []sample // oldest first
+}
+
+type sample struct {
+	at    time.Time
+	count int
+}
+
+func (m *meter) rate(now time.Time, count int) float64 {
+	m.samples = append(m.samples, sample{now, count})
+	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= 5*time.Second {
+		m.samples = m.samples[1:]
+	}
+	if len(m.samples) > 256 {
+		m.samples = append(m.samples[:0:0], m.samples[len(m.samples)/2:]...)
+	}
+	oldest := m.samples[0]
+	passed := now.Sub(oldest.at).Seconds()
+	if passed <= 0 {
+		return 0
+	}
+	return float64(count-oldest.count) / passed
+}

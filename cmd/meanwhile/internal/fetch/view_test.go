@@ -1,0 +1,97 @@
+package fetch
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func busy() progress {
+	return progress{
+		figures: figures{
+			done: 123_456, failed: 7_890, elapsed: time.Hour, p50: 123 * time.Millisecond, p99: 59 * time.Second,
+		},
+		total: 1_000_000, running: 512, limit: 512, rate: 1234.5,
+	}
+}
+
+func TestProgressLines(t *testing.T) {
+	got := strings.Join(busy().lines(80, true), "\n")
+	want := `█████▎░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   13%  131,346/1,000,000  11m44s left
+123,456 done  7,890 failed  1,235/s  512 in flight, limit 512
+p50 123ms, p99 59.0s`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestProgressFits draws at any width.
+func TestProgressFits(t *testing.T) {
+	unknown := busy()
+	unknown.total = 0
+	for _, p := range []progress{busy(), unknown, {}, {total: 1}} {
+		for _, blocks := range []bool{true, false} {
+			for width := 20; width < 130; width++ {
+				lines := p.lines(width, blocks)
+				if len(lines) > 6 {
+					t.Errorf("%d lines at width %d", len(lines), width)
+				}
+				for _, line := range lines {
+					if n := utf8.RuneCountInString(line); n >= width || !blocks && n != len(line) {
+						t.Errorf("width %d: %d columns: %q", width, n, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestView draws to a file: notes stand above the view, and in the end nothing is left of it.
+func TestView(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	drawn := make(chan struct{}, 1000)
+	v := newView(f, func() progress { drawn <- struct{}{}; return busy() }, false)
+	<-drawn
+	if _, err := io.WriteString(v, "a note\n"); err != nil {
+		t.Error(err)
+	}
+	<-drawn
+	v.close()
+	if _, err := io.WriteString(v, "late\n"); err == nil {
+		t.Error("a closed view takes notes")
+	}
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"123,456 done", "\x1b[3A\x1b[Ja note\n#"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	if want := "\x1b[3A\x1b[J"; !strings.HasSuffix(string(text), want) {
+		t.Errorf("got %q, want %q at the end", text, want)
+	}
+}
+
+func TestMeter(t *testing.T) {
+	var m meter
+	now := time.Now()
+	for i := range 10_000 {
+		got := m.rate(now.Add(time.Duration(i)*100*time.Millisecond), 7*i)
+		if i > 0 && (got < 69.9 || got > 70.1) {
+			t.Fatalf("sample %d: got %v per second, want 70", i, got)
+		}
+	}
+	if len(m.samples) > 256 {
+		t.Errorf("%d samples kept", len(m.samples))
+	}
+}

@@ -1,0 +1,86 @@
+// Command meanwhile shows what the toolkit of the same name is for: "meanwhile fetch" fetches many URLs at once.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/fetch"
+)
+
+// The exit codes, beside 0.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+type commands struct {
+	Version kong.VersionFlag `help:"Print the version and exit."`
+
+	Fetch fetch.Command `cmd:"" help:"Fetch many URLs at once."`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// run is the command; it returns its exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	answered := false // by --help or --version
+	var cli commands
+	parser, err := kong.New(&cli,
+		kong.Name("meanwhile"),
+		kong.Description("Work that waits, many waits at once."),
+		kong.Vars{"version": version()},
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { answered = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		panic(err) // the structs above are wrong
+	}
+	if len(args) == 0 {
+		parser.Stdout = stderr
+		_, _ = parser.Parse([]string{"--help"})
+		return exitUsage
+	}
+	context, err := parser.Parse(args)
+	if answered {
+		return 0
+	}
+	if err != nil {
+		return fail(stderr, &fetch.UsageError{Err: err})
+	}
+	return fail(stderr, context.Run(fetch.Streams{In: stdin, Out: stdout, Err: stderr}))
+}
+
+// fail prints what err has to say and returns its exit code.
+func fail(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	if errors.Is(err, fetch.ErrInterrupted) {
+		return exitInterrupted
+	}
+	if errors.Is(err, fetch.ErrFailed) {
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "meanwhile: %v\n", err)
+	if _, ok := errors.AsType[*fetch.UsageError](err); ok {
+		fmt.Fprintln(stderr, "See: meanwhile fetch --help")
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "meanwhile (devel)"
+	}
+	return "meanwhile " + info.Main.Version
+}

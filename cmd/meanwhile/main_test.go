@@ -1,0 +1,73 @@
+package main
+
+import (
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("MEANWHILE_TEST_MAIN") != "" {
+		main()
+	}
+	testscript.Main(m, map[string]func(){"meanwhile": main})
+}
+
+// TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by
+// another name, $SECURE one with a certificate nobody trusts.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			s := newServer()
+			secure := httptest.NewUnstartedServer(s.Config.Handler)
+			secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+			secure.EnableHTTP2 = true
+			secure.StartTLS()
+			env.Values["server"] = s
+			env.Defer(func() { s.CloseClientConnections(); s.Close(); secure.Close() })
+			host := strings.TrimPrefix(s.URL, "http://")
+			env.Setenv("URL", s.URL)
+			env.Setenv("HOST", host)
+			env.Setenv("OTHER", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
+			env.Setenv("SECURE", secure.URL)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"await": onServer((*server).awaitRequests),
+			"asked": onServer((*server).checkAsked),
+			"most":  onServer((*server).checkMost),
+			"lines": writeLines,
+
+			"envsubst": expandFile,
+		},
+		UpdateScripts: os.Getenv("UPDATE") != "",
+	})
+}
+
+// onServer makes a command of a server's method.
+func onServer(f func(*server, *testscript.TestScript, bool, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		f(ts.Value("server").(*server), ts, neg, args)
+	}
+}
+
+// writeLines is a command of the scripts: "lines FILE N TEXT" writes a file with N times the line TEXT.
+func writeLines(ts *testscript.TestScript, _ bool, args []string) {
+	n := 0
+	for _, digit := range args[1] {
+		n = n*10 + int(digit-'0')
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(args[2]+"\n", n)), 0o666))
+}
+
+// expandFile is a command of the scripts: "envsubst FILE" replaces the variables in a file.
+func expandFile(ts *testscript.TestScript, _ bool, args []string) {
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
+}
