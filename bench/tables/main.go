@@ -1,0 +1,161 @@
+// Tables reads the results of the benchmarks, one or more runs after each other, and prints what docs/benchmarks.md says
+// of them: the medians, and the ratios between what was measured in the same run. With -w it puts the tables into a file,
+// each between the lines <!-- NAME --> and <!-- end -->, and as the last of them, benchstat, what benchstat printed.
+//
+//	go run ./tables [-w ../docs/benchmarks.md] [-stat benchstat.txt] results.txt
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	file := flag.String("w", "", "put the tables into this `file` instead of printing them")
+	stat := flag.String("stat", "", "with -w, put this `file` into the table benchstat")
+	flag.Parse()
+	if err := run(*file, *stat, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "tables:", err)
+		os.Exit(1)
+	}
+}
+
+func run(file, stat string, inputs []string) error {
+	results := results{}
+	for _, name := range inputs {
+		in, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		err = results.read(in)
+		if err := in.Close(); err != nil {
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+	if file == "" {
+		for _, t := range tables {
+			fmt.Printf("## %s\n\n%s\n", t.name, t.markdown(results))
+		}
+		return nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	filled := fill(string(text), results)
+	if stat != "" {
+		printed, err := os.ReadFile(stat)
+		if err != nil {
+			return err
+		}
+		filled = put(filled, "benchstat", "```text\n"+string(printed)+"```\n")
+	}
+	return os.WriteFile(file, []byte(filled), 0o644)
+}
+
+// fill puts all tables into the text.
+func fill(text string, r results) string {
+	for _, t := range tables {
+		text = put(text, t.name, t.markdown(r))
+	}
+	return text
+}
+
+// put replaces what stands between the lines that mark a table. A text without them is left as it is.
+func put(text, name, table string) string {
+	start := "<!-- " + name + " -->\n"
+	before, rest, found := strings.Cut(text, start)
+	if !found {
+		return text
+	}
+	_, after, _ := strings.Cut(rest, "<!-- end -->")
+	return before + start + "\n" + table + "\n<!-- end -->" + after
+}
+
+// results are the values of each benchmark, by its name without what it begins and ends with, and by their unit, in the
+// order of the runs.
+type results map[string]map[string][]float64
+
+var line = regexp.MustCompile(`^Benchmark(\S+?)(?:-\d+)?\s+\d+\s+(.*)$`)
+
+func (r results) read(in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		m := line.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		units := r[m[1]]
+		if units == nil {
+			units = map[string][]float64{}
+			r[m[1]] = units
+		}
+		fields := strings.Fields(m[2])
+		for i := 0; i+1 < len(fields); i += 2 {
+			value, err := strconv.ParseFloat(fields[i], 64)
+			if err != nil {
+				return fmt.Errorf("the figures of %s: %w", m[1], err)
+			}
+			units[fields[i+1]] = append(units[fields[i+1]], value)
+		}
+	}
+	return lines.Err()
+}
+
+// median of a benchmark's values; false when it was not run.
+func (r results) median(name, unit string) (float64, bool) {
+	return median(r[name][unit])
+}
+
+// ratio is the median of what each run says, so that a machine that grows slower does not change it.
+func (r results) ratio(name, base, unit string) (float64, bool) {
+	a, b := r[name][unit], r[base][unit]
+	if len(a) != len(b) {
+		x, okA := median(a)
+		y, okB := median(b)
+		return x / y, okA && okB
+	}
+	var ratios []float64
+	for i := range a {
+		ratios = append(ratios, a[i]/b[i])
+	}
+	return median(ratios)
+}
+
+func median(values []float64) (float64, bool) {
+	n := len(values)
+	if n == 0 {
+		return 0, false
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2, true
+}
+
+// number formats a figure with as many digits as are worth reading.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+func thousands(digits string) string {
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const runs = `goos: linux
+BenchmarkSpawn/n=1000/parent=background/lib=errgroup-ctx-2  100  400 ns/task  2.0 allocs/task
+BenchmarkSpawn/n=1000/parent=background/lib=meanwhile-2     100  300 ns/task  2.5 allocs/task
+BenchmarkSpawn/n=1000/parent=background/lib=errgroup-ctx-2  100  800 ns/task  2.0 allocs/task
+BenchmarkSpawn/n=1000/parent=background/lib=meanwhile-2     100  720 ns/task  2.5 allocs/task
+BenchmarkSpawn/n=1000/parent=background/lib=elixir 1 5000.00 ns/task
+PASS
+`
+
+func TestTables(t *testing.T) {
+	r := results{}
+	if err := r.read(strings.NewReader(runs)); err != nil {
+		t.Fatal(err)
+	}
+	text := fill("before\n<!-- spawn -->\nold\n<!-- end -->\nafter <!-- bars -->\n<!-- end -->\n", r)
+	for _, want := range []string{
+		"before\n<!-- spawn -->\n\n| | n=1, ns |",
+		"| meanwhile | – | – | – | 510 · 0.82× | 2.50 | – |\n", // 0.75 and 0.9 of the same runs
+		"\n<!-- end -->\nafter <!-- bars -->\n\n| subject |",
+		"| spawn and wait, 1,000 tasks | no slower than errgroup.WithContext | 0.82× | yes |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "old") {
+		t.Errorf("the old table is still there:\n%s", text)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for want, v := range map[string]float64{"0.82": 0.825, "12.3": 12.34, "510": 510.2, "1,000,000": 1e6} {
+		if got := number(v); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
