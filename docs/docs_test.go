@@ -1,0 +1,162 @@
+// Package docs_test proves the guides: what they show compiles, and what it prints is what they say.
+//
+// A block marked go in a guide is either a program, which is built, or lines that stand in a Go file which is tested or
+// built as well. A block marked output belongs to the program before it, which is run. Blocks that are not meant to
+// compile are marked text.
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A block is one fenced part of a guide.
+type block struct {
+	guide string
+	line  int
+	kind  string // what is written behind the fence
+	text  string
+}
+
+func (b block) String() string { return fmt.Sprintf("%s:%d", b.guide, b.line) }
+
+func TestBlocks(t *testing.T) {
+	var programs []program
+	sources := readSources(t)
+	for _, guide := range guides(t) {
+		blocks := readBlocks(t, guide)
+		for i, b := range blocks {
+			switch {
+			case b.kind == "go" && strings.HasPrefix(b.text, "package main\n"):
+				p := program{block: b}
+				if i+1 < len(blocks) && blocks[i+1].kind == "output" {
+					p.output = &blocks[i+1]
+				}
+				programs = append(programs, p)
+			case b.kind == "go" && !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, plain(b.text)) }):
+				t.Errorf("%v: no tested Go file has these lines:\n%s", b, b.text)
+			case b.kind == "output" && (i == 0 || !strings.HasPrefix(blocks[i-1].text, "package main\n")):
+				t.Errorf("%v: no program stands before this output", b)
+			case !slices.Contains([]string{"go", "output", "text", "sh"}, b.kind):
+				t.Errorf("%v: a block is marked %q: mark it go, output, text or sh", b, b.kind)
+			}
+		}
+	}
+	runPrograms(t, programs)
+}
+
+func TestBlocksViolations(t *testing.T) {
+	sources := readSources(t)
+	for _, text := range []string{"meanwhile.Run(ctx)\n", "\tpages, err := meanwhile.All(context.Background(),\n\t\tnil,\n"} {
+		if slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, plain(text)) }) {
+			t.Errorf("found in a source, though it is in none: %q", text)
+		}
+	}
+}
+
+// guides returns the paths of the guides and of README.md.
+func guides(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("../README.md"); err == nil {
+		paths = append(paths, "../README.md")
+	}
+	return paths
+}
+
+func readBlocks(t *testing.T, guide string) []block {
+	t.Helper()
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []block
+	inside := false
+	for i, line := range strings.SplitAfter(string(text), "\n") {
+		fence, isFence := strings.CutPrefix(line, "```")
+		switch {
+		case isFence && inside:
+			inside = false
+		case isFence:
+			inside = true
+			blocks = append(blocks, block{guide: guide, line: i + 1, kind: strings.TrimSpace(fence)})
+		case inside:
+			blocks[len(blocks)-1].text += line
+		}
+	}
+	if inside {
+		t.Errorf("%v: the block has no end", blocks[len(blocks)-1])
+	}
+	return blocks
+}
+
+// readSources returns the Go files that a guide may quote.
+func readSources(t *testing.T) []string {
+	t.Helper()
+	var sources []string
+	for _, pattern := range []string{"*_test.go", "../*_test.go", "../examples/*/*.go"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if path == "docs_test.go" || path == "messages_test.go" {
+				continue
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, plain(string(text)))
+		}
+	}
+	return sources
+}
+
+var indent = regexp.MustCompile(`(?m)^[\t ]+`)
+
+// plain is text without indentation, and with a line break before each line.
+func plain(text string) string { return "\n" + indent.ReplaceAllString(text, "") }
+
+// A program is a block that is complete.
+type program struct {
+	block
+	output *block // what it prints, or nil
+}
+
+// runPrograms builds the programs within this module, and runs those with an output.
+func runPrograms(t *testing.T, programs []program) {
+	t.Helper()
+	folder := t.TempDir()
+	for i, p := range programs {
+		file := filepath.Join(folder, fmt.Sprintf("program%d.go", i))
+		binary := strings.TrimSuffix(file, ".go") + ".exe"
+		if err := os.WriteFile(file, []byte(p.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range [][]string{{"go", "vet", file}, {"go", "build", "-o", binary, file}} {
+			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+				t.Fatalf("%v: go %s: %v\n%s", p, command[1], err, out)
+			}
+		}
+		if p.output == nil {
+			continue
+		}
+		got, err := exec.Command(binary).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %v\n%s", p, err, got)
+		}
+		if string(got) != p.output.text {
+			t.Errorf("%v: got\n%s\nwant\n%s", p, got, p.output.text)
+		}
+	}
+}

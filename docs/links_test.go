@@ -1,0 +1,97 @@
+package docs_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTables finds each line of Go in the tables of coming-from.md in the tested files: it is in the last column.
+func TestTables(t *testing.T) {
+	text, err := os.ReadFile("coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := readSources(t)
+	code := regexp.MustCompile("`[^`]+`")
+	found := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		columns := strings.Split(strings.Trim(line, "|"), " | ")
+		if !strings.HasPrefix(line, "|") || len(columns) < 2 {
+			continue
+		}
+		for _, span := range code.FindAllString(columns[len(columns)-1], -1) {
+			found++
+			want := strings.Trim(span, "`")
+			if !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, want) }) {
+				t.Errorf("coming-from.md:%d: no tested Go file has %s", i+1, want)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("coming-from.md: no table has a line of Go in its last column")
+	}
+}
+
+var (
+	link   = regexp.MustCompile(`\]\(([^)]+)\)`)
+	anchor = regexp.MustCompile("[^a-z0-9 -]")
+)
+
+// TestLinks follows the links from guide to guide, to their sections, and to the examples.
+func TestLinks(t *testing.T) {
+	for _, guide := range guides(t) {
+		text, err := os.ReadFile(guide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			path, section, _ := strings.Cut(match[1], "#")
+			target := guide
+			if path != "" {
+				target = filepath.Join(filepath.Dir(guide), path)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", guide, match[1])
+			} else if section != "" && !slices.Contains(sections(t, target), section) {
+				t.Errorf("%s: the link %s leads to no section", guide, match[1])
+			}
+		}
+	}
+}
+
+func sections(t *testing.T, guide string) []string {
+	t.Helper()
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(text)) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			title = anchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), "")
+			names = append(names, strings.ReplaceAll(title, " ", "-"))
+		}
+	}
+	return names
+}
+
+func TestEnds(t *testing.T) {
+	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "coming-from"} {
+		text, err := os.ReadFile(guide + ".md")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if i := bytes.LastIndex(text, []byte("\n## ")); !bytes.HasPrefix(text[i+1:], []byte("## When things go wrong\n")) {
+			t.Errorf("%s.md does not end with the section \"When things go wrong\"", guide)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package docs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+func Example_each() {
+	ctx := context.Background()
+	urls := meanwhile.From(slices.Values([]string{"/a", "/b", "/missing"}))
+	err := meanwhile.Each(ctx, urls, func(ctx context.Context, url string) error {
+		_, err := fetch(ctx, url)
+		return err
+	}, meanwhile.Limit(8))
+	fmt.Println(err)
+	// Output:
+	// item 2: fetch /missing: not found
+}
+
+func Example_itemErrors() {
+	ctx := context.Background()
+	urls := meanwhile.From(slices.Values([]string{"/a", "/slow", "/missing", "/b"}))
+	pages := meanwhile.Map(ctx, urls, fetch, meanwhile.Timeout(200*time.Millisecond))
+	for page, err := range pages {
+		var item *meanwhile.ItemError
+		switch {
+		case err == nil:
+			fmt.Println(page)
+		case errors.As(err, &item):
+			fmt.Println(item.Index, item.Input, errors.Is(err, context.DeadlineExceeded))
+		default:
+			fmt.Println("the stream ends:", err)
+		}
+	}
+	// Output:
+	// page /a
+	// 1 /slow true
+	// 2 /missing false
+	// page /b
+}
+
+func Example_collect() {
+	ctx := context.Background()
+	urls := meanwhile.From(slices.Values([]string{"/a", "/b"}))
+	pages, err := meanwhile.Collect(meanwhile.Map(ctx, urls, fetch))
+	fmt.Println(pages, err)
+	// Output:
+	// [page /a page /b] <nil>
+}
+
+func Example_leave() {
+	numbers := func(yield func(int, error) bool) {
+		for i := 0; yield(i, nil); i++ {
+		}
+	}
+	double := func(ctx context.Context, i int) (int, error) {
+		if i > 2 {
+			defer meanwhile.Shield(ctx, time.Second, step) // tidies up, and is waited for
+			return 0, meanwhile.Sleep(ctx, time.Hour)
+		}
+		return 2 * i, nil
+	}
+	for v, err := range meanwhile.Map(context.Background(), numbers, double) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(v)
+		if v == 4 {
+			break
+		}
+	}
+	fmt.Println("nothing runs any more")
+	// Output:
+	// 0
+	// 2
+	// 4
+	// nothing runs any more
+}
+
+func Example_pipeline() {
+	ctx := context.Background()
+	parse := func(ctx context.Context, line string) (string, error) { return "/" + strings.TrimSpace(line), nil }
+
+	lines := meanwhile.Lines(ctx, strings.NewReader("a\nb\nc\n"))
+	urls := meanwhile.Map(ctx, lines, parse)
+	pages := meanwhile.Map(ctx, urls, fetch, meanwhile.Limit(8))
+	for batch, err := range meanwhile.Batch(ctx, pages, 2, time.Second) {
+		fmt.Println(batch, err)
+	}
+	// Output:
+	// [page /a page /b] <nil>
+	// [page /c] <nil>
+}
+
+// words is a stream of one's own: a function that yields, and stops when yield returns false.
+func words(r io.Reader) meanwhile.Stream[string] {
+	return func(yield func(string, error) bool) {
+		scanner := bufio.NewScanner(r)
+		scanner.Split(bufio.ScanWords)
+		for scanner.Scan() {
+			if !yield(scanner.Text(), nil) {
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			yield("", err)
+		}
+	}
+}
+
+func Example_ownStream() {
+	texts, err := meanwhile.Collect(words(strings.NewReader("plain  sequential code")))
+	fmt.Println(len(texts), err)
+	// Output:
+	// 3 <nil>
+}
+
+func Example_retry() {
+	attempts := 0
+	flaky := func(ctx context.Context, url string) (string, error) {
+		attempts++
+		if attempts < 3 {
+			return "", errors.New("connection reset")
+		}
+		return fetch(ctx, url)
+	}
+	urls := meanwhile.From(slices.Values([]string{"/a"}))
+	policy := meanwhile.RetryPolicy{Attempts: 5, Base: time.Millisecond, Timeout: time.Second}
+	for page, err := range meanwhile.Map(context.Background(), urls, flaky, meanwhile.Retry(policy), meanwhile.Timeout(time.Minute)) {
+		fmt.Println(page, err, "after", attempts, "attempts")
+	}
+	// Output:
+	// page /a <nil> after 3 attempts
+}
+
+func Example_permanent() {
+	attempts := 0
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		attempts++
+		return meanwhile.Permanent(errNotFound)
+	}, meanwhile.Retry(meanwhile.RetryPolicy{}))
+	fmt.Println(err, attempts)
+	// Output:
+	// not found 1
+}
+
+func Example_changeLimit() {
+	ctx := context.Background()
+	limit := meanwhile.Limit(2)
+	urls := meanwhile.From(slices.Values([]string{"/a", "/b", "/c", "/d"}))
+	for page, err := range meanwhile.Map(ctx, urls, fetch, limit) {
+		if err != nil {
+			fmt.Println(err)
+		}
+		if page == "page /a" {
+			limit.Set(16) // it is night: take more
+		}
+	}
+	fmt.Println(limit.Current())
+	// Output:
+	// 16
+}
+
+func Example_overloaded() {
+	ask := func(ctx context.Context, url string) (string, error) {
+		page, err := fetch(ctx, url)
+		if errors.Is(err, errBusy) {
+			return "", meanwhile.Overloaded(err)
+		}
+		return page, err
+	}
+	urls := meanwhile.From(slices.Values([]string{"/a", "/b"}))
+	pages, err := meanwhile.Collect(meanwhile.Map(context.Background(), urls, ask, meanwhile.AdaptiveLimit(1, 200)))
+	fmt.Println(pages, err)
+	// Output:
+	// [page /a page /b] <nil>
+}
+
+var errBusy = errors.New("busy")

@@ -1,0 +1,176 @@
+// Shutdown is a small server program: it serves pages, counts the visits, and writes the count down ten times a second.
+// A part of it that nobody needs fails, and the rest goes on. Then the program is interrupted, as by ctrl-C, in the
+// middle of a request: the request is answered, the count is written a last time, and everything has ended when main
+// goes on.
+//
+// It prints what happens in order, some 700 ms in all:
+//
+//	100 ms  failed, alone: task program/adviser: panic: no advice today
+//	200 ms  running: server, writer, visitor
+//	300 ms  a visitor asks for a page that takes 300 ms
+//	400 ms  interrupted: interrupt signal received
+//	600 ms  the visitor got: welcome
+//	670 ms  the server is closed
+//	670 ms  written a last time: visits 1
+//	670 ms  ended: task program/adviser: panic: no advice today
+//
+// The program interrupts itself, so that it needs nobody at the keyboard.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const grace = 2 * time.Second // for everything that must still be done after an interruption
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := meanwhile.Supervise(ctx, run, meanwhile.Name("program"), meanwhile.Observe(report))
+	say("ended: %s", firstLine(err))
+}
+
+func run(ctx context.Context) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	var visits atomic.Int64
+	server := meanwhile.Go(ctx, func(ctx context.Context) error {
+		return serve(ctx, listener, &visits)
+	}, meanwhile.Name("server"))
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return write(ctx, &visits, server)
+	}, meanwhile.Name("writer"))
+	meanwhile.After(ctx, 100*time.Millisecond, func(context.Context) error {
+		panic("no advice today")
+	}, meanwhile.Name("adviser"))
+
+	return act(ctx, "http://"+listener.Addr().String())
+}
+
+// serve serves until ctx is canceled, and then lets the requests that run end.
+func serve(ctx context.Context, listener net.Listener, visits *atomic.Int64) error {
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if meanwhile.Sleep(r.Context(), 300*time.Millisecond) == nil {
+			visits.Add(1)
+			fmt.Fprint(w, "welcome")
+		}
+	})}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		<-ctx.Done()
+		return meanwhile.Shield(ctx, grace, server.Shutdown)
+	}, meanwhile.Name("closer"))
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// write keeps the count on record. When ctx is canceled it waits for the last visits, and writes them as well.
+func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[meanwhile.Void]) error {
+	var written atomic.Int64 // the file of a real program
+	meanwhile.Every(ctx, 100*time.Millisecond, func(context.Context) error {
+		written.Store(visits.Load())
+		return nil
+	}, meanwhile.Name("every 100 ms"))
+	<-ctx.Done()
+	return meanwhile.Shield(ctx, grace, func(ctx context.Context) error {
+		select {
+		case <-server.Done():
+			say("the server is closed")
+		case <-ctx.Done():
+			say("the server takes too long")
+		}
+		written.Store(visits.Load())
+		say("written a last time: visits %d", written.Load())
+		return nil
+	})
+}
+
+// act is what users and operators do.
+func act(ctx context.Context, url string) error {
+	meanwhile.After(ctx, 300*time.Millisecond, func(ctx context.Context) error {
+		say("a visitor asks for a page that takes 300 ms")
+		body, err := get(context.WithoutCancel(ctx), url) // the visitor is not interrupted
+		if err != nil {
+			return err
+		}
+		say("the visitor got: %s", body)
+		return nil
+	}, meanwhile.Name("visitor"))
+
+	if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil {
+		return err
+	}
+	var running []string
+	for _, task := range meanwhile.Tree(ctx).Tasks {
+		running = append(running, task.Name)
+	}
+	say("running: %s", strings.Join(running, ", "))
+
+	if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil {
+		return err
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := self.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	say("interrupted: %v", context.Cause(ctx))
+	return nil
+}
+
+func get(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
+
+// report tells of a failed task as soon as it has failed. The scopes above end with the same failure, and a task that was
+// canceled has only obeyed.
+func report(e meanwhile.Event) {
+	var failure *meanwhile.TaskError
+	if errors.As(e.Err, &failure) && failure.Path == e.Path && !errors.Is(e.Err, context.Canceled) {
+		say("failed, alone: %s", firstLine(e.Err))
+	}
+}
+
+var start = time.Now()
+
+func say(format string, args ...any) {
+	ms := time.Since(start).Round(10 * time.Millisecond).Milliseconds()
+	fmt.Printf("%3d ms  %s\n", ms, fmt.Sprintf(format, args...))
+}
+
+// firstLine leaves out the stack of a panic.
+func firstLine(err error) string {
+	if err == nil {
+		return "well"
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
