@@ -3,6 +3,7 @@ package meanwhile
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -10,6 +11,8 @@ import (
 // or when in ends. A wait of zero is for ever. An error that in yields comes after a batch of what was there before it,
 // with no batch of its own. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size
 // is positive and wait not negative.
+//
+//go:noinline
 func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duration) Stream[[]T] {
 	mustBePositive("Batch", size)
 	if wait < 0 {
@@ -18,6 +21,10 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 	return func(yield func([]T, error) bool) {
 		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
 		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"}, nil)
+		b.scope.more().stream = b
+		if b.scope.parent() == nil {
+			b.root.plant(&b.scope)
+		}
 		defer follow(yield, &b.scope)()
 		defer b.close()
 		Go(&b.scope, b.pull, Name("pull"))
@@ -32,12 +39,24 @@ type valued[T any] struct {
 
 type batcher[T any] struct {
 	scope   node
+	root    root // of scope, when no task is above
 	in      Stream[T]
 	size    int
 	wait    time.Duration
 	values  chan valued[T]
 	failure error // of a source that panicked; written before values is closed
+	handing atomic.Bool
 }
+
+// waits says what the stream waits for: its source, in the task below it, or its loop.
+func (b *batcher[T]) waits() (reason, on string) {
+	if b.handing.Load() {
+		return "full", ""
+	}
+	return "source", ""
+}
+
+func (b *batcher[T]) awaited() string { return "" }
 
 // pull hands the values over one at a time.
 func (b *batcher[T]) pull(ctx context.Context) error {
@@ -48,18 +67,23 @@ func (b *batcher[T]) pull(ctx context.Context) error {
 		}
 		close(b.values)
 	}()
-	yield := func(value T, err error) bool {
-		select {
-		case b.values <- valued[T]{value, err}:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+	yield := func(value T, err error) bool { return b.hand(ctx, value, err) }
 	defer lead(yield, &b.scope)()
 	b.in(yield)
 	returned = true
 	return nil
+}
+
+// hand returns when the loop has taken a value; the tree knows it by its name.
+func (b *batcher[T]) hand(ctx context.Context, value T, err error) bool {
+	b.handing.Store(true)
+	defer b.handing.Store(false)
+	select {
+	case b.values <- valued[T]{value, err}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 func (b *batcher[T]) each(yield func([]T, error) bool) {
@@ -118,4 +142,7 @@ func (b *batcher[T]) close() {
 	b.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &b.scope})
 	b.scope.join()
 	b.scope.leave(nil)
+	if b.root.n != nil {
+		b.root.fell()
+	}
 }

@@ -55,29 +55,30 @@ var ended = func() *cancellation {
 
 // causeKey is the private key by which context.Cause asks a context for the library's own type.
 var causeKey = func() any {
-	var p causeProbe
+	var p keyProbe
 	_ = context.Cause(&p)
 	return p.key
 }()
 
-// causeProbe is a canceled context that remembers what it was asked for.
-type causeProbe struct {
+// keyProbe is a canceled context that remembers what it was asked for.
+type keyProbe struct {
 	context.Context
 	key any
 }
 
-func (p *causeProbe) Err() error { return context.Canceled }
+func (p *keyProbe) Err() error { return context.Canceled }
 
-func (p *causeProbe) Value(key any) any {
+func (p *keyProbe) Value(key any) any {
 	p.key = key
 	return nil
 }
 
-// after is something to wake when a task is canceled; it is a link of its task's list.
+// after is something to wake when a task is canceled, or has ended; it is a link of a list of its task's.
 type after struct {
-	w          waker // nil when it was woken or stopped
-	n          *node
-	next, prev *after
+	w    waker // nil when it was woken or stopped
+	n    *node
+	next *after
+	prev **after // what points to this one
 }
 
 // A waker is told, once, in the goroutine that cancels; it must not block.
@@ -94,12 +95,18 @@ func (n *node) onCancel(a *after, w waker) bool {
 	if n.use()&isFinished != 0 || n.canceled.Load() != nil {
 		return false
 	}
-	a.w, a.n, a.next, a.prev = w, n, n.after, nil
-	if a.next != nil {
-		a.next.prev = a
-	}
-	n.after = a
+	a.n, a.w = n, w
+	a.link(&n.after)
 	return true
+}
+
+// link puts a at the head of a list; the caller holds the mutex.
+func (a *after) link(head **after) {
+	a.next, a.prev = *head, head
+	if a.next != nil {
+		a.next.prev = &a.next
+	}
+	*head = a
 }
 
 // stop reports whether it kept w from being woken.
@@ -110,16 +117,21 @@ func (a *after) stop() bool {
 	if a.w == nil {
 		return false
 	}
-	if a.prev != nil {
-		a.prev.next = a.next
-	} else {
-		n.after = a.next
-	}
+	*a.prev = a.next
 	if a.next != nil {
 		a.next.prev = a.prev
 	}
 	a.w = nil
 	return true
+}
+
+// wakers empties a list and adds what was in it to another; the caller holds the mutex.
+func (a *after) wakers(list []waker) []waker {
+	for ; a != nil; a = a.next {
+		list = append(list, a.w)
+		a.w = nil
+	}
+	return list
 }
 
 // AfterFunc lets the standard library attach a child context without a goroutine; see [context.AfterFunc].
@@ -143,7 +155,7 @@ func (n *node) cancel(c *cancellation) bool {
 	for len(todo) > 0 {
 		x := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if x != n && x.kind == kindShield {
+		if x != n && x.kind() == kindShield {
 			x.startGrace(c)
 			continue
 		}
@@ -154,10 +166,7 @@ func (n *node) cancel(c *cancellation) bool {
 			if x.done != nil {
 				close(x.done)
 			}
-			for a := x.after; a != nil; a = a.next {
-				wakers = append(wakers, a.w)
-				a.w = nil
-			}
+			wakers = x.after.wakers(wakers)
 			x.after = nil
 			todo = x.children(todo)
 		}

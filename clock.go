@@ -1,8 +1,8 @@
 package meanwhile
 
 import (
+	"context"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -22,19 +22,11 @@ type alarm struct {
 	s  *sleeper
 }
 
-// A sleeper parks its goroutine on a WaitGroup: 16 bytes, where a channel takes 96.
+// A sleeper is a goroutine that waits for a time.
 type sleeper struct {
-	after after
-	wg    sync.WaitGroup
-	awake atomic.Bool
+	parker
 	index int32 // in the heap, less than zero outside of it; guarded by clock.mu
-}
-
-// wake ends the sleep, once.
-func (s *sleeper) wake() {
-	if s.awake.CompareAndSwap(false, true) {
-		s.wg.Done()
-	}
+	clock *clock
 }
 
 // clock returns the clock of n's tree.
@@ -55,22 +47,28 @@ func (n *node) clock() *clock {
 	return r.clock
 }
 
-// sleep waits for d, or for the cancellation of n, whose error it returns.
-func (n *node) sleep(d time.Duration) error {
-	n.pull(true)
-	s := &sleeper{index: -1}
-	s.wg.Add(1)
-	if !n.onCancel(&s.after, s) {
-		return ctxError(n)
-	}
+// sleep waits for d, or for the cancellation of ctx, which is n's or derived from it, and whose error it returns.
+func (n *node) sleep(ctx context.Context, d time.Duration) error {
 	c := n.clock()
+	s := &sleeper{clock: c}
+	s.ready()
 	c.add(s, d)
-	s.wg.Wait()
-	if s.after.stop() {
-		return nil
+	s.park(ctx, s)
+	if err := ctxError(ctx); err != nil && c.remove(s) {
+		return err
 	}
-	c.remove(s)
-	return ctxError(n)
+	return nil
+}
+
+// until is when s will be woken, or zero if it has been.
+func (s *sleeper) until() time.Time {
+	c := s.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.index < 0 {
+		return time.Time{}
+	}
+	return c.start.Add(c.sleepers[s.index].at)
 }
 
 func (c *clock) add(s *sleeper, d time.Duration) {
@@ -88,16 +86,18 @@ func (c *clock) add(s *sleeper, d time.Duration) {
 	}
 }
 
-// remove takes s out, if it has not been woken.
-func (c *clock) remove(s *sleeper) {
+// remove takes s out, and reports false if its time has come.
+func (c *clock) remove(s *sleeper) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.index >= 0 {
-		c.take(int(s.index))
+	if s.index < 0 {
+		return false
 	}
+	c.take(int(s.index))
 	if len(c.sleepers) == 0 {
 		c.timer.Stop()
 	}
+	return true
 }
 
 // ring wakes those whose time has come, without the lock, which they need for their next sleep. When they are many,

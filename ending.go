@@ -9,7 +9,7 @@ import (
 
 // end is deferred around the function of a task.
 func (n *node) end(err *error) {
-	if !n.returned {
+	if *err == errUnreturned {
 		*err = recovered(recover())
 	}
 	if *err == nil && n.endEarly() {
@@ -77,10 +77,10 @@ func (n *node) echoes(err error) bool {
 
 // above returns the task or scope that a failure of n fails as well, or nil where it is met.
 func (n *node) above() *node {
-	if n.kind != kindTask {
+	if n.kind() != kindTask {
 		return nil
 	}
-	if p := n.parent(); p.kind != kindSupervise && p.kind != kindStream {
+	if p := n.parent(); p.kind() != kindSupervise && p.kind() != kindStream {
 		return p
 	}
 	return nil
@@ -124,7 +124,7 @@ func (n *node) finish(err error) error {
 	}
 	n.release(err)
 	p := n.parent()
-	if p.kind == kindSupervise && err != nil && (verdict == failure || err != own) {
+	if p.kind() == kindSupervise && err != nil && (verdict == failure || err != own) {
 		p.superviseFailure(n)
 	}
 	n.unlink()
@@ -141,7 +141,7 @@ func (n *node) explain(err error) error {
 
 // wrap adds n's path to err, unless it is an item, which has an ItemError, or err has a path already.
 func (n *node) wrap(err error) error {
-	if _, ok := err.(*TaskError); ok || n.kind == kindItem {
+	if _, ok := err.(*TaskError); ok || n.kind() == kindItem {
 		return err
 	}
 	return &TaskError{Path: n.path(), Err: err}
@@ -151,7 +151,6 @@ func (n *node) wrap(err error) error {
 // it stopped.
 func (n *node) settle(err error, v verdict) error {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if r := n.rare; v != failure && r != nil && len(r.failed.errs) > 0 {
 		err = r.failed.errs[0]
 	}
@@ -159,8 +158,12 @@ func (n *node) settle(err error, v verdict) error {
 		n.moreLocked().err = err
 	}
 	n.flags.Or(isFinished)
-	if n.ended != nil {
-		close(n.ended)
+	var buf [4]waker
+	waiting := n.ends.wakers(buf[:0])
+	n.ends = nil
+	n.mu.Unlock()
+	for _, w := range waiting {
+		w.wake()
 	}
 	return err
 }
@@ -212,7 +215,7 @@ func (n *node) recordFailure(err error) (top *node) {
 // markCut tells the scopes above that the cancellation which reached n kept work of theirs from being finished.
 func (n *node) markCut() {
 	c := n.canceled.Load()
-	for ; n != nil && n.kind != kindStream && n.canceled.Load() == c && !n.is(isBackground); n = n.parent() {
+	for ; n != nil && n.kind() != kindStream && n.canceled.Load() == c && !n.is(isBackground); n = n.parent() {
 		n.flags.Or(isCut)
 	}
 }

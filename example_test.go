@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -562,6 +564,163 @@ func ExampleEvery() {
 	// <nil>
 }
 
+// A function that Every calls may end it.
+func ExampleStop() {
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		tries := 0
+		ready := meanwhile.Every(ctx, time.Millisecond, func(ctx context.Context) error {
+			if tries++; tries < 3 {
+				return nil
+			}
+			fmt.Println("the server answers")
+			return meanwhile.Stop
+		})
+		_, err := ready.Wait(ctx)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// the server answers
+	// <nil>
+}
+
+// interrupt does what ctrl-C does.
+func interrupt() {
+	self, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = self.Signal(os.Interrupt)
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A function that has done what it should when it is interrupted returns nil: the exit code is 0, and Main returns.
+func ExampleMain() {
+	meanwhile.Main(func(ctx context.Context) error {
+		meanwhile.After(ctx, time.Millisecond, func(context.Context) error {
+			interrupt()
+			return nil
+		})
+		<-ctx.Done()
+		fmt.Println(context.Cause(ctx))
+		return nil
+	})
+	fmt.Println("main returns")
+	// Output:
+	// stopped by signal interrupt
+	// main returns
+}
+
+// A shield, with less time than the grace, for what must be done before the end.
+func ExampleGrace() {
+	meanwhile.Main(func(ctx context.Context) error {
+		interrupt()
+		<-ctx.Done()
+		return meanwhile.Shield(ctx, 10*time.Second, func(ctx context.Context) error {
+			_, err := fetch(ctx, "/save")
+			fmt.Println("saved:", err == nil)
+			return err
+		})
+	}, meanwhile.Grace(20*time.Second))
+	// Output:
+	// saved: true
+}
+
+func ExampleSignalError() {
+	meanwhile.Main(func(ctx context.Context) error {
+		interrupt()
+		err := meanwhile.Sleep(ctx, time.Hour)
+		if stopped, ok := errors.AsType[*meanwhile.SignalError](err); ok {
+			fmt.Println("given up:", stopped.Signal)
+		}
+		return nil
+	})
+	// Output:
+	// given up: interrupt
+}
+
+func ExampleSignalError_Error() {
+	fmt.Println((&meanwhile.SignalError{Signal: os.Interrupt}).Error())
+	// Output:
+	// stopped by signal interrupt
+}
+
+// A task, however deep, says with which code the program is to end; Main prints the error and exits with it.
+func ExampleExitError() {
+	const exitUsage = 64
+	readFlags := func(context.Context) error {
+		return &meanwhile.ExitError{Code: exitUsage, Err: errors.New("unknown flag -x")}
+	}
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error { // for Main, which would exit
+		meanwhile.Go(ctx, readFlags, meanwhile.Name("flags"))
+		return nil
+	}, meanwhile.Name("copy"))
+	var exit *meanwhile.ExitError
+	fmt.Println(errors.As(err, &exit), exit.Code)
+	fmt.Println(err)
+	// Output:
+	// true 64
+	// task copy/flags: unknown flag -x
+}
+
+func ExampleExitError_Error() {
+	fmt.Println((&meanwhile.ExitError{Code: 3, Err: errNotFound}).Error())
+	fmt.Println((&meanwhile.ExitError{Code: 3}).Error())
+	// Output:
+	// not found
+	// exit code 3
+}
+
+func ExampleExitError_Unwrap() {
+	err := &meanwhile.ExitError{Code: 3, Err: errNotFound}
+	fmt.Println(errors.Is(err, errNotFound))
+	// Output:
+	// true
+}
+
+// Each signal has the file opened anew, as those who rotate logs want it.
+func ExampleOnSignal() {
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		reopened := meanwhile.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
+			fmt.Println("reopen the log, because of", sig)
+			return meanwhile.Stop // once is enough for this example
+		}, os.Interrupt) // for syscall.SIGHUP
+		interrupt()
+		_, err := reopened.Wait(ctx)
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// reopen the log, because of interrupt
+	// <nil>
+}
+
+func ExampleLogHandler() {
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime})
+	log := slog.New(meanwhile.LogHandler(text))
+
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		log.InfoContext(ctx, "begun")
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			log.InfoContext(ctx, "written", "files", 3)
+			return nil
+		}, meanwhile.Name("writer"))
+		return nil
+	}, meanwhile.Name("index"))
+	log.Info("ended", "err", err)
+	// Output:
+	// level=INFO msg=begun task=index
+	// level=INFO msg=written files=3 task=index/writer
+	// level=INFO msg=ended err=<nil>
+}
+
 func ExampleRetry() {
 	attempts := 0
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
@@ -1082,24 +1241,31 @@ func ExampleTree() {
 }
 
 func ExampleNode_String() {
-	read := func(ctx context.Context) error {
-		_, err := fetch(ctx, "/slow")
-		return err
-	}
+	quiet := make(chan string) // nobody sends
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		return meanwhile.Run(ctx, func(below context.Context) error {
-			meanwhile.Go(below, read, meanwhile.Name("a.txt"), meanwhile.Background())
-			meanwhile.Go(below, read, meanwhile.Name("b.txt"), meanwhile.Background())
-			fmt.Print(meanwhile.Tree(ctx)) // of the outer scope
-			return nil
-		}, meanwhile.Name("index"))
-	}, meanwhile.Name("search"))
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			return meanwhile.Sleep(ctx, time.Hour)
+		}, meanwhile.Name("timer"), meanwhile.Background())
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			select {
+			case <-quiet:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}, meanwhile.Name("reader"), meanwhile.Background())
+
+		_ = meanwhile.Sleep(ctx, 20*time.Millisecond)
+		for _, task := range meanwhile.Tree(ctx).Tasks {
+			task.Wait.Line, task.Wait.Until = 31, time.Time{} // so that the output is always the same
+			fmt.Print(task)
+		}
+		return nil
+	}, meanwhile.Name("service"))
 	fmt.Println(err)
 	// Output:
-	// search
-	// └─ index
-	//    ├─ a.txt
-	//    └─ b.txt
+	// timer: sleep, example_test.go:31 (meanwhile.Sleep)
+	// reader: select, example_test.go:31
 	// <nil>
 }
 

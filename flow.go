@@ -3,6 +3,7 @@ package meanwhile
 import (
 	"context"
 	"iter"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -16,6 +17,7 @@ import (
 // which synctest understands.
 type flow[In, Out any] struct {
 	scope node
+	root  root // of scope, when no task is above
 	fn    func(context.Context, In) (Out, error)
 	o     *streamOptions
 	plain bool // an item needs nothing that a used node could not give it
@@ -30,6 +32,8 @@ type flow[In, Out any] struct {
 	finished atomic.Uint64 // results so far, places of an unordered stream
 	total    atomic.Uint64 // values of the source plus one; 0 while it has more
 	starved  atomic.Bool   // the window was full: the loop calls the next puller
+
+	pacing atomic.Int32 // workers that wait for their turn at the pacer
 
 	workers sync.WaitGroup
 	mu      sync.Mutex
@@ -51,10 +55,14 @@ func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Co
 	f.cond.L = &f.mu
 	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe}, nil)
 	f.plain = f.plain && f.scope.shared.observe == nil
+	if f.scope.parent() == nil {
+		f.root.plant(&f.scope)
+	}
+	f.scope.more().stream = f
 	f.next, f.stop = iter.Pull2(func(yield func(In, error) bool) {
 		pull := func(v In, err error) bool { return yield(v, err) }
 		defer lead(pull, &f.scope)()
-		in(pull)
+		climb(func() { in(pull) }, f.scope.mark.id(), markDigits)
 	})
 	return f
 }
@@ -143,6 +151,9 @@ func (f *flow[In, Out]) close() {
 	f.stop()
 	f.stop = nil
 	f.scope.leave(nil)
+	if f.root.n != nil {
+		f.root.fell()
+	}
 }
 
 // rouse wakes the loop, which looks again at what it waits for. A token that is there already will do.
@@ -183,6 +194,34 @@ func (f *flow[In, Out]) callLocked() {
 		f.workers.Add(1)
 		go f.work()
 	}
+}
+
+// waits says what the stream waits for, from when it pulls again.
+func (f *flow[In, Out]) waits() (reason, on string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	limit := f.o.limiter.Current()
+	switch {
+	case f.pulling:
+		return "source", ""
+	case f.over:
+		return "tasks", ""
+	case !f.room():
+		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
+	case f.pacing.Load() > 0:
+		return "rate", ""
+	case f.alive-f.idle >= limit:
+		return "limit", strconv.Itoa(limit)
+	}
+	return "running", "" // a worker is on its way
+}
+
+// awaited is the item that the loop waits for, as the tree names it.
+func (f *flow[In, Out]) awaited() string {
+	if f.o.unordered {
+		return ""
+	}
+	return itemLabel(f.tail.Load())
 }
 
 func (f *flow[In, Out]) room() bool { return f.head-f.tail.Load() < f.ring.size }

@@ -34,7 +34,10 @@ var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rog
 
 var layoutRules = []layoutRule{
 	{packages: ".", tests: []string{"internal/..."}},
+	{packages: "internal/stuck", ours: []string{"."}, tests: []string{"."}}, // a program, run by its tests
 	{packages: "internal/...", tests: []string{"internal/..."}},
+
+	{packages: "live", ours: []string{".", "internal/..."}},
 
 	{packages: "job", ours: []string{".", "internal/..."}, tests: []string{"job/..."}},
 	{packages: "job/jobtest", ours: []string{".", "job"}, tests: []string{"job/..."}, helper: true},
@@ -51,7 +54,7 @@ var layoutRules = []layoutRule{
 	{packages: "dash", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
 	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "docs", tests: []string{"..."}},
-	{packages: "examples/...", ours: []string{".", "job/...", "logs/...", "dash"}, modules: []string{anyModule}, tests: []string{"..."}},
+	{packages: "examples/...", ours: []string{".", "live", "job/...", "logs/...", "dash"}, modules: []string{anyModule}, tests: []string{"..."}},
 }
 
 // adapterImports is what a store or a way in may import: its parent, never a sibling.
@@ -115,7 +118,7 @@ func TestLayoutViolations(t *testing.T) {
 		}},
 		{name: "command", path: "cmd/meanwhile", imports: []string{modulePath + "/dash", modulePath + "/job/postgres", "github.com/alecthomas/kong"}},
 		{name: "example imports internals", path: "examples/crawl", imports: []string{modulePath + "/job/sqlite", modulePath + "/internal/ring"}, want: []string{
-			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., job/..., logs/..., dash, any other module`,
+			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., live, job/..., logs/..., dash, any other module`,
 		}},
 		{name: "no rule", path: "utils", imports: []string{"strings"}, want: []string{
 			`utils: no rule in layout_test.go says what it may import`,

@@ -11,8 +11,11 @@ type line struct {
 	moves bool // a goroutine is on its way to take the first
 }
 
-// A starter runs a task.
-type starter interface{ start() }
+// A starter runs a task and knows its number.
+type starter interface {
+	start()
+	id() uint32
+}
 
 // maxLineKept is the room of a line that is kept when it is empty.
 const maxLineKept = 64
@@ -50,5 +53,5 @@ func (n *node) start(s starter) {
 	if next != nil {
 		go n.start(next)
 	}
-	s.start()
+	climb(func() { s.start() }, s.id(), markDigits)
 }

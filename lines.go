@@ -21,6 +21,8 @@ const (
 // When ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream ends at once all the
 // same: by a read deadline where r has SetReadDeadline, as connections and pipes do, and else by abandoning the Read, whose
 // goroutine ends when it returns. r is read only while a line is asked for.
+//
+//go:noinline
 func Lines(ctx context.Context, r io.Reader) Stream[string] {
 	return func(yield func(string, error) bool) {
 		in := &interruptible{ctx: ctx, r: r}

@@ -2,6 +2,7 @@ package meanwhile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -23,16 +24,16 @@ type node struct {
 	canceled atomic.Pointer[cancellation]
 	flags    atomic.Uint32
 	number   atomic.Uint32 // from 1: among the parent's tasks, or the item's place; 0 between two items
-	kind     kind
-	returned bool // the function did, as opposed to panicking or leaving by Goexit; its own goroutine's
+	mark     mark          // identity and kind; set once
+	begun    uint32        // when, see tick; atomic for items
 
 	mu     sync.Mutex
 	next   *node         // in the list of the parent's family; guarded by the parent's mu
 	done   chan struct{} // closed by the cancellation, made by the first who asks
-	ended  chan struct{} // closed at the end of the task, made by the first who waits for it
-	after  *after
-	family *family // set once, with the first task below
-	rare   *rare   // set once
+	after  *after        // woken by the cancellation
+	ends   *after        // woken by the end of the task; the one of Task.Done, if there is one, is the first
+	family *family       // set once, with the first task below
+	rare   *rare         // set once
 }
 
 // shared is what the tasks of a subtree have in common.
@@ -48,13 +49,31 @@ type rare struct {
 	deadline time.Time
 	timer    *time.Timer // of Timeout, or of a shield's grace
 	grace    time.Duration
-	shielded bool        // the grace has begun
-	detach   func() bool // ends the attachment to a foreign base
-	failed   failures    // of the tasks below
-	unwaited []*node     // below Supervise: failures that nobody has waited for yet
-	lost     int         // and those for which there was no room
-	begin    time.Time   // only when observed
-	clock    *clock      // of the tree, at its root
+	shielded bool            // the grace has begun
+	detach   func() bool     // ends the attachment to a foreign base
+	failed   failures        // of the tasks below
+	unwaited []*node         // below Supervise: failures that nobody has waited for yet
+	lost     int             // and those for which there was no room
+	begin    time.Time       // only when observed
+	clock    *clock          // of the tree, at its root
+	stream   stream          // of a stream's scope
+	labels   context.Context // for the profiler
+}
+
+// stream is that of a stream's scope, if it can tell what it waits for.
+func (n *node) stream() stream {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.rare == nil {
+		return nil
+	}
+	return n.rare.stream
+}
+
+// A stream says what it waits for.
+type stream interface {
+	waits() (reason, on string)
+	awaited() string
 }
 
 type kind uint8
@@ -82,6 +101,7 @@ const (
 	isClocked            // rare.clock is set
 	isFinished           // the outcome is final
 	isObserved           // somebody waited for the task and got its failure
+	isLabeled            // rare.labels is set
 	isCut                // a cancellation from outside kept a task below from finishing its work
 )
 
@@ -124,7 +144,7 @@ func (n *node) use() uint32 {
 // open puts n into the tree: below the task that ctx carries, or as a root. With a starter it is also put into the line of
 // tasks to be started, and open reports whether it is at its head.
 func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (head bool) {
-	n.base, n.kind, n.shared = ctx, kind, &noShared
+	n.base, n.shared = ctx, &noShared
 	parent, own := ctx.(*node)
 	if !own {
 		if parent = from(ctx); parent != nil {
@@ -132,8 +152,13 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 			n.flags.Or(isForeign)
 		}
 	}
-	if parent != nil {
+	if parent == nil {
+		n.mark, n.begun = newMark(nextID(), kind), began()
+	} else {
 		n.shared = parent.shared
+		if kind != kindItem { // which has its worker's number
+			n.mark = newMark(0, kind)
+		}
 	}
 	if o != nil {
 		n.configure(o)
@@ -142,10 +167,9 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 		parent.pull(true) // a cancellation that comes begins the grace
 		n.shared = &shared{observe: n.shared.observe}
 	}
-	if !own {
-		if done := ctx.Done(); done != nil && (parent == nil || parent.Done() != done) {
-			n.follow()
-		}
+	foreign := !own && obeys(ctx, parent)
+	if foreign && kind != kindShield {
+		n.shared = &shared{foreign: n, observe: n.shared.observe}
 	}
 	if n.shared.observe != nil {
 		n.more().begin = time.Now()
@@ -153,10 +177,19 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 	if parent != nil {
 		head = n.link(parent, s)
 	}
+	if foreign && kind == kindShield {
+		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull
+	}
 	if s == nil {
 		n.tellStart()
 	}
 	return head
+}
+
+// obeys reports whether ctx, which is no task's own, can be canceled otherwise than with its task.
+func obeys(ctx context.Context, parent *node) bool {
+	done := ctx.Done()
+	return done != nil && (parent == nil || parent.Done() != done)
 }
 
 func (n *node) tellStart() {
@@ -184,16 +217,6 @@ func (n *node) configure(o *taskOptions) {
 	}
 }
 
-// follow makes n obey the cancellation of a base that is not a task's own context. A shield waits for it; others ask
-// for it, and attach themselves to the base only when something below waits: see pull.
-func (n *node) follow() {
-	if n.kind == kindShield {
-		n.attach()
-		return
-	}
-	n.shared = &shared{foreign: n, observe: n.shared.observe}
-}
-
 // attach has the standard library report the cancellation of the base, in a goroutine of its own.
 func (n *node) attach() {
 	n.mu.Lock()
@@ -207,7 +230,7 @@ func (n *node) attach() {
 
 func (n *node) cancelFromBase() {
 	c := &cancellation{err: n.base.Err(), cause: context.Cause(n.base), from: n}
-	if n.kind == kindShield {
+	if n.kind() == kindShield {
 		n.startGrace(c)
 		return
 	}
@@ -270,7 +293,7 @@ func (n *node) Deadline() (deadline time.Time, ok bool) {
 		deadline, ok = n.rare.deadline, true
 		n.mu.Unlock()
 	}
-	if n.kind == kindShield {
+	if n.kind() == kindShield {
 		return deadline, ok
 	}
 	if d, has := base.Deadline(); has && (!ok || d.Before(deadline)) {
@@ -320,6 +343,9 @@ func (n *node) Value(key any) any {
 		}
 		return nil
 	}
+	if key == labelKey {
+		return n.labels()
+	}
 	for {
 		base, ok := n.base.(*node)
 		if !ok {
@@ -330,21 +356,23 @@ func (n *node) Value(key any) any {
 }
 
 // String describes the context, as those of the standard library do.
-func (n *node) String() string { return kindNames[n.kind] + " " + n.path() }
+func (n *node) String() string { return kindNames[n.kind()] + " " + n.path() }
 
 // label is the last part of the path.
 func (n *node) label() string {
 	switch {
-	case n.kind == kindItem:
-		return "[" + strconv.FormatUint(uint64(n.number.Load())-1, 10) + "]"
+	case n.kind() == kindItem:
+		return itemLabel(uint64(n.number.Load()) - 1)
 	case n.name != "":
 		return n.name
-	case n.kind == kindTask:
+	case n.kind() == kindTask:
 		return "#" + strconv.FormatUint(uint64(n.number.Load()), 10)
 	default:
-		return kindNames[n.kind]
+		return kindNames[n.kind()]
 	}
 }
+
+func itemLabel(place uint64) string { return "[" + strconv.FormatUint(place, 10) + "]" }
 
 func (n *node) path() string {
 	var labels []string
@@ -356,6 +384,10 @@ func (n *node) path() string {
 	}
 	return strings.Join(labels, "/")
 }
+
+// errUnreturned stands for the error of a function until it returns: where it is still found, the function panicked or
+// called Goexit. It never leaves the package.
+var errUnreturned = errors.New("the function has not returned")
 
 // recovered is the error of a function that did not return; r is what recover says, nil after Goexit.
 func recovered(r any) error {

@@ -11,11 +11,12 @@ type TaskOption interface{ taskOption() }
 // A StreamOption changes how a stream runs its items: [Map] and [Each] take them.
 type StreamOption interface{ streamOption() }
 
-// An Option may be given to a task and to a stream. For a stream, Name names the stream, and Timeout, Retry and Observe
-// hold for each item.
+// An Option may be given to a task, to a stream and to Main. For a stream, Name names the stream, and Timeout, Retry and
+// Observe hold for each item.
 type Option interface {
 	TaskOption
 	StreamOption
+	MainOption
 }
 
 type (
@@ -27,16 +28,19 @@ type (
 	windowOption     int
 )
 
-func (nameOption) taskOption()       {}
-func (nameOption) streamOption()     {}
-func (timeoutOption) taskOption()    {}
-func (timeoutOption) streamOption()  {}
-func (backgroundOption) taskOption() {}
-func (observeOption) taskOption()    {}
-func (observeOption) streamOption()  {}
-func (unorderedOption) streamOption() {
-}
-func (windowOption) streamOption() {}
+func (nameOption) taskOption()        {}
+func (nameOption) streamOption()      {}
+func (nameOption) mainOption()        {}
+func (timeoutOption) taskOption()     {}
+func (timeoutOption) streamOption()   {}
+func (timeoutOption) mainOption()     {}
+func (backgroundOption) taskOption()  {}
+func (observeOption) taskOption()     {}
+func (observeOption) streamOption()   {}
+func (observeOption) mainOption()     {}
+func (retryOption) mainOption()       {}
+func (unorderedOption) streamOption() {}
+func (windowOption) streamOption()    {}
 
 // Name gives a task, scope or stream the name it has in paths, errors and the tree. The default is its number among the
 // tasks of its parent, such as #3, and run, supervise, shield or stream for a scope.
@@ -108,19 +112,26 @@ const (
 	TaskStarted  EventKind = iota + 1 // a task, scope, stream or item began
 	TaskEnded                         // it ended: Err and Elapsed say how
 	TaskRetrying                      // an attempt failed with Err; after Delay the next one, number Attempt, begins
+
+	// The findings of a [Watch].
+	TaskBusy     // a task has kept a processor or a thread busy for Elapsed: Wait says where
+	TaskDeaf     // a task goes on though it was canceled Elapsed ago: Wait says where it is
+	TaskStray    // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
+	ThreadsHeld  // Count goroutines hold threads in system calls or C: Places says which tasks, and where
+	SchedulerLag // goroutines waited up to Elapsed for a processor: Places says which tasks were running
 )
 
-// String returns started, ended or retrying.
+var eventNames = [...]string{
+	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeaf: "deaf",
+	TaskStray: "stray", ThreadsHeld: "threads held", SchedulerLag: "scheduler lag",
+}
+
+// String returns the name in small letters, such as started, retrying or threads held.
 func (k EventKind) String() string {
-	switch k {
-	case TaskStarted:
-		return "started"
-	case TaskEnded:
-		return "ended"
-	case TaskRetrying:
-		return "retrying"
+	if k == 0 || int(k) >= len(eventNames) {
+		return "unknown"
 	}
-	return "unknown"
+	return eventNames[k]
 }
 
 // An Event tells an observer what happened to a task.
@@ -128,9 +139,13 @@ type Event struct {
 	Kind    EventKind
 	Path    string        // of the task
 	Err     error         // of an ended task, or of the attempt that failed; nil for success
-	Elapsed time.Duration // from the start of an ended task to its end, the tasks below it included
+	Elapsed time.Duration // from the start of an ended task to its end, the tasks below it included; see the findings, too
 	Attempt int           // of the attempt to come, from 2
 	Delay   time.Duration // until the attempt to come
+
+	Wait   Wait     // of a finding: what the task does, and where
+	Count  int      // of a finding about goroutines: how many they are
+	Places []string // of such a finding: at most five, those of the most goroutines first; empty where it cannot be told
 }
 
 func mustBePositive(what string, n int) {

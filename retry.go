@@ -65,7 +65,7 @@ func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
 		if f := n.shared.observe; f != nil {
 			f(Event{Kind: TaskRetrying, Path: n.path(), Err: err, Attempt: attempt + 1, Delay: delay})
 		}
-		if n.sleep(delay) != nil {
+		if n.sleep(n, delay) != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
 
 func (p *RetryPolicy) attempt(n *node, number int, fn func(context.Context) error) error {
 	o := taskOptions{name: "attempt " + strconv.Itoa(number), timeout: p.Timeout}
-	return new(node).run(n, kindRun, fn, &o)
+	return new(node).run(n, kindRun, fn, &o, nil)
 }
 
 func (p *RetryPolicy) worthwhile(err error) bool {

@@ -35,16 +35,26 @@ func Shield(ctx context.Context, grace time.Duration, fn func(ctx context.Contex
 		panic("meanwhile: Shield with a grace of " + grace.String() + ": give a positive duration, or call the function itself for none")
 	}
 	o := readScope("Shield", opts)
-	n := new(node)
+	n, r := newScope(ctx)
 	n.more().grace = grace
-	return n.run(ctx, kindShield, fn, o)
+	return n.run(ctx, kindShield, fn, o, r)
 }
 
 func runScope(ctx context.Context, kind kind, caller string, fn func(context.Context) error, opts []TaskOption) error {
+	n, r := newScope(ctx)
 	if len(opts) == 0 {
-		return new(node).run(ctx, kind, fn, nil)
+		return n.run(ctx, kind, fn, nil, r)
 	}
-	return new(node).run(ctx, kind, fn, readScope(caller, opts))
+	return n.run(ctx, kind, fn, readScope(caller, opts), r)
+}
+
+// newScope makes the node of a scope, and its place among the roots if no task is above.
+func newScope(ctx context.Context) (*node, *root) {
+	if from(ctx) != nil {
+		return new(node), nil
+	}
+	s := new(rootScope)
+	return &s.node, &s.root
 }
 
 func readScope(caller string, opts []TaskOption) *taskOptions {
@@ -55,21 +65,33 @@ func readScope(caller string, opts []TaskOption) *taskOptions {
 	return o
 }
 
-func (n *node) run(ctx context.Context, kind kind, fn func(context.Context) error, o *taskOptions) (err error) {
+func (n *node) run(ctx context.Context, kind kind, fn func(context.Context) error, o *taskOptions, r *root) (err error) {
 	n.open(ctx, kind, o, nil)
+	if r != nil {
+		r.plant(n)
+	}
+	climb(func() { err = n.runOpen(fn, o, r) }, n.mark.id(), markDigits)
+	return err
+}
+
+// runOpen runs a scope that is open, and closes it.
+func (n *node) runOpen(fn func(context.Context) error, o *taskOptions, r *root) (err error) {
+	err = errUnreturned
 	defer func() {
-		if !n.returned {
+		if err == errUnreturned {
 			err = recovered(recover())
 		}
 		err = n.close(err)
+		if r != nil {
+			r.fell()
+		}
+		n.unlabelGoroutine()
 	}()
+	n.labelGoroutine()
 	if o != nil && o.retry != nil {
-		err = o.retry.run(n, fn)
-	} else {
-		err = fn(n)
+		return o.retry.run(n, fn)
 	}
-	n.returned = true
-	return err
+	return fn(n)
 }
 
 // close ends a scope and returns its error.

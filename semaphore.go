@@ -4,64 +4,67 @@ import (
 	"container/list"
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
 // A Semaphore bounds what runs at once by weight. Those who wait get it in the order in which they asked, so that a
 // heavy one is not overtaken for ever by light ones. Its methods may be called by many goroutines at once.
 type Semaphore struct {
-	size int
+	made [1]uintptr // the place where it was
 
 	mu      sync.Mutex
+	size    int
 	held    int
 	waiting list.List // of *acquirer, oldest first
 }
 
+// An acquirer is a goroutine that waits for a semaphore.
 type acquirer struct {
-	weight int
-	ready  chan struct{}
+	parker
+	s       *Semaphore
+	weight  int
+	granted bool // guarded by s.mu
 }
 
 // NewSemaphore returns a semaphore of the given size. It panics unless size is positive.
 func NewSemaphore(size int) *Semaphore {
 	mustBePositive("NewSemaphore", size)
-	return &Semaphore{size: size}
+	s := &Semaphore{size: size}
+	runtime.Callers(2, s.made[:])
+	return s
 }
 
 // Acquire takes weight from the semaphore and waits until so much is free. It returns ctx's error with its cause when ctx
 // is canceled first, and an error at once for a weight that is negative or larger than the semaphore. After nil, call
 // Release with the same weight.
 func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
-	if weight < 0 || weight > s.size {
-		return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size)
-	}
 	if err := ctxError(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
+	if weight < 0 || weight > s.size {
+		defer s.mu.Unlock()
+		return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size)
+	}
 	if s.waiting.Len() == 0 && s.held+weight <= s.size {
 		s.held += weight
 		s.mu.Unlock()
 		return nil
 	}
-	a := &acquirer{weight: weight, ready: make(chan struct{})}
+	a := &acquirer{s: s, weight: weight}
+	a.ready()
 	place := s.waiting.PushBack(a)
 	s.mu.Unlock()
 
-	select {
-	case <-a.ready:
-		return nil
-	case <-ctx.Done():
-	}
+	a.park(ctx, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	select {
-	case <-a.ready: // granted meanwhile: hand it on
-		s.held -= weight
-	default:
-		s.waiting.Remove(place)
+	if a.granted {
+		return nil
 	}
-	s.grant()
+	s.waiting.Remove(place)
+	s.grant() // to those behind it
 	return ctxError(ctx)
 }
 
@@ -101,6 +104,15 @@ func (s *Semaphore) Waiting() int {
 	return s.waiting.Len()
 }
 
+// resize changes the size and returns what it was.
+func (s *Semaphore) resize(size int) (before int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.size = s.size, size
+	s.grant()
+	return before
+}
+
 // grant serves those who wait, oldest first, as far as there is room.
 func (s *Semaphore) grant() {
 	for place := s.waiting.Front(); place != nil; place = s.waiting.Front() {
@@ -110,6 +122,7 @@ func (s *Semaphore) grant() {
 		}
 		s.held += a.weight
 		s.waiting.Remove(place)
-		close(a.ready)
+		a.granted = true
+		a.wake()
 	}
 }

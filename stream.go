@@ -26,6 +26,8 @@ type Stream[T any] = iter.Seq2[T, error]
 // Each loop over the stream is a scope of its own, as a child of ctx's task where it has one: fn gets the ctx of its item,
 // which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over again
 // if in can. in is pulled by one goroutine at a time.
+//
+//go:noinline
 func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) (Out, error), opts ...StreamOption) Stream[Out] {
 	o := new(streamOptions)
 	o.read(opts)

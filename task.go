@@ -70,14 +70,16 @@ type goTask struct {
 	fn func(context.Context) error
 }
 
+func (t *goTask) id() uint32 { return t.n.mark.id() }
+
 func (t *goTask) start() {
-	var err error
+	err := errUnreturned
 	defer t.n.end(&err)
+	t.n.labelGoroutine()
 	t.n.tellStart()
 	fn := t.fn
 	t.fn = nil // the handle must not keep what fn holds
 	err = fn(&t.n)
-	t.n.returned = true
 }
 
 type asyncTask[T any] struct {
@@ -85,14 +87,16 @@ type asyncTask[T any] struct {
 	fn func(context.Context) (T, error)
 }
 
+func (t *asyncTask[T]) id() uint32 { return t.n.mark.id() }
+
 func (t *asyncTask[T]) start() {
-	var err error
+	err := errUnreturned
 	defer t.n.end(&err)
+	t.n.labelGoroutine()
 	t.n.tellStart()
 	fn := t.fn
 	t.fn = nil
 	t.value, err = fn(&t.n)
-	t.n.returned = true
 }
 
 // Wait returns what the task returned once it and everything below it has ended. The error of a failed task is a
@@ -103,13 +107,10 @@ func (t *asyncTask[T]) start() {
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	if !t.n.is(isFinished) {
 		t.n.forbidCycle(from(ctx))
-		select {
-		case <-t.Done():
-		case <-ctx.Done():
-			if !t.n.is(isFinished) {
-				var zero T
-				return zero, ctxError(ctx)
-			}
+		t.n.await(ctx)
+		if !t.n.is(isFinished) {
+			var none T
+			return none, ctxError(ctx)
 		}
 	}
 	err := t.n.outcome()
@@ -143,15 +144,66 @@ func (n *node) forbidCycle(waiter *node) {
 
 // Done returns a channel that is closed when the task and everything below it has ended.
 func (t *Task[T]) Done() <-chan struct{} {
-	t.n.mu.Lock()
-	defer t.n.mu.Unlock()
-	if t.n.use()&isFinished != 0 {
+	n := &t.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&isFinished != 0 {
 		return closed
 	}
-	if t.n.ended == nil {
-		t.n.ended = make(chan struct{})
+	if n.ends != nil {
+		if d, ok := n.ends.w.(*doneChannel); ok {
+			return d.done
+		}
 	}
-	return t.n.ended
+	d := &doneChannel{done: make(chan struct{})}
+	d.after.n, d.after.w = n, d
+	d.after.link(&n.ends)
+	return d.done
+}
+
+// A doneChannel is closed at the end of a task.
+type doneChannel struct {
+	after after
+	done  chan struct{}
+}
+
+func (d *doneChannel) wake() { close(d.done) }
+
+// A joiner is a goroutine that waits for the end of a task.
+type joiner struct {
+	parker
+	target *node
+	end    after
+}
+
+// await returns when n has ended, or ctx is canceled.
+func (n *node) await(ctx context.Context) {
+	j := &joiner{target: n}
+	j.ready()
+	if n.onEnd(&j.end, j) {
+		j.park(ctx, j)
+		if !n.is(isFinished) {
+			j.end.stop()
+		}
+	}
+}
+
+// onEnd wakes w when n has ended. It reports false, and w is not woken, when it has already.
+func (n *node) onEnd(a *after, w waker) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&isFinished != 0 {
+		return false
+	}
+	head := &n.ends
+	if *head != nil {
+		if _, ok := (*head).w.(*doneChannel); ok {
+			head = &(*head).next
+		}
+	}
+	a.n, a.w = n, w
+	a.link(head)
+	return true
 }
 
 // Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause

@@ -3,6 +3,7 @@ package meanwhile_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -229,4 +230,38 @@ func TestEveryFailsItsScope(t *testing.T) {
 			t.Errorf("got %v after %v, want the failure after 1 s", err, time.Since(start))
 		}
 	})
+}
+
+func TestEveryEndsWithStop(t *testing.T) {
+	for name, stop := range map[string]error{"itself": Stop, "wrapped": fmt.Errorf("enough: %w", Stop)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start, calls := time.Now(), 0
+				err := Run(t.Context(), func(ctx context.Context) error {
+					every := Every(ctx, time.Second, func(context.Context) error {
+						if calls++; calls == 3 {
+							return stop
+						}
+						return nil
+					})
+					_, err := every.Wait(ctx)
+					return err
+				})
+				if err != nil || calls != 3 || time.Since(start) != 3*time.Second {
+					t.Errorf("%v after %d calls and %v, want success after 3 and 3 s", err, calls, time.Since(start))
+				}
+			})
+		})
+	}
+}
+
+// Elsewhere Stop is nothing special.
+func TestStopOfAnotherTask(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		Go(ctx, func(context.Context) error { return Stop })
+		return nil
+	})
+	if !errors.Is(err, Stop) {
+		t.Errorf("got %v, want the failure of the task", err)
+	}
 }

@@ -2,52 +2,134 @@ package meanwhile
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strings"
+	"time"
 )
 
-// A Node is a task of the tree, as a value: what was true at one moment.
+// A Node is a task of the tree, as a value: what was true when [Tree] or [Trees] looked. It holds on to the task, so do
+// not keep it for longer than you look at it.
 type Node struct {
-	Name  string `json:"name"`  // the last part of the path
-	Path  string `json:"path"`  // from the root of the tree
-	Kind  string `json:"kind"`  // task, run, supervise, shield, stream or item
-	State string `json:"state"` // running, joining (the function has returned, tasks below run) or canceled
-	Tasks []Node `json:"tasks,omitempty"`
+	ID    uint32        `json:"id"`            // tells the task from all others that run in the process
+	Name  string        `json:"name"`          // the last part of the path
+	Path  string        `json:"path"`          // from the root of the tree
+	Kind  string        `json:"kind"`          // task, run, supervise, shield, stream, item or blocking
+	State string        `json:"state"`         // running, joining (the function has returned, tasks below run), canceled or abandoned
+	Age   time.Duration `json:"age,omitempty"` // since the task began, to 10 ms; zero is unknown, see Tree
+	Wait  Wait          `json:"wait"`          // what the task's own function waits for
+	Tasks []Node        `json:"tasks,omitempty"`
+	More  int           `json:"more,omitempty"` // tasks below that were left out, by whoever passed the Node on
+
+	n     *node
+	call  *blockingCall
+	stack []*place
 }
 
-// Tree returns the task that ctx belongs to with all that runs below it, the oldest first, and the zero Node when ctx
-// carries no task. It looks at each task by itself, without stopping them: tasks that start or end meanwhile may
-// be seen or not.
+// A Wait says what a task waits for, and where.
+type Wait struct {
+	// For is what kind of wait it is:
+	//
+	//	running       none: the task uses a processor, or is about to
+	//	start         its goroutine has not begun yet
+	//	network       I/O on a connection, a listener or a name server; On says which call
+	//	file          I/O on a pipe, a terminal or another file that can be waited for; On says which call
+	//	process       the end of a process
+	//	receive, send a channel
+	//	select        the first of several channels
+	//	mutex, rwmutex, waitgroup, cond, once    those of package sync
+	//	sleep         a time: Until
+	//	system call   the kernel, holding a thread; On names the call
+	//	C call        a function in C, or another language behind cgo, holding a thread; On names the function
+	//	task          another task, which On names by its path
+	//	tasks         the tasks below, after the task's own function has returned
+	//	read          a reader, such as that of [Lines]
+	//	semaphore     a [Semaphore]; On says how much of it is held, and where it was made
+	//	blocking      a place among the calls of [Blocking], or the call itself
+	//	rate          its turn, as a [Pacer] gives it: Until
+	//	retry         the next attempt of [Retry]: Until
+	//	stream        the next result of a stream; On names the item
+	//	source        the next value of a stream's source, or of iter.Pull
+	//	limit         the items that run: there are as many as the stream's [Limit] allows
+	//	full          the loop over the stream, which has not taken the results that are there
+	//	signal        a signal
+	//	nothing       for ever: an empty select
+	//	unknown       cannot be told
+	For  string `json:"for"`
+	On   string `json:"on,omitempty"`
+	Call string `json:"call,omitempty"` // the function of another package that the caller's own code called
+	Func string `json:"func,omitempty"` // the function of the caller's own code
+	File string `json:"file,omitempty"` // and its place
+	Line int    `json:"line,omitempty"`
+
+	Until    time.Time     `json:"until,omitzero"`     // when the wait will end by itself, where that is known
+	Seen     time.Duration `json:"seen,omitempty"`     // every look found the task in this place since so long ago, or longer
+	Deadlock bool          `json:"deadlock,omitempty"` // the task waits for one that waits for it
+}
+
+// A Frame is a function that a task is in.
+type Frame struct {
+	Func string `json:"func"` // the name with its package's path
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// Tree returns the task that ctx belongs to with all that runs below it, the oldest first, and what each of them waits for.
+// It is the zero Node when ctx carries no task.
+//
+// Tree looks at each task by itself, without stopping them: tasks that start or end meanwhile may be seen or not. The
+// goroutines are looked at as they are at one moment; the program stands still for less than a millisecond at ten
+// thousand of them. It may be called by many goroutines at once; they take turns.
+//
+// Tasks note when they began under [Main], while a [Watch] runs, and once somebody has looked at a tree, so the first
+// look in another program knows no ages.
 func Tree(ctx context.Context) Node {
 	n := from(ctx)
 	if n == nil {
 		return Node{}
 	}
-	return n.snapshot(n.path())
+	trees := picture([]*node{n}, false)
+	if len(trees) == 0 {
+		return Node{}
+	}
+	return trees[0]
 }
 
-func (n *node) snapshot(path string) Node {
-	seen := Node{Name: n.label(), Path: path, Kind: kindNames[n.kind], State: "running"}
-	var below []*node
-	n.mu.Lock()
-	switch {
-	case n.canceled.Load() != nil:
-		seen.State = "canceled"
-	case n.is(isJoining):
-		seen.State = "joining"
+// Trees returns all trees of the process: every scope or stream that was started with a ctx which carried no task, the
+// oldest first, with what runs below it. Calls of [Blocking] whose task has ended come last.
+func Trees() []Node { return picture(roots(), true) }
+
+// Stack returns the functions that the task is in, the innermost first, as far as to where the task begins, or where the
+// scope begins that it waits for. It is nil when that is unknown, and for a Node that was read from JSON.
+func (n Node) Stack() []Frame {
+	var frames []Frame
+	for _, p := range n.stack {
+		frames = append(frames, p.Frame)
 	}
-	below = n.children(below)
-	n.mu.Unlock()
-	for i := len(below) - 1; i >= 0; i-- {
-		k := below[i]
-		if k.kind == kindItem && k.number.Load() == 0 {
-			continue
-		}
-		seen.Tasks = append(seen.Tasks, k.snapshot(path+"/"+k.label()))
-	}
-	return seen
+	return frames
 }
 
-// String draws the tree, a task a line.
+// Cancel cancels the task and all below it, as [Task.Cancel] does, and reports whether it was still there. It returns false
+// for a Node that was read from JSON, for a call of [Blocking], and for an item when the stream has gone on to another.
+func (n Node) Cancel(cause error) bool {
+	t := n.n
+	if t == nil || t.is(isFinished) || t.kind() == kindItem && t.label() != n.Name {
+		return false
+	}
+	if cause == nil {
+		cause = errCanceled
+	}
+	return t.cancel(&cancellation{err: context.Canceled, cause: cause, from: t})
+}
+
+// String draws the tree, a task a line: its name, its state unless it is running, its age from one second on, what it waits
+// for, and where.
+//
+//	shop, 2m4s: tasks
+//	├─ server, 2m4s: network accept, main.go:31 (http.(*Server).Serve)
+//	├─ mailer (canceled), 12s: receive, mail.go:77
+//	└─ index, 2m4s: full, 64 results
+//	   └─ [17], 3s: mutex, index.go:40, here for 3s
 func (n Node) String() string {
 	var b strings.Builder
 	n.draw(&b, "", "")
@@ -60,12 +142,46 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 	if n.State != "running" {
 		b.WriteString(" (" + n.State + ")")
 	}
+	if n.Age >= time.Second {
+		b.WriteString(", " + n.Age.Truncate(time.Second).String())
+	}
+	if n.Wait.For != "" {
+		b.WriteString(": " + n.Wait.String())
+	}
 	b.WriteString("\n")
 	for i, t := range n.Tasks {
-		if i == len(n.Tasks)-1 {
+		if i == len(n.Tasks)-1 && n.More == 0 {
 			t.draw(b, rest+"└─ ", rest+"   ")
 		} else {
 			t.draw(b, rest+"├─ ", rest+"│  ")
 		}
 	}
+	if n.More > 0 {
+		fmt.Fprintf(b, "%s└─ … and %d more\n", rest, n.More)
+	}
+}
+
+// String says it in a line: what for, where, and since when if that is more than a second.
+func (w Wait) String() string {
+	var b strings.Builder
+	b.WriteString(w.For)
+	if w.On != "" {
+		b.WriteString(" " + w.On)
+	}
+	if !w.Until.IsZero() {
+		fmt.Fprintf(&b, " for another %v", max(0, time.Until(w.Until)).Round(time.Millisecond))
+	}
+	if w.Deadlock {
+		b.WriteString(", a deadlock")
+	}
+	if w.File != "" {
+		fmt.Fprintf(&b, ", %s:%d", filepath.Base(w.File), w.Line)
+	}
+	if w.Call != "" {
+		fmt.Fprintf(&b, " (%s)", w.Call[strings.LastIndexByte(w.Call, '/')+1:])
+	}
+	if w.Seen >= time.Second {
+		fmt.Fprintf(&b, ", here for %v", w.Seen.Truncate(time.Second))
+	}
+	return b.String()
 }

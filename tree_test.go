@@ -3,9 +3,9 @@ package meanwhile_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"strings"
+	"regexp"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,27 +50,32 @@ func forest(ctx context.Context) {
 	synctest.Wait()
 }
 
-const forestDrawn = `service
-├─ #1
-├─ joining (joining)
-│  ├─ left
-│  └─ right
-├─ scopes
-│  └─ shield
-│     └─ supervise
-├─ items
-│  └─ each
-│     ├─ [1]
-│     └─ [2]
-└─ canceled (canceled)
+const forestDrawn = `service: running, tree_test.go (meanwhile.Tree)
+├─ #1: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+├─ joining (joining): tasks
+│  ├─ left: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+│  └─ right: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+├─ scopes: task service/scopes/shield, tree_test.go (meanwhile.Shield)
+│  └─ shield: task service/scopes/shield/supervise, tree_test.go (meanwhile.Supervise)
+│     └─ supervise: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+├─ items: stream service/items/each, tree_test.go (meanwhile.Each[...])
+│  └─ each: tasks
+│     ├─ [1]: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+│     └─ [2]: sleep for another 1h0m0s, tree_test.go (meanwhile.Sleep)
+└─ canceled (canceled): sleep, tree_test.go
 `
+
+// withoutLines removes the numbers of lines, which change with the file.
+func withoutLines(tree string) string { return lineNumber.ReplaceAllString(tree, ".go") }
+
+var lineNumber = regexp.MustCompile(`\.go:[1-9][0-9]*`)
 
 func TestTree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {
 			forest(ctx)
 			tree := Tree(ctx)
-			if got := tree.String(); got != forestDrawn {
+			if got := withoutLines(tree.String()); got != forestDrawn {
 				t.Errorf("got\n%swant\n%s", got, forestDrawn)
 			}
 			var got []string
@@ -120,20 +125,17 @@ func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
 							return Sleep(ctx, time.Duration(i)*time.Second)
 						}, Limit(limit))
 					}, Name("a"))
-					want := "run\n└─ a\n   └─ each\n"
-					items := min(limit, 3)
+					items := []string{"[0]", "[1]", "[2]"}[:min(limit, 3)]
 					for n := range items {
 						ch <- n + 1
-						want += fmt.Sprintf("      ├─ [%d]\n", n)
 					}
 					synctest.Wait()
-					want = strings.Replace(want, fmt.Sprintf("├─ [%d]", items-1), fmt.Sprintf("└─ [%d]", items-1), 1)
-					if got := Tree(ctx).String(); got != want {
-						t.Errorf("got\n%swant\n%s", got, want)
+					if got := below(Tree(ctx).Tasks[0].Tasks[0]); !slices.Equal(got, items) {
+						t.Errorf("got %q, want %q", got, items)
 					}
 					time.Sleep(time.Minute)
-					if got, want := Tree(ctx).String(), "run\n└─ a\n   └─ each\n"; got != want {
-						t.Errorf("once all items have ended, got\n%swant\n%s", got, want)
+					if got := below(Tree(ctx).Tasks[0].Tasks[0]); len(got) > 0 {
+						t.Errorf("once all items have ended, got %q", got)
 					}
 					stream.Cancel(nil)
 					return nil
@@ -143,15 +145,23 @@ func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
 	}
 }
 
+// below is the names of the tasks right below n.
+func below(n Node) (names []string) {
+	for _, task := range n.Tasks {
+		names = append(names, task.Name)
+	}
+	return names
+}
+
 // From a task's ctx, and from one derived of it, the tree is that below the task, with its path from the root.
 func TestTreeOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			Go(ctx, func(ctx context.Context) error {
 				for _, ctx := range []context.Context{ctx, context.WithValue(ctx, contextKey{}, 1)} {
-					want := Node{Name: "a", Path: "run/a", Kind: "task", State: "running"}
-					if got := Tree(ctx); !reflect.DeepEqual(got, want) {
-						t.Errorf("got %+v, want %+v", got, want)
+					got := Tree(ctx)
+					if got.Path != "run/a" || got.Name != "a" || got.Kind != "task" || got.State != "running" || got.ID == 0 || got.Tasks != nil {
+						t.Errorf("got %+v", got)
 					}
 				}
 				return nil
@@ -162,12 +172,16 @@ func TestTreeOfATask(t *testing.T) {
 }
 
 func TestNodeAsJSON(t *testing.T) {
+	Trees() // from now on tasks have an age
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) }, Name("a"))
-			got, err := json.Marshal(Tree(ctx))
-			want := `{"name":"run","path":"run","kind":"run","state":"running","tasks":[` +
-				`{"name":"a","path":"run/a","kind":"task","state":"running"}]}`
+			time.Sleep(100 * time.Millisecond)
+			got, err := json.Marshal(Tree(ctx).Tasks[0])
+			got = regexp.MustCompile(`("id"|"line"):[1-9][0-9]*|"file":"[^"]*/tree_test.go"`).ReplaceAll(got, []byte("_"))
+			want := `{_,"name":"a","path":"run/a","kind":"task","state":"running","age":100000000,` +
+				`"wait":{"for":"sleep","call":"github.com/meanwhile-go/meanwhile.Sleep",` +
+				`"func":"github.com/meanwhile-go/meanwhile_test.TestNodeAsJSON.func1.1.1",_,_,"until":"2000-01-01T00:00:01Z"}}`
 			if err != nil || string(got) != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)
 			}

@@ -1,10 +1,14 @@
 package meanwhile
 
-import "context"
+import (
+	"context"
+	"sync/atomic"
+)
 
 // A worker of a flow runs items until there are no more, or there are more workers than the limit.
 type worker[In, Out any] struct {
 	*flow[In, Out]
+	number  uint32 // of the goroutine
 	item    *node  // of the value that runs, or of the next one
 	index   uint64 // of that value
 	input   In
@@ -13,8 +17,14 @@ type worker[In, Out any] struct {
 	busy    bool  // a value was pulled, and its result is not in the ring yet
 }
 
+// work is the goroutine of a worker, whose items all have its number.
 func (f *flow[In, Out]) work() {
-	w := worker[In, Out]{flow: f}
+	w := &worker[In, Out]{flow: f, number: nextID()}
+	climb(w.start, w.number, markDigits)
+}
+
+func (w *worker[In, Out]) start() {
+	w.scope.labelGoroutine()
 	w.newItem()
 	defer w.leave()
 	for came := true; w.turn(came) && w.pull(); came = false {
@@ -25,7 +35,7 @@ func (f *flow[In, Out]) work() {
 // newItem makes the node of the next value. One that a function left as it was, without starting a task, say, or asking
 // for Done, serves for the value after it as well: nobody can tell.
 func (w *worker[In, Out]) newItem() {
-	w.item = &node{base: &w.scope, kind: kindItem, shared: w.scope.shared}
+	w.item = &node{base: &w.scope, mark: newMark(w.number, kindItem), shared: w.scope.shared}
 	if w.plain {
 		w.item.link(&w.scope, nil)
 	}
@@ -150,7 +160,10 @@ func (w *worker[In, Out]) publish(value Out, err error) {
 // process runs the function on the value as the stream's options say.
 func (w *worker[In, Out]) process() (value Out, err error) {
 	if w.o.pacer != nil {
-		if err := w.o.pacer.Wait(&w.scope); err != nil {
+		w.pacing.Add(1)
+		err := w.o.pacer.Wait(&w.scope)
+		w.pacing.Add(-1)
+		if err != nil {
 			return value, err
 		}
 	}
@@ -161,12 +174,15 @@ func (w *worker[In, Out]) process() (value Out, err error) {
 	} else if w.item.is(isFinished) {
 		w.newItem()
 	}
+	if watched.Load() {
+		atomic.StoreUint32(&w.item.begun, tick())
+	}
 	w.item.number.Store(uint32(w.index) + 1)
-	w.item.returned = false
 	return w.apply(w.item)
 }
 
 func (w *worker[In, Out]) apply(item *node) (value Out, err error) {
+	err = errUnreturned
 	defer item.endItem(&err)
 	if p := w.o.retry; p != nil {
 		err = p.run(item, func(ctx context.Context) (err error) {
@@ -176,7 +192,6 @@ func (w *worker[In, Out]) apply(item *node) (value Out, err error) {
 	} else {
 		value, err = w.call(item)
 	}
-	item.returned = true
 	return value, err
 }
 
@@ -193,7 +208,7 @@ func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 
 // endItem is deferred around the function of an item. An item to which nothing is attached is left as it is.
 func (n *node) endItem(err *error) {
-	if !n.returned {
+	if *err == errUnreturned {
 		*err = recovered(recover())
 	}
 	if !n.is(isUsed) {

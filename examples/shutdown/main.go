@@ -5,14 +5,14 @@
 //
 // It prints what happens in order, some 700 ms in all:
 //
-//	100 ms  failed, alone: task program/adviser: panic: no advice today
+//	100 ms  failed, alone: task program/parts/adviser: panic: no advice today
 //	200 ms  running: server, writer, visitor
 //	300 ms  a visitor asks for a page that takes 300 ms
-//	400 ms  interrupted: interrupt signal received
+//	400 ms  interrupted: stopped by signal interrupt
 //	600 ms  the visitor got: welcome
 //	670 ms  the server is closed
 //	670 ms  written a last time: visits 1
-//	670 ms  ended: task program/adviser: panic: no advice today
+//	670 ms  main goes on
 //
 // The program interrupts itself, so that it needs nobody at the keyboard.
 package main
@@ -25,7 +25,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/signal"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,13 +32,11 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-const grace = 2 * time.Second // for everything that must still be done after an interruption
+const grace = 2 * time.Second // for each thing that must still be done after an interruption
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	err := meanwhile.Supervise(ctx, run, meanwhile.Name("program"), meanwhile.Observe(report))
-	say("ended: %s", firstLine(err))
+	meanwhile.Main(run, meanwhile.Name("program"), meanwhile.Grace(2*grace))
+	say("main goes on")
 }
 
 func run(ctx context.Context) error {
@@ -47,18 +44,25 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var visits atomic.Int64
-	server := meanwhile.Go(ctx, func(ctx context.Context) error {
-		return serve(ctx, listener, &visits)
-	}, meanwhile.Name("server"))
-	meanwhile.Go(ctx, func(ctx context.Context) error {
-		return write(ctx, &visits, server)
-	}, meanwhile.Name("writer"))
-	meanwhile.After(ctx, 100*time.Millisecond, func(context.Context) error {
-		panic("no advice today")
-	}, meanwhile.Name("adviser"))
+	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
+		var visits atomic.Int64
+		server := meanwhile.Go(ctx, func(ctx context.Context) error {
+			return serve(ctx, listener, &visits)
+		}, meanwhile.Name("server"))
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			return write(ctx, &visits, server)
+		}, meanwhile.Name("writer"))
+		adviser := meanwhile.After(ctx, 100*time.Millisecond, func(context.Context) error {
+			panic("no advice today")
+		}, meanwhile.Name("adviser"))
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			_, err := adviser.Wait(ctx) // who waits for a failure has it handled: it is not one of the program
+			say("failed, alone: %s", firstLine(err))
+			return nil
+		}, meanwhile.Name("doctor"))
 
-	return act(ctx, "http://"+listener.Addr().String())
+		return act(ctx, "http://"+listener.Addr().String())
+	}, meanwhile.Name("parts"))
 }
 
 // serve serves until ctx is canceled, and then lets the requests that run end.
@@ -150,15 +154,6 @@ func get(ctx context.Context, url string) (string, error) {
 	return string(body), err
 }
 
-// report tells of a failed task as soon as it has failed. The scopes above end with the same failure, and a task that was
-// canceled has only obeyed.
-func report(e meanwhile.Event) {
-	var failure *meanwhile.TaskError
-	if errors.As(e.Err, &failure) && failure.Path == e.Path && !errors.Is(e.Err, context.Canceled) {
-		say("failed, alone: %s", firstLine(e.Err))
-	}
-}
-
 var start = time.Now()
 
 func say(format string, args ...any) {
@@ -168,9 +163,6 @@ func say(format string, args ...any) {
 
 // firstLine leaves out the stack of a panic.
 func firstLine(err error) string {
-	if err == nil {
-		return "well"
-	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }

@@ -2,30 +2,21 @@ package fetch
 
 import (
 	"context"
-	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// interruption is the cause of a command that a signal stopped.
-type interruption struct{ signal os.Signal }
-
-func (i *interruption) Error() string { return fmt.Sprintf("stopped by %s", i.signal) }
-
 // heed stops the work at the first signal and exits at the second.
-func heed(ctx context.Context, signals <-chan os.Signal, stop context.CancelCauseFunc, exit func()) error {
+func heed(ctx context.Context, stop context.CancelCauseFunc) {
 	stopping := false
-	for signal, err := range meanwhile.Receive(ctx, signals) {
-		switch {
-		case err != nil:
-			return err
-		case stopping:
-			exit()
-			return nil
+	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+		if stopping {
+			os.Exit(130)
 		}
 		stopping = true
-		stop(&interruption{signal})
-	}
-	return nil
+		stop(&meanwhile.SignalError{Signal: sig})
+		return nil
+	}, os.Interrupt, syscall.SIGTERM)
 }

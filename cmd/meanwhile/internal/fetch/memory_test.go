@@ -63,7 +63,7 @@ func TestMemoryStaysBounded(t *testing.T) {
 				peak = max(peak, now.HeapAlloc)
 				return nil
 			})
-			_ = r.do(nil, nil)
+			_ = r.do(undisturbed)
 			return nil
 		})
 		if err != nil {

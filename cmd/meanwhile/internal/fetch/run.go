@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -37,10 +35,7 @@ func (c *Command) Run(streams Streams) error {
 		return &UsageError{err}
 	}
 	defer r.close()
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	return r.do(signals, func() { os.Exit(130) })
+	return r.do(heed)
 }
 
 // open makes the run: whatever can be wrong with the command is found here, before the first request.
@@ -98,22 +93,20 @@ func (c *Command) limiter() (l *meanwhile.Limiter, most int) {
 	return meanwhile.Limit(c.Limit.n), c.Limit.n
 }
 
-// do fetches everything, and tells what came of it.
-func (r *run) do(signals <-chan os.Signal, exit func()) error {
+// do fetches everything, and tells what came of it. What it gives to heed stops the work.
+func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) error {
 	var interrupted error
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		work, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		stop := func(cause error) {
+		heed(ctx, func(cause error) {
 			cancel(cause)
 			// A task of its own: a terminal that takes nothing must not keep the next signal from being heard.
 			meanwhile.Go(ctx, func(context.Context) error {
 				r.say("Stopping; once more exits at once.")
 				return nil
 			}, meanwhile.Name("say"))
-		}
-		meanwhile.Go(ctx, func(ctx context.Context) error { return heed(ctx, signals, stop, exit) },
-			meanwhile.Name("signals"), meanwhile.Background())
+		})
 		defer r.show(work)()
 		err := r.fetchAll(work)
 		interrupted = context.Cause(work)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,6 +48,11 @@ func newRun(t *testing.T, in io.Reader, out, notes io.Writer, web roundTripper, 
 	return r
 }
 
+// undisturbed stands for heed where no signal comes.
+func undisturbed(context.Context, context.CancelCauseFunc) {}
+
+var errInterrupt = errors.New("interrupt")
+
 // TestRetryWaits: a Retry-After of an hour is waited for, and the global rate holds for attempts too.
 func TestRetryWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +70,7 @@ func TestRetryWaits(t *testing.T) {
 		}
 		var out, notes bytes.Buffer
 		r := newRun(t, nil, &out, &notes, web, "--json", "--retry=5", "--retry-max-time=2h", "--rate=1/m", "http://a/")
-		if err := r.do(nil, nil); err != nil {
+		if err := r.do(undisturbed); err != nil {
 			t.Errorf("%v\n%s%s", err, &out, &notes)
 		}
 		want := []time.Duration{0, time.Hour, time.Hour + time.Minute}
@@ -99,7 +103,7 @@ func TestRates(t *testing.T) {
 				return answer(r, 200), nil
 			}
 			r := newRun(t, strings.NewReader(strings.Repeat("http://a/\nhttp://b/\n", 5)), io.Discard, io.Discard, web, test.flag)
-			if err := r.do(nil, nil); err != nil || time.Duration(last.Load()) != test.want {
+			if err := r.do(undisturbed); err != nil || time.Duration(last.Load()) != test.want {
 				t.Errorf("%s: last start after %v, %v; want %v", test.flag, time.Duration(last.Load()), err, test.want)
 			}
 		})
@@ -117,7 +121,7 @@ func TestTimeoutPhase(t *testing.T) {
 		}
 		var out bytes.Buffer
 		r := newRun(t, nil, &out, io.Discard, web, "--max-time=90", "http://a/")
-		_ = r.do(nil, nil)
+		_ = r.do(undisturbed)
 		if got, want := out.String(), "ERR      4B   1m30s  http://a/  timed out after 1m30s, receiving (4B so far)\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -147,7 +151,7 @@ func TestTimeoutLeavesLine(t *testing.T) {
 		lines := strings.NewReader(strings.Repeat("http://a/\n", 100))
 		r := newRun(t, lines, io.Discard, io.Discard, web, "--per-host=1", "--max-time=30")
 		begun := time.Now()
-		if err := r.do(nil, nil); err != nil {
+		if err := r.do(undisturbed); err != nil {
 			t.Error(err)
 		}
 		if f := r.stats.figures(); f.done != 100 || time.Since(begun) != 2000*time.Second || f.longest != 20*time.Second {
@@ -166,7 +170,7 @@ func TestPanic(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r := newRun(t, nil, &out, io.Discard, web, "http://bad/", "http://good/")
-	if err := r.do(nil, nil); !errors.Is(err, ErrFailed) {
+	if err := r.do(undisturbed); !errors.Is(err, ErrFailed) {
 		t.Errorf("got %v, want ErrFailed", err)
 	}
 	if got := out.String(); !strings.Contains(got, "http://bad/  panic: oops") || !strings.Contains(got, "200 ") || strings.Count(got, "\n") != 2 {
@@ -183,13 +187,13 @@ func (b blocked) Read([]byte) (int, error) { <-b; return 0, io.EOF }
 func TestInterruptBlockedInput(t *testing.T) {
 	in := make(blocked)
 	defer close(in)
-	signals := make(chan os.Signal, 1)
+	var interrupt context.CancelCauseFunc
 	var notes bytes.Buffer
 	r := newRun(t, io.MultiReader(strings.NewReader("http://a/\n"), in), io.Discard, &notes, func(r *http.Request) (*http.Response, error) {
-		signals <- os.Interrupt
+		interrupt(errInterrupt)
 		return answer(r, 200), nil
 	})
-	if err := r.do(signals, nil); !errors.Is(err, ErrInterrupted) {
+	if err := r.do(func(_ context.Context, stop context.CancelCauseFunc) { interrupt = stop }); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("got %v, want ErrInterrupted", err)
 	}
 	if want := "Not started: standard input from line 2 on\n"; !strings.HasSuffix(notes.String(), want) {
@@ -200,12 +204,11 @@ func TestInterruptBlockedInput(t *testing.T) {
 // TestInterruptKeepsEnded: what ended before the interrupt is told as done, also when its line was not printed yet.
 func TestInterruptKeepsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		signals := make(chan os.Signal, 1)
 		web := func(r *http.Request) (*http.Response, error) { return answer(r, 200), nil }
-		out := &slowWriter{signals: signals}
+		out := new(slowWriter)
 		lines := strings.NewReader(strings.Repeat("http://a/\n", 50))
 		r := newRun(t, lines, out, io.Discard, web, "-n", "50")
-		err := r.do(signals, nil)
+		err := r.do(func(_ context.Context, stop context.CancelCauseFunc) { out.interrupt = stop })
 		if f := r.stats.figures(); !errors.Is(err, ErrInterrupted) || f.done != 50 || out.lines != 50 {
 			t.Errorf("%v, %d done, %d lines; want 50", err, f.done, out.lines)
 		}
@@ -214,14 +217,14 @@ func TestInterruptKeepsEnded(t *testing.T) {
 
 // slowWriter takes a long time for the first line, in which everything ends and an interrupt comes.
 type slowWriter struct {
-	signals chan os.Signal
-	lines   int
+	interrupt context.CancelCauseFunc
+	lines     int
 }
 
 func (w *slowWriter) Write(p []byte) (int, error) {
 	if w.lines++; w.lines == 1 {
 		time.Sleep(time.Minute)
-		w.signals <- os.Interrupt
+		w.interrupt(errInterrupt)
 		time.Sleep(time.Minute)
 	}
 	return len(p), nil

@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"runtime/pprof"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A dump is a way to see what the goroutines of a process wait for.
+type dump struct {
+	lib string
+	do  func(ctx context.Context) (size int)
+}
+
+var dumps = []dump{
+	{"meanwhile", func(ctx context.Context) int { return len(meanwhile.Tree(ctx).Tasks) }},
+	{"meanwhile-text", func(ctx context.Context) int { return len(meanwhile.Tree(ctx).String()) }},
+	{"stack-all", func(context.Context) int { return len(allStacks()) }},
+	{"pprof-1", profile(1)},
+	{"pprof-2", profile(2)},
+}
+
+func allStacks() []byte {
+	for size := 1 << 20; ; size *= 2 {
+		text := make([]byte, size)
+		if n := runtime.Stack(text, true); n < size {
+			return text[:n]
+		}
+	}
+}
+
+func profile(debug int) func(context.Context) int {
+	return func(context.Context) int {
+		var text bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&text, debug); err != nil {
+			return 0
+		}
+		return text.Len()
+	}
+}
+
+// BenchmarkTree measures a look at the tree of a process in which n tasks wait, half of them at a channel and half of them
+// sleeping, in groups of 100; beside it what else there is to see them all. pause-ms is the longest time for which the
+// program stood still, as runtime/metrics tells it: the upper end of a range.
+func BenchmarkTree(b *testing.B) {
+	counts := []int{10_000, 100_000}
+	if once() {
+		counts = []int{1_000}
+	}
+	for _, n := range counts {
+		err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
+			crowd(ctx, n)
+			for _, d := range dumps {
+				b.Run(fmt.Sprintf("n=%d/lib=%s", n, d.lib), func(b *testing.B) {
+					before := pauses()
+					for b.Loop() {
+						if d.do(ctx) == 0 {
+							b.Fatal("nothing was seen")
+						}
+					}
+					b.ReportMetric(milliseconds(b.Elapsed()/time.Duration(b.N)), "ms")
+					b.ReportMetric(longest(before, pauses()), "pause-ms")
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// crowd starts n background tasks and returns when all of them wait.
+func crowd(ctx context.Context, n int) {
+	started := make(chan struct{}, n)
+	never := make(chan struct{})
+	for range n / 100 {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			for i := range 100 {
+				meanwhile.Go(ctx, func(ctx context.Context) error {
+					started <- struct{}{}
+					if i%2 == 0 {
+						return meanwhile.Sleep(ctx, time.Hour)
+					}
+					return receive(ctx, never, i%10)
+				})
+			}
+			return nil
+		}, meanwhile.Background())
+	}
+	for range n {
+		<-started
+	}
+	time.Sleep(100 * time.Millisecond) // until the last of them wait
+}
+
+// receive waits some calls deep.
+func receive(ctx context.Context, ch <-chan struct{}, depth int) error {
+	if depth > 0 {
+		return receive(ctx, ch, depth-1)
+	}
+	select {
+	case <-ch:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pauses are those of the whole program, but for the collector's.
+func pauses() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: "/sched/pauses/total/other:seconds"}}
+	metrics.Read(sample)
+	return sample[0].Value.Float64Histogram()
+}
+
+// longest is the longest pause between two readings, in milliseconds.
+func longest(before, after *metrics.Float64Histogram) float64 {
+	longest := 0.0
+	for i, count := range after.Counts {
+		if count > before.Counts[i] {
+			longest = after.Buckets[i+1] * 1000
+		}
+	}
+	return longest
+}

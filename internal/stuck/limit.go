@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+func init() {
+	know(
+		way{name: "semaphore", start: semaphore, want: []want{
+			{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made"}},
+		}},
+		way{name: "rate", start: rate, want: []want{{path: "waiter", wait: "rate", at: "rate", until: time.Hour}}},
+		way{name: "retry", start: retry, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
+		way{name: "retry-scope", start: retryScope, want: []want{
+			{path: "waiter", wait: "task", on: "stuck/waiter/again", at: "retry-scope"},
+			{path: "waiter/again", wait: "retry", until: time.Hour, anyPlace: true},
+		}},
+		way{name: "blocking-queue", start: blockingQueue, want: []want{
+			{path: "late", wait: "blocking", at: "blocking-queue"},
+		}},
+		way{name: "blocking-abandoned", start: blockingAbandoned, want: []want{
+			{path: "caller", wait: "receive", at: "after-abandoning"},
+			{path: "caller/blocking", wait: "receive", at: "abandoned", state: "abandoned"},
+		}},
+		way{name: "blocking-orphan", start: blockingOrphan, want: []want{
+			{path: "caller/blocking", wait: "receive", at: "orphan", state: "abandoned"},
+		}},
+	)
+}
+
+func semaphore(ctx context.Context) error {
+	sem := meanwhile.NewSemaphore(1) // stuck: semaphore-made
+	if err := sem.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return sem.Acquire(ctx, 1) // stuck: semaphore
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func rate(ctx context.Context) error {
+	pacer := meanwhile.Rate(1, time.Hour)
+	if err := pacer.Wait(ctx); err != nil { // the first turn comes at once
+		return err
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return pacer.Wait(ctx) // stuck: rate
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+var errNotToday = errors.New("not today")
+
+// hourly waits for an hour between two attempts.
+var hourly = meanwhile.Retry(meanwhile.RetryPolicy{Base: time.Hour, Max: time.Hour, Jitter: -1})
+
+func retry(ctx context.Context) error {
+	meanwhile.Go(ctx, func(context.Context) error {
+		return errNotToday
+	}, meanwhile.Name("waiter"), hourly)
+	return nil
+}
+
+func retryScope(ctx context.Context) error {
+	fail := func(context.Context) error { return errNotToday }
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Run(ctx, fail, meanwhile.Name("again"), hourly) // stuck: retry-scope
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// mostBlocking is how many calls of Blocking run at once.
+const mostBlocking = 100
+
+func blockingQueue(ctx context.Context) error {
+	ch, begun := make(chan int), make(chan struct{}, mostBlocking)
+	hang := func() (int, error) {
+		begun <- struct{}{}
+		return <-ch, nil
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		for range mostBlocking {
+			meanwhile.Go(ctx, func(ctx context.Context) error {
+				_, err := meanwhile.Blocking(ctx, hang)
+				return err
+			})
+		}
+		return nil
+	}, meanwhile.Name("early"))
+	for range mostBlocking {
+		<-begun
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := meanwhile.Blocking(ctx, hang) // stuck: blocking-queue
+		return err
+	}, meanwhile.Name("late"))
+	return nil
+}
+
+// blockingAbandoned gives up a call that goes on nevertheless, and then waits for something else.
+func blockingAbandoned(ctx context.Context) error {
+	ch, begun := make(chan int), make(chan struct{})
+	hang := func() (int, error) {
+		close(begun)
+		return <-ch, nil // stuck: abandoned
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		impatient, cancel := context.WithCancel(ctx)
+		meanwhile.Go(ctx, func(context.Context) error {
+			<-begun
+			cancel()
+			return nil
+		})
+		if _, err := meanwhile.Blocking(impatient, hang); !errors.Is(err, context.Canceled) {
+			return err
+		}
+		<-ch // stuck: after-abandoning
+		return nil
+	}, meanwhile.Name("caller"))
+	return nil
+}
+
+// blockingOrphan gives up a call and ends, while the call goes on.
+func blockingOrphan(ctx context.Context) error {
+	ch, begun := make(chan int), make(chan struct{})
+	hang := func() (int, error) {
+		close(begun)
+		return <-ch, nil // stuck: orphan
+	}
+	caller := meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := meanwhile.Blocking(ctx, hang)
+		return err
+	}, meanwhile.Name("caller"))
+	<-begun
+	caller.Cancel(nil)
+	<-caller.Done()
+	return nil
+}

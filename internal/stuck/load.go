@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	loadAtOnce = 4                      // tasks that the load starts before it ends those before them
+	breath     = 100 * time.Microsecond // in between; without it the load would take most of the time of the looks
+)
+
+// load keeps starting and ending tasks, so that no look finds the picture of the one before it.
+func load(ctx context.Context) error {
+	before := make(chan struct{})
+	defer func() { close(before) }()
+	for {
+		gate := make(chan struct{})
+		for range loadAtOnce {
+			meanwhile.Go(ctx, func(context.Context) error {
+				<-gate // stuck: load
+				return nil
+			})
+		}
+		close(before)
+		before = gate
+		if err := meanwhile.Sleep(ctx, breath); err != nil {
+			return err
+		}
+	}
+}
+
+// brief are the waits that a task of the load may be seen in. Most of what it does is too short to be seen twice, but
+// what it never does must not be told of it. The mutexes are those of the tree.
+var brief = []string{"start", "running", "receive", "mutex", "unknown"}
+
+// loadDifferences says what is wrong about the tasks of the load.
+func loadDifferences(nodes map[string][]meanwhile.Node) []string {
+	var wrong []string
+	for name, found := range nodes {
+		if !strings.HasPrefix(name, root+"/load/") {
+			continue
+		}
+		for _, n := range found {
+			w := n.Wait
+			seen := place{path.Base(w.File), w.Line}
+			if !slices.Contains(brief, w.For) || w.For == "receive" && seen != marks["load"] {
+				wrong = append(wrong, fmt.Sprintf("%s: waits for %q at %v, which it never does", name, w.For, seen))
+			}
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+func init() {
+	know(
+		way{name: "network-read", start: networkRead, want: []want{
+			{path: "waiter", wait: "network", at: "network-read", has: []string{"read"}},
+		}},
+		way{name: "network-write", start: networkWrite, want: []want{
+			{path: "waiter", wait: "network", at: "network-write", has: []string{"write"}},
+		}},
+		way{name: "accept", start: accept, want: []want{
+			{path: "waiter", wait: "network", at: "accept", has: []string{"accept"}},
+		}},
+		way{name: "udp-read", start: udpRead, want: []want{
+			{path: "waiter", wait: "network", at: "udp-read", has: []string{"read"}},
+		}},
+		way{name: "unix-socket", start: unixSocket, want: []want{
+			{path: "waiter", wait: "network", at: "unix-socket", has: []string{"read"}},
+		}},
+		way{name: "tls-handshake", start: tlsHandshake, want: []want{
+			{path: "waiter", wait: "network", at: "tls-handshake"},
+		}},
+		way{name: "http-answer", start: httpAnswer, want: []want{
+			{path: "waiter", wait: "network", at: "http-answer"},
+		}},
+		way{name: "http-body", start: httpBody, want: []want{
+			{path: "waiter", wait: "network", at: "http-body"},
+		}},
+		way{name: "http-shutdown", start: httpShutdown, want: []want{{path: "waiter", wait: "select", at: "http-shutdown"}}},
+		way{name: "dns", start: dns, want: []want{
+			{path: "address", wait: "network", at: "dns-address", has: []string{"lookup"}},
+			{path: "text", wait: "network", at: "dns-text"},
+		}},
+	)
+}
+
+// silent listens and never answers: the kernel takes connections, and nothing comes from them.
+func silent(network, address string) (net.Listener, error) {
+	l, err := net.Listen(network, address)
+	hold(l)
+	return l, err
+}
+
+func networkRead(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := conn.Read(make([]byte, 1)) // stuck: network-read
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// networkWrite writes more than the buffers of both ends can hold.
+func networkWrite(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		for {
+			if _, err := conn.Write(make([]byte, 1<<20)); err != nil { // stuck: network-write
+				return err
+			}
+		}
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func accept(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := l.Accept() // stuck: accept
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func udpRead(ctx context.Context) error {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, _, err := conn.ReadFrom(make([]byte, 1)) // stuck: udp-read
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func unixSocket(ctx context.Context) error {
+	dir, err := tempDir()
+	if err != nil {
+		return err
+	}
+	l, err := silent("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		return err
+	}
+	conn, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := io.ReadFull(conn, make([]byte, 1)) // stuck: unix-socket
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func tlsHandshake(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := tls.Dial("tcp", l.Addr().String(), nil) // stuck: tls-handshake
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func httpAnswer(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: new(http.Transport)} // no proxy
+	meanwhile.Go(ctx, func(context.Context) error {
+		answer, err := client.Get("http://" + l.Addr().String()) // stuck: http-answer
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// httpBody has a server that promises ten bytes and sends none.
+func httpBody(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		conn, err := l.Accept()
+		hold(l, conn)
+		if err != nil {
+			return err
+		}
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return err
+		}
+		_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+		return err
+	}, meanwhile.Name("server"))
+	client := &http.Client{Transport: new(http.Transport)}
+	meanwhile.Go(ctx, func(context.Context) error {
+		answer, err := client.Get("http://" + l.Addr().String())
+		if err != nil {
+			return err
+		}
+		_, err = io.ReadAll(answer.Body) // stuck: http-body
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// httpShutdown waits, without any input or output, for a handler of the same process that never returns.
+func httpShutdown(ctx context.Context) error {
+	begun, never := make(chan int), make(chan int)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(begun)
+		<-never
+	})}
+	meanwhile.Go(ctx, func(context.Context) error {
+		return server.Serve(l)
+	}, meanwhile.Name("server"))
+	conn, err := net.Dial("tcp", l.Addr().String())
+	hold(conn)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+		return err
+	}
+	<-begun
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return server.Shutdown(ctx) // stuck: http-shutdown
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// dns asks a name server that never answers. The lookup of an address runs in goroutines of the resolver's own.
+func dns(ctx context.Context) error {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	hold(server)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("udp", server.LocalAddr().String())
+	}}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := resolver.LookupHost(ctx, "nobody.invalid.") // stuck: dns-address
+		return err
+	}, meanwhile.Name("address"))
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := resolver.LookupTXT(ctx, "nobody.invalid.") // stuck: dns-text
+		return err
+	}, meanwhile.Name("text"))
+	return nil
+}

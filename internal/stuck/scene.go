@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	patience  = 20 * time.Second     // until the tasks of a case have to be stuck
+	glance    = 2 * time.Millisecond // between two looks that see to that
+	mostShown = 3                    // differences
+)
+
+// A scene is a case that runs.
+type scene struct {
+	ctx     context.Context // of the root
+	way     way
+	want    []want
+	started time.Time
+	funcs   map[string][]string // in which the traceback saw goroutines wait, by mark; code that was inlined has several
+}
+
+func newScene(ctx context.Context, w way) *scene {
+	return &scene{
+		ctx: ctx, way: w, want: append(w.want[:len(w.want):len(w.want)], always...),
+		started: time.Now(), funcs: make(map[string][]string),
+	}
+}
+
+// examine waits until the tasks are stuck and looks so many times.
+func (s *scene) examine(looks int) result {
+	if err := s.settle(); err != nil {
+		return result{text: err.Error()}
+	}
+	var shown []string
+	right := 0
+	for look := range looks {
+		tree := s.look()
+		if wrong := s.differences(tree, true); len(wrong) == 0 {
+			right++
+		} else if len(shown) < mostShown {
+			shown = append(shown, fmt.Sprintf("look %d:\n  %s\n%s", look+1, strings.Join(wrong, "\n  "), describe(tree)))
+		}
+		runtime.Gosched()
+	}
+	if right == looks {
+		return result{text: fmt.Sprintf("%s %d/%d ok", s.way.name, right, looks), ok: true}
+	}
+	return result{text: fmt.Sprintf("%s %d/%d right\n%s", s.way.name, right, looks, strings.Join(shown, "\n"))}
+}
+
+func (s *scene) look() meanwhile.Node {
+	return meanwhile.Tree(s.ctx) // stuck: look
+}
+
+// settle returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark.
+// What has no goroutine of its own, such as a stream, can only be asked of the tree.
+func (s *scene) settle() error {
+	agreed := 0
+	for {
+		tree := s.look()
+		missing := append(s.missing(), s.differences(tree, false)...)
+		if len(missing) == 0 {
+			agreed++
+		} else {
+			agreed = 0
+		}
+		switch {
+		case agreed == 2:
+			return nil
+		case time.Since(s.started) > patience:
+			return fmt.Errorf("%s is not stuck as it should after %v:\n  %s\n%s",
+				s.way.name, patience, strings.Join(missing, "\n  "), describe(tree))
+		}
+		if err := meanwhile.Sleep(s.ctx, glance); err != nil {
+			return errors.New("the scope has ended: " + err.Error())
+		}
+	}
+}
+
+// missing says which marks no goroutine waits at, or not as many as should.
+func (s *scene) missing() []string {
+	all := traceback()
+	wanted := make(map[string]int)
+	busy := make(map[string]bool)
+	for _, w := range s.want {
+		if w.at != "" {
+			wanted[w.at]++
+			busy[w.at] = w.wait == "running"
+		}
+	}
+	for _, mark := range s.way.also {
+		wanted[mark]++
+	}
+	wanted["look"], wanted["root"] = 0, 1 // it sleeps between two looks
+	s.funcs["look"] = []string{"main.(*scene).look"}
+
+	var missing []string
+	for mark, count := range wanted {
+		there := marks[mark]
+		if there == (place{}) {
+			missing = append(missing, fmt.Sprintf("no line of the source has the mark %q", mark))
+			continue
+		}
+		for _, g := range all {
+			functions, ok := g.funcs[there]
+			if !ok || g.idle() == busy[mark] {
+				continue
+			}
+			count--
+			for _, function := range functions {
+				if !slices.Contains(s.funcs[mark], function) {
+					s.funcs[mark] = append(s.funcs[mark], function)
+				}
+			}
+		}
+		if count > 0 {
+			missing = append(missing, fmt.Sprintf("%d goroutines more should wait at %v, mark %q", count, there, mark))
+		}
+	}
+	return missing
+}
+
+// differences says what is wrong about a tree: about all tasks, or only about those whose waits have no line.
+func (s *scene) differences(tree meanwhile.Node, all bool) []string {
+	var wrong []string
+	nodes := byPath(tree)
+	for _, w := range s.want {
+		if all || w.at == "" {
+			wrong = append(wrong, w.differences(nodes[w.fullPath()], s.funcs[w.at], s.started)...)
+		}
+	}
+	if all {
+		wrong = append(wrong, loadDifferences(nodes)...)
+	}
+	return wrong
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"go/build"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// variants are the ways in which the compiler lays out calls and lines differently.
+var variants = []struct {
+	name  string
+	flags []string
+}{
+	{"plain", nil},
+	{"race", []string{"-race"}},
+	{"unoptimized", []string{"-gcflags=all=-N -l"}},
+}
+
+// casesInC are left out of a program that was built without cgo.
+var casesInC = []string{"c-call", "c-callback", "c-blocking"}
+
+// oneCase is how long a case may take: what it waits for getting stuck, and as much again.
+const oneCase = 2 * patience
+
+// TestStuck has the tree looked at in every way of being stuck; each look has to be right.
+func TestStuck(t *testing.T) {
+	looks := "200"
+	if testing.Short() {
+		looks = "20"
+	}
+	atOnce := meanwhile.NewSemaphore(2)
+	for _, v := range variants {
+		if testing.Short() && v.name != "plain" {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			if v.name == "race" {
+				needCgo(t)
+			}
+			program := compile(t, v.flags)
+			cases := strings.Fields(output(t, program, "-list"))
+			for _, name := range casesInC {
+				if !slices.Contains(cases, name) {
+					t.Run(name, needCgo)
+				}
+			}
+			for _, name := range cases {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					if err := atOnce.Acquire(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					defer atOnce.Release(1)
+					if got, want := output(t, program, name, "-looks", looks), name+" "+looks+"/"+looks+" ok\n"; got != want {
+						t.Errorf("got %q, want %q", got, want)
+					}
+				})
+			}
+		})
+	}
+}
+
+// needCgo skips what cannot be built without a C compiler; in CI, where there is one, it fails.
+func needCgo(t *testing.T) {
+	t.Helper()
+	if strings.TrimSpace(output(t, "go", "env", "CGO_ENABLED")) == "1" {
+		return
+	}
+	const reason = "cgo is off: it needs CGO_ENABLED=1 and a C compiler"
+	if os.Getenv("MEANWHILE_CI") != "" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+func compile(t *testing.T, flags []string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "stuck.exe")
+	command := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-o", program}, flags, []string{"."})...)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
+	}
+	return program
+}
+
+// output runs a command that has to succeed, and returns what it prints.
+func output(t *testing.T, name string, arguments ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), oneCase)
+	defer cancel()
+	command := exec.CommandContext(ctx, name, arguments...)
+	command.WaitDelay = time.Second
+	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0") // the race detector would wait a second
+	var complaints strings.Builder
+	command.Stderr = &complaints
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", command, err, out, &complaints)
+	}
+	return string(out)
+}
+
+// Each mark that is wanted is on a line, and each line with a mark is wanted.
+func TestMarks(t *testing.T) {
+	used := map[string]bool{"load": true}
+	for _, w := range ways {
+		for _, mark := range w.also {
+			used[mark] = true
+		}
+		for _, want := range slices.Concat(w.want, always) {
+			used[want.at] = true
+			for _, part := range want.has {
+				if mark, ok := strings.CutPrefix(part, "@"); ok {
+					used[mark] = true
+				}
+			}
+		}
+	}
+	delete(used, "")
+	for mark := range used {
+		if marks[mark] == (place{}) {
+			t.Errorf("no line has the mark %q", mark)
+		}
+	}
+	for mark, place := range marks {
+		compiled, err := build.Default.MatchFile(".", place.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !used[mark] && compiled {
+			t.Errorf("%v has the mark %q, which nothing wants", place, mark)
+		}
+	}
+}
+
+func TestNamesAreUnique(t *testing.T) {
+	seen := make(map[string]bool)
+	for _, w := range ways {
+		if seen[w.name] {
+			t.Errorf("two ways have the name %q", w.name)
+		}
+		seen[w.name] = true
+	}
+}
+
+// A look that is wrong in one thing has one difference, which names it.
+func TestDifferences(t *testing.T) {
+	const function = "main.semaphore.func1"
+	started := time.Now()
+	w := want{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made"}, until: time.Hour}
+	right := func() meanwhile.Node {
+		return meanwhile.Node{Path: "stuck/waiter", State: "running", Wait: meanwhile.Wait{
+			For: "semaphore", On: "1 of 1 held, made at " + marks["semaphore-made"].String(),
+			Func: function, File: "/somewhere/limit.go", Line: marks["semaphore"].line, Until: started.Add(time.Hour),
+		}}
+	}
+	tests := []struct {
+		differs string
+		change  func(n *meanwhile.Node)
+	}{
+		{"", func(*meanwhile.Node) {}},
+		{"State", func(n *meanwhile.Node) { n.State = "joining" }},
+		{"Wait.For", func(n *meanwhile.Node) { n.Wait.For = "select" }},
+		{"Wait.On", func(n *meanwhile.Node) { n.Wait.On = "1 of 1 held" }},
+		{"Wait.On", func(n *meanwhile.Node) { n.Wait.On = marks["semaphore-made"].String() }},
+		{"the place", func(n *meanwhile.Node) { n.Wait.File = "/somewhere/else.go" }},
+		{"the place", func(n *meanwhile.Node) { n.Wait.Line++ }},
+		{"Wait.Func", func(n *meanwhile.Node) { n.Wait.Func = "main.semaphore" }},
+		{"Wait.Until", func(n *meanwhile.Node) { n.Wait.Until = time.Time{} }},
+		{"Wait.Until", func(n *meanwhile.Node) { n.Wait.Until = started }},
+		{"Wait.Deadlock", func(n *meanwhile.Node) { n.Wait.Deadlock = true }},
+	}
+	for _, test := range tests {
+		n := right()
+		test.change(&n)
+		got := w.differences([]meanwhile.Node{n}, []string{function}, started)
+		if test.differs == "" && len(got) > 0 || test.differs != "" && (len(got) != 1 || !strings.Contains(got[0], ": "+test.differs+" is ")) {
+			t.Errorf("of %+v: got %q, want one about %q", n, got, test.differs)
+		}
+	}
+	if got := w.differences(nil, []string{function}, started); len(got) != 1 {
+		t.Errorf("of no task: got %q", got)
+	}
+	if got := w.differences([]meanwhile.Node{right(), right()}, []string{function}, started); len(got) != 1 {
+		t.Errorf("of two tasks: got %q", got)
+	}
+}
+
+func TestParseTraceback(t *testing.T) {
+	const text = `goroutine 7 [chan receive (nil chan), 2 minutes, locked to thread]:
+main.wait.func1({0x1, 0x2})
+	/somewhere/wait.go:17 +0x25
+example.org/other.Do(...)
+	/somewhere/wait.go:18
+main.(*scene).look(0x0)
+	/somewhere/scene.go:61 +0x1
+created by main.wait in goroutine 1
+	/somewhere/wait.go:19 +0x1
+
+goroutine 8 [runnable]:
+main.each[...].func1-range1()
+	/somewhere/each.go:3 +0x1
+main.each[...].func1()
+	/somewhere/each.go:3 +0x2
+`
+	got := parseTraceback(text)
+	want := []goroutine{
+		{"chan receive (nil chan)", map[place][]string{{"wait.go", 17}: {"main.wait.func1"}, {"scene.go", 61}: {"main.(*scene).look"}}},
+		{"runnable", map[place][]string{{"each.go", 3}: {"main.each[...].func1-range1", "main.each[...].func1"}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+	if !got[0].idle() || got[1].idle() {
+		t.Errorf("idle: got %v and %v", got[0].idle(), got[1].idle())
+	}
+}

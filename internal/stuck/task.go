@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+func init() {
+	know(
+		way{name: "task", start: task, want: []want{
+			{path: "parent", wait: "task", on: "stuck/parent/child", at: "task"},
+			{path: "parent/child", wait: "receive", at: "task-child"},
+		}},
+		way{name: "joining", start: joining, want: []want{
+			{path: "parent", wait: "tasks", state: "joining"},
+			{path: "parent/child", wait: "receive", at: "joining-child"},
+		}},
+		way{name: "run", start: run, want: []want{
+			{path: "outer", wait: "task", on: "stuck/outer/inner", at: "run"},
+			{path: "outer/inner", wait: "task", on: "stuck/outer/inner/shield", at: "run-inner"},
+			{path: "outer/inner/shield", wait: "receive", at: "run-shield"},
+		}},
+		way{name: "run-joining", start: runJoining, want: []want{
+			{path: "outer", wait: "task", on: "stuck/outer/run", at: "run-joining"},
+			{path: "outer/run", wait: "tasks", state: "joining"},
+			{path: "outer/run/child", wait: "receive", at: "run-child"},
+		}},
+		way{name: "race", start: race, want: []want{
+			{path: "outer", wait: "task", on: "stuck/outer/race", at: "race"},
+			{path: "outer/race", wait: "tasks", state: "joining"},
+			{path: "outer/race/#1", wait: "receive", at: "race-one"},
+			{path: "outer/race/#2", wait: "sleep", at: "race-two", until: time.Hour},
+		}},
+		way{name: "canceled", start: canceled, want: []want{
+			{path: "deaf", wait: "receive", at: "canceled", state: "canceled"},
+		}},
+		way{name: "deadlock", start: deadlock, want: []want{
+			{path: "a", wait: "task", on: "stuck/b", at: "deadlock-a", deadlock: true},
+			{path: "b", wait: "task", on: "stuck/a", at: "deadlock-b", deadlock: true},
+		}},
+		way{name: "deadlock-ring", start: deadlockRing, want: []want{
+			{path: "a", wait: "task", on: "stuck/b", at: "ring-a", deadlock: true},
+			{path: "b", wait: "task", on: "stuck/c", at: "ring-b", deadlock: true},
+			{path: "c", wait: "task", on: "stuck/a", at: "ring-c", deadlock: true},
+			{path: "outside", wait: "task", on: "stuck/a", at: "ring-outside"},
+		}},
+		way{name: "deadlock-below", start: deadlockBelow, want: []want{
+			{path: "a", wait: "task", on: "stuck/b", at: "below-a", deadlock: true},
+			{path: "b/child", wait: "task", on: "stuck/a", at: "below-child", deadlock: true},
+		}},
+	)
+}
+
+func task(ctx context.Context) error {
+	ch := make(chan int)
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		child := meanwhile.Async(ctx, func(context.Context) (int, error) {
+			return <-ch, nil // stuck: task-child
+		}, meanwhile.Name("child"))
+		_, err := child.Wait(ctx) // stuck: task
+		return err
+	}, meanwhile.Name("parent"))
+	return nil
+}
+
+func joining(ctx context.Context) error {
+	ch := make(chan int)
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(context.Context) error {
+			<-ch // stuck: joining-child
+			return nil
+		}, meanwhile.Name("child"))
+		return nil
+	}, meanwhile.Name("parent"))
+	return nil
+}
+
+// run has three tasks in one goroutine: each scope is a task whose function the one above it calls.
+func run(ctx context.Context) error {
+	ch := make(chan int)
+	finish := func(context.Context) error {
+		<-ch // stuck: run-shield
+		return nil
+	}
+	work := func(ctx context.Context) error {
+		return meanwhile.Shield(ctx, time.Second, finish) // stuck: run-inner
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Run(ctx, work, meanwhile.Name("inner")) // stuck: run
+	}, meanwhile.Name("outer"))
+	return nil
+}
+
+func runJoining(ctx context.Context) error {
+	ch := make(chan int)
+	work := func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(context.Context) error {
+			<-ch // stuck: run-child
+			return nil
+		}, meanwhile.Name("child"))
+		return nil
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Run(ctx, work) // stuck: run-joining
+	}, meanwhile.Name("outer"))
+	return nil
+}
+
+func race(ctx context.Context) error {
+	ch := make(chan int)
+	one := func(context.Context) (int, error) {
+		return <-ch, nil // stuck: race-one
+	}
+	two := func(ctx context.Context) (int, error) {
+		return 0, meanwhile.Sleep(ctx, time.Hour) // stuck: race-two
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := meanwhile.Race(ctx, one, two) // stuck: race
+		return err
+	}, meanwhile.Name("outer"))
+	return nil
+}
+
+// canceled has a task that does not listen to its cancellation.
+func canceled(ctx context.Context) error {
+	ch := make(chan int)
+	deaf := meanwhile.Go(ctx, func(context.Context) error {
+		<-ch // stuck: canceled
+		return nil
+	}, meanwhile.Name("deaf"))
+	deaf.Cancel(nil)
+	return nil
+}
+
+// An other is a task to wait for that may not have been started yet.
+type other chan *meanwhile.Task[meanwhile.Void]
+
+func deadlock(ctx context.Context) error {
+	a, b := make(other, 1), make(other, 1)
+	a <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-b).Wait(ctx) // stuck: deadlock-a
+		return err
+	}, meanwhile.Name("a"))
+	b <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-a).Wait(ctx) // stuck: deadlock-b
+		return err
+	}, meanwhile.Name("b"))
+	return nil
+}
+
+// deadlockRing has three tasks that wait for each other, and one that waits for them without being part of it.
+func deadlockRing(ctx context.Context) error {
+	a, b, c := make(other, 2), make(other, 1), make(other, 1)
+	first := meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-b).Wait(ctx) // stuck: ring-a
+		return err
+	}, meanwhile.Name("a"))
+	a <- first
+	a <- first
+	b <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-c).Wait(ctx) // stuck: ring-b
+		return err
+	}, meanwhile.Name("b"))
+	c <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-a).Wait(ctx) // stuck: ring-c
+		return err
+	}, meanwhile.Name("c"))
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-a).Wait(ctx) // stuck: ring-outside
+		return err
+	}, meanwhile.Name("outside"))
+	return nil
+}
+
+// deadlockBelow has a task wait for one that cannot end before its child, which waits for the first.
+func deadlockBelow(ctx context.Context) error {
+	a, b := make(other, 1), make(other, 1)
+	a <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-b).Wait(ctx) // stuck: below-a
+		return err
+	}, meanwhile.Name("a"))
+	b <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			_, err := (<-a).Wait(ctx) // stuck: below-child
+			return err
+		}, meanwhile.Name("child"))
+		return nil
+	}, meanwhile.Name("b"))
+	return nil
+}

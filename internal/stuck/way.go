@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A way is one of being stuck. The files named after the kinds of waits hold them.
+type way struct {
+	name  string
+	start func(ctx context.Context) error // starts the tasks and returns
+	want  []want
+	also  []string // marks that goroutines which are no tasks are to be at
+}
+
+// ways are all that were compiled in.
+var ways []way
+
+func know(w ...way) { ways = append(ways, w...) }
+
+// A want is what the tree has to say about a task.
+type want struct {
+	path      string        // of the task, below the root
+	wait      string        // Wait.For
+	at        string        // the mark of the line; "" where the task is in no function of the caller's
+	anyPlace  bool          // nothing is promised about Func, File and Line
+	on        string        // Wait.On, where it is known
+	has       []string      // parts of Wait.On; "@mark" stands for the place of a mark
+	until     time.Duration // Wait.Until, to a second, counted from the start of the way; zero for none
+	vague     bool          // On and Until may be left out, because the task waits with the ctx of another; they must not be wrong
+	orUnknown bool          // "unknown" is right as well, and then without a place
+	state     string        // running, unless it is given
+	deadlock  bool
+}
+
+// always is what holds in every case: who looks is running, and the scope waits for it.
+var always = []want{
+	{path: "", wait: "task", on: root + "/look", at: "root"},
+	{path: "look", wait: "running", at: "look"},
+}
+
+func (w want) fullPath() string { return strings.TrimSuffix(root+"/"+w.path, "/") }
+
+// differences says what is wrong about a look at the task of w. The nodes are those with its path, and funcs are
+// the functions in which the runtime's own traceback saw goroutines wait at its line.
+func (w want) differences(nodes []meanwhile.Node, funcs []string, started time.Time) []string {
+	var wrong []string
+	differ := func(what string, got, want any) {
+		wrong = append(wrong, fmt.Sprintf("%s: %s is %#v, want %#v", w.fullPath(), what, got, want))
+	}
+	if len(nodes) != 1 {
+		return append(wrong, fmt.Sprintf("%s: the tree has %d tasks of this path, want 1", w.fullPath(), len(nodes)))
+	}
+	n := nodes[0]
+	state := w.state
+	if state == "" {
+		state = "running"
+	}
+	if n.State != state {
+		differ("State", n.State, state)
+	}
+	got := n.Wait
+	if w.orUnknown && got.For == "unknown" {
+		w = want{path: w.path, wait: "unknown"}
+	}
+	if got.For != w.wait {
+		differ("Wait.For", got.For, w.wait)
+	}
+	known := got.On != "" || !w.vague
+	if known && w.on != "" && got.On != w.on {
+		differ("Wait.On", got.On, w.on)
+	}
+	for _, part := range w.has {
+		if !known {
+			break
+		}
+		if mark, ok := strings.CutPrefix(part, "@"); ok {
+			part = marks[mark].String()
+		}
+		if !strings.Contains(got.On, part) {
+			differ("Wait.On", got.On, "something with "+part)
+		}
+	}
+	if !w.anyPlace {
+		seen := place{file: path.Base(got.File), line: got.Line}
+		if got.File == "" {
+			seen.file = ""
+		}
+		if seen != marks[w.at] {
+			differ("the place", seen.String(), marks[w.at].String())
+		}
+		if !slices.Contains(funcs, got.Func) && (got.Func != "" || w.at != "") {
+			differ("Wait.Func", got.Func, funcs)
+		}
+	}
+	due := started.Add(w.until)
+	switch {
+	case w.until == 0 && !got.Until.IsZero():
+		differ("Wait.Until", got.Until.String(), "nothing")
+	case w.vague && got.Until.IsZero():
+	case w.until > 0 && got.Until.Sub(due).Abs() > time.Second:
+		differ("Wait.Until", got.Until.String(), due.String())
+	}
+	if got.Deadlock != w.deadlock {
+		differ("Wait.Deadlock", got.Deadlock, w.deadlock)
+	}
+	return wrong
+}
+
+// byPath returns n and all below it.
+func byPath(n meanwhile.Node) map[string][]meanwhile.Node {
+	found := make(map[string][]meanwhile.Node)
+	var walk func(n meanwhile.Node)
+	walk = func(n meanwhile.Node) {
+		found[n.Path] = append(found[n.Path], n)
+		for _, below := range n.Tasks {
+			walk(below)
+		}
+	}
+	walk(n)
+	return found
+}
+
+// describe writes down a tree with all that the suite compares, a task a line.
+func describe(n meanwhile.Node) string {
+	var b strings.Builder
+	nodes := byPath(n)
+	for _, path := range slices.Sorted(maps.Keys(nodes)) {
+		for _, n := range nodes[path] {
+			w := n.Wait
+			fmt.Fprintf(&b, "  %s (%s, %s): for %q on %q, call %q, in %s %s:%d, until %v, deadlock %v\n",
+				path, n.Kind, n.State, w.For, w.On, w.Call, w.Func, w.File, w.Line, w.Until, w.Deadlock)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,189 @@
+package meanwhile
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A MainOption changes what [Main] does: [Grace] and every [Option].
+type MainOption interface{ mainOption() }
+
+type graceOption time.Duration
+
+func (graceOption) mainOption() {}
+
+// Grace sets how long [Main] waits after the first signal for the tasks to end. The default is 8 s: below the 10 s after
+// which Docker kills, with time left to print what did not end. It panics unless d is positive.
+func Grace(d time.Duration) MainOption {
+	if d <= 0 {
+		panic("meanwhile: Grace(" + d.String() + "): give a positive duration; a second signal exits at once")
+	}
+	return graceOption(d)
+}
+
+// Main is what func main does: it calls fn in a scope, as [Run] does, and exits as the outcome says.
+//
+//	func main() { meanwhile.Main(run) }
+//
+// The first INT (ctrl-C) or TERM cancels the scope; the cause is a [*SignalError]. From then on the tasks have the time
+// that [Grace] gives to end, those under [Shield] included. When it is over, Main prints the trees of what still runs
+// and exits. A second INT or TERM exits at once. The same signal within a tenth of a second is none: some programs that
+// start others, such as timeout(1) and npm, pass a signal on that its receiver has got already. QUIT prints the trees,
+// and then lets Go print the goroutines and exit as it always does.
+//
+// These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go
+// takes for TERM.
+//
+// The exit codes:
+//
+//	0      it succeeded, also after a signal
+//	1      it failed; prints a line "program: error"
+//	2      it failed by a panic; prints that with its stack. Also after QUIT
+//	124    it did not end within the grace, as timeout(1) says it; prints the trees
+//	128+n  signal n, as 2 for INT and 15 for TERM, cut the work short or came second; prints nothing
+//	other  that of an ExitError in the failure, which comes before 1, 2 and 128+n; prints the failure unless Err is nil
+//
+// Everything is printed to os.Stderr. For a code of 0 Main returns. For others it calls os.Exit, which skips the deferred
+// functions of main: put what must be done into fn.
+//
+// The scope has the name of the program, unless the option [Name] gives another; [Timeout], [Observe] and [Retry] mean
+// what they mean for Run. When Main returns, the signals do again what they did before. It is for func main and called
+// once at a time; tests call fn by Run.
+func Main(fn func(ctx context.Context) error, opts ...MainOption) {
+	watched.Store(true)
+	p := newProcess(opts)
+	if code := p.conclude(p.run(fn)); code != 0 {
+		os.Exit(code)
+	}
+}
+
+const (
+	defaultGrace = 8 * time.Second
+	doubled      = 100 * time.Millisecond // within so long a signal that comes again is the same one
+	showTime     = 2 * time.Second        // to print the trees
+)
+
+// A process is one call of Main.
+type process struct {
+	o     taskOptions
+	grace time.Duration
+	root  *node
+
+	stops, quits chan os.Signal
+	over         chan struct{} // closed when the scope has ended
+	watching     sync.Once
+	watcher      sync.WaitGroup
+	stopped      *SignalError // by the first signal; the watcher's until it has ended, like first
+	first        time.Time    // when that came
+}
+
+func newProcess(opts []MainOption) *process {
+	p := &process{
+		grace: defaultGrace,
+		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1), over: make(chan struct{}),
+	}
+	for _, opt := range opts {
+		switch opt := opt.(type) {
+		case graceOption:
+			p.grace = time.Duration(opt)
+		case TaskOption:
+			p.o.read([]TaskOption{opt})
+		}
+	}
+	p.o.name = cmp.Or(p.o.name, programName())
+	return p
+}
+
+func programName() string {
+	if len(os.Args) == 0 {
+		return "main"
+	}
+	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+}
+
+// run is Run under the signals.
+func (p *process) run(fn func(context.Context) error) error {
+	signal.Notify(p.stops, stopSignals...)
+	notifyQuit(p.quits)
+	defer p.unwatch()
+	ctx := context.Background()
+	n, r := newScope(ctx)
+	p.root = n
+	return n.run(ctx, kindRun, func(ctx context.Context) error {
+		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
+		p.watching.Do(func() { p.watcher.Go(p.watch) })
+		return fn(ctx)
+	}, &p.o, r)
+}
+
+// unwatch gives the signals back. When the grace is over it does not return: the watcher exits.
+func (p *process) unwatch() {
+	signal.Stop(p.stops)
+	signal.Stop(p.quits)
+	close(p.over)
+	p.watcher.Wait()
+}
+
+// watch does what the signals ask for until the scope has ended.
+func (p *process) watch() {
+	var grace <-chan time.Time
+	for {
+		select {
+		case sig := <-p.stops:
+			if p.stopped != nil {
+				p.stopAgain(sig)
+				continue
+			}
+			p.first = time.Now()
+			grace = time.After(p.grace)
+			p.stopped = &SignalError{sig}
+			p.root.cancel(&cancellation{err: context.Canceled, cause: p.stopped, from: p.root})
+		case <-p.quits:
+			p.show("")
+			quit()
+		case <-grace:
+			p.show(fmt.Sprintf("%s: not ended within %v after signal %v; what still runs:\n", p.o.name, p.grace, p.stopped.Signal))
+			os.Exit(exitTimedOut)
+		case <-p.over:
+			return
+		}
+	}
+}
+
+// stopAgain exits at the second signal, unless it is the first one that came twice.
+func (p *process) stopAgain(sig os.Signal) {
+	if p.stopped == nil || sig != p.stopped.Signal || time.Since(p.first) > doubled {
+		os.Exit(exitSignaled + signalNumber(sig))
+	}
+}
+
+// show prints the trees of the process below a title. Neither a pipe that nobody reads nor a look at the goroutines that
+// takes too long can keep the process from its exit.
+func (p *process) show(title string) {
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		fmt.Fprint(os.Stderr, title)
+		for _, tree := range Trees() {
+			fmt.Fprint(os.Stderr, tree)
+		}
+	}()
+	tooLong := time.After(showTime)
+	for {
+		select {
+		case <-shown:
+			return
+		case <-tooLong:
+			return
+		case sig := <-p.stops:
+			p.stopAgain(sig)
+		}
+	}
+}

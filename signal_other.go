@@ -1,0 +1,25 @@
+//go:build !unix
+
+package meanwhile
+
+import (
+	"os"
+	"syscall"
+)
+
+// stopSignals are those by which an operator, or the system, asks a process to end. On Windows the second is how Go tells
+// that the console is closed, the user logs off or the system shuts down.
+var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+
+// signalNumber is the number that the signal has on Unix.
+func signalNumber(sig os.Signal) int {
+	if sig == os.Interrupt {
+		return 2
+	}
+	return 15
+}
+
+// notifyQuit does nothing: there is no such signal.
+func notifyQuit(chan<- os.Signal) {}
+
+func quit() {}

@@ -1,0 +1,327 @@
+package meanwhile_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+// findings collects what a watch tells its observer.
+type findings struct {
+	mu   sync.Mutex
+	list []Event
+	came chan struct{} // after each of them
+}
+
+func newFindings() *findings { return &findings{came: make(chan struct{}, 1000)} }
+
+func (f *findings) observe(e Event) {
+	if e.Kind < TaskBusy {
+		return
+	}
+	f.mu.Lock()
+	f.list = append(f.list, e)
+	f.mu.Unlock()
+	f.came <- struct{}{}
+}
+
+func (f *findings) of(kind EventKind) (list []Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.list {
+		if e.Kind == kind {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// wait returns the first finding of a kind.
+func (f *findings) wait(t *testing.T, kind EventKind) Event {
+	t.Helper()
+	timeout := time.After(30 * time.Second)
+	for {
+		if list := f.of(kind); len(list) > 0 {
+			return list[0]
+		}
+		select {
+		case <-f.came:
+		case <-timeout:
+			t.Errorf("nothing %v was found", kind)
+			return Event{}
+		}
+	}
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// only is a watch that looks for one kind of finding.
+func only(kind EventKind) WatchConfig {
+	c := WatchConfig{Busy: -1, Deaf: -1, Stray: -1, Threads: -1, Lag: -1, Interval: time.Minute, Log: quiet}
+	switch kind {
+	case TaskBusy:
+		c.Busy = 100 * time.Millisecond
+	case TaskDeaf:
+		c.Deaf = 10 * time.Second
+	case TaskStray:
+		c.Stray = time.Second
+	case ThreadsHeld:
+		c.Threads = 10
+	case SchedulerLag:
+		c.Lag = time.Millisecond
+	}
+	return c
+}
+
+// watched runs fn below a watch and returns what that found.
+func watched(t *testing.T, c WatchConfig, fn func(ctx context.Context, f *findings)) *findings {
+	t.Helper()
+	f := newFindings()
+	err := Run(t.Context(), func(ctx context.Context) error {
+		Watch(ctx, c)
+		return Run(ctx, func(ctx context.Context) error {
+			fn(ctx, f)
+			return nil
+		}, Name("app"))
+	}, Observe(f.observe), Name("watched"))
+	if err != nil {
+		t.Error(err)
+	}
+	return f
+}
+
+func TestWatchFindsABusyTask(t *testing.T) {
+	watched(t, only(TaskBusy), func(ctx context.Context, f *findings) {
+		var stop atomic.Bool
+		Go(ctx, func(context.Context) error {
+			spin(&stop)
+			return nil
+		}, Name("spinner"))
+		Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) }, Name("sleeper"), Background())
+		e := f.wait(t, TaskBusy)
+		stop.Store(true)
+		if e.Path != "watched/app/spinner" || e.Elapsed < 100*time.Millisecond || e.Wait.For != "running" ||
+			!strings.HasSuffix(e.Wait.Func, ".spin") || e.Wait.Line == 0 {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+func spin(stop *atomic.Bool) {
+	for n := 0; !stop.Load(); n++ {
+		if n%1000 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := watched(t, only(TaskDeaf), func(ctx context.Context, _ *findings) {
+			deaf := Go(ctx, func(ctx context.Context) error {
+				return Run(ctx, func(ctx context.Context) error {
+					time.Sleep(5*time.Minute + time.Second)
+					return nil
+				}, Name("inner"))
+			}, Name("deaf"))
+			obeys := Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, Name("obeys"))
+			deaf.Cancel(nil)
+			obeys.Cancel(nil)
+			_, _ = deaf.Wait(ctx)
+		})
+		got := f.of(TaskDeaf)
+		if len(got) != 5 {
+			t.Errorf("%d reports in five minutes, want one each", len(got))
+		}
+		for i, e := range got {
+			elapsed := e.Elapsed.Round(10 * time.Second)
+			if want := 10*time.Second + time.Duration(i)*time.Minute; elapsed != want {
+				t.Errorf("report %d: after %v, want %v", i, e.Elapsed, want)
+			}
+			if e.Path != "watched/app/deaf/inner" || e.Wait.For != "sleep" || e.Wait.Line == 0 {
+				t.Errorf("got %+v", e)
+			}
+		}
+	})
+}
+
+func TestWatchFindsStrays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := watched(t, only(TaskStray), func(ctx context.Context, _ *findings) {
+			stop := make(chan struct{})
+			Go(ctx, func(context.Context) error {
+				for range 3 {
+					go strayed(stop)
+				}
+				go func() { time.Sleep(100 * time.Millisecond) }() // outlives the task, but not for long
+				return nil
+			}, Name("opener"))
+			Go(ctx, func(context.Context) error {
+				go func() { <-stop }()
+				<-stop
+				return nil
+			}, Name("waits for its own"))
+			_ = Sleep(ctx, 3*time.Minute)
+			close(stop)
+		})
+		got := f.of(TaskStray)
+		if len(got) != 3 {
+			t.Errorf("%d reports in three minutes, want one each", len(got))
+		}
+		for _, e := range got {
+			if e.Path != "watched/app/opener" || e.Count != 3 || e.Wait.For != "receive" || !strings.HasSuffix(e.Wait.Func, ".strayed") {
+				t.Errorf("got %+v", e)
+			}
+			if len(e.Places) != 1 || !strings.Contains(e.Places[0], "watch_test.go:") {
+				t.Errorf("started at %q", e.Places)
+			}
+		}
+	})
+}
+
+func strayed(stop chan struct{}) { <-stop }
+
+// The goroutines that the standard library keeps for connections are no strays.
+func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
+	defer server.Close()
+	client := server.Client()
+	defer client.CloseIdleConnections()
+	c := only(TaskStray)
+	c.Stray = 50 * time.Millisecond
+	f := watched(t, c, func(ctx context.Context, f *findings) {
+		Go(ctx, func(context.Context) error {
+			response, err := client.Get(server.URL)
+			if err == nil {
+				_, err = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+			}
+			go func() { <-ctx.Done() }() // the one to be found
+			return err
+		})
+		f.wait(t, TaskStray)
+	})
+	for _, e := range f.of(TaskStray) {
+		if !strings.HasPrefix(e.Wait.Func, "github.com/meanwhile-go/meanwhile_test.TestWatchKnows") {
+			t.Errorf("got %+v", e)
+		}
+	}
+}
+
+func TestWatchFindsLag(t *testing.T) {
+	watched(t, only(SchedulerLag), func(ctx context.Context, f *findings) {
+		var stop atomic.Bool
+		for range 8 * runtime.GOMAXPROCS(0) {
+			Go(ctx, func(context.Context) error {
+				for n := 0; !stop.Load(); n++ {
+				}
+				return nil
+			}, Name("computes"))
+		}
+		e := f.wait(t, SchedulerLag)
+		stop.Store(true)
+		if e.Elapsed < time.Millisecond || e.Path != "" {
+			t.Errorf("got %+v", e)
+		}
+		if !slices.ContainsFunc(e.Places, func(place string) bool { return strings.HasPrefix(place, "watched/app/computes: running") }) {
+			t.Errorf("places: %q", e.Places)
+		}
+	})
+}
+
+func TestWatchWritesALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := only(TaskDeaf)
+		c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		watched(t, c, func(ctx context.Context, _ *findings) {
+			Go(ctx, func(context.Context) error {
+				time.Sleep(time.Minute)
+				return nil
+			}, Name("deaf")).Cancel(nil)
+		})
+		for _, want := range []string{
+			"level=WARN", `msg="a task goes on though it was canceled"`, "task=watched/app/deaf", "elapsed=10", `wait="sleep, watch_test.go:`,
+		} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("%q is not in the log: %s", want, &log)
+			}
+		}
+		if lines := strings.Count(log.String(), "\n"); lines != 1 {
+			t.Errorf("%d lines in the log", lines)
+		}
+	})
+}
+
+// A watch whose thresholds are all off looks, and finds nothing.
+func TestWatchWithoutThresholds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := watched(t, only(TaskStarted), func(ctx context.Context, _ *findings) {
+			Go(ctx, func(context.Context) error {
+				go time.Sleep(time.Minute)
+				time.Sleep(10 * time.Minute)
+				return nil
+			}).Cancel(nil)
+		})
+		if len(f.list) > 0 {
+			t.Errorf("found %+v", f.list)
+		}
+	})
+}
+
+// Tasks that start under a watch have profiler labels, to which those of a program add, and which it cannot lose.
+func TestWatchLabelsTasks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watched(t, only(TaskDeaf), func(ctx context.Context, _ *findings) {
+			synctest.Wait() // until the watch has begun
+			Go(ctx, func(ctx context.Context) error {
+				show := func(ctx context.Context) [2]string {
+					task, _ := pprof.Label(ctx, "task")
+					own, _ := pprof.Label(ctx, "own")
+					return [2]string{task, own}
+				}
+				pprof.Do(ctx, pprof.Labels("own", "1"), func(ctx context.Context) {
+					if got, want := show(ctx), [2]string{"watched/app/labeled", "1"}; got != want {
+						t.Errorf("got %q, want %q", got, want)
+					}
+					_ = Run(ctx, func(ctx context.Context) error {
+						if got, want := show(ctx), [2]string{"watched/app/labeled/inner", "1"}; got != want {
+							t.Errorf("in a scope: got %q, want %q", got, want)
+						}
+						return nil
+					}, Name("inner"))
+				})
+				if got, want := show(ctx), [2]string{"watched/app/labeled", ""}; got != want {
+					t.Errorf("afterwards: got %q, want %q", got, want)
+				}
+				if profile := goroutines(t); !strings.Contains(profile, `"task":"watched/app/labeled"`) {
+					t.Errorf("the goroutine has lost its label:\n%s", profile)
+				}
+				return nil
+			}, Name("labeled"))
+		})
+	})
+}
+
+func goroutines(t *testing.T) string {
+	t.Helper()
+	var text bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&text, 1); err != nil {
+		t.Error(err)
+	}
+	return text.String()
+}

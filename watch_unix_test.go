@@ -1,0 +1,64 @@
+//go:build unix
+
+package meanwhile_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+func TestWatchFindsATaskThatHoldsAThread(t *testing.T) {
+	for _, declared := range []bool{false, true} {
+		f := watched(t, only(TaskBusy), func(ctx context.Context, f *findings) {
+			read, write := rawPipe(t)
+			task := Async(ctx, func(ctx context.Context) (int, error) {
+				if declared {
+					return Blocking(ctx, func() (int, error) { return syscall.Read(read, make([]byte, 1)) })
+				}
+				return syscall.Read(read, make([]byte, 1))
+			}, Name("reader"))
+			if declared {
+				_ = Sleep(ctx, 500*time.Millisecond)
+			} else if e := f.wait(t, TaskBusy); e.Path != "watched/app/reader" || e.Wait.For != "system call" || e.Wait.On != "read" {
+				t.Errorf("got %+v", e)
+			}
+			_, _ = syscall.Write(write, []byte{1})
+			_, _ = task.Wait(ctx)
+		})
+		if got := f.of(TaskBusy); declared && len(got) > 0 {
+			t.Errorf("a call that was declared to be blocking was reported: %+v", got)
+		}
+	}
+}
+
+func rawPipe(t *testing.T) (read, write int) {
+	t.Helper()
+	var fds [2]int
+	if err := syscall.Pipe(fds[:]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = syscall.Close(fds[0]), syscall.Close(fds[1]) })
+	return fds[0], fds[1]
+}
+
+func TestWatchFindsHeldThreads(t *testing.T) {
+	watched(t, only(ThreadsHeld), func(ctx context.Context, f *findings) {
+		read, write := rawPipe(t)
+		for range 20 {
+			Go(ctx, func(context.Context) error {
+				_, err := syscall.Read(read, make([]byte, 1))
+				return err
+			}, Name("reader"))
+		}
+		e := f.wait(t, ThreadsHeld)
+		if e.Count < 10 || len(e.Places) != 1 || !strings.Contains(e.Places[0], "watched/app/reader: system call, watch_unix_test.go:") {
+			t.Errorf("got %+v", e)
+		}
+		_, _ = syscall.Write(write, make([]byte, 20))
+	})
+}
