@@ -1,4 +1,5 @@
-// Command meanwhile shows what the toolkit of the same name is for: "meanwhile fetch" fetches many URLs at once.
+// Command meanwhile shows what the toolkit of the same name is for: "meanwhile fetch" fetches many URLs at once,
+// "meanwhile top" and "meanwhile tree" show the tasks of a running program.
 package main
 
 import (
@@ -11,6 +12,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/fetch"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/tree"
 )
 
 // The exit codes, beside 0.
@@ -24,6 +28,8 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	Fetch fetch.Command `cmd:"" help:"Fetch many URLs at once."`
+	Top   top.Command   `cmd:"" help:"Watch the tasks of a running program."`
+	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running program once."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -53,25 +59,36 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 0
 	}
 	if err != nil {
-		return fail(stderr, &fetch.UsageError{Err: err})
+		if parse, ok := errors.AsType[*kong.ParseError](err); ok {
+			context = parse.Context
+		}
+		return fail(stderr, context, &inspect.UsageError{Err: err})
 	}
-	return fail(stderr, context.Run(fetch.Streams{In: stdin, Out: stdout, Err: stderr}))
+	return fail(stderr, context, context.Run(
+		fetch.Streams{In: stdin, Out: stdout, Err: stderr},
+		inspect.Streams{In: stdin, Out: stdout, Err: stderr},
+	))
 }
 
-// fail prints what err has to say and returns its exit code.
-func fail(stderr io.Writer, err error) int {
+// fail prints what err has to say and returns its exit code. The context names the command.
+func fail(stderr io.Writer, context *kong.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, fetch.ErrInterrupted) {
+	if errors.Is(err, fetch.ErrInterrupted) || errors.Is(err, top.ErrInterrupted) {
 		return exitInterrupted
 	}
 	if errors.Is(err, fetch.ErrFailed) {
 		return exitFailed
 	}
 	fmt.Fprintf(stderr, "meanwhile: %v\n", err)
-	if _, ok := errors.AsType[*fetch.UsageError](err); ok {
-		fmt.Fprintln(stderr, "See: meanwhile fetch --help")
+	_, wrong := errors.AsType[*fetch.UsageError](err)
+	if _, ok := errors.AsType[*inspect.UsageError](err); ok || wrong {
+		command := "meanwhile"
+		if selected := context.Selected(); selected != nil {
+			command += " " + selected.Name
+		}
+		fmt.Fprintf(stderr, "See: %s --help\n", command)
 		return exitUsage
 	}
 	return exitFailed

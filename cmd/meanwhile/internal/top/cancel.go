@@ -1,0 +1,69 @@
+package top
+
+import (
+	"errors"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// askToCancel asks whether to cancel the selected task, or says what is missing.
+func (m *model) askToCancel() {
+	n := m.list.current()
+	if m.page != nil {
+		n = m.page.task
+	}
+	switch {
+	case !m.snapshot.CanCancel:
+		m.note = "This program lets nobody cancel: it has to set CancelToken in its live.Config."
+	case !m.token:
+		m.note = "To cancel takes the token of the program: give it as MEANWHILE_TOKEN or with --token."
+	case n == nil:
+		m.note = "Select a task first."
+	case m.page != nil && m.page.ended:
+		m.note = "The task has ended."
+	default:
+		m.doomed = n
+	}
+}
+
+// question is what is asked before a task is canceled. Of a path too long for width its end is shown.
+func (m *model) question(width int) string {
+	text := func(path string) string { return "Cancel " + path + m.withBelow() + "? (y/n)" }
+	room := 2*width - columnsOf(text(""))
+	return text(cutLeft(inspect.Printable(m.doomed.Path), max(room, 8)))
+}
+
+// withBelow says how many tasks go with the one that is canceled, as far as the last picture tells.
+func (m *model) withBelow() string {
+	if below := inspect.Below(m.doomed); below > 0 {
+		return " and " + inspect.Count(below, "task") + " below"
+	}
+	return ""
+}
+
+func (m *model) keyInQuestion(name string) tea.Cmd {
+	n := m.doomed
+	m.doomed = nil
+	if name != "y" && name != "Y" {
+		m.note = "Nothing was canceled."
+		return nil
+	}
+	m.note = "Canceling " + inspect.Printable(n.Path) + " …"
+	m.line.cancel = n
+	return m.line.next()
+}
+
+func (m *model) tellCanceled(a answer) {
+	path := inspect.Printable(a.task.Path)
+	switch {
+	case a.err == nil:
+		m.note = "Canceled " + path + "."
+	case errors.Is(a.err, inspect.ErrEnded):
+		m.note = path + " has ended before."
+	default:
+		m.note = fmt.Sprintf("Not canceled: %s.", reason(a.err))
+	}
+}

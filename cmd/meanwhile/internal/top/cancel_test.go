@@ -1,0 +1,76 @@
+package top
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+func TestCancelAsksFirst(t *testing.T) {
+	for _, key := range []string{"n", "esc", "enter", "c", "q", "space", "down"} {
+		s := newScreen(t, shop())
+		s.press("down", "c")
+		s.wantLine("Cancel shop/server and 3 tasks below? (y/n)")
+		s.press(key)
+		s.wantLine("Nothing was canceled.")
+		s.press("y")
+		s.wantAsked()
+		s.wantRows(" shop", "›├─ server", " │  ├─ conn 1", " │  └─ conn 2", " │     └─ query", " └─ mailer")
+	}
+}
+
+// The question is about the task it names, wherever the selection or the next picture may be.
+func TestCancel(t *testing.T) {
+	s := newScreen(t, shop())
+	s.press("down", "c")
+	s.show(task(9, "other"))
+	s.wantLine("Cancel shop/server and 3 tasks below? (y/n)")
+	s.press("y")
+	s.wantAsked("cancel shop/server")
+	s.wantLine("Canceling shop/server …")
+	s.model.Update(answer{request: request{cancel, shop().Tasks[0]}, at: s.time})
+	s.wantLine("Canceled shop/server.")
+	s.wantAsked("picture")
+
+	s.press("c", "y")
+	s.show()
+	s.asked = nil
+	s.fail(request{cancel, task(9, "other")}, inspect.ErrEnded)
+	s.wantLine("other has ended before.")
+	s.fail(request{cancel, task(9, "other")}, &inspect.Failure{Reason: "the token is wrong"})
+	s.wantLine("Not canceled: the token is wrong.")
+}
+
+// What a filter hides is canceled, too.
+func TestQuestionWithAFilter(t *testing.T) {
+	s := newScreen(t, shop())
+	s.press("down", "/", "q", "u", "e", "r", "y", "enter", "c")
+	s.wantLine("Cancel shop/server and 3 tasks below? (y/n)")
+}
+
+func TestCancelIsOfferedOnlyWhereItWorks(t *testing.T) {
+	s := newScreen(t, shop())
+	s.model.token = false
+	s.press("c")
+	s.wantLine("MEANWHILE_TOKEN")
+	s.press("y")
+	s.wantNoLine("MEANWHILE_TOKEN")
+	s.model.token = true
+	s.model.snapshot.CanCancel = false
+	s.press("c")
+	s.wantLine("CancelToken in its live.Config")
+	s.press("y")
+	s.wantAsked()
+}
+
+// The end of a long question is what counts.
+func TestQuestionAboutALongPath(t *testing.T) {
+	s := newScreen(t, task(1, strings.Repeat("商品/", 100)+"end", task(2, "x")))
+	s.resize(40, 10)
+	s.press("c")
+	text := strings.Join(s.lines(), "\n")
+	if !strings.Contains(strings.ReplaceAll(text, "\n", ""), "/end and 1 task below? (y/n)") || len(s.lines()) != 10 {
+		t.Errorf("got\n%s", text)
+	}
+}

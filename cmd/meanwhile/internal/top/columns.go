@@ -1,0 +1,88 @@
+package top
+
+const (
+	gap       = 2
+	spanWidth = 6 // of an age
+)
+
+// columns are the widths of the table; 0 means that there is no room for one.
+type columns struct {
+	name, age, waits, since, place int
+}
+
+// The heads of the columns.
+const (
+	taskHead  = "TASK"
+	ageHead   = "AGE"
+	waitsHead = "WAITS FOR"
+	sinceHead = "SINCE"
+	placeHead = "WHERE"
+)
+
+// needs is what the texts of the table would take if there was room for all. It only grows, so that the columns do not
+// move with each picture.
+type needs struct{ name, waits, place int }
+
+// widen makes room for a row.
+func (n *needs) widen(name, waits, place int) {
+	n.name = max(n.name, name, len(taskHead))
+	n.waits = max(n.waits, waits, len(waitsHead))
+	n.place = max(n.place, place)
+}
+
+// divide gives each column its width. On a narrow screen the last ones go.
+func (n needs) divide(width int) columns {
+	width-- // the mark of the selection
+	c := columns{age: spanWidth, since: spanWidth}
+	place := n.place
+	switch {
+	case width < 55:
+		c.since, place = 0, 0
+	case width < 71:
+		place = 0
+	}
+	room := width - c.age - 2*gap
+	if c.since > 0 {
+		room -= c.since + gap
+	}
+	if place == 0 {
+		c.name, c.waits = share(room, n.name, n.waits, 3, 2)
+		return c
+	}
+	room -= gap
+	var rest int
+	c.name, rest = share(room, n.name, n.waits+place, 2, 3)
+	c.waits, c.place = share(rest, n.waits, place, 1, 1)
+	return c
+}
+
+// share divides room between two columns: to each what it needs, or else in proportion to its weight.
+func share(room, needA, needB, weightA, weightB int) (a, b int) {
+	part := room * weightA / (weightA + weightB)
+	switch {
+	case needA+needB <= room, needA <= part:
+		a = needA
+	case needB <= room-part:
+		a = room - needB
+	default:
+		a = part
+	}
+	return a, room - a
+}
+
+// header names the columns.
+func (c columns) header() string {
+	return " " + c.line(pad(taskHead, c.name), ageHead, pad(waitsHead, c.waits), sinceHead, pad(placeHead, c.place))
+}
+
+// line joins the cells of a row. Those for text have their width already, for they may be styled.
+func (c columns) line(name, age, waits, since, place string) string {
+	line := name + spaces(gap) + padLeft(age, c.age) + spaces(gap) + waits
+	if c.since > 0 {
+		line += spaces(gap) + padLeft(since, c.since)
+	}
+	if c.place > 0 {
+		line += spaces(gap) + place
+	}
+	return line
+}

@@ -1,0 +1,95 @@
+// Package top is the command "meanwhile top".
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// A Command is what "meanwhile top" was asked for, as kong fills it.
+type Command struct {
+	inspect.Target
+	Every time.Duration `default:"1s" placeholder:"TIME" help:"Look again so long after each answer (default ${default})."`
+	Token string        `env:"MEANWHILE_TOKEN" placeholder:"TOKEN" help:"What the program wants to see before it cancels a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
+}
+
+// Help is the text above the flags.
+func (*Command) Help() string {
+	return `Shows the tasks of a running program, and what each of them waits for, until you leave it with q. The keys are shown
+with ?. The program has to mount live.Handler, usually at /debug/meanwhile. "meanwhile tree" prints the tasks once.
+
+Up to 10,000 tasks are shown, those near the root first; the others are counted. An answer of more than 256 MB is refused.
+
+Exit codes: 0 left with q, 1 no answer that could be used, 2 not understood or no terminal, 130 interrupted by a signal.`
+}
+
+// ErrInterrupted is what Run returns after a signal, when there is nothing left to say.
+var ErrInterrupted = errors.New("interrupted")
+
+const leastEvery = 100 * time.Millisecond
+
+// Run shows the tasks until the user leaves. The first answer is awaited before the screen is taken, so that a wrong
+// address is told in a line that stays.
+func (c *Command) Run(streams inspect.Streams) error {
+	if c.Every < leastEvery {
+		return &inspect.UsageError{Err: fmt.Errorf("--every: give %v or more", leastEvery)}
+	}
+	client, err := c.Client()
+	if err != nil {
+		return err
+	}
+	in, out, err := terminal(streams)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer stop()
+	do := func(r request) tea.Cmd { return func() tea.Msg { return r.run(ctx, client, c.Token) } }
+	first := request{kind: picture}.run(ctx, client, c.Token)
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	if first.err != nil {
+		return first.err
+	}
+	m := newModel(client.String(), c.Every, c.Token != "", do)
+	m.receive(first)
+	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithoutSignalHandler(), tea.WithInput(in), tea.WithOutput(out),
+		tea.WithEnvironment(environment())).Run()
+	if ctx.Err() != nil {
+		return ErrInterrupted
+	}
+	if err != nil {
+		return fmt.Errorf("show the tasks: %w", err)
+	}
+	return nil
+}
+
+func terminal(streams inspect.Streams) (in, out *os.File, err error) {
+	in, isFile := streams.In.(*os.File)
+	out, isFileToo := streams.Out.(*os.File)
+	if !isFile || !isFileToo || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return nil, nil, &inspect.UsageError{Err: errors.New("top needs a terminal; use: meanwhile tree")}
+	}
+	return in, out, nil
+}
+
+// environment is that of the process, with a NO_COLOR that bubbletea understands: any value means no color, see
+// no-color.org.
+func environment() []string {
+	environment := os.Environ()
+	if os.Getenv("NO_COLOR") != "" {
+		environment = append(environment, "NO_COLOR=1")
+	}
+	return environment
+}

@@ -1,0 +1,272 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+type order int
+
+const (
+	byTree order = iota
+	byAge
+	byWait
+)
+
+var orderNames = [...]string{"tree order", "oldest first", "longest wait first"}
+
+// A row is a task that can be selected, or how many tasks its parent has that are not listed.
+type row struct {
+	node   *meanwhile.Node
+	parent int  // the row of the task above, or -1
+	last   bool // among the tasks of its parent
+	more   bool // the row stands for node.More tasks below node
+	folded int  // how many tasks are folded away below it
+}
+
+// A key tells a row from all others, in this picture and the next.
+type key struct {
+	id   uint32
+	more bool
+}
+
+func (r row) key() key { return key{r.node.ID, r.more} }
+
+// A list is the rows, which of them is selected and which are on the screen.
+type list struct {
+	trees    []meanwhile.Node
+	order    order
+	word     string // what is filtered for
+	matches  int
+	rows     []row
+	folded   map[uint32]bool
+	selected int
+	chosen   key // what the user selected last
+	offset   int // the first row on the screen
+	height   int // how many rows the screen has
+}
+
+// show replaces the trees. The selection stays on its task, and the task in its place on the screen; where the task is gone
+// it goes to the nearest row that is still there.
+func (l *list) show(trees []meanwhile.Node) {
+	l.trees = trees
+	l.arrange()
+}
+
+// forget takes away all rows, and what is known of their tasks.
+func (l *list) forget() {
+	clear(l.folded)
+	l.rows, l.selected, l.offset = nil, 0, 0
+}
+
+// arrange makes the rows anew, after a change of what is shown or how.
+func (l *list) arrange() {
+	old, was := l.rows, l.selected
+	l.rows = l.build()
+	l.selected = l.nearest(old, was)
+	l.offset += l.selected - was
+	l.scroll()
+}
+
+func (l *list) build() []row {
+	trees := l.trees
+	if l.word != "" {
+		trees, l.matches = inspect.Filter(trees, l.word)
+	}
+	var rows []row
+	if l.order == byTree {
+		return l.addTree(rows, trees, -1)
+	}
+	rows = l.addFlat(rows, trees)
+	slices.SortStableFunc(rows, func(a, b row) int {
+		x, y := a.node, b.node
+		switch {
+		case l.order == byAge:
+			return cmp.Compare(y.Age, x.Age)
+		case x.Wait.Deadlock == y.Wait.Deadlock:
+			return cmp.Compare(seen(y), seen(x))
+		case x.Wait.Deadlock: // which will wait longest
+			return -1
+		}
+		return 1
+	})
+	return rows
+}
+
+// seen is how long a task was found in its place, so coarse that tasks which one look has found there are alike.
+func seen(n *meanwhile.Node) time.Duration { return n.Wait.Seen.Truncate(10 * time.Millisecond) }
+
+func (l *list) addTree(rows []row, siblings []meanwhile.Node, parent int) []row {
+	for i := range siblings {
+		n := &siblings[i]
+		r := row{node: n, parent: parent, last: i == len(siblings)-1}
+		if parent >= 0 && r.last && rows[parent].node.More > 0 {
+			r.last = false
+		}
+		if l.folds() && l.folded[n.ID] {
+			r.folded = inspect.Below(n)
+			rows = append(rows, r)
+			continue
+		}
+		at := len(rows)
+		rows = append(rows, r)
+		rows = l.addTree(rows, n.Tasks, at)
+		if n.More > 0 {
+			rows = append(rows, row{node: n, parent: at, last: true, more: true})
+		}
+	}
+	return rows
+}
+
+// addFlat adds the tasks that match, without those above them.
+func (l *list) addFlat(rows []row, siblings []meanwhile.Node) []row {
+	for i := range siblings {
+		n := &siblings[i]
+		if l.word == "" || inspect.Match(n, l.word) {
+			rows = append(rows, row{node: n, parent: -1})
+		}
+		rows = l.addFlat(rows, n.Tasks)
+	}
+	return rows
+}
+
+// nearest returns the place of what was selected in the rows before, or of what was next to it.
+func (l *list) nearest(old []row, was int) int {
+	if len(l.rows) == 0 || len(old) == 0 {
+		return 0
+	}
+	now := make(map[key]int, len(l.rows))
+	for i, r := range l.rows {
+		now[r.key()] = i
+	}
+	for up, down := was, was; up >= 0 || down < len(old); up, down = up-1, down+1 {
+		if down < len(old) {
+			if i, ok := now[old[down].key()]; ok {
+				return i
+			}
+		}
+		if up >= 0 {
+			if i, ok := now[old[up].key()]; ok {
+				return i
+			}
+		}
+	}
+	return min(was, len(l.rows)-1)
+}
+
+// scroll keeps the selection on the screen, and the screen full.
+func (l *list) scroll() {
+	l.selected = max(0, min(l.selected, len(l.rows)-1))
+	l.offset = min(l.offset, l.selected, len(l.rows)-l.height)
+	l.offset = max(l.offset, l.selected-l.height+1, 0)
+}
+
+func (l *list) move(by int) {
+	l.selected += by
+	l.scroll()
+	if len(l.rows) > 0 {
+		l.chosen = l.rows[l.selected].key()
+	}
+}
+
+// filter shows the tasks with the word alone; "" shows all. The selection goes back to the user's choice when that is
+// shown again.
+func (l *list) filter(word string) {
+	l.word = word
+	l.arrange()
+	if i := slices.IndexFunc(l.rows, func(r row) bool { return r.key() == l.chosen }); i >= 0 {
+		l.selected = i
+		l.scroll()
+	}
+}
+
+// current is the selected task with all that is below it, or nil when none is selected.
+func (l *list) current() *meanwhile.Node {
+	if l.selected >= len(l.rows) || l.rows[l.selected].more {
+		return nil
+	}
+	n := l.rows[l.selected].node
+	if l.word != "" {
+		return find(l.trees, n.ID) // the filter may have taken away some of what is below
+	}
+	return n
+}
+
+// find returns the task with this number, or nil.
+func find(trees []meanwhile.Node, id uint32) *meanwhile.Node {
+	for i := range trees {
+		if trees[i].ID == id {
+			return &trees[i]
+		}
+		if n := find(trees[i].Tasks, id); n != nil {
+			return n
+		}
+	}
+	return nil
+}
+
+// visible returns the rows on the screen and the number of the first.
+func (l *list) visible() ([]row, int) {
+	end := min(l.offset+l.height, len(l.rows))
+	return l.rows[min(l.offset, end):end], l.offset
+}
+
+// folds reports whether tasks can be folded: not in a list without a tree, and not where a filter has to show what it found.
+func (l *list) folds() bool { return l.order == byTree && l.word == "" }
+
+// setFolded folds the selected task, or unfolds it, and reports whether that changed something.
+func (l *list) setFolded(folded bool) bool {
+	n := l.current()
+	if n == nil || !l.folds() || l.folded[n.ID] == folded || len(n.Tasks)+n.More == 0 {
+		return false
+	}
+	if folded {
+		l.folded[n.ID] = true
+	} else {
+		delete(l.folded, n.ID)
+	}
+	l.arrange()
+	return true
+}
+
+// out folds the selected task, or goes to the task above where there is nothing to fold.
+func (l *list) out() {
+	if !l.setFolded(true) && len(l.rows) > 0 && l.rows[l.selected].parent >= 0 {
+		l.move(l.rows[l.selected].parent - l.selected)
+	}
+}
+
+// in unfolds the selected task, or goes to the first task below.
+func (l *list) in() {
+	if !l.setFolded(false) && l.selected+1 < len(l.rows) && l.rows[l.selected+1].parent == l.selected {
+		l.move(1)
+	}
+}
+
+// branches draws the lines of the tree to the left of row i, at most width columns of them: the nearest.
+func (l *list) branches(i, width int) string {
+	var parts []string
+	r := l.rows[i]
+	for ; r.parent >= 0 && 3*len(parts)+3 <= width; r = l.rows[r.parent] {
+		switch {
+		case len(parts) == 0 && r.last:
+			parts = append(parts, "└─ ")
+		case len(parts) == 0:
+			parts = append(parts, "├─ ")
+		case r.last:
+			parts = append(parts, "   ")
+		default:
+			parts = append(parts, "│  ")
+		}
+	}
+	if r.parent >= 0 && len(parts) > 0 {
+		parts[len(parts)-1] = "…  "
+	}
+	slices.Reverse(parts)
+	return strings.Join(parts, "")
+}

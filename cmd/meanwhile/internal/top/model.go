@@ -1,0 +1,162 @@
+package top
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+// A model is what the screen shows. It never reads the clock: the time comes with messages.
+type model struct {
+	address string
+	every   time.Duration
+	token   bool // there is one
+
+	line  line
+	round int // of the timer that counts
+
+	width, height int
+	now           time.Time
+	snapshot      live.Snapshot
+	seen          time.Time // when it came
+	lost          error     // why the last request for a picture failed, or nil
+	lostAt        time.Time // when the first of those failed
+	list          list
+	needs         needs
+	listed        int            // how many tasks the picture has
+	counts        map[string]int // of them, by what they wait for
+	kinds         []string       // the keys of counts, the most frequent first
+
+	paused bool
+	forced bool            // the picture that was asked for is shown although the view is paused
+	typing bool            // the filter
+	doomed *meanwhile.Node // the question is whether to cancel it
+	page   *page           // what hides the list, or nil
+	note   string          // until the next key
+}
+
+// Messages besides those of bubbletea and answers.
+type (
+	beat time.Time // a second has passed
+	due  int       // the timer of this round is over
+)
+
+func newModel(address string, every time.Duration, token bool, do func(request) tea.Cmd) *model {
+	return &model{address: address, every: every, token: token, line: line{do: do}, list: list{folded: map[uint32]bool{}}}
+}
+
+// Init starts the clock and the timer to the next look.
+func (m *model) Init() tea.Cmd { return tea.Batch(m.beat(), m.wait()) }
+
+func (*model) beat() tea.Cmd {
+	return tea.Tick(time.Second, func(t time.Time) tea.Msg { return beat(t) })
+}
+
+// wait starts the timer to the next look, in place of one that may run.
+func (m *model) wait() tea.Cmd {
+	m.round++
+	round := m.round
+	return tea.Tick(m.every, func(time.Time) tea.Msg { return due(round) })
+}
+
+// Update takes a message.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.update(msg)
+	m.fit()
+	return m, cmd
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		if m.typing {
+			m.filter(m.list.word + inspect.Printable(msg.Content))
+		}
+	case beat:
+		m.now = time.Time(msg)
+		return m.beat()
+	case due:
+		if int(msg) == m.round && !m.paused {
+			return m.look()
+		}
+	case answer:
+		m.line.underway = false
+		return tea.Batch(m.receive(msg), m.line.next())
+	}
+	return nil
+}
+
+// look asks for a picture, and for the task that is shown.
+func (m *model) look() tea.Cmd {
+	m.line.picture = true
+	if m.page != nil && m.page.task != nil && !m.page.ended {
+		m.line.detail = m.page.task
+	}
+	return m.line.next()
+}
+
+// receive takes an answer and returns what is to be waited for.
+func (m *model) receive(a answer) tea.Cmd {
+	m.now = a.at
+	switch a.kind {
+	case detail:
+		m.showDetail(a)
+		return nil
+	case cancel:
+		m.tellCanceled(a)
+		if a.err == nil && !m.paused {
+			m.line.picture = true
+		}
+		return nil
+	}
+	switch {
+	case a.err != nil && m.lost == nil:
+		m.lost, m.lostAt = a.err, a.at
+	case a.err != nil:
+		m.lost = a.err
+	default:
+		m.lost = nil
+		if !m.paused || m.forced {
+			m.show(a)
+		}
+	}
+	m.forced = false
+	return m.wait()
+}
+
+// show replaces the picture.
+func (m *model) show(a answer) {
+	before := m.snapshot
+	m.snapshot, m.seen = a.snapshot, a.at
+	if before.PID != 0 && (before.PID != a.snapshot.PID || before.Program != a.snapshot.Program) {
+		m.startAnew()
+	}
+	m.count()
+	m.list.show(m.snapshot.Trees)
+	m.measure()
+}
+
+// startAnew forgets the tasks of a program that is no longer there: their numbers mean others now.
+func (m *model) startAnew() {
+	m.note = fmt.Sprintf("Another program answers: %s, pid %d.", inspect.Printable(m.snapshot.Program), m.snapshot.PID)
+	m.list.forget()
+	m.doomed, m.line.cancel, m.line.detail = nil, nil, nil
+	if m.page != nil {
+		m.page.ended = true
+	}
+}
+
+// filter shows the tasks with the word alone; "" shows all.
+func (m *model) filter(word string) {
+	m.list.filter(word)
+	m.measure()
+}

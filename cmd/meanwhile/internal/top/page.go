@@ -1,0 +1,76 @@
+package top
+
+import (
+	_ "embed"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+//go:embed help.txt
+var helpText string
+
+// A page is text that hides the list and can be scrolled: the help, or a task in detail.
+type page struct {
+	task   *meanwhile.Node // nil for the help
+	detail *live.Detail    // nil until it has come
+	failed error           // why the last request for it failed, or nil
+	ended  bool            // the task; what was known last stays
+
+	lines  []string
+	offset int // the first line on the screen
+	height int // how many lines the screen has
+}
+
+// fit breaks the text into lines for the screen.
+func (p *page) fit(text string, width, height int) {
+	p.lines = splitLines(ansi.WrapWc(text, width, ""))
+	p.height = height
+	p.move(0)
+}
+
+func (p *page) move(by int) {
+	p.offset = max(0, min(p.offset+by, len(p.lines)-p.height))
+}
+
+// visible returns the lines on the screen.
+func (p *page) visible() []string {
+	return p.lines[p.offset:min(p.offset+p.height, len(p.lines))]
+}
+
+func (m *model) keyInPage(name string) tea.Cmd {
+	p := m.page
+	switch name {
+	case "up", "k":
+		p.move(-1)
+	case "down", "j":
+		p.move(1)
+	case "pgup":
+		p.move(-p.height)
+	case "pgdown", "space":
+		p.move(p.height)
+	case "home", "g":
+		p.move(-len(p.lines))
+	case "end", "G":
+		p.move(len(p.lines))
+	case "esc", "enter", "left", "h":
+		m.closePage()
+	default:
+		return m.keyEverywhere(name)
+	}
+	return nil
+}
+
+func (m *model) closePage() { m.page, m.line.detail = nil, nil }
+
+// toggleHelp shows the help, or leaves it.
+func (m *model) toggleHelp() {
+	help := m.page == nil || m.page.task != nil
+	m.closePage()
+	if help {
+		m.page = &page{}
+	}
+}

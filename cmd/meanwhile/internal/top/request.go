@@ -1,0 +1,93 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+// mostTasks is how many tasks the program is asked for.
+const mostTasks = 10_000
+
+type requestKind int
+
+const (
+	picture requestKind = iota
+	detail
+	cancel
+)
+
+// A request is what the program is asked.
+type request struct {
+	kind requestKind
+	task meanwhile.Node // whose stack is wanted, or which is to be canceled
+}
+
+// An answer is what came of a request.
+type answer struct {
+	request
+	at       time.Time
+	snapshot live.Snapshot
+	detail   live.Detail
+	err      error
+}
+
+func (r request) run(ctx context.Context, client *inspect.Client, token string) answer {
+	a := answer{request: r}
+	switch r.kind {
+	case picture:
+		a.snapshot, a.err = client.Snapshot(ctx, mostTasks)
+	case detail:
+		a.detail, a.err = client.Detail(ctx, r.task.ID)
+	case cancel:
+		a.err = client.Cancel(ctx, r.task, token)
+	}
+	a.at = time.Now()
+	return a
+}
+
+// A line is where requests wait until the one before has its answer: there is never more than one under way.
+type line struct {
+	do       func(request) tea.Cmd
+	underway bool
+	cancel   *meanwhile.Node
+	detail   *meanwhile.Node
+	picture  bool
+}
+
+// next sends the request that comes next, unless one is under way.
+func (l *line) next() tea.Cmd {
+	if l.underway {
+		return nil
+	}
+	var r request
+	switch {
+	case l.cancel != nil:
+		r = request{cancel, *l.cancel}
+		l.cancel = nil
+	case l.detail != nil:
+		r = request{detail, *l.detail}
+		l.detail = nil
+	case l.picture:
+		r = request{kind: picture}
+		l.picture = false
+	default:
+		return nil
+	}
+	l.underway = true
+	return l.do(r)
+}
+
+// reason says in a few words why there was no answer.
+func reason(err error) string {
+	if failure, ok := errors.AsType[*inspect.Failure](err); ok {
+		return failure.Reason
+	}
+	return inspect.Printable(err.Error())
+}

@@ -1,0 +1,175 @@
+package top
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+// A screen is a model at work: what it asks the program is kept, and answered by the test.
+type screen struct {
+	*testing.T
+	model *model
+	asked []request
+	time  time.Time
+	pid   int
+}
+
+// newScreen has a program that allows to cancel and a user who may.
+func newScreen(t *testing.T, trees ...meanwhile.Node) *screen {
+	s := &screen{T: t, time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), pid: 7}
+	s.model = newModel("localhost:6060", time.Second, true, func(r request) tea.Cmd {
+		s.asked = append(s.asked, r)
+		return nil
+	})
+	s.model.receive(s.picture(trees...))
+	s.resize(80, 24)
+	return s
+}
+
+func (s *screen) resize(width, height int) {
+	s.model.Update(tea.WindowSizeMsg{Width: width, Height: height})
+}
+
+// picture is an answer with these trees.
+func (s *screen) picture(trees ...meanwhile.Node) answer {
+	return answer{request: request{kind: picture}, at: s.time, snapshot: live.Snapshot{
+		Program: "shop", PID: s.pid, Time: s.time, Took: 1200 * time.Microsecond, Tasks: inspect.Listed(trees),
+		Goroutines: 1310, Threads: 14, CanCancel: true, Trees: trees,
+	}}
+}
+
+// show answers with these trees, a second later.
+func (s *screen) show(trees ...meanwhile.Node) {
+	s.time = s.time.Add(time.Second)
+	s.model.Update(s.picture(trees...))
+}
+
+// fail answers that a request has failed, a second later.
+func (s *screen) fail(r request, err error) {
+	s.time = s.time.Add(time.Second)
+	s.model.Update(answer{request: r, at: s.time, err: err})
+}
+
+var keyCodes = map[string]rune{
+	"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
+	"home": tea.KeyHome, "end": tea.KeyEnd, "enter": tea.KeyEnter, "esc": tea.KeyEscape, "backspace": tea.KeyBackspace,
+}
+
+func keyOf(name string) tea.KeyPressMsg {
+	if code, ok := keyCodes[name]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	if letter, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		return tea.KeyPressMsg{Code: rune(letter[0]), Mod: tea.ModCtrl}
+	}
+	return tea.KeyPressMsg{Code: []rune(name)[0], Text: name}
+}
+
+// press presses keys and returns what the last of them is to lead to.
+func (s *screen) press(names ...string) (cmd tea.Cmd) {
+	for _, name := range names {
+		_, cmd = s.model.Update(keyOf(name))
+	}
+	return cmd
+}
+
+// lines is what is on the screen, without styles.
+func (s *screen) lines() []string {
+	lines := strings.Split(ansi.Strip(s.model.View().Content), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
+}
+
+// rows are the first columns of the table, with the mark of the selection.
+func (s *screen) rows() []string {
+	s.Helper()
+	lines := s.lines()
+	head := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, " TASK") })
+	if head < 0 {
+		s.Fatalf("no table on the screen:\n%s", strings.Join(lines, "\n"))
+	}
+	age := strings.Index(lines[head], "   AGE")
+	var rows []string
+	for _, line := range lines[head+1 : len(lines)-len(s.model.foot())] {
+		if line != "" {
+			rows = append(rows, strings.TrimRight(ansi.TruncateWc(line, age, ""), " "))
+		}
+	}
+	return rows
+}
+
+func (s *screen) wantRows(want ...string) {
+	s.Helper()
+	if got := s.rows(); !slices.Equal(got, want) {
+		s.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// wantLine wants a line that has the text.
+func (s *screen) wantLine(text string) {
+	s.Helper()
+	if !slices.ContainsFunc(s.lines(), func(line string) bool { return strings.Contains(line, text) }) {
+		s.Errorf("no line has %q:\n%s", text, strings.Join(s.lines(), "\n"))
+	}
+}
+
+func (s *screen) wantNoLine(text string) {
+	s.Helper()
+	if slices.ContainsFunc(s.lines(), func(line string) bool { return strings.Contains(line, text) }) {
+		s.Errorf("a line has %q:\n%s", text, strings.Join(s.lines(), "\n"))
+	}
+}
+
+// wantAsked wants these requests since the last call, by kind and task.
+func (s *screen) wantAsked(want ...string) {
+	s.Helper()
+	var got []string
+	for _, r := range s.asked {
+		got = append(got, strings.TrimSpace([]string{"picture", "detail", "cancel"}[r.kind]+" "+r.task.Path))
+	}
+	if !slices.Equal(got, want) {
+		s.Errorf("asked for %q, want %q", got, want)
+	}
+	s.asked = nil
+}
+
+// task makes a node, with its path those of the nodes below.
+func task(id uint32, name string, below ...meanwhile.Node) meanwhile.Node {
+	n := meanwhile.Node{ID: id, Name: name, Kind: "task", State: "running", Wait: meanwhile.Wait{For: "receive"}, Tasks: below}
+	return placed(n, "")
+}
+
+func placed(n meanwhile.Node, above string) meanwhile.Node {
+	n.Path = above + n.Name
+	n.Tasks = slices.Clone(n.Tasks)
+	for i := range n.Tasks {
+		n.Tasks[i] = placed(n.Tasks[i], n.Path+"/")
+	}
+	return n
+}
+
+// with changes a node.
+func with(n meanwhile.Node, change func(*meanwhile.Node)) meanwhile.Node {
+	change(&n)
+	return n
+}
+
+func shop() meanwhile.Node {
+	return task(1, "shop",
+		task(2, "server", task(3, "conn 1"), task(4, "conn 2", task(5, "query"))),
+		task(6, "mailer"))
+}
+
+var errRefused = &inspect.Failure{Reason: "connection refused", Err: errors.New("nothing answers")}

@@ -1,0 +1,108 @@
+package top
+
+import (
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// measure finds out how much room the texts of all rows would take.
+func (m *model) measure() {
+	depths := make([]int, len(m.list.rows))
+	for i, r := range m.list.rows {
+		if r.parent >= 0 {
+			depths[i] = depths[r.parent] + 1
+		}
+		name, note := m.label(r)
+		w := r.node.Wait
+		m.needs.widen(3*depths[i]+columnsOf(name)+columnsOf(note),
+			columnsOf(inspect.Waits(w, m.snapshot.Time)), columnsOf(inspect.Place(w)))
+	}
+}
+
+// label is how a row is called: by its name, or without the tree around it by its path, and what there is to note.
+func (m *model) label(r row) (name, note string) {
+	if r.more {
+		return "… and " + inspect.Number(r.node.More) + " more", ""
+	}
+	name = r.node.Name
+	if m.list.order != byTree {
+		name = r.node.Path
+	}
+	if r.node.State != "running" {
+		note = " (" + inspect.Printable(r.node.State) + ")"
+	}
+	if r.folded > 0 {
+		note += " [+" + inspect.Number(r.folded) + "]"
+	}
+	return inspect.Printable(name), note
+}
+
+// table draws the rows that the screen has room for.
+func (m *model) table() []string {
+	c := m.needs.divide(m.width)
+	lines := []string{styled(bold, c.header())}
+	rows, first := m.list.visible()
+	for i, r := range rows {
+		if first+i == m.list.selected {
+			lines = append(lines, styled(selected, "›"+m.row(c, first+i, r, plain)))
+		} else {
+			lines = append(lines, " "+m.row(c, first+i, r, styled))
+		}
+	}
+	if len(rows) == 0 {
+		lines = append(lines, cut(" "+m.noRows(), m.width))
+	}
+	return lines
+}
+
+func (m *model) noRows() string {
+	if m.list.word != "" {
+		return "No task matches the filter. Esc clears it."
+	}
+	return "The program has no tasks."
+}
+
+// row draws one row, without the mark in front of it.
+func (m *model) row(c columns, i int, r row, dress dress) string {
+	name, note := m.label(r)
+	branches := ""
+	if m.list.order == byTree { // of a deep one something is left for the name
+		branches = m.list.branches(i, max(c.name/2, c.name-columnsOf(name+note)))
+	}
+	room := c.name - columnsOf(branches)
+	note = cut(note, room-min(4, columnsOf(name)))
+	room -= columnsOf(note)
+	if m.list.order == byTree {
+		name = cut(name, room)
+	} else {
+		name = cutLeft(name, room)
+	}
+	room -= columnsOf(name)
+	cell := dress(faint, branches) + name + dress(warning, note) + spaces(room)
+	if r.more {
+		return c.line(cell, "", spaces(c.waits), "", spaces(c.place))
+	}
+	n := r.node
+	waits := dress(styleOf(n), pad(inspect.Waits(n.Wait, m.snapshot.Time), c.waits))
+	return c.line(cell, known(n.Age), waits, known(n.Wait.Seen), dress(faint, pad(inspect.Place(n.Wait), c.place)))
+}
+
+func styleOf(n *meanwhile.Node) style {
+	switch {
+	case n.Wait.Deadlock:
+		return alarm
+	case n.Wait.For == "running":
+		return active
+	}
+	return nil
+}
+
+// known shows a time, or nothing where it is unknown.
+func known(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return inspect.Span(d)
+}

@@ -1,0 +1,95 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// The smallest screen that the view fits on.
+const (
+	leastWidth  = 40
+	leastHeight = 10
+)
+
+// mostFoot is how many lines the question or note below the table may take.
+const mostFoot = 3
+
+// fit divides the screen, before it is drawn: between the head, the list or a page, and the foot.
+func (m *model) fit() {
+	rest := max(0, m.height-len(m.head())-len(m.foot()))
+	m.list.height = max(0, rest-1) // below the heads of the columns
+	m.list.scroll()
+	if p := m.page; p != nil {
+		text := helpText
+		if p.task != nil {
+			text = m.detailText(p)
+		}
+		p.fit(text, max(1, m.width), rest)
+	}
+}
+
+// View draws the screen.
+func (m *model) View() tea.View {
+	view := tea.NewView(strings.Join(m.screen(), "\n"))
+	view.AltScreen = true
+	return view
+}
+
+func (m *model) screen() []string {
+	if m.width < leastWidth || m.height < leastHeight {
+		text := fmt.Sprintf("Too small: %d×%d, needs %d×%d", m.width, m.height, leastWidth, leastHeight)
+		return []string{cut(text, m.width)}
+	}
+	lines := m.head()
+	if m.page != nil {
+		lines = append(lines, m.page.visible()...)
+	} else {
+		lines = append(lines, m.table()...)
+	}
+	foot := m.foot()
+	for len(lines) < m.height-len(foot) {
+		lines = append(lines, "")
+	}
+	return append(lines, foot...)
+}
+
+// foot draws what is below the table or page: a question, what is typed, a note, or else the keys.
+func (m *model) foot() []string {
+	switch {
+	case m.doomed != nil:
+		return m.wrap(m.question(m.width), alarm)
+	case m.typing:
+		return []string{cutLeft("Filter: "+m.list.word+"▏", m.width)}
+	case m.note != "":
+		return m.wrap(m.note, warning)
+	}
+	return []string{styled(faint, m.keys())}
+}
+
+func (m *model) keys() string {
+	keys := []string{"q quit", "? help", "↑↓ move", "←→ fold", "/ filter", "Enter details", "a age", "w wait", "t tree", "p pause", "c cancel"}
+	if m.page != nil {
+		keys = []string{"q quit", "Esc back", "↑↓ scroll"}
+		if m.page.task != nil {
+			keys = append(keys, "p pause", "c cancel")
+		}
+	}
+	return joinFitting(keys, "  ", m.width)
+}
+
+// wrap breaks a text into the lines of the foot.
+func (m *model) wrap(text string, s style) []string {
+	lines := splitLines(ansi.WrapWc(inspect.Printable(text), max(1, m.width), ""))
+	if len(lines) > mostFoot {
+		lines = lines[:mostFoot]
+	}
+	for i, line := range lines {
+		lines[i] = styled(s, line)
+	}
+	return lines
+}

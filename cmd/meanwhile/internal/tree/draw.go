@@ -1,0 +1,51 @@
+package tree
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+// draw writes what the program itself would write as text. With whole, it ends with how many tasks are in trees that the
+// program has left out.
+func draw(w io.Writer, s live.Snapshot, whole bool) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s (pid %d): %s, %s, %s\n", inspect.Printable(s.Program), s.PID, inspect.Count(s.Tasks, "task"),
+		inspect.Count(s.Goroutines, "goroutine"), inspect.Count(s.Threads, "thread"))
+	for _, n := range printable(s.Trees) {
+		_, _ = b.WriteString(n.String()) // an error stays with b until Flush
+	}
+	if left := leftOut(s) - inside(s.Trees); whole && left > 0 {
+		fmt.Fprintf(b, "… and %s more\n", inspect.Number(left))
+	}
+	return b.Flush()
+}
+
+// leftOut counts the tasks that the program has not listed.
+func leftOut(s live.Snapshot) int { return s.Tasks - inspect.Listed(s.Trees) }
+
+// inside counts those of them that a listed task tells of.
+func inside(trees []meanwhile.Node) int {
+	left := 0
+	for i := range trees {
+		left += trees[i].More + inside(trees[i].Tasks)
+	}
+	return left
+}
+
+// printable returns a copy of the trees whose names and waits leave the terminal alone.
+func printable(trees []meanwhile.Node) []meanwhile.Node {
+	clean := make([]meanwhile.Node, len(trees))
+	for i, n := range trees {
+		for _, text := range []*string{&n.Name, &n.Path, &n.Kind, &n.State, &n.Wait.For, &n.Wait.On, &n.Wait.Call, &n.Wait.Func, &n.Wait.File} {
+			*text = inspect.Printable(*text)
+		}
+		n.Tasks = printable(n.Tasks)
+		clean[i] = n
+	}
+	return clean
+}

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A Config says whom a [Handler] answers and what it lets them do. The zero value answers this machine alone and cancels
+// nothing.
+type Config struct {
+	// Remote answers requests that come from other machines, through a proxy, or under another name than localhost. The
+	// default is none of them: see "Who gets an answer" above.
+	Remote bool
+
+	// CancelToken is what a request must bring to cancel a task: a long random string. White space around it does not
+	// count. The default, "", means that nobody can cancel.
+	CancelToken string
+}
+
+// Handler returns a handler that shows all trees of the process, as the documentation of the package says. It may have
+// any path, and serves many requests at once. It takes a first look when it is made, so that tasks which start after that
+// have an age.
+func Handler(c Config) http.Handler {
+	meanwhile.Trees()
+	return newHandler(c, meanwhile.Trees)
+}
+
+type handler struct {
+	remote bool
+	token  token
+	origin http.CrossOriginProtection
+	looks  lookout
+}
+
+func newHandler(c Config, trees func() []meanwhile.Node) *handler {
+	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}}
+}
+
+// A refusal is an error that the client is to see: it becomes the answer.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(status int, reason string) error { return &refusal{status, reason} }
+
+// ServeHTTP answers a request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	err := h.answer(w, r)
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		http.Error(w, refused.reason, refused.status)
+	} else if err != nil {
+		panic(http.ErrAbortHandler) // in the middle of an answer, which must not look complete
+	}
+}
+
+func (h *handler) answer(w http.ResponseWriter, r *http.Request) error {
+	if !h.remote {
+		if err := checkLocal(r); err != nil {
+			return err
+		}
+	}
+	switch r.Method {
+	case http.MethodGet:
+		return h.show(w, r)
+	case http.MethodPost:
+		return h.cancel(w, r)
+	}
+	w.Header().Set("Allow", "GET, POST")
+	return refuse(http.StatusMethodNotAllowed, "the live tree knows GET, to look, and POST, to cancel a task")
+}
+
+func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
+	q, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	full, err := h.looks.look(r.Context())
+	if err != nil {
+		return err
+	}
+	if q.detail {
+		return showTask(w, full, q.task)
+	}
+	s := *full
+	s.CanCancel = h.token.set
+	s.Trees = prune(s.Trees, q.max)
+	if q.json {
+		w.Header().Set("Content-Type", "application/json")
+		return s.writeJSON(w)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	return s.writeText(w)
+}
+
+func showTask(w http.ResponseWriter, s *Snapshot, id uint32) error {
+	n := find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id })
+	if n == nil {
+		return refuse(http.StatusNotFound, "no task has the number "+strconv.FormatUint(uint64(id), 10)+": it has ended")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	return newDetail(*n).writeJSON(w)
+}

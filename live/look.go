@@ -1,0 +1,98 @@
+package live
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// lookEvery is for how long a look serves other requests, or for as long as it took if that was more: so no number of
+// requests keeps a processor busy. Then it is let go of, for it holds on to the tasks.
+const lookEvery = 100 * time.Millisecond
+
+// A lookout looks at the trees, and shares a look among all who ask while it is taken and shortly after.
+type lookout struct {
+	trees func() []meanwhile.Node
+
+	mu     sync.Mutex
+	latest *look // nil when it is too old
+}
+
+type look struct {
+	over chan struct{} // closed when the look is
+	seen *Snapshot     // then; nil when the look panicked
+}
+
+// look returns a Snapshot with all trees, which belongs to others, too, and must not be changed.
+func (l *lookout) look(ctx context.Context) (*Snapshot, error) {
+	for {
+		l.mu.Lock()
+		k := l.latest
+		first := k == nil
+		if first {
+			k = &look{over: make(chan struct{})}
+			l.latest = k
+		}
+		l.mu.Unlock()
+		if first {
+			l.take(k)
+			return k.seen, nil
+		}
+		select {
+		case <-k.over:
+			if k.seen != nil {
+				return k.seen, nil
+			}
+		case <-ctx.Done():
+			return nil, refuse(http.StatusServiceUnavailable, "the request ended while the program was looking at its tasks: give it more time")
+		}
+	}
+}
+
+func (l *lookout) take(k *look) {
+	defer func() {
+		if k.seen == nil {
+			l.forget()
+		} else {
+			time.AfterFunc(max(lookEvery, k.seen.Took), l.forget)
+		}
+		close(k.over)
+	}()
+	s := &Snapshot{Program: program(), PID: os.Getpid(), Time: time.Now()}
+	s.Goroutines, s.Threads = runtime.NumGoroutine(), threads()
+	s.Trees = l.trees()
+	s.Took = time.Since(s.Time)
+	s.Tasks = count(s.Trees)
+	k.seen = s
+}
+
+// forget makes the next request look itself. It is called once for each look.
+func (l *lookout) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latest = nil
+}
+
+func program() string {
+	name, err := os.Executable()
+	if err != nil {
+		name = os.Args[0]
+	}
+	return filepath.Base(name)
+}
+
+func threads() int {
+	sample := []metrics.Sample{{Name: "/sched/threads/total:threads"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int(sample[0].Value.Uint64())
+}

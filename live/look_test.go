@@ -1,0 +1,169 @@
+package live_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/live"
+)
+
+// A slowLook counts looks that take a second each. The tree they see has the number of the look.
+type slowLook struct {
+	mu    sync.Mutex
+	looks uint32
+}
+
+func (l *slowLook) trees() []meanwhile.Node {
+	l.mu.Lock()
+	l.looks++
+	n := l.looks
+	l.mu.Unlock()
+	time.Sleep(time.Second)
+	return []meanwhile.Node{{ID: n, Name: "a"}}
+}
+
+func TestRequestsShareALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow slowLook
+		h := live.HandlerOf(live.Config{CancelToken: secret}, slow.trees)
+		start := time.Now()
+		var done sync.WaitGroup
+		for i := range 50 {
+			time.Sleep(10 * time.Millisecond) // they come while the look goes on
+			done.Go(func() {
+				s, err := read(ask(t, h, local("GET", "/?format=json", "")))
+				if err != nil || s.Trees[0].ID != 1 || s.Took != time.Second || !s.Time.Equal(start.Add(10*time.Millisecond)) {
+					t.Errorf("request %d: got %+v, %v, want the look that began after 10 ms", i, s, err)
+				}
+			})
+		}
+		done.Wait()
+		if got := time.Since(start); got != 1010*time.Millisecond {
+			t.Errorf("it took %v, want 1.01 s", got)
+		}
+
+		time.Sleep(time.Second - time.Nanosecond) // as long as the look took
+		for name, r := range map[string]*http.Request{
+			"text":   local("GET", "/", ""),
+			"detail": local("GET", "/?task=1", ""),
+			"cancel": local("POST", "/", "cancel=1&path="),
+		} {
+			if w := ask(t, h, r); w.Code == http.StatusOK == (name == "cancel") {
+				t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
+			}
+		}
+		if s := snapshot(t, h, ""); s.Trees[0].ID != 1 || slow.looks != 1 {
+			t.Errorf("in the second after it: got look %d of %d", s.Trees[0].ID, slow.looks)
+		}
+
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		if s := snapshot(t, h, ""); s.Trees[0].ID != 2 || slow.looks != 2 {
+			t.Errorf("after a second: got look %d of %d", s.Trees[0].ID, slow.looks)
+		}
+	})
+}
+
+// A request that ends while another one looks does not wait for it.
+func TestRequestEndsInALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow slowLook
+		h := live.HandlerOf(live.Config{}, slow.trees)
+		go ask(t, h, local("GET", "/", ""))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		w := ask(t, h, local("GET", "/", "").WithContext(ctx))
+		if took := time.Since(start); took != 10*time.Millisecond || w.Code != http.StatusServiceUnavailable {
+			t.Errorf("got status %d after %v, want 503 after 10 ms", w.Code, took)
+		}
+		if s := snapshot(t, h, ""); s.Trees[0].ID != 1 {
+			t.Errorf("the look of the others: got %d, want 1", s.Trees[0].ID)
+		}
+	})
+}
+
+// A look that panics ends its own request; who waited for it looks again.
+func TestLookPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var slow slowLook
+		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+			trees := slow.trees()
+			if trees[0].ID == 1 {
+				panic("broken")
+			}
+			return trees
+		})
+		var done sync.WaitGroup
+		done.Go(func() {
+			defer func() {
+				if got := recover(); got != "broken" {
+					t.Errorf("got %v, want the panic of the look", got)
+				}
+			}()
+			h.ServeHTTP(httptest.NewRecorder(), local("GET", "/", ""))
+		})
+		synctest.Wait()
+		for range 5 {
+			done.Go(func() {
+				s, err := read(ask(t, h, local("GET", "/?format=json", "")))
+				if err != nil || s.Trees[0].ID != 2 {
+					t.Errorf("got %+v, %v, want look 2", s, err)
+				}
+			})
+		}
+		done.Wait()
+	})
+}
+
+// A Node holds on to its task: a look must not be kept when nobody asks any more.
+func TestLookIsLetGoOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen weak.Pointer[meanwhile.Node]
+		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+			trees := shop()
+			seen = weak.Make(&trees[0])
+			return trees
+		})
+		snapshot(t, h, "")
+		runtime.GC()
+		if seen.Value() == nil {
+			t.Error("the look is gone at once")
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		runtime.GC()
+		if seen.Value() != nil {
+			t.Error("the look is kept")
+		}
+		runtime.KeepAlive(h)
+	})
+}
+
+// A quick look serves those who ask within 100 ms.
+func TestQuickLookIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+			looks++
+			return nil
+		})
+		for i, wait := range []time.Duration{0, 100*time.Millisecond - 1, 1} {
+			time.Sleep(wait)
+			synctest.Wait()
+			snapshot(t, h, "")
+			if want := 1 + i/2; looks != want {
+				t.Errorf("request %d: %d looks, want %d", i, looks, want)
+			}
+		}
+	})
+}

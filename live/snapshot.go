@@ -1,0 +1,122 @@
+package live
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A Snapshot is what a look at the program saw. In JSON, durations are nanoseconds.
+type Snapshot struct {
+	Program    string           `json:"program"` // base name of the executable
+	PID        int              `json:"pid"`
+	Time       time.Time        `json:"time"`  // when the look began
+	Took       time.Duration    `json:"took"`  // of the look
+	Tasks      int              `json:"tasks"` // in all trees, those left out included
+	Goroutines int              `json:"goroutines"`
+	Threads    int              `json:"threads"`
+	CanCancel  bool             `json:"can_cancel"` // for those who have the token
+	Trees      []meanwhile.Node `json:"trees"`      // the oldest first
+}
+
+// A Detail is one task of a Snapshot.
+type Detail struct {
+	Task  meanwhile.Node    `json:"task"`  // without the tasks below; More counts them
+	Stack []meanwhile.Frame `json:"stack"` // the innermost first; null when it is unknown
+}
+
+func newDetail(n meanwhile.Node) Detail {
+	n.More += count(n.Tasks)
+	n.Tasks = nil
+	return Detail{Task: n, Stack: n.Stack()}
+}
+
+func (d Detail) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(d) }
+
+// writeJSON writes a task at a time. The whole, which may be hundreds of megabytes, is never in memory.
+func (s *Snapshot) writeJSON(w io.Writer) error {
+	b := bufio.NewWriterSize(w, 32<<10)
+	head := *s
+	head.Trees = []meanwhile.Node{}
+	if err := writeOpen(b, head, "]}"); err != nil {
+		return err
+	}
+	if err := writeNodes(b, s.Trees); err != nil {
+		return err
+	}
+	_, _ = b.WriteString("]}\n") // an error stays with b until Flush
+	return b.Flush()
+}
+
+func writeNodes(b *bufio.Writer, nodes []meanwhile.Node) error {
+	for i, n := range nodes {
+		if i > 0 {
+			_ = b.WriteByte(',')
+		}
+		below := n.Tasks
+		n.Tasks = nil
+		if err := writeOpen(b, n, "}"); err != nil {
+			return err
+		}
+		if len(below) > 0 {
+			_, _ = b.WriteString(`,"tasks":[`)
+			if err := writeNodes(b, below); err != nil {
+				return err
+			}
+			_ = b.WriteByte(']')
+		}
+		if err := b.WriteByte('}'); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOpen writes v without its end, so that more can follow.
+func writeOpen(b *bufio.Writer, v any, end string) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write the tasks as JSON: %w", err)
+	}
+	_, err = b.Write(text[:len(text)-len(end)])
+	return err
+}
+
+// writeText writes a line about the program, and then the trees.
+func (s *Snapshot) writeText(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s (pid %d): %s, %s, %s\n", s.Program, s.PID,
+		counted(s.Tasks, "task"), counted(s.Goroutines, "goroutine"), counted(s.Threads, "thread"))
+	if err != nil {
+		return err
+	}
+	for _, tree := range s.Trees {
+		if _, err := io.WriteString(w, tree.String()); err != nil {
+			return err
+		}
+	}
+	if more := s.Tasks - count(s.Trees); more > 0 { // in trees that were left out as a whole
+		_, err = fmt.Fprintf(w, "… and %d more\n", more)
+	}
+	return err
+}
+
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
+}
+
+// grouped writes a count with a comma between its thousands.
+func grouped(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
