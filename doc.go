@@ -32,6 +32,11 @@
 // The failure that came first leads, others that happened are joined behind it, and what only obeyed a cancellation is left
 // out. [TaskError] has the path of the task, [ItemError] the item, [PanicError] the value and the stack.
 //
+// # What is everything waiting for
+//
+// [Tree] and [Trees] show what runs, and what each task waits for, and where in the caller's own code. Package live serves
+// that over HTTP. [Watch] reports by itself what is wrong. [Main] prints the trees of what does not stop.
+//
 // # Misuse
 //
 // A mistake of the program that no data can cause panics with a sentence that says what to do: a task outside a scope,

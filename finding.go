@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,6 +44,7 @@ func (w *watch) forget(now time.Time) {
 
 var findingTexts = map[EventKind]string{
 	TaskBusy:     "a task keeps a processor or a thread busy",
+	TaskDeadlock: "a task waits for one that waits for it",
 	TaskDeaf:     "a task goes on though it was canceled",
 	TaskStray:    "goroutines have outlived the task that started them",
 	ThreadsHeld:  "many threads are held by system calls or C",
@@ -65,7 +67,7 @@ func (e Event) attributes() []slog.Attr {
 		list = append(list, slog.String("wait", e.Wait.String()))
 	}
 	if len(e.Places) > 0 {
-		list = append(list, slog.Any("places", e.Places))
+		list = append(list, slog.String("places", strings.Join(e.Places, "; ")))
 	}
 	return list
 }
@@ -81,6 +83,9 @@ func mostPlaces(nodes []*Node) []string {
 		key := fmt.Sprintf("%s %s:%d", n.Wait.Func, n.Wait.File, n.Wait.Line)
 		if byPlace[key] == nil {
 			text := n.Path + ": " + n.Wait.For
+			if n.Wait.On != "" {
+				text += " " + n.Wait.On
+			}
 			if n.Wait.File != "" {
 				text += fmt.Sprintf(", %s:%d", filepath.Base(n.Wait.File), n.Wait.Line)
 			}

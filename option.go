@@ -115,6 +115,7 @@ const (
 
 	// The findings of a [Watch].
 	TaskBusy     // a task has kept a processor or a thread busy for Elapsed: Wait says where
+	TaskDeadlock // a task waits for one that waits for it: Wait says where, and for which
 	TaskDeaf     // a task goes on though it was canceled Elapsed ago: Wait says where it is
 	TaskStray    // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
 	ThreadsHeld  // Count goroutines hold threads in system calls or C: Places says which tasks, and where
@@ -122,7 +123,7 @@ const (
 )
 
 var eventNames = [...]string{
-	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeaf: "deaf",
+	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeadlock: "deadlock", TaskDeaf: "deaf",
 	TaskStray: "stray", ThreadsHeld: "threads held", SchedulerLag: "scheduler lag",
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 // tree before the look counts only if it is still there afterwards: then it was at the moment of the look.
 type painter struct {
 	look  *look
+	now   time.Time                 // when that was taken
 	paths map[uint32]string         // by number; empty for a number that two tasks have
 	waits map[*node][]waiter        // what was seen to wait inside this package with the ctx of each task, before the look
 	calls map[*node][]*blockingCall // by the nearest task above that has not ended
@@ -25,7 +27,7 @@ type painter struct {
 func picture(tops []*node, others bool) []Node {
 	watched.Store(true)
 	begun := time.Now()
-	p := &painter{paths: make(map[uint32]string), waits: make(map[*node][]waiter), calls: callsByTask()}
+	p := &painter{paths: make(map[uint32]string, runtime.NumGoroutine()), waits: make(map[*node][]waiter), calls: callsByTask()}
 	all := make([]Node, 0, len(tops)+len(p.calls[nil]))
 	for _, n := range tops {
 		all = append(all, p.sketch(n, n.path()))
@@ -35,7 +37,7 @@ func picture(tops []*node, others bool) []Node {
 	}
 	places.Lock()
 	defer places.Unlock()
-	p.look = takeLook()
+	p.look, p.now = takeLook(), time.Now()
 	if p.look.cut && p.misses(all) {
 		p.look = takeDeepLook()
 	}
@@ -127,7 +129,7 @@ func (p *painter) paint(nodes []Node) []Node {
 		if n.Wait = p.wait(&n); n.Wait.For == idle {
 			continue
 		}
-		n.Wait.Seen = sightings.seen(n.ID, n.Wait.For, n.stack)
+		n.Wait.Seen = sightings.seen(n.ID, n.Wait.For, n.stack, p.now)
 		if n.Age > 0 {
 			n.Wait.Seen = min(n.Wait.Seen, n.Age)
 		}
@@ -185,12 +187,12 @@ func (p *painter) streamWait(n *Node, s *stack) Wait {
 	n.stack = s.calls
 	w := waitOf(s.calls)
 	switch {
+	case s.outer:
+		w.For, w.On = "task", p.paths[s.inner]
 	case w.For == "source": // it has yielded a value that has not been taken yet
 		return Wait{For: "running"}
 	case w.For == "running":
 		return w
-	case s.outer:
-		w.For, w.On = "task", p.paths[s.inner]
 	}
 	if w.On != "" {
 		w.For += " "

@@ -14,8 +14,10 @@ type place struct {
 	digit  int8 // in a climber: of the number that it writes, or noDigit
 	last   bool // the highest
 	serial uint64
-	kernel bool // enters the kernel
-	stub   bool // made by cgo to call C
+	parks  string // why a goroutine waits that is parked here, by parkReasons
+	ours   string // the same for a function of this package, by ourReasons
+	kernel bool   // enters the kernel
+	stub   bool   // made by cgo to call C
 }
 
 // noDigit is the digit of a place that is in no climber.
@@ -25,11 +27,28 @@ const noDigit = -1
 // is held by whoever looks at the goroutines.
 var places = struct {
 	sync.Mutex
-	known map[uintptr]*place
+	known  map[uintptr]*place
+	recent [1024]recentPlace
 }{known: make(map[uintptr]*place)}
+
+// recentPlace is an entry of a small cache before the map: a look asks for the same few places again and again.
+type recentPlace struct {
+	pc uintptr
+	p  *place
+}
 
 // at returns the place of a return address, as runtime.Callers and the profiles have them. The caller holds the mutex.
 func at(pc uintptr) *place {
+	recent := &places.recent[(pc^pc>>10)%uintptr(len(places.recent))]
+	if recent.pc == pc {
+		return recent.p
+	}
+	p := find(pc)
+	*recent = recentPlace{pc, p}
+	return p
+}
+
+func find(pc uintptr) *place {
 	p := places.known[pc]
 	if p == nil {
 		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
@@ -66,6 +85,10 @@ func describe(f Frame) *place {
 	p.owner = ownerOf(p.pkg)
 	p.kernel = isKernelCall(p.pkg, f.Func)
 	p.stub = strings.Contains(f.Func, stubMark)
+	p.parks = parkReasons[f.Func]
+	if p.owner == ofUs {
+		p.ours = ourReasons[strings.ReplaceAll(strings.TrimPrefix(f.Func, ownPackage+"."), "[...]", "")]
+	}
 	return p
 }
 

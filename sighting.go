@@ -20,8 +20,7 @@ type sighting struct {
 const keepSightings = time.Minute
 
 // seen tells of a task that was found in a place, and returns for how long it has been found there.
-func (m *sightingMap) seen(id uint32, reason string, calls []*place) time.Duration {
-	now := time.Now()
+func (m *sightingMap) seen(id uint32, reason string, calls []*place, now time.Time) time.Duration {
 	place := uint64(14695981039346656037) // FNV-1a
 	add := func(x uint64) { place = (place ^ x) * 1099511628211 }
 	for _, p := range calls {

@@ -34,7 +34,7 @@ type Wait struct {
 	//	start         its goroutine has not begun yet
 	//	network       I/O on a connection, a listener or a name server; On says which call
 	//	file          I/O on a pipe, a terminal or another file that can be waited for; On says which call
-	//	process       the end of a process
+	//	process       the end of a process, which can hold a thread
 	//	receive, send a channel
 	//	select        the first of several channels
 	//	mutex, rwmutex, waitgroup, cond, once    those of package sync
@@ -128,7 +128,7 @@ func (n Node) Cancel(cause error) bool {
 //	shop, 2m4s: tasks
 //	├─ server, 2m4s: network accept, main.go:31 (http.(*Server).Serve)
 //	├─ mailer (canceled), 12s: receive, mail.go:77
-//	└─ index, 2m4s: full, 64 results
+//	└─ index, 2m4s: full 64 results
 //	   └─ [17], 3s: mutex, index.go:40, here for 3s
 func (n Node) String() string {
 	var b strings.Builder
@@ -160,6 +160,9 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 		fmt.Fprintf(b, "%s└─ … and %d more\n", rest, n.More)
 	}
 }
+
+// place is the place of the caller's own code.
+func (w Wait) place() Frame { return Frame{w.Func, w.File, w.Line} }
 
 // String says it in a line: what for, where, and since when if that is more than a second.
 func (w Wait) String() string {

@@ -63,8 +63,8 @@ func reasonOf(calls []*place, below int) (reason, on string) {
 		return reason, ""
 	}
 	for i, p := range parked {
-		if reason := parkReasons[p.Func]; reason != "" {
-			return refine(reason, parked[i+1:])
+		if p.parks != "" {
+			return refine(p.parks, parked[i+1:])
 		}
 	}
 	return "unknown", ""
@@ -206,11 +206,7 @@ func stubName(calls []*place) string {
 func ourReason(calls []*place) string {
 	reason := ""
 	for _, p := range calls {
-		if p.owner != ofUs {
-			continue
-		}
-		name := strings.ReplaceAll(strings.TrimPrefix(p.Func, ownPackage+"."), "[...]", "")
-		if r := ourReasons[name]; reason == "" || r == "rate" || r == "retry" || r == "blocking" {
+		if r := p.ours; reason == "" || r == "rate" || r == "retry" || r == "blocking" {
 			reason = r
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -42,15 +43,16 @@ func (c WatchConfig) withDefaults() WatchConfig {
 }
 
 // Watch starts a background task that looks at all trees of the process now and then, and reports what is wrong: a task
-// that keeps a processor or a thread busy, one that ignores its cancellation, goroutines that outlive the task which
-// started them, threads that pile up in system calls, and goroutines that wait for a processor. It writes each finding
+// that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
+// that outlive the task which started them, threads that pile up in system calls, and goroutines that wait for a
+// processor. It writes each finding
 // to the log, and tells the observer that holds for ctx ([Observe]), once for each place and interval. It ends with its
 // scope. One watch is enough for a process.
 //
 // It looks several times within each of its thresholds, but so seldom that it needs no more than a hundredth of one
 // processor; with very many tasks, it finds things later. While it runs, tasks that start label their goroutines with
 // their path, for which see [runtime/pprof]: a profile of the processors, and the traceback of a crash, then name the
-// tasks (with GODEBUG=tracebacklabels=1 before Go 1.27). That costs each task about half a microsecond.
+// tasks (with GODEBUG=tracebacklabels=1 before Go 1.27). That costs each task about two microseconds.
 func Watch(ctx context.Context, c WatchConfig) *Task[Void] {
 	w := &watch{c: c.withDefaults(), told: make(map[finding]time.Time)}
 	watched.Store(true)
@@ -75,6 +77,8 @@ type watch struct {
 	deaf    map[uint32]time.Time  // tasks that were found canceled, since when
 	strays  map[strayKey]time.Time
 	checked time.Time // for strays
+	looks   int
+	took    [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
 	lag     lagMeter
 }
 
@@ -87,7 +91,8 @@ type spell struct {
 const (
 	looksPerThreshold = 5
 	minWatchPeriod    = 20 * time.Millisecond
-	maxWatchShare     = 100 // of the time, what a look takes is at most one in so many
+	deadlockGrace     = time.Second // a wait that gives up soon is none
+	maxWatchShare     = 100         // of the time, what a look takes is at most one in so many
 )
 
 func (w *watch) run(ctx context.Context) error {
@@ -102,7 +107,9 @@ func (w *watch) run(ctx context.Context) error {
 		}
 		begun := time.Now()
 		w.look(n.mark.id())
-		period = max(w.period(), maxWatchShare*time.Since(begun))
+		w.took[w.looks%len(w.took)] = time.Since(begun)
+		w.looks++
+		period = max(w.period(), maxWatchShare*slices.Min(w.took[:]))
 	}
 }
 
@@ -148,6 +155,9 @@ func (w *watch) survey(s *survey, n *Node) {
 	if n.ID != s.self {
 		w.checkBusy(s, n)
 		w.checkDeaf(s, n)
+		if n.Wait.Deadlock && n.Wait.Seen >= deadlockGrace {
+			w.report(Event{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.place())
+		}
 	}
 	for i := range n.Tasks {
 		w.survey(s, &n.Tasks[i])
@@ -177,7 +187,7 @@ func (w *watch) checkBusy(s *survey, n *Node) {
 	since.looks++
 	s.busy[n.ID] = since
 	if d := s.now.Sub(since.since); d >= w.c.Busy && since.looks > 2 {
-		w.report(Event{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, Frame{n.Wait.Func, n.Wait.File, n.Wait.Line})
+		w.report(Event{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
 	}
 }
 
@@ -193,7 +203,7 @@ func (w *watch) checkDeaf(s *survey, n *Node) {
 	s.deaf[n.ID] = since
 	waits := n.Wait.For != "tasks" && n.Wait.For != "task" && n.Kind != kindNames[kindStream]
 	if d := s.now.Sub(since); waits && d >= w.c.Deaf {
-		w.report(Event{Kind: TaskDeaf, Path: n.Path, Elapsed: d, Wait: n.Wait}, Frame{n.Wait.Func, n.Wait.File, n.Wait.Line})
+		w.report(Event{Kind: TaskDeaf, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
 	}
 }
 

@@ -159,6 +159,29 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 	})
 }
 
+func TestWatchFindsADeadlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := watched(t, only(TaskStarted), func(ctx context.Context, _ *findings) {
+			there := make(chan *Task[Void], 1)
+			var a, b *Task[Void]
+			a = Go(ctx, func(ctx context.Context) error { _, err := (<-there).Wait(ctx); return err }, Name("a"))
+			b = Go(ctx, func(ctx context.Context) error { _, _ = a.Wait(ctx); return nil }, Name("b"))
+			there <- b
+			_ = Sleep(ctx, 30*time.Second)
+			a.Cancel(nil)
+		})
+		got := f.of(TaskDeadlock)
+		if len(got) != 2 {
+			t.Fatalf("got %+v, want one report for each task", got)
+		}
+		for i, want := range [][2]string{{"watched/app/a", "watched/app/b"}, {"watched/app/b", "watched/app/a"}} {
+			if e := got[i]; e.Path != want[0] || e.Wait.On != want[1] || !e.Wait.Deadlock || e.Elapsed == 0 {
+				t.Errorf("got %+v", e)
+			}
+		}
+	})
+}
+
 func TestWatchFindsStrays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskStray), func(ctx context.Context, _ *findings) {

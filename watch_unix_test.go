@@ -56,9 +56,36 @@ func TestWatchFindsHeldThreads(t *testing.T) {
 			}, Name("reader"))
 		}
 		e := f.wait(t, ThreadsHeld)
-		if e.Count < 10 || len(e.Places) != 1 || !strings.Contains(e.Places[0], "watched/app/reader: system call, watch_unix_test.go:") {
+		if e.Count < 10 || len(e.Places) != 1 || !strings.Contains(e.Places[0], "watched/app/reader: system call read, watch_unix_test.go:") {
 			t.Errorf("got %+v", e)
 		}
 		_, _ = syscall.Write(write, make([]byte, 20))
 	})
+}
+
+func init() { programs["crashes in a stray"] = crash }
+
+func crash() {
+	_ = Run(context.Background(), func(ctx context.Context) error {
+		Watch(ctx, WatchConfig{})
+		Go(ctx, func(ctx context.Context) error {
+			go func() { panic("stray") }()
+			<-ctx.Done()
+			return nil
+		}, Name("opener"))
+		return nil
+	}, Name("app"))
+}
+
+// The traceback of a crash names the tasks that the goroutines belong to.
+func TestCrashNamesTheTask(t *testing.T) {
+	t.Setenv("GODEBUG", "tracebacklabels=1") // the default from Go 1.27 on
+	c := startChild(t, "crashes in a stray", nil)
+	if err := c.cmd.Wait(); err == nil {
+		t.Fatal("it did not crash")
+	}
+	got := c.stderr.String()
+	if !strings.Contains(got, "panic: stray") || !strings.Contains(got, "app/opener") {
+		t.Errorf("got %s", got)
+	}
 }

@@ -84,7 +84,7 @@ func sections(t *testing.T, guide string) []string {
 }
 
 func TestEnds(t *testing.T) {
-	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "coming-from"} {
+	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from"} {
 		text, err := os.ReadFile(guide + ".md")
 		if err != nil {
 			t.Error(err)

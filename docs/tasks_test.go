@@ -168,21 +168,19 @@ func Example_tree() {
 		index := meanwhile.Go(ctx, func(ctx context.Context) error {
 			meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name("a.txt"))
 			meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name("b.txt"))
-			return meanwhile.Sleep(ctx, time.Hour)
+			return nil
 		}, meanwhile.Name("index"))
 		defer index.Cancel(nil)
 
-		for len(meanwhile.Tree(ctx).Tasks[0].Tasks) < 2 {
-			_ = meanwhile.Sleep(ctx, time.Millisecond) // until both have started
+		_ = meanwhile.Sleep(ctx, 20*time.Millisecond)
+		for _, task := range meanwhile.Tree(ctx).Tasks[0].Tasks {
+			fmt.Println(task.Path, "waits for", task.Wait.For, "in", task.Wait.Call)
 		}
-		fmt.Print(meanwhile.Tree(ctx))
 		return nil
 	}, meanwhile.Name("search"))
 	// Output:
-	// search
-	// └─ index
-	//    ├─ a.txt
-	//    └─ b.txt
+	// search/index/a.txt waits for sleep in github.com/meanwhile-go/meanwhile.Sleep
+	// search/index/b.txt waits for sleep in github.com/meanwhile-go/meanwhile.Sleep
 }
 
 func Example_observe() {

@@ -200,6 +200,19 @@ var tables = []table{
 		{"ns/item", "Option/option=", "ns/item", "none"},
 		{"allocs/item", "Option/option=", "allocs/item", ""},
 	}},
+	{name: "tree", libs: []string{"meanwhile", "meanwhile-text", "pprof-1", "pprof-2", "stack-all"}, columns: []column{
+		{"10,000 tasks, ms", "Tree/n=10000/lib=", "ms", ""},
+		{"pause, ms", "Tree/n=10000/lib=", "pause-ms", ""},
+		{"longest", "Tree/n=10000/lib=", "longest-pause-ms", ""},
+		{"100,000 tasks, ms", "Tree/n=100000/lib=", "ms", ""},
+		{"pause, ms", "Tree/n=100000/lib=", "pause-ms", ""},
+		{"longest", "Tree/n=100000/lib=", "longest-pause-ms", ""},
+	}},
+	{name: "churn", libs: []string{"meanwhile"}, columns: []column{
+		{"held after 1,000,000 tasks, MB", "Churn/lib=", "first-MB", ""},
+		{"after 10,000,000, MB", "Churn/lib=", "last-MB", ""},
+		{"ns/task", "Churn/lib=", "ns/task", ""},
+	}},
 	{name: "languages", libs: languages, columns: []column{
 		{"spawn 1,000, ns/task", "Spawn/n=1000/parent=background/lib=", "ns/task", ""},
 		{"map 100,000 at 64, ns/item", trivial[1], "ns/item", ""},

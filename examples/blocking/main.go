@@ -1,19 +1,31 @@
-// Blocking makes 1,000 calls that wait 500 ms each, by a function that knows ctx and by one that does not.
+// Blocking makes 1,000 calls that take 500 ms each, in three ways, and counts the threads that the process needs at most.
 //
-// A function that knows ctx waits as a goroutine: all 1,000 wait at once and cost no thread. A function that does not
-// may hold a thread while it waits, as calls into C and slow disks do. Blocking runs at most 100 such calls at once, so
-// these take ten rounds of 500 ms; in return the process needs about 100 threads and not 1,000. It prints the time and
-// the threads of both, and what a cancellation does to each:
+// A function that knows ctx, such as Sleep or a call to the network, waits as a goroutine: 1,000 of them cost no thread. A
+// function of old, such as a library in C or a file on a slow disk, waits in the kernel and holds a thread meanwhile: 1,000
+// calls at once take 1,000 threads, which the process keeps until it ends. Under Blocking 100 of them run at once: that
+// takes ten rounds, and 100 threads.
 //
-//	1,000 waits of 500 ms             time    threads
-//	tasks with Sleep                  0.50 s        4
-//	tasks with Blocking               5.02 s      105
+//	1,000 calls of 500 ms             time    threads
+//	tasks with Sleep                  0.51 s        4
+//	tasks that hold a thread          0.70 s     1004
+//	tasks with Blocking               5.04 s      104
+//
+// Each way has a process of its own, with a Watch, which says on standard error what the second way does:
+//
+//	WARN many threads are held by system calls or C count=653 places="reports/report 0: system call read, driver_unix.go:29, and 651 more there"
+//
+// Then a call is canceled, in the first and in the third way. Nothing can end one that holds a thread: Blocking returns
+// without it. The tree shows it below its task, and as abandoned when that has ended:
 //
 //	canceled after 100 ms             returned after
 //	Sleep                             100 ms
-//	Blocking                          100 ms, its call ended at 500 ms
+//	Blocking                          100 ms
 //
-// The threads are those the process has created since its start.
+//	the tree after 50 ms:
+//	report: blocking, main.go:65 (meanwhile.Blocking[...])
+//	└─ blocking: system call read, driver_unix.go:29 (syscall.Read)
+//	the tree afterwards:
+//	blocking (abandoned): system call read, driver_unix.go:29 (syscall.Read)
 package main
 
 import (
@@ -21,8 +33,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"runtime"
-	"runtime/pprof"
+	"os"
+	"os/exec"
+	"runtime/metrics"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -33,70 +47,105 @@ const (
 	pause = 500 * time.Millisecond
 )
 
-func main() {
-	ctx := context.Background()
-
-	fmt.Println("1,000 waits of 500 ms             time    threads")
-	measure("tasks with Sleep", func() error { return all(ctx, withContext) })
-	measure("tasks with Blocking", func() error { return all(ctx, withoutContext) })
-
-	fmt.Println()
-	fmt.Println("canceled after 100 ms             returned after")
-	fmt.Printf("%-33s %d ms\n", "Sleep", returned(withContext).Milliseconds())
-	ended := make(chan time.Duration, 1)
-	start := time.Now()
-	after := returned(func(ctx context.Context) error {
-		_, err := meanwhile.Blocking(ctx, func() (meanwhile.Void, error) {
-			defer func() { ended <- time.Since(start) }()
-			return meanwhile.Void{}, holdThread()
-		})
-		return err
-	})
-	fmt.Printf("%-33s %d ms, its call ended at %d ms\n", "Blocking", after.Milliseconds(), (<-ended).Milliseconds())
+// ways are how a task waits for half a second. The name is the argument of the process that does so.
+var ways = []struct {
+	name, title string
+	wait        func(ctx context.Context) error
+}{
+	{"sleep", "tasks with Sleep", sleep},
+	{"bare", "tasks that hold a thread", func(context.Context) error { return oldDriver() }},
+	{"blocking", "tasks with Blocking", withBlocking},
 }
 
-// withContext waits in a way that a cancellation ends.
-func withContext(ctx context.Context) error { return meanwhile.Sleep(ctx, pause) }
+// sleep waits in a way that a cancellation ends.
+func sleep(ctx context.Context) error { return meanwhile.Sleep(ctx, pause) }
 
-// withoutContext waits in a way that nothing ends.
-func withoutContext(ctx context.Context) error {
+// withBlocking waits in a way that nothing ends, but returns when ctx is canceled.
+func withBlocking(ctx context.Context) error {
 	_, err := meanwhile.Blocking(ctx, func() (meanwhile.Void, error) {
-		return meanwhile.Void{}, holdThread()
+		return meanwhile.Void{}, oldDriver()
 	})
 	return err
 }
 
-// holdThread does what a call into C that waits does: it keeps a thread for itself, and nobody can end it.
-func holdThread() error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	time.Sleep(pause)
-	return nil
+func main() {
+	if len(os.Args) > 1 {
+		measure(os.Args[1])
+		return
+	}
+	fmt.Println("1,000 calls of 500 ms             time    threads")
+	for _, way := range ways {
+		runSelf(way.name)
+	}
+	fmt.Println()
+	fmt.Println("canceled after 100 ms             returned after")
+	fmt.Printf("%-33s %d ms\n", "Sleep", returned(sleep).Milliseconds())
+	during := make(chan string, 1)
+	time.AfterFunc(pause/10, func() { during <- trees() })
+	fmt.Printf("%-33s %d ms\n", "Blocking", returned(withBlocking).Milliseconds())
+	fmt.Printf("\nthe tree after 50 ms:\n%s", <-during)
+	fmt.Printf("the tree afterwards:\n%s", trees())
 }
 
-// all runs fn in 1,000 tasks. The number is known and small, so a scope does; for an unknown number use Each.
-func all(ctx context.Context, fn func(context.Context) error) error {
-	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		for range calls {
-			meanwhile.Go(ctx, fn)
-		}
-		return nil
-	})
+// trees is what runs now.
+func trees() string {
+	var text strings.Builder
+	for _, tree := range meanwhile.Trees() {
+		text.WriteString(tree.String())
+	}
+	return text.String()
 }
 
-func measure(what string, fn func() error) {
-	start := time.Now()
-	if err := fn(); err != nil {
+// runSelf runs one way in a process of its own: threads that were made once do not go away again.
+func runSelf(name string) {
+	self, err := os.Executable()
+	if err != nil {
 		log.Fatal(err)
 	}
-	threads := pprof.Lookup("threadcreate").Count()
-	fmt.Printf("%-33s %.2f s %8d\n", what, time.Since(start).Seconds(), threads)
+	command := exec.Command(self, name)
+	command.Stdout, command.Stderr = os.Stdout, os.Stderr
+	if err := command.Run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// measure runs 1,000 tasks in the way with the name, and prints what that took. The number is known and small, so a scope
+// does; for an unknown number use Each.
+func measure(name string) {
+	for _, way := range ways {
+		if way.name != name {
+			continue
+		}
+		most, start := 0, time.Now()
+		err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+			meanwhile.Watch(ctx, meanwhile.WatchConfig{})
+			meanwhile.Every(ctx, 10*time.Millisecond, func(context.Context) error {
+				most = max(most, threads())
+				return nil
+			})
+			for i := range calls {
+				meanwhile.Go(ctx, way.wait, meanwhile.Name(fmt.Sprint("report ", i)))
+			}
+			return nil
+		}, meanwhile.Name("reports"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%-33s %.2f s %8d\n", way.title, time.Since(start).Seconds(), most)
+	}
+}
+
+// threads is how many threads the process has.
+func threads() int {
+	sample := []metrics.Sample{{Name: "/sched/threads/total:threads"}}
+	metrics.Read(sample)
+	return int(sample[0].Value.Uint64())
 }
 
 // returned says after what time fn returns when it is canceled after 100 ms.
 func returned(fn func(context.Context) error) time.Duration {
 	start := time.Now()
-	err := meanwhile.Run(context.Background(), fn, meanwhile.Timeout(100*time.Millisecond))
+	err := meanwhile.Run(context.Background(), fn, meanwhile.Timeout(100*time.Millisecond), meanwhile.Name("report"))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		log.Fatal("not canceled: ", err)
 	}
