@@ -23,11 +23,7 @@ type alarm struct {
 }
 
 // A sleeper is a goroutine that waits for a time.
-type sleeper struct {
-	parker
-	index int32 // in the heap, less than zero outside of it; guarded by clock.mu
-	clock *clock
-}
+type sleeper struct{ parker }
 
 // clock returns the clock of n's tree.
 func (n *node) clock() *clock {
@@ -50,7 +46,7 @@ func (n *node) clock() *clock {
 // sleep waits for d, or for the cancellation of ctx, which is n's or derived from it, and whose error it returns.
 func (n *node) sleep(ctx context.Context, d time.Duration) error {
 	c := n.clock()
-	s := &sleeper{clock: c}
+	s := new(sleeper)
 	s.ready()
 	c.add(s, d)
 	s.park(ctx, s)
@@ -62,7 +58,7 @@ func (n *node) sleep(ctx context.Context, d time.Duration) error {
 
 // until is when s will be woken, or zero if it has been.
 func (s *sleeper) until() time.Time {
-	c := s.clock
+	c := s.after.n.clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.index < 0 {
@@ -74,8 +70,16 @@ func (s *sleeper) until() time.Time {
 func (c *clock) add(s *sleeper, d time.Duration) {
 	at := time.Since(c.start) + d
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sleepers = append(c.sleepers, alarm{at, s})
+	c.push(alarm{at, s}, d)
+	c.mu.Unlock()
+}
+
+// push puts an alarm into the heap. It is apart because a lock that has to wait takes much of the stack: it should find as
+// little there as possible.
+//
+//go:noinline
+func (c *clock) push(a alarm, d time.Duration) {
+	c.sleepers = append(c.sleepers, a)
 	if c.up(len(c.sleepers)-1) > 0 {
 		return
 	}

@@ -14,6 +14,7 @@ type parker struct {
 	after after
 	wg    sync.WaitGroup
 	awake atomic.Bool
+	index int32 // of a sleeper in its clock's heap, less than zero outside of it; guarded by that. Here it takes no room
 }
 
 // A waiter is a parker with what is around it.

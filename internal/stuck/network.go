@@ -38,7 +38,6 @@ func init() {
 		way{name: "http-body", start: httpBody, want: []want{
 			{path: "waiter", wait: "network", at: "http-body"},
 		}},
-		way{name: "http-shutdown", start: httpShutdown, want: []want{{path: "waiter", wait: "select", at: "http-shutdown"}}},
 		way{name: "dns", start: dns, want: []want{
 			{path: "address", wait: "network", at: "dns-address", has: []string{"lookup"}},
 			{path: "text", wait: "network", at: "dns-text"},
@@ -187,35 +186,6 @@ func httpBody(ctx context.Context) error {
 		}
 		_, err = io.ReadAll(answer.Body) // stuck: http-body
 		return err
-	}, meanwhile.Name("waiter"))
-	return nil
-}
-
-// httpShutdown waits, without any input or output, for a handler of the same process that never returns.
-func httpShutdown(ctx context.Context) error {
-	begun, never := make(chan int), make(chan int)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		close(begun)
-		<-never
-	})}
-	meanwhile.Go(ctx, func(context.Context) error {
-		return server.Serve(l)
-	}, meanwhile.Name("server"))
-	conn, err := net.Dial("tcp", l.Addr().String())
-	hold(conn)
-	if err != nil {
-		return err
-	}
-	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
-		return err
-	}
-	<-begun
-	meanwhile.Go(ctx, func(ctx context.Context) error {
-		return server.Shutdown(ctx) // stuck: http-shutdown
 	}, meanwhile.Name("waiter"))
 	return nil
 }
