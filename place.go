@@ -40,7 +40,7 @@ type recentPlace struct {
 // at returns the place of a return address, as runtime.Callers and the profiles have them. The caller holds the mutex.
 func at(pc uintptr) *place {
 	recent := &places.recent[(pc^pc>>10)%uintptr(len(places.recent))]
-	if recent.pc == pc {
+	if recent.pc == pc && recent.p != nil {
 		return recent.p
 	}
 	p := find(pc)

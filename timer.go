@@ -7,7 +7,7 @@ import (
 )
 
 // Sleep waits for d and returns nil, or returns ctx's error with its cause as soon as ctx is canceled. A d of zero or
-// less does not wait. A sleeping task holds about 250 bytes more than a bare goroutine in time.Sleep.
+// less does not wait. A sleeping task holds about 280 bytes more than a bare goroutine in time.Sleep.
 func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctxError(ctx)
