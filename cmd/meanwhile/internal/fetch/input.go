@@ -98,7 +98,7 @@ func (in *input) close() {
 func (in *input) transfers(ctx context.Context) meanwhile.Stream[*transfer] {
 	return func(yield func(*transfer, error) bool) {
 		for i, text := range in.arguments {
-			if !in.yield(place{fromArguments, i + 1}, strings.TrimSpace(text), yield) {
+			if ctx.Err() != nil || !in.yield(place{fromArguments, i + 1}, strings.TrimSpace(text), yield) {
 				return
 			}
 		}
