@@ -53,7 +53,14 @@ func TestHangs(t *testing.T) {
 			continue
 		}
 		found++
-		if want := steady(b.text); !within(want, printed) {
+		want := steady(b.text)
+		for range 4 { // a picture is of one moment, in which a connection may just be served or a clock ring
+			if within(want, printed) {
+				break
+			}
+			printed = append(printed, serveHang(t, hang, command)...)
+		}
+		if !within(want, printed) {
 			t.Errorf("%v: nothing prints\n%s\namong\n%s", b, want, strings.Join(printed, "\n"))
 		}
 	}
