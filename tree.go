@@ -78,8 +78,8 @@ type Frame struct {
 // It is the zero Node when ctx carries no task.
 //
 // Tree looks at each task by itself, without stopping them: tasks that start or end meanwhile may be seen or not. The
-// goroutines are looked at as they are at one moment; the program stands still for less than a millisecond at ten
-// thousand of them. It may be called by many goroutines at once; they take turns.
+// goroutines are looked at as they are at one moment; the program stands still for some microseconds, or for some
+// milliseconds where a processor is slow to stop. It may be called by many goroutines at once; they take turns.
 //
 // Tasks note when they began under [Main], while a [Watch] runs, and once somebody has looked at a tree, so the first
 // look in another program knows no ages.
