@@ -34,7 +34,8 @@ var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rog
 
 var layoutRules = []layoutRule{
 	{packages: ".", tests: []string{"internal/..."}},
-	{packages: "internal/stuck", ours: []string{"."}, tests: []string{"."}}, // a program, run by its tests
+	{packages: "internal/stuck", ours: []string{"."}, tests: []string{"."}},                                        // a program, run by its tests
+	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // another one
 	{packages: "internal/...", tests: []string{"internal/..."}},
 
 	{packages: "live", ours: []string{".", "internal/..."}},

@@ -114,6 +114,9 @@ func (e *permanentError) Error() string { return e.err.Error() }
 
 func (e *permanentError) Unwrap() error { return e.err }
 
+// Permanent tells other packages of this module of the mark.
+func (e *permanentError) Permanent() bool { return true }
+
 // RetryAfter gives an error the delay after which another attempt makes sense, such as that of an HTTP Retry-After
 // header; [Retry] then waits for so long instead of what its policy says. An error of another package has the same effect
 // when it has a method RetryAfter() time.Duration. It returns nil for nil.

@@ -1,0 +1,182 @@
+// Package group gathers the calls of many callers into few: what comes while a commit is under way is committed
+// together by the next one.
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// A Group flushes what its callers give it in batches. It starts no goroutine: one of the callers whose turn it is leads,
+// which means that it runs the flush for the others. It may be used by many goroutines at once.
+type Group[In, Out any] struct {
+	flush         func(ctx context.Context, in []In) ([]Out, error)
+	max, parallel int
+
+	mu      sync.Mutex
+	waiting []*call[In, Out] // by the time they came
+	leading int              // callers that lead, or were told to
+}
+
+// A call is what one caller gave. Its fields but wake are guarded by the group's mutex until its flush begins, and belong
+// to its leader from then until done.
+type call[In, Out any] struct {
+	in   In
+	out  Out
+	err  error
+	turn turn
+	wake chan bool // gets true when the call is to lead, or false when it is done
+}
+
+// A turn says how far a call is:
+//
+//	waits → leads → done     its caller runs the flush
+//	waits → flushed → done   another caller does
+type turn int
+
+const (
+	waits turn = iota
+	leads
+	flushed
+	done
+)
+
+// New makes a group that gives at most max calls to one flush and runs at most parallel flushes at once; both are at least
+// one. flush returns a result for each of in, in order, or an error for all. Its ctx has the values of the leading
+// caller's, is never canceled and has no deadline: the time it takes is for flush to bound.
+func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in []In) ([]Out, error)) *Group[In, Out] {
+	return &Group[In, Out]{flush: flush, max: max(maximum, 1), parallel: max(parallel, 1)}
+}
+
+// Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
+// more is held than what they gave.
+//
+// When ctx is canceled before the flush has begun, in is left out of it and Do returns ctx's error; when it is canceled
+// later, Do returns ctx's error and says that the outcome is open. A caller that leads returns when its flush has ended.
+func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
+	c := &call[In, Out]{in: in}
+	if err := ctx.Err(); err != nil {
+		return c.out, ctxError(ctx)
+	}
+	g.mu.Lock()
+	if g.leading < g.parallel && len(g.waiting) == 0 {
+		g.leading++
+		c.turn = leads
+		g.waiting = append(g.waiting, c)
+		g.mu.Unlock()
+		g.lead(ctx, c)
+		return c.out, c.err
+	}
+	c.wake = make(chan bool, 1)
+	g.waiting = append(g.waiting, c)
+	g.mu.Unlock()
+	select {
+	case isLeader := <-c.wake:
+		if isLeader {
+			g.lead(ctx, c)
+		}
+	case <-ctx.Done():
+		switch g.leave(c) {
+		case waits, leads:
+			return c.out, ctxError(ctx)
+		case flushed:
+			return *new(Out), fmt.Errorf("it was being written, the outcome is open: %w", ctxError(ctx))
+		}
+	}
+	return c.out, c.err
+}
+
+// lead flushes the calls that wait, that of the leader among them, and hands the lead over.
+func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
+	calls := g.take(leader)
+	err := errNotReturned
+	var out []Out
+	defer func() {
+		if err == nil && len(out) != len(calls) {
+			err = fmt.Errorf("group: %d results for %d calls", len(out), len(calls))
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.leading--
+		g.handOver()
+		for i, c := range calls {
+			if c.turn, c.err = done, err; err == nil {
+				c.out = out[i]
+			}
+			if c != leader {
+				c.wake <- false
+			}
+		}
+	}()
+	in := make([]In, len(calls))
+	for i, c := range calls {
+		in[i] = c.in
+	}
+	out, err = g.flush(context.WithoutCancel(ctx), in)
+}
+
+// errNotReturned is what the others get when the flush panics; the panic is the leader's.
+var errNotReturned = errors.New("the flush panicked, the outcome is open")
+
+// take removes from those that wait the calls to flush: the leader's, and the first of the others.
+func (g *Group[In, Out]) take(leader *call[In, Out]) []*call[In, Out] {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	calls := make([]*call[In, Out], 0, min(len(g.waiting), g.max))
+	calls = append(calls, leader)
+	rest := g.waiting[:0]
+	for _, c := range g.waiting {
+		switch {
+		case c == leader:
+		case c.turn == waits && len(calls) < g.max:
+			c.turn = flushed
+			calls = append(calls, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	clear(g.waiting[len(rest):])
+	g.waiting = rest
+	g.handOver()
+	return calls
+}
+
+// handOver tells the caller that has waited the longest to lead, if there may be one more leader.
+func (g *Group[In, Out]) handOver() {
+	if g.leading >= g.parallel {
+		return
+	}
+	for _, c := range g.waiting {
+		if c.turn == waits {
+			g.leading++
+			c.turn = leads
+			c.wake <- true
+			return
+		}
+	}
+}
+
+// leave takes a call out if its flush has not begun, and returns how far the call was.
+func (g *Group[In, Out]) leave(c *call[In, Out]) turn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if c.turn == waits || c.turn == leads {
+		g.waiting = slices.DeleteFunc(g.waiting, func(w *call[In, Out]) bool { return w == c })
+	}
+	if c.turn == leads {
+		g.leading--
+		g.handOver()
+	}
+	return c.turn
+}
+
+func ctxError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}

@@ -1,0 +1,189 @@
+package job_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// inState returns a store with one job, in the state.
+func inState(t *testing.T, state job.State) (job.Store, job.ID) {
+	t.Helper()
+	ctx, store := t.Context(), memory.New()
+	done, err := noteKind.Enqueue(ctx, store, note{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state == job.Queued {
+		return store, done.ID
+	}
+	got, err := store.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Hour})
+	if err != nil || len(got.Jobs) != 1 {
+		t.Fatalf("claim: %+v, %v", got, err)
+	}
+	if state != job.Running {
+		got.Jobs[0].State = state
+		if lost, err := store.Settle(ctx, "w", got.Jobs...); err != nil || len(lost) > 0 {
+			t.Fatalf("settle: %v, %v", lost, err)
+		}
+	}
+	return store, done.ID
+}
+
+func TestActs(t *testing.T) {
+	const gone, skipped = job.State("gone"), job.State("")
+	states := []job.State{job.Queued, job.Running, job.Completed, job.Canceled, job.Discarded}
+	at := time.Now().Add(time.Hour).Truncate(time.Second)
+	tests := []struct {
+		act   job.Act
+		want  [5]job.State // by the state before; skipped: left alone
+		check func(*job.Job) bool
+	}{
+		{job.ActRetry, [5]job.State{job.Queued, skipped, job.Queued, job.Queued, job.Queued}, func(j *job.Job) bool { return j.Used() == 0 }},
+		{job.ActCancel, [5]job.State{job.Canceled, job.Running, skipped, skipped, skipped}, func(j *job.Job) bool { return j.State == job.Canceled || j.CancelRequested }},
+		{job.ActDiscard, [5]job.State{job.Discarded, skipped, skipped, skipped, skipped}, nil},
+		{job.ActDelete, [5]job.State{gone, skipped, gone, gone, gone}, nil},
+		{job.ActMove("other"), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Queue == "other" }},
+		{job.ActPriority(9), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Priority == 9 }},
+		{job.ActRunAt(at), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.RunAt.Equal(at) }},
+	}
+	for _, test := range tests {
+		for i, before := range states {
+			t.Run(fmt.Sprint(test.act, " ", before), func(t *testing.T) {
+				store, id := inState(t, before)
+				done, err := job.Apply(t.Context(), store, job.Filter{IDs: []job.ID{id}}, test.act)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := job.Applied{Changed: 1}
+				if test.want[i] == skipped {
+					want = job.Applied{Skipped: 1}
+				}
+				if done != want {
+					t.Errorf("%+v, want %+v", done, want)
+				}
+				j, err := job.Find(t.Context(), store, id)
+				switch {
+				case test.want[i] == gone:
+					if err == nil {
+						t.Errorf("it is still there, %s", j.State)
+					}
+				case err != nil:
+					t.Error(err)
+				case test.want[i] == skipped:
+					if j.State != before {
+						t.Errorf("state %s, want %s as before", j.State, before)
+					}
+				case j.State != test.want[i] || test.check != nil && !test.check(j):
+					t.Errorf("%+v, want state %s", j, test.want[i])
+				}
+			})
+		}
+	}
+}
+
+func TestActErrors(t *testing.T) {
+	store, _ := inState(t, job.Queued)
+	for _, test := range []struct {
+		act  job.Act
+		want string
+	}{
+		{job.ActMove("a b"), `move: the name of the queue has a space or a control character in it: "a b"`},
+		{job.ActPriority(10), "reprioritise: priority 10: give from 1 to 9"},
+		{job.ActRunAt(time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)), "schedule: a run time in the year 1950: give one from 1970 to 9999"},
+	} {
+		if _, err := job.Apply(t.Context(), store, job.Filter{}, test.act); err == nil || err.Error() != test.want {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestApplyToEverythingThatMatches(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	for i := range 1000 {
+		args := json.RawMessage(fmt.Sprintf(`{"user":{"id":%d,"name":"n%d"},"list":[%d,"x"]}`, i%10, i%10, i))
+		j, err := job.New("k", args, job.Queue([]string{"a", "b"}[i%2]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Enqueue(ctx, store, j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		filter job.Filter
+		want   int
+	}{
+		{job.Filter{Args: []job.ArgsMatch{{"user.id", "3"}}}, 100},
+		{job.Filter{Args: []job.ArgsMatch{{"user.name", "n3"}, {"list.1", "x"}}}, 100},
+		{job.Filter{Args: []job.ArgsMatch{{"list.0", "17"}}}, 1},
+		{job.Filter{Args: []job.ArgsMatch{{"user.id", "3"}}, Queues: []string{"a"}}, 0},
+		{job.Filter{Args: []job.ArgsMatch{{"user", `{"id":4,"name":"n4"}`}}}, 100},
+		{job.Filter{Args: []job.ArgsMatch{{"nobody", "3"}}}, 0},
+		{job.Filter{Args: []job.ArgsMatch{{"user.id", "5"}}, Limit: 7}, 7},
+		{job.Filter{Queues: []string{"a"}, Limit: 450}, 450},
+		{job.Filter{Error: "nothing"}, 0},
+	}
+	for _, test := range tests {
+		done, err := job.Apply(ctx, store, test.filter, job.ActPriority(9))
+		if err != nil || done.Changed != test.want {
+			t.Errorf("%+v: %+v, %v; want %d", test.filter, done, err, test.want)
+		}
+	}
+	done, err := job.Apply(ctx, store, job.Filter{}, job.ActDelete)
+	if err != nil || done.Changed != 1000 {
+		t.Errorf("delete all: %+v, %v", done, err)
+	}
+}
+
+func TestListPagesFromTheNewest(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	var want []job.ID
+	for range 450 {
+		done, err := noteKind.Enqueue(ctx, store, note{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, done.ID)
+	}
+	slices.Reverse(want)
+	for _, limit := range []int{0, 1, 200, 201, 450} {
+		var got []job.ID
+		for j, err := range job.List(ctx, store, job.Filter{Limit: limit}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, j.ID)
+		}
+		n := limit
+		if n == 0 {
+			n = len(want)
+		}
+		if !slices.Equal(got, want[:n]) {
+			t.Errorf("limit %d: %d jobs, not the newest %d in order", limit, len(got), n)
+		}
+	}
+}
+
+func TestRetryOfAJobWhoseUniqueKeyIsTaken(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	first, err := noteKind.Enqueue(ctx, store, note{}, job.Unique("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Apply(ctx, store, job.Filter{}, job.ActDiscard); err != nil {
+		t.Fatal(err)
+	}
+	if second, err := noteKind.Enqueue(ctx, store, note{}, job.Unique("one")); err != nil || second.Duplicate {
+		t.Fatalf("%+v, %v", second, err)
+	}
+	done, err := job.Apply(ctx, store, job.Filter{IDs: []job.ID{first.ID}}, job.ActRetry)
+	if err != nil || done != (job.Applied{Conflicts: 1}) {
+		t.Errorf("%+v, %v; want a conflict", done, err)
+	}
+}

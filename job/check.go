@@ -1,0 +1,138 @@
+package job
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// checkJob returns what is wrong with a job that is to be inserted.
+func checkJob(j *Job) error {
+	if err := checkName("kind", j.Kind); err != nil {
+		return err
+	}
+	what := func(err error) error { return fmt.Errorf("job kind %q: %w", j.Kind, err) }
+	if err := checkName("queue", j.Queue); err != nil {
+		return what(err)
+	}
+	if err := checkPriority(j.Priority); err != nil {
+		return what(err)
+	}
+	switch {
+	case j.MaxAttempts < 1 || j.MaxAttempts > 1e6:
+		return what(fmt.Errorf("%d attempts: give from 1 to a million", j.MaxAttempts))
+	case j.UniqueFor < 0 || j.UniqueFor > maxDelay:
+		return what(fmt.Errorf("unique for %v: give up to a hundred years", j.UniqueFor))
+	case j.Delay > maxDelay:
+		return what(fmt.Errorf("a delay of %v: give up to a hundred years", j.Delay))
+	}
+	if err := checkTime(j.RunAt); err != nil {
+		return what(err)
+	}
+	args, err := checkArgs(j.Args)
+	if err != nil {
+		return what(err)
+	}
+	j.Args = args
+	return nil
+}
+
+// checkName returns what is wrong with the name of a kind, a queue or a cron. They stand in commands, logs and addresses.
+func checkName(what, name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("the name of the %s is empty", what)
+	case len(name) > MaxName:
+		return fmt.Errorf("the name of the %s has %d bytes, at most %d are allowed: %.40q…", what, len(name), MaxName, name)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("the name of the %s is not UTF-8: %q", what, name)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		return fmt.Errorf("the name of the %s has a space or a control character in it: %q", what, name)
+	}
+	return nil
+}
+
+func checkPriority(p int) error {
+	if p < LowestPriority || p > HighestPriority {
+		return fmt.Errorf("priority %d: give from %d to %d", p, LowestPriority, HighestPriority)
+	}
+	return nil
+}
+
+func checkTime(t time.Time) error {
+	if t.IsZero() || t.Year() >= 1970 && t.Year() <= 9999 {
+		return nil
+	}
+	return fmt.Errorf("a run time in the year %d: give one from 1970 to 9999", t.Year())
+}
+
+func checkKey(key string) error {
+	if len(key) > MaxKey {
+		return fmt.Errorf("the unique key, with the kind, has %d bytes, at most %d are allowed: %.60q…", len(key), MaxKey, key)
+	}
+	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
+		return fmt.Errorf("the unique key is not UTF-8 or has a control character in it: %q", key)
+	}
+	return nil
+}
+
+// checkArgs returns the JSON without spaces around its tokens.
+func checkArgs(args json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(args) > MaxArgs:
+		return nil, fmt.Errorf("the args have %d bytes, at most %d are allowed: keep large data elsewhere and give its place", len(args), MaxArgs)
+	case len(bytes.TrimSpace(args)) == 0:
+		return nil, errors.New("the args are empty: give JSON, null if there is nothing to say")
+	case !utf8.Valid(args):
+		return nil, errors.New("the args are not UTF-8")
+	}
+	if len(args) <= 4 && (string(args) == "null" || string(args) == "{}") {
+		return args, nil
+	}
+	var text bytes.Buffer
+	text.Grow(len(args))
+	if err := json.Compact(&text, args); err != nil {
+		return nil, fmt.Errorf("the args are no JSON: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// argsKey makes a unique key from args: a hash of their JSON with the keys of objects sorted, or of the values of some
+// fields.
+func argsKey(args json.RawMessage, fields []string) (string, error) {
+	decoder := json.NewDecoder(bytes.NewReader(args))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return "", err
+	}
+	if len(fields) > 0 {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return "", fmt.Errorf("the args are no object with the fields %s", strings.Join(fields, ", "))
+		}
+		chosen := make(map[string]any, len(fields))
+		for _, f := range fields {
+			v, ok := object[f]
+			if !ok {
+				return "", fmt.Errorf("the args have no field %q", f)
+			}
+			chosen[f] = v
+		}
+		value = []any{"fields", chosen} // not the key of whole args that look the same
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}

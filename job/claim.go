@@ -1,0 +1,185 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	mostClaimed    = 500 // at once
+	leastUnsettled = 2000
+)
+
+// claimLoop claims as many jobs as there is room for and starts them, for ever. Where it finds fewer it waits until more
+// may be due.
+func (r *run) claimLoop(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var looked time.Time // when it last looked for leases that have run out
+	failures := 0
+	for {
+		claim, crowded, err := r.room(ctx)
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		if begun.Sub(looked) >= r.beat() {
+			claim.Expired, looked = true, begun
+		}
+		got, err := r.callClaim(ctx, claim)
+		if err != nil {
+			if fatal(err) || ctx.Err() != nil {
+				return cmpCause(ctx, err)
+			}
+			failures++
+			looked = time.Time{}
+			r.storeFailed("claim jobs", failures, err)
+			if err := meanwhile.Sleep(ctx, storeBackoff(failures)); err != nil {
+				return err
+			}
+			continue
+		}
+		if failures > 0 {
+			failures = r.storeRecovered()
+		}
+		r.health.claimed.Store(time.Now().UnixNano())
+		for _, j := range got.Jobs {
+			r.start(j, got.Expired[j.ID], begun)
+		}
+		if len(got.Jobs) >= claim.Limit {
+			continue
+		}
+		wait := r.config.Poll
+		if got.Next > 0 {
+			wait = min(wait, got.Next)
+		}
+		timer.Reset(wait)
+		var freed chan struct{}
+		if crowded {
+			freed = r.freed
+		}
+		select {
+		case <-r.notice:
+		case <-freed:
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// cmpCause returns the cause of ctx if it is canceled, and otherwise err.
+func cmpCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// callClaim is not interrupted by the order to stop: what it claims is known then, and is put back.
+func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
+	call, cancel := context.WithTimeout(r.ctx, r.callTimeout())
+	defer cancel()
+	got, err := r.store.Claim(call, c)
+	if err == nil && ctx.Err() != nil {
+		for _, j := range got.Jobs {
+			r.putBack(j)
+		}
+		return Claimed{}, context.Cause(ctx)
+	}
+	return got, err
+}
+
+// room waits until a job could be started and returns what to ask for. It also reports whether a queue was left out, or bounded,
+// because of the jobs of it that run.
+func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
+	most := max(leastUnsettled, 2*r.config.Concurrency)
+	for {
+		r.mu.Lock()
+		free := r.config.Concurrency - r.running
+		if len(r.finished)+r.settling >= most {
+			free = 0
+		}
+		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed)}
+		crowded = false
+		for _, q := range r.config.Queues {
+			left := q.Concurrency - r.inQueue[q.Name]
+			if left < claim.Limit {
+				crowded = true
+			}
+			if left > 0 {
+				claim.Queues = append(claim.Queues, QueueLimit{q.Name, min(left, claim.Limit)})
+			}
+		}
+		full := free <= 0 || len(claim.Queues) == 0
+		r.hungry = full || crowded
+		r.mu.Unlock()
+		if !full {
+			if r.weighted {
+				r.shuffle(claim.Queues)
+			}
+			return claim, crowded, nil
+		}
+		select {
+		case <-r.freed:
+		case <-ctx.Done():
+			return Claim{}, false, context.Cause(ctx)
+		}
+	}
+}
+
+// shuffle puts queues in random order by weight: each key is the logarithm of a random number over the weight, so that the
+// first is drawn with probability weight ÷ sum (P. Efraimidis, P. Spirakis: "Weighted random sampling with a reservoir", 2006).
+// Queues without a weight come last.
+func (r *run) shuffle(queues []QueueLimit) {
+	keys := make(map[string]float64, len(queues))
+	for _, q := range r.config.Queues {
+		keys[q.Name] = math.Inf(-1)
+		if q.Weight > 0 {
+			keys[q.Name] = math.Log(1-rand.Float64()) / float64(q.Weight)
+		}
+	}
+	slices.SortStableFunc(queues, func(a, b QueueLimit) int {
+		switch x, y := keys[a.Queue], keys[b.Queue]; {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+}
+
+// waitLoop tells the claim loop when the store says that jobs may be due.
+func (r *run) waitLoop(ctx context.Context) error {
+	queues := make([]string, len(r.config.Queues))
+	for i, q := range r.config.Queues {
+		queues[i] = q.Name
+	}
+	failures := 0
+	for {
+		err := r.store.Wait(ctx, queues...)
+		switch {
+		case err == nil:
+			failures = 0
+			signal(r.notice)
+			continue
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case fatal(err):
+			return err
+		}
+		failures++ // the claim loop, which polls, is the one to report it
+		if err := meanwhile.Sleep(ctx, storeBackoff(failures)); err != nil {
+			return err
+		}
+	}
+}
+
+var errNoHandler = errors.New("no worker of its queue has a handler for its kind")

@@ -1,0 +1,46 @@
+package job
+
+import (
+	"log/slog"
+	"time"
+)
+
+// A Config says how a worker works. The zero value is a good one.
+type Config struct {
+	// Queues to work on. The default is those that the kinds of the handlers name, and DefaultQueue, in the order of their
+	// names. Without weights the order is strict: what is due in the first is run before the second is looked at. When
+	// one has a weight, all are taken in random order, one of weight 3 first three times as often as one of weight 1.
+	Queues []QueueConfig
+
+	Concurrency int // how many jobs run at once; default 100. Each is a task: thousands are fine
+	// Lease is how long a job stays with a worker of which nothing is heard; leases are renewed after a third of it. A
+	// job of a process that died is run again when it is over. Default 30 s, at least 100 ms.
+	Lease time.Duration
+	// Poll bounds how long a due job can go unnoticed when the store's notice of it is lost. Default 1 s.
+	Poll time.Duration
+	// Grace is how long running jobs may go on when the worker is told to stop; those that have not ended are then canceled
+	// with ErrStopping, given GraceAfterCancel to return, and put back. Default 5 s, which with the time after it is within the
+	// default grace of meanwhile.Main; less than zero stands for none.
+	Grace time.Duration
+
+	Crons []Cron // that this worker enqueues for
+
+	// Retention is how long finished jobs are kept, by state; less than zero is for ever. Default: completed ones a day,
+	// canceled ones 7 days, discarded ones 30 days.
+	Retention map[State]time.Duration
+
+	Middleware []Middleware // around every handler, the first outermost
+	Observe    func(Event)  // called with what happens; by many goroutines at once, which wait for it. Default none
+	Logger     *slog.Logger // for discarded jobs and trouble with the store; default slog.Default()
+	Name       string       // unique among all workers; default host, process ID and a random part
+}
+
+// A QueueConfig is a queue that a worker works on.
+type QueueConfig struct {
+	Name        string
+	Concurrency int // how many of its jobs run at once in this worker; default as many as the worker's
+	Weight      int // see Config.Queues
+}
+
+// GraceAfterCancel is how long a handler that was canceled when its worker stopped has to return.
+const GraceAfterCancel = time.Second

@@ -1,0 +1,71 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+func executionOf(ctx context.Context) *execution {
+	e, _ := ctx.Value(executionKey{}).(*execution)
+	return e
+}
+
+// FromContext returns the job that ctx, the context of a handler or of what it has started, belongs to. It is not to be
+// changed.
+func FromContext(ctx context.Context) (*Job, bool) {
+	if e := executionOf(ctx); e != nil {
+		return e.job, true
+	}
+	return nil, false
+}
+
+// Progress notes how far the job of ctx is, for everybody who looks at it: done of total, in whatever unit. It is written to
+// the store within about a second, the newest only, so that it may be called as often as one likes. Without a job in ctx it
+// does nothing.
+func Progress(ctx context.Context, done, total int64) {
+	e := executionOf(ctx)
+	if e == nil {
+		return
+	}
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.progress, e.dirty = &ProgressReport{Done: done, Total: total, Time: now}, true
+}
+
+// Complete settles the job of ctx as completed within a transaction of the handler's own, see the Tx methods of the stores:
+// what the transaction does and the completion happen together, or not at all. The handler then commits and returns nil.
+// It returns ErrLeaseLost when the worker does not hold the job any more; the transaction must then be rolled back, for
+// another worker runs the job. If the handler returns nil without having committed, the attempt fails.
+//
+//	err = job.Complete(ctx, store.Tx(tx))
+//	…
+//	return tx.Commit()
+func Complete(ctx context.Context, tx Settler) error {
+	e := executionOf(ctx)
+	if e == nil {
+		return errors.New("complete a job: the context is not that of a handler")
+	}
+	e.mu.Lock()
+	if e.lost {
+		e.mu.Unlock()
+		return ErrLeaseLost
+	}
+	j := e.snapshot()
+	e.completed = true
+	e.mu.Unlock()
+	j.State = Completed
+	lost, err := tx.Settle(ctx, j.Worker, j)
+	if err != nil {
+		return fmt.Errorf("complete job %v: %w", j.ID, err)
+	}
+	if len(lost) > 0 {
+		e.mu.Lock()
+		e.completed = false
+		e.mu.Unlock()
+		return ErrLeaseLost
+	}
+	return nil
+}

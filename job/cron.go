@@ -1,0 +1,39 @@
+package job
+
+import "time"
+
+// A Cron enqueues a job again and again, at the times of a spec. All workers that have it in their Config share its ticks:
+// each is enqueued once, by whichever of them comes first; none of them leads.
+//
+// A spec has five fields: minute (0-59), hour (0-23), day of the month (1-31, L for the last), month (1-12 or jan-dec) and
+// day of the week (0-7 or sun-sat; 0 and 7 are Sunday); with six, the first is the second (0-59). A field is *, a value, a
+// range 8-18, either of these with a step such as */5 or 8-18/2, or a list of them with commas; 5/15 is 5-59/15. ? is * for
+// the two fields of days. When both of these are restricted, a day needs to match only one of them; one that begins with *
+// does not count as restricted. @hourly, @daily (or @midnight), @weekly, @monthly and @yearly (or @annually) stand for the
+// usual specs. "@every 90s" ticks at the multiples of 90 s since 1970, whatever the time zone.
+//
+// Where a clock is set forward, the times that are left out tick once, right after; where it is set back, a time that comes
+// twice ticks the first time only. A spec whose hour begins with *, or names all of them, runs by the time that passes instead:
+// "*/10 * * * *" ticks every ten minutes, whatever is done to the clock. A day that a zone skips has no ticks of its own.
+type Cron struct {
+	Name    string         // stays the same for ever: stores know the cron by it
+	Spec    string         // see above
+	Zone    *time.Location // of the spec; default UTC
+	CatchUp CatchUp        // what becomes of ticks while no worker ran
+	// Job makes the job of a tick. It is called by every worker, with the time of the tick, in Zone. A nil job skips the tick.
+	Job func(tick time.Time) (*Job, error)
+}
+
+// A CatchUp says what becomes of the ticks that were missed because no worker ran.
+type CatchUp int
+
+const (
+	CatchUpLast CatchUp = iota // the newest of them is enqueued late
+	CatchUpNone                // none is
+	CatchUpAll                 // each is, at most the 1,000 newest
+)
+
+// Maker returns a function for Cron.Job that makes a job of the kind with these args at each tick.
+func (k *Kind[T]) Maker(args T, opts ...EnqueueOption) func(tick time.Time) (*Job, error) {
+	return func(time.Time) (*Job, error) { return k.New(args, opts...) }
+}

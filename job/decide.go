@@ -1,0 +1,125 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// The bounds of what is kept of one failure.
+const (
+	maxErrorText = 8 << 10
+	maxStack     = 16 << 10
+)
+
+var errNotCommitted = errors.New("the handler called job.Complete and returned nil, but the transaction was not committed")
+
+// decide sets what becomes of the job after an attempt that took elapsed and returned err, in a context canceled for cause
+// (nil if it was not), and returns the event that tells of it.
+//
+//	err nil                          Completed
+//	cause ErrStopping                Queued, at once, the attempt spared
+//	cause ErrCanceled, or Cancel     Canceled
+//	Snooze                           Queued, after its delay, the attempt spared
+//	Permanent, or the last attempt   Discarded
+//	any other                        Queued, after the backoff
+func (j *Job) decide(err, cause error, elapsed time.Duration, backoff func(int, error) time.Duration) Event {
+	if err == nil {
+		j.State = Completed
+		return Event{Kind: JobCompleted}
+	}
+	j.Result = nil
+	if errors.Is(cause, ErrStopping) {
+		j.queueAgain(0, true)
+		return Event{Kind: JobPutBack, Err: err}
+	}
+	if snooze, ok := errors.AsType[*snoozeError](err); ok && !errors.Is(cause, ErrCanceled) {
+		delay := min(snooze.delay, maxDelay)
+		j.queueAgain(delay, true)
+		return Event{Kind: JobSnoozed, Delay: delay}
+	}
+	_, canceled := errors.AsType[*cancelError](err)
+	if errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout) {
+		err = fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started.Add(elapsed), Worker: j.Worker}.of(err))
+	switch {
+	case canceled || errors.Is(cause, ErrCanceled):
+		j.State = Canceled
+		return Event{Kind: JobCanceled, Err: err}
+	case isPermanent(err) || j.Used() >= j.MaxAttempts:
+		j.State = Discarded
+		return Event{Kind: JobDiscarded, Err: err}
+	}
+	delay := retryDelay(err, j.Used(), backoff)
+	j.queueAgain(delay, false)
+	return Event{Kind: JobRetried, Err: err, Delay: delay}
+}
+
+// queueAgain makes the job wait for another claim.
+func (j *Job) queueAgain(delay time.Duration, spared bool) {
+	j.State, j.RunAt, j.Delay = Queued, time.Time{}, delay
+	if spared {
+		j.Spared++
+	}
+}
+
+// addFailure adds a failure. Of too many the first and the newest are kept.
+func (j *Job) addFailure(f Failure) {
+	if len(j.Failures) >= MaxFailures {
+		kept := append(j.Failures[:1:1], j.Failures[len(j.Failures)-MaxFailures+2:]...)
+		j.Failures = kept
+	}
+	j.Failures = append(j.Failures, f)
+}
+
+// of fills in the texts of an error: a panic's stack apart from its message.
+func (f Failure) of(err error) Failure {
+	text := err.Error()
+	if p, ok := errors.AsType[*meanwhile.PanicError](err); ok {
+		f.Stack = cut(string(p.Stack), maxStack)
+		before, _, _ := strings.Cut(text, string(p.Stack))
+		text = strings.TrimSpace(before)
+	}
+	f.Error = cut(text, maxErrorText)
+	return f
+}
+
+// cut shortens a text to at most n bytes, between two characters.
+func cut(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	const mark = "…"
+	n -= len(mark)
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + mark
+}
+
+func isPermanent(err error) bool {
+	mark, ok := errors.AsType[interface {
+		error
+		Permanent() bool
+	}](err)
+	return ok && mark.Permanent()
+}
+
+func retryDelay(err error, attempt int, backoff func(int, error) time.Duration) time.Duration {
+	if wish, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err); ok {
+		return min(max(wish.RetryAfter(), 0), maxDelay)
+	}
+	if backoff == nil {
+		backoff = DefaultBackoff
+	}
+	return min(max(backoff(attempt, err), 0), maxDelay)
+}

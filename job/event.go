@@ -1,0 +1,46 @@
+package job
+
+import "time"
+
+// An Event tells an observer what happened, see Config.Observe.
+type Event struct {
+	Kind    EventKind
+	Worker  string
+	Job     *Job          // as it is now; not to be changed or kept. Nil for events about the worker
+	Err     error         // why it failed, was canceled, or is not held any more; what went wrong with the store
+	Elapsed time.Duration // of the attempt
+	Wait    time.Duration // of a started job: since it was due
+	Delay   time.Duration // until it is due again, of a retried or snoozed one
+	N       int           // of events about the store: how often in a row
+}
+
+// An EventKind says what an Event is about.
+type EventKind uint8
+
+const (
+	JobStarted   EventKind = iota + 1 // an attempt begins
+	JobCompleted                      // and how it ended
+	JobRetried
+	JobSnoozed
+	JobCanceled
+	JobDiscarded
+	JobPutBack // the worker stopped before it had ended
+	JobLost    // the lease was lost, or the job deleted: whatever the handler returned does not count
+	CronTicked // a cron enqueued a job
+	StoreFailed
+	StoreRecovered
+)
+
+var eventKinds = [...]string{
+	JobStarted: "started", JobCompleted: "completed", JobRetried: "retried", JobSnoozed: "snoozed", JobCanceled: "canceled",
+	JobDiscarded: "discarded", JobPutBack: "put back", JobLost: "lost", CronTicked: "cron ticked",
+	StoreFailed: "store failed", StoreRecovered: "store recovered",
+}
+
+// String names the kind.
+func (k EventKind) String() string {
+	if int(k) < len(eventKinds) && eventKinds[k] != "" {
+		return eventKinds[k]
+	}
+	return "unknown"
+}

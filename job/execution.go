@@ -1,0 +1,252 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// An execution is a job that this worker holds: an attempt that runs, or its outcome on the way to the store.
+type execution struct {
+	run     *run
+	job     *Job // the attempt's; what the fields below guard is merged into it when it has ended
+	handler Handler
+	begun   time.Time
+	wait    time.Duration // from due to claimed
+	args    any           // decoded from text, if they could be
+	text    json.RawMessage
+
+	// Set when the attempt has ended, for the settle loop.
+	event  Event
+	silent bool // no event, as of a job that was only put back before it began
+
+	mu        sync.Mutex
+	abort     context.CancelCauseFunc // of the attempt's context, once it has begun
+	cause     error                   // for which it is canceled
+	renewed   time.Time               // when its lease was surely in force
+	lost      bool                    // the lease is: nothing may be settled
+	ended     bool
+	completed bool // by Complete, in a transaction of the handler's
+	dirty     bool // progress or records are newer than in the store
+	progress  *ProgressReport
+	records   []Record
+	size      int // bytes of records
+}
+
+// start runs a claimed job as a task, or settles it at once where it must not run.
+func (r *run) start(j *Job, expired string, claimed time.Time) {
+	e := &execution{run: r, job: j, renewed: claimed, records: j.Records, handler: r.handlers[j.Kind]}
+	for i := range e.records {
+		e.size += e.records[i].size()
+	}
+	j.Result, j.Progress = nil, nil
+	e.wait = max(j.Started.Sub(j.RunAt), 0)
+	if expired != "" {
+		j.addFailure(Failure{
+			Attempt: j.Attempt - 1,
+			Time:    j.Started,
+			Worker:  expired,
+			Error:   "its worker was not heard of until the lease was over: the process died, or hung, or was cut off",
+		})
+	}
+	r.mu.Lock()
+	r.held[j.ID] = e
+	r.mu.Unlock()
+	switch {
+	case j.Used() > j.MaxAttempts:
+		e.diedTooOften()
+	case e.handler.run == nil:
+		e.unknownKind()
+	default:
+		e.decode()
+		r.mu.Lock()
+		r.running++
+		r.inQueue[j.Queue]++
+		r.launch(e)
+		r.mu.Unlock()
+	}
+}
+
+// decode decodes the args before the attempt: the goroutine of the attempt would have to grow its stack for that, to twice of
+// what most jobs need while they wait. What goes wrong here goes wrong again, and is reported, in the attempt.
+func (e *execution) decode() {
+	if e.handler.decode == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	e.args, e.text = e.handler.decode(e.job), e.job.Args
+}
+
+// putBack settles a job that was claimed but is not to be begun.
+func (r *run) putBack(j *Job) {
+	e := &execution{run: r, job: j, renewed: time.Now(), silent: true, ended: true}
+	r.mu.Lock()
+	r.held[j.ID] = e
+	r.mu.Unlock()
+	j.queueAgain(0, true)
+	r.finish(e)
+}
+
+// diedTooOften discards a job whose last attempt ended with its process.
+func (e *execution) diedTooOften() {
+	j := e.job
+	err := fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
+	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
+	j.State = Discarded
+	e.event = Event{Kind: JobDiscarded, Err: err}
+	e.ended = true
+	e.run.finish(e)
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// unknownKindDelay is how long a job of a kind without a handler waits before it is looked at again: a worker that has one
+// may be on its way.
+const unknownKindDelay = time.Minute
+
+func (e *execution) unknownKind() {
+	j := e.job
+	err := fmt.Errorf("%w: %q", errNoHandler, j.Kind)
+	if j.LastError() != err.Error() {
+		j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
+	}
+	j.queueAgain(unknownKindDelay, true)
+	e.event = Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}
+	e.ended = true
+	e.run.finish(e)
+}
+
+type executionKey struct{}
+
+// attempt runs the handler, in a scope of its own so that what it has started has ended when its outcome is decided.
+func (e *execution) attempt(ctx context.Context) {
+	e.begun = time.Now()
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	ctx = context.WithValue(ctx, executionKey{}, e)
+	e.mu.Lock()
+	e.abort = abort
+	if e.cause != nil {
+		abort(e.cause)
+	}
+	e.mu.Unlock()
+	if t := e.handler.timeout; t > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
+		defer cancel()
+	}
+	e.run.observe(Event{Kind: JobStarted, Job: e.job, Wait: e.wait})
+	err := context.Cause(ctx) // canceled before it began
+	if err == nil {
+		err = meanwhile.Run(ctx, func(ctx context.Context) error {
+			return e.handler.run(ctx, e.job)
+		}, meanwhile.Name(e.job.Kind+" "+e.job.ID.String()))
+	}
+	e.end(ctx, err)
+}
+
+// end decides what becomes of the job and hands it to the settle loop.
+func (e *execution) end(ctx context.Context, err error) {
+	r, j := e.run, e.job
+	elapsed := time.Since(e.begun)
+	if n := len(j.Result); n > MaxResult {
+		j.Result = nil
+		e.addRecord(Record{
+			Attempt: j.Attempt,
+			Time:    time.Now(),
+			Level:   slog.LevelWarn.String(),
+			Message: fmt.Sprintf("the result of %d bytes is not kept: at most %d are", n, MaxResult),
+		})
+	}
+	e.mu.Lock()
+	e.ended = true
+	lost, completed, cause := e.lost, e.completed, e.cause
+	j.Records, j.Progress = e.records, e.progress
+	e.mu.Unlock()
+	if completed && err == nil {
+		err = errNotCommitted // which counts only if it is true: otherwise the job is not held any more
+	}
+	if cause == nil {
+		cause = context.Cause(ctx) // the timeout
+	}
+	if lost {
+		err = either(err, ErrLeaseLost)
+		r.drop(e)
+		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
+		return
+	}
+	e.event = j.decide(err, cause, elapsed, e.handler.backoff)
+	e.event.Elapsed = elapsed
+	r.mu.Lock()
+	r.release(j.Queue)
+	r.mu.Unlock()
+	r.finish(e)
+}
+
+func either(err, fallback error) error {
+	if err == nil {
+		return fallback
+	}
+	return err
+}
+
+// release gives the slot of an attempt back. r.mu is held.
+func (r *run) release(queue string) {
+	r.running--
+	r.inQueue[queue]--
+	if r.hungry {
+		signal(r.freed)
+	}
+}
+
+// finish hands an execution to the settle loop.
+func (r *run) finish(e *execution) {
+	r.mu.Lock()
+	r.finished = append(r.finished, e)
+	first := len(r.finished) == 1
+	r.mu.Unlock()
+	if first {
+		signal(r.done)
+	}
+}
+
+// drop forgets an execution that is lost.
+func (r *run) drop(e *execution) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held[e.job.ID] == e {
+		delete(r.held, e.job.ID)
+	}
+	r.release(e.job.Queue)
+}
+
+// cancel cancels the attempt, if it has not ended.
+func (e *execution) cancel(cause error) {
+	e.mu.Lock()
+	if e.ended {
+		e.mu.Unlock()
+		return
+	}
+	if errors.Is(cause, ErrLeaseLost) {
+		e.lost = true
+	}
+	if e.cause == nil {
+		e.cause = cause
+	}
+	abort := e.abort
+	e.mu.Unlock()
+	if abort != nil {
+		abort(cause)
+	}
+}

@@ -1,0 +1,28 @@
+package job
+
+import "time"
+
+// A Filter says which jobs are meant. The zero value means all; each field that is set narrows it.
+type Filter struct {
+	IDs    []ID
+	Kinds  []string
+	Queues []string
+	States []State // views included
+	Worker string  // that claimed it last
+	// CreatedAfter and CreatedBefore bound when it was made, by its ID.
+	CreatedAfter, CreatedBefore time.Time
+	// FinishedBefore is for finished jobs only; others do not match when it is set.
+	FinishedBefore time.Time
+	UniqueKey      string
+
+	// These two are checked exactly by [List] and by the acts; for Store.List they are hints.
+	Args  []ArgsMatch
+	Error string // part of the text of a failure, regardless of case
+
+	Before ID  // only older IDs, to go on after a page; zero for the newest
+	Limit  int // at most so many; for Store.List it must be positive
+}
+
+// An ArgsMatch asks for args that have a value at a path of object keys and array indexes, joined by dots, such as
+// "user.id" or "urls.0". A string in the args matches Value as it stands, and other values by their JSON text.
+type ArgsMatch struct{ Path, Value string }

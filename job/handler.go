@@ -1,0 +1,104 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A HandlerFunc runs one attempt of a job. What it returns decides what becomes of the job:
+//
+//	nil             Completed
+//	Cancel(err)     Canceled
+//	Snooze(d)       Queued again, due after d; no attempt is used
+//	another error   Queued again, due after the backoff; Discarded when it was the last attempt or the error is marked
+//	                meanwhile.Permanent
+//	a panic         as an error, with the stack
+//
+// It may set the job's Result, and must not change its other fields. ctx is that of a task of its own: it may start tasks
+// with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
+type HandlerFunc func(ctx context.Context, j *Job) error
+
+// A Middleware wraps a handler: it may look at the job, change the context, time the call, or not make it at all.
+type Middleware func(next HandlerFunc) HandlerFunc
+
+// A Handler is what a worker runs for a kind. [Kind.Handle], [HandleResult] and [HandleRaw] make one.
+type Handler struct {
+	kind   string
+	queue  string // where the kind's jobs go by default
+	run    HandlerFunc
+	decode func(*Job) any // the args, as run finds them by decoded; nil where they are not decoded, or cannot be
+	definition
+}
+
+// Handle makes fn the handler of the kind. Args that cannot be decoded into T fail the attempt.
+func (k *Kind[T]) Handle(fn func(ctx context.Context, args T) error) Handler {
+	return k.handler(func(ctx context.Context, j *Job) error {
+		args, err := k.decoded(ctx, j)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, args)
+	})
+}
+
+// HandleResult makes fn the handler of a kind; what it returns is kept with the job as JSON, see Job.Result. A result of more
+// than MaxResult bytes is not kept, and a record of the job says so.
+func HandleResult[T, R any](k *Kind[T], fn func(ctx context.Context, args T) (R, error)) Handler {
+	return k.handler(func(ctx context.Context, j *Job) error {
+		args, err := k.decoded(ctx, j)
+		if err != nil {
+			return err
+		}
+		result, err := fn(ctx, args)
+		if err != nil {
+			return err
+		}
+		if j.Result, err = json.Marshal(result); err != nil {
+			return fmt.Errorf("result of job kind %q: %w", k.name, err)
+		}
+		return nil
+	})
+}
+
+func (k *Kind[T]) handler(run HandlerFunc) Handler {
+	h := newHandler(k.name, run, k.definition)
+	h.decode = func(j *Job) any {
+		args, err := k.Args(j)
+		if err != nil {
+			return nil
+		}
+		return &args
+	}
+	return h
+}
+
+// decoded returns the args of a job: those that its worker has decoded already, unless a middleware has replaced the JSON.
+func (k *Kind[T]) decoded(ctx context.Context, j *Job) (T, error) {
+	if e := executionOf(ctx); e != nil && len(e.text) > 0 && len(j.Args) == len(e.text) && &j.Args[0] == &e.text[0] {
+		if args, ok := e.args.(*T); ok {
+			return *args, nil
+		}
+	}
+	return k.Args(j)
+}
+
+// HandleRaw makes fn the handler of a kind that is known by its name alone. It panics where [Define] does.
+func HandleRaw(kind string, fn HandlerFunc, opts ...DefineOption) Handler {
+	return newHandler(kind, fn, define(kind, opts))
+}
+
+func newHandler(kind string, run HandlerFunc, d definition) Handler {
+	in := newInsertion(kind, nil)
+	for _, o := range d.defaults {
+		o.enqueue(in)
+	}
+	return Handler{kind: kind, queue: in.Job.Queue, run: run, definition: d}
+}
+
+// DefaultBackoff waits about 1, 2, 4, 8 … seconds after the first, second, third, fourth … failed attempt, up to two hours;
+// up to half of it, at random, is left out, so that jobs that failed together do not return together.
+func DefaultBackoff(attempt int, _ error) time.Duration {
+	return backoff(attempt)
+}

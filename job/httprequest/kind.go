@@ -1,0 +1,95 @@
+// Package httprequest is a kind of job that makes an HTTP request: calls of APIs that survive a restart, are repeated when
+// they fail, and wait as long as the far side says.
+//
+//	store, err := sqlite.Open(ctx, "jobs.db")
+//	_, err = httprequest.Kind.Enqueue(ctx, store, httprequest.Args{Method: "POST", URL: "https://api.example.com/v1/users"})
+//	err = job.NewWorker(store, job.Config{}, httprequest.Handler(httprequest.Config{})).Run(ctx)
+//
+// A request may be made more than once: when the process dies between the answer and its record, for example. POST and PATCH
+// carry the ID of their job as Idempotency-Key, by which many services notice a repetition.
+//
+// Args are stored as they are, and whoever can read the store can read the secrets in them. Errors and results have none
+// of them.
+package httprequest
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Kind is the kind of the jobs, "http.request".
+var Kind = job.Define[Args]("http.request")
+
+// A Config says what requests are allowed to do. The zero value is a safe one.
+type Config struct {
+	// AllowPrivate allows addresses that are not public: this machine, its network, the metadata service of a cloud. It also
+	// makes requests go through the proxy that the environment names, if any. Without it the address that is connected to
+	// is checked, whatever name led to it and after however many redirects.
+	AllowPrivate bool
+	MaxBody      int // bytes of an answer's body that are kept; default 16 KiB, at most 32 KiB
+}
+
+// Handler makes the handler of [Kind]. It may be used by many workers.
+//
+// A job is completed by an answer with an expected status, see Args.Expect. An answer with status 408, 425, 429 or 5xx and a
+// request without an answer are tried again, after the time that Retry-After gives, up to a day, if it does. Other
+// statuses, args that make no request, addresses that are refused and more than 10 redirects are final.
+func Handler(c Config) job.Handler {
+	requester := newRequester(c, newClient(c.AllowPrivate))
+	return job.HandleResult(Kind, requester.do)
+}
+
+// A requester makes the requests.
+type requester struct {
+	client  *http.Client
+	maxBody int
+}
+
+const (
+	defaultMaxBody = 16 << 10
+	mostMaxBody    = 32 << 10 // its base64 with the headers is within job.MaxResult
+)
+
+func newRequester(c Config, client *http.Client) *requester {
+	r := &requester{client: client, maxBody: min(c.MaxBody, mostMaxBody)}
+	if r.maxBody <= 0 {
+		r.maxBody = defaultMaxBody
+	}
+	return r
+}
+
+// do makes one request.
+func (r *requester) do(ctx context.Context, a Args) (Result, error) {
+	if err := a.Check(); err != nil {
+		return Result{}, meanwhile.Permanent(err)
+	}
+	begun := time.Now()
+	bounded, cancel := context.WithTimeout(ctx, a.timeout())
+	defer cancel()
+	request, err := a.request(withExpect(bounded, a.Expect))
+	if err != nil {
+		return Result{}, meanwhile.Permanent(err)
+	}
+	if j, ok := job.FromContext(ctx); ok {
+		setIdempotencyKey(request, j.ID.String())
+	}
+	failed := failure{args: &a, request: request}
+	answer, err := r.client.Do(request)
+	if err != nil {
+		return Result{}, failed.noAnswer(ctx, bounded, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	failed.request = answer.Request
+	body, cut, err := readBody(answer.Body, r.maxBody)
+	if !a.Expect.Has(answer.StatusCode) {
+		return Result{}, failed.unexpected(answer, body) // whose body may be cut off
+	}
+	if err != nil {
+		return Result{}, failed.brokenOff(ctx, bounded, err)
+	}
+	return newResult(answer, body, cut, time.Since(begun)), nil
+}

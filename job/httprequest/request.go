@@ -1,0 +1,53 @@
+package httprequest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// request makes the request. The args are checked.
+func (a *Args) request(ctx context.Context) (*http.Request, error) {
+	u, err := a.parseURL()
+	if err != nil {
+		return nil, err
+	}
+	var body io.Reader
+	if a.Body != "" {
+		body = strings.NewReader(a.Body)
+	} else if a.JSON != nil {
+		body = bytes.NewReader(a.JSON)
+	}
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(cmp.Or(a.Method, http.MethodGet)), "", body)
+	if err != nil {
+		return nil, err
+	}
+	request.URL, request.Host = u, u.Host
+	request.Header.Set("User-Agent", "meanwhile")
+	if a.JSON != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range a.Headers {
+		if name = http.CanonicalHeaderKey(name); name == "Host" {
+			request.Host = value
+		} else {
+			request.Header.Set(name, value)
+		}
+	}
+	return request, nil
+}
+
+const idempotencyKey = "Idempotency-Key"
+
+// setIdempotencyKey tells the attempts of one job apart from another job, where repeating a request does more than one.
+func setIdempotencyKey(request *http.Request, key string) {
+	if request.Method != http.MethodPost && request.Method != http.MethodPatch {
+		return
+	}
+	if _, given := request.Header[idempotencyKey]; !given {
+		request.Header.Set(idempotencyKey, key)
+	}
+}

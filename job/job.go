@@ -1,0 +1,159 @@
+package job
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A State says where a job is in its life.
+type State string
+
+const (
+	Queued    State = "queued"    // waits for its time and a worker
+	Running   State = "running"   // a worker holds it under a lease
+	Completed State = "completed" // its handler succeeded
+	Canceled  State = "canceled"  // stopped on purpose: by its handler, or from outside
+	Discarded State = "discarded" // out of attempts, or failed for good
+)
+
+// Views of [Queued], for a [Filter] and to show: no job is stored in them.
+const (
+	Scheduled State = "scheduled" // queued, no attempt failed, and not due yet
+	Retrying  State = "retrying"  // queued, and an attempt failed
+)
+
+// Finished reports whether a job in this state is over.
+func (s State) Finished() bool { return s == Completed || s == Canceled || s == Discarded }
+
+// Bounds of what a job carries.
+const (
+	MaxArgs     = 1 << 20 // bytes of Args
+	MaxResult   = 64 << 10
+	MaxName     = 128 // bytes of a kind, a queue and the name of a cron
+	MaxKey      = 255 // bytes of a unique key
+	MaxFailures = 20  // kept of a job: the first, and the newest
+	MaxRecords  = 100 // kept of a job: the newest, at most 64 KiB of them
+)
+
+// The priorities: a job of a higher one is claimed before those of a lower one in its queue.
+const (
+	LowestPriority  = 1
+	DefaultPriority = 5
+	HighestPriority = 9
+)
+
+// DefaultQueue is where a job goes that names no queue.
+const DefaultQueue = "default"
+
+// A Job is a unit of durable work: its kind, its args, and what became of it so far.
+type Job struct {
+	ID          ID              `json:"id"`
+	Kind        string          `json:"kind"`
+	Queue       string          `json:"queue"`
+	Args        json.RawMessage `json:"args"`
+	State       State           `json:"state"`
+	Priority    int             `json:"priority"`
+	Attempt     int             `json:"attempt"` // times it was claimed; only grows, so that it tells two holders apart
+	Spared      int             `json:"spared"`  // claims that count as no attempt: snoozed, put back, before a retry by hand
+	Died        int             `json:"died"`    // claims whose lease ran out: the process died, or hung
+	MaxAttempts int             `json:"max_attempts"`
+
+	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two
+	// jobs hold the same one. Empty for none. It begins with the kind.
+	UniqueKey string        `json:"unique_key,omitempty"`
+	UniqueFor time.Duration `json:"unique_for,omitempty"`
+
+	// The clock of these is the store's. RunAt is when it became or becomes due.
+	Created  time.Time `json:"created"`
+	RunAt    time.Time `json:"run_at"`
+	Started  time.Time `json:"started,omitzero"` // when it was claimed last
+	Finished time.Time `json:"finished,omitzero"`
+	// Delay, when RunAt is zero, says how long after the writing of a queued job it is due. Stores read it from the jobs
+	// they are given and never set it.
+	Delay time.Duration `json:"-"`
+
+	Worker          string `json:"worker,omitempty"`           // that claimed it last
+	CancelRequested bool   `json:"cancel_requested,omitempty"` // while it runs
+
+	Detail
+}
+
+// Detail is what a job gathers on its way. Stores keep it as one piece, see [Job.EncodeDetail].
+type Detail struct {
+	Failures []Failure       `json:"failures,omitempty"` // by attempt
+	Records  []Record        `json:"records,omitempty"`  // logged by its handler, by time
+	Progress *ProgressReport `json:"progress,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"` // what the handler returned
+}
+
+// A Failure is an attempt that did not succeed.
+type Failure struct {
+	Attempt int       `json:"attempt"`
+	Started time.Time `json:"started"`
+	Time    time.Time `json:"time"`
+	Worker  string    `json:"worker"`
+	Error   string    `json:"error"`
+	Stack   string    `json:"stack,omitempty"` // of a panic
+}
+
+// A ProgressReport is how far a handler says it is.
+type ProgressReport struct {
+	Done  int64     `json:"done"`
+	Total int64     `json:"total"`
+	Time  time.Time `json:"time"`
+}
+
+// A Record is a log record that a handler wrote with the ctx of its job.
+type Record struct {
+	Attempt int       `json:"attempt"`
+	Time    time.Time `json:"time"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+	Attrs   string    `json:"attrs,omitempty"` // as slog's text handler writes them
+}
+
+// Used returns how many attempts count against MaxAttempts: the claims that were not spared.
+func (j *Job) Used() int { return j.Attempt - j.Spared }
+
+// View returns the state to show: that of the job, or for a queued one Scheduled or Retrying where that says more.
+func (j *Job) View(now time.Time) State {
+	switch {
+	case j.State != Queued:
+		return j.State
+	case j.Used() > 0:
+		return Retrying
+	case j.RunAt.After(now):
+		return Scheduled
+	}
+	return Queued
+}
+
+// LastError returns the error of the newest failure, or "".
+func (j *Job) LastError() string {
+	if len(j.Failures) == 0 {
+		return ""
+	}
+	return j.Failures[len(j.Failures)-1].Error
+}
+
+// EncodeDetail returns the detail as a store keeps it: JSON, or nil for an empty one.
+func (j *Job) EncodeDetail() []byte {
+	d := &j.Detail
+	if len(d.Failures) == 0 && len(d.Records) == 0 && d.Progress == nil && d.Result == nil {
+		return nil
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("job: detail of " + j.ID.String() + ": " + err.Error()) // Result is checked where it is set
+	}
+	return text
+}
+
+// DecodeDetail sets the detail from what EncodeDetail returned.
+func (j *Job) DecodeDetail(text []byte) error {
+	j.Detail = Detail{}
+	if len(text) == 0 {
+		return nil
+	}
+	return json.Unmarshal(text, &j.Detail)
+}

@@ -1,0 +1,288 @@
+package jobtest
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A broken store is one that breaks a promise on purpose: a good store, with some methods replaced.
+type broken struct {
+	job.Store
+	insert  func(ctx context.Context, jobs []*job.Job) ([]job.ID, error)
+	settle  func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error)
+	claim   func(ctx context.Context, c job.Claim) (job.Claimed, error)
+	renew   func(ctx context.Context, r job.Renewal) (job.Renewed, error)
+	wait    func(ctx context.Context, queues []string) error
+	change  func(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error)
+	list    func(ctx context.Context, f job.Filter) ([]*job.Job, error)
+	counts  func([]job.Count) []job.Count
+	queues  func([]job.QueueInfo) []job.QueueInfo
+	workers func([]job.WorkerInfo) []job.WorkerInfo
+	crons   func([]job.CronInfo) []job.CronInfo
+	tick    func(ctx context.Context, t job.Tick) (bool, error)
+	prune   func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error)
+	pause   func(queue string, paused bool) (string, bool)
+	cron    func(name string, paused bool) error
+	leave   func() error
+	ping    func() error
+	close   func() error
+}
+
+func (b *broken) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	if b.insert != nil {
+		return b.insert(ctx, jobs)
+	}
+	return b.Store.Insert(ctx, jobs...)
+}
+
+func (b *broken) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	if b.settle != nil {
+		return b.settle(ctx, worker, jobs)
+	}
+	return b.Store.Settle(ctx, worker, jobs...)
+}
+
+func (b *broken) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	if b.claim != nil {
+		return b.claim(ctx, c)
+	}
+	return b.Store.Claim(ctx, c)
+}
+
+func (b *broken) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	if b.renew != nil {
+		return b.renew(ctx, r)
+	}
+	return b.Store.Renew(ctx, r)
+}
+
+func (b *broken) Wait(ctx context.Context, queues ...string) error {
+	if b.wait != nil {
+		return b.wait(ctx, queues)
+	}
+	return b.Store.Wait(ctx, queues...)
+}
+
+func (b *broken) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
+	if b.change != nil {
+		return b.change(ctx, ids, decide)
+	}
+	return b.Store.Change(ctx, ids, decide)
+}
+
+func (b *broken) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	if b.list != nil {
+		return b.list(ctx, f)
+	}
+	return b.Store.List(ctx, f)
+}
+
+func (b *broken) Counts(ctx context.Context) ([]job.Count, error) {
+	got, err := b.Store.Counts(ctx)
+	return altered(b.counts, got), err
+}
+
+func (b *broken) Queues(ctx context.Context) ([]job.QueueInfo, error) {
+	got, err := b.Store.Queues(ctx)
+	return altered(b.queues, got), err
+}
+
+func (b *broken) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	got, err := b.Store.Workers(ctx)
+	return altered(b.workers, got), err
+}
+
+func (b *broken) Crons(ctx context.Context) ([]job.CronInfo, error) {
+	got, err := b.Store.Crons(ctx)
+	return altered(b.crons, got), err
+}
+
+func altered[T any](alter func([]T) []T, got []T) []T {
+	if alter != nil {
+		return alter(got)
+	}
+	return got
+}
+
+func (b *broken) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	if b.tick != nil {
+		return b.tick(ctx, t)
+	}
+	return b.Store.Tick(ctx, t)
+}
+
+func (b *broken) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+	if b.prune != nil {
+		return b.prune(ctx, retention, limit)
+	}
+	return b.Store.Prune(ctx, retention, limit)
+}
+
+func (b *broken) Pause(ctx context.Context, queue string, paused bool) error {
+	if b.pause != nil {
+		queue, paused = b.pause(queue, paused)
+	}
+	return b.Store.Pause(ctx, queue, paused)
+}
+
+func (b *broken) PauseCron(ctx context.Context, name string, paused bool) error {
+	if b.cron != nil {
+		return b.cron(name, paused)
+	}
+	return b.Store.PauseCron(ctx, name, paused)
+}
+
+func (b *broken) Leave(ctx context.Context, worker string) error {
+	if b.leave != nil {
+		return b.leave()
+	}
+	return b.Store.Leave(ctx, worker)
+}
+
+func (b *broken) Ping(ctx context.Context) error {
+	if b.ping != nil {
+		return b.ping()
+	}
+	return b.Store.Ping(ctx)
+}
+
+func (b *broken) Close() error {
+	if b.close != nil {
+		return b.close()
+	}
+	return b.Store.Close()
+}
+
+// A fault breaks a store. Tests that notice it are named.
+type fault struct {
+	name    string
+	noticed []string
+	apply   func(b *broken)
+}
+
+// insertAs stores the jobs as alter makes them.
+func insertAs(alter func(j *job.Job)) func(b *broken) {
+	return func(b *broken) {
+		b.insert = func(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
+			return b.Store.Insert(ctx, copies(jobs, alter)...)
+		}
+	}
+}
+
+// settleAs settles the jobs as alter makes them.
+func settleAs(alter func(j *job.Job)) func(b *broken) {
+	return func(b *broken) {
+		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
+			return b.Store.Settle(ctx, worker, copies(jobs, alter)...)
+		}
+	}
+}
+
+// decideAs alters a job after its change was decided.
+func decideAs(alter func(before, j *job.Job, d job.Decision) job.Decision) func(b *broken) {
+	return func(b *broken) {
+		b.change = func(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
+			return b.Store.Change(ctx, ids, func(j *job.Job) job.Decision {
+				before := *j
+				return alter(&before, j, decide(j))
+			})
+		}
+	}
+}
+
+// claimAs alters the claim and what was claimed; either may be nil.
+func claimAs(ask func(c *job.Claim), answer func(c job.Claim, got *job.Claimed)) func(b *broken) {
+	return func(b *broken) {
+		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
+			c.Queues = slices.Clone(c.Queues)
+			if ask != nil {
+				ask(&c)
+			}
+			got, err := b.Store.Claim(ctx, c)
+			if answer != nil {
+				answer(c, &got)
+			}
+			return got, err
+		}
+	}
+}
+
+// listAs alters the filter.
+func listAs(alter func(f *job.Filter)) func(b *broken) {
+	return func(b *broken) {
+		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+			alter(&f)
+			return b.Store.List(ctx, f)
+		}
+	}
+}
+
+// tickAs alters the tick.
+func tickAs(alter func(t *job.Tick)) func(b *broken) {
+	return func(b *broken) {
+		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
+			alter(&t)
+			return b.Store.Tick(ctx, t)
+		}
+	}
+}
+
+// pruneAs alters how Prune is called.
+func pruneAs(alter func(retention map[job.State]time.Duration, limit *int)) func(b *broken) {
+	return func(b *broken) {
+		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+			all := map[job.State]time.Duration{}
+			for state, keep := range retention {
+				all[state] = keep
+			}
+			alter(all, &limit)
+			return b.Store.Prune(ctx, all, limit)
+		}
+	}
+}
+
+func copies(jobs []*job.Job, alter func(j *job.Job)) []*job.Job {
+	altered := make([]*job.Job, len(jobs))
+	for i, j := range jobs {
+		c := *j
+		alter(&c)
+		altered[i] = &c
+	}
+	return altered
+}
+
+// stored returns what the good store has of a job, or nil.
+func (b *broken) stored(ctx context.Context, id job.ID) *job.Job {
+	jobs, err := b.Store.List(ctx, job.Filter{IDs: []job.ID{id}, Limit: 1})
+	if err != nil || len(jobs) == 0 {
+		return nil
+	}
+	return jobs[0]
+}
+
+// withoutFence settles jobs whoever holds them, if same says so.
+func withoutFence(same func(stored, j *job.Job, worker string) bool) func(b *broken) {
+	return func(b *broken) {
+		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
+			var lost []job.ID
+			for _, j := range jobs {
+				stored := b.stored(ctx, j.ID)
+				if stored == nil || stored.State != job.Running || !same(stored, j, worker) {
+					lost = append(lost, j.ID)
+					continue
+				}
+				settled := *j
+				settled.Attempt = stored.Attempt
+				some, err := b.Store.Settle(ctx, stored.Worker, &settled)
+				if err != nil {
+					return nil, err
+				}
+				lost = append(lost, some...)
+			}
+			return lost, nil
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package jobtest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Drained counts the attempts of a drain by how they ended.
+type Drained struct {
+	Completed, Retried, Snoozed, Canceled, Discarded int
+}
+
+// Drain works on the jobs of a store until none is due and none of those it claimed is running: what is due in any queue, paused
+// ones left out, and what becomes due meanwhile. Jobs that are due later, such as retried ones, stay. It runs a worker
+// with the handlers; see [DrainFor] for one that goes on. The test ends when the store fails.
+func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
+	t.Helper()
+	d := &drain{store: store, handlers: handlers}
+	d.due(t)
+	return d.done
+}
+
+// DrainFor is Drain, and goes on with what becomes due within a time from now: it sleeps until the next job is due. It is meant for
+// testing/synctest with a store in memory, where sleeping takes no time.
+func DrainFor(t testing.TB, store job.Store, within time.Duration, handlers ...job.Handler) Drained {
+	t.Helper()
+	d := &drain{store: store, handlers: handlers}
+	for end := time.Now().Add(within); ; {
+		d.due(t)
+		next, ok := d.next(t)
+		if !ok || next.After(end) {
+			return d.done
+		}
+		select {
+		case <-time.After(max(time.Until(next), time.Millisecond)):
+		case <-t.Context().Done():
+			t.Fatal("jobtest.DrainFor: the test is over")
+		}
+	}
+}
+
+type drain struct {
+	store    job.Store
+	handlers []job.Handler
+
+	mu   sync.Mutex
+	done Drained
+}
+
+// due runs workers, each on all queues there are, until the last one leaves no other queue behind.
+func (d *drain) due(t testing.TB) {
+	t.Helper()
+	var known []job.QueueConfig
+	for {
+		infos, err := d.store.Queues(t.Context())
+		if err != nil {
+			t.Fatalf("jobtest.Drain: %v", err)
+		}
+		before := len(known)
+		for _, q := range infos {
+			if config := (job.QueueConfig{Name: q.Name}); !slices.Contains(known, config) {
+				known = append(known, config)
+			}
+		}
+		if len(known) == before {
+			return
+		}
+		d.work(t, known)
+	}
+}
+
+// work runs a worker until nothing is due in its queues.
+func (d *drain) work(t testing.TB, queues []job.QueueConfig) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	idle := &untilIdle{Store: d.store, idle: cancel}
+	config := job.Config{
+		Queues: queues, Observe: d.count, Logger: logger(t),
+		Retention: map[job.State]time.Duration{}, // pruning is left to others
+	}
+	if err := job.NewWorker(idle, config, d.handlers...).Run(ctx); err != nil {
+		t.Fatalf("jobtest.Drain: %v", err)
+	}
+}
+
+func (d *drain) count(e job.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch e.Kind {
+	case job.JobCompleted:
+		d.done.Completed++
+	case job.JobRetried:
+		d.done.Retried++
+	case job.JobSnoozed:
+		d.done.Snoozed++
+	case job.JobCanceled:
+		d.done.Canceled++
+	case job.JobDiscarded:
+		d.done.Discarded++
+	}
+}
+
+// next returns when the first job is due of the queues that are not paused.
+func (d *drain) next(t testing.TB) (time.Time, bool) {
+	t.Helper()
+	infos, err := d.store.Queues(t.Context())
+	if err != nil {
+		t.Fatalf("jobtest.DrainFor: %v", err)
+	}
+	filter := job.Filter{States: []job.State{job.Queued}}
+	for _, q := range infos {
+		if !q.Paused {
+			filter.Queues = append(filter.Queues, q.Name)
+		}
+	}
+	if len(filter.Queues) == 0 {
+		return time.Time{}, false
+	}
+	var first time.Time
+	for j, err := range job.List(t.Context(), d.store, filter) {
+		if err != nil {
+			t.Fatalf("jobtest.DrainFor: %v", err)
+		}
+		if first.IsZero() || j.RunAt.Before(first) {
+			first = j.RunAt
+		}
+	}
+	return first, !first.IsZero()
+}
+
+// An untilIdle is the store of a worker that is to stop when nothing is due and it holds nothing.
+type untilIdle struct {
+	job.Store
+	idle func()
+
+	mu   sync.Mutex
+	held int
+	look bool   // all that was claimed is settled, so that it is time to claim again
+	wake func() // ends the wait
+}
+
+func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	u.mu.Lock()
+	before := u.held
+	u.mu.Unlock()
+	got, err := u.Store.Claim(ctx, c)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.held += len(got.Jobs)
+	// What was held when the claim began may have enqueued jobs since.
+	if err == nil && before == 0 && u.held == 0 {
+		u.idle()
+	}
+	return got, err
+}
+
+func (u *untilIdle) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	lost, err := u.Store.Settle(ctx, worker, jobs...)
+	if err != nil {
+		return lost, err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, j := range jobs {
+		if j.State != job.Running {
+			u.held--
+		}
+	}
+	if u.held == 0 {
+		u.look = true
+		if u.wake != nil {
+			u.wake()
+		}
+	}
+	return lost, nil
+}
+
+// Wait also returns when all is settled.
+func (u *untilIdle) Wait(ctx context.Context, queues ...string) error {
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	u.mu.Lock()
+	if u.look {
+		cancel()
+	}
+	u.look, u.wake = false, cancel
+	u.mu.Unlock()
+	err := u.Store.Wait(call, queues...)
+	if err != nil && call.Err() != nil && ctx.Err() == nil {
+		u.mu.Lock()
+		u.look = false
+		u.mu.Unlock()
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package jobtest
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A Call is a call of a method of a store, as [Faulty] tells of it.
+type Call struct {
+	Method string // such as "Claim"
+	N      int    // which call of this method it is, from 1
+}
+
+// A Fault says what goes wrong with a call. The zero value stands for nothing.
+type Fault struct {
+	Before error // returned without the call being made
+	After  error // returned when the call was made: what it wrote is written, and only its answer is lost
+}
+
+// Faulty wraps a store so that its calls go wrong as rule says, which is asked before each, by many goroutines at once; a
+// call waits for it, so that it can make calls slow as well. Close is left alone.
+func Faulty(store job.Store, rule func(Call) Fault) job.Store {
+	return &faulty{store: store, rule: rule, calls: map[string]int{}}
+}
+
+type faulty struct {
+	store job.Store
+	rule  func(Call) Fault
+
+	mu    sync.Mutex
+	calls map[string]int // by method
+}
+
+// try makes a call unless it is to fail before.
+func try[T any](f *faulty, method string, call func() (T, error)) (T, error) {
+	f.mu.Lock()
+	f.calls[method]++
+	n := f.calls[method]
+	f.mu.Unlock()
+	var none T
+	fault := f.rule(Call{Method: method, N: n})
+	if fault.Before != nil {
+		return none, fault.Before
+	}
+	answer, err := call()
+	if err == nil && fault.After != nil {
+		return none, fault.After
+	}
+	return answer, err
+}
+
+// do is try for a call that has no answer but its error.
+func (f *faulty) do(method string, call func() error) error {
+	_, err := try(f, method, func() (struct{}, error) { return struct{}{}, call() })
+	return err
+}
+
+func (f *faulty) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	return try(f, "Insert", func() ([]job.ID, error) { return f.store.Insert(ctx, jobs...) })
+}
+
+func (f *faulty) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	return try(f, "Settle", func() ([]job.ID, error) { return f.store.Settle(ctx, worker, jobs...) })
+}
+
+func (f *faulty) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	return try(f, "Claim", func() (job.Claimed, error) { return f.store.Claim(ctx, c) })
+}
+
+func (f *faulty) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	return try(f, "Renew", func() (job.Renewed, error) { return f.store.Renew(ctx, r) })
+}
+
+func (f *faulty) Leave(ctx context.Context, worker string) error {
+	return f.do("Leave", func() error { return f.store.Leave(ctx, worker) })
+}
+
+func (f *faulty) Wait(ctx context.Context, queues ...string) error {
+	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
+}
+
+func (f *faulty) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
+	return try(f, "Change", func() ([]job.ID, error) { return f.store.Change(ctx, ids, decide) })
+}
+
+func (f *faulty) List(ctx context.Context, filter job.Filter) ([]*job.Job, error) {
+	return try(f, "List", func() ([]*job.Job, error) { return f.store.List(ctx, filter) })
+}
+
+func (f *faulty) Counts(ctx context.Context) ([]job.Count, error) {
+	return try(f, "Counts", func() ([]job.Count, error) { return f.store.Counts(ctx) })
+}
+
+func (f *faulty) Queues(ctx context.Context) ([]job.QueueInfo, error) {
+	return try(f, "Queues", func() ([]job.QueueInfo, error) { return f.store.Queues(ctx) })
+}
+
+func (f *faulty) Pause(ctx context.Context, queue string, paused bool) error {
+	return f.do("Pause", func() error { return f.store.Pause(ctx, queue, paused) })
+}
+
+func (f *faulty) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	return try(f, "Workers", func() ([]job.WorkerInfo, error) { return f.store.Workers(ctx) })
+}
+
+func (f *faulty) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	return try(f, "Tick", func() (bool, error) { return f.store.Tick(ctx, t) })
+}
+
+func (f *faulty) Crons(ctx context.Context) ([]job.CronInfo, error) {
+	return try(f, "Crons", func() ([]job.CronInfo, error) { return f.store.Crons(ctx) })
+}
+
+func (f *faulty) PauseCron(ctx context.Context, name string, paused bool) error {
+	return f.do("PauseCron", func() error { return f.store.PauseCron(ctx, name, paused) })
+}
+
+func (f *faulty) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+	return try(f, "Prune", func() (int, error) { return f.store.Prune(ctx, retention, limit) })
+}
+
+func (f *faulty) Ping(ctx context.Context) error {
+	return f.do("Ping", func() error { return f.store.Ping(ctx) })
+}
+
+func (f *faulty) Close() error { return f.store.Close() }

@@ -1,0 +1,349 @@
+package jobtest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A fixture is what a test of the contract works with: a store of its own. Its methods end the test when a call fails.
+type fixture struct {
+	*testing.T
+	job.Store
+	ctx    context.Context
+	closed bool // by the test
+}
+
+const (
+	long  = 10 * time.Minute      // a lease that does not run out during a test
+	short = 50 * time.Millisecond // one that does
+	slack = time.Minute           // between the clock of the test and that of the store
+	pause = 5 * time.Millisecond  // between two looks at something that should happen soon
+)
+
+// job makes a job of kind "k".
+func (f *fixture) job(opts ...job.EnqueueOption) *job.Job {
+	f.Helper()
+	return f.kind("k", opts...)
+}
+
+func (f *fixture) kind(kind string, opts ...job.EnqueueOption) *job.Job {
+	f.Helper()
+	j, err := job.New(kind, json.RawMessage(`{"n":1}`), opts...)
+	if err != nil {
+		f.Fatalf("new job: %v", err)
+	}
+	return j
+}
+
+// insert stores jobs none of which is a duplicate.
+func (f *fixture) insert(jobs ...*job.Job) {
+	f.Helper()
+	ids := f.tryInsert(jobs...)
+	for i, j := range jobs {
+		if ids[i] != j.ID {
+			f.Fatalf("insert: job %d is %v, want its own ID %v", i, ids[i], j.ID)
+		}
+	}
+}
+
+// tryInsert stores jobs some of which may be duplicates.
+func (f *fixture) tryInsert(jobs ...*job.Job) []job.ID {
+	f.Helper()
+	ids, err := f.Insert(f.ctx, jobs...)
+	if err != nil {
+		f.Fatalf("insert: %v", err)
+	}
+	if len(ids) != len(jobs) {
+		f.Fatalf("insert of %d jobs returned %d IDs", len(jobs), len(ids))
+	}
+	return ids
+}
+
+// insertNew makes and stores a job.
+func (f *fixture) insertNew(opts ...job.EnqueueOption) *job.Job {
+	f.Helper()
+	j := f.job(opts...)
+	f.insert(j)
+	return j
+}
+
+// claim takes at most n jobs of the default queue with a long lease.
+func (f *fixture) claim(worker string, n int) []*job.Job {
+	f.Helper()
+	return f.claimBy(job.Claim{Worker: worker, Queues: queues(n, job.DefaultQueue), Limit: n, Lease: long}).Jobs
+}
+
+// take claims n jobs of the default queue, no less.
+func (f *fixture) take(worker string, n int) []*job.Job {
+	f.Helper()
+	jobs := f.claim(worker, n)
+	if len(jobs) != n {
+		f.Fatalf("claimed %d jobs, want %d", len(jobs), n)
+	}
+	return jobs
+}
+
+// claimOne takes the only due job of the default queue.
+func (f *fixture) claimOne(worker string) *job.Job {
+	f.Helper()
+	jobs := f.claim(worker, 10)
+	if len(jobs) != 1 {
+		f.Fatalf("claimed %d jobs, want 1", len(jobs))
+	}
+	return jobs[0]
+}
+
+func (f *fixture) claimBy(c job.Claim) job.Claimed {
+	f.Helper()
+	claimed, err := f.Claim(f.ctx, c)
+	if err != nil {
+		f.Fatalf("claim: %v", err)
+	}
+	return claimed
+}
+
+// claimExpired claims for worker until a job is taken whose lease has run out.
+func (f *fixture) claimExpired(worker string) *job.Job {
+	f.Helper()
+	var taken *job.Job
+	f.eventually("a claim of the expired job", func() bool {
+		claimed := f.claimBy(job.Claim{Worker: worker, Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Expired: true})
+		if len(claimed.Jobs) == 0 {
+			return false
+		}
+		taken = claimed.Jobs[0]
+		return true
+	})
+	return taken
+}
+
+// queues is for claims: each queue with the same limit.
+func queues(limit int, names ...string) []job.QueueLimit {
+	var limits []job.QueueLimit
+	for _, name := range names {
+		limits = append(limits, job.QueueLimit{Queue: name, Limit: limit})
+	}
+	return limits
+}
+
+// settle writes what became of jobs that the worker holds.
+func (f *fixture) settle(worker string, jobs ...*job.Job) {
+	f.Helper()
+	f.settleLosing(worker, nil, jobs...)
+}
+
+// settleLosing writes what became of jobs, some of which the worker does not hold any more.
+func (f *fixture) settleLosing(worker string, want []job.ID, jobs ...*job.Job) {
+	f.Helper()
+	lost, err := f.Settle(f.ctx, worker, jobs...)
+	if err != nil {
+		f.Fatalf("settle: %v", err)
+	}
+	f.sameIDs("lost by settling", lost, want)
+}
+
+// finish settles a job in a final state.
+func (f *fixture) finish(j *job.Job, state job.State) {
+	f.Helper()
+	j.State = state
+	f.settle(j.Worker, j)
+}
+
+// insertFinished makes a job and leads it to a final state.
+func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *job.Job {
+	f.Helper()
+	j := f.insertNew(opts...)
+	f.decide(func(j *job.Job) job.Decision {
+		j.State = state
+		return job.Write
+	}, nil, j.ID)
+	return f.look(j.ID)
+}
+
+// renew renews leases with the info of a worker of two queues.
+func (f *fixture) renew(worker string, lease time.Duration, ids ...job.ID) job.Renewed {
+	f.Helper()
+	renewed, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Lease: lease, Jobs: ids, Info: workerInfo})
+	if err != nil {
+		f.Fatalf("renew: %v", err)
+	}
+	return renewed
+}
+
+var workerInfo = job.WorkerInfo{
+	Host: "host", PID: 42, Version: "v1.2.3", Started: time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC),
+	Queues: []string{"default", "mail"}, Kinds: []string{"k", "mail.send"}, Concurrency: 100, Running: 3, Memory: 1 << 33, Stopping: true,
+}
+
+// decide changes jobs, some of which are left alone because of conflicts.
+func (f *fixture) decide(decide func(*job.Job) job.Decision, want []job.ID, ids ...job.ID) {
+	f.Helper()
+	conflicts, err := f.Change(f.ctx, ids, decide)
+	if err != nil {
+		f.Fatalf("change: %v", err)
+	}
+	f.sameIDs("conflicts", conflicts, want)
+}
+
+// remove deletes jobs.
+func (f *fixture) remove(ids ...job.ID) {
+	f.Helper()
+	f.decide(func(*job.Job) job.Decision { return job.Remove }, nil, ids...)
+}
+
+// list returns all jobs that match, newest first.
+func (f *fixture) list(filter job.Filter) []*job.Job {
+	f.Helper()
+	if filter.Limit == 0 {
+		filter.Limit = 1000
+	}
+	jobs, err := f.List(f.ctx, filter)
+	if err != nil {
+		f.Fatalf("list: %v", err)
+	}
+	if len(jobs) > filter.Limit {
+		f.Fatalf("list of at most %d returned %d jobs", filter.Limit, len(jobs))
+	}
+	return jobs
+}
+
+// all returns all jobs, newest first, in pages of at most n.
+func (f *fixture) all(n int) []*job.Job {
+	f.Helper()
+	var all []*job.Job
+	filter := job.Filter{Limit: n}
+	for page := f.list(filter); len(page) > 0; page = f.list(filter) {
+		if len(all) > 0 && compare(page[0].ID, filter.Before) >= 0 {
+			f.Fatalf("the page before %v begins with %v", filter.Before, page[0].ID)
+		}
+		all = append(all, page...)
+		filter.Before = page[len(page)-1].ID
+	}
+	return all
+}
+
+// look returns a job as it is stored.
+func (f *fixture) look(id job.ID) *job.Job {
+	f.Helper()
+	jobs := f.list(job.Filter{IDs: []job.ID{id}})
+	if len(jobs) != 1 || jobs[0].ID != id {
+		f.Fatalf("list of %v returned %d jobs", id, len(jobs))
+	}
+	return jobs[0]
+}
+
+// exists reports whether there is such a job.
+func (f *fixture) exists(id job.ID) bool {
+	f.Helper()
+	return len(f.list(job.Filter{IDs: []job.ID{id}})) > 0
+}
+
+// state tests the state of a stored job.
+func (f *fixture) state(id job.ID, want job.State) {
+	f.Helper()
+	if got := f.look(id).State; got != want {
+		f.Errorf("job %v is %s, want %s", id, got, want)
+	}
+}
+
+// due tests that exactly these jobs are claimed, in order. They stay so.
+func (f *fixture) due(want ...*job.Job) {
+	f.Helper()
+	f.sameIDs("due", ids(f.claim("due", len(want)+1)), ids(want))
+}
+
+// sameIDs compares IDs in order.
+func (f *fixture) sameIDs(what string, got, want []job.ID) {
+	f.Helper()
+	if !slices.Equal(got, want) {
+		f.Fatalf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// sameTime compares times of which the store may have dropped what is less than a millisecond.
+func (f *fixture) sameTime(what string, got, want time.Time) {
+	f.Helper()
+	if d := got.Sub(want).Abs(); d > time.Millisecond {
+		f.Errorf("%s is %v, want %v", what, got, want)
+	}
+}
+
+// near compares a time by the store's clock with one by the clock of the test.
+func (f *fixture) near(what string, got, want time.Time) {
+	f.Helper()
+	if d := got.Sub(want).Abs(); d > slack {
+		f.Errorf("%s is %v, want about %v", what, got, want)
+	}
+}
+
+// eventually waits until ok.
+func (f *fixture) eventually(what string, ok func() bool) {
+	f.Helper()
+	for !ok() {
+		select {
+		case <-f.ctx.Done():
+			f.Fatalf("waited %v for %s", patience, what)
+		case <-time.After(pause):
+		}
+	}
+}
+
+func ids(jobs []*job.Job) []job.ID {
+	var ids []job.ID
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return ids
+}
+
+func compare(a, b job.ID) int { return slices.Compare(a[:], b[:]) }
+
+func sorted(ids []job.ID) []job.ID { return slices.SortedFunc(slices.Values(ids), compare) }
+
+// checkCounts compares the counts with the jobs that are listed.
+func (f *fixture) checkCounts() {
+	f.Helper()
+	type key struct {
+		queue, kind string
+		state       job.State
+	}
+	want := map[key]int64{}
+	queued, running := map[string]int64{}, map[string]int64{}
+	for _, j := range f.all(500) {
+		want[key{j.Queue, j.Kind, j.State}]++
+		switch j.State {
+		case job.Queued:
+			queued[j.Queue]++
+		case job.Running:
+			running[j.Queue]++
+		}
+	}
+	counts, err := f.Counts(f.ctx)
+	if err != nil {
+		f.Fatalf("counts: %v", err)
+	}
+	for _, c := range counts {
+		k := key{c.Queue, c.Kind, c.State}
+		if c.N == 0 || c.N != want[k] {
+			f.Errorf("count of %s %s in %s is %d, want %d", c.State, c.Kind, c.Queue, c.N, want[k])
+		}
+		delete(want, k)
+	}
+	for k, n := range want {
+		f.Errorf("no count of %s %s in %s, want %d", k.state, k.kind, k.queue, n)
+	}
+	infos, err := f.Queues(f.ctx)
+	if err != nil {
+		f.Fatalf("queues: %v", err)
+	}
+	for _, q := range infos {
+		if q.Queued != queued[q.Name] || q.Running != running[q.Name] {
+			f.Errorf("queue %s has %d queued and %d running jobs, want %d and %d", q.Name, q.Queued, q.Running, queued[q.Name], running[q.Name])
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package jobtest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A ledger notes what a store has answered to many callers at once, and then tells whether that can be true.
+type ledger struct {
+	mu       sync.Mutex
+	jobs     map[job.ID]bool // stored; false when removed
+	attempts map[attempt]*account
+	finals   map[job.ID]bool // finished once, by a settle or a change
+	ended    int             // settles in a final state
+	wrong    []string
+}
+
+// An attempt is one claim of a job.
+type attempt struct {
+	id job.ID
+	n  int
+}
+
+// An account is what happened to an attempt.
+type account struct {
+	worker  string
+	expired string // whose lease had run out, for the claim of it
+	settled job.State
+}
+
+func newLedger() *ledger {
+	return &ledger{jobs: map[job.ID]bool{}, attempts: map[attempt]*account{}, finals: map[job.ID]bool{}}
+}
+
+func (l *ledger) inserted(id job.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, twice := l.jobs[id]; !twice { // a change may have removed it before this was noted
+		l.jobs[id] = true
+	}
+}
+
+func (l *ledger) claimed(worker string, c job.Claimed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, j := range c.Jobs {
+		a := attempt{j.ID, j.Attempt}
+		if before := l.attempts[a]; before != nil {
+			l.note(a, "claimed by "+before.worker+" and by "+worker)
+		}
+		if j.State != job.Running || j.Worker != worker || j.CancelRequested {
+			l.note(a, "claimed by "+worker+" as one that is "+string(j.State)+" by "+j.Worker)
+		}
+		if _, expired := c.Expired[j.ID]; !expired && j.Started.Before(j.RunAt) {
+			l.note(a, "claimed before it was due")
+		}
+		l.attempts[a] = &account{worker: worker, expired: c.Expired[j.ID]}
+	}
+}
+
+func (l *ledger) settled(jobs []*job.Job, lost []job.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, j := range jobs {
+		a := attempt{j.ID, j.Attempt}
+		account := l.attempts[a]
+		if slices.Contains(lost, j.ID) || j.State == job.Running {
+			continue
+		}
+		if account.settled != "" {
+			l.note(a, "settled as "+string(account.settled)+" and again as "+string(j.State))
+		}
+		account.settled = j.State
+		if j.State.Finished() {
+			l.ended++
+			l.finals[j.ID] = true
+		}
+	}
+}
+
+// changed notes what a change has done.
+func (l *ledger) changed(states map[job.ID]job.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, state := range states {
+		switch {
+		case state == "":
+			l.jobs[id] = false
+		case state.Finished():
+			l.finals[id] = true
+		}
+	}
+}
+
+func (l *ledger) settledFinally() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+func (l *ledger) note(a attempt, what string) {
+	if len(l.wrong) < 20 {
+		l.wrong = append(l.wrong, fmt.Sprintf("%v in attempt %d: %s", a.id, a.n, what))
+	}
+}
+
+// check compares what was noted with what is stored. Nobody uses the store any more.
+func (l *ledger) check(f *fixture) {
+	f.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	claims, died := map[job.ID]int{}, map[job.ID]int{}
+	for a, account := range l.attempts {
+		claims[a.id]++
+		if account.expired != "" {
+			died[a.id]++
+		}
+		if a.n == 1 {
+			continue
+		}
+		before := l.attempts[attempt{a.id, a.n - 1}]
+		switch {
+		case before == nil:
+			l.note(a, "claimed without the attempt before it")
+		case account.expired != "" && account.expired != before.worker:
+			l.note(a, "taken from "+account.expired+", but "+before.worker+" held it")
+		case account.expired != "" && before.settled != "":
+			l.note(a, "taken from "+before.worker+", which settled it as "+string(before.settled))
+		case account.expired == "" && before.settled == "":
+			l.note(a, "claimed as due, but "+before.worker+" had not settled it")
+		}
+	}
+	stored := map[job.ID]bool{}
+	for _, j := range f.all(500) {
+		stored[j.ID] = true
+		a := attempt{j.ID, j.Attempt}
+		switch {
+		case !l.jobs[j.ID]:
+			l.note(a, "stored, but it was removed, or never inserted")
+		case j.Attempt != claims[j.ID] || j.Died != died[j.ID]:
+			l.note(a, "the attempts or deaths are not those of its claims")
+		case !j.State.Finished() || !l.finals[j.ID]:
+			l.note(a, "is "+string(j.State)+", but was never made so")
+		}
+	}
+	for id, there := range l.jobs {
+		if there && !stored[id] {
+			l.note(attempt{id, claims[id]}, "lost")
+		}
+	}
+	for _, what := range l.wrong {
+		f.Error(what)
+	}
+}

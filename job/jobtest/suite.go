@@ -1,0 +1,69 @@
+package jobtest
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A promise is a part of the contract of stores, and the test of it.
+type promise struct {
+	name string
+	test func(f *fixture)
+}
+
+// contract has all of them, by the file they are in.
+var contract = slices.Concat(
+	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, renewPromises, waitPromises,
+	changePromises, listPromises, queuePromises, cronPromises, prunePromises, closePromises, concurrentPromises,
+)
+
+// TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
+// empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It takes some seconds, since it waits
+// for leases to run out.
+func TestStore(t *testing.T, open func(t *testing.T) job.Store) {
+	for _, p := range contract {
+		t.Run(p.name, func(t *testing.T) { keeps(t, p, open) })
+	}
+}
+
+// TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
+// nothing is waited for. open is called within the bubble.
+func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store) {
+	for _, p := range contract {
+		t.Run(p.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { keeps(t, p, open) })
+		})
+	}
+}
+
+// keeps tests one promise, and after it that the counts are right.
+func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	f := &fixture{T: t, Store: open(t)}
+	defer func() {
+		if err := f.Close(); err != nil && !f.closed {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		f.ctx = ctx
+		p.test(f)
+		if !f.closed {
+			f.checkCounts()
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// patience is how long the tests wait for what should happen soon.
+const patience = time.Minute

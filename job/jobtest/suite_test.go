@@ -1,0 +1,75 @@
+package jobtest
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+var faults = slices.Concat(insertFaults, claimFaults, settleFaults, changeFaults, listFaults, cronFaults)
+
+// insideEnv is set for the process in which tests are to fail.
+const insideEnv = "MEANWHILE_JOBTEST_BROKEN"
+
+// TestFaultsAreNoticed runs the suite on stores that are broken on purpose, in a process of its own, as failing is what its tests are
+// to do. Each fault must be noticed, and each test of the suite must notice one.
+func TestFaultsAreNoticed(t *testing.T) {
+	notices := map[string]bool{}
+	for _, fault := range faults {
+		for _, name := range fault.noticed {
+			notices[name] = true
+		}
+	}
+	for _, p := range contract {
+		if !notices[p.name] {
+			t.Errorf("no fault makes %q fail", p.name)
+		}
+	}
+
+	command := exec.Command(os.Args[0], "-test.run=^TestBrokenStores$", "-test.v")
+	command.Env = append(os.Environ(), insideEnv+"=1")
+	out, err := command.CombinedOutput()
+	if err == nil {
+		t.Error("the tests of broken stores passed")
+	}
+	for _, fault := range faults {
+		for _, name := range fault.noticed {
+			test := strings.ReplaceAll("TestBrokenStores/"+fault.name+"/"+name, " ", "_")
+			if !strings.Contains(string(out), "--- FAIL: "+test+" (") {
+				t.Errorf("%q does not notice that %s", name, fault.name)
+			}
+		}
+	}
+	if t.Failed() {
+		t.Logf("the end of the output:\n%s", out[max(len(out)-4000, 0):])
+	}
+}
+
+// TestBrokenStores is run by TestFaultsAreNoticed.
+func TestBrokenStores(t *testing.T) {
+	if os.Getenv(insideEnv) == "" {
+		t.Skip("fails on purpose: see TestFaultsAreNoticed")
+	}
+	for _, fault := range faults {
+		t.Run(fault.name, func(t *testing.T) {
+			for _, name := range fault.noticed {
+				i := slices.IndexFunc(contract, func(p promise) bool { return p.name == name })
+				t.Run(name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						keeps(t, contract[i], func(*testing.T) job.Store {
+							b := &broken{Store: memory.New()}
+							fault.apply(b)
+							return b
+						})
+					})
+				})
+			}
+		})
+	}
+}

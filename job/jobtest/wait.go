@@ -1,0 +1,157 @@
+package jobtest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+var waitPromises = []promise{
+	{"wait is woken by an insert", func(f *fixture) {
+		f.wakes(func() { f.insertNew() })
+	}},
+	{"wait is woken by an insert before it", func(f *fixture) {
+		for range 20 {
+			f.insertNew()
+			f.waits(job.DefaultQueue)
+		}
+	}},
+	{"wait is woken for any of its queues", func(f *fixture) {
+		for _, queue := range []string{"a", "b", "c"} {
+			f.wakes(func() { f.insertNew(job.Queue(queue)) }, "a", "b", "c")
+		}
+	}},
+	{"wait is woken by a settle as queued", func(f *fixture) {
+		j := f.insertLeased("w", long)
+		f.wakes(func() {
+			j.State, j.RunAt = job.Queued, time.Time{}
+			f.settle("w", j)
+		})
+	}},
+	{"wait is woken by a change", func(f *fixture) {
+		j := f.insertFinished(job.Discarded)
+		f.wakes(func() {
+			f.decide(func(j *job.Job) job.Decision {
+				j.State, j.RunAt = job.Queued, time.Time{}
+				return job.Write
+			}, nil, j.ID)
+		})
+	}},
+	{"wait is woken by a change of the queue", func(f *fixture) {
+		j := f.insertNew(job.Queue("other"))
+		f.wakes(func() {
+			f.decide(func(j *job.Job) job.Decision {
+				j.Queue = job.DefaultQueue
+				return job.Write
+			}, nil, j.ID)
+		})
+	}},
+	{"all that wait are woken", func(f *fixture) {
+		var done []<-chan error
+		for range 5 {
+			done = append(done, f.waiting(job.DefaultQueue))
+		}
+		time.Sleep(2 * short) // until all wait
+		f.insertNew()
+		start := time.Now()
+		for _, d := range done {
+			f.woken(d, start)
+		}
+	}},
+	{"wait returns when ctx is canceled", func(f *fixture) {
+		f.insertNew()
+		ctx, cancel := context.WithTimeout(f.ctx, short)
+		defer cancel()
+		f.eventually("the end of the wait", func() bool {
+			err := f.Wait(ctx, "idle")
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				f.Fatalf("wait returned %v, want the error of ctx", err)
+			}
+			return err != nil
+		})
+		ctx, cancelNow := context.WithCancel(f.ctx)
+		cancelNow()
+		if err := f.Wait(ctx, job.DefaultQueue); !errors.Is(err, context.Canceled) {
+			f.Errorf("wait with a canceled ctx returned %v", err)
+		}
+	}},
+	{"wait on an idle queue waits", func(f *fixture) {
+		ctx, cancel := context.WithTimeout(f.ctx, 4*short)
+		defer cancel()
+		f.insertNew()
+		returns := 0
+		for returns <= 20 && f.Wait(ctx, "idle") == nil {
+			returns++
+		}
+		if returns > 20 {
+			f.Errorf("wait returned more than 20 times within %v without a cause", 4*short)
+		}
+	}},
+}
+
+// soon is how long after its cause a wait may return; one that is woken by nothing may return later.
+const soon = 5 * time.Second
+
+// wakes tests that a wait which has no cause yet returns after do. The wait is for the default queue if none is named.
+func (f *fixture) wakes(do func(), queues ...string) {
+	f.Helper()
+	if len(queues) == 0 {
+		queues = []string{job.DefaultQueue}
+	}
+	f.quiet(queues...)
+	done := f.waiting(queues...)
+	time.Sleep(2 * pause)
+	do()
+	f.woken(done, time.Now())
+}
+
+// quiet waits until a wait has told all that happened before.
+func (f *fixture) quiet(queues ...string) {
+	f.Helper()
+	f.eventually("the store to be quiet", func() bool {
+		ctx, cancel := context.WithTimeout(f.ctx, short)
+		defer cancel()
+		return f.Wait(ctx, queues...) != nil
+	})
+}
+
+// waiting starts a wait.
+func (f *fixture) waiting(queues ...string) <-chan error {
+	done := make(chan error, 1)
+	f.spawn(func(ctx context.Context) { done <- f.Wait(ctx, queues...) })
+	return done
+}
+
+// spawn runs fn beside the test. Its ctx is canceled when the test ends, which then waits for it.
+func (f *fixture) spawn(fn func(ctx context.Context)) {
+	meanwhile.Go(f.ctx, func(ctx context.Context) error {
+		fn(ctx)
+		return nil
+	}, meanwhile.Background())
+}
+
+// woken tests that a wait returns soon after its cause.
+func (f *fixture) woken(done <-chan error, cause time.Time) {
+	f.Helper()
+	select {
+	case err := <-done:
+		if err != nil {
+			f.Fatalf("wait: %v", err)
+		}
+	case <-f.ctx.Done():
+		f.Fatalf("wait was not woken within %v", patience)
+	}
+	if took := time.Since(cause); took > soon {
+		f.Errorf("wait returned after %v, want soon", took)
+	}
+}
+
+func (f *fixture) waits(queues ...string) {
+	f.Helper()
+	if err := f.Wait(f.ctx, queues...); err != nil {
+		f.Fatalf("wait: %v", err)
+	}
+}

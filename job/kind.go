@@ -1,0 +1,148 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const defaultMaxAttempts = 20
+
+// A Kind is a type of job: a name that stays the same for ever, since stored jobs carry it, and the type of the args, which
+// are stored as JSON. It is made once, by [Define], and may be used by many goroutines at once.
+type Kind[T any] struct {
+	name string
+	definition
+}
+
+// Define makes a kind. It panics when the name is empty, longer than MaxName or has spaces or control characters in it, and
+// when an option is out of its range: these are mistakes of the program.
+func Define[T any](name string, opts ...DefineOption) *Kind[T] {
+	return &Kind[T]{name: name, definition: define(name, opts)}
+}
+
+func define(name string, opts []DefineOption) definition {
+	var d definition
+	for _, o := range opts {
+		o.define(&d)
+	}
+	in := newInsertion(name, json.RawMessage("null"))
+	for _, o := range d.defaults {
+		o.enqueue(in)
+	}
+	in.unique = nil // depends on the args
+	if err := in.finish(); err != nil {
+		panic("job: Define: " + err.Error())
+	}
+	return d
+}
+
+// Name returns the name of the kind.
+func (k *Kind[T]) Name() string { return k.name }
+
+// New makes a job to be given to [Enqueue]. Its args are the JSON of args. It returns an error when they cannot be encoded or
+// are longer than MaxArgs, and for an option out of its range.
+func (k *Kind[T]) New(args T, opts ...EnqueueOption) (*Job, error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return nil, fmt.Errorf("args of job kind %q: %w", k.name, err)
+	}
+	return newJob(k.name, text, k.defaults, opts)
+}
+
+// Args decodes the args of a job of this kind.
+func (k *Kind[T]) Args(j *Job) (T, error) {
+	var args T
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return args, fmt.Errorf("args of job kind %q: %w", j.Kind, err)
+	}
+	return args, nil
+}
+
+// Enqueue makes a job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
+// which it exists if and only if that commits.
+func (k *Kind[T]) Enqueue(ctx context.Context, in Inserter, args T, opts ...EnqueueOption) (Enqueued, error) {
+	j, err := k.New(args, opts...)
+	if err != nil {
+		return Enqueued{}, err
+	}
+	done, err := Enqueue(ctx, in, j)
+	if err != nil {
+		return Enqueued{}, err
+	}
+	return done[0], nil
+}
+
+// EnqueueAll enqueues a job for each of the args, see [EnqueueAll].
+func (k *Kind[T]) EnqueueAll(ctx context.Context, in Inserter, args meanwhile.Stream[T], opts ...EnqueueOption) (Bulk, error) {
+	return EnqueueAll(ctx, in, func(yield func(*Job, error) bool) {
+		for a, err := range args {
+			var j *Job
+			if err == nil {
+				j, err = k.New(a, opts...)
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	})
+}
+
+// New makes a job of a kind that is known by its name alone. The args are JSON. It returns an error when they are not, or
+// are longer than MaxArgs, and for a name or an option out of its range.
+func New(kind string, args json.RawMessage, opts ...EnqueueOption) (*Job, error) {
+	return newJob(kind, args, nil, opts)
+}
+
+func newJob(kind string, args json.RawMessage, defaults, opts []EnqueueOption) (*Job, error) {
+	in := newInsertion(kind, args)
+	for _, o := range defaults {
+		o.enqueue(in)
+	}
+	for _, o := range opts {
+		o.enqueue(in)
+	}
+	if err := in.finish(); err != nil {
+		return nil, err
+	}
+	in.Job.ID = NewID()
+	return in.Job, nil
+}
+
+func newInsertion(kind string, args json.RawMessage) *insertion {
+	return &insertion{Job: &Job{
+		Kind:        kind,
+		Queue:       DefaultQueue,
+		Args:        args,
+		State:       Queued,
+		Priority:    DefaultPriority,
+		MaxAttempts: defaultMaxAttempts,
+	}}
+}
+
+// finish checks what options and the caller have set, and makes the unique key.
+func (in *insertion) finish() error {
+	j := in.Job
+	if in.err != nil {
+		return fmt.Errorf("job kind %q: %w", j.Kind, in.err)
+	}
+	if err := checkJob(j); err != nil {
+		return err
+	}
+	if in.unique == nil {
+		j.UniqueFor = 0
+		return nil
+	}
+	key, err := in.unique(j)
+	if err != nil {
+		return fmt.Errorf("unique key of job kind %q: %w", j.Kind, err)
+	}
+	j.UniqueKey = j.Kind + ":" + key
+	return checkKey(j.UniqueKey)
+}
+
+// maxDelay keeps times within what every database can write.
+const maxDelay = 100 * 365 * 24 * time.Hour

@@ -1,0 +1,53 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Insert stores new jobs, all or none.
+func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	now, err := s.enter(ctx, "insert jobs")
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	seen := make(map[job.ID]bool)
+	for _, j := range jobs {
+		if s.jobs[j.ID] != nil || seen[j.ID] {
+			return nil, fmt.Errorf("insert jobs: %v is there already", j.ID)
+		}
+		if len(jobs) > 1 {
+			seen[j.ID] = true
+		}
+	}
+	ids := make([]job.ID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = s.insert(j, now)
+	}
+	return ids, nil
+}
+
+// insert stores one job and returns the ID of the one that is stored.
+func (s *Store) insert(j *job.Job, now time.Time) job.ID {
+	if j.UniqueKey != "" {
+		if id, held := s.holder(j.UniqueKey, now); held {
+			return id
+		}
+		s.keys[j.UniqueKey] = hold{id: j.ID}
+	}
+	e := &entry{Job: job.Job{
+		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: job.Queued, Priority: j.Priority,
+		MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor, Created: now,
+	}}
+	e.setDue(j, now)
+	s.jobs[e.ID] = e
+	s.order.add(e)
+	s.link(e)
+	s.notify(e.Queue)
+	return e.ID
+}

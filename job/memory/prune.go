@@ -1,0 +1,46 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// How long a worker and a cron of which nothing is heard are listed.
+const (
+	workerKept = 24 * time.Hour
+	cronKept   = 30 * 24 * time.Hour
+)
+
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+	now, err := s.enter(ctx, "prune jobs")
+	if err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	deleted := 0
+	for ; deleted < limit; deleted++ {
+		var oldest *entry
+		for state, keep := range retention {
+			h := s.finished[state]
+			if h == nil {
+				continue
+			}
+			if e := h.top(); e != nil && now.Sub(e.Finished) > keep && (oldest == nil || finishedBefore(e, oldest)) {
+				oldest = e
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		s.unlink(oldest)
+		s.remove(oldest) // its unique key stays as long as UniqueFor says
+	}
+	s.pruneKeys(now)
+	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > workerKept })
+	maps.DeleteFunc(s.crons, func(_ string, c *job.CronInfo) bool { return now.Sub(c.Noted) > cronKept })
+	return deleted, nil
+}

@@ -1,0 +1,84 @@
+// Package memory keeps jobs in the memory of the process: for tests, and for work that need not outlive it. Everything is
+// gone when the process ends.
+//
+// Its waits are on channels and timers alone, so that it works within testing/synctest, where days take milliseconds.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+func init() {
+	job.Register("memory", func(context.Context, string) (job.Store, error) { return New(), nil })
+}
+
+// A Store is a [job.Store] in memory. What goes in and what comes out is copied. A claim costs O(log n) of the jobs in
+// its queue, counts and pages cost nothing that grows with them.
+type Store struct {
+	mu       sync.Mutex
+	closed   bool
+	jobs     map[job.ID]*entry
+	order    order
+	queues   map[string]*queue
+	finished map[job.State]*heap
+	canceled map[job.ID]*entry // running ones with CancelRequested
+	keys     map[string]hold
+	counts   map[countKey]int64
+	workers  map[string]job.WorkerInfo
+	crons    map[string]*job.CronInfo
+	waits    waits
+}
+
+// New makes an empty store. It needs no Close unless something waits on it.
+func New() *Store {
+	return &Store{
+		jobs:   map[job.ID]*entry{},
+		queues: map[string]*queue{},
+		finished: map[job.State]*heap{
+			job.Completed: {less: finishedBefore},
+			job.Canceled:  {less: finishedBefore},
+			job.Discarded: {less: finishedBefore},
+		},
+		canceled: map[job.ID]*entry{},
+		keys:     map[string]hold{},
+		counts:   map[countKey]int64{},
+		workers:  map[string]job.WorkerInfo{},
+		crons:    map[string]*job.CronInfo{},
+	}
+}
+
+// Ping returns nil until the store is closed.
+func (s *Store) Ping(ctx context.Context) error {
+	if _, err := s.enter(ctx, "ping"); err != nil {
+		return err
+	}
+	s.mu.Unlock()
+	return nil
+}
+
+// Close ends the use of the store. The jobs in it are gone.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.waits.wake()
+	return nil
+}
+
+// enter locks the store for what is to be done and returns the time, unless the store is closed or ctx canceled.
+func (s *Store) enter(ctx context.Context, what string) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w", what, err)
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return time.Time{}, fmt.Errorf("%s: %w", what, job.ErrClosed)
+	}
+	return time.Now().Round(0).UTC(), nil
+}

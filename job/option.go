@@ -1,0 +1,111 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// A DefineOption sets what holds for all jobs of a kind: [Define] and [HandleRaw] take them.
+type DefineOption interface{ define(*definition) }
+
+// An EnqueueOption changes one job: [New], Enqueue and EnqueueAll take them.
+type EnqueueOption interface{ enqueue(*insertion) }
+
+// An Option may be given to a kind, as the default of its jobs, and to one of them.
+type Option interface {
+	DefineOption
+	EnqueueOption
+}
+
+// A definition is what is known of a kind.
+type definition struct {
+	defaults []EnqueueOption
+	timeout  time.Duration
+	backoff  func(attempt int, err error) time.Duration
+}
+
+// An insertion is a job while options are applied to it.
+type insertion struct {
+	*Job
+	unique func(*Job) (string, error) // makes the key, without the kind; nil for none
+	err    error                      // of an option
+}
+
+type both func(*insertion)
+
+func (f both) enqueue(in *insertion) { f(in) }
+func (f both) define(d *definition)  { d.defaults = append(d.defaults, f) }
+
+type enqueueOnly func(*insertion)
+
+func (f enqueueOnly) enqueue(in *insertion) { f(in) }
+
+type defineOnly func(*definition)
+
+func (f defineOnly) define(d *definition) { f(d) }
+
+// Queue names the queue. The default is [DefaultQueue].
+func Queue(name string) Option {
+	return both(func(in *insertion) { in.Queue = name })
+}
+
+// Priority says how urgent a job is in its queue, from 1 to 9; 9 is claimed first. The default is 5.
+func Priority(p int) Option {
+	return both(func(in *insertion) { in.Job.Priority = p })
+}
+
+// MaxAttempts bounds how often a job is run until it succeeds. The default is 20, which takes about a day with the default
+// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process ends as well; with 1
+// it is run at most once.
+func MaxAttempts(n int) Option {
+	return both(func(in *insertion) { in.Job.MaxAttempts = n })
+}
+
+// Unique makes a job the only one of its kind with the key: while an unfinished job holds it, Enqueue enqueues nothing and
+// returns the ID of that job.
+func Unique(key string) EnqueueOption {
+	return enqueueOnly(func(in *insertion) {
+		in.unique = func(*Job) (string, error) { return key, nil }
+		if key == "" {
+			in.err = fmt.Errorf("the unique key is empty: leave the option out for a job that need not be unique")
+		}
+	})
+}
+
+// UniqueArgs makes a job the only one of its kind with the same args, or, when fields are named, with the same values of
+// these fields of its args.
+func UniqueArgs(fields ...string) Option {
+	return both(func(in *insertion) {
+		in.unique = func(j *Job) (string, error) { return argsKey(j.Args, fields) }
+	})
+}
+
+// UniqueFor holds the unique key for d from the enqueueing on, also when the job has finished before.
+func UniqueFor(d time.Duration) Option {
+	return both(func(in *insertion) { in.Job.UniqueFor = d })
+}
+
+// In makes a job due after d, by the clock of the store. The default is at once.
+func In(d time.Duration) EnqueueOption {
+	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = time.Time{}, max(d, 0) })
+}
+
+// At makes a job due at t. A time in the past is at once, but before jobs that are due since later.
+func At(t time.Time) EnqueueOption {
+	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = t, 0 })
+}
+
+// Timeout bounds each attempt: after d its context is canceled with [ErrTimeout] as the cause, and the attempt fails if it
+// then returns an error. The default is no timeout.
+func Timeout(d time.Duration) DefineOption {
+	if d <= 0 {
+		panic("job: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
+	}
+	return defineOnly(func(def *definition) { def.timeout = d })
+}
+
+// Backoff says how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].
+// An error with a delay of its own, see [meanwhile.RetryAfter], is obeyed instead.
+func Backoff(f func(attempt int, err error) time.Duration) DefineOption {
+	return defineOnly(func(def *definition) { def.backoff = f })
+}

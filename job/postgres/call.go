@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Codes of errors of PostgreSQL that mean something to a store.
+const (
+	codeSerialization  = "40001"
+	codeDeadlock       = "40P01"
+	codeReadOnly       = "25006"
+	codeNoTable        = "42P01"
+	codeNoColumn       = "42703"
+	codeNoSchema       = "3F000"
+	codeUnique         = "23505"
+	codeTooManyClients = "53300"
+)
+
+// tries is how often a call is tried when it is certain that it did nothing.
+const tries = 5
+
+// call runs what a method does: with a deadline, on a schema that fits, again when it is certain that nothing was done,
+// and with errors that say what it was.
+func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Context) error) error {
+	if err := s.enter(ctx); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	ctx, cancel := bounded(ctx, callTimeout)
+	defer cancel()
+	err := s.check(ctx)
+	for try := 1; err == nil; try++ {
+		if err = fn(ctx); err == nil {
+			return nil
+		}
+		if try == tries || !undone(err) || !pause(ctx, time.Duration(try)*5*time.Millisecond) {
+			break
+		}
+		err = nil
+	}
+	return fmt.Errorf("%s: %w", what, s.explain(ctx, err))
+}
+
+// enter returns an error when the store is closed or ctx canceled.
+func (s *Store) enter(ctx context.Context) error {
+	if s.closing.Load() {
+		return job.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// bounded gives ctx a deadline if it has none.
+func bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, d)
+}
+
+// pause waits, and reports whether ctx was not canceled meanwhile.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// undone reports whether an error means that nothing was done and that it may go well the next time: a transaction that got
+// in the way of another, or a connection that turned out to be dead before it was used.
+func undone(err error) bool {
+	switch codeOf(err) {
+	case codeSerialization, codeDeadlock:
+		return true
+	}
+	return pgconn.SafeToRetry(err)
+}
+
+func codeOf(err error) string {
+	if e := new(pgconn.PgError); errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// explain says what an error means to the user of a store, and does what helps against it.
+func (s *Store) explain(ctx context.Context, err error) error {
+	switch codeOf(err) {
+	case codeReadOnly:
+		// After a failover the connections lead to what is a standby now.
+		s.pool.Reset()
+		s.waits.reconnect()
+		return fmt.Errorf("the server takes no writes, as a standby does; the next call connects anew: %w", err)
+	case codeNoTable, codeNoColumn, codeNoSchema:
+		s.checked.Store(false)
+		if schemaErr := s.check(ctx); errors.Is(schemaErr, job.ErrNoSchema) || errors.Is(schemaErr, job.ErrSchema) {
+			return schemaErr
+		}
+	case codeTooManyClients:
+		return fmt.Errorf("PostgreSQL at %s has no connection left (max_connections): %w", s.address(), err)
+	}
+	if connect := new(pgconn.ConnectError); errors.As(err, &connect) {
+		return fmt.Errorf("connect to PostgreSQL at %s: %w", s.address(), connect.Unwrap())
+	}
+	return err
+}
+
+func (s *Store) address() string { return address(s.pool.Config().ConnConfig) }

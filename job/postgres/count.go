@@ -1,0 +1,47 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// compactAfter is how many changes of counts a process appends before it puts them together.
+const compactAfter = 2000
+
+// wrote notes that changes of counts were appended, and puts them together when they have become many.
+func (s *Store) wrote(n int) {
+	if n == 0 || s.deltas.Add(1) < compactAfter {
+		return
+	}
+	s.deltas.Store(0)
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	_ = s.compact(ctx) // the next one does it
+}
+
+// compact puts the rows of counts together, unless somebody else does.
+func (s *Store) compact(ctx context.Context) error {
+	_, err := s.run().ids(ctx, s.sql("compact"), "meanwhile counts of "+s.schema)
+	return err
+}
+
+// Counts returns how many jobs there are by queue, kind and state.
+func (s *Store) Counts(ctx context.Context) (counts []job.Count, err error) {
+	err = s.call(ctx, "count jobs", func(ctx context.Context) error {
+		rows, err := s.run().query(ctx, s.sql("counts"))
+		if err != nil {
+			return err
+		}
+		counts = nil
+		var c job.Count
+		_, err = pgx.ForEachRow(rows, []any{&c.Queue, &c.Kind, (*string)(&c.State), &c.N}, func() error {
+			counts = append(counts, c)
+			return nil
+		})
+		return err
+	})
+	return counts, err
+}

@@ -1,0 +1,118 @@
+package postgres
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	priorities = job.HighestPriority // 1 to 9
+	// A look from the beginning may take a tenth of the time. While an old snapshot is open anywhere in the server, it walks
+	// over every row that was claimed since; a look from the cursor does not.
+	sweepShare = 10
+	maxSweep   = 5 * time.Second // between two of them
+)
+
+// cursors remember, by queue and priority, up to where jobs have been claimed, so that a claim need not walk over what others
+// left there. Jobs can appear before a cursor: committed late, with a time in the past, or put back. So now and then
+// a claim looks from the beginning: the more often the cheaper that is, normally nearly always.
+type cursors struct {
+	mu     sync.Mutex
+	queues map[string]*queueCursor
+}
+
+type queueCursor struct {
+	last  [priorities]place // the highest priority first
+	sweep time.Time         // when to look from the beginning again, by the clock of the process
+	pause time.Duration     // between two such looks
+}
+
+// A place is one in the order of the jobs of a queue and a priority.
+type place struct {
+	at time.Time
+	id job.ID
+}
+
+func (p place) before(q place) bool {
+	return p.at.Before(q.at) || p.at.Equal(q.at) && bytes.Compare(p.id[:], q.id[:]) < 0
+}
+
+// A look says where a claim begins.
+type look struct {
+	queues []string
+	swept  []bool
+	sweep  []time.Time // by queue, when it is not swept now
+	at     []time.Time // by queue, then by priority, the highest first
+	ids    [][16]byte
+}
+
+// look returns where to begin.
+func (c *cursors) look(queues []string, now time.Time) *look {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(queues)
+	l := &look{
+		queues: queues, swept: make([]bool, n), sweep: make([]time.Time, n),
+		at: make([]time.Time, n*priorities), ids: make([][16]byte, n*priorities),
+	}
+	for i, queue := range queues {
+		q := c.queues[queue]
+		if q == nil || !now.Before(q.sweep) {
+			l.swept[i] = true
+			if q != nil {
+				q.sweep = now.Add(q.pause) // not two at once
+			}
+			continue
+		}
+		l.sweep[i] = q.sweep
+		for p, last := range q.last {
+			l.at[i*priorities+p], l.ids[i*priorities+p] = last.at, last.id
+		}
+	}
+	return l
+}
+
+// looked notes what a claim found and how long it took.
+func (c *cursors) looked(l *look, found []*job.Job, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queues == nil {
+		c.queues = map[string]*queueCursor{}
+	}
+	now := time.Now()
+	for i, queue := range l.queues {
+		q := c.queues[queue]
+		if q == nil {
+			q = new(queueCursor)
+			c.queues[queue] = q
+		}
+		if l.swept[i] {
+			q.pause = min(sweepShare*took, maxSweep)
+			q.sweep = now.Add(q.pause)
+		}
+	}
+	for _, j := range found {
+		q, p := c.queues[j.Queue], job.HighestPriority-j.Priority
+		if here := (place{j.RunAt, j.ID}); q != nil && q.last[p].before(here) {
+			q.last[p] = here
+		}
+	}
+}
+
+// again returns how long it is until all queues of a look may be looked at from the beginning, 0 when all were.
+func (l *look) again(now time.Time) time.Duration {
+	if !slices.Contains(l.swept, false) {
+		return 0
+	}
+	var wait time.Duration
+	for i, swept := range l.swept {
+		if !swept {
+			wait = max(wait, l.sweep[i].Sub(now))
+		}
+	}
+	return max(wait, time.Millisecond)
+}

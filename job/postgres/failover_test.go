@@ -1,0 +1,132 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// TestRestart stops the server under a store and starts it again: calls fail meanwhile, and nothing that was acknowledged is
+// lost.
+func TestRestart(t *testing.T) {
+	server := newServer(t)
+	s := open(t, server.url())
+	acknowledged := insertSome(t, s)
+	held := claim(t, s, 2)
+
+	server.stop()
+	j := newJob(t)
+	_, err := s.Insert(t.Context(), j)
+	if err == nil || !strings.Contains(err.Error(), "insert jobs: ") {
+		t.Errorf("Insert without a server = %v", err)
+	}
+	eventually(t, "the error names the server", func() error {
+		if _, err = s.Insert(t.Context(), j); err != nil && strings.Contains(err.Error(), "connect to PostgreSQL at 127.0.0.1:") {
+			return nil
+		}
+		return err
+	})
+	server.start()
+	eventually(t, "Ping after the restart", func() error { return s.Ping(t.Context()) })
+	for _, j := range held {
+		j.State = job.Completed
+	}
+	if lost, err := s.Settle(t.Context(), "w", held...); err != nil || len(lost) > 0 {
+		t.Errorf("Settle after the restart: lost %v, %v", lost, err)
+	}
+	wantAll(t, s, acknowledged, len(held))
+}
+
+// TestWaitOverRestart: who waits while the server restarts hears of jobs after it.
+func TestWaitOverRestart(t *testing.T) {
+	server := newServer(t)
+	s := open(t, server.url())
+	if err := s.Wait(t.Context(), job.DefaultQueue); err != nil {
+		t.Fatal(err)
+	}
+	server.stop()
+	server.start()
+	eventually(t, "Wait", func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return s.Wait(ctx, job.DefaultQueue)
+	})
+	heard := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		heard <- s.Wait(ctx, job.DefaultQueue)
+	}()
+	insertSome(t, s)
+	if err := <-heard; err != nil {
+		t.Errorf("Wait after the restart = %v", err)
+	}
+}
+
+// TestFailover makes the server take no writes, as a standby, and then writes again, over connections that stay open.
+func TestFailover(t *testing.T) {
+	server := newServer(t)
+	s := open(t, server.url())
+	pool := connect(t, server.url())
+	acknowledged := insertSome(t, s)
+
+	execSQL(t, pool, "alter system set default_transaction_read_only = on")
+	execSQL(t, pool, "select pg_reload_conf()")
+	eventually(t, "Insert says that the server takes no writes", func() error {
+		j := newJob(t)
+		_, err := s.Insert(t.Context(), j)
+		if err == nil {
+			acknowledged = append(acknowledged, j.ID)
+			return context.DeadlineExceeded
+		}
+		if !strings.Contains(err.Error(), "takes no writes") {
+			t.Fatalf("Insert = %v", err)
+		}
+		return nil
+	})
+	execSQL(t, pool, "alter system reset default_transaction_read_only")
+	execSQL(t, pool, "select pg_reload_conf()")
+	eventually(t, "Insert after the failover", func() error {
+		j := newJob(t)
+		_, err := s.Insert(t.Context(), j)
+		if err == nil {
+			acknowledged = append(acknowledged, j.ID)
+		}
+		return err
+	})
+	wantAll(t, s, acknowledged, 0)
+}
+
+func insertSome(t *testing.T, s job.Store) []job.ID {
+	t.Helper()
+	var acknowledged []job.ID
+	for range 5 {
+		ids, err := s.Insert(t.Context(), newJob(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		acknowledged = append(acknowledged, ids...)
+	}
+	return acknowledged
+}
+
+// wantAll checks that the store has the jobs, and how many of them are completed.
+func wantAll(t *testing.T, s job.Store, ids []job.ID, completed int) {
+	t.Helper()
+	jobs, err := s.List(t.Context(), job.Filter{IDs: ids, Limit: len(ids) + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, j := range jobs {
+		if j.State == job.Completed {
+			n++
+		}
+	}
+	if len(jobs) != len(ids) || n != completed {
+		t.Errorf("there are %d jobs, %d of them completed, want %d and %d", len(jobs), n, len(ids), completed)
+	}
+}

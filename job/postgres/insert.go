@@ -1,0 +1,264 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Calls that insert more than this do not share a transaction with others, so that one holds a bounded piece of memory.
+const (
+	sharedJobs  = 16
+	sharedBytes = 64 << 10
+)
+
+// Insert stores new jobs. Calls that come while a transaction is under way share the next one.
+func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	size := 0
+	for _, j := range jobs {
+		size += len(j.Args)
+	}
+	if len(jobs) > sharedJobs || size > sharedBytes {
+		return s.insert(ctx, jobs)
+	}
+	if err := s.enter(ctx); err != nil {
+		return nil, fmt.Errorf("insert jobs: %w", err)
+	}
+	ctx, cancel := bounded(ctx, callTimeout)
+	defer cancel()
+	done, err := s.inserts.Do(ctx, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("insert jobs: %w", err)
+	}
+	return done.ids, done.err
+}
+
+// inserted is what became of the jobs of one caller.
+type inserted struct {
+	ids []job.ID
+	err error
+}
+
+// insert inserts jobs in a transaction of their own, and gives notice of them.
+func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err error) {
+	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
+		if !slices.ContainsFunc(jobs, isKeyed) {
+			ids, err = insertJobs(ctx, s, s.run(), jobs)
+			return err
+		}
+		return s.inTx(ctx, func(r pgxRunner) error {
+			ids, err = insertJobs(ctx, s, r, jobs)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.wrote(1)
+	s.notify(queuesOf(jobs))
+	return ids, nil
+}
+
+// flushInserts inserts what several callers gave. When the jobs of one cannot be stored, each caller's are tried alone.
+func (s *Store) flushInserts(ctx context.Context, calls [][]*job.Job) ([]inserted, error) {
+	ctx, cancel := bounded(ctx, callTimeout)
+	defer cancel()
+	done := make([]inserted, len(calls))
+	ids, err := s.insert(ctx, slices.Concat(calls...))
+	for i, jobs := range calls {
+		switch {
+		case err == nil:
+			done[i].ids, ids = ids[:len(jobs):len(jobs)], ids[len(jobs):]
+		case len(calls) > 1 && isOfData(err):
+			done[i].ids, done[i].err = s.insert(ctx, jobs)
+		default:
+			done[i].err = err
+		}
+	}
+	return done, nil
+}
+
+// isOfData reports whether an error is the fault of a job: of a value, or of an ID that is there already.
+func isOfData(err error) bool {
+	code := codeOf(err)
+	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
+}
+
+func isKeyed(j *job.Job) bool { return j.UniqueKey != "" }
+
+func queuesOf(jobs []*job.Job) []string {
+	var queues []string
+	for _, j := range jobs {
+		if !slices.Contains(queues, j.Queue) {
+			queues = append(queues, j.Queue)
+		}
+	}
+	return queues
+}
+
+// insertJobs writes new jobs, those left out whose key is held, and returns the IDs that Insert does. With keys it must run
+// in a transaction.
+func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
+	ids := make([]job.ID, len(jobs))
+	mine := jobs
+	if slices.ContainsFunc(jobs, isKeyed) {
+		holders, err := takeKeys(ctx, s, r, jobs)
+		if err != nil {
+			return nil, err
+		}
+		mine = make([]*job.Job, 0, len(jobs))
+		for i, j := range jobs {
+			ids[i] = j.ID
+			if holder, ok := holders[j.UniqueKey]; ok && holder != j.ID {
+				ids[i] = holder
+			} else {
+				mine = append(mine, j)
+			}
+		}
+	} else {
+		for i, j := range jobs {
+			ids[i] = j.ID
+		}
+	}
+	if len(mine) == 0 {
+		return ids, nil
+	}
+	statement, args := "insert", insertArgs
+	if alike(mine) {
+		statement, args = "insert_alike", alikeArgs
+	}
+	_, err := r.ids(ctx, s.sql(statement), args(mine)...)
+	if codeOf(err) == codeUnique {
+		err = fmt.Errorf("a job with the ID is there already: %w", err)
+	}
+	return ids, err
+}
+
+// takeKeys takes the unique keys of jobs, where they are free, and returns the holders of all of them by key.
+func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[string]job.ID, error) {
+	holders, wanted := map[string]job.ID{}, map[string]job.ID{}
+	for _, j := range jobs {
+		if _, second := wanted[j.UniqueKey]; isKeyed(j) && !second {
+			wanted[j.UniqueKey] = j.ID
+		}
+	}
+	for len(wanted) > 0 {
+		keys := slices.Sorted(maps.Keys(wanted)) // one order for all, so that none waits for another in a circle
+		ids := make([]job.ID, len(keys))
+		for i, key := range keys {
+			ids[i] = wanted[key]
+		}
+		if _, err := r.ids(ctx, s.sql("keys_free"), keys); err != nil {
+			return nil, err
+		}
+		taken, err := r.ids(ctx, s.sql("keys_take"), keys, uuids(ids))
+		if err != nil {
+			return nil, err
+		}
+		left := wanted
+		wanted = map[string]job.ID{}
+		var others []string
+		for _, key := range keys {
+			if id := left[key]; slices.Contains(taken, id) {
+				holders[key] = id
+			} else {
+				others = append(others, key)
+			}
+		}
+		if len(others) == 0 {
+			break
+		}
+		found, err := r.ids(ctx, s.sql("keys_holders"), others)
+		if err != nil {
+			return nil, err
+		}
+		for i, key := range others {
+			if found[i] == (job.ID{}) { // freed meanwhile
+				wanted[key] = left[key]
+			} else {
+				holders[key] = found[i]
+			}
+		}
+	}
+	return holders, nil
+}
+
+// alike reports whether jobs differ in their args only and are due at once: then less has to be sent and planned.
+func alike(jobs []*job.Job) bool {
+	first := jobs[0]
+	return !slices.ContainsFunc(jobs, func(j *job.Job) bool {
+		return isKeyed(j) || !j.RunAt.IsZero() || j.Delay > 0 || j.Queue != first.Queue || j.Kind != first.Kind ||
+			j.Priority != first.Priority || j.MaxAttempts != first.MaxAttempts
+	})
+}
+
+// alikeArgs are those of insert_alike.sql.
+func alikeArgs(jobs []*job.Job) []any {
+	ids, args := make([][16]byte, len(jobs)), make([]string, len(jobs))
+	for i, j := range jobs {
+		ids[i], args[i] = j.ID, string(j.Args)
+	}
+	first := jobs[0]
+	return []any{ids, args, first.Queue, first.Kind, int16(first.Priority), int32(first.MaxAttempts)}
+}
+
+// insertArgs are those of insert.sql.
+func insertArgs(jobs []*job.Job) []any {
+	n := len(jobs)
+	ids, queues, kinds, args := make([][16]byte, n), make([]string, n), make([]string, n), make([]string, n)
+	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
+	priorities, maxAttempts := make([]int16, n), make([]int32, n)
+	keys, holds := make([]*string, n), make([]*pgtype.Interval, n)
+	var d deltas
+	for i, j := range jobs {
+		ids[i], queues[i], kinds[i], args[i] = j.ID, j.Queue, j.Kind, string(j.Args)
+		priorities[i], maxAttempts[i] = int16(j.Priority), int32(j.MaxAttempts)
+		runAt[i], delays[i] = due(j)
+		if isKeyed(j) {
+			keys[i] = &j.UniqueKey
+			if j.UniqueFor > 0 {
+				holds[i] = interval(j.UniqueFor)
+			}
+		}
+		d.add(j.Queue, j.Kind, job.Queued, 1)
+	}
+	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds}, d.args()...)
+}
+
+// due returns when a queued job is due: at a time, or after a delay, or at once if both are nil.
+func due(j *job.Job) (*time.Time, *pgtype.Interval) {
+	switch {
+	case !j.RunAt.IsZero():
+		return &j.RunAt, nil
+	case j.Delay > 0:
+		return nil, interval(j.Delay)
+	}
+	return nil, nil
+}
+
+func interval(d time.Duration) *pgtype.Interval {
+	return &pgtype.Interval{Microseconds: d.Microseconds(), Valid: true}
+}
+
+func duration(i pgtype.Interval) time.Duration {
+	const day = 24 * time.Hour
+	return time.Duration(i.Microseconds)*time.Microsecond + time.Duration(i.Days)*day + time.Duration(i.Months)*30*day
+}
+
+func uuids(ids []job.ID) [][16]byte {
+	plain := make([][16]byte, len(ids))
+	for i, id := range ids {
+		plain[i] = id
+	}
+	return plain
+}

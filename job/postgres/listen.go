@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	testNotice    = "\x01" // begins the payload of a notice to oneself; no queue is named so
+	testTimeout   = 300 * time.Millisecond
+	testAgain     = time.Minute            // when no notice came through, as behind a pooler
+	pollEvery     = 100 * time.Millisecond // until then
+	listenTimeout = 5 * time.Second        // of connecting, and of asking whether the server is still there
+	stillThere    = 30 * time.Second       // without a notice, after which it is asked
+)
+
+// A listener is a connection that hears the notices of the server, one of its own beside the pool. Behind a pooler that gives
+// every transaction another connection to the server, notices do not come: a notice to itself tells. Then it lets those who
+// wait look every now and then instead.
+type listener struct {
+	conn    *pgx.Conn // nil when there is none
+	heardAt time.Time
+	deaf    time.Time   // when to test again; zero when notices come through
+	heard   string      // the payload of the newest notice
+	stale   atomic.Bool // the connection may lead to the wrong server
+}
+
+var errNotHeard = errors.New("no notice comes through")
+
+// listenOnce returns when a notice has come, or it is time to look without one.
+func (s *Store) listenOnce(ctx context.Context) error {
+	l := &s.waits.listener
+	if l.stale.Swap(false) || l.conn != nil && l.conn.IsClosed() {
+		l.close()
+	}
+	switch now := time.Now(); {
+	case now.Before(l.deaf):
+		pause(ctx, pollEvery)
+		s.waits.noticedAll()
+		return nil
+	case l.conn == nil:
+		err := s.startListening(ctx)
+		if errors.Is(err, errNotHeard) {
+			l.deaf = time.Now().Add(testAgain)
+			err = nil
+		}
+		if err == nil {
+			s.waits.noticedAll() // what came before is not known
+		}
+		return err
+	case now.Sub(l.heardAt) > stillThere:
+		if err := s.stillThere(ctx); err != nil {
+			l.close()
+			return nil // connects anew
+		}
+	}
+	bound, cancel := context.WithTimeout(ctx, stillThere)
+	defer cancel()
+	err := l.conn.PgConn().WaitForNotification(bound)
+	if err == nil {
+		l.heardAt = time.Now()
+	} else if bound.Err() == nil || l.conn.IsClosed() {
+		l.close() // connects anew
+	}
+	return nil
+}
+
+// startListening makes the connection, and tests it.
+func (s *Store) startListening(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
+	defer cancel()
+	if err := s.check(ctx); err != nil {
+		return s.explain(ctx, err)
+	}
+	pool := s.pool.Config()
+	config := pool.ConnConfig
+	l := &s.waits.listener
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
+		l.heard = n.Payload
+		s.noticed(n)
+	}
+	if pool.BeforeConnect != nil {
+		if err := pool.BeforeConnect(ctx, config); err != nil {
+			return fmt.Errorf("prepare to connect to PostgreSQL at %s: %w", address(config), err)
+		}
+	}
+	if l.conn, err = pgx.ConnectConfig(ctx, config); err != nil {
+		return s.explain(ctx, err)
+	}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if _, err := l.conn.Exec(ctx, "listen "+pgx.Identifier{s.schema}.Sanitize()); err != nil {
+		return s.explain(ctx, err)
+	}
+	l.heardAt, l.deaf = time.Now(), time.Time{}
+	return s.testListening(ctx)
+}
+
+// testListening sends a notice through the pool and returns errNotHeard when it does not come.
+func (s *Store) testListening(ctx context.Context) error {
+	l := &s.waits.listener
+	test := testNotice + job.NewID().String()
+	if _, err := s.run().ids(ctx, s.sql("notify"), s.schema, []string{test}); err != nil {
+		return s.explain(ctx, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, testTimeout)
+	defer cancel()
+	for l.heard != test {
+		if err := l.conn.PgConn().WaitForNotification(ctx); err != nil {
+			// The connection to the server that the pooler had given goes on listening: it should not.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
+			defer cancel()
+			_, _ = l.conn.Exec(ctx, "unlisten *")
+			return errNotHeard
+		}
+	}
+	return nil
+}
+
+// stillThere returns an error when the server of the connection does not answer, or has become a standby.
+func (s *Store) stillThere(ctx context.Context) error {
+	l := &s.waits.listener
+	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
+	defer cancel()
+	var standby bool
+	if err := l.conn.QueryRow(ctx, "select pg_is_in_recovery()", s.mode).Scan(&standby); err != nil {
+		return err
+	}
+	if standby {
+		return errors.New("it is a standby")
+	}
+	l.heardAt = time.Now()
+	return nil
+}
+
+// close ends the connection, if there is one.
+func (l *listener) close() {
+	if l.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = l.conn.Close(ctx) // it is not needed any more, whatever becomes of it
+	l.conn = nil
+}

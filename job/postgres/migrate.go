@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+var migrations = loadMigrations()
+
+func loadMigrations() []migrate.Migration {
+	files, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic("postgres: " + err.Error())
+	}
+	found, err := migrate.Load(files)
+	if err != nil {
+		panic("postgres: " + err.Error())
+	}
+	return found
+}
+
+// migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
+const migrateTimeout = time.Hour
+
+// Migrate makes the tables, or brings those of an older version up to date. Many processes may call it at once. It needs the
+// right to create in the schema, and in the database if the schema is not there.
+func (s *Store) Migrate(ctx context.Context) error {
+	return s.MigrateTo(ctx, migrate.Latest(migrations))
+}
+
+// MigrateTo brings the tables to a version, up or down; 0 drops them, with every job. Either all of its steps are done or
+// none is.
+func (s *Store) MigrateTo(ctx context.Context, version int) error {
+	err := s.enter(ctx)
+	if err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = bounded(ctx, migrateTimeout)
+		defer cancel()
+		err = s.explain(ctx, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx, version) }))
+	}
+	s.checked.Store(false)
+	if err != nil {
+		return fmt.Errorf("migrate schema %q: %w", s.schema, err)
+	}
+	return nil
+}
+
+func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
+	if _, err := tx.Exec(ctx, s.sql("migrate_lock"), s.mode, "meanwhile migration of "+s.schema); err != nil {
+		return err
+	}
+	var there bool
+	if err := tx.QueryRow(ctx, s.sql("schema_exists"), s.mode, s.schema).Scan(&there); err != nil {
+		return err
+	}
+	if !there {
+		if _, err := tx.Exec(ctx, "create schema "+pgx.Identifier{s.schema}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	version, err := s.version(ctx, tx)
+	if errors.Is(err, errNoVersion) {
+		_, err = tx.Exec(ctx, s.sql("version_create"))
+	}
+	if err != nil {
+		return err
+	}
+	steps, err := migrate.Plan(migrations, version, target)
+	if errors.Is(err, migrate.ErrNewer) {
+		return fmt.Errorf("%w: %w", job.ErrSchema, err)
+	} else if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if _, err := tx.Conn().PgConn().Exec(ctx, inSchema(step.SQL, s.schema)).ReadAll(); err != nil {
+			return fmt.Errorf("%v: %w", step, err)
+		}
+	}
+	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target)
+	return err
+}
+
+var errNoVersion = errors.New("the schema has no table of its version")
+
+// version returns that of the schema.
+func (s *Store) version(ctx context.Context, on interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+},
+) (int, error) {
+	var there bool
+	name := pgx.Identifier{s.schema, "version"}.Sanitize()
+	if err := on.QueryRow(ctx, s.sql("version_exists"), s.mode, name).Scan(&there); err != nil {
+		return 0, err
+	}
+	if !there {
+		return 0, errNoVersion
+	}
+	var version int
+	err := on.QueryRow(ctx, s.sql("version"), s.mode).Scan(&version)
+	return version, err
+}
+
+// check returns an error unless the schema is the one of this version; once it was it is not looked at again.
+func (s *Store) check(ctx context.Context) error {
+	if s.checked.Load() {
+		return nil
+	}
+	version, err := s.version(ctx, s.pool)
+	latest := migrate.Latest(migrations)
+	switch {
+	case errors.Is(err, errNoVersion) || err == nil && version == 0:
+		return job.ErrNoSchema
+	case err != nil:
+		return err
+	case version < latest:
+		return fmt.Errorf("%w: it has version %d, and %d is needed: migrate it (meanwhile jobs migrate)", job.ErrSchema, version, latest)
+	case version > latest:
+		return fmt.Errorf("%w: it has version %d, and this program knows up to %d: update it", job.ErrSchema, version, latest)
+	}
+	s.checked.Store(true)
+	return nil
+}

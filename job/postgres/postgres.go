@@ -1,0 +1,154 @@
+// Package postgres keeps jobs in PostgreSQL, version 13 or newer.
+//
+// The tables are in a schema of their own, "meanwhile" unless the URL says otherwise. [Store.Migrate] makes them; Open
+// does not, so that it needs no rights to do so. Every statement stands alone: it works behind a PgBouncer in
+// transaction mode, where only the notice of new jobs is replaced by looking every 100 ms.
+//
+// A call that is given no deadline has one of 30 seconds.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// DefaultSchema is the schema of the tables when none is named.
+const DefaultSchema = "meanwhile"
+
+const (
+	callTimeout = 30 * time.Second // of a call whose ctx has no deadline
+	minConns    = 8                // of a pool made by Open, unless its URL has pool_max_conns
+)
+
+func init() {
+	for _, scheme := range []string{"postgres", "postgresql"} {
+		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+	}
+}
+
+// A Store is a [job.Store] in PostgreSQL. It may be used by many goroutines at once; callers that insert or settle few
+// jobs at the same time share a transaction.
+type Store struct {
+	pool    *pgxpool.Pool
+	owned   bool // by the store: closed with it
+	schema  string
+	mode    pgx.QueryExecMode
+	queries queries
+
+	checked atomic.Bool // that the schema fits
+	deltas  atomic.Int64
+	closed  chan struct{}
+	closing atomic.Bool
+
+	inserts *group.Group[[]*job.Job, inserted]
+	cursors cursors
+	notices notices
+	waits   waits
+}
+
+var _ job.Store = (*Store)(nil)
+
+// Open makes a store with a pool of connections of its own. The URL is one of pgx, such as
+// postgres://user:password@host:5432/database?sslmode=require, with pool_max_conns and the like if wanted; its parameter
+// schema names the schema of the tables. It does not connect: a server that is not there, or has no tables yet, is an
+// error of the first call; [Store.Ping] asks. The ctx is that of this call alone.
+func Open(ctx context.Context, url string) (*Store, error) {
+	config, schema, err := parseURL(url)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newStore(schema)
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { s.noticed(n) }
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open PostgreSQL at %s: %w", address(config.ConnConfig), err)
+	}
+	s.use(pool, true)
+	return s, nil
+}
+
+// An Option changes what [New] makes.
+type Option func(*options)
+
+type options struct{ schema string }
+
+// Schema names the schema of the tables. The default is [DefaultSchema].
+func Schema(name string) Option { return func(o *options) { o.schema = name } }
+
+// New makes a store that uses a pool of the caller's, and leaves it open. Like Open it does not connect.
+func New(_ context.Context, pool *pgxpool.Pool, opts ...Option) (*Store, error) {
+	if pool == nil {
+		return nil, errors.New("make a store of PostgreSQL: the pool is nil")
+	}
+	o := options{schema: DefaultSchema}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	s, err := newStore(o.schema)
+	if err != nil {
+		return nil, err
+	}
+	s.use(pool, false)
+	return s, nil
+}
+
+func newStore(schema string) (*Store, error) {
+	if err := checkSchemaName(schema); err != nil {
+		return nil, err
+	}
+	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
+	s.inserts = group.New(256, 2, s.flushInserts)
+	s.waits.setUp()
+	s.notices.setUp()
+	return s, nil
+}
+
+func (s *Store) use(pool *pgxpool.Pool, owned bool) {
+	s.pool, s.owned = pool, owned
+	s.mode = modeOf(pool.Config().ConnConfig)
+}
+
+// modeOf returns how statements are sent: as the pool's configuration says, but for the simple protocol, which cannot send
+// arrays.
+func modeOf(config *pgx.ConnConfig) pgx.QueryExecMode {
+	switch mode := config.DefaultQueryExecMode; {
+	case mode != pgx.QueryExecModeSimpleProtocol && mode != pgx.QueryExecModeExec:
+		return mode
+	case config.DescriptionCacheCapacity > 0:
+		return pgx.QueryExecModeCacheDescribe
+	}
+	return pgx.QueryExecModeDescribeExec
+}
+
+// Ping returns nil when the server answers and the schema fits.
+func (s *Store) Ping(ctx context.Context) error {
+	s.checked.Store(false)
+	return s.call(ctx, "ping", func(context.Context) error { return nil })
+}
+
+// Close ends the use of the store, once notices that are due have been sent and calls under way have ended.
+func (s *Store) Close() error {
+	if s.closing.Swap(true) {
+		return nil
+	}
+	close(s.closed)
+	s.waits.close()
+	s.notices.wait()
+	if s.owned {
+		s.pool.Close()
+	}
+	return nil
+}

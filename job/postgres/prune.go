@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// How long a worker and a cron of which nothing is heard are listed.
+const (
+	workerKept = 24 * time.Hour
+	cronKept   = 30 * 24 * time.Hour
+)
+
+// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and what else is out of
+// date.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (n int, err error) {
+	states := []job.State{job.Completed, job.Canceled, job.Discarded}
+	keep := make([]*pgtype.Interval, len(states))
+	for i, state := range states {
+		if d, ok := retention[state]; ok {
+			keep[i] = interval(d)
+		}
+	}
+	err = s.call(ctx, "prune jobs", func(ctx context.Context) error {
+		gone, err := s.run().ids(ctx, s.sql("prune"), keep[0], keep[1], keep[2], limit)
+		if err != nil {
+			return err
+		}
+		n = len(gone)
+		if err := s.compact(ctx); err != nil {
+			return err
+		}
+		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(workerKept), interval(cronKept), limit)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,133 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+//go:embed sql/*.sql
+var queryFiles embed.FS
+
+// queries are the statements by the names of their files.
+type queries map[string]string
+
+// loadQueries reads the statements, for a schema. In the files it has the default name.
+func loadQueries(schema string) queries {
+	files, err := fs.Glob(queryFiles, "sql/*.sql")
+	if err != nil {
+		panic("postgres: " + err.Error())
+	}
+	q := queries{}
+	for _, file := range files {
+		text, err := queryFiles.ReadFile(file)
+		if err != nil {
+			panic("postgres: " + err.Error())
+		}
+		q[strings.TrimSuffix(path.Base(file), ".sql")] = inSchema(withoutComments(string(text)), schema)
+	}
+	return q
+}
+
+// inSchema gives the tables in a text of SQL the schema.
+func inSchema(text, schema string) string {
+	return strings.ReplaceAll(text, DefaultSchema+".", pgx.Identifier{schema}.Sanitize()+".")
+}
+
+func withoutComments(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "--") {
+			b.WriteString(line)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// sql returns the statement of a file.
+func (s *Store) sql(name string) string {
+	text, ok := s.queries[name]
+	if !ok {
+		panic("postgres: there is no sql/" + name + ".sql")
+	}
+	return text
+}
+
+// A runner runs statements that return nothing, or a column of IDs: in a transaction of the store's or of the caller's, or
+// each in one of its own.
+type runner interface {
+	ids(ctx context.Context, statement string, args ...any) ([]job.ID, error)
+}
+
+// A pgxRunner runs on a pool, a connection or a transaction of pgx.
+type pgxRunner struct {
+	on interface {
+		Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	}
+	mode pgx.QueryExecMode
+}
+
+func (r pgxRunner) query(ctx context.Context, statement string, args ...any) (pgx.Rows, error) {
+	return r.on.Query(ctx, statement, append([]any{r.mode}, args...)...)
+}
+
+func (r pgxRunner) ids(ctx context.Context, statement string, args ...any) ([]job.ID, error) {
+	rows, err := r.query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var found []job.ID
+	for rows.Next() {
+		var id [16]byte
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		found = append(found, id)
+	}
+	return found, rows.Err()
+}
+
+// A sqlRunner runs in a transaction of database/sql, whose driver must be that of pgx.
+type sqlRunner struct{ tx *sql.Tx }
+
+func (r sqlRunner) ids(ctx context.Context, statement string, args ...any) (_ []job.ID, err error) {
+	rows, err := r.tx.QueryContext(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if closeErr := rows.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	var found []job.ID
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		id, err := job.ParseID(text)
+		if err != nil {
+			return nil, fmt.Errorf("what the database returned: %w", err)
+		}
+		found = append(found, id)
+	}
+	return found, rows.Err()
+}
+
+// run is the runner of statements that are transactions of their own.
+func (s *Store) run() pgxRunner { return pgxRunner{s.pool, s.mode} }
+
+// inTx runs fn in a transaction.
+func (s *Store) inTx(ctx context.Context, fn func(r pgxRunner) error) error {
+	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(pgxRunner{tx, s.mode}) })
+}

@@ -1,0 +1,1 @@
+delete from meanwhile.finished where id = any ($1::uuid[])

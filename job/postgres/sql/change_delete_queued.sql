@@ -1,0 +1,1 @@
+delete from meanwhile.queued where id = any ($1::uuid[])

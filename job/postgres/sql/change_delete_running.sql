@@ -1,0 +1,1 @@
+delete from meanwhile.running where id = any ($1::uuid[])

@@ -1,0 +1,1 @@
+update meanwhile.crons set job = null where cron = $1

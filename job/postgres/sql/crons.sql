@@ -1,0 +1,1 @@
+select cron, spec, last, next, paused, job, noted from meanwhile.crons order by cron collate "C"

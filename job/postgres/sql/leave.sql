@@ -1,0 +1,1 @@
+delete from meanwhile.workers where worker = $1

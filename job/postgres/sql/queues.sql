@@ -1,0 +1,20 @@
+-- The queues that have unfinished jobs or are paused, with the age of the job that is due the longest.
+with total as (
+    select queue, sum(unfinished) unfinished from meanwhile.counts group by queue having sum(unfinished) > 0
+), active as (
+    select queue, count(*) n from meanwhile.running group by queue
+), stopped as (
+    select queue from meanwhile.queues where paused
+)
+select coalesce(t.queue, s.queue), s.queue is not null, (coalesce(t.unfinished, 0) - coalesce(a.n, 0))::bigint,
+    coalesce(a.n, 0), d.age
+from total t full join stopped s on s.queue = t.queue left join active a on a.queue = t.queue cross join lateral (
+    select now() - min(first.run_at) as age
+    from generate_series(9, 1, -1) p cross join lateral (
+        select q.run_at from meanwhile.queued q
+        where q.queue = coalesce(t.queue, s.queue) and q.priority = p::smallint and q.run_at <= now()
+        order by q.run_at, q.id
+        limit 1
+    ) first
+) d
+order by 1

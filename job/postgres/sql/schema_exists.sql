@@ -1,0 +1,1 @@
+select to_regnamespace(quote_ident($1)) is not null

@@ -1,0 +1,1 @@
+create table meanwhile.version as select 0 as version

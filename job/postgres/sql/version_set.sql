@@ -1,0 +1,1 @@
+update meanwhile.version set version = $1

@@ -1,0 +1,1 @@
+select worker, info, seen from meanwhile.workers order by worker

@@ -1,0 +1,137 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+)
+
+// server is the PostgreSQL that tests use, unless MEANWHILE_POSTGRES names another one.
+func server() string {
+	if url := os.Getenv("MEANWHILE_POSTGRES"); url != "" {
+		return url
+	}
+	return "postgres://postgres@127.0.0.1:5432/postgres"
+}
+
+// missing skips a test that misses what it needs, or fails it in CI.
+func missing(t testing.TB, what string, args ...any) {
+	t.Helper()
+	if os.Getenv("MEANWHILE_CI") == "1" {
+		t.Fatalf(what, args...)
+	}
+	t.Skipf(what, args...)
+}
+
+// database makes a database on a server for the time of a test, and returns its URL.
+func database(t testing.TB, server string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	config, err := pgx.ParseConfig(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		missing(t, "no PostgreSQL: %v", err)
+	}
+	defer conn.Close(ctx)
+	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])
+	if _, err := conn.Exec(ctx, "create database "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			t.Errorf("drop database %s: %v", name, err)
+			return
+		}
+		defer conn.Close(ctx)
+		if _, err := conn.Exec(ctx, "drop database "+name+" with (force)"); err != nil {
+			t.Errorf("drop database %s: %v", name, err)
+		}
+	})
+	return fmt.Sprintf("postgres://%s@%s/%s", config.User, net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), name)
+}
+
+// open makes a store of a URL, with its tables, for the time of a test.
+func open(t testing.TB, url string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// connect makes a pool for the time of a test, to look behind the store.
+func connect(t testing.TB, url string) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
+}
+
+func execSQL(t testing.TB, pool *pgxpool.Pool, sql string, args ...any) {
+	t.Helper()
+	if _, err := pool.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// newJob makes a job that is due at once.
+func newJob(t testing.TB, opts ...job.EnqueueOption) *job.Job {
+	t.Helper()
+	j, err := job.New("test", []byte(`{"n":1}`), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// claim takes up to n jobs of the default queue.
+func claim(t testing.TB, s job.Store, n int) []*job.Job {
+	t.Helper()
+	done, err := s.Claim(t.Context(), job.Claim{
+		Worker: "w", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: n}}, Limit: n, Lease: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done.Jobs
+}
+
+func TestStore(t *testing.T) {
+	url := database(t, server())
+	n := 0
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		n++
+		return open(t, fmt.Sprintf("%s?schema=s%d", url, n))
+	})
+}

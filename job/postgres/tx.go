@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Tx makes a transaction of the caller's one for jobs: what is inserted and settled through it exists if and only if it
+// commits. Workers hear of the jobs when it does. It may be used as long as the transaction is open, by one goroutine
+// at a time, as the transaction itself. A settled job stays locked until the transaction ends.
+func (s *Store) Tx(tx pgx.Tx) job.Tx {
+	return &ownTx{s: s, r: pgxRunner{tx, modeOf(tx.Conn().Config())}}
+}
+
+// SQLTx is Tx for a transaction of database/sql, whose driver must be that of pgx, github.com/jackc/pgx/v5/stdlib.
+func (s *Store) SQLTx(tx *sql.Tx) job.Tx { return &ownTx{s: s, r: sqlRunner{tx}} }
+
+// An ownTx is a transaction of the caller's.
+type ownTx struct {
+	s *Store
+	r runner
+}
+
+// Insert stores jobs as part of the transaction.
+func (t *ownTx) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	err = t.do(ctx, "insert jobs", queuesOf(jobs), func(ctx context.Context) error {
+		ids, err = insertJobs(ctx, t.s, t.r, jobs)
+		return err
+	})
+	return ids, err
+}
+
+// Settle settles jobs as part of the transaction.
+func (t *ownTx) Settle(ctx context.Context, worker string, jobs ...*job.Job) (lost []job.ID, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	o, err := sortOutcomes(jobs)
+	if err != nil {
+		return nil, err
+	}
+	err = t.do(ctx, "settle jobs", o.dueQueues(), func(ctx context.Context) error {
+		lost, err = settleJobs(ctx, t.s, t.r, worker, o)
+		return err
+	})
+	return lost, err
+}
+
+// do runs fn, and has notice given of the queues when the transaction commits.
+func (t *ownTx) do(ctx context.Context, what string, queues []string, fn func(ctx context.Context) error) error {
+	err := t.s.enter(ctx)
+	if err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = bounded(ctx, callTimeout)
+		defer cancel()
+		if err = t.s.check(ctx); err == nil {
+			err = fn(ctx)
+		}
+		if queues = t.s.noticesInTx(queues); err == nil && len(queues) > 0 {
+			_, err = t.r.ids(ctx, t.s.sql("notify_tx"), t.s.schema, queues)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, t.s.explain(ctx, err))
+	}
+	return nil
+}

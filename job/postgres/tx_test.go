@@ -1,0 +1,158 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+)
+
+// A userTx is a transaction of the caller's, of either library.
+type userTx struct {
+	job.Tx
+	commit, rollback func() error
+	exec             func(sql string) error
+}
+
+func pgxTx(t *testing.T, s *postgres.Store, url string) userTx {
+	tx, err := connect(t, url).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return userTx{
+		Tx:       s.Tx(tx),
+		commit:   func() error { return tx.Commit(t.Context()) },
+		rollback: func() error { return tx.Rollback(t.Context()) },
+		exec:     func(sql string) error { _, err := tx.Exec(t.Context(), sql); return err },
+	}
+}
+
+func sqlTx(t *testing.T, s *postgres.Store, url string) userTx {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	t.Cleanup(func() { _ = db.Close() }) // nothing is open
+	tx, err := db.BeginTx(t.Context(), &sql.TxOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return userTx{
+		Tx: s.SQLTx(tx), commit: tx.Commit, rollback: tx.Rollback,
+		exec: func(sql string) error { _, err := tx.ExecContext(t.Context(), sql); return err },
+	}
+}
+
+var userTxs = map[string]func(*testing.T, *postgres.Store, string) userTx{"pgx": pgxTx, "database/sql": sqlTx}
+
+func TestTxCommit(t *testing.T) {
+	for name, begin := range userTxs {
+		t.Run(name, func(t *testing.T) {
+			url := database(t, server())
+			s, pool := open(t, url), connect(t, url)
+			execSQL(t, pool, "create table effects (n int)")
+			insertSome(t, s)
+			held := claim(t, s, 1)[0]
+			tx := begin(t, s, url)
+			if err := tx.exec("insert into effects values (1)"); err != nil {
+				t.Fatal(err)
+			}
+			plain, keyed := newJob(t), newJob(t, job.Unique("k"))
+			if ids, err := tx.Insert(t.Context(), plain, keyed); err != nil || len(ids) != 2 || ids[0] != plain.ID || ids[1] != keyed.ID {
+				t.Fatalf("Insert = %v, %v", ids, err)
+			}
+			again := newJob(t, job.Unique("k"))
+			if ids, err := tx.Insert(t.Context(), again); err != nil || ids[0] != keyed.ID {
+				t.Errorf("Insert with a key that is held = %v, %v, want %v", ids, err, keyed.ID)
+			}
+			held.State = job.Completed
+			stranger := newJob(t)
+			stranger.State = job.Completed
+			lost, err := tx.Settle(t.Context(), "w", held, stranger)
+			if err != nil || len(lost) != 1 || lost[0] != stranger.ID {
+				t.Errorf("Settle = %v, %v, want that %v is lost", lost, err, stranger.ID)
+			}
+			wantAll(t, s, []job.ID{held.ID}, 0)
+			if jobs := claim(t, s, 10); len(jobs) != 4 {
+				t.Errorf("before the commit %d jobs could be claimed, want the 4 from before", len(jobs))
+			}
+			if err := tx.commit(); err != nil {
+				t.Fatal(err)
+			}
+			wantAll(t, s, []job.ID{held.ID, plain.ID, keyed.ID}, 1)
+			if jobs := claim(t, s, 10); len(jobs) != 2 {
+				t.Errorf("after the commit %d jobs could be claimed, want 2", len(jobs))
+			}
+		})
+	}
+}
+
+func TestTxRollback(t *testing.T) {
+	for name, begin := range userTxs {
+		t.Run(name, func(t *testing.T) {
+			url := database(t, server())
+			s := open(t, url)
+			insertSome(t, s)
+			held := claim(t, s, 1)[0]
+			tx := begin(t, s, url)
+			if _, err := tx.Insert(t.Context(), newJob(t, job.Unique("k"))); err != nil {
+				t.Fatal(err)
+			}
+			held.State = job.Completed
+			if _, err := tx.Settle(t.Context(), "w", held); err != nil {
+				t.Fatal(err)
+			}
+			// The row is locked: renewing must neither wait for it nor call it lost.
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			renewed, err := s.Renew(ctx, job.Renewal{Worker: "w", Lease: time.Minute, Jobs: []job.ID{held.ID}})
+			if err != nil || len(renewed.Lost) > 0 {
+				t.Errorf("Renew of a job that is being settled = %+v, %v", renewed, err)
+			}
+			if err := tx.rollback(); err != nil {
+				t.Fatal(err)
+			}
+			if lost, err := s.Settle(t.Context(), "w", held); err != nil || len(lost) > 0 {
+				t.Errorf("Settle after the rollback = %v, %v", lost, err)
+			}
+			fresh := newJob(t, job.Unique("k"))
+			if ids, err := s.Insert(t.Context(), fresh); err != nil || ids[0] != fresh.ID {
+				t.Errorf("Insert with the key of a job that was rolled back = %v, %v", ids, err)
+			}
+		})
+	}
+}
+
+// TestTxNotice: a worker that waits hears of a job when the transaction commits.
+func TestTxNotice(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	if err := s.Wait(t.Context(), job.DefaultQueue); err != nil { // the first call returns at once
+		t.Fatal(err)
+	}
+	for range 3 {
+		heard := make(chan error, 1)
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+			defer cancel()
+			heard <- s.Wait(ctx, job.DefaultQueue)
+		}()
+		tx := pgxTx(t, s, url)
+		if _, err := tx.Insert(t.Context(), newJob(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-heard; err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+	}
+}

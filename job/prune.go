@@ -1,0 +1,48 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	pruneEach  = time.Minute
+	prunedOnce = 1000 // jobs
+)
+
+// pruneLoop deletes finished jobs whose retention is over: a thousand at once, with as long a pause after each as it took, so
+// that it takes at most half of a connection. Every worker does; what one deletes another does not find.
+func (r *run) pruneLoop(ctx context.Context) error {
+	retention := map[State]time.Duration{}
+	for state, d := range r.config.Retention {
+		if d >= 0 {
+			retention[state] = d
+		}
+	}
+	for {
+		if err := meanwhile.Sleep(ctx, pruneEach/2+jitter(pruneEach/2)); err != nil {
+			return err
+		}
+		for {
+			begun := time.Now()
+			n, err := r.callPrune(ctx, retention)
+			if fatal(err) {
+				return err
+			}
+			if err != nil || n < prunedOnce {
+				break // what failed is tried again in a minute; trouble with the store is reported by the claim loop
+			}
+			if err := meanwhile.Sleep(ctx, time.Since(begun)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *run) callPrune(ctx context.Context, retention map[State]time.Duration) (int, error) {
+	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	defer cancel()
+	return r.store.Prune(call, retention, prunedOnce)
+}

@@ -1,0 +1,188 @@
+package job
+
+import (
+	"context"
+	"time"
+)
+
+// beat is how often the worker looks for what the store has to tell: jobs to cancel, leases that ran out.
+func (r *run) beat() time.Duration { return min(time.Second, r.config.Lease/6) }
+
+// renewLoop renews leases after a third of them, asks each beat which jobs to cancel, and writes the progress and the records
+// of running jobs.
+func (r *run) renewLoop(ctx context.Context) error {
+	ticker := time.NewTicker(r.beat())
+	defer ticker.Stop()
+	failures := 0
+	for {
+		now := time.Now()
+		r.trimSlots()
+		due := r.dueForRenewal(now)
+		if err := r.renew(ctx, now, due); err != nil {
+			if fatal(err) || ctx.Err() != nil {
+				return cmpCause(ctx, err)
+			}
+			failures++
+			r.storeFailed("renew leases", failures, err)
+		} else {
+			if failures > 0 {
+				failures = r.storeRecovered()
+			}
+			r.writeInterim(ctx)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// expireLoop cancels attempts whose lease could not be renewed in time, a tenth of it before it is over: then another worker may
+// run the job, and this attempt should have ended. It is a loop of its own since a call to the store may hang.
+func (r *run) expireLoop(ctx context.Context) error {
+	ticker := time.NewTicker(min(250*time.Millisecond, r.config.Lease/20))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		over := time.Now().Add(-r.config.Lease + r.config.Lease/10)
+		for _, e := range r.holdings() {
+			e.mu.Lock()
+			expired := !e.lost && !e.renewed.After(over)
+			if expired {
+				e.lost = true
+			}
+			e.mu.Unlock()
+			if expired {
+				e.cancel(ErrLeaseLost)
+			}
+		}
+	}
+}
+
+func (r *run) holdings() []*execution {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*execution, 0, len(r.held))
+	for _, e := range r.held {
+		all = append(all, e)
+	}
+	return all
+}
+
+// dueForRenewal returns the jobs whose lease was renewed longer than a third of it ago.
+func (r *run) dueForRenewal(now time.Time) []*execution {
+	var due []*execution
+	for _, e := range r.holdings() {
+		e.mu.Lock()
+		if !e.lost && now.Sub(e.renewed) >= r.config.Lease/3 {
+			due = append(due, e)
+		}
+		e.mu.Unlock()
+	}
+	return due
+}
+
+func (r *run) renew(ctx context.Context, now time.Time, due []*execution) error {
+	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat()))
+	defer cancel()
+	renewal := Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info()}
+	byID := make(map[ID]*execution, len(due))
+	for _, e := range due {
+		renewal.Jobs = append(renewal.Jobs, e.job.ID)
+		byID[e.job.ID] = e
+	}
+	got, err := r.store.Renew(call, renewal)
+	if err != nil {
+		return err
+	}
+	r.lose(got.Lost)
+	for _, id := range got.Lost {
+		delete(byID, id)
+	}
+	for _, e := range byID {
+		e.mu.Lock()
+		e.renewed = now
+		e.mu.Unlock()
+	}
+	for _, id := range got.Canceled {
+		if e := r.holding(id); e != nil {
+			e.cancel(ErrCanceled)
+		}
+	}
+	return nil
+}
+
+func (r *run) holding(id ID) *execution {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.held[id]
+}
+
+// lose cancels the attempts of jobs that the store says are not held any more. One that has ended is on its way to the
+// store, which may be why.
+func (r *run) lose(ids []ID) {
+	for _, id := range ids {
+		if e := r.holding(id); e != nil {
+			e.cancel(ErrLeaseLost)
+		}
+	}
+}
+
+// writeInterim writes the progress and the records of jobs that run. What fails is written at the next beat, or at the end.
+func (r *run) writeInterim(ctx context.Context) {
+	var jobs []*Job
+	var dirty []*execution
+	for _, e := range r.holdings() {
+		if j := e.interim(); j != nil {
+			jobs, dirty = append(jobs, j), append(dirty, e)
+		}
+		if len(jobs) == mostSettled {
+			break
+		}
+	}
+	if len(jobs) == 0 {
+		return
+	}
+	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	defer cancel()
+	lost, err := r.store.Settle(call, r.config.Name, jobs...)
+	if err != nil {
+		for _, e := range dirty {
+			e.mu.Lock()
+			e.dirty = true
+			e.mu.Unlock()
+		}
+		return
+	}
+	r.lose(lost)
+}
+
+// interim returns a running job with what is new of it, or nil.
+func (e *execution) interim() *Job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.dirty || e.ended || e.lost {
+		return nil
+	}
+	e.dirty = false
+	j := e.snapshot()
+	j.State = Running
+	return j
+}
+
+// snapshot copies the job with what is new of it, without what its handler may be setting. e.mu is held.
+func (e *execution) snapshot() *Job {
+	j := &Job{ID: e.job.ID, Kind: e.job.Kind, Queue: e.job.Queue, Priority: e.job.Priority, Attempt: e.job.Attempt, Spared: e.job.Spared, MaxAttempts: e.job.MaxAttempts, Worker: e.job.Worker}
+	j.Failures = e.job.Failures
+	j.Records = append([]Record(nil), e.records...)
+	if e.progress != nil {
+		p := *e.progress
+		j.Progress = &p
+	}
+	return j
+}

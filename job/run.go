@@ -1,0 +1,188 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A run is a worker at work: what it holds, and the loops that act on it.
+//
+//	claim loop ── start ──> attempt (a task each) ── finish ──> settle loop
+//	    ^                                                           │
+//	    └──────────────── room: slots and unsettled jobs ───────────┘
+//
+// A job is in held from its claim until it is settled or lost; so long its lease is renewed.
+type run struct {
+	*Worker
+	started time.Time
+	ctx     context.Context // of the loops: it outlives the order to stop
+	jobs    context.Context // the scope of the attempts
+
+	notice chan struct{} // capacity 1: jobs may have become due
+	freed  chan struct{} // capacity 1: there may be room again
+	done   chan struct{} // capacity 1: there are jobs to settle
+
+	mu        sync.Mutex
+	held      map[ID]*execution
+	idle      []*slot        // the one that was busy last comes last
+	leastIdle int            // of them, since they were trimmed
+	slots     int            // ever started
+	closing   bool           // a slot that gets idle ends
+	running   int            // attempts that have not ended
+	inQueue   map[string]int // the same by queue
+	finished  []*execution   // to settle
+	settling  int            // taken from finished, not yet settled
+	hungry    bool           // the claim loop waits for room
+	stopping  bool
+}
+
+func newRun(w *Worker) *run {
+	return &run{
+		Worker:  w,
+		started: time.Now(),
+		notice:  make(chan struct{}, 1),
+		freed:   make(chan struct{}, 1),
+		done:    make(chan struct{}, 1),
+		held:    map[ID]*execution{},
+		inQueue: map[string]int{},
+	}
+}
+
+// signal tells the other end of a channel of capacity 1 to look.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// work runs the loops until stop is canceled and everything is settled.
+func (r *run) work(stop, ctx context.Context) error {
+	r.ctx = ctx
+	settled := meanwhile.Go(ctx, r.settleLoop, meanwhile.Name("settle"), meanwhile.Background())
+	meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.Background())
+	meanwhile.Go(ctx, r.expireLoop, meanwhile.Name("expire"), meanwhile.Background())
+
+	err := meanwhile.Supervise(ctx, func(jobs context.Context) error {
+		r.jobs = jobs
+		defer r.closeSlots()
+		if err := r.claimUntil(stop); err != nil {
+			r.cancelAll(ErrStopping)
+			return err
+		}
+		r.stop()
+		return nil
+	}, meanwhile.Name("jobs"))
+
+	r.mu.Lock()
+	r.stopping = true
+	r.mu.Unlock()
+	signal(r.done)
+	if _, settleErr := settled.Wait(ctx); err == nil {
+		err = settleErr
+	}
+	r.leave()
+	return err
+}
+
+// claimUntil claims and starts jobs until stop is canceled, with what else only goes on so long.
+func (r *run) claimUntil(stop context.Context) error {
+	return meanwhile.Run(r.ctx, func(ctx context.Context) error {
+		loops := meanwhile.Go(ctx, func(ctx context.Context) error {
+			meanwhile.Go(ctx, r.waitLoop, meanwhile.Name("wait"))
+			meanwhile.Go(ctx, r.pruneLoop, meanwhile.Name("prune"))
+			if len(r.crons) > 0 {
+				meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
+			}
+			return r.claimLoop(ctx)
+		}, meanwhile.Name("claim"))
+		unhook := context.AfterFunc(stop, func() { loops.Cancel(ErrStopping) })
+		defer unhook()
+		_, err := loops.Wait(ctx)
+		if errors.Is(err, ErrStopping) {
+			return nil
+		}
+		return err
+	}, meanwhile.Name("claiming"))
+}
+
+// stop lets the running jobs end within the grace and cancels the others.
+func (r *run) stop() {
+	timer := time.NewTimer(r.config.Grace)
+	defer timer.Stop()
+	for {
+		r.mu.Lock()
+		left := r.running
+		r.hungry = true
+		r.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-r.freed:
+		case <-timer.C:
+			r.cancelAll(ErrStopping)
+			return
+		}
+	}
+}
+
+func (r *run) cancelAll(cause error) {
+	r.mu.Lock()
+	all := make([]*execution, 0, len(r.held))
+	for _, e := range r.held {
+		all = append(all, e)
+	}
+	r.mu.Unlock()
+	for _, e := range all {
+		e.cancel(cause)
+	}
+}
+
+// leave takes the worker off the list. Its name would vanish by itself, later.
+func (r *run) leave() {
+	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
+	defer cancel()
+	_ = r.store.Leave(ctx, r.config.Name)
+}
+
+// info is what the worker says of itself.
+func (r *run) info() WorkerInfo {
+	host, _ := os.Hostname()
+	info := WorkerInfo{
+		Host:        host,
+		PID:         os.Getpid(),
+		Version:     version(),
+		Started:     r.started,
+		Concurrency: r.config.Concurrency,
+		Memory:      memory(),
+	}
+	for _, q := range r.config.Queues {
+		info.Queues = append(info.Queues, q.Name)
+	}
+	for kind := range r.handlers {
+		info.Kinds = append(info.Kinds, kind)
+	}
+	slices.Sort(info.Kinds)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info.Running, info.Stopping = r.running, r.stopping
+	return info
+}
+
+// memory returns the bytes that the Go runtime has from the system.
+func memory() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	if samples[0].Value.Kind() != metrics.KindUint64 || samples[1].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}

@@ -1,0 +1,65 @@
+package job
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A slot is a task that runs one attempt after the other. Slots are kept for a while when there is nothing to run: a fresh
+// goroutine would grow its stack anew for each job, which costs more than all else that is done for a small one.
+type slot struct {
+	next chan *execution // capacity 1; closed to end the slot
+}
+
+// launch has a slot run e. r.mu is held.
+func (r *run) launch(e *execution) {
+	if n := len(r.idle); n > 0 {
+		s := r.idle[n-1]
+		r.idle = r.idle[:n-1]
+		r.leastIdle = min(r.leastIdle, n-1)
+		s.next <- e
+		return
+	}
+	s := &slot{next: make(chan *execution, 1)}
+	s.next <- e
+	r.slots++
+	meanwhile.Go(r.jobs, func(ctx context.Context) error {
+		for e := range s.next {
+			e.attempt(ctx)
+			r.mu.Lock()
+			if r.closing {
+				close(s.next)
+			} else {
+				r.idle = append(r.idle, s)
+			}
+			r.mu.Unlock()
+		}
+		return nil
+	}, meanwhile.Name("slot "+strconv.Itoa(r.slots)))
+}
+
+// trimSlots ends the slots that were idle all the time since the last call.
+func (r *run) trimSlots() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.endSlots(min(r.leastIdle, len(r.idle)))
+}
+
+// closeSlots ends the slots, those that are busy once they are not.
+func (r *run) closeSlots() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closing = true
+	r.endSlots(len(r.idle))
+}
+
+// endSlots ends the n slots that have been idle longest. r.mu is held.
+func (r *run) endSlots(n int) {
+	for _, s := range r.idle[:n] {
+		close(s.next)
+	}
+	r.idle = append(r.idle[:0], r.idle[n:]...)
+	r.leastIdle = len(r.idle)
+}

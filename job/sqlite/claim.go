@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Claim takes due jobs for a worker.
+func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	var claimed job.Claimed
+	var taken []stored
+	err := s.write(ctx, "claim jobs", func(t *txn) (err error) {
+		claimed, taken, err = t.claim(c)
+		return err
+	})
+	if err != nil {
+		return job.Claimed{}, err
+	}
+	s.holdings.add(taken)
+	return claimed, nil
+}
+
+// A claimQueue is a queue that jobs are claimed from.
+type claimQueue struct {
+	id         int64
+	left       int     // of its limit
+	priorities []int64 // of its queued jobs, the highest first
+}
+
+func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
+	queues, err := t.claimQueues(c)
+	if err != nil {
+		return job.Claimed{}, nil, err
+	}
+	var expired, due []stored
+	room := c.Limit
+	take := func(q *claimQueue, into *[]stored, scan scanner, query string, args ...any) error {
+		n := min(room, q.left)
+		if n <= 0 {
+			return nil
+		}
+		found, err := t.readJobs(scan, query, append(args, int64(n))...)
+		*into = append(*into, found...)
+		room -= len(found)
+		q.left -= len(found)
+		return err
+	}
+	for i := range queues {
+		if c.Expired {
+			if err := take(&queues[i], &expired, (*txn).scanJob, statement("claim_expired"), queues[i].id, t.now); err != nil {
+				return job.Claimed{}, nil, err
+			}
+		}
+	}
+	for i := range queues {
+		q := &queues[i]
+		if room <= 0 {
+			break
+		}
+		if q.priorities, err = t.priorities(q.id); err != nil {
+			return job.Claimed{}, nil, err
+		}
+		for _, p := range q.priorities {
+			if err := take(q, &due, scanDue(p), statement("claim_due"), q.id, p, t.now); err != nil {
+				return job.Claimed{}, nil, err
+			}
+		}
+	}
+	next := time.Duration(0)
+	if room > 0 {
+		if next, err = t.nextDue(queues); err != nil {
+			return job.Claimed{}, nil, err
+		}
+	}
+	return t.takeClaimed(c, expired, due, next)
+}
+
+// claimQueues returns those of the queues that are there and not paused, each once.
+func (t *txn) claimQueues(c job.Claim) ([]claimQueue, error) {
+	queues := make([]claimQueue, 0, len(c.Queues))
+	for _, q := range c.Queues {
+		if q.Limit <= 0 {
+			continue
+		}
+		row, err := one(t, statement("queue_find"), q.Queue)
+		if err != nil {
+			return nil, err
+		}
+		if row == nil || integer(row[1]) == 1 {
+			continue
+		}
+		id := integer(row[0])
+		if !slices.ContainsFunc(queues, func(q claimQueue) bool { return q.id == id }) {
+			queues = append(queues, claimQueue{id: id, left: q.Limit})
+		}
+	}
+	return queues, nil
+}
+
+// priorities returns which priorities the queued jobs of a queue have. It costs one look for each.
+func (t *txn) priorities(queue int64) ([]int64, error) {
+	var found []int64
+	for below := int64(job.HighestPriority + 1); ; below = found[len(found)-1] {
+		row, err := one(t, statement("claim_priority"), queue, below)
+		if err != nil || row == nil {
+			return found, err
+		}
+		found = append(found, integer(row[0]))
+	}
+}
+
+// nextDue returns how long from now the first job that is not due yet becomes so, zero when there is none.
+func (t *txn) nextDue(queues []claimQueue) (time.Duration, error) {
+	first := int64(0)
+	for _, q := range queues {
+		for _, p := range q.priorities {
+			row, err := one(t, statement("claim_next"), q.id, p, t.now)
+			if err != nil {
+				return 0, err
+			}
+			if row != nil && (first == 0 || integer(row[0]) < first) {
+				first = integer(row[0])
+			}
+		}
+	}
+	if first == 0 {
+		return 0, nil
+	}
+	return time.Duration(first-t.now) * time.Microsecond, nil
+}
+
+// scanDue reads the columns of claim_due, which has only what may differ among jobs that wait with one priority. The names
+// of the last class are kept, since the next is likely the same.
+func scanDue(priority int64) scanner {
+	var name className
+	last := int64(0)
+	return func(t *txn, v []driver.Value) (found stored, err error) {
+		if class := integer(v[2]); class != last {
+			if name, err = t.className(class); err != nil {
+				return stored{}, err
+			}
+			last = class
+		}
+		j := &job.Job{
+			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: []byte(text(v[10])), Priority: int(priority),
+			RunAt: timeOf(v[3]), Attempt: int(integer(v[4])), Spared: int(integer(v[5])), Died: int(integer(v[6])),
+			MaxAttempts: int(integer(v[7])), Created: timeOf(v[8]), UniqueKey: text(v[9]),
+		}
+		if v[11] != nil {
+			j.UniqueFor = time.Duration(integer(v[11])) * time.Microsecond
+		}
+		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[12])))
+	}
+}
+
+var (
+	claimTake        = repeated("claim_take")
+	claimTakeExpired = repeated("claim_take_expired")
+)
+
+// takeClaimed makes the jobs that were found those of the worker.
+func (t *txn) takeClaimed(c job.Claim, expired, due []stored, next time.Duration) (job.Claimed, []stored, error) {
+	claimed := job.Claimed{Next: next, Jobs: make([]*job.Job, 0, len(expired)+len(due))}
+	started := timeOf(t.now)
+	update := func(m *many, jobs []stored) error {
+		return m.chunks(len(jobs), func(sql string, from, size int) error {
+			args := append(make([]any, 0, 3+size), t.now, c.Worker, t.now+c.Lease.Microseconds())
+			for _, j := range jobs[from : from+size] {
+				args = append(args, j.seq)
+			}
+			_, err := t.exec(sql, args...)
+			return err
+		})
+	}
+	for _, j := range expired {
+		if claimed.Expired == nil {
+			claimed.Expired = map[job.ID]string{}
+		}
+		claimed.Expired[j.ID] = j.Worker
+		j.Died++
+	}
+	if err := update(claimTakeExpired, expired); err != nil {
+		return job.Claimed{}, nil, err
+	}
+	if err := update(claimTake, due); err != nil {
+		return job.Claimed{}, nil, err
+	}
+	for _, j := range due {
+		t.count(j.class, queued, -1)
+		t.count(j.class, running, 1)
+	}
+	taken := slices.Concat(expired, due)
+	for _, j := range taken {
+		j.State, j.Started, j.Worker, j.CancelRequested = job.Running, started, c.Worker, false
+		j.Attempt++
+		claimed.Jobs = append(claimed.Jobs, j.Job)
+	}
+	return claimed, taken, nil
+}

@@ -1,0 +1,26 @@
+// Package sqlite keeps jobs in one file, without a server: a SQLite database in WAL mode. When a call has returned, what it
+// wrote is on the disk (synchronous=FULL). Many goroutines and several processes of one machine may use the file at once;
+// it must not be on a network file system.
+//
+//	store, err := sqlite.Open(ctx, "jobs.db")
+//
+// SQLite lets one transaction write at a time. The calls of a process that come while one is being written are written
+// together by the next, so that they share the wait for the disk; one that fails does not fail the others.
+//
+// # Jobs in your own transaction
+//
+// Tables whose names begin with meanwhile_ are the store's. The file may hold yours as well, and then a transaction can
+// write data and jobs, both or neither:
+//
+//	tx, err := store.DB().BeginTx(ctx, nil)
+//	…
+//	_, err = tx.ExecContext(ctx, "insert into documents …")
+//	_, err = job.Enqueue(ctx, store.Tx(tx), index)
+//	err = tx.Commit()
+//
+// Transactions of DB take the lock for writing when they begin, and wait for it up to ten seconds. A [database/sql.DB] of
+// your own on the same file and driver does as well; open it with _txlock=immediate and a busy_timeout, because a
+// transaction that reads first and writes later fails at once when another has written in between. While such a
+// transaction is open all other writers wait, the store among them: keep it short, and do not call the store's own
+// methods that write in it. Workers notice what it enqueued within about 20 ms of the commit.
+package sqlite

@@ -1,0 +1,80 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Insert stores new jobs, all or none.
+func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	var ids []job.ID
+	err := s.write(ctx, "insert jobs", func(t *txn) (err error) {
+		ids, err = t.insert(jobs)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, nil
+}
+
+var insertRows = repeated("insert")
+
+const insertArgs = 9 // of each row
+
+// insert stores jobs and returns, for each, the ID of the one that is stored.
+func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
+	ids := make([]job.ID, len(jobs))
+	fresh := make([]*job.Job, 0, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+		if j.UniqueKey != "" {
+			holder, err := t.takeKey(j.UniqueKey, j.ID)
+			if err != nil {
+				return nil, err
+			}
+			if ids[i] = holder; holder != j.ID {
+				continue
+			}
+		}
+		fresh = append(fresh, j)
+	}
+	args := make([]any, 0, 1+insertArgs*chunkSizes[0])
+	return ids, insertRows.chunks(len(fresh), func(sql string, from, size int) error {
+		args = append(args[:0], t.now)
+		for _, j := range fresh[from : from+size] {
+			c, err := t.class(j.Queue, j.Kind)
+			if err != nil {
+				return err
+			}
+			args = append(args, j.ID[:], c.id, c.queue, int64(j.Priority), t.due(j), int64(j.MaxAttempts),
+				orNull(j.UniqueKey), uniqueFor(j), string(j.Args))
+			t.count(c.id, queued, 1)
+			t.changed[j.Queue] = true
+		}
+		if _, err := t.exec(sql, args...); err != nil {
+			return explainInsert(err)
+		}
+		return nil
+	})
+}
+
+func uniqueFor(j *job.Job) any {
+	if j.UniqueFor == 0 {
+		return nil
+	}
+	return j.UniqueFor.Microseconds()
+}
+
+// explainInsert says it when an ID is taken.
+func explainInsert(err error) error {
+	if code(err) == codeConstraint {
+		return fmt.Errorf("a job with one of the IDs is there already: %w", err)
+	}
+	return err
+}

@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"database/sql/driver"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// List returns jobs by ID, newest first.
+func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	if f.Limit <= 0 {
+		return nil, fmt.Errorf("list jobs: a limit of %d", f.Limit)
+	}
+	var jobs []*job.Job
+	err := s.read(ctx, "list jobs", func(t *txn) error {
+		ids, err := t.findIDs(f)
+		if err != nil {
+			return err
+		}
+		jobs, err = t.readListed(ids)
+		return err
+	})
+	return jobs, err
+}
+
+var listRead = repeated("list_read")
+
+func (t *txn) readListed(ids [][]byte) ([]*job.Job, error) {
+	jobs := make([]*job.Job, 0, len(ids))
+	return jobs, listRead.chunks(len(ids), func(sql string, from, size int) error {
+		args := make([]any, size)
+		for i, id := range ids[from : from+size] {
+			args[i] = id
+		}
+		found, err := t.readJobs((*txn).scanJob, sql, args...)
+		for _, j := range found {
+			jobs = append(jobs, j.Job)
+		}
+		return err
+	})
+}
+
+// findIDs returns the IDs of what matches, newest first. How it looks depends on what would cost the least.
+func (t *txn) findIDs(f job.Filter) ([][]byte, error) {
+	q, err := t.newSearch(f)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f.IDs != nil:
+		hexes := make([]string, len(f.IDs))
+		for i, id := range f.IDs {
+			hexes[i] = hex.EncodeToString(id[:])
+		}
+		return q.find("list_ids", jsonOf(hexes))
+	case f.UniqueKey != "":
+		return q.find("list_key", f.UniqueKey)
+	}
+	return q.findByState()
+}
+
+// A search is a filter as the arguments of the SQL that is called $filter.
+type search struct {
+	*txn
+	mask    int64 // of states, and above them of views
+	classes any   // their numbers as JSON, or nil for all
+	args    []any
+	limit   int
+}
+
+// The bits of the views in a mask; those of the states are their numbers.
+const (
+	bitScheduled = 5
+	bitRetrying  = 6
+)
+
+func (t *txn) newSearch(f job.Filter) (*search, error) {
+	q := &search{txn: t, limit: f.Limit}
+	for _, s := range f.States {
+		switch s {
+		case job.Scheduled:
+			q.mask |= 1 << bitScheduled
+		case job.Retrying:
+			q.mask |= 1 << bitRetrying
+		default:
+			n, err := stateNumber(s)
+			if err != nil {
+				return nil, err
+			}
+			q.mask |= 1 << n
+		}
+	}
+	if len(f.States) == 0 {
+		q.mask = 1<<len(states) - 1
+	}
+	if len(f.Kinds) > 0 || len(f.Queues) > 0 {
+		numbers := []int64{}
+		err := t.each(statement("list_classes"), []any{jsonOf(f.Kinds), jsonOf(f.Queues)}, func(v []driver.Value) error {
+			numbers = append(numbers, integer(v[0]))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		q.classes = jsonOf(numbers)
+		if len(numbers) == 0 {
+			q.classes = "[]"
+		}
+	}
+	upper, lower := bytes.Repeat([]byte{0xff}, 17), []byte{}
+	if f.Before != (job.ID{}) {
+		upper = f.Before[:]
+	}
+	if !f.CreatedBefore.IsZero() {
+		if bound := firstID(f.CreatedBefore); bytes.Compare(bound, upper) < 0 {
+			upper = bound
+		}
+	}
+	if !f.CreatedAfter.IsZero() {
+		lower = firstID(f.CreatedAfter)
+	}
+	q.args = []any{
+		q.mask, t.now, q.classes, orNull(f.Worker), upper, lower, micros(f.FinishedBefore), orNull(errorHint(f.Error)),
+		jsonOf(argsHints(f.Args)), int64(f.Limit),
+	}
+	return q, nil
+}
+
+// jsonOf makes an argument for json_each, nil for nothing.
+func jsonOf[T any](values []T) any {
+	if len(values) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return string(text)
+}
+
+// firstID is below all IDs made at t or later, and above those made before, as far as the milliseconds of an ID tell.
+func firstID(t time.Time) []byte {
+	milli := t.UnixMilli()
+	if time.UnixMilli(milli).Before(t) {
+		milli++
+	}
+	milli = max(milli, 0)
+	return []byte{byte(milli >> 40), byte(milli >> 32), byte(milli >> 24), byte(milli >> 16), byte(milli >> 8), byte(milli)}
+}
+
+func (q *search) find(name string, more ...any) ([][]byte, error) {
+	var ids [][]byte
+	err := q.each(statement(name), slices.Concat(q.args, more), func(v []driver.Value) error {
+		id, _ := v[0].([]byte)
+		ids = append(ids, id)
+		return nil
+	})
+	return ids, err
+}

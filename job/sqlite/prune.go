@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// How long a worker and a cron of which nothing is heard are listed.
+const (
+	workerKept = 24 * time.Hour
+	cronKept   = 30 * 24 * time.Hour
+)
+
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date. The room
+// they took in the file is used again; the file does not shrink.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+	deleted := 0
+	err := s.write(ctx, "prune jobs", func(t *txn) (err error) {
+		if deleted, err = t.prune(retention, limit); err != nil {
+			return err
+		}
+		if _, err := t.exec(statement("key_prune"), t.now, int64(max(limit, 0))); err != nil {
+			return err
+		}
+		if _, err := t.exec(statement("worker_prune"), t.now-workerKept.Microseconds()); err != nil {
+			return err
+		}
+		_, err = t.exec(statement("cron_prune"), t.now-cronKept.Microseconds())
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return deleted, nil
+}
+
+var pruneDelete = repeated("prune_delete")
+
+func (t *txn) prune(retention map[job.State]time.Duration, limit int) (int, error) {
+	type old struct{ seq, finished int64 }
+	var found []old
+	for state, keep := range retention {
+		n, err := stateNumber(state)
+		if err != nil {
+			return 0, err
+		}
+		err = t.each(statement("prune_find"), []any{n, t.now - keep.Microseconds(), int64(max(limit, 0))}, func(v []driver.Value) error {
+			found = append(found, old{integer(v[0]), integer(v[1])})
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	slices.SortFunc(found, func(a, b old) int { return cmp.Or(cmp.Compare(a.finished, b.finished), cmp.Compare(a.seq, b.seq)) })
+	found = found[:min(len(found), max(limit, 0))]
+	return len(found), pruneDelete.chunks(len(found), func(sql string, from, size int) error {
+		args := make([]any, 0, size)
+		for _, f := range found[from : from+size] {
+			args = append(args, f.seq)
+		}
+		return t.each(sql, args, func(v []driver.Value) error {
+			t.count(integer(v[0]), integer(v[1]), -1)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,84 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Renew sets leases, and notes the worker as alive.
+func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	info, err := json.Marshal(r.Info)
+	if err != nil {
+		return job.Renewed{}, fmt.Errorf("renew leases: %w", err)
+	}
+	var renewed job.Renewed
+	err = s.write(ctx, "renew leases", func(t *txn) (err error) {
+		if _, err := t.exec(statement("worker_note"), r.Worker, t.now, string(info)); err != nil {
+			return err
+		}
+		renewed, err = t.renew(r)
+		return err
+	})
+	if err != nil {
+		return job.Renewed{}, err
+	}
+	return renewed, nil
+}
+
+var renewRows = repeated("renew")
+
+func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
+	held := make(map[job.ID]bool, len(r.Jobs))
+	err := renewRows.chunks(len(r.Jobs), func(sql string, from, size int) error {
+		args := append(make([]any, 0, 2+size), t.now+r.Lease.Microseconds(), r.Worker)
+		for i := range r.Jobs[from : from+size] {
+			args = append(args, r.Jobs[from+i][:])
+		}
+		return t.each(sql, args, func(v []driver.Value) error {
+			held[idOf(v[0])] = true
+			return nil
+		})
+	})
+	if err != nil {
+		return job.Renewed{}, err
+	}
+	var renewed job.Renewed
+	for _, id := range r.Jobs {
+		if !held[id] {
+			renewed.Lost = append(renewed.Lost, id)
+		}
+	}
+	return renewed, t.each(statement("renew_canceled"), []any{r.Worker}, func(v []driver.Value) error {
+		renewed.Canceled = append(renewed.Canceled, idOf(v[0]))
+		return nil
+	})
+}
+
+// Leave removes the worker from the list of workers.
+func (s *Store) Leave(ctx context.Context, worker string) error {
+	return s.write(ctx, "leave", func(t *txn) error {
+		_, err := t.exec(statement("worker_leave"), worker)
+		return err
+	})
+}
+
+// Workers returns the workers that have called Renew and not Leave, by name.
+func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	var infos []job.WorkerInfo
+	err := s.read(ctx, "list workers", func(t *txn) error {
+		return t.each(statement("worker_list"), nil, func(v []driver.Value) error {
+			var info job.WorkerInfo
+			if err := json.Unmarshal([]byte(text(v[2])), &info); err != nil {
+				return fmt.Errorf("worker %s: %w", text(v[0]), err)
+			}
+			info.Name, info.Seen = text(v[0]), timeOf(v[1])
+			infos = append(infos, info)
+			return nil
+		})
+	})
+	return infos, err
+}

@@ -1,0 +1,128 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+var migrations = sync.OnceValue(func() []migrate.Migration {
+	folder, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		panic(err)
+	}
+	all, err := migrate.Load(folder)
+	if err != nil {
+		panic(err)
+	}
+	return all
+})
+
+// Migrate makes the tables, or brings those of an older version up to date. Open has done so already. Many processes may
+// call it at once.
+func (s *Store) Migrate(ctx context.Context) error {
+	return s.MigrateTo(ctx, migrate.Latest(migrations()))
+}
+
+// MigrateTo leads the schema to a version, forwards or back; at 0 nothing of the store is left in the file. Going back
+// deletes what the older version cannot hold. With a version other than the newest the store answers job.ErrSchema, at 0
+// job.ErrNoSchema.
+func (s *Store) MigrateTo(ctx context.Context, version int) error {
+	what := fmt.Sprintf("migrate the schema to version %d", version)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	s.writerMu.Lock()
+	defer s.writerMu.Unlock()
+	if s.isClosed() {
+		return fmt.Errorf("%s: %w", what, job.ErrClosed)
+	}
+	s.cookie.Store(0)
+	return s.explain(what, s.transactUnchecked(func(t *txn) error {
+		exists, current, err := schemaVersion(t)
+		if err != nil {
+			return err
+		}
+		steps, err := migrate.Plan(migrations(), int(current), version)
+		if errors.Is(err, migrate.ErrNewer) {
+			return fmt.Errorf("%w: %w", job.ErrSchema, err)
+		} else if err != nil || len(steps) == 0 {
+			return err
+		}
+		return runSteps(t, exists, steps)
+	}))
+}
+
+func runSteps(t *txn, exists bool, steps []migrate.Step) error {
+	if !exists {
+		for _, name := range []string{"schema_create", "schema_insert"} {
+			if _, err := t.exec(statement(name)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, step := range steps {
+		if _, err := t.exec(step.SQL); err != nil {
+			return fmt.Errorf("%v: %w", step, err)
+		}
+	}
+	version := steps[len(steps)-1].Version
+	if version == 0 {
+		_, err := t.exec(statement("schema_drop"))
+		return err
+	}
+	_, err := t.exec(statement("schema_set"), int64(version))
+	return err
+}
+
+func schemaVersion(in session) (exists bool, version int64, err error) {
+	row, err := one(in, statement("schema_exists"))
+	if err != nil || row == nil {
+		return false, 0, err
+	}
+	if row, err = one(in, statement("schema_version")); err != nil {
+		return true, 0, err
+	}
+	if row == nil {
+		return true, 0, errors.New("the table meanwhile_schema is empty")
+	}
+	return true, integer(row[0]), nil
+}
+
+// checkSchema returns nil when the tables are those that this version knows. As long as nobody has changed a table it is
+// one cheap look.
+func (s *Store) checkSchema(t *txn) error {
+	row, err := one(t, statement("schema_cookie"))
+	if err != nil {
+		return err
+	}
+	cookie := integer(row[0])
+	if cookie != 0 && cookie == s.cookie.Load() {
+		return nil
+	}
+	exists, version, err := schemaVersion(t)
+	switch latest := migrate.Latest(migrations()); {
+	case err != nil:
+		return err
+	case !exists:
+		return job.ErrNoSchema
+	case version != int64(latest):
+		return fmt.Errorf("%w: it has version %d, and this program works with %d", job.ErrSchema, version, latest)
+	}
+	// Numbers may be others when the tables were made anew.
+	s.classes.clear()
+	s.holdings.clear()
+	if !t.callers {
+		s.cookie.Store(cookie)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+)
+
+// A session runs statements in a transaction. Arguments are int64, string, []byte and nil; so are values, which belong to
+// the caller.
+type session interface {
+	exec(query string, args ...any) (changed int64, err error)
+	each(query string, args []any, row func(v []driver.Value) error) error
+}
+
+// one returns the first row of a query, nil when there is none.
+func one(s session, query string, args ...any) ([]driver.Value, error) {
+	var found []driver.Value
+	err := s.each(query, args, func(v []driver.Value) error {
+		if found == nil {
+			found = append([]driver.Value{}, v...)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// A direct session speaks to the driver without database/sql, which would cost more than the statements themselves. It
+// keeps what it prepared, and is used by one goroutine at a time.
+type direct struct {
+	conn     driver.Conn
+	prepared map[string]driver.Stmt
+	args     []driver.NamedValue
+	values   map[int][]driver.Value // for rows, by their number of columns
+}
+
+func openDirect(ctx context.Context, connector driver.Connector) (*direct, error) {
+	conn, err := connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &direct{conn: conn, prepared: map[string]driver.Stmt{}, values: map[int][]driver.Value{}}, nil
+}
+
+func (d *direct) prepare(query string) (driver.Stmt, error) {
+	if s, ok := d.prepared[query]; ok {
+		return s, nil
+	}
+	s, err := d.conn.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	d.prepared[query] = s
+	return s, nil
+}
+
+func (d *direct) bind(args []any) []driver.NamedValue {
+	d.args = d.args[:0]
+	for i, a := range args {
+		d.args = append(d.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return d.args
+}
+
+func (d *direct) exec(query string, args ...any) (int64, error) {
+	s, err := d.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.(driver.StmtExecContext).ExecContext(context.Background(), d.bind(args))
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (d *direct) each(query string, args []any, row func(v []driver.Value) error) error {
+	s, err := d.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), d.bind(args))
+	if err != nil {
+		return err
+	}
+	n := len(rows.Columns())
+	values := d.values[n]
+	delete(d.values, n) // row may ask for more
+	if values == nil {
+		values = make([]driver.Value, n)
+	}
+	for err == nil {
+		if err = rows.Next(values); err == nil {
+			err = row(values)
+		}
+	}
+	d.values[n] = values
+	if err == io.EOF {
+		err = nil
+	}
+	return errors.Join(err, rows.Close())
+}
+
+func (d *direct) close() error {
+	var errs []error
+	for _, s := range d.prepared {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, d.conn.Close())...)
+}
+
+// A foreign session is a transaction of database/sql: one of the caller's, or one to read in.
+type foreign struct {
+	ctx context.Context
+	tx  *sql.Tx
+}
+
+func (f foreign) exec(query string, args ...any) (int64, error) {
+	result, err := f.tx.ExecContext(f.ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (f foreign) each(query string, args []any, row func(v []driver.Value) error) error {
+	rows, err := f.tx.QueryContext(f.ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	values, scanned, into := make([]driver.Value, len(columns)), make([]any, len(columns)), make([]any, len(columns))
+	for i := range scanned {
+		into[i] = &scanned[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(into...); err != nil {
+			return err
+		}
+		for i, v := range scanned {
+			values[i] = v
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Settle writes what became of jobs that worker holds.
+func (s *Store) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	lost, err := s.settle(ctx, worker, jobs, s.holdings.find(jobs))
+	if errors.Is(err, errStale) {
+		lost, err = s.settle(ctx, worker, jobs, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.holdings.drop(jobs)
+	return lost, nil
+}
+
+func (s *Store) settle(ctx context.Context, worker string, jobs []*job.Job, known []holding) ([]job.ID, error) {
+	var lost []job.ID
+	err := s.write(ctx, "settle jobs", func(t *txn) (err error) {
+		lost, err = t.settle(worker, jobs, known)
+		return err
+	})
+	return lost, err
+}
+
+// An ending is what finished jobs that are written together have in common.
+type ending struct{ state, attempt int64 }
+
+// settle writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
+func (t *txn) settle(worker string, jobs []*job.Job, known []holding) ([]job.ID, error) {
+	plain, plainHeld := map[ending][]*job.Job{}, map[ending][]holding{} // those that have no detail
+	held := make(map[job.ID]bool, len(jobs))
+	for i, j := range jobs {
+		state, err := stateNumber(j.State)
+		if err != nil {
+			return nil, fmt.Errorf("job %v: %w", j.ID, err)
+		}
+		switch detail := detailOf(j); {
+		case state == running:
+			changed, err := t.exec(statement("settle_running"), j.ID[:], int64(j.Attempt), worker, detail)
+			if err != nil {
+				return nil, err
+			}
+			held[j.ID] = changed > 0
+		case state == queued:
+			if held[j.ID], err = t.requeue(worker, j, detail); err != nil {
+				return nil, err
+			}
+		case detail == nil && known != nil && known[i].seq != 0:
+			e := ending{state, int64(j.Attempt)}
+			plainHeld[e] = append(plainHeld[e], known[i])
+			held[j.ID] = true
+		case detail == nil:
+			e := ending{state, int64(j.Attempt)}
+			plain[e] = append(plain[e], j)
+		default:
+			e := ending{state, int64(j.Attempt)}
+			if err := t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, worker, j.ID[:], detail); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for e, alike := range plain {
+		if err := t.finishPlain(worker, e, alike, held); err != nil {
+			return nil, err
+		}
+	}
+	for e, alike := range plainHeld {
+		if err := t.finishHeld(worker, e, alike); err != nil {
+			return nil, err
+		}
+	}
+	var lost []job.ID
+	for _, j := range jobs {
+		if !held[j.ID] {
+			lost = append(lost, j.ID)
+		}
+	}
+	return lost, nil
+}
+
+var (
+	settleFinish     = repeated("settle_finish")
+	settleFinishHeld = repeated("settle_finish_held")
+)
+
+// finishHeld finishes jobs of which all is known, or returns errStale when one of them is not held.
+func (t *txn) finishHeld(worker string, e ending, jobs []holding) error {
+	args := make([]any, 0, 4+chunkSizes[0])
+	return settleFinishHeld.chunks(len(jobs), func(sql string, from, size int) error {
+		args = append(args[:0], e.state, t.now, e.attempt, worker)
+		for _, h := range jobs[from : from+size] {
+			args = append(args, h.seq)
+			t.count(h.class, running, -1)
+			t.count(h.class, e.state, 1)
+			if h.key != "" {
+				if err := t.letGoKey(h.key, h.id, h.until); err != nil {
+					return err
+				}
+			}
+		}
+		changed, err := t.exec(sql, args...)
+		if err == nil && changed != int64(size) {
+			err = errStale
+		}
+		return err
+	})
+}
+
+func (t *txn) finishPlain(worker string, e ending, jobs []*job.Job, held map[job.ID]bool) error {
+	args := make([]any, 0, 4+chunkSizes[0])
+	return settleFinish.chunks(len(jobs), func(sql string, from, size int) error {
+		args = append(args[:0], e.state, t.now, e.attempt, worker)
+		for _, j := range jobs[from : from+size] {
+			args = append(args, j.ID[:])
+		}
+		return t.finish(e, held, sql, args...)
+	})
+}
+
+// finish runs a statement that finishes jobs, and notes which they were.
+func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) error {
+	type keyed struct {
+		id    job.ID
+		key   string
+		until int64
+	}
+	var free []keyed
+	err := t.each(sql, args, func(v []driver.Value) error {
+		id, class := idOf(v[0]), integer(v[1])
+		held[id] = true
+		t.count(class, running, -1)
+		t.count(class, e.state, 1)
+		if key := text(v[2]); key != "" {
+			free = append(free, keyed{id, key, integer(v[4]) + integer(v[3])})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range free {
+		if err := t.letGoKey(f.key, f.id, f.until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requeue puts a running job back among those that wait, if the worker holds it.
+func (t *txn) requeue(worker string, j *job.Job, detail any) (bool, error) {
+	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), worker)
+	if err != nil || row == nil {
+		return false, err
+	}
+	from := integer(row[0])
+	name, err := t.className(from)
+	if err != nil {
+		return false, err
+	}
+	to, err := t.class(j.Queue, name.kind)
+	if err != nil {
+		return false, err
+	}
+	t.count(from, running, -1)
+	t.count(to.id, queued, 1)
+	t.changed[j.Queue] = true
+	_, err = t.exec(statement("settle_queue"), j.ID[:], to.id, to.queue, int64(j.Priority), t.due(j), int64(j.Spared), int64(j.MaxAttempts), detail)
+	return true, err
+}

@@ -1,0 +1,25 @@
+-- name: claim_priority
+select priority from meanwhile_job where state = 0 and queue = ?1 and priority < ?2 order by priority desc limit 1
+
+-- name: claim_due
+select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail
+from meanwhile_job
+where state = 0 and queue = ?1 and priority = ?2 and run_at <= ?3
+order by run_at, id
+limit ?4
+
+-- name: claim_next
+select run_at from meanwhile_job where state = 0 and queue = ?1 and priority = ?2 and run_at > ?3 order by run_at limit 1
+
+-- name: claim_expired
+select $job from meanwhile_job where state = 1 and queue = ?1 and lease_until <= ?2 order by lease_until limit ?3
+
+-- name: claim_take
+update meanwhile_job
+set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, lease_until = ?3, cancel = 0
+where seq in ({?})
+
+-- name: claim_take_expired
+update meanwhile_job
+set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, lease_until = ?3, cancel = 0
+where seq in ({?})

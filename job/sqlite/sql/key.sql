@@ -1,0 +1,15 @@
+-- name: key_take
+insert into meanwhile_key (key, job) values (?1, ?2)
+on conflict do update set job = excluded.job, until = null where until <= ?3 or job = excluded.job
+
+-- name: key_holder
+select job from meanwhile_key where key = ?1
+
+-- name: key_hold
+update meanwhile_key set until = ?3 where key = ?1 and job = ?2
+
+-- name: key_free
+delete from meanwhile_key where key = ?1 and job = ?2
+
+-- name: key_prune
+delete from meanwhile_key where key in (select key from meanwhile_key where until <= ?1 limit ?2)

@@ -1,0 +1,48 @@
+-- name: job
+seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, created, started, finished, worker, cancel,
+    unique_key, unique_for, args, detail
+
+-- name: filter
+(?1 >> state & 1 or state = 0 and (?1 >> 5 & 1 and attempt <= spared and run_at > ?2 or ?1 >> 6 & 1 and attempt > spared))
+    and (?3 is null or class in (select value from json_each(?3)))
+    and (?4 is null or worker = ?4)
+    and id < ?5 and id >= ?6
+    and (?7 is null or state >= 2 and finished < ?7)
+    and (?8 is null or instr(lower(detail), ?8))
+    and (?9 is null or instr(args, '\u') or not exists (select 1 from json_each(?9) where not instr(args, value)))
+order by id desc
+limit ?10
+
+-- name: list_classes
+select c.id from meanwhile_class c join meanwhile_queue q on q.id = c.queue
+where (?1 is null or c.kind in (select value from json_each(?1)))
+    and (?2 is null or q.name in (select value from json_each(?2)))
+
+-- name: list_counts
+select class, state, n, ?1 is null or class in (select value from json_each(?1)) from meanwhile_count where n > 0
+
+-- name: list_newest
+select id from meanwhile_job indexed by meanwhile_job_id where $filter
+
+-- name: list_ids
+select id from meanwhile_job where id in (select unhex(value) from json_each(?11)) and $filter
+
+-- name: list_key
+select id from meanwhile_job where unique_key = ?11 and $filter
+
+-- name: list_queued
+select id from meanwhile_job
+where seq in (
+    select seq from meanwhile_job indexed by meanwhile_job_queued
+    where state = 0 and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
+) and $filter
+
+-- name: list_running
+select id from meanwhile_job indexed by meanwhile_job_running where state = 1 and $filter
+
+-- name: list_archive
+select id from meanwhile_job indexed by meanwhile_job_archive
+where state >= 2 and class = ?11 and state = ?12 and $filter
+
+-- name: list_read
+select $job from meanwhile_job where id in ({?}) order by id desc

@@ -1,0 +1,26 @@
+-- name: begin
+begin immediate
+
+-- name: commit
+commit
+
+-- name: rollback
+rollback
+
+-- name: savepoint
+savepoint meanwhile
+
+-- name: release
+release meanwhile
+
+-- name: undo
+rollback to meanwhile
+
+-- name: data_version
+pragma data_version
+
+-- name: use_wal
+pragma journal_mode = wal
+
+-- name: shrink_log
+pragma wal_checkpoint(truncate)

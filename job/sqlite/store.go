@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+func init() {
+	for _, scheme := range []string{"sqlite", "file"} {
+		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+	}
+}
+
+const (
+	busyTimeout = 10 * time.Second // for a lock that another process, or a transaction of the caller's, holds
+	lockPause   = time.Millisecond // about that between two tries to get the lock
+	mostGrouped = 256              // calls that are written together
+	readers     = 4                // connections for reading
+)
+
+// A Store is a [job.Store] in a SQLite file.
+type Store struct {
+	place place
+	reads *sql.DB
+	users *sql.DB // for DB
+
+	calls *group.Group[*call, struct{}]
+	// writerMu is held while the only connection that writes is in use.
+	writerMu sync.Mutex
+	writer   *direct
+	full     bool // the disk, and the log could not be moved since
+
+	cookie   atomic.Int64 // of the schema that was found to be right; zero is none
+	classes  classes
+	holdings holdings
+	waits    waits
+
+	closed    chan struct{}
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open opens the store in a file, and makes or migrates it where needed; its folder must exist. url is a path, or a URL
+// such as sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A file whose schema is newer gives [job.ErrSchema].
+func Open(ctx context.Context, url string) (*Store, error) {
+	p, err := parsePlace(url)
+	if err != nil {
+		return nil, fmt.Errorf("open SQLite store: %w", err)
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("open SQLite store: %w", err)
+	}
+	s := &Store{place: p, closed: make(chan struct{})}
+	s.calls = group.New(mostGrouped, 1, s.flush)
+	if err := s.open(ctx); err != nil {
+		return nil, s.explain("open SQLite store", errors.Join(err, s.Close()))
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context) error {
+	var err error
+	if s.reads, err = openPool(s.place.source(false, "query_only(1)"), readers); err != nil {
+		return err
+	}
+	if s.users, err = openPool(s.place.source(true, "synchronous(FULL)"), 0); err != nil {
+		return err
+	}
+	s.writer, err = openDirect(ctx, connector{s.users.Driver(), s.place.source(true, "busy_timeout(0)", "synchronous(FULL)", "cache_size(-8192)", "temp_store(MEMORY)")})
+	if err != nil {
+		return err
+	}
+	if err := s.useWAL(ctx); err != nil {
+		return err
+	}
+	return s.Migrate(ctx)
+}
+
+// A connector opens connections of a driver that are not in a pool.
+type connector struct {
+	driver driver.Driver
+	source string
+}
+
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.source) }
+func (c connector) Driver() driver.Driver                        { return c.driver }
+
+func openPool(source string, size int) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", source)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(max(size, 2))
+	return db, nil
+}
+
+// useWAL sets the journal mode. SQLite does not wait for other processes that do the same, so this does.
+func (s *Store) useWAL(ctx context.Context) error {
+	for begun := time.Now(); ; {
+		mode, err := one(s.writer, statement("use_wal"))
+		switch {
+		case err == nil && mode[0] == "wal":
+			return nil
+		case err == nil:
+			return fmt.Errorf("%s cannot be in WAL mode, it stays in mode %v: is it on a network file system, or open in another mode?", s.place.path, mode[0])
+		case code(err) != codeBusy || time.Since(begun) > busyTimeout:
+			return err
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// DB gives connections to the file for transactions of the caller's, see the package's documentation. It is closed with
+// the store.
+func (s *Store) DB() *sql.DB { return s.users }
+
+// Ping returns nil when the file can be read and its schema is the right one.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.read(ctx, "ping", func(*txn) error { return nil })
+}
+
+// Close waits for the calls that are being written, and ends the use of the store.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closed)
+		s.writerMu.Lock()
+		defer s.writerMu.Unlock()
+		var errs []error
+		for _, db := range []*sql.DB{s.reads, s.users} {
+			if db != nil {
+				errs = append(errs, db.Close())
+			}
+		}
+		if s.writer != nil {
+			errs = append(errs, s.writer.close()) // the last: it moves the log into the file
+		}
+		s.closeErr = errors.Join(errs...)
+	})
+	return s.closeErr
+}
+
+func (s *Store) isClosed() bool {
+	select {
+	case <-s.closed:
+		return true
+	default:
+		return false
+	}
+}

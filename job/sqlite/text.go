@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// texts has the SQL of the files by the name that stands above each statement. A word that begins with $ stands for the
+// text of that name.
+var texts = sync.OnceValue(func() map[string]string {
+	named := map[string]string{}
+	files, err := fs.Glob(sqlFiles, "sql/*.sql")
+	if err != nil {
+		panic(err)
+	}
+	for _, file := range files {
+		text, err := sqlFiles.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		for _, part := range strings.Split(string(text), "-- name: ")[1:] {
+			name, body, _ := strings.Cut(part, "\n")
+			named[name] = strings.TrimSpace(body)
+		}
+	}
+	insert := strings.NewReplacer("$job", named["job"], "$filter", named["filter"])
+	for name, text := range named {
+		named[name] = insert.Replace(text)
+	}
+	return named
+})
+
+// statement returns the SQL of a name.
+func statement(name string) string {
+	text, ok := texts()[name]
+	if !ok {
+		panic("sqlite: no statement is named " + name)
+	}
+	return text
+}
+
+// A many is a statement with a part in braces that is repeated once for each of several rows, joined by commas.
+type many struct{ bySize [len(chunkSizes)]string }
+
+// chunkSizes are the numbers of rows that statements are made for: enough for speed, few enough to keep them prepared.
+var chunkSizes = [...]int{64, 16, 4, 1}
+
+func repeated(name string) *many {
+	text := statement(name)
+	before, rest, found := strings.Cut(text, "{")
+	part, after, closed := strings.Cut(rest, "}")
+	if !found || !closed {
+		panic(fmt.Sprintf("sqlite: statement %s has no part in braces", name))
+	}
+	m := new(many)
+	for i, size := range chunkSizes {
+		m.bySize[i] = before + part + strings.Repeat(", "+part, size-1) + after
+	}
+	return m
+}
+
+// chunks calls do for parts of n rows, from row i on, with the SQL for as many rows as the part has.
+func (m *many) chunks(n int, do func(sql string, i, size int) error) error {
+	for i, s := 0, 0; i < n; {
+		if size := chunkSizes[s]; i+size > n {
+			s++
+		} else {
+			if err := do(m.bySize[s], i, size); err != nil {
+				return err
+			}
+			i += size
+		}
+	}
+	return nil
+}

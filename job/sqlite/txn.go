@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"math/rand/v2"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A txn is a transaction of the store's, or of the caller's, while the store works in it.
+type txn struct {
+	session
+	store  *Store
+	now    int64 // microseconds since 1970
+	counts map[countKey]int64
+	// fresh are the classes that this transaction has made, or found: others may use them when it is committed.
+	fresh   map[className]class
+	changed map[string]bool // queues in which jobs may have become due
+	callers bool            // not the store's own: what it has seen may be rolled back
+}
+
+func (s *Store) newTxn(in session) *txn {
+	return &txn{session: in, store: s, now: time.Now().UnixMicro(), counts: map[countKey]int64{}, fresh: map[className]class{}, changed: map[string]bool{}}
+}
+
+// A countKey is what jobs are counted by.
+type countKey struct {
+	class int64
+	state int64
+}
+
+func (t *txn) count(class, state, n int64) { t.counts[countKey{class, state}] += n }
+
+// writeCounts writes what has been counted since it was called last.
+func (t *txn) writeCounts() error {
+	for key, n := range t.counts {
+		if n != 0 {
+			if _, err := t.exec(statement("count_add"), key.class, key.state, n); err != nil {
+				return err
+			}
+		}
+	}
+	clear(t.counts)
+	return nil
+}
+
+// transact runs a transaction of the writer, which the caller has locked, with the schema checked.
+func (s *Store) transact(run func(t *txn) error) error {
+	// The log is moved before it takes the room that there may be now, and after a failure, in case that makes room.
+	s.full = s.full && !s.shrinkLog()
+	err := s.transactUnchecked(func(t *txn) error {
+		if err := s.checkSchema(t); err != nil {
+			return err
+		}
+		return run(t)
+	})
+	if code(err) == codeFull {
+		s.full = !s.shrinkLog()
+	}
+	return err
+}
+
+func (s *Store) transactUnchecked(run func(t *txn) error) error {
+	if err := s.begin(); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if !committed {
+			// SQLite may have rolled back by itself, and then says so; the cause is reported.
+			_, _ = s.writer.exec(statement("rollback"))
+		}
+	}()
+	t := s.newTxn(s.writer)
+	if err := run(t); err != nil {
+		return err
+	}
+	if err := t.writeCounts(); err != nil {
+		return err
+	}
+	if _, err := s.writer.exec(statement("commit")); err != nil {
+		return err
+	}
+	committed = true
+	s.classes.add(t.fresh)
+	s.waits.notify(t.changed)
+	return nil
+}
+
+// shrinkLog moves what is in the log into the file and cuts it off, and reports whether it could. Otherwise the log is moved
+// when it has grown to 4 MiB, and on a full disk it would hold the room that is missing.
+func (s *Store) shrinkLog() bool {
+	row, err := one(s.writer, statement("shrink_log"))
+	return err == nil && integer(row[0]) == 0
+}
+
+// begin waits for the lock for writing. SQLite's own way of waiting, with longer and longer pauses, lets a process that
+// writes all the time shut out the others.
+func (s *Store) begin() error {
+	for begun := time.Now(); ; {
+		_, err := s.writer.exec(statement("begin"))
+		if code(err) != codeBusy || time.Since(begun) > busyTimeout {
+			return err
+		}
+		select {
+		case <-time.After(lockPause/2 + rand.N(lockPause)):
+		case <-s.closed:
+			return job.ErrClosed
+		}
+	}
+}
+
+// read runs a transaction that sees one state of the file.
+func (s *Store) read(ctx context.Context, what string, run func(t *txn) error) error {
+	err := s.readUnexplained(ctx, run)
+	if err != nil && s.isClosed() {
+		err = job.ErrClosed
+	}
+	return s.explain(what, err)
+}
+
+func (s *Store) readUnexplained(ctx context.Context, run func(t *txn) error) error {
+	if s.isClosed() {
+		return job.ErrClosed
+	}
+	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	t := s.newTxn(foreign{ctx, tx})
+	if err := s.checkSchema(t); err != nil {
+		return err
+	}
+	return run(t)
+}

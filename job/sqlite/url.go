@@ -1,0 +1,82 @@
+package sqlite
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A place is where a store is: a file, and how to open it.
+type place struct {
+	path  string
+	query url.Values // of the URL, for the driver
+}
+
+// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro.
+func parsePlace(address string) (place, error) {
+	rest, isURL := strings.CutPrefix(address, "sqlite:")
+	if !isURL {
+		rest, isURL = strings.CutPrefix(address, "file:")
+	}
+	p := place{path: rest}
+	if isURL {
+		path, query, _ := strings.Cut(rest, "?")
+		if after, ok := strings.CutPrefix(path, "//"); ok {
+			host, _, _ := strings.Cut(after, "/")
+			if host != "" && host != "localhost" {
+				return place{}, fmt.Errorf("%q names the host %q: write sqlite:%s for a file in this folder", address, host, after)
+			}
+			path = after[len(host):]
+		}
+		var err error
+		if p.path, err = url.PathUnescape(path); err != nil {
+			return place{}, fmt.Errorf("%q: %w", address, err)
+		}
+		if p.query, err = url.ParseQuery(query); err != nil {
+			return place{}, fmt.Errorf("%q: %w", address, err)
+		}
+	}
+	switch {
+	case p.path == "":
+		return place{}, fmt.Errorf("%q names no file", address)
+	case strings.HasPrefix(p.path, ":memory:"), p.query.Get("mode") == "memory":
+		return place{}, fmt.Errorf("%q is not on disk: use the package job/memory for jobs that need not last", address)
+	}
+	return p, nil
+}
+
+// check finds what SQLite would report without saying what is wrong.
+func (p place) check() error {
+	if info, err := os.Stat(p.path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder, not a file", p.path)
+	}
+	folder := filepath.Dir(p.path)
+	info, err := os.Stat(folder)
+	switch {
+	case os.IsNotExist(err):
+		return fmt.Errorf("the folder %s does not exist", folder)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file, not a folder", folder)
+	}
+	return nil
+}
+
+// source returns the name by which the driver opens the file, with pragmas for every connection. immediate is for
+// transactions that will write.
+func (p place) source(immediate bool, pragmas ...string) string {
+	query := url.Values{}
+	for key, values := range p.query {
+		query[key] = values
+	}
+	// The wait for a lock is first: all that follows may have to.
+	query["_pragma"] = append([]string{fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds())}, append(pragmas, query["_pragma"]...)...)
+	if immediate {
+		query.Set("_txlock", "immediate")
+	}
+	name := (&url.URL{Path: p.path}).EscapedPath()
+	return "file:" + name + "?" + query.Encode()
+}

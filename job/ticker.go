@@ -1,0 +1,143 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	noteEach  = time.Minute // the crons are noted so often, as a sign that a worker has them
+	tickRetry = time.Second // after a failure
+)
+
+// A cronState is a cron with what its worker knows of it.
+type cronState struct {
+	Cron
+	schedule *schedule
+	last     time.Time // the last tick that was dealt with, by anybody
+}
+
+func (w *Worker) prepareCrons() error {
+	seen := map[string]bool{}
+	for _, c := range w.config.Crons {
+		if err := checkName("cron", c.Name); err != nil {
+			return err
+		}
+		if seen[c.Name] {
+			return fmt.Errorf("two crons are named %q", c.Name)
+		}
+		seen[c.Name] = true
+		if c.Job == nil {
+			return fmt.Errorf("cron %q has no Job: give a function that makes one, such as that of Kind.Maker", c.Name)
+		}
+		if c.Zone == nil {
+			c.Zone = time.UTC
+		}
+		s, err := parseSpec(c.Spec, c.Zone)
+		if err != nil {
+			return fmt.Errorf("cron %q: %w", c.Name, err)
+		}
+		w.crons = append(w.crons, &cronState{Cron: c, schedule: s})
+	}
+	return nil
+}
+
+// cronLoop enqueues the jobs of crons at their ticks. All workers do; the store lets each tick count once.
+func (r *run) cronLoop(ctx context.Context) error {
+	var noted time.Time
+	for {
+		wait, err := tickRetry, error(nil)
+		if now := time.Now(); now.Sub(noted) >= noteEach {
+			if err = r.noteCrons(ctx, now); err == nil {
+				noted = now
+			}
+		}
+		if err == nil {
+			wait, err = r.tickAll(ctx)
+		}
+		if fatal(err) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
+			wait = tickRetry
+			r.config.Logger.Warn("job: crons", "error", err)
+		}
+		if err := meanwhile.Sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// noteCrons tells the store of the crons, and learns which ticks have been dealt with.
+func (r *run) noteCrons(ctx context.Context, now time.Time) error {
+	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	defer cancel()
+	for _, c := range r.crons {
+		tick := Tick{Cron: c.Name, Spec: c.schedule.String(), Next: c.schedule.next(now)}
+		if _, err := r.store.Tick(call, tick); err != nil {
+			return fmt.Errorf("note cron %q: %w", c.Name, err)
+		}
+	}
+	infos, err := r.store.Crons(call)
+	if err != nil {
+		return fmt.Errorf("read the crons: %w", err)
+	}
+	last := make(map[string]time.Time, len(infos))
+	for _, info := range infos {
+		last[info.Name] = info.Last
+	}
+	for _, c := range r.crons {
+		if l := last[c.Name]; l.After(c.last) {
+			c.last = l
+		}
+	}
+	return nil
+}
+
+// tickAll enqueues what is due and returns how long nothing will be.
+func (r *run) tickAll(ctx context.Context) (time.Duration, error) {
+	now := time.Now()
+	wait := noteEach
+	for _, c := range r.crons {
+		for _, at := range due(c.schedule, c.last, now, c.CatchUp) {
+			if err := r.tick(ctx, c, at); err != nil {
+				return 0, fmt.Errorf("cron %q at %v: %w", c.Name, at, err)
+			}
+			c.last = at
+		}
+		if next := c.schedule.next(now); !next.IsZero() {
+			wait = min(wait, next.Sub(now))
+		}
+	}
+	return wait - time.Since(now), nil
+}
+
+func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
+	j, err := c.makeJob(at)
+	if err != nil || j == nil {
+		if err != nil {
+			r.config.Logger.Error("job: a cron could not make its job: the tick is left out", "cron", c.Name, "at", at, "error", err)
+		}
+		return nil
+	}
+	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	defer cancel()
+	ours, err := r.store.Tick(call, Tick{Cron: c.Name, Spec: c.schedule.String(), At: at, Next: c.schedule.next(at), Job: j})
+	if ours {
+		r.observe(Event{Kind: CronTicked, Job: j})
+	}
+	return err
+}
+
+// makeJob calls the cron's function, which is not ours: its panic is an error.
+func (c *cronState) makeJob(at time.Time) (j *Job, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return c.Job(at.In(c.Zone))
+}

@@ -1,0 +1,158 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	defaultConcurrency = 100
+	defaultLease       = 30 * time.Second
+	leastLease         = 100 * time.Millisecond
+	defaultPoll        = time.Second
+	defaultGrace       = 5 * time.Second
+)
+
+// A Worker claims jobs from a store and runs their handlers, each as a task.
+type Worker struct {
+	store    Store
+	config   Config
+	handlers map[string]Handler
+	crons    []*cronState
+	weighted bool
+	health   health
+	err      error // what is wrong with the config
+}
+
+// NewWorker makes a worker; [Worker.Run] starts it, and returns what is wrong with the config or the handlers.
+func NewWorker(store Store, config Config, handlers ...Handler) *Worker {
+	w := &Worker{store: store, config: config, handlers: map[string]Handler{}}
+	w.err = w.prepare(handlers)
+	return w
+}
+
+// prepare fills in the defaults and checks what was given.
+func (w *Worker) prepare(handlers []Handler) error {
+	c := &w.config
+	queues := []string{DefaultQueue}
+	for _, h := range handlers {
+		if _, twice := w.handlers[h.kind]; twice {
+			return fmt.Errorf("two handlers for job kind %q: give one", h.kind)
+		}
+		for _, m := range slices.Backward(c.Middleware) {
+			h.run = m(h.run)
+		}
+		w.handlers[h.kind] = h
+		queues = append(queues, h.queue)
+	}
+	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
+	c.Lease = cmp.Or(c.Lease, defaultLease)
+	c.Poll = cmp.Or(c.Poll, defaultPoll)
+	c.Grace = max(cmp.Or(c.Grace, defaultGrace), 0)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Name = cmp.Or(c.Name, workerName())
+	if c.Retention == nil {
+		c.Retention = map[State]time.Duration{Completed: 24 * time.Hour, Canceled: 7 * 24 * time.Hour, Discarded: 30 * 24 * time.Hour}
+	}
+	switch {
+	case c.Concurrency < 0:
+		return fmt.Errorf("a concurrency of %d: give a positive number", c.Concurrency)
+	case c.Lease < leastLease:
+		return fmt.Errorf("a lease of %v: give at least %v", c.Lease, leastLease)
+	case c.Poll < 0:
+		return fmt.Errorf("a poll interval of %v: give a positive duration", c.Poll)
+	}
+	if len(c.Queues) == 0 {
+		slices.Sort(queues)
+		for _, q := range slices.Compact(queues) {
+			c.Queues = append(c.Queues, QueueConfig{Name: q})
+		}
+	}
+	if err := w.prepareQueues(); err != nil {
+		return err
+	}
+	for state := range c.Retention {
+		if !state.Finished() {
+			return fmt.Errorf("a retention for jobs that are %s: only those that have finished are pruned", state)
+		}
+	}
+	return w.prepareCrons()
+}
+
+func (w *Worker) prepareQueues() error {
+	c := &w.config
+	c.Queues = slices.Clone(c.Queues)
+	seen := map[string]bool{}
+	for i := range c.Queues {
+		q := &c.Queues[i]
+		if err := checkName("queue", q.Name); err != nil {
+			return err
+		}
+		if seen[q.Name] {
+			return fmt.Errorf("queue %q is named twice", q.Name)
+		}
+		seen[q.Name] = true
+		if q.Concurrency < 0 || q.Weight < 0 {
+			return fmt.Errorf("queue %q: a concurrency of %d and a weight of %d: neither may be negative", q.Name, q.Concurrency, q.Weight)
+		}
+		q.Concurrency = cmp.Or(q.Concurrency, c.Concurrency)
+		w.weighted = w.weighted || q.Weight > 0
+	}
+	return nil
+}
+
+func workerName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+	return fmt.Sprintf("%s-%d-%06x", host, os.Getpid(), rand.N(1<<24))
+}
+
+// Run works until ctx is canceled, and then stops gracefully: it claims no more, lets running jobs end within the grace,
+// cancels the others with ErrStopping and puts them back, and returns nil. Before that it returns only when the config is
+// wrong, the store does not answer at the start or is closed, or its schema does not fit. Trouble with the store later on is reported
+// (Config.Observe, Config.Logger) and outlived: calls are repeated.
+//
+// Each job runs as a task below ctx's, so that the tree shows what it waits for. Run returns when all of them have ended; a
+// handler that ignores its cancellation holds it up, and its lease is renewed so long. A worker runs once at a time.
+func (w *Worker) Run(ctx context.Context) error {
+	if w.err != nil {
+		return fmt.Errorf("worker: %w", w.err)
+	}
+	if err := w.store.Ping(ctx); err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	r := newRun(w)
+	err := meanwhile.Shield(ctx, math.MaxInt64, func(inner context.Context) error {
+		return r.work(ctx, inner)
+	}, meanwhile.Name("worker"))
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	return nil
+}
+
+// fatal reports whether an error of the store will not pass.
+func fatal(err error) bool {
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrNoSchema) || errors.Is(err, ErrSchema)
+}
+
+// version is what workers say of the program they are part of.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

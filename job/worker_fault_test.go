@@ -1,0 +1,202 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// unreliable is a store whose calls fail now and then: some before anything happened, some after it, when only the answer is
+// lost, and some take long.
+type unreliable struct {
+	job.Store
+	mu     sync.Mutex
+	random *rand.Rand
+	share  float64   // of the calls that fail
+	cut    time.Time // until then all do
+}
+
+var errInjected = errors.New("injected")
+
+// draw says what is to happen to a call.
+func (u *unreliable) draw() (before, after bool, delay time.Duration) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.share > 0 && u.random.IntN(200) == 0 {
+		u.cut = time.Now().Add(10 * time.Second)
+	}
+	switch x := u.random.Float64(); {
+	case time.Now().Before(u.cut):
+		before = true
+	case x < u.share/2:
+		before = true
+	case x < u.share:
+		after = true
+	case x < u.share*1.2:
+		delay = time.Duration(u.random.IntN(3000)) * time.Millisecond
+	}
+	return before, after, delay
+}
+
+func tried[T any](ctx context.Context, u *unreliable, call func() (T, error)) (T, error) {
+	var none T
+	before, after, delay := u.draw()
+	if before {
+		return none, errInjected
+	}
+	if err := meanwhile.Sleep(ctx, delay); err != nil {
+		return none, err
+	}
+	got, err := call()
+	if after {
+		return none, errInjected
+	}
+	return got, err
+}
+
+func (u *unreliable) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	return tried(ctx, u, func() (job.Claimed, error) { return u.Store.Claim(ctx, c) })
+}
+
+func (u *unreliable) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	return tried(ctx, u, func() (job.Renewed, error) { return u.Store.Renew(ctx, r) })
+}
+
+func (u *unreliable) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	return tried(ctx, u, func() ([]job.ID, error) { return u.Store.Settle(ctx, worker, jobs...) })
+}
+
+func (u *unreliable) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	return tried(ctx, u, func() (bool, error) { return u.Store.Tick(ctx, t) })
+}
+
+func (u *unreliable) Wait(ctx context.Context, queues ...string) error {
+	_, err := tried(ctx, u, func() (struct{}, error) { return struct{}{}, u.Store.Wait(ctx, queues...) })
+	return err
+}
+
+// TestWorkersOnAnUnreliableStore has faults between any two steps of two workers, and checks what must hold all the same.
+func TestWorkersOnAnUnreliableStore(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { testUnreliable(t, seed) })
+		})
+	}
+}
+
+func testUnreliable(t *testing.T, seed uint64) {
+	const jobs = 300
+	store := memory.New()
+	var mu sync.Mutex
+	running := map[job.ID]int{}
+	runs := map[job.ID]int{}
+	settled := map[string]int{} // by job and attempt
+	ticks := map[string]int{}
+	random := rand.New(rand.NewPCG(seed, 1))
+	handler := job.Define[note]("note", job.Backoff(second)).Handle(func(ctx context.Context, n note) error {
+		j, _ := job.FromContext(ctx)
+		mu.Lock()
+		if running[j.ID]++; running[j.ID] > 1 {
+			t.Errorf("job %v runs twice at once", j.ID)
+		}
+		runs[j.ID]++
+		if n.Text != "hello" {
+			ticks[n.Text]++
+		}
+		length := time.Duration(random.IntN(9000)) * time.Millisecond
+		fails := random.IntN(4) == 0
+		mu.Unlock()
+		err := meanwhile.Sleep(ctx, length)
+		mu.Lock()
+		defer mu.Unlock()
+		running[j.ID]--
+		if err == nil && fails {
+			err = errFlaky
+		}
+		return err
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	var stores []*unreliable
+	for i := range 2 {
+		u := &unreliable{Store: store, random: rand.New(rand.NewPCG(seed, uint64(i+2))), share: 0.3}
+		stores = append(stores, u)
+		config := job.Config{
+			Name: fmt.Sprint("worker", i), Lease: 6 * time.Second, Concurrency: 20, Logger: slog.New(slog.DiscardHandler),
+			Crons: []job.Cron{{Name: "c", Spec: "@every 30s", Job: func(at time.Time) (*job.Job, error) {
+				return noteKind.New(note{at.Format(time.RFC3339)}, job.MaxAttempts(1000))
+			}, CatchUp: job.CatchUpAll}},
+			Observe: func(e job.Event) {
+				switch e.Kind {
+				case job.JobCompleted, job.JobRetried, job.JobDiscarded, job.JobCanceled:
+					mu.Lock()
+					defer mu.Unlock()
+					key := fmt.Sprint(e.Job.ID, " ", e.Job.Attempt)
+					if settled[key]++; settled[key] > 1 {
+						t.Errorf("attempt %s was settled twice", key)
+					}
+				}
+			},
+		}
+		group.Go(func() {
+			if err := job.NewWorker(u, config, handler).Run(ctx); err != nil {
+				t.Errorf("worker %d: %v", i, err)
+			}
+		})
+	}
+	var ids []job.ID
+	pause := rand.New(rand.NewPCG(seed, 9))
+	for range jobs {
+		done, err := noteKind.Enqueue(ctx, store, note{"hello"}, job.MaxAttempts(1000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, done.ID)
+		time.Sleep(time.Duration(pause.IntN(500)) * time.Millisecond)
+	}
+	for _, u := range stores {
+		u.mu.Lock()
+		u.share = 0
+		u.mu.Unlock()
+	}
+	time.Sleep(10 * time.Minute)
+	stop()
+	group.Wait()
+	for _, id := range ids {
+		j, err := job.Find(t.Context(), store, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.State != job.Completed || runs[id] == 0 {
+			t.Errorf("job %v is %s after %d runs", id, j.State, runs[id])
+		}
+	}
+	infos, err := store.Crons(t.Context())
+	if err != nil || len(infos) != 1 {
+		t.Fatalf("crons %v, %v", infos, err)
+	}
+	first := time.Time{}
+	for text := range ticks {
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	want := int(infos[0].Last.Sub(first)/(30*time.Second)) + 1
+	if len(ticks) < want-1 || len(ticks) > want { // the last may not have run
+		t.Errorf("%d ticks ran between %v and %v, want %d", len(ticks), first, infos[0].Last, want)
+	}
+}
