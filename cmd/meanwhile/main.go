@@ -1,5 +1,6 @@
 // Command meanwhile shows what the toolkit of the same name is for: "meanwhile fetch" fetches many URLs at once,
-// "meanwhile top" and "meanwhile tree" show the tasks of a running program.
+// "meanwhile jobs" and "meanwhile work" do work that outlives its process, "meanwhile top" and "meanwhile tree" show the tasks
+// of a running program.
 package main
 
 import (
@@ -13,8 +14,11 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/fetch"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/tree"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
 
 // The exit codes, beside 0.
@@ -28,6 +32,8 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	Fetch fetch.Command `cmd:"" help:"Fetch many URLs at once."`
+	Jobs  jobs.Command  `cmd:"" help:"Enqueue durable jobs, look at them and act on them."`
+	Work  work.Command  `cmd:"" help:"Run the jobs of HTTP requests."`
 	Top   top.Command   `cmd:"" help:"Watch the tasks of a running program."`
 	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running program once."`
 }
@@ -41,7 +47,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	parser, err := kong.New(&cli,
 		kong.Name("meanwhile"),
 		kong.Description("Work that waits, many waits at once."),
-		kong.Vars{"version": version()},
+		kong.Vars{"version": version(), "httprequest": httprequest.Kind.Name()},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { answered = true }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -75,7 +81,7 @@ func fail(stderr io.Writer, context *kong.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, fetch.ErrInterrupted) || errors.Is(err, top.ErrInterrupted) {
+	if errors.Is(err, fetch.ErrInterrupted) || errors.Is(err, top.ErrInterrupted) || errors.Is(err, jobs.ErrInterrupted) {
 		return exitInterrupted
 	}
 	if errors.Is(err, fetch.ErrFailed) {
@@ -86,7 +92,7 @@ func fail(stderr io.Writer, context *kong.Context, err error) int {
 	if _, ok := errors.AsType[*inspect.UsageError](err); ok || wrong {
 		command := "meanwhile"
 		if selected := context.Selected(); selected != nil {
-			command += " " + selected.Name
+			command = selected.FullPath()
 		}
 		fmt.Fprintf(stderr, "See: %s --help\n", command)
 		return exitUsage

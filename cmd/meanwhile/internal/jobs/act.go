@@ -1,0 +1,211 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// An Act is what the commands that act on jobs have in common, as kong fills it.
+type Act struct {
+	Filter
+	All   bool `group:"Which jobs" help:"All of them."`
+	Limit int  `placeholder:"N" group:"Which jobs" help:"Only so many, the newest."`
+	Yes   bool `short:"y" help:"Do not ask."`
+}
+
+// The commands that act on jobs.
+type (
+	// Retry is "meanwhile jobs retry".
+	Retry struct{ Act }
+	// Cancel is "meanwhile jobs cancel".
+	Cancel struct{ Act }
+	// Discard is "meanwhile jobs discard".
+	Discard struct{ Act }
+	// Delete is "meanwhile jobs delete".
+	Delete struct{ Act }
+	// Move is "meanwhile jobs move".
+	Move struct {
+		Act
+		To string `required:"" placeholder:"NAME" help:"The other queue."`
+	}
+	// Priority is "meanwhile jobs priority".
+	Priority struct {
+		Act
+		To int `required:"" placeholder:"N" help:"From 1 to 9; 9 is run first."`
+	}
+	// Schedule is "meanwhile jobs schedule".
+	Schedule struct {
+		Act
+		In *span  `placeholder:"TIME" help:"Due after this long, as in 90s, 2h or 7d."`
+		At moment `placeholder:"TIME" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+	}
+)
+
+// Run retries.
+func (r *Retry) Run(c *Command, streams inspect.Streams) error {
+	return r.apply(c, streams, "retry", "retried", job.ActRetry)
+}
+
+// Help is the text above the flags.
+func (*Retry) Help() string {
+	return "Finished jobs get all their attempts again; queued ones are due now. Running ones are left alone."
+}
+
+// Run cancels.
+func (r *Cancel) Run(c *Command, streams inspect.Streams) error {
+	return r.apply(c, streams, "cancel", "canceled", job.ActCancel)
+}
+
+// Help is the text above the flags.
+func (*Cancel) Help() string {
+	return "The worker of a running job is asked to cancel it, which takes about a second, and as long as its handler takes to return."
+}
+
+// Run discards.
+func (r *Discard) Run(c *Command, streams inspect.Streams) error {
+	return r.apply(c, streams, "discard", "discarded", job.ActDiscard)
+}
+
+// Run deletes.
+func (r *Delete) Run(c *Command, streams inspect.Streams) error {
+	return r.apply(c, streams, "delete", "deleted", job.ActDelete)
+}
+
+// Run moves.
+func (r *Move) Run(c *Command, streams inspect.Streams) error {
+	return r.apply(c, streams, "move", "moved", job.ActMove(r.To))
+}
+
+// Run changes the priority.
+func (r *Priority) Run(c *Command, streams inspect.Streams) error {
+	if r.To < job.LowestPriority || r.To > job.HighestPriority {
+		return usage("--to %d: give a priority from %d to %d", r.To, job.LowestPriority, job.HighestPriority)
+	}
+	return r.apply(c, streams, "change", "changed", job.ActPriority(r.To))
+}
+
+// Run changes when jobs are due.
+func (r *Schedule) Run(c *Command, streams inspect.Streams) error {
+	at := r.At.Time
+	if (r.In == nil) == at.IsZero() {
+		return usage("give one of --in and --at")
+	}
+	if r.In != nil {
+		at = time.Now().Add(time.Duration(*r.In))
+	}
+	return r.apply(c, streams, "schedule", "scheduled", job.ActRunAt(at))
+}
+
+// apply does an act. The two words name it: "retry 3 jobs", "3 jobs retried".
+func (a *Act) apply(c *Command, streams inspect.Streams, verb, done string, act job.Act) error {
+	filter, err := a.filter()
+	switch {
+	case err != nil:
+		return err
+	case len(a.IDs) == 0 && !a.narrows() && !a.All:
+		return usage("give IDs of jobs, or say which with flags such as --kind and --state, or --all")
+	case a.All && (len(a.IDs) > 0 || a.narrows()):
+		return usage("--all and what says which: choose one")
+	case a.Limit < 0:
+		return usage("--limit: give a positive number")
+	}
+	filter.Limit = a.Limit
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		if !a.onlyIDs() && !a.Yes {
+			if ok, err := confirm(ctx, s, streams, filter, verb); err != nil || !ok {
+				return err
+			}
+		}
+		applied, err := job.Apply(ctx, s, filter, act)
+		if err != nil {
+			return fmt.Errorf("%w (%s %s before that)", err, inspect.Count(applied.Changed, "job"), done)
+		}
+		return a.report(c, streams, done, applied)
+	})
+}
+
+// report says what was done. What was named and could not be done is an error.
+func (a *Act) report(c *Command, streams inspect.Streams, done string, applied job.Applied) error {
+	if c.JSON {
+		if err := writeJSON(streams.Out, applied); err != nil {
+			return err
+		}
+	} else {
+		text := inspect.Count(applied.Changed, "job") + " " + done
+		if applied.Skipped > 0 {
+			text += fmt.Sprintf(", %s left alone for their state", inspect.Number(applied.Skipped))
+		}
+		if applied.Conflicts > 0 {
+			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", inspect.Number(applied.Conflicts))
+		}
+		fmt.Fprintln(streams.Out, text)
+	}
+	if a.onlyIDs() && a.Limit == 0 {
+		ids, _ := parseIDs(a.IDs)
+		if missing := len(ids) - applied.Changed - applied.Skipped - applied.Conflicts; missing > 0 {
+			return fmt.Errorf("not found: %s", inspect.Count(missing, "job"))
+		}
+	}
+	return nil
+}
+
+const mostCounted = 100_000
+
+// confirm counts the jobs that match and asks whether to go on. Without a terminal nobody can answer.
+func confirm(ctx context.Context, s job.Store, streams inspect.Streams, filter job.Filter, verb string) (bool, error) {
+	n := 0
+	for _, err := range job.List(ctx, s, filter) {
+		if err != nil {
+			return false, err
+		}
+		if n++; n > mostCounted {
+			break
+		}
+	}
+	count := inspect.Count(n, "job")
+	if n > mostCounted {
+		count = "more than " + inspect.Count(mostCounted, "job")
+	}
+	if n == 0 {
+		fmt.Fprintln(streams.Err, "No jobs match.")
+		return false, nil
+	}
+	return ask(ctx, streams, fmt.Sprintf("%s match", count), verb)
+}
+
+// ask asks a yes or no question.
+func ask(ctx context.Context, streams inspect.Streams, what, verb string) (bool, error) {
+	if !isTerminal(streams.In) || !isTerminal(streams.Err) {
+		return false, usage("%s: add --yes to %s them", what, verb)
+	}
+	fmt.Fprintf(streams.Err, "%s. %s them? [y/N] ", strings.ToUpper(what[:1])+what[1:], strings.ToUpper(verb[:1])+verb[1:])
+	for answer, err := range meanwhile.Lines(ctx, streams.In) {
+		if err != nil {
+			return false, fmt.Errorf("read the answer: %w", err)
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return true, nil
+		}
+		break
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	fmt.Fprintln(streams.Err, "Nothing was done.")
+	return false, nil
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

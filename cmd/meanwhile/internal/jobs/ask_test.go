@@ -1,0 +1,71 @@
+//go:build !windows
+
+package jobs
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// TestAsk deletes what matches, as somebody at a terminal does.
+func TestAsk(t *testing.T) {
+	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
+	for range 2 {
+		if err := (&Enqueue{Kind: "mail"}).Run(c, inspect.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct {
+		answer, out, said string
+		left              int
+	}{
+		{"\n", "", "2 jobs match. Delete them? [y/N] ", 2},
+		{"no\n", "", "Nothing was done.", 2},
+		{"Y\n", "2 jobs deleted\n", "2 jobs match. Delete them? [y/N] ", 0},
+	} {
+		master, terminal, err := pty.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(master, test.answer); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := (&Delete{Act{All: true}}).Run(c, inspect.Streams{In: terminal, Out: &out, Err: terminal}); err != nil {
+			t.Errorf("%q: %v", test.answer, err)
+		}
+		_ = terminal.Close()
+		said, _ := io.ReadAll(master) // ends with an error, as terminals do
+		_ = master.Close()
+		if out.String() != test.out || !strings.Contains(string(said), test.said) {
+			t.Errorf("%q: got %q and %q, want %q and %q", test.answer, &out, said, test.out, test.said)
+		}
+		if got := count(t, c); got != test.left {
+			t.Errorf("%q: %d jobs are left, want %d", test.answer, got, test.left)
+		}
+	}
+}
+
+func count(t *testing.T, c *Command) int {
+	t.Helper()
+	s, err := c.Open(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	n := 0
+	for _, err := range job.List(t.Context(), s, job.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}

@@ -1,0 +1,42 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Crons is "meanwhile jobs crons".
+type Crons struct{}
+
+// Run lists the crons that workers have spoken of.
+func (*Crons) Run(c *Command, streams inspect.Streams) error {
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		crons, err := s.Crons(ctx)
+		if err != nil {
+			return err
+		}
+		var rows []row
+		now := time.Now()
+		for _, cron := range crons {
+			if c.JSON {
+				if err := writeJSON(streams.Out, cron); err != nil {
+					return err
+				}
+				continue
+			}
+			last, next := "", ""
+			if cron.Job != (job.ID{}) {
+				last = inspect.Span(now.Sub(cron.Last)) + " ago"
+			}
+			if !cron.Next.IsZero() && !cron.Paused {
+				next = "in " + inspect.Span(cron.Next.Sub(now))
+			}
+			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, goesOn(cron.Paused), last, next}})
+		}
+		return c.table(streams, rows, "No worker has spoken of a cron.", column{title: "CRON", least: 10}, column{title: "SPEC", least: 12},
+			column{title: "STATE"}, column{title: "LAST", right: true}, column{title: "NEXT", right: true})
+	})
+}

@@ -1,0 +1,217 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
+)
+
+// Enqueue is "meanwhile jobs enqueue".
+type Enqueue struct {
+	Kind string `arg:"" help:"Kind of the job, such as ${httprequest}."`
+	Args string `arg:"" optional:"" help:"Its args, as JSON (default null)."`
+	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file, the line being its args; - is standard input. Empty lines are skipped."`
+
+	Queue        string   `placeholder:"NAME" group:"How" help:"In this queue (default that of the kind)."`
+	Priority     *int     `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
+	MaxAttempts  *int     `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
+	In           span     `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
+	At           moment   `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+	Unique       string   `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
+	UniqueArgs   bool     `group:"How" help:"Only if no unfinished job of the kind has the same args: then a file can be enqueued twice."`
+	UniqueFields []string `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
+	UniqueFor    span     `placeholder:"TIME" group:"How" help:"Hold the key so long, also when the job has finished."`
+}
+
+// Help is the text above the flags.
+func (*Enqueue) Help() string {
+	return `Prints the ID of the job, or of the one that holds its unique key; for a file, how many were enqueued.
+
+A file is checked as a whole before anything of it is enqueued. Standard input cannot be, unless it is a file: what comes
+before a wrong line is enqueued, and the error says how much that is. A file may have any length.
+
+Any kind can be enqueued; it waits until a worker of its queue has a handler for it. For http.request, which "meanwhile
+work" runs, the args are checked:
+  {"method":"POST", "url":"https://…", "headers":{"Name":"value"}, "json":{…} or "body":"text",
+   "expect":[200,"300-399"], "timeout":"30s"}
+All but the URL may be left out.`
+}
+
+// Run enqueues.
+func (e *Enqueue) Run(c *Command, streams inspect.Streams) error {
+	options, err := e.options()
+	if err != nil {
+		return err
+	}
+	if e.From != "" {
+		return e.enqueueAll(c, streams, options)
+	}
+	args := e.Args
+	if args == "" {
+		args = "null"
+	}
+	j, err := newJob(e.Kind, []byte(args), options)
+	if err != nil {
+		return &inspect.UsageError{Err: err}
+	}
+	return c.use(true, func(ctx context.Context, s job.Store) error {
+		done, err := job.Enqueue(ctx, s, j)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return writeJSON(streams.Out, struct {
+				ID        job.ID `json:"id"`
+				Duplicate bool   `json:"duplicate"`
+			}{done[0].ID, done[0].Duplicate})
+		}
+		fmt.Fprintln(streams.Out, done[0].ID)
+		if done[0].Duplicate {
+			fmt.Fprintln(streams.Err, "Not enqueued: this job holds the unique key.")
+		}
+		return nil
+	})
+}
+
+// options returns what the flags say. Its errors are usage errors.
+func (e *Enqueue) options() ([]job.EnqueueOption, error) {
+	var options []job.EnqueueOption
+	keys := 0
+	for _, given := range []bool{e.Unique != "", e.UniqueArgs, len(e.UniqueFields) > 0} {
+		if given {
+			keys++
+		}
+	}
+	switch {
+	case e.From != "" && e.Args != "":
+		return nil, usage("args and --from: choose one")
+	case e.In > 0 && !e.At.IsZero():
+		return nil, usage("--in and --at: choose one")
+	case keys > 1:
+		return nil, usage("--unique, --unique-args and --unique-fields: choose one")
+	case e.From != "" && e.Unique != "":
+		return nil, usage("--unique and --from: the jobs would have the same key; take --unique-args")
+	case e.UniqueFor > 0 && keys == 0:
+		return nil, usage("--unique-for: say what is unique, with --unique, --unique-args or --unique-fields")
+	}
+	if e.Queue != "" {
+		options = append(options, job.Queue(e.Queue))
+	}
+	if e.Priority != nil {
+		options = append(options, job.Priority(*e.Priority))
+	}
+	if e.MaxAttempts != nil {
+		options = append(options, job.MaxAttempts(*e.MaxAttempts))
+	}
+	if e.In > 0 {
+		options = append(options, job.In(time.Duration(e.In)))
+	}
+	if !e.At.IsZero() {
+		options = append(options, job.At(e.At.Time))
+	}
+	if e.Unique != "" {
+		options = append(options, job.Unique(e.Unique))
+	}
+	if e.UniqueArgs || len(e.UniqueFields) > 0 {
+		options = append(options, job.UniqueArgs(e.UniqueFields...))
+	}
+	if e.UniqueFor > 0 {
+		options = append(options, job.UniqueFor(time.Duration(e.UniqueFor)))
+	}
+	return options, nil
+}
+
+// newJob makes a job; the args of a kind that is known here are checked.
+func newJob(kind string, args []byte, options []job.EnqueueOption) (*job.Job, error) {
+	if kind != httprequest.Kind.Name() {
+		return job.New(kind, json.RawMessage(args), options...)
+	}
+	request, err := httprequest.ParseArgs(args)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", kind, err)
+	}
+	return httprequest.Kind.New(request, options...)
+}
+
+// enqueueAll enqueues a job for each line of the file, after a look at all of them where they can be read twice.
+func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.EnqueueOption) error {
+	in, err := openInput(e.From, streams.In)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	var done job.Bulk
+	err = untilSignal(func(ctx context.Context) error {
+		if err := in.check(ctx, e.Kind, options); err != nil {
+			return err
+		}
+		return c.with(ctx, true, func(ctx context.Context, s job.Store) error {
+			// What was begun is brought to its end, so that the number is right: only the reading is interrupted.
+			if done, err = job.EnqueueAll(context.WithoutCancel(ctx), s, in.jobs(ctx, e.Kind, options)); err != nil {
+				return fmt.Errorf("%w; %s before that were enqueued", err, inspect.Count(done.Enqueued, "job"))
+			}
+			return ctx.Err()
+		})
+	})
+	if errors.Is(err, ErrInterrupted) {
+		fmt.Fprintf(streams.Err, "Interrupted: %s enqueued, those up to %s:%d\n", inspect.Count(done.Enqueued, "job"), in.name, in.last)
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return writeJSON(streams.Out, struct {
+			Enqueued   int `json:"enqueued"`
+			Duplicates int `json:"duplicates"`
+		}{done.Enqueued, done.Duplicates})
+	}
+	text := inspect.Count(done.Enqueued, "job") + " enqueued"
+	if done.Duplicates > 0 {
+		text += ", " + inspect.Count(done.Duplicates, "duplicate") + " left out"
+	}
+	fmt.Fprintln(streams.Out, text)
+	return nil
+}
+
+// check reads the whole input, where it can be read again, and returns what is wrong with its first wrong line.
+func (in *input) check(ctx context.Context, kind string, options []job.EnqueueOption) error {
+	if !in.again {
+		return nil
+	}
+	for _, err := range in.jobs(ctx, kind, options) {
+		if err != nil {
+			return fmt.Errorf("%w; nothing was enqueued", err)
+		}
+	}
+	return in.rewind()
+}
+
+// jobs yields a job for each line. The first line that is none ends it, and so does the cancellation of ctx.
+func (in *input) jobs(ctx context.Context, kind string, options []job.EnqueueOption) meanwhile.Stream[*job.Job] {
+	return func(yield func(*job.Job, error) bool) {
+		for line, err := range in.lines(ctx) {
+			var j *job.Job
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err == nil {
+				j, err = newJob(kind, []byte(line.text), options)
+			}
+			if err != nil {
+				yield(nil, fmt.Errorf("%s:%d: %w", in.name, line.number, err))
+				return
+			}
+			in.last = line.number
+			if !yield(j, nil) {
+				return
+			}
+		}
+	}
+}

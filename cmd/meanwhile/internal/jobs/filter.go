@@ -1,0 +1,85 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A Filter says which jobs are meant, as kong fills it.
+type Filter struct {
+	IDs    []string `arg:"" optional:"" name:"id" help:"IDs of jobs."`
+	Kind   []string `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Repeatable, as the next three; one of them has to be true."`
+	Queue  []string `placeholder:"NAME" group:"Which jobs" help:"In this queue."`
+	State  []string `placeholder:"STATE" group:"Which jobs" help:"In this state: queued, running, completed, canceled, discarded; scheduled and retrying are queued ones."`
+	Worker string   `placeholder:"NAME" group:"Which jobs" help:"That this worker claimed last."`
+	Args   []string `sep:"none" placeholder:"PATH=VALUE" group:"Which jobs" help:"With this value in their args, as in user.id=7. Repeatable; all have to be true."`
+	Error  string   `placeholder:"TEXT" group:"Which jobs" help:"With this in the error of an attempt, in small or capital letters."`
+	After  past     `placeholder:"TIME" group:"Which jobs" help:"Made after this time, such as \"2026-01-31 15:04\", or since this long, as in 2h or 7d."`
+	Before past     `placeholder:"TIME" group:"Which jobs" help:"Made before this time, or longer ago than that."`
+}
+
+var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+
+// filter returns what the flags say. Its errors are usage errors.
+func (f *Filter) filter() (job.Filter, error) {
+	ids, err := parseIDs(f.IDs)
+	if err != nil {
+		return job.Filter{}, err
+	}
+	wanted := job.Filter{
+		IDs: ids, Kinds: f.Kind, Queues: f.Queue, Worker: f.Worker, Error: f.Error,
+		CreatedAfter: f.After.Time, CreatedBefore: f.Before.Time,
+	}
+	for _, name := range f.State {
+		if !slices.Contains(states, job.State(name)) {
+			return job.Filter{}, usage("--state: %.40q is none of %s", name, list(states))
+		}
+		wanted.States = append(wanted.States, job.State(name))
+	}
+	for _, text := range f.Args {
+		path, value, ok := strings.Cut(text, "=")
+		if !ok || path == "" {
+			return job.Filter{}, usage("--args %.40q: give PATH=VALUE, as in user.id=7", text)
+		}
+		wanted.Args = append(wanted.Args, job.ArgsMatch{Path: path, Value: value})
+	}
+	return wanted, nil
+}
+
+// onlyIDs reports whether the jobs are named one by one.
+func (f *Filter) onlyIDs() bool { return len(f.IDs) > 0 && !f.narrows() }
+
+// narrows reports whether anything but IDs says which jobs are meant.
+func (f *Filter) narrows() bool {
+	return len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args) > 0 || f.Worker != "" || f.Error != "" || !f.After.IsZero() || !f.Before.IsZero()
+}
+
+func parseIDs(texts []string) ([]job.ID, error) {
+	var ids []job.ID
+	for _, text := range texts {
+		id, err := job.ParseID(text)
+		if err != nil {
+			return nil, &inspect.UsageError{Err: err}
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+func usage(format string, args ...any) error {
+	return &inspect.UsageError{Err: fmt.Errorf(format, args...)}
+}
+
+func list[T ~string](names []T) string {
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,75 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Migrate is "meanwhile jobs migrate".
+type Migrate struct {
+	To     *int `placeholder:"N" help:"Bring the tables to this version, also a lower one; 0 drops them, with every job."`
+	Status bool `help:"Only say whether the tables fit this program."`
+	Yes    bool `short:"y" help:"Do not ask, before --to drops what a version knows and this one does not."`
+}
+
+// Help is the text above the flags.
+func (*Migrate) Help() string {
+	return `Makes the tables that are not there and brings older ones up to date. Many processes may do it at once, and it does
+nothing where nothing is to be done. A SQLite file is brought up to date by whoever opens it.`
+}
+
+// A migrator is a store with tables.
+type migrator interface {
+	Migrate(ctx context.Context) error
+	MigrateTo(ctx context.Context, version int) error
+}
+
+// Run migrates.
+func (m *Migrate) Run(c *Command, streams inspect.Streams) error {
+	switch {
+	case m.To != nil && m.Status:
+		return usage("--to and --status: choose one")
+	case m.To != nil && *m.To < 0:
+		return usage("--to: give no negative number")
+	case m.Status:
+		return c.use(false, func(context.Context, job.Store) error {
+			return m.say(c, streams, "the tables fit this program")
+		})
+	}
+	return untilSignal(func(ctx context.Context) error {
+		return c.withUnfit(ctx, true, func(ctx context.Context, s job.Store) error { return m.migrate(ctx, c, streams, s) })
+	})
+}
+
+func (m *Migrate) migrate(ctx context.Context, c *Command, streams inspect.Streams, s job.Store) error {
+	store, ok := s.(migrator)
+	if !ok {
+		return fmt.Errorf("store %s: it has no tables", &c.Target)
+	}
+	if m.To == nil {
+		if err := store.Migrate(ctx); err != nil {
+			return fmt.Errorf("store %s: %w", &c.Target, err)
+		}
+		return m.say(c, streams, "migrated")
+	}
+	if !m.Yes {
+		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s go to version %d", &c.Target, *m.To), "migrate"); err != nil || !ok {
+			return err
+		}
+	}
+	if err := store.MigrateTo(ctx, *m.To); err != nil {
+		return fmt.Errorf("store %s: %w", &c.Target, err)
+	}
+	return m.say(c, streams, fmt.Sprintf("migrated to version %d", *m.To))
+}
+
+func (m *Migrate) say(c *Command, streams inspect.Streams, what string) error {
+	if c.JSON {
+		return writeJSON(streams.Out, map[string]string{"store": c.Target.String(), "schema": what})
+	}
+	_, err := fmt.Fprintf(streams.Out, "%s: %s\n", &c.Target, what)
+	return err
+}

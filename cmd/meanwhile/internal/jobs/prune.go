@@ -1,0 +1,56 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Prune is "meanwhile jobs prune".
+type Prune struct {
+	Completed span `default:"1d" placeholder:"TIME" help:"Keep completed jobs so long (default ${default})."`
+	Canceled  span `default:"7d" placeholder:"TIME" help:"Keep canceled jobs so long (default ${default})."`
+	Discarded span `default:"30d" placeholder:"TIME" help:"Keep discarded jobs so long (default ${default})."`
+	Yes       bool `short:"y" help:"Do not ask."`
+}
+
+const prunePart = 1000
+
+// Help is the text above the flags.
+func (*Prune) Help() string {
+	return "Workers do the same all the time, with these defaults unless they are told otherwise. Jobs that have not finished are never pruned."
+}
+
+// Run prunes.
+func (p *Prune) Run(c *Command, streams inspect.Streams) error {
+	retention := map[job.State]time.Duration{
+		job.Completed: time.Duration(p.Completed), job.Canceled: time.Duration(p.Canceled), job.Discarded: time.Duration(p.Discarded),
+	}
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		if !p.Yes {
+			what := fmt.Sprintf("completed jobs older than %s, canceled ones older than %s and discarded ones older than %s are to go",
+				inspect.Span(time.Duration(p.Completed)), inspect.Span(time.Duration(p.Canceled)), inspect.Span(time.Duration(p.Discarded)))
+			if ok, err := ask(ctx, streams, what, "delete"); err != nil || !ok {
+				return err
+			}
+		}
+		pruned := 0
+		for {
+			n, err := s.Prune(ctx, retention, prunePart)
+			if err != nil {
+				return fmt.Errorf("%w (%s pruned before that)", err, inspect.Count(pruned, "job"))
+			}
+			if pruned += n; n == 0 {
+				break
+			}
+		}
+		if c.JSON {
+			return writeJSON(streams.Out, map[string]int{"pruned": pruned})
+		}
+		fmt.Fprintln(streams.Out, inspect.Count(pruned, "job")+" pruned")
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Queues is "meanwhile jobs queues".
+type Queues struct{}
+
+// Run lists the queues that have unfinished jobs or are paused.
+func (*Queues) Run(c *Command, streams inspect.Streams) error {
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		queues, err := s.Queues(ctx)
+		if err != nil {
+			return err
+		}
+		var rows []row
+		for _, q := range queues {
+			if c.JSON {
+				if err := writeJSON(streams.Out, q); err != nil {
+					return err
+				}
+				continue
+			}
+			wait := ""
+			if q.Wait > 0 {
+				wait = inspect.Span(q.Wait)
+			}
+			rows = append(rows, row{cells: []string{q.Name, goesOn(q.Paused), inspect.Number(int(q.Queued)), inspect.Number(int(q.Running)), wait}})
+		}
+		return c.table(streams, rows, "No queue has unfinished jobs.", column{title: "QUEUE", least: 10}, column{title: "STATE"},
+			column{title: "QUEUED", right: true}, column{title: "RUNNING", right: true}, column{title: "WAIT", right: true})
+	})
+}
+
+// table writes a table, unless JSON was wanted, or says that there is nothing to write.
+func (c *Command) table(streams inspect.Streams, rows []row, none string, columns ...column) error {
+	switch {
+	case c.JSON:
+		return nil
+	case len(rows) == 0:
+		fmt.Fprintln(streams.Err, none)
+		return nil
+	}
+	if err := newTable(streams.Out, columns...).write(rows); err != nil {
+		return fmt.Errorf("write the table: %w", err)
+	}
+	return nil
+}
+
+func goesOn(paused bool) string {
+	if paused {
+		return "paused"
+	}
+	return "going"
+}
+
+type (
+	// Pause is "meanwhile jobs pause".
+	Pause struct{ pausing }
+	// Resume is "meanwhile jobs resume".
+	Resume struct{ pausing }
+)
+
+type pausing struct {
+	Queues []string `arg:"" optional:"" name:"queue" help:"Names of queues."`
+	Cron   []string `placeholder:"NAME" help:"A cron. Repeatable."`
+}
+
+// Run pauses.
+func (p *Pause) Run(c *Command, streams inspect.Streams) error { return p.set(c, streams, true) }
+
+// Help is the text above the flags.
+func (*Pause) Help() string {
+	return "No worker claims jobs of a paused queue; those that run go on. A queue can be paused before it has jobs. A paused cron has no ticks."
+}
+
+// Run resumes.
+func (p *Resume) Run(c *Command, streams inspect.Streams) error { return p.set(c, streams, false) }
+
+func (p *pausing) set(c *Command, streams inspect.Streams, paused bool) error {
+	if len(p.Queues)+len(p.Cron) == 0 {
+		return usage("give the name of a queue, or --cron with that of a cron")
+	}
+	done := map[bool]string{true: "paused", false: "resumed"}[paused]
+	say := func(what, name string) error {
+		if c.JSON {
+			return writeJSON(streams.Out, map[string]any{what: name, "paused": paused})
+		}
+		_, err := fmt.Fprintf(streams.Out, "%s %s %s\n", what, inspect.Printable(name), done)
+		return err
+	}
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		for _, name := range p.Queues {
+			if err := s.Pause(ctx, name, paused); err != nil {
+				return err
+			}
+			if err := say("queue", name); err != nil {
+				return err
+			}
+		}
+		for _, name := range p.Cron {
+			if err := s.PauseCron(ctx, name, paused); err != nil {
+				return err
+			}
+			if err := say("cron", name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,196 @@
+package jobs
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Show is "meanwhile jobs show".
+type Show struct {
+	IDs    []string `arg:"" name:"id" help:"IDs of jobs."`
+	Stacks bool     `help:"Print the whole stack of a panic."`
+}
+
+const (
+	timeLayout  = "2006-01-02 15:04:05"
+	foldedLines = 8 // of a stack
+)
+
+// Run prints everything about each of the jobs.
+func (s *Show) Run(c *Command, streams inspect.Streams) error {
+	ids, err := parseIDs(s.IDs)
+	if err != nil {
+		return err
+	}
+	return c.use(false, func(ctx context.Context, store job.Store) error {
+		for i, id := range ids {
+			j, err := job.Find(ctx, store, id)
+			if err != nil {
+				return err
+			}
+			if c.JSON {
+				err = writeJSON(streams.Out, j)
+			} else {
+				if i > 0 {
+					fmt.Fprintln(streams.Out)
+				}
+				_, err = io.WriteString(streams.Out, describe(j, time.Now(), s.Stacks))
+			}
+			if err != nil {
+				return fmt.Errorf("write job %v: %w", id, err)
+			}
+		}
+		return nil
+	})
+}
+
+// describe says everything about a job. No text of the job reaches the result as it is.
+func describe(j *job.Job, now time.Time, stacks bool) string {
+	var b strings.Builder
+	field := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s %s\n", name, inspect.Printable(fmt.Sprintf(format, args...)))
+	}
+	field("job", "%v", j.ID)
+	field("kind", "%s", j.Kind)
+	state := string(j.View(now))
+	if j.CancelRequested {
+		state += ", to be canceled"
+	}
+	field("state", "%s", state)
+	field("queue", "%s, priority %d", j.Queue, j.Priority)
+	field("attempts", "%s", attempts(j))
+	if j.UniqueKey != "" {
+		unique := j.UniqueKey
+		if j.UniqueFor > 0 {
+			unique += ", for " + inspect.Span(j.UniqueFor)
+		}
+		field("unique", "%s", unique)
+	}
+	if j.Worker != "" {
+		field("worker", "%s", j.Worker)
+	}
+	if p := j.Progress; p != nil {
+		text := inspect.Number(int(p.Done))
+		if p.Total > 0 {
+			text += fmt.Sprintf(" of %s (%d%%)", inspect.Number(int(p.Total)), int(float64(p.Done)/float64(p.Total)*100))
+		}
+		field("progress", "%s, %s ago", text, inspect.Span(now.Sub(p.Time)))
+	}
+	section(&b, "Args", pretty(j.Args))
+	b.WriteString("\nTimeline\n")
+	for _, e := range timeline(j, now) {
+		fmt.Fprintf(&b, "  %s  %s\n", e.at.Local().Format(timeLayout), inspect.Printable(e.text))
+		for _, text := range e.below {
+			fmt.Fprintf(&b, "      %s\n", inspect.Printable(text))
+		}
+		if e.stack != "" {
+			for _, text := range fold(e.stack, stacks) {
+				fmt.Fprintf(&b, "      %s\n", inspect.Printable(text))
+			}
+		}
+	}
+	if len(j.Records) > 0 {
+		var lines []string
+		for _, r := range j.Records {
+			text := fmt.Sprintf("%s  attempt %d  %s  %s %s", r.Time.Local().Format(timeLayout), r.Attempt, r.Level, r.Message, r.Attrs)
+			lines = append(lines, strings.TrimSpace(text))
+		}
+		section(&b, "Records", lines)
+	}
+	if j.Result != nil {
+		section(&b, "Result", pretty(j.Result))
+	}
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	fmt.Fprintf(b, "\n%s\n", title)
+	for _, text := range lines {
+		fmt.Fprintf(b, "  %s\n", inspect.Printable(text))
+	}
+}
+
+func attempts(j *job.Job) string {
+	text := fmt.Sprintf("%d of %d", j.Used(), j.MaxAttempts)
+	if j.Spared > 0 {
+		text += fmt.Sprintf("; %d spared", j.Spared)
+	}
+	if j.Died > 0 {
+		text += "; the process died " + inspect.Count(j.Died, "time")
+	}
+	return text
+}
+
+// pretty shows JSON over lines, with text such as < and é as it is.
+func pretty(text json.RawMessage) []string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return []string{string(text)}
+	}
+	return strings.Split(b.String(), "\n")
+}
+
+// A moment of a job's life.
+type lifeEvent struct {
+	at    time.Time
+	text  string
+	below []string
+	stack string
+}
+
+// timeline tells the life of a job in order.
+func timeline(j *job.Job, now time.Time) []lifeEvent {
+	events := []lifeEvent{{at: j.Created, text: "created"}}
+	for _, f := range j.Failures {
+		text := fmt.Sprintf("attempt %d failed", f.Attempt)
+		if !f.Started.IsZero() {
+			text += " after " + inspect.Span(f.Time.Sub(f.Started))
+		}
+		if f.Worker != "" {
+			text += ", on " + f.Worker
+		}
+		events = append(events, lifeEvent{at: f.Time, text: text, below: strings.Split(strings.TrimSpace(f.Error), "\n"), stack: f.Stack})
+	}
+	switch {
+	case j.State == job.Running:
+		events = append(events, lifeEvent{at: j.Started, text: fmt.Sprintf("attempt %d runs, for %s, on %s", j.Attempt, inspect.Span(now.Sub(j.Started)), j.Worker)})
+	case j.State.Finished():
+		text := string(j.State)
+		if j.State == job.Completed && !j.Started.IsZero() {
+			text = fmt.Sprintf("%s by attempt %d, after %s", j.State, j.Attempt, inspect.Span(j.Finished.Sub(j.Started)))
+		}
+		events = append(events, lifeEvent{at: j.Finished, text: text})
+	case j.RunAt.After(now):
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, in " + inspect.Span(j.RunAt.Sub(now))})
+	default:
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + inspect.Span(now.Sub(j.RunAt)) + " ago"})
+	}
+	slices.SortStableFunc(events, func(a, b lifeEvent) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
+	return events
+}
+
+// fold shortens a stack, unless all is wanted: what comes after the panic's first frames is counted.
+func fold(stack string, all bool) []string {
+	lines := strings.Split(strings.TrimSpace(stack), "\n")
+	for i, text := range lines {
+		// The frames above are those of the panic itself; each takes two lines.
+		if !all && strings.HasPrefix(text, "panic(") && i+2 < len(lines) {
+			lines = lines[i+2:]
+			break
+		}
+	}
+	if all || len(lines) <= foldedLines {
+		return lines
+	}
+	return append(lines[:foldedLines:foldedLines], fmt.Sprintf("… and %s (--stacks)", inspect.Count(len(lines)-foldedLines, "more line")))
+}

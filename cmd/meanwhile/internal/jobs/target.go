@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
+	_ "github.com/meanwhile-go/meanwhile/job/sqlite"   // sqlite: and file:
+)
+
+// A Target is the store that a command works with, as kong fills it.
+type Target struct {
+	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"Where the jobs are: sqlite:jobs.db, the path of such a file, or postgres://user@host/database (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
+}
+
+const (
+	defaultStore = "sqlite:meanwhile.db"
+	pingTimeout  = 15 * time.Second
+)
+
+// ErrInterrupted is returned after a signal, when there is nothing left to say.
+var ErrInterrupted = errors.New("interrupted")
+
+var hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // two letters at least: C:\jobs.db is a path
+
+// address returns the URL of the store.
+func (t *Target) address() string {
+	switch {
+	case t.Store == "":
+		return defaultStore
+	case !hasScheme.MatchString(t.Store):
+		return "sqlite:" + t.Store
+	}
+	return t.Store
+}
+
+// String names the store without its password.
+func (t *Target) String() string {
+	address := t.address()
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		u.RawQuery = "" // which may have one, too
+		address = u.Redacted()
+	}
+	return inspect.Printable(address)
+}
+
+// file returns the path of the file that the store is in, if it is.
+func (t *Target) file() (path string, ok bool) {
+	scheme, rest, _ := strings.Cut(t.address(), ":")
+	if scheme != "sqlite" && scheme != "file" {
+		return "", false
+	}
+	path, _, _ = strings.Cut(rest, "?")
+	if after, ok := strings.CutPrefix(path, "//"); ok {
+		path = strings.TrimPrefix(after, "localhost")
+	}
+	if unescaped, err := url.PathUnescape(path); err == nil {
+		path = unescaped
+	}
+	return path, true
+}
+
+// Open opens the store. A file that is not there is made only if create is set.
+func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
+	if path, ok := t.file(); ok && !create {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("store %s: there is no such file; enqueue a job, or make it with: meanwhile jobs migrate", t)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	s, err := job.Open(ctx, t.address())
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", t, err)
+	}
+	return s, nil
+}
+
+// use calls fn with the store, once it answers. A signal cancels ctx, and a second one exits.
+func (t *Target) use(create bool, fn func(ctx context.Context, s job.Store) error) error {
+	return untilSignal(func(ctx context.Context) error { return t.with(ctx, create, fn) })
+}
+
+// with calls fn with the store, once it answers.
+func (t *Target) with(ctx context.Context, create bool, fn func(ctx context.Context, s job.Store) error) error {
+	return t.withUnfit(ctx, create, func(ctx context.Context, s job.Store) error {
+		ping, cancel := context.WithTimeout(ctx, pingTimeout)
+		defer cancel()
+		if err := s.Ping(ping); err != nil {
+			return fmt.Errorf("store %s: %w", t, err)
+		}
+		return fn(ctx, s)
+	})
+}
+
+// withUnfit is with for a store that may have no tables, or others.
+func (t *Target) withUnfit(ctx context.Context, create bool, fn func(ctx context.Context, s job.Store) error) error {
+	s, err := t.Open(ctx, create)
+	if err != nil {
+		return err
+	}
+	err = fn(ctx, s)
+	if closeErr := s.Close(); err == nil && closeErr != nil {
+		err = fmt.Errorf("store %s: %w", t, closeErr)
+	}
+	return err
+}
+
+// untilSignal calls fn with a ctx that a signal cancels; a second one exits. After a signal an error of fn is ErrInterrupted.
+func untilSignal(fn func(ctx context.Context) error) error {
+	interrupted := false
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		work, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		heed(ctx, cancel)
+		err := fn(work)
+		interrupted = work.Err() != nil
+		return err
+	}, meanwhile.Name("jobs"))
+	if err != nil && interrupted {
+		return ErrInterrupted
+	}
+	return err
+}
+
+// heed stops the work at the first signal and exits at the second.
+func heed(ctx context.Context, stop context.CancelCauseFunc) {
+	stopping := false
+	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+		if stopping {
+			os.Exit(130)
+		}
+		stopping = true
+		stop(&meanwhile.SignalError{Signal: sig})
+		return nil
+	}, os.Interrupt, syscall.SIGTERM)
+}

@@ -1,0 +1,40 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Workers is "meanwhile jobs workers".
+type Workers struct{}
+
+// Run lists the workers that have not said that they leave.
+func (*Workers) Run(c *Command, streams inspect.Streams) error {
+	return c.use(false, func(ctx context.Context, s job.Store) error {
+		workers, err := s.Workers(ctx)
+		if err != nil {
+			return err
+		}
+		var rows []row
+		now := time.Now()
+		for _, w := range workers {
+			if c.JSON {
+				if err := writeJSON(streams.Out, w); err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, row{cells: []string{
+				w.Name, strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
+				fmt.Sprintf("%dMB", w.Memory>>20), inspect.Span(now.Sub(w.Started)), inspect.Span(now.Sub(w.Seen)) + " ago",
+			}})
+		}
+		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "QUEUES", least: 8},
+			column{title: "RUNNING", right: true}, column{title: "MEMORY", right: true}, column{title: "UP", right: true}, column{title: "SEEN", right: true})
+	})
+}

@@ -1,0 +1,109 @@
+// Package work is the command "meanwhile work".
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
+)
+
+// A Command is what "meanwhile work" was asked for, as kong fills it.
+type Command struct {
+	jobs.Target
+	Queue        []queue `placeholder:"NAME[:N[:WEIGHT]]" help:"Work on this queue, on up to N of its jobs at once. Without weights the first given is the first served; with them, one of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
+	Concurrency  int     `short:"n" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
+	AllowPrivate bool    `help:"Allow requests to addresses that are not public, such as those of this machine and its network, and by the proxy that the environment names."`
+	Drain        bool    `help:"Exit when no job of the queues is due or running."`
+	Silent       bool    `short:"s" help:"Print no line for an attempt that failed, and no summary."`
+}
+
+// Help is the text above the flags.
+func (*Command) Help() string {
+	return `Runs the jobs of kind http.request, until it is interrupted. Each is a request; an answer with a status that it expects,
+usually 200 to 299, completes it and is kept with it, up to 16 KiB: see "meanwhile jobs show". Other failures but those that
+another attempt cannot change are tried again, up to 20 times within about a day; Retry-After is honoured. Jobs of other
+kinds are left to other workers.
+
+Prints a line for each attempt that fails. A request may be made twice when the process dies.
+
+Ctrl-C lets the requests that run end, for 5 seconds, puts the others back and exits; a second one exits at once.
+
+Exit codes: 0 stopped, or drained and nothing was discarded; 1 not able to work, or with --drain some were discarded; 2 not
+understood; 130 interrupted before --drain was done.`
+}
+
+const mostConcurrency = 100_000
+
+// Run works. When the exit code is not 0 it exits.
+func (c *Command) Run(streams inspect.Streams) error {
+	if c.Concurrency < 1 || c.Concurrency > mostConcurrency {
+		return &inspect.UsageError{Err: fmt.Errorf("--concurrency: give a number from 1 to %d", mostConcurrency)}
+	}
+	if len(c.Queue) == 0 {
+		c.Queue = []queue{{Name: job.DefaultQueue}}
+	}
+	meanwhile.Main(func(ctx context.Context) error { return c.work(ctx, streams) }, meanwhile.Name("meanwhile"))
+	return nil
+}
+
+var errDrained = errors.New("no job is due")
+
+// work works until ctx is canceled or, if that is wanted, nothing is due.
+func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error) {
+	s, err := c.Open(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := s.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if err := s.Ping(ctx); err != nil {
+		return fmt.Errorf("store %s: %w", &c.Target, err)
+	}
+	r := &report{out: streams.Out, silent: c.Silent}
+	config := job.Config{Concurrency: c.Concurrency, Observe: r.observe, Logger: slog.New(slog.DiscardHandler)}
+	for _, q := range c.Queue {
+		config.Queues = append(config.Queues, job.QueueConfig(q))
+	}
+	worker := job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: c.AllowPrivate}))
+
+	stop, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.Drain {
+		meanwhile.Go(stop, func(ctx context.Context) error {
+			if c.awaitDrained(ctx, s) == nil {
+				cancel(errDrained)
+			}
+			return nil
+		}, meanwhile.Name("drain"), meanwhile.Background())
+	}
+	begun := time.Now()
+	if !c.Silent {
+		fmt.Fprintf(streams.Err, "Working on %s, %s; ctrl-C stops.\n", &c.Target, c.queues())
+	}
+	if err := worker.Run(stop); err != nil {
+		return err
+	}
+	if !c.Silent {
+		fmt.Fprintln(streams.Err, r.summary(time.Since(begun))+c.left(ctx, s))
+	}
+	switch {
+	case !c.Drain:
+		return nil
+	case context.Cause(stop) != errDrained:
+		return context.Cause(ctx)
+	case r.discarded.Load() > 0:
+		return &meanwhile.ExitError{Code: 1}
+	}
+	return nil
+}

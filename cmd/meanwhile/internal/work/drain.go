@@ -1,0 +1,60 @@
+package work
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	drainLook = 200 * time.Millisecond
+	lastCall  = 2 * time.Second
+)
+
+// awaitDrained returns nil when no job of the queues is due or running, whoever runs it, in two looks in a row. Those of a
+// paused queue do not count. Trouble with the store is for the worker to report.
+func (c *Command) awaitDrained(ctx context.Context, s job.Store) error {
+	for quiet := 0; quiet < 2; {
+		if err := meanwhile.Sleep(ctx, drainLook); err != nil {
+			return err
+		}
+		if queues, err := s.Queues(ctx); err == nil && c.drained(queues) {
+			quiet++
+		} else {
+			quiet = 0
+		}
+	}
+	return nil
+}
+
+func (c *Command) drained(queues []job.QueueInfo) bool {
+	for _, q := range queues {
+		if c.has(q.Name) && !q.Paused && (q.Running > 0 || q.Wait > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// left says how many jobs are in the queues still.
+func (c *Command) left(ctx context.Context, s job.Store) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastCall)
+	defer cancel()
+	queues, err := s.Queues(ctx)
+	if err != nil {
+		return ""
+	}
+	left := 0
+	for _, q := range queues {
+		if c.has(q.Name) {
+			left += int(q.Queued)
+		}
+	}
+	if left == 0 {
+		return ""
+	}
+	return "; " + inspect.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
+}

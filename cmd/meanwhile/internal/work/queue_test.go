@@ -1,0 +1,20 @@
+package work
+
+import "testing"
+
+func TestQueue(t *testing.T) {
+	for text, want := range map[string]queue{
+		"mails": {Name: "mails"}, "mails:10": {Name: "mails", Concurrency: 10}, "mails:10:3": {Name: "mails", Concurrency: 10, Weight: 3},
+	} {
+		var got queue
+		if err := got.UnmarshalText([]byte(text)); got != want || err != nil {
+			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", ":1", "a:", "a:0", "a:-1", "a:1:0", "a:1:x", "a:1:1:1"} {
+		var q queue
+		if err := q.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q: got %+v, want an error", text, q)
+		}
+	}
+}

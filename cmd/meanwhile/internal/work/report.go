@@ -1,0 +1,99 @@
+package work
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A report prints what goes wrong, a line each, and counts what happens.
+type report struct {
+	silent bool
+	mu     sync.Mutex // for out
+	out    io.Writer
+
+	completed, retried, canceled, discarded, putBack, lost atomic.Int64
+}
+
+// observe is called with everything that happens.
+func (r *report) observe(e job.Event) {
+	switch e.Kind {
+	case job.JobCompleted:
+		r.completed.Add(1)
+	case job.JobRetried:
+		r.retried.Add(1)
+		r.tell(e, "again in "+inspect.Span(e.Delay))
+	case job.JobSnoozed:
+		r.tell(e, "again in "+inspect.Span(e.Delay))
+	case job.JobCanceled:
+		r.canceled.Add(1)
+		r.tell(e, "canceled")
+	case job.JobDiscarded:
+		r.discarded.Add(1)
+		r.tell(e, "discarded")
+	case job.JobPutBack:
+		r.putBack.Add(1)
+		r.tell(e, "put back")
+	case job.JobLost:
+		r.lost.Add(1)
+		r.tell(e, "lost")
+	case job.StoreFailed:
+		if e.N&(e.N-1) == 0 { // the first, the second, the fourth … in a row
+			r.line("store: %s", text(e.Err))
+		}
+	case job.StoreRecovered:
+		r.line("store: it answers again")
+	}
+}
+
+// tell prints what became of a job.
+func (r *report) tell(e job.Event, what string) {
+	if e.Job.Used() > 0 {
+		what = fmt.Sprintf("attempt %d of %d, %s", e.Job.Used(), e.Job.MaxAttempts, what)
+	}
+	r.line("%s  %s  %s: %s", e.Job.ID, e.Job.Kind, what, text(e.Err))
+}
+
+func (r *report) line(format string, args ...any) {
+	if r.silent {
+		return
+	}
+	line := time.Now().Format("2006-01-02 15:04:05  ") + inspect.Printable(fmt.Sprintf(format, args...)) + "\n"
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = io.WriteString(r.out, line)
+}
+
+// text is the first line of an error.
+func text(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// summary says what happened.
+func (r *report) summary(took time.Duration) string {
+	done := r.completed.Load() + r.canceled.Load() + r.discarded.Load()
+	said := fmt.Sprintf("%s in %s: %s completed, %s discarded", inspect.Count(int(done), "job"), inspect.Span(took),
+		inspect.Number(int(r.completed.Load())), inspect.Number(int(r.discarded.Load())))
+	for _, more := range []struct {
+		n    int64
+		text string
+	}{{r.canceled.Load(), "canceled"}, {r.putBack.Load(), "put back"}, {r.lost.Load(), "lost"}} {
+		if more.n > 0 {
+			said += fmt.Sprintf(", %s %s", inspect.Number(int(more.n)), more.text)
+		}
+	}
+	if n := r.retried.Load(); n > 0 {
+		said += fmt.Sprintf("; %s tried again", inspect.Count(int(n), "attempt"))
+	}
+	return said
+}
