@@ -151,7 +151,9 @@ func runPrograms(t *testing.T, programs []program) {
 		if p.output == nil {
 			continue
 		}
-		got, err := exec.Command(binary).CombinedOutput()
+		run := exec.Command(binary)
+		run.Dir = t.TempDir() // for the files that it makes
+		got, err := run.CombinedOutput()
 		if err != nil {
 			t.Errorf("%v: %v\n%s", p, err, got)
 		}

@@ -10,34 +10,43 @@ import (
 	"testing"
 )
 
-// TestTables finds each line of Go in the tables of coming-from.md in the tested files: it is in the last column.
+// TestTables finds each line of Go in the tables of the guides for those who come from elsewhere in the tested files: it is
+// in the last column.
 func TestTables(t *testing.T) {
-	text, err := os.ReadFile("coming-from.md")
+	for _, guide := range []string{"coming-from.md", "coming-from-jobs.md"} {
+		testTables(t, guide)
+	}
+}
+
+func testTables(t *testing.T, guide string) {
+	t.Helper()
+	text, err := os.ReadFile(guide)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sources := readSources(t)
-	code := regexp.MustCompile("`[^`]+`")
 	found := 0
 	for i, line := range strings.Split(string(text), "\n") {
 		columns := strings.Split(strings.Trim(line, "|"), " | ")
 		if !strings.HasPrefix(line, "|") || len(columns) < 2 {
 			continue
 		}
-		for _, span := range code.FindAllString(columns[len(columns)-1], -1) {
+		for _, text := range span.FindAllString(columns[len(columns)-1], -1) {
 			found++
-			want := strings.Trim(span, "`")
+			want := strings.Trim(text, "`")
 			if !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, want) }) {
-				t.Errorf("coming-from.md:%d: no tested Go file has %s", i+1, want)
+				t.Errorf("%s:%d: no tested Go file has %s", guide, i+1, want)
 			}
 		}
 	}
 	if found == 0 {
-		t.Error("coming-from.md: no table has a line of Go in its last column")
+		t.Errorf("%s: no table has a line of Go in its last column", guide)
 	}
 }
 
 var (
+	span   = regexp.MustCompile("`[^`]+`")
+	code   = regexp.MustCompile("(?s)```.*?```|`[^`]*`")
 	link   = regexp.MustCompile(`\]\(([^)]+)\)`)
 	anchor = regexp.MustCompile("[^a-z0-9 -]")
 )
@@ -49,7 +58,7 @@ func TestLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+		for _, match := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
 			if strings.Contains(match[1], "://") {
 				continue
 			}
@@ -84,7 +93,7 @@ func sections(t *testing.T, guide string) []string {
 }
 
 func TestEnds(t *testing.T) {
-	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from"} {
+	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from", "jobs", "stores", "testing-jobs", "operations", "coming-from-jobs"} {
 		text, err := os.ReadFile(guide + ".md")
 		if err != nil {
 			t.Error(err)

@@ -1,0 +1,150 @@
+// Llm-summaries has 60 articles summarized by a model behind an API that often says no: it takes 25 requests a second and
+// answers 429 to more, it is overloaded now and then and answers 503, each time with a Retry-After, and it answers 413 to an
+// article that is too long.
+//
+// The handler turns each answer into what is to become of the job:
+//
+//	200  the summary is the job's result
+//	429  job.Snooze: the quota will be back; nothing has failed, so no attempt is used
+//	503  meanwhile.RetryAfter: a failed attempt, made again when the API asks for it
+//	413  job.Cancel: another attempt would not help, and somebody should see it
+//
+// It prints what came of it:
+//
+//	canceled: summarize article 17: 413 Request Entity Too Large
+//	59 completed, 1 canceled, in 2.98 s
+//	the API answered: 59 × 200, 1 × 413, 31 × 429, 7 × 503
+//	attempts that failed: 7; put off without using an attempt: 31
+//	a summary: article 59 in four words
+//
+// The API is a server of the program's own, the jobs are in a SQLite file in a folder that the program removes.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
+)
+
+const articles = 60
+
+// An Article is the args of a job: where the text is, not the text itself.
+type Article struct {
+	Number int `json:"number"`
+	Words  int `json:"words"`
+}
+
+// A Summary is the result of a job.
+type Summary struct {
+	Text   string `json:"text"`
+	Tokens int    `json:"tokens"`
+}
+
+// Summarize is the kind of the jobs. An attempt that hangs is given up after a minute.
+var Summarize = job.Define[Article]("article.summarize", job.Queue("models"), job.Timeout(time.Minute))
+
+func main() { meanwhile.Main(run) }
+
+func run(ctx context.Context) error {
+	folder, err := os.MkdirTemp("", "llm-summaries")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	model, err := serve(ctx)
+	if err != nil {
+		return err
+	}
+
+	_, err = Summarize.EnqueueAll(ctx, store, func(yield func(Article, error) bool) {
+		for n := range articles {
+			words := 800
+			if n == 17 {
+				words = 80_000
+			}
+			if !yield(Article{Number: n, Words: words}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	failed, snoozed, err := work(ctx, store, &client{url: model.url})
+	if err != nil {
+		return err
+	}
+	took := time.Since(start)
+	return report(ctx, store, model, took, failed, snoozed)
+}
+
+// work runs until all jobs have finished, and counts what happened on the way.
+func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int64, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var failures, snoozes, finished atomic.Int64
+	w := job.NewWorker(store, job.Config{
+		// More than the API takes, so that it has reason to say no.
+		Queues: []job.QueueConfig{{Name: "models", Concurrency: 16}},
+		Observe: func(e job.Event) {
+			switch e.Kind {
+			case job.JobRetried:
+				failures.Add(1)
+			case job.JobSnoozed:
+				snoozes.Add(1)
+			case job.JobCompleted, job.JobCanceled, job.JobDiscarded:
+				if finished.Add(1) == articles {
+					stop()
+				}
+			}
+		},
+	}, job.HandleResult(Summarize, c.summarize))
+	err = w.Run(ctx)
+	return failures.Load(), snoozes.Load(), err
+}
+
+// report prints what is in the store now: the results are kept with the jobs.
+func report(ctx context.Context, store job.Store, m *model, took time.Duration, failed, snoozed int64) error {
+	states := map[job.State]int{}
+	var longest string
+	for j, err := range job.List(ctx, store, job.Filter{Kinds: []string{Summarize.Name()}}) {
+		if err != nil {
+			return err
+		}
+		states[j.State]++
+		switch j.State {
+		case job.Completed:
+			var s Summary
+			if err := json.Unmarshal(j.Result, &s); err != nil {
+				return err
+			}
+			if len(s.Text) > len(longest) {
+				longest = s.Text
+			}
+		case job.Canceled:
+			fmt.Println("canceled:", j.LastError())
+		}
+	}
+	fmt.Printf("%d completed, %d canceled, in %.2f s\n", states[job.Completed], states[job.Canceled], took.Seconds())
+	fmt.Println("the API answered:", m.answered())
+	fmt.Printf("attempts that failed: %d; put off without using an attempt: %d\n", failed, snoozed)
+	fmt.Printf("a summary: %s\n", longest)
+	if states[job.Completed] != articles-1 || states[job.Canceled] != 1 {
+		return fmt.Errorf("the jobs ended as %v", states)
+	}
+	return nil
+}
