@@ -1,0 +1,108 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// breakWay is the variable of the environment that names the way in which the processes of a test break their store.
+const breakWay = "MEANWHILE_FAULTS_BREAK"
+
+// breakers are the ways.
+var breakers = map[string]func(job.Store) job.Store{
+	"forget": func(s job.Store) job.Store { return &forgetful{Store: s} },
+	"fence":  func(s job.Store) job.Store { return &unfenced{s} },
+	"twice":  func(s job.Store) job.Store { return &twice{Store: s} },
+	"keys":   func(s job.Store) job.Store { return &keyless{s} },
+	"ticks":  func(s job.Store) job.Store { return &deafTicks{s} },
+}
+
+// A forgetful store acknowledges now and then jobs that it has not stored.
+type forgetful struct {
+	job.Store
+	n atomic.Int64
+}
+
+func (s *forgetful) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	if s.n.Add(1)%100 != 0 {
+		return s.Store.Insert(ctx, jobs...)
+	}
+	ids := make([]job.ID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	return ids, nil
+}
+
+// An unfenced store gives jobs away long before their leases are over, and says that it takes the outcomes of all attempts.
+type unfenced struct{ job.Store }
+
+const shortLease = 50 * time.Millisecond
+
+func (s *unfenced) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	c.Lease = shortLease
+	return s.Store.Claim(ctx, c)
+}
+
+func (s *unfenced) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	r.Lease = shortLease
+	renewed, err := s.Store.Renew(ctx, r)
+	renewed.Lost = nil
+	return renewed, err
+}
+
+func (s *unfenced) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	_, err := s.Store.Settle(ctx, worker, jobs...)
+	return nil, err
+}
+
+// A store that claims twice gives a job away now and then that it has given away before.
+type twice struct {
+	job.Store
+	mu   sync.Mutex
+	last *job.Job
+}
+
+func (s *twice) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	got, err := s.Store.Claim(ctx, c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil && s.last != nil && len(got.Jobs) == 0 && rand.N(4) == 0 {
+		got.Jobs, s.last = append(got.Jobs, s.last), nil
+	}
+	if len(got.Jobs) > 0 {
+		again := *got.Jobs[0]
+		s.last = &again
+	}
+	return got, err
+}
+
+// A keyless store knows no unique keys.
+type keyless struct{ job.Store }
+
+func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	without := make([]*job.Job, len(jobs))
+	for i, j := range jobs {
+		c := *j
+		c.UniqueKey, c.UniqueFor = "", 0
+		without[i] = &c
+	}
+	return s.Store.Insert(ctx, without...)
+}
+
+// A store that is deaf to ticks notes some without their job.
+type deafTicks struct{ job.Store }
+
+func (s *deafTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	if t.Job != nil && t.At.Unix()%4 == 0 {
+		return true, nil
+	}
+	return s.Store.Tick(ctx, t)
+}

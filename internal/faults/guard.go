@@ -1,0 +1,113 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// A guard is a process that cleans up: it is told what there is before it comes to be, and removes it when the program ends,
+// also when that is killed.
+type guard struct {
+	mu  sync.Mutex
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	err strings.Builder
+}
+
+// The words that a guard understands, each with one argument.
+const (
+	hasFolder  = "folder"  // to be removed
+	hasMount   = "mount"   // to be unmounted
+	hasServer  = "server"  // the ID of its process is in the file postmaster.pid of the folder
+	hasProcess = "process" // to be killed
+	hasEnded   = "ended"   // a process
+)
+
+func startGuard() (*guard, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	g := &guard{cmd: exec.Command(self, "-role", "guard")}
+	g.cmd.Stderr = &g.err
+	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if g.in, err = g.cmd.StdinPipe(); err == nil {
+		err = g.cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start guard: %w", err)
+	}
+	return g, nil
+}
+
+// tell says what there is, or is not any more.
+func (g *guard) tell(word, what string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if _, err := fmt.Fprintln(g.in, word, what); err != nil {
+		return fmt.Errorf("tell the guard: %w", err)
+	}
+	return nil
+}
+
+// end has the guard clean up and waits until it has.
+func (g *guard) end() error {
+	err := errors.Join(g.in.Close(), g.cmd.Wait())
+	if err != nil {
+		return fmt.Errorf("clean up: %w: %s", err, strings.TrimSpace(g.err.String()))
+	}
+	return nil
+}
+
+// guardUntil is the guard's process: it reads what there is until the end of in, and then cleans up.
+func guardUntil(in io.Reader) error {
+	var things [][2]string
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		word, what, _ := strings.Cut(lines.Text(), " ")
+		if word == hasEnded {
+			things = slices.DeleteFunc(things, func(t [2]string) bool { return t == [2]string{hasProcess, what} })
+			continue
+		}
+		things = append(things, [2]string{word, what})
+	}
+	errs := []error{lines.Err()}
+	for _, t := range slices.Backward(things) {
+		if err := remove(t[0], t[1]); err != nil {
+			errs = append(errs, fmt.Errorf("%s %s: %w", t[0], t[1], err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func remove(word, what string) error {
+	switch word {
+	case hasFolder:
+		return os.RemoveAll(what)
+	case hasMount:
+		return unmount(what)
+	case hasServer:
+		return killServer(what)
+	case hasProcess:
+		pid, err := strconv.Atoi(what)
+		if err != nil {
+			return err
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return nil
+	}
+	return fmt.Errorf("%q is not understood", word)
+}

@@ -1,0 +1,145 @@
+//go:build unix
+
+package main
+
+import (
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A history is what the ledgers say of one job.
+type history struct {
+	kind     string
+	key      string // unique
+	keyFor   time.Duration
+	intended int64 // when it was about to be enqueued; zero for a job of the cron
+	acked    int64 // when the store had acknowledged it; zero when it never did
+	tick     int64
+	attempts []attempt
+}
+
+// An attempt is what they say of one of its attempts. It is of one worker, since the worker after it has another number.
+type attempt struct {
+	number  int
+	worker  string
+	started int64
+	ended   int64  // zero when it was never seen to
+	failure string // with which it ended
+	outcome string // that the store has taken
+	lost    bool   // the store has refused the outcome
+}
+
+// at returns the attempt with a number.
+func (h *history) at(number int) *attempt {
+	for i := range h.attempts {
+		if h.attempts[i].number == number {
+			return &h.attempts[i]
+		}
+	}
+	h.attempts = append(h.attempts, attempt{number: number})
+	return &h.attempts[len(h.attempts)-1]
+}
+
+// starts counts the attempts that were begun.
+func (h *history) starts() int {
+	n := 0
+	for i := range h.attempts {
+		if h.attempts[i].started > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// A batch is the jobs of one call of Enqueue.
+type batch struct {
+	jobs  []intended
+	acked bool
+}
+
+// A tale is what all ledgers together say.
+type tale struct {
+	jobs    map[job.ID]*history
+	batches map[string]*batch
+	holders map[job.ID]bool // that Enqueue gave as the holder of a key
+	lines   int
+	wrong   func(format string, args ...any) // told of what cannot be
+}
+
+func newTale(wrong func(format string, args ...any)) *tale {
+	return &tale{jobs: map[job.ID]*history{}, batches: map[string]*batch{}, holders: map[job.ID]bool{}, wrong: wrong}
+}
+
+func (t *tale) of(id job.ID) *history {
+	h := t.jobs[id]
+	if h == nil {
+		h = new(history)
+		t.jobs[id] = h
+	}
+	return h
+}
+
+// add takes in a line.
+func (t *tale) add(process string, e entry) {
+	t.lines++
+	switch e.What {
+	case intends:
+		t.batches[e.Batch] = &batch{jobs: e.Jobs}
+		for _, j := range e.Jobs {
+			h := t.of(j.ID)
+			h.kind, h.key, h.keyFor, h.intended = j.Kind, j.Key, j.For, e.Time
+		}
+	case enqueued:
+		t.acknowledged(process, e)
+	case starts, ends, settled:
+		t.attempted(e)
+	}
+}
+
+func (t *tale) acknowledged(process string, e entry) {
+	b := t.batches[e.Batch]
+	if b == nil || len(b.jobs) != len(e.IDs) {
+		t.wrong("%s: Enqueue answered with %d IDs for batch %s", process, len(e.IDs), e.Batch)
+		return
+	}
+	b.acked = true
+	for i, j := range b.jobs {
+		switch {
+		case e.IDs[i] == j.ID:
+			t.of(j.ID).acked = e.Time
+		case j.Key == "":
+			t.wrong("job %v (%s) has no unique key, and Enqueue answered with that of job %v", j.ID, j.Kind, e.IDs[i])
+		default:
+			t.holders[e.IDs[i]] = true
+		}
+	}
+}
+
+func (t *tale) attempted(e entry) {
+	h := t.of(e.ID)
+	h.kind = e.Kind
+	if e.Tick != 0 {
+		h.tick = e.Tick
+	}
+	a := h.at(e.Attempt)
+	if a.worker != "" && a.worker != e.Worker {
+		t.wrong("attempt %d of job %v (%s) was held by two workers: %s and %s", e.Attempt, e.ID, e.Kind, a.worker, e.Worker)
+		return
+	}
+	a.worker = e.Worker
+	switch {
+	case e.What == starts && a.started > 0:
+		t.wrong("attempt %d of job %v (%s) was begun twice, by %s", e.Attempt, e.ID, e.Kind, e.Worker)
+	case e.What == starts:
+		a.started = e.Time
+	case e.What == ends:
+		a.ended, a.failure = e.Time, e.Outcome
+	case a.outcome != "" || a.lost:
+		t.wrong("attempt %d of job %v (%s) was settled twice by %s: at last as %s", e.Attempt, e.ID, e.Kind, e.Worker, e.Outcome)
+	case e.Outcome == job.JobLost.String():
+		a.lost = true
+	default:
+		a.outcome = e.Outcome
+	}
+}

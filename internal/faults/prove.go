@@ -1,0 +1,113 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A site is what all rounds share: the folder, the server or the disk, and the table.
+type site struct {
+	self   string // the program
+	folder string
+	guard  *guard
+	disk   *disk   // of SQLite
+	server *server // of PostgreSQL
+	proxy  *proxy
+
+	counts  map[string]int
+	drained time.Duration // the longest time that the jobs took to end after the last fault
+	rounds  int
+}
+
+var errViolated = errors.New("what was promised was violated")
+
+// prove runs round after round and prints the table.
+func (c config) prove(ctx context.Context, out io.Writer) (err error) {
+	s := &site{counts: map[string]int{}}
+	if s.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if s.guard, err = startGuard(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.guard.end()) }()
+	if s.folder, err = os.MkdirTemp(c.dir, "faults-*"); err != nil {
+		return err
+	}
+	if c.keep {
+		fmt.Fprintln(out, "kept in", s.folder)
+	} else if err := s.guard.tell(hasFolder, s.folder); err != nil {
+		return err
+	}
+	if err := os.Chmod(s.folder, 0o755); err != nil { // for the user of the server
+		return err
+	}
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		if err := s.open(ctx, c.store); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "store %s, seed %d, %v\n", s.what(), c.seed, c.length)
+		return s.goThrough(ctx, c, out)
+	}, meanwhile.Name("prove"))
+}
+
+// open makes the server, or the disk.
+func (s *site) open(ctx context.Context, store string) (err error) {
+	if store == "sqlite" {
+		s.disk, err = newDisk(filepath.Join(s.folder, "disk"), s.guard)
+		return err
+	}
+	if s.server, err = startServer(ctx, s.folder, s.guard); err != nil {
+		return err
+	}
+	if s.proxy, err = newProxy("127.0.0.1:" + strconv.Itoa(s.server.port)); err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, s.proxy.serve, meanwhile.Name("proxy"), meanwhile.Background())
+	return nil
+}
+
+func (s *site) what() string {
+	switch {
+	case s.server != nil:
+		return "postgres, a server of its own behind a proxy"
+	case s.disk.full:
+		return fmt.Sprintf("sqlite, on a disk of %d MiB in memory", diskSize>>20)
+	}
+	return "sqlite, on a disk that is never full: mounting one is not allowed here"
+}
+
+// goThrough is the run, a round at a time.
+func (s *site) goThrough(ctx context.Context, c config, out io.Writer) error {
+	violated := 0
+	for left := c.length; left > 0; left -= c.round {
+		s.rounds++
+		o, err := s.newRound(ctx, c, s.rounds)
+		if err != nil {
+			return err
+		}
+		err = o.run(ctx, min(left, c.round))
+		if reportErr := o.report(out); err == nil {
+			err = reportErr
+		}
+		violated += len(o.violations) + o.hidden
+		if err := errors.Join(err, o.over()); err != nil {
+			return err
+		}
+	}
+	s.print(out, violated)
+	if violated > 0 {
+		return fmt.Errorf("%w %d times", errViolated, violated)
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A proxy stands between the processes and a server, and cuts or holds up their connections.
+type proxy struct {
+	listener net.Listener
+	upstream string
+
+	mu    sync.Mutex
+	links map[*link]struct{}
+	held  chan struct{} // closed when what is held up may go on; nil when nothing is
+}
+
+// A link is a connection through the proxy.
+type link struct{ client, server *net.TCPConn }
+
+func newProxy(upstream string) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	return &proxy{listener: l, upstream: upstream, links: map[*link]struct{}{}}, nil
+}
+
+func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+
+// serve passes connections on until ctx is canceled.
+func (p *proxy) serve(ctx context.Context) error {
+	unhook := context.AfterFunc(ctx, func() {
+		p.listener.Close()
+		p.cut(func() bool { return true }, false)
+	})
+	defer unhook()
+	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
+		for {
+			c, err := p.listener.Accept()
+			if err != nil {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				return fmt.Errorf("proxy: %w", err)
+			}
+			meanwhile.Go(ctx, func(ctx context.Context) error {
+				p.pass(ctx, c.(*net.TCPConn))
+				return nil
+			}, meanwhile.Name("link"))
+		}
+	}, meanwhile.Name("proxy"))
+}
+
+// pass passes on what comes from both ends of a connection, until one of them ends it.
+func (p *proxy) pass(ctx context.Context, client *net.TCPConn) {
+	defer client.Close()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.upstream)
+	if err != nil {
+		return
+	}
+	k := &link{client: client, server: c.(*net.TCPConn)}
+	defer c.Close()
+	p.mu.Lock()
+	p.links[k] = struct{}{}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.links, k)
+		p.mu.Unlock()
+	}()
+	if ctx.Err() != nil {
+		return
+	}
+	_ = meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error { return p.copy(ctx, k, k.client, k.server) }, meanwhile.Name("requests"))
+		return p.copy(ctx, k, k.server, k.client)
+	})
+}
+
+// copy passes on one direction. When it ends, so does the connection.
+func (p *proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error {
+	defer k.client.Close()
+	defer k.server.Close()
+	part := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(part)
+		if n > 0 {
+			if err := p.free(ctx); err != nil {
+				return err
+			}
+			if _, err := to.Write(part[:n]); err != nil {
+				return nil
+			}
+		}
+		if err != nil {
+			return nil // ended, or cut: one as good as the other
+		}
+	}
+}
+
+// free waits while everything is held up.
+func (p *proxy) free(ctx context.Context) error {
+	p.mu.Lock()
+	held := p.held
+	p.mu.Unlock()
+	if held == nil {
+		return nil
+	}
+	select {
+	case <-held:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// hold keeps what is sent from arriving, in both directions, until release.
+func (p *proxy) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = make(chan struct{})
+	}
+}
+
+func (p *proxy) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held != nil {
+		close(p.held)
+		p.held = nil
+	}
+}
+
+// cutSome cuts about every third connection, in order or by a reset, and returns how many.
+func (p *proxy) cutSome(r *rand.Rand) int {
+	return p.cut(func() bool { return r.IntN(3) == 0 }, r.IntN(2) == 0)
+}
+
+func (p *proxy) cut(which func() bool, reset bool) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for k := range p.links {
+		if !which() {
+			continue
+		}
+		n++
+		for _, c := range []*net.TCPConn{k.client, k.server} {
+			if reset {
+				_ = c.SetLinger(0)
+			}
+			_ = c.Close()
+		}
+	}
+	return n
+}

@@ -1,0 +1,274 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	drainLimit = 90 * time.Second // for all jobs to end after the last fault
+	storeLimit = 20 * time.Second // for the store to answer the program itself, when nothing is broken any more
+	maxShown   = 20               // violations of a round that are printed
+)
+
+var errDone = errors.New("the round is over")
+
+// A round is a stretch of the run on a database of its own: break things, let everything end, compare.
+type round struct {
+	config
+	*site
+	url     string // of the store, as the processes reach it
+	own     string // the same for the program itself: past the proxy
+	ledgers string // folder
+	faults  func(workers, enqueuers []*process) []fault
+
+	ticksFrom, ticksTo int64 // of the cron, in seconds since 1970: all of these must be there
+
+	mu         sync.Mutex
+	counts     map[string]int
+	violations []string
+	hidden     int // violations that are not kept
+}
+
+// violated notes that something is not as promised.
+func (o *round) violated(format string, args ...any) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.violations) >= maxShown {
+		o.hidden++
+		return
+	}
+	o.violations = append(o.violations, fmt.Sprintf(format, args...))
+}
+
+// count counts what happened, by its name in the table.
+func (o *round) count(name string) { o.add(name, 1) }
+
+func (o *round) add(name string, n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.counts[name] += n
+}
+
+// run goes through the round.
+func (o *round) run(ctx context.Context, d time.Duration) error {
+	store, err := o.openStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := o.noteCron(ctx, store); err != nil {
+		return err
+	}
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		workers, stopWorkers := o.start(ctx, "worker", o.workers)
+		enqueuers, stopEnqueuers := o.start(ctx, "enqueuer", o.enqueuers)
+		if err := o.inject(ctx, o.faults(workers, enqueuers), d); err != nil {
+			return err
+		}
+		if err := stopEnqueuers(); err != nil {
+			return err
+		}
+		if err := o.drain(ctx, store); err != nil {
+			return err
+		}
+		if err := stopWorkers(); err != nil {
+			return err
+		}
+		return o.verify(ctx, store)
+	}, meanwhile.Name("round"))
+}
+
+// openStore opens the store for the program itself and makes its tables.
+func (o *round) openStore(ctx context.Context) (job.Store, error) {
+	store, err := job.Open(ctx, o.own)
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := store.(interface{ Migrate(context.Context) error }); ok {
+		if err := m.Migrate(ctx); err != nil {
+			store.Close()
+			return nil, err
+		}
+	}
+	return store, nil
+}
+
+// start starts processes of a role, and returns them with a function that ends them in order.
+func (o *round) start(ctx context.Context, role string, n int) ([]*process, func() error) {
+	var all []*process
+	var tasks []*meanwhile.Task[meanwhile.Void]
+	for i := range n {
+		p := &process{round: o, role: role, name: role + "-" + strconv.Itoa(i+1), seed: o.seed + uint64(len(role)*1000+i)}
+		all = append(all, p)
+		tasks = append(tasks, meanwhile.Go(ctx, p.run, meanwhile.Name(p.name)))
+	}
+	return all, func() error {
+		for _, t := range tasks {
+			t.Cancel(errDone)
+		}
+		var errs []error
+		for _, t := range tasks {
+			if _, err := t.Wait(ctx); err != nil && !errors.Is(err, errDone) {
+				errs = append(errs, err)
+			}
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// noteCron makes the cron known before any worker does: all ticks from then on are due.
+func (o *round) noteCron(ctx context.Context, store job.Store) error {
+	now := time.Now()
+	if _, err := store.Tick(ctx, job.Tick{Cron: cron.Name, Spec: cron.Spec, At: now, Next: now.Add(time.Second)}); err != nil {
+		return err
+	}
+	o.ticksFrom = now.Unix() + 1
+	return nil
+}
+
+// stopCron pauses the cron when it has caught up, and notes its last tick.
+func (o *round) stopCron(ctx context.Context, store job.Store) error {
+	const near = 3 // seconds
+	for begun := time.Now(); ; {
+		last, err := lastTick(ctx, store)
+		if err != nil {
+			return err
+		}
+		behind := time.Now().Unix() - last
+		if behind <= near {
+			break
+		}
+		if time.Since(begun) > drainLimit {
+			o.violated("the cron is %d s behind, %v after the last fault", behind, drainLimit)
+			break
+		}
+		if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	err := patiently(ctx, func(ctx context.Context) error { return store.PauseCron(ctx, cron.Name, true) })
+	if err != nil {
+		return err
+	}
+	o.ticksTo, err = lastTick(ctx, store)
+	return err
+}
+
+func lastTick(ctx context.Context, store job.Store) (last int64, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		infos, err := store.Crons(ctx)
+		if err == nil && (len(infos) != 1 || infos[0].Name != cron.Name) {
+			err = fmt.Errorf("the store knows the crons %+v, want %s alone", infos, cron.Name)
+		}
+		if err == nil {
+			last = infos[0].Last.Unix()
+		}
+		return err
+	})
+	return last, err
+}
+
+// drain stops the cron and waits until no job is unfinished.
+func (o *round) drain(ctx context.Context, store job.Store) error {
+	begun := time.Now()
+	if err := o.stopCron(ctx, store); err != nil {
+		return err
+	}
+	for {
+		var left []*job.Job
+		err := patiently(ctx, func(ctx context.Context) (err error) {
+			left, err = store.List(ctx, job.Filter{States: []job.State{job.Queued, job.Running}, Limit: 5})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(left) == 0 {
+			o.mu.Lock()
+			o.drained = max(o.drained, time.Since(begun))
+			o.mu.Unlock()
+			return nil
+		}
+		if time.Since(begun) > drainLimit {
+			for _, j := range left {
+				o.violated("job %v (%s) is still %s %v after the last fault: %s", j.ID, j.Kind, j.State, drainLimit, show(j))
+			}
+			return nil
+		}
+		if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// patiently repeats a call of the store until it succeeds: what was broken may take a moment to mend.
+func patiently(ctx context.Context, call func(context.Context) error) error {
+	for begun := time.Now(); ; {
+		err := call(ctx)
+		if err == nil || ctx.Err() != nil || time.Since(begun) > storeLimit {
+			return err
+		}
+		if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// newRound prepares the nth round: its folder, and its database.
+func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
+	o := &round{config: c, site: s, counts: s.counts, ledgers: filepath.Join(s.folder, "ledgers-"+strconv.Itoa(n))}
+	o.seed += uint64(n) << 40
+	if err := os.Mkdir(o.ledgers, 0o755); err != nil {
+		return nil, err
+	}
+	name := "faults" + strconv.Itoa(n)
+	if s.server != nil {
+		if err := s.server.createDatabase(ctx, name); err != nil {
+			return nil, err
+		}
+		o.own, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.port(), name)
+		o.faults = func(workers, enqueuers []*process) []fault {
+			return append(processFaults(c.lease, workers, enqueuers), serverFaults(s.server, s.proxy)...)
+		}
+		return o, nil
+	}
+	folder := filepath.Join(s.disk.folder, name)
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	o.own = "sqlite:" + filepath.Join(folder, "jobs.db")
+	o.url = o.own
+	o.faults = func(workers, enqueuers []*process) []fault {
+		all := processFaults(c.lease, workers, enqueuers)
+		if s.disk.full {
+			all = append(all, diskFaults(s.disk)...)
+		}
+		return all
+	}
+	return o, nil
+}
+
+// over removes what the round has left behind.
+func (o *round) over() error {
+	if o.keep {
+		return nil
+	}
+	if o.disk != nil {
+		if err := os.RemoveAll(filepath.Dir(o.own[len("sqlite:"):])); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(o.ledgers)
+}
