@@ -44,7 +44,9 @@ func run(file, stat string, inputs []string) error {
 	}
 	if file == "" {
 		for _, t := range tables {
-			fmt.Printf("## %s\n\n%s\n", t.name, t.markdown(results))
+			if text := t.markdown(results); text != "" {
+				fmt.Printf("## %s\n\n%s\n", t.name, text)
+			}
 		}
 		return nil
 	}
@@ -63,10 +65,12 @@ func run(file, stat string, inputs []string) error {
 	return os.WriteFile(file, []byte(filled), 0o644)
 }
 
-// fill puts all tables into the text.
+// fill puts the tables of what was measured into the text.
 func fill(text string, r results) string {
 	for _, t := range tables {
-		text = put(text, t.name, t.markdown(r))
+		if table := t.markdown(r); table != "" {
+			text = put(text, t.name, table)
+		}
 	}
 	return text
 }

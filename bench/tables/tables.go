@@ -22,6 +22,7 @@ type column struct {
 	base  string
 }
 
+// markdown returns the table, or nothing when none of it was measured.
 func (t table) markdown(r results) string {
 	if t.bars != nil {
 		return markdownBars(r, t.bars)
@@ -32,6 +33,7 @@ func (t table) markdown(r results) string {
 		b.WriteString(" " + c.title + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---:|", len(t.columns)) + "\n")
+	found := false
 	for _, lib := range t.libs {
 		cells := make([]string, len(t.columns))
 		some := false
@@ -41,7 +43,11 @@ func (t table) markdown(r results) string {
 		}
 		if some {
 			fmt.Fprintf(&b, "| %s | %s |\n", lib, strings.Join(cells, " | "))
+			found = true
 		}
+	}
+	if !found {
+		return ""
 	}
 	return b.String()
 }
@@ -73,20 +79,32 @@ type bar struct {
 	most     float64
 	less     bool // than most, not only as little
 	unit     string
+	atLeast  bool // most is the least
+}
+
+func (b bar) missed(v float64) bool {
+	if b.atLeast {
+		return v < b.most
+	}
+	return v > b.most || b.less && v == b.most
 }
 
 func markdownBars(r results, bars []bar) string {
 	var b strings.Builder
+	some := false
 	b.WriteString("| subject | bar | measured | met |\n|---|---|---:|---|\n")
 	for _, bar := range bars {
 		measured, met := "–", "–"
 		if v, ok := bar.measured(r); ok {
-			measured, met = number(v)+bar.unit, "yes"
-			if v > bar.most || bar.less && v == bar.most {
+			some, measured, met = true, number(v)+bar.unit, "yes"
+			if bar.missed(v) {
 				met = "**no**"
 			}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", bar.what, bar.want, measured, met)
+	}
+	if !some {
+		return ""
 	}
 	return b.String()
 }
@@ -140,21 +158,21 @@ var (
 	languages = []string{"elixir", "ruby", "python", "meanwhile"}
 )
 
-var tables = []table{
+var taskTables = []table{
 	{name: "bars", bars: []bar{
-		{"spawn and wait, 1,000 tasks", "no slower than errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1000/parent=background/lib="), 1, false, "×"},
-		{"the same, each with a name", "no slower than errgroup.WithContext", worst("ns/task", "meanwhile-name", []string{"errgroup-ctx"}, "Spawn/n=1000/parent=background/lib="), 1, false, "×"},
-		{"spawn and wait, one task, below context.Background", "1.3 × errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1/parent=background/lib="), 1.3, false, "×"},
-		{"the same, below a ctx that can be canceled", "1.3 × errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1/parent=cancelable/lib="), 1.3, false, "×"},
-		{"ordered map, 100,000 trivial items, the worst of three limits", "0.6 × errgroup.SetLimit", worst("ns/item", "meanwhile", []string{"errgroup"}, trivial...), 0.6, false, "×"},
-		{"the same, allocations for an item", "1", figure("allocs/item", trivial...), 1, false, ""},
-		{"the same, against the closest of conc's stream and pool, pond, ants, lo and workerpool", "ahead", worst("ns/item", "meanwhile", []string{"conc-stream", "conc-pool", "pond", "ants", "lo", "workerpool"}, trivial...), 1, true, "×"},
-		{"the same, against conc's iter.MapErr over a slice", "ahead", worst("ns/item", "meanwhile", []string{"conc-iter"}, trivial...), 1, true, "×"},
-		{"every 100th item 20 times slower, ordered", "1.2 × unordered", worst("ms", "meanwhile", []string{"meanwhile-unordered"}, "Slow/lib="), 1.2, false, "×"},
-		{"10,000 items of 1 ms, 1,000 at once", "1.6 × the ideal of 10 ms", figure("x-ideal", "Wait1ms/lib="), 1.6, false, "×"},
-		{"1,000 tasks that wait for 500 ms", "less than 510 ms", figure("ms", "Wait500ms/lib="), 510, true, " ms"},
-		{"memory of a sleeping task of 1,000,000", "300 bytes more than a goroutine in time.Sleep", more("Memory/n=1000000/lib=", "B/task"), 300, false, " B"},
-		{"cancel 100,000 waiting tasks, the worse of two ways", "faster than errgroup", worst("ms", "meanwhile", []string{"errgroup-ctx"}, cancels...), 1, true, "×"},
+		{"spawn and wait, 1,000 tasks", "no slower than errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1000/parent=background/lib="), 1, false, "×", false},
+		{"the same, each with a name", "no slower than errgroup.WithContext", worst("ns/task", "meanwhile-name", []string{"errgroup-ctx"}, "Spawn/n=1000/parent=background/lib="), 1, false, "×", false},
+		{"spawn and wait, one task, below context.Background", "1.3 × errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1/parent=background/lib="), 1.3, false, "×", false},
+		{"the same, below a ctx that can be canceled", "1.3 × errgroup.WithContext", worst("ns/task", "meanwhile", []string{"errgroup-ctx"}, "Spawn/n=1/parent=cancelable/lib="), 1.3, false, "×", false},
+		{"ordered map, 100,000 trivial items, the worst of three limits", "0.6 × errgroup.SetLimit", worst("ns/item", "meanwhile", []string{"errgroup"}, trivial...), 0.6, false, "×", false},
+		{"the same, allocations for an item", "1", figure("allocs/item", trivial...), 1, false, "", false},
+		{"the same, against the closest of conc's stream and pool, pond, ants, lo and workerpool", "ahead", worst("ns/item", "meanwhile", []string{"conc-stream", "conc-pool", "pond", "ants", "lo", "workerpool"}, trivial...), 1, true, "×", false},
+		{"the same, against conc's iter.MapErr over a slice", "ahead", worst("ns/item", "meanwhile", []string{"conc-iter"}, trivial...), 1, true, "×", false},
+		{"every 100th item 20 times slower, ordered", "1.2 × unordered", worst("ms", "meanwhile", []string{"meanwhile-unordered"}, "Slow/lib="), 1.2, false, "×", false},
+		{"10,000 items of 1 ms, 1,000 at once", "1.6 × the ideal of 10 ms", figure("x-ideal", "Wait1ms/lib="), 1.6, false, "×", false},
+		{"1,000 tasks that wait for 500 ms", "less than 510 ms", figure("ms", "Wait500ms/lib="), 510, true, " ms", false},
+		{"memory of a sleeping task of 1,000,000", "300 bytes more than a goroutine in time.Sleep", more("Memory/n=1000000/lib=", "B/task"), 300, false, " B", false},
+		{"cancel 100,000 waiting tasks, the worse of two ways", "faster than errgroup", worst("ms", "meanwhile", []string{"errgroup-ctx"}, cancels...), 1, true, "×", false},
 	}},
 	{name: "spawn", libs: scopes, columns: []column{
 		{"n=1, ns", "Spawn/n=1/parent=background/lib=", "ns/task", "errgroup-ctx"},

@@ -1,0 +1,126 @@
+package main
+
+var tables = append(taskTables, jobTables...)
+
+var jobLibs = []string{"meanwhile", "meanwhile-store", "river-tuned", "river"}
+
+// onStores has a column for each store.
+func onStores(title, benchmark, unit string) []column {
+	return []column{
+		{title + ", PostgreSQL", benchmark + "/store=postgres/lib=", unit, ""},
+		{"SQLite", benchmark + "/store=sqlite/lib=", unit, ""},
+	}
+}
+
+func columns(parts ...[]column) (all []column) {
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// callers has two columns for each number of callers.
+func callers(store string) (all []column) {
+	for _, n := range []string{"1", "16", "256"} {
+		name := "Enqueue/callers=" + n + "/store=" + store + "/lib="
+		all = append(all, column{n + ", jobs/s", name, "jobs/s", ""}, column{"p50, ms", name, "p50-ms", ""})
+	}
+	return all
+}
+
+// faster is how many times as much as the faster of River's settings ours does.
+func faster(name string) func(r results) (float64, bool) {
+	return func(r results) (float64, bool) {
+		least, some := 0.0, false
+		for _, base := range []string{"river", "river-tuned"} {
+			ratio, ok := r.ratio(name+"meanwhile", name+base, "jobs/s")
+			if ok && (!some || ratio < least) {
+				least, some = ratio, true
+			}
+		}
+		return least, some
+	}
+}
+
+// wants are the bars of a store.
+type wants struct {
+	drain, enqueue, bulk float64 // times River
+	p50, p99             float64 // milliseconds
+}
+
+func jobBars(store, name string, w wants) []bar {
+	on := "/store=" + store + "/lib="
+	ratio := func(what, benchmark string, least float64) bar {
+		return bar{
+			what: name + ": " + what, want: "at least " + number(least) + " × River",
+			measured: faster(benchmark + on), most: least, unit: "×", atLeast: true,
+		}
+	}
+	most := func(what, benchmark, metric, want, unit string, most float64) bar {
+		return bar{what: name + ": " + what, want: want, measured: figure(metric, benchmark+on), most: most, unit: unit}
+	}
+	less := func(what, benchmark, metric, unit string, most float64) bar {
+		b := bar{what: name + ": " + what, want: "less than " + number(most) + unit, most: most, less: true, unit: unit}
+		b.measured = figure(metric, benchmark+on)
+		return b
+	}
+	three := most("3 at once, 50 ms each", "Three", "jobs/s", "60 jobs/s, within a twentieth", " jobs/s", 57)
+	three.atLeast = true
+	return []bar{
+		ratio("drain 50,000 jobs that do nothing", "Drain", w.drain),
+		ratio("enqueue one by one, 16 callers", "Enqueue/callers=16", w.enqueue),
+		ratio("enqueue in bulk", "Bulk", w.bulk),
+		less("from the call to the start, p50", "Latency", "p50-ms", " ms", w.p50),
+		less("from the call to the start, p99", "Latency", "p99-ms", " ms", w.p99),
+		most("10,000 jobs of 100 ms, 1,000 at once", "Wait100ms", "x-ideal", "1.1 × the ideal of a second", "×", 1.1),
+		less("memory of a running job that waits", "Memory", "B/job", " B", 8000),
+		three,
+		most("slowdown among three million other jobs", "Crowded", "slowdown", "1.2", "×", 1.2),
+	}
+}
+
+var jobTables = []table{
+	{name: "job-bars", bars: append(append(
+		jobBars("postgres", "PostgreSQL", wants{drain: 3, enqueue: 3, bulk: 2, p50: 2, p99: 6}),
+		jobBars("sqlite", "SQLite", wants{drain: 8, enqueue: 8, bulk: 5, p50: 1, p99: 4})...),
+		bar{
+			what: "PostgreSQL: the slowest page with 10,000,000 finished jobs", want: "less than 50 ms",
+			measured: slowestPage, most: 50, less: true, unit: " ms",
+		},
+	)},
+	{name: "job-rates", libs: jobLibs, columns: columns(
+		onStores("drain", "Drain", "jobs/s"), onStores("bulk", "Bulk", "jobs/s"),
+		onStores("60 would be ideal", "Three", "jobs/s"),
+	)},
+	{name: "job-enqueue-postgres", libs: jobLibs, columns: callers("postgres")},
+	{name: "job-enqueue-sqlite", libs: jobLibs, columns: callers("sqlite")},
+	{name: "job-waits", libs: jobLibs, columns: columns(
+		onStores("start after, p50 ms", "Latency", "p50-ms"), onStores("p99 ms", "Latency", "p99-ms"),
+		onStores("10,000 × 100 ms, ms", "Wait100ms", "ms"), onStores("B/job", "Memory", "B/job"),
+	)},
+	{name: "job-crowds", libs: jobLibs, columns: columns(
+		onStores("among three million, jobs/s", "Crowded", "jobs/s"), onStores("slowdown", "Crowded", "slowdown"),
+		onStores("under a snapshot, jobs/s", "Snapshot", "jobs/s"), onStores("slowdown", "Snapshot", "slowdown"),
+	)},
+	{name: "job-pages", libs: jobLibs, columns: pageColumns()},
+}
+
+var pages = []string{"counts", "newest", "state", "kind", "queue-and-state", "old"}
+
+const pagesName = "Pages/store=postgres/lib="
+
+func pageColumns() (all []column) {
+	for _, p := range pages {
+		all = append(all, column{p + ", ms", pagesName, p + "-ms", ""})
+	}
+	return all
+}
+
+func slowestPage(r results) (slowest float64, some bool) {
+	for _, p := range pages {
+		if v, ok := r.median(pagesName+"meanwhile", p+"-ms"); ok {
+			slowest, some = max(slowest, v), true
+		}
+	}
+	return slowest, some
+}
