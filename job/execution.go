@@ -23,8 +23,9 @@ type execution struct {
 	text    json.RawMessage
 
 	// Set when the attempt has ended, for the settle loop.
-	event  Event
-	silent bool // no event, as of a job that was only put back before it began
+	event    Event
+	finished time.Time
+	silent   bool // no event, as of a job that was only put back before it began
 
 	mu        sync.Mutex
 	abort     context.CancelCauseFunc // of the attempt's context, once it has begun
@@ -212,6 +213,7 @@ func (r *run) release(queue string) {
 
 // finish hands an execution to the settle loop.
 func (r *run) finish(e *execution) {
+	e.finished = time.Now()
 	r.mu.Lock()
 	r.finished = append(r.finished, e)
 	first := len(r.finished) == 1

@@ -41,6 +41,7 @@ type run struct {
 	settling  int            // taken from finished, not yet settled
 	hungry    bool           // the claim loop waits for room
 	stopping  bool
+	stopped   time.Time // when all attempts had ended
 }
 
 func newRun(w *Worker) *run {
@@ -82,7 +83,7 @@ func (r *run) work(stop, ctx context.Context) error {
 	}, meanwhile.Name("jobs"))
 
 	r.mu.Lock()
-	r.stopping = true
+	r.stopping, r.stopped = true, time.Now()
 	r.mu.Unlock()
 	signal(r.done)
 	if _, settleErr := settled.Wait(ctx); err == nil {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -17,7 +18,7 @@ const (
 func (r *run) callTimeout() time.Duration { return max(r.config.Lease, time.Second) }
 
 // settleLoop writes what became of jobs, as many at once as have ended meanwhile, until the worker has stopped and all is
-// written. It does not give up on a job while its lease is in force.
+// written.
 func (r *run) settleLoop(ctx context.Context) error {
 	for {
 		batch, over := r.nextBatch()
@@ -32,16 +33,18 @@ func (r *run) settleLoop(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := r.settle(ctx, batch); err != nil {
+		refused, err := r.settle(ctx, batch)
+		if err != nil {
 			return err
 		}
 		r.mu.Lock()
 		r.settling = 0
 		for _, e := range batch {
-			if r.held[e.job.ID] == e {
+			if r.held[e.job.ID] == e && !slices.Contains(refused, e) {
 				delete(r.held, e.job.ID)
 			}
 		}
+		r.finished = append(r.finished, refused...)
 		if r.hungry {
 			signal(r.freed)
 		}
@@ -63,13 +66,15 @@ func (r *run) nextBatch() (batch []*execution, over bool) {
 	return batch, r.stopping && r.running == 0
 }
 
-// settle writes a batch, again and again until the store has taken it. It returns an error that will not pass.
-func (r *run) settle(ctx context.Context, batch []*execution) error {
+// settle writes a batch, again and again until the store has taken it. When the store answers but does not take it, one of
+// the jobs may be the reason: then each is written by itself, and what is refused is returned, to be tried again later. An
+// error is one that will not pass.
+func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execution, err error) {
 	failures := 0
 	for {
 		batch = r.stillOurs(batch)
 		if len(batch) == 0 {
-			return nil
+			return nil, nil
 		}
 		lost, err := r.callSettle(ctx, batch)
 		if err == nil {
@@ -77,41 +82,59 @@ func (r *run) settle(ctx context.Context, batch []*execution) error {
 				r.storeRecovered()
 			}
 			r.settled(batch, lost)
-			return nil
+			return nil, nil
 		}
 		if fatal(err) || ctx.Err() != nil {
-			return cmpCause(ctx, err)
+			return nil, cmpCause(ctx, err)
 		}
 		failures++
 		r.storeFailed("settle jobs", failures, err)
-		if failures >= triesTogether && len(batch) > 1 && r.pings(ctx) {
-			for _, e := range batch { // one of them may be what the store refuses
-				if err := r.settleAlone(ctx, e); err != nil {
-					return err
-				}
+		if r.late() {
+			for _, e := range batch {
+				r.giveUp(e, err)
 			}
-			return nil
+			return nil, nil
 		}
 		if err := meanwhile.Sleep(ctx, storeBackoff(failures)); err != nil {
-			return err
+			return nil, err
+		}
+		if failures >= triesTogether && r.pings(ctx) {
+			return r.settleEach(ctx, batch)
 		}
 	}
 }
 
-// settleAlone writes one job, or gives it up: it then stays running until its lease is over, and is run again.
-func (r *run) settleAlone(ctx context.Context, e *execution) error {
-	one := []*execution{e}
-	lost, err := r.callSettle(ctx, one)
-	switch {
-	case err == nil:
-		r.settled(one, lost)
-	case fatal(err) || ctx.Err() != nil:
-		return cmpCause(ctx, err)
-	default:
-		r.config.Logger.Error("job: the outcome could not be written: it will be run again", "id", e.job.ID, "kind", e.job.Kind, "error", err)
-		r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.event.Elapsed})
+// settleEach writes one job after the other, and returns those that the store refused.
+func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*execution, err error) {
+	for _, e := range r.stillOurs(batch) {
+		one := []*execution{e}
+		lost, err := r.callSettle(ctx, one)
+		switch {
+		case err == nil:
+			r.settled(one, lost)
+		case fatal(err) || ctx.Err() != nil:
+			return nil, cmpCause(ctx, err)
+		case time.Since(e.finished) < r.config.Lease && !r.late():
+			refused = append(refused, e)
+		default:
+			r.giveUp(e, err)
+		}
 	}
-	return nil
+	return refused, nil
+}
+
+// late reports whether the worker should have ended by now: only outcomes that the store does not take hold it up.
+func (r *run) late() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopping && time.Since(r.stopped) > lastCall
+}
+
+// giveUp forgets a job whose outcome the store has not taken for as long as a lease, or at the end: nothing renews its lease any
+// more, and it is run again when that is over.
+func (r *run) giveUp(e *execution, err error) {
+	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "id", e.job.ID, "kind", e.job.Kind, "error", err)
+	r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.event.Elapsed})
 }
 
 func (r *run) pings(ctx context.Context) bool {
@@ -122,7 +145,7 @@ func (r *run) pings(ctx context.Context) bool {
 
 // stillOurs leaves out the jobs whose lease was lost while the store did not answer, and tells of them.
 func (r *run) stillOurs(batch []*execution) []*execution {
-	ours := batch[:0:len(batch)]
+	ours := make([]*execution, 0, len(batch))
 	for _, e := range batch {
 		e.mu.Lock()
 		lost := e.lost

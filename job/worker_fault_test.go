@@ -200,3 +200,59 @@ func testUnreliable(t *testing.T, seed uint64) {
 		t.Errorf("%d ticks ran between %v and %v, want %d", len(ticks), first, infos[0].Last, want)
 	}
 }
+
+// refusing is a store that never takes the outcome of one kind of job, nor of a batch in which there is one.
+type refusing struct{ job.Store }
+
+func (r refusing) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	for _, j := range jobs {
+		if j.Kind == "poison" {
+			return nil, errInjected
+		}
+	}
+	return r.Store.Settle(ctx, worker, jobs...)
+}
+
+// TestAJobThatTheStoreRefusesHoldsUpNoOther has an outcome that cannot be written.
+func TestAJobThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		r := &rig{T: t, ctx: t.Context(), store: store, ended: make(chan error, 1)}
+		poison := job.Define[note]("poison")
+		r.startWorker(refusing{store}, job.Config{Lease: 30 * time.Second},
+			noteKind.Handle(func(context.Context, note) error { return nil }),
+			poison.Handle(func(context.Context, note) error { return nil }))
+		bad, err := poison.Enqueue(r.ctx, store, note{}, job.MaxAttempts(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds(1)
+		good := r.enqueue()
+		seconds(10)
+		r.wantState(good, job.Completed)
+		r.wantState(bad.ID, job.Running)
+		seconds(70)
+		if j := r.wantState(bad.ID, job.Running); j.Died != 1 {
+			t.Errorf("died %d, want 1: it is given up after a lease, and run again after another", j.Died)
+		}
+		r.end()
+	})
+}
+
+// TestWorkerStopsWhileTheStoreIsAway stops a worker that cannot write what became of its job.
+func TestWorkerStopsWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		cut := &cutOff{Store: store}
+		r := &rig{T: t, ctx: t.Context(), store: store, ended: make(chan error, 1)}
+		r.startWorker(cut, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error { return meanwhile.Sleep(ctx, time.Second) }))
+		r.enqueue()
+		seconds(0.5)
+		cut.set(true)
+		begun := time.Now()
+		r.end()
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("it took %v to stop", took)
+		}
+	})
+}

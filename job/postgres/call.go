@@ -78,12 +78,25 @@ func pause(ctx context.Context, d time.Duration) bool {
 // undone reports whether an error means that nothing was done and that it may go well the next time: a transaction that got
 // in the way of another, or a connection that turned out to be dead before it was used.
 func undone(err error) bool {
+	if open := new(openError); errors.As(err, &open) {
+		return false
+	}
 	switch codeOf(err) {
 	case codeSerialization, codeDeadlock:
 		return true
 	}
 	return pgconn.SafeToRetry(err)
 }
+
+// An openError is that of a commit which the server has not answered: it may have happened. What pgx says of it cannot be
+// trusted: after a connection was cut right behind the commit, it is "conn closed", as if nothing had been sent.
+type openError struct{ err error }
+
+func (e *openError) Error() string {
+	return "it is open whether the transaction was committed: " + e.err.Error()
+}
+
+func (e *openError) Unwrap() error { return e.err }
 
 func codeOf(err error) string {
 	if e := new(pgconn.PgError); errors.As(err, &e) {

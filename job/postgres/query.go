@@ -129,5 +129,18 @@ func (s *Store) run() pgxRunner { return pgxRunner{s.pool, s.mode} }
 
 // inTx runs fn in a transaction.
 func (s *Store) inTx(ctx context.Context, fn func(r pgxRunner) error) error {
-	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(pgxRunner{tx, s.mode}) })
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(ctx) }() // which does nothing after a commit
+	if err := fn(pgxRunner{tx, s.mode}); err != nil {
+		return err
+	}
+	if err := tx.Commit(ctx); err != nil && codeOf(err) == "" {
+		return &openError{err}
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
