@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -122,9 +124,20 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return fmt.Errorf("PostgreSQL at %s has no connection left (max_connections): %w", s.address(), err)
 	}
 	if connect := new(pgconn.ConnectError); errors.As(err, &connect) {
-		return fmt.Errorf("connect to PostgreSQL at %s: %w", s.address(), connect.Unwrap())
+		return fmt.Errorf("connect to PostgreSQL at %s: %w", s.address(), oneLine{connect.Unwrap()})
 	}
 	return err
 }
+
+// oneLine is an error whose text is one line: pgx tells of each address, and of each way to ask it, in a line of its own.
+type oneLine struct{ error }
+
+func (e oneLine) Error() string {
+	lines := strings.Split(e.error.Error(), "\n")
+	slices.Sort(lines)
+	return strings.Join(slices.Compact(lines), "; ")
+}
+
+func (e oneLine) Unwrap() error { return e.error }
 
 func (s *Store) address() string { return address(s.pool.Config().ConnConfig) }
