@@ -21,7 +21,7 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 	return func(yield func([]T, error) bool) {
 		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
 		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"}, nil)
-		b.scope.more().stream = b
+		b.scope.tells(b)
 		if b.scope.parent() == nil {
 			b.root.plant(&b.scope)
 		}

@@ -627,6 +627,38 @@ func ExampleGrace() {
 	// saved: true
 }
 
+// The clerk writes in the background, outside of all tasks. What it still holds when the program ends is not lost.
+func ExampleAtExit() {
+	clerk := make(chan string, 10)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for line := range clerk {
+			fmt.Println("written:", line)
+		}
+	}()
+	meanwhile.AtExit(func(ctx context.Context) error {
+		close(clerk)
+		select {
+		case <-written:
+			return nil
+		case <-ctx.Done():
+			return errors.New("not all was written")
+		}
+	})
+
+	meanwhile.Main(func(ctx context.Context) error {
+		clerk <- "begun"
+		interrupt()
+		<-ctx.Done()
+		clerk <- "stopped"
+		return nil
+	})
+	// Output:
+	// written: begun
+	// written: stopped
+}
+
 func ExampleSignalError() {
 	meanwhile.Main(func(ctx context.Context) error {
 		interrupt()
@@ -719,6 +751,54 @@ func ExampleLogHandler() {
 	// level=INFO msg=begun task=index
 	// level=INFO msg=written files=3 task=index/writer
 	// level=INFO msg=ended err=<nil>
+}
+
+// All that is logged for a tenant tells which one it is, however deep in the tree.
+func ExampleAttrs() {
+	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	log := slog.New(meanwhile.LogHandler(text))
+	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			log.InfoContext(ctx, "written", "files", 3)
+			return nil
+		}, meanwhile.Name("writer"))
+		return nil
+	}, meanwhile.Name("index"), meanwhile.Attrs(slog.String("tenant", "acme")))
+	// Output:
+	// level=INFO msg=written files=3 task=index/writer tenant=acme
+}
+
+// A handler of your own asks for the attributes of the task when it writes a record.
+func ExampleTaskAttrs() {
+	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		return meanwhile.Run(ctx, func(ctx context.Context) error {
+			for _, a := range meanwhile.TaskAttrs(ctx) {
+				fmt.Println(a)
+			}
+			return nil
+		}, meanwhile.Attrs(slog.Int("shard", 2)))
+	}, meanwhile.Attrs(slog.String("tenant", "acme")))
+	// Output:
+	// tenant=acme
+	// shard=2
+}
+
+func ExampleAppendPath() {
+	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		return meanwhile.Run(ctx, func(ctx context.Context) error {
+			line := []byte("task=")
+			line = meanwhile.AppendPath(ctx, line)
+			fmt.Println(string(line))
+			return nil
+		}, meanwhile.Name("writer"))
+	}, meanwhile.Name("index"))
+	// Output:
+	// task=index/writer
 }
 
 func ExampleRetry() {
@@ -1237,6 +1317,23 @@ func ExampleTree() {
 	// Output:
 	// task index/a.txt running
 	// task index/b.txt running
+	// <nil>
+}
+
+func ExampleScopes() {
+	wait := func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		for range 3 {
+			meanwhile.Go(ctx, wait, meanwhile.Background())
+		}
+		for name, tasks := range meanwhile.Scopes() {
+			fmt.Println(name, tasks)
+		}
+		return nil
+	}, meanwhile.Name("index"))
+	fmt.Println(err)
+	// Output:
+	// index 4
 	// <nil>
 }
 

@@ -2,10 +2,7 @@ package meanwhile
 
 import (
 	"errors"
-	"fmt"
-	"os"
 	"strconv"
-	"strings"
 )
 
 // ExitError is an error that says how [Main] exits. It may be wrapped, or be the failure of any task.
@@ -37,7 +34,7 @@ const (
 func (p *process) conclude(err error) int {
 	code, silent := p.exitCode(err)
 	if !silent {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", p.o.name, strings.TrimSuffix(err.Error(), "\n"))
+		p.print(err.Error())
 	}
 	return code
 }

@@ -53,12 +53,12 @@ func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Co
 		plain: o.timeout == 0 && o.retry == nil,
 	}
 	f.cond.L = &f.mu
-	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe}, nil)
+	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe, attrs: o.attrs}, nil)
 	f.plain = f.plain && f.scope.shared.observe == nil
 	if f.scope.parent() == nil {
 		f.root.plant(&f.scope)
 	}
-	f.scope.more().stream = f
+	f.scope.tells(f)
 	f.next, f.stop = iter.Pull2(func(yield func(In, error) bool) {
 		pull := func(v In, err error) bool { return yield(v, err) }
 		defer lead(pull, &f.scope)()
@@ -206,7 +206,7 @@ func (f *flow[In, Out]) waits() (reason, on string) {
 		return "source", ""
 	case f.over:
 		return "tasks", ""
-	case !f.room():
+	case !f.room() || f.starved.Load(): // it is pulled again once a quarter of the window is free
 		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
 	case f.pacing.Load() > 0:
 		return "rate", ""
@@ -221,7 +221,7 @@ func (f *flow[In, Out]) awaited() string {
 	if f.o.unordered {
 		return ""
 	}
-	return itemLabel(f.tail.Load())
+	return string(appendItemLabel(nil, f.tail.Load()))
 }
 
 func (f *flow[In, Out]) room() bool { return f.head-f.tail.Load() < f.ring.size }

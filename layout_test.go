@@ -36,6 +36,9 @@ var layoutRules = []layoutRule{
 	{packages: ".", tests: []string{"internal/..."}},
 	{packages: "internal/stuck", ours: []string{"."}, tests: []string{"."}},                                        // a program, run by its tests
 	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // another one
+	{packages: "internal/logfaults", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
+	{packages: "internal/trees", ours: []string{"."}},
+	{packages: "internal/access", ours: []string{"internal/..."}},
 	{packages: "internal/...", tests: []string{"internal/..."}},
 
 	{packages: "live", ours: []string{".", "internal/..."}},
@@ -47,12 +50,20 @@ var layoutRules = []layoutRule{
 	{packages: "job/redis", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{packages: "job/*", ours: adapterImports("job"), tests: []string{"job/..."}},
 
-	{packages: "logs", ours: []string{".", "internal/..."}, tests: []string{"logs/..."}},
-	{packages: "logs/logtest", ours: []string{".", "logs"}, tests: []string{"logs/..."}, helper: true},
-	{packages: "logs/otlp", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"go.opentelemetry.io/proto/otlp", "google.golang.org/protobuf"}},
+	{packages: "logs", ours: []string{".", "internal/..."}, tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/logtest", ours: []string{".", "logs", "internal/..."}, tests: []string{"logs/..."}, helper: true},
+	{packages: "logs/otlp", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf"}},
+	{packages: "logs/jsonlines", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/analogger", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"go.yaml.in/yaml/v3"}},
+	{packages: "logs/segment", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/nats", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/nats-io/nats.go"}},
 	{packages: "logs/*", ours: adapterImports("logs"), tests: []string{"logs/..."}},
 
+	{packages: "api", ours: []string{".", "job", "internal/..."}, tests: []string{"job/..."}},
 	{packages: "dash", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
+	{packages: "metrics", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/..."}, modules: []string{"github.com/prometheus/client_golang"}},
+	{packages: "cmd/meanwhile/internal/demo/engine", ours: []string{".", "internal/..."}, modules: []string{"modernc.org/sqlite"}},
+	{packages: "dash/browsertest/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // of its tests, and a program
 	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "docs", tests: []string{"..."}},
 	{packages: "examples/...", ours: []string{".", "live", "job/...", "logs/...", "dash"}, modules: []string{anyModule}, tests: []string{"..."}},
@@ -95,7 +106,7 @@ func TestLayoutViolations(t *testing.T) {
 		}},
 		{name: "domain", path: "job", imports: []string{modulePath, modulePath + "/internal/ring"}, outside: []string{modulePath + "/job/jobtest", modulePath + "/job/memory"}},
 		{name: "domain imports the other", path: "logs", imports: []string{modulePath + "/job"}, outside: []string{modulePath + "/job"}, want: []string{
-			`logs imports job; rule "logs" allows std, golang.org/x, ., internal/...`,
+			`logs imports job; rule "logs" allows std, golang.org/x, ., internal/..., github.com/klauspost/compress`,
 			`tests of logs import job; rule "logs" allows std, golang.org/x, ., internal/..., logs/..., any other module`,
 		}},
 		{name: "domain imports its store", path: "job", imports: []string{modulePath + "/job/memory"}, want: []string{

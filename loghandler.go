@@ -34,10 +34,11 @@ func (l *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	task := slog.String("task", n.path())
 	if l.inner != nil {
-		return l.inner(l.top.WithAttrs([]slog.Attr{task})).Handle(ctx, r)
+		return l.inner(l.top.WithAttrs(append([]slog.Attr{task}, n.shared.attrs...))).Handle(ctx, r)
 	}
 	r = r.Clone()
 	r.AddAttrs(task)
+	r.AddAttrs(n.shared.attrs...)
 	return l.h.Handle(ctx, r)
 }
 

@@ -41,6 +41,8 @@ func Grace(d time.Duration) MainOption {
 // These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go
 // takes for TERM.
 //
+// When the scope has ended, or the grace is over, Main calls the functions of [AtExit].
+//
 // The exit codes:
 //
 //	0      it succeeded, also after a signal
@@ -66,8 +68,8 @@ func Main(fn func(ctx context.Context) error, opts ...MainOption) {
 
 const (
 	defaultGrace = 8 * time.Second
-	doubled      = 100 * time.Millisecond // within so long a signal that comes again is the same one
-	showTime     = 2 * time.Second        // to print the trees
+	doubled      = 100 * time.Millisecond  // within so long a signal that comes again is the same one
+	lastTime     = 1800 * time.Millisecond // to print the trees and for the functions of AtExit, when the grace is over
 )
 
 // A process is one call of Main.
@@ -77,7 +79,9 @@ type process struct {
 	root  *node
 
 	stops, quits chan os.Signal
-	over         chan struct{} // closed when the scope has ended
+	ended        chan struct{} // closed when the scope has ended
+	over         chan struct{} // closed when Main is about to return or exit
+	leaving      sync.Once
 	watching     sync.Once
 	watcher      sync.WaitGroup
 	stopped      *SignalError // by the first signal; the watcher's until it has ended, like first
@@ -87,7 +91,8 @@ type process struct {
 func newProcess(opts []MainOption) *process {
 	p := &process{
 		grace: defaultGrace,
-		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1), over: make(chan struct{}),
+		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1),
+		ended: make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, opt := range opts {
 		switch opt := opt.(type) {
@@ -116,11 +121,32 @@ func (p *process) run(fn func(context.Context) error) error {
 	ctx := context.Background()
 	n, r := newScope(ctx)
 	p.root = n
-	return n.run(ctx, kindRun, func(ctx context.Context) error {
+	err := n.run(ctx, kindRun, func(ctx context.Context) error {
 		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
 		p.watching.Do(func() { p.watcher.Go(p.watch) })
 		return fn(ctx)
 	}, &p.o, r)
+	close(p.ended)
+	p.leave(nil)
+	return err
+}
+
+// leave calls the functions of AtExit, once, and prints their errors when what is printed before them is.
+func (p *process) leave(printed <-chan struct{}) {
+	p.leaving.Do(func() {
+		errs := callAtExit()
+		if printed != nil {
+			<-printed
+		}
+		for _, err := range errs {
+			p.print("at exit: " + err.Error())
+		}
+	})
+}
+
+// print prints a line, or more.
+func (p *process) print(text string) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", p.o.name, strings.TrimSuffix(text, "\n"))
 }
 
 // unwatch gives the signals back. When the grace is over it does not return: the watcher exits.
@@ -131,9 +157,10 @@ func (p *process) unwatch() {
 	p.watcher.Wait()
 }
 
-// watch does what the signals ask for until the scope has ended.
+// watch does what the signals ask for until Main is about to end.
 func (p *process) watch() {
 	var grace <-chan time.Time
+	ended := p.ended
 	for {
 		select {
 		case sig := <-p.stops:
@@ -142,7 +169,9 @@ func (p *process) watch() {
 				continue
 			}
 			p.first = time.Now()
-			grace = time.After(p.grace)
+			if ended != nil {
+				grace = time.After(p.grace)
+			}
 			p.stopped = &SignalError{sig}
 			p.root.cancel(&cancellation{err: context.Canceled, cause: p.stopped, from: p.root})
 		case <-p.quits:
@@ -151,6 +180,8 @@ func (p *process) watch() {
 		case <-grace:
 			p.show(fmt.Sprintf("%s: not ended within %v after signal %v; what still runs:\n", p.o.name, p.grace, p.stopped.Signal))
 			os.Exit(exitTimedOut)
+		case <-ended:
+			grace, ended = nil, nil // only the functions of AtExit run, which have a bound of their own
 		case <-p.over:
 			return
 		}
@@ -164,10 +195,11 @@ func (p *process) stopAgain(sig os.Signal) {
 	}
 }
 
-// show prints the trees of the process below a title. Neither a pipe that nobody reads nor a look at the goroutines that
-// takes too long can keep the process from its exit.
+// show prints the trees of the process below a title, and meanwhile calls the functions of AtExit. Neither a pipe that
+// nobody reads, nor a look at the goroutines that takes too long, nor what does not return can keep the process from its
+// exit.
 func (p *process) show(title string) {
-	shown := make(chan struct{})
+	shown, left := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(shown)
 		fmt.Fprint(os.Stderr, title)
@@ -175,10 +207,15 @@ func (p *process) show(title string) {
 			fmt.Fprint(os.Stderr, tree)
 		}
 	}()
-	tooLong := time.After(showTime)
+	go func() {
+		defer close(left)
+		p.leave(shown)
+		<-shown
+	}()
+	tooLong := time.After(lastTime)
 	for {
 		select {
-		case <-shown:
+		case <-left:
 			return
 		case <-tooLong:
 			return

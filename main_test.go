@@ -155,6 +155,66 @@ var programs = map[string]func(){
 			return nil
 		}, Grace(time.Millisecond))
 	},
+	"tidies up": func() {
+		atExit("first", nil)
+		atExit("second", errors.New("disk full"))
+		atExit("third", nil)()
+		AtExit(func(context.Context) error { panic("what now") })
+		Main(func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				defer fmt.Println("task")
+				return Sleep(ctx, 10*time.Millisecond)
+			})
+			return nil
+		})
+	},
+	"tidies up and fails": func() {
+		atExit("exit", errors.New("disk full"))
+		Main(func(context.Context) error { return errors.New("no config") })
+	},
+	"tidies up and panics": func() {
+		atExit("exit", nil)
+		Main(func(context.Context) error { panic("what now") })
+	},
+	"tidies up and obeys": func() {
+		atExit("exit", nil)
+		Main(func(ctx context.Context) error {
+			fmt.Println("ready")
+			return Sleep(ctx, time.Hour)
+		})
+	},
+	"tidies up and is stuck": func() {
+		atExit("exit", errors.New("disk full"))
+		Main(func(context.Context) error {
+			fmt.Println("ready")
+			select {}
+		}, Grace(time.Millisecond))
+	},
+	"hangs when it tidies up": func() {
+		atExit("first", nil)
+		AtExit(func(context.Context) error { select {} })
+		AtExit(func(ctx context.Context) error {
+			<-ctx.Done()
+			fmt.Println("second:", context.Cause(ctx))
+			return nil
+		})
+		Main(func(context.Context) error { return nil })
+	},
+	"tidies up for long": func() {
+		AtExit(func(context.Context) error {
+			fmt.Println("ready")
+			select {}
+		})
+		Main(func(context.Context) error { return nil }, Grace(time.Millisecond))
+	},
+	"tidies up twice": func() {
+		for range 2 {
+			cancel := atExit("exit", nil)
+			Main(func(context.Context) error { return nil })
+			cancel()
+		}
+	},
+
 	"stays": func() {
 		Main(func(context.Context) error { return nil })
 		fmt.Println("ready")
@@ -179,6 +239,17 @@ var programs = map[string]func(){
 		fmt.Println("ready")
 		select {}
 	},
+}
+
+// atExit registers a function that says its name and returns err.
+func atExit(name string, err error) (cancel func()) {
+	return AtExit(func(ctx context.Context) error {
+		if _, ok := ctx.Deadline(); !ok || ctx.Err() != nil {
+			panic("no time")
+		}
+		fmt.Println(name)
+		return err
+	})
 }
 
 func TestMain(m *testing.M) {
@@ -287,6 +358,17 @@ func TestMainExits(t *testing.T) {
 		{program: "panics", code: 2, stderr: "service: panic: what now\n\ngoroutine 1 .*main_test.go:\\d+ .*\n"},
 		{program: "task panics", code: 2, stderr: "service: task service/thinker: panic: what now\n\ngoroutine .*main_test.go:\\d+ .*\n"},
 		{program: "tries again", stdout: "attempts: 3\ndeferred\n"},
+		{
+			program: "tidies up", stdout: "task\nsecond\nfirst\ndeferred\n",
+			stderr: "service: at exit: panic: what now\n\ngoroutine .*main_test.go:\\d+ .*\nservice: at exit: disk full\n",
+		},
+		{program: "tidies up and fails", code: 1, stdout: "exit\n", stderr: "service: at exit: disk full\nservice: no config\n"},
+		{program: "tidies up and panics", code: 2, stdout: "exit\n", stderr: "service: panic: what now\n.*"},
+		{program: "tidies up twice", stdout: "exit\nexit\ndeferred\n"},
+		{
+			program: "hangs when it tidies up", stdout: "second: the process exits\nfirst\ndeferred\n",
+			stderr: `service: at exit: the function of main_test.go:\d+ has not returned within \d+ms\n`,
+		},
 		{program: "runs out of time", code: 1, stderr: "service: context deadline exceeded: the timeout of 1ms is over\n"},
 	}
 	for _, test := range tests {
@@ -314,6 +396,14 @@ func TestMainStopsAtASignal(t *testing.T) {
 		{program: "cannot save", signal: syscall.SIGTERM, code: 1, stderr: "service: disk full\n"},
 		{program: "cannot save and obeys", signal: syscall.SIGTERM, code: 1, stderr: "service: context canceled\ndisk full: stopped by signal terminated\n"},
 		{program: "exits 6 when stopped", signal: syscall.SIGTERM, code: 6, stderr: "service: half done\n.*"},
+		{program: "tidies up and obeys", signal: syscall.SIGTERM, code: 143, stdout: "exit\n"},
+		{program: "tidies up and obeys", signal: syscall.SIGQUIT, code: 2, stdout: "exit\n", stderr: "service.*\nSIGQUIT: quit\n.*goroutine 1 .*"},
+		{
+			program: "tidies up and is stuck", signal: syscall.SIGTERM, code: 124, stdout: "exit\n",
+			stderr: "service: not ended within 1ms after signal terminated; what still runs:\nservice .*\nservice: at exit: disk full\n",
+		},
+		// The first signal comes late, and changes nothing any more.
+		{program: "tidies up for long", signal: syscall.SIGTERM, stdout: "deferred\n", stderr: "service: at exit: .* has not returned within 1.5s\n"},
 		{program: "is stuck", signal: syscall.SIGINT, code: 124, stderr: "service: not ended within 1ms after signal interrupt; what still runs:\n" +
 			`service \(.*\n.* deaf \(canceled\).* receive.*main_test.go:\d+.*\n`},
 	}

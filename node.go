@@ -4,9 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -40,6 +39,7 @@ type node struct {
 type shared struct {
 	foreign *node       // the nearest task whose base is not a task's context but can be canceled
 	observe func(Event) // nil for nobody
+	attrs   []slog.Attr // of Attrs, those from above first
 }
 
 // rare is what most tasks do not have.
@@ -68,6 +68,13 @@ func (n *node) stream() stream {
 		return nil
 	}
 	return n.rare.stream
+}
+
+// tells makes s say what the scope waits for. The scope may be looked at already.
+func (n *node) tells(s stream) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.moreLocked().stream = s
 }
 
 // A stream says what it waits for.
@@ -165,11 +172,11 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 	}
 	if kind == kindShield && n.shared.foreign != nil {
 		parent.pull(true) // a cancellation that comes begins the grace
-		n.shared = &shared{observe: n.shared.observe}
+		n.shared = &shared{observe: n.shared.observe, attrs: n.shared.attrs}
 	}
 	foreign := !own && obeys(ctx, parent)
 	if foreign && kind != kindShield {
-		n.shared = &shared{foreign: n, observe: n.shared.observe}
+		n.shared = &shared{foreign: n, observe: n.shared.observe, attrs: n.shared.attrs}
 	}
 	if n.shared.observe != nil {
 		n.more().begin = time.Now()
@@ -204,7 +211,12 @@ func (n *node) configure(o *taskOptions) {
 		n.flags.Or(isBackground)
 	}
 	if o.observe != nil {
-		n.shared = &shared{foreign: n.shared.foreign, observe: o.observe}
+		n.shared = &shared{foreign: n.shared.foreign, observe: o.observe, attrs: n.shared.attrs}
+	}
+	if len(o.attrs) > 0 {
+		s := *n.shared
+		s.attrs = joinAttrs(s.attrs, o.attrs)
+		n.shared = &s
 	}
 	if timeout := o.timeout; timeout > 0 {
 		n.flags.Or(isTimed)
@@ -357,33 +369,6 @@ func (n *node) Value(key any) any {
 
 // String describes the context, as those of the standard library do.
 func (n *node) String() string { return kindNames[n.kind()] + " " + n.path() }
-
-// label is the last part of the path.
-func (n *node) label() string {
-	switch {
-	case n.kind() == kindItem:
-		return itemLabel(uint64(n.number.Load()) - 1)
-	case n.name != "":
-		return n.name
-	case n.kind() == kindTask:
-		return "#" + strconv.FormatUint(uint64(n.number.Load()), 10)
-	default:
-		return kindNames[n.kind()]
-	}
-}
-
-func itemLabel(place uint64) string { return "[" + strconv.FormatUint(place, 10) + "]" }
-
-func (n *node) path() string {
-	var labels []string
-	for ; n != nil; n = n.parent() {
-		labels = append(labels, n.label())
-	}
-	for i, j := 0, len(labels)-1; i < j; i, j = i+1, j-1 {
-		labels[i], labels[j] = labels[j], labels[i]
-	}
-	return strings.Join(labels, "/")
-}
 
 // errUnreturned stands for the error of a function until it returns: where it is still found, the function panicked or
 // called Goexit. It never leaves the package.

@@ -1,6 +1,7 @@
 package meanwhile
 
 import (
+	"log/slog"
 	"strconv"
 	"time"
 )
@@ -11,8 +12,8 @@ type TaskOption interface{ taskOption() }
 // A StreamOption changes how a stream runs its items: [Map] and [Each] take them.
 type StreamOption interface{ streamOption() }
 
-// An Option may be given to a task, to a stream and to Main. For a stream, Name names the stream, and Timeout, Retry and
-// Observe hold for each item.
+// An Option may be given to a task, to a stream and to Main. For a stream, Name names the stream, and Timeout, Retry,
+// Observe and Attrs hold for each item.
 type Option interface {
 	TaskOption
 	StreamOption
@@ -82,6 +83,7 @@ type taskOptions struct {
 	timeout    time.Duration
 	background bool
 	observe    func(Event)
+	attrs      []slog.Attr
 	retry      *RetryPolicy
 }
 
@@ -97,6 +99,8 @@ func (o *taskOptions) read(opts []TaskOption) *taskOptions {
 			o.background = true
 		case observeOption:
 			o.observe = opt.f
+		case attrsOption:
+			o.attrs = joinAttrs(o.attrs, opt)
 		case retryOption:
 			o.retry = opt.p
 		}

@@ -20,6 +20,6 @@ func notifyQuit(c chan<- os.Signal) { signal.Notify(c, syscall.SIGQUIT) }
 func quit() {
 	signal.Reset(syscall.SIGQUIT)
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT)
-	time.Sleep(showTime) // the signal is on its way to another thread
+	time.Sleep(lastTime) // the signal is on its way to another thread
 	os.Exit(exitPanicked)
 }

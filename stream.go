@@ -83,6 +83,8 @@ func (o *streamOptions) read(opts []StreamOption) {
 			o.timeout = time.Duration(opt)
 		case observeOption:
 			o.observe = opt.f
+		case attrsOption:
+			o.attrs = joinAttrs(o.attrs, opt)
 		case retryOption:
 			o.retry = opt.p
 		case unorderedOption:

@@ -120,6 +120,25 @@ func TestMapPullsOnlyWhatItCanStart(t *testing.T) {
 	})
 }
 
+// A worker comes to pull once a quarter of a full window is free. Until then the stream waits for its loop.
+func TestTreeShowsAWindowThatIsAsGoodAsFull(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		_ = Run(ctx, func(ctx context.Context) error {
+			for i, err := range Map(ctx, count(100), same, Limit(2), Window(16), Name("pages")) {
+				synctest.Wait()
+				tree := Tree(ctx)
+				if len(tree.Tasks) != 1 || tree.Tasks[0].Wait.For != "full" {
+					t.Errorf("while the loop has %d, %v:\n%s", i, err, tree)
+				}
+				if i == 20 {
+					break
+				}
+			}
+			return nil
+		})
+	})
+}
+
 func TestMapYieldsFailuresInTheirPlace(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		fn := func(ctx context.Context, in string) (int, error) {

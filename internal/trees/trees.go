@@ -1,0 +1,82 @@
+// Package trees has what is done with trees of tasks, once they are values.
+package trees
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// mostDepth is how many levels of tasks an answer has. The length of a path, and of a line of text, grows with the depth,
+// so that a recursion gone wild would be an answer without bound; and readers of JSON give up at some depth.
+const mostDepth = 1000
+
+// Prune returns a copy of the trees with up to max tasks, the shallow ones first. What is left out is counted in the
+// task above it; roots have none above them.
+func Prune(trees []meanwhile.Node, max int) []meanwhile.Node {
+	room := max
+	keep := func(all []meanwhile.Node) []meanwhile.Node {
+		kept := all[:min(room, len(all))]
+		room -= len(kept)
+		return slices.Clone(kept)
+	}
+	kept := keep(trees)
+	level := [][]meanwhile.Node{kept}
+	for depth := 1; len(level) > 0; depth++ {
+		if depth == mostDepth {
+			room = 0
+		}
+		var next [][]meanwhile.Node
+		for _, siblings := range level {
+			for i := range siblings {
+				n := &siblings[i]
+				all := n.Tasks
+				n.Tasks = keep(all)
+				n.More += Count(all[len(n.Tasks):])
+				if len(n.Tasks) > 0 {
+					next = append(next, n.Tasks)
+				}
+			}
+		}
+		level = next
+	}
+	return kept
+}
+
+// Count is how many tasks there are in trees, those included that were left out before.
+func Count(trees []meanwhile.Node) int {
+	total := 0
+	for n := range Tasks(trees) {
+		total += 1 + n.More
+	}
+	return total
+}
+
+// Find returns a task that is wanted, nil when there is none.
+func Find(trees []meanwhile.Node, wanted func(*meanwhile.Node) bool) *meanwhile.Node {
+	for n := range Tasks(trees) {
+		if wanted(n) {
+			return n
+		}
+	}
+	return nil
+}
+
+// Tasks yields each task of the trees, in no order that is promised. It needs no stack, however deep they are.
+func Tasks(trees []meanwhile.Node) iter.Seq[*meanwhile.Node] {
+	return func(yield func(*meanwhile.Node) bool) {
+		for rest := [][]meanwhile.Node{trees}; len(rest) > 0; {
+			siblings := rest[len(rest)-1]
+			rest = rest[:len(rest)-1]
+			for i := range siblings {
+				if !yield(&siblings[i]) {
+					return
+				}
+				if len(siblings[i].Tasks) > 0 {
+					rest = append(rest, siblings[i].Tasks)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package trees_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
+	"pgregory.net/rapid"
+)
+
+// drawTrees makes trees with numbers that differ, in the order of a walk.
+func drawTrees(t *rapid.T) []meanwhile.Node {
+	next := uint32(0)
+	var below func(depth int) []meanwhile.Node
+	below = func(depth int) []meanwhile.Node {
+		var nodes []meanwhile.Node
+		for range rapid.IntRange(0, 4-depth).Draw(t, "tasks") {
+			next++
+			n := meanwhile.Node{ID: next, More: rapid.IntRange(0, 3).Draw(t, "more")}
+			n.Tasks = below(depth + 1)
+			nodes = append(nodes, n)
+		}
+		return nodes
+	}
+	return below(0)
+}
+
+// depths are the levels of tasks by their numbers, from 0.
+func depths(nodes []meanwhile.Node, depth int, all map[uint32]int) map[uint32]int {
+	for _, n := range nodes {
+		all[n.ID] = depth
+		depths(n.Tasks, depth+1, all)
+	}
+	return all
+}
+
+func TestPruneLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawTrees(t)
+		before, err := json.Marshal(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := rapid.IntRange(1, 40).Draw(t, "most")
+		kept := trees.Prune(all, most)
+		was, is := depths(all, 0, map[uint32]int{}), depths(kept, 0, map[uint32]int{})
+		if len(is) != min(len(was), most) {
+			t.Errorf("%d of %d tasks are kept, of at most %d", len(is), len(was), most)
+		}
+		deepest := 0
+		for id, depth := range is {
+			if was[id] != depth {
+				t.Errorf("task %d was at level %d and is at %d", id, was[id], depth)
+			}
+			deepest = max(deepest, depth)
+		}
+		for id, depth := range was {
+			if _, ok := is[id]; !ok && depth < deepest {
+				t.Errorf("task %d of level %d is left out, and one of level %d is not", id, depth, deepest)
+			}
+		}
+		if len(kept) == len(all) && trees.Count(kept) != trees.Count(all) { // roots have none above them to count them
+			t.Errorf("%d tasks are told of, want %d", trees.Count(kept), trees.Count(all))
+		}
+		for id := range was {
+			_, want := is[id]
+			if n := trees.Find(kept, func(n *meanwhile.Node) bool { return n.ID == id }); (n != nil) != want {
+				t.Errorf("task %d is found as %v", id, n)
+			}
+		}
+		if after, err := json.Marshal(all); err != nil || string(after) != string(before) {
+			t.Errorf("pruning has changed the trees: %v", err)
+		}
+	})
+}
