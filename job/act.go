@@ -18,6 +18,9 @@ type Act struct {
 // String names the act.
 func (a Act) String() string { return a.name }
 
+// Check returns what is wrong with the argument of the act, if it has one.
+func (a Act) Check() error { return a.check }
+
 // Acts without an argument. In a state where an act makes no sense it skips the job.
 var (
 	// ActRetry makes a queued job due now, and runs a finished one again, with all its attempts.

@@ -100,6 +100,12 @@ func TestActErrors(t *testing.T) {
 		if _, err := job.Apply(t.Context(), store, job.Filter{}, test.act); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
+		if err := test.act.Check(); err == nil || test.act.String()+": "+err.Error() != test.want {
+			t.Errorf("Check: got %v, want %s", err, test.want)
+		}
+	}
+	if err := job.ActMove("other").Check(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -106,6 +106,9 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 		if len(r.finished)+r.settling >= most {
 			free = 0
 		}
+		if r.quiet.Load() {
+			free = 0
+		}
 		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed)}
 		crowded = false
 		for _, q := range r.config.Queues {
@@ -118,7 +121,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 			}
 		}
 		full := free <= 0 || len(claim.Queues) == 0
-		r.hungry = full || crowded
+		r.full, r.hungry = full, full || crowded
 		r.mu.Unlock()
 		if !full {
 			if r.weighted {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -157,6 +158,7 @@ func TestEnqueueAll(t *testing.T) {
 
 type countingInserts struct {
 	job.Store
+	mu            sync.Mutex
 	inserts, most int
 	fail          bool
 }
@@ -165,8 +167,10 @@ func (c *countingInserts) Insert(ctx context.Context, jobs ...*job.Job) ([]job.I
 	if c.fail {
 		return nil, errFlaky
 	}
+	c.mu.Lock()
 	c.inserts++
 	c.most = max(c.most, len(jobs))
+	c.mu.Unlock()
 	return c.Store.Insert(ctx, jobs...)
 }
 

@@ -12,6 +12,8 @@ type Event struct {
 	Wait    time.Duration // of a started job: since it was due
 	Delay   time.Duration // until it is due again, of a retried or snoozed one
 	N       int           // of events about the store: how often in a row
+	Call    string        // that the store has failed: claim, settle or renew
+	Cron    string        // that ticked
 }
 
 // An EventKind says what an Event is about.

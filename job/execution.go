@@ -15,17 +15,14 @@ import (
 // An execution is a job that this worker holds: an attempt that runs, or its outcome on the way to the store.
 type execution struct {
 	run     *run
-	job     *Job // the attempt's; what the fields below guard is merged into it when it has ended
-	handler Handler
+	job     *Job     // the attempt's; what the fields below guard is merged into it when it has ended
+	handler *Handler // nil for a kind that has none
 	begun   time.Time
 	wait    time.Duration // from due to claimed
 	args    any           // decoded from text, if they could be
 	text    json.RawMessage
 
-	// Set when the attempt has ended, for the settle loop.
-	event    Event
-	finished time.Time
-	silent   bool // no event, as of a job that was only put back before it began
+	end *ending // nil until the attempt has ended
 
 	mu        sync.Mutex
 	abort     context.CancelCauseFunc // of the attempt's context, once it has begun
@@ -40,6 +37,13 @@ type execution struct {
 	size      int // bytes of records
 }
 
+// An ending is what the settle loop has to know of an attempt.
+type ending struct {
+	event  Event
+	at     time.Time
+	silent bool // no event, as of a job that was only put back before it began
+}
+
 // start runs a claimed job as a task, or settles it at once where it must not run.
 func (r *run) start(j *Job, expired string, claimed time.Time) {
 	e := &execution{run: r, job: j, renewed: claimed, records: j.Records, handler: r.handlers[j.Kind]}
@@ -48,6 +52,7 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 	}
 	j.Result, j.Progress = nil, nil
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
+	r.tally.began(claimed, j, e.wait)
 	if expired != "" {
 		j.addFailure(Failure{
 			Attempt: j.Attempt - 1,
@@ -57,12 +62,16 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 		})
 	}
 	r.mu.Lock()
+	before := r.held[j.ID]
 	r.held[j.ID] = e
 	r.mu.Unlock()
+	if before != nil { // the store has forgotten that claim, as after a loss of power
+		before.cancel(ErrLeaseLost)
+	}
 	switch {
 	case j.Used() > j.MaxAttempts:
 		e.diedTooOften()
-	case e.handler.run == nil:
+	case e.handler == nil:
 		e.unknownKind()
 	default:
 		e.decode()
@@ -86,12 +95,12 @@ func (e *execution) decode() {
 
 // putBack settles a job that was claimed but is not to be begun.
 func (r *run) putBack(j *Job) {
-	e := &execution{run: r, job: j, renewed: time.Now(), silent: true, ended: true}
+	e := &execution{run: r, job: j, renewed: time.Now(), ended: true}
 	r.mu.Lock()
 	r.held[j.ID] = e
 	r.mu.Unlock()
 	j.queueAgain(0, true)
-	r.finish(e)
+	r.finish(e, ending{silent: true})
 }
 
 // diedTooOften discards a job whose last attempt ended with its process.
@@ -100,9 +109,8 @@ func (e *execution) diedTooOften() {
 	err := fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
 	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
 	j.State = Discarded
-	e.event = Event{Kind: JobDiscarded, Err: err}
 	e.ended = true
-	e.run.finish(e)
+	e.run.finish(e, ending{event: Event{Kind: JobDiscarded, Err: err}})
 }
 
 func times(n int) string {
@@ -123,9 +131,8 @@ func (e *execution) unknownKind() {
 		j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
 	}
 	j.queueAgain(unknownKindDelay, true)
-	e.event = Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}
 	e.ended = true
-	e.run.finish(e)
+	e.run.finish(e, ending{event: Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}})
 }
 
 type executionKey struct{}
@@ -150,15 +157,21 @@ func (e *execution) attempt(ctx context.Context) {
 	e.run.observe(Event{Kind: JobStarted, Job: e.job, Wait: e.wait})
 	err := context.Cause(ctx) // canceled before it began
 	if err == nil {
+		name := scopeName(e.job)
 		err = meanwhile.Run(ctx, func(ctx context.Context) error {
 			return e.handler.run(ctx, e.job)
-		}, meanwhile.Name(e.job.Kind+" "+e.job.ID.String()))
+		}, meanwhile.Name(name), meanwhile.Attrs(
+			slog.String("job.id", name[len(e.job.Kind)+1:]),
+			slog.String("job.kind", e.job.Kind),
+			slog.String("job.queue", e.job.Queue),
+			slog.Int("job.attempt", e.job.Attempt),
+		))
 	}
-	e.end(ctx, err)
+	e.decide(ctx, err)
 }
 
-// end decides what becomes of the job and hands it to the settle loop.
-func (e *execution) end(ctx context.Context, err error) {
+// decide decides what becomes of the job and hands it to the settle loop.
+func (e *execution) decide(ctx context.Context, err error) {
 	r, j := e.run, e.job
 	elapsed := time.Since(e.begun)
 	if n := len(j.Result); n > MaxResult {
@@ -187,12 +200,12 @@ func (e *execution) end(ctx context.Context, err error) {
 		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
 		return
 	}
-	e.event = j.decide(err, cause, elapsed, e.handler.backoff)
-	e.event.Elapsed = elapsed
+	event := j.decide(err, cause, elapsed, e.handler.backoff)
+	event.Elapsed = elapsed
 	r.mu.Lock()
 	r.release(j.Queue)
 	r.mu.Unlock()
-	r.finish(e)
+	r.finish(e, ending{event: event})
 }
 
 func either(err, fallback error) error {
@@ -212,8 +225,9 @@ func (r *run) release(queue string) {
 }
 
 // finish hands an execution to the settle loop.
-func (r *run) finish(e *execution) {
-	e.finished = time.Now()
+func (r *run) finish(e *execution, end ending) {
+	end.at = time.Now()
+	e.end = &end
 	r.mu.Lock()
 	r.finished = append(r.finished, e)
 	first := len(r.finished) == 1

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -9,6 +10,7 @@ import (
 type health struct {
 	claimed, settled atomic.Int64 // Unix time in ns of the last call that went well
 	err              atomic.Pointer[string]
+	run              atomic.Pointer[run] // nil while it does not run
 }
 
 // Health tells whether a worker does its work, not only whether its process is up.
@@ -16,6 +18,13 @@ type Health struct {
 	Claimed time.Time // when it asked the store for jobs last and was answered; zero before the first time
 	Settled time.Time // when it wrote an outcome last
 	Trouble string    // with the store, since the last call that went well; "" for none
+
+	Started  time.Time // when Run was called; zero while it does not run, and so is all below
+	Stopping bool      // it has been told to stop, and claims no more
+	Full     bool      // it has no room, and does not claim until a job ends
+	Running  int       // jobs, of at most Slots at once
+	Slots    int
+	Quiet    bool // it claims nothing because it was told so, see OrderQuiet; then it counts as full
 }
 
 // Health returns how the worker is. A worker that has room for jobs claims at least once each Config.Poll; one that is full
@@ -30,6 +39,12 @@ func (w *Worker) Health() Health {
 	}
 	if text := w.health.err.Load(); text != nil {
 		h.Trouble = *text
+	}
+	if r := w.health.run.Load(); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		h.Quiet = r.quiet.Load()
+		h.Started, h.Stopping, h.Full, h.Running, h.Slots = r.started, r.draining, r.full, r.running, r.config.Concurrency
 	}
 	return h
 }
@@ -50,12 +65,13 @@ func (r *run) observe(e Event) {
 
 // storeFailed reports the nth failure in a row: the first at once, later ones each time their number has doubled.
 func (r *run) storeFailed(what string, n int, err error) {
+	call, _, _ := strings.Cut(what, " ")
 	text := what + ": " + err.Error()
 	r.health.err.Store(&text)
 	if n&(n-1) == 0 {
 		r.config.Logger.Warn("job: trouble with the store", "what", what, "failures", n, "error", err)
 	}
-	r.observe(Event{Kind: StoreFailed, Err: err, N: n})
+	r.observe(Event{Kind: StoreFailed, Err: err, N: n, Call: call})
 }
 
 // storeRecovered reports that a call went well again, and returns the new number of failures in a row.

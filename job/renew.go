@@ -8,17 +8,19 @@ import (
 // beat is how often the worker looks for what the store has to tell: jobs to cancel, leases that ran out.
 func (r *run) beat() time.Duration { return min(time.Second, r.config.Lease/6) }
 
-// renewLoop renews leases after a third of them, asks each beat which jobs to cancel, and writes the progress and the records
-// of running jobs.
+// renewLoop renews leases after a third of them, asks each beat which jobs to cancel and what else the worker is told from
+// outside, tells of the worker, and writes the progress and the records of running jobs.
 func (r *run) renewLoop(ctx context.Context) error {
 	ticker := time.NewTicker(r.beat())
 	defer ticker.Stop()
 	failures := 0
+	repeated := false
 	for {
 		now := time.Now()
 		r.trimSlots()
 		due := r.dueForRenewal(now)
-		if err := r.renew(ctx, now, due); err != nil {
+		again, err := r.renew(ctx, now, due)
+		if err != nil {
 			if fatal(err) || ctx.Err() != nil {
 				return cmpCause(ctx, err)
 			}
@@ -29,6 +31,9 @@ func (r *run) renewLoop(ctx context.Context) error {
 				failures = r.storeRecovered()
 			}
 			r.writeInterim(ctx)
+		}
+		if repeated = again && !repeated; repeated {
+			continue
 		}
 		select {
 		case <-ticker.C:
@@ -87,19 +92,25 @@ func (r *run) dueForRenewal(now time.Time) []*execution {
 	return due
 }
 
-func (r *run) renew(ctx context.Context, now time.Time, due []*execution) error {
-	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat()))
-	defer cancel()
-	renewal := Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info()}
+// renew reports whether there is more to tell at once: to somebody who has begun to watch a job, or has left an order.
+func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again bool, err error) {
+	renewal := Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Trees: r.trees(now)}
 	byID := make(map[ID]*execution, len(due))
 	for _, e := range due {
 		renewal.Jobs = append(renewal.Jobs, e.job.ID)
 		byID[e.job.ID] = e
 	}
+	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat()))
+	defer cancel()
+	begun := time.Now()
+	var told telling
+	renewal.Stats, told = r.tally.tell(begun, false)
 	got, err := r.store.Renew(call, renewal)
 	if err != nil {
-		return err
+		return false, err
 	}
+	r.tally.clock(begun, got.Now, time.Now())
+	r.tally.taken(told)
 	r.lose(got.Lost)
 	for _, id := range got.Lost {
 		delete(byID, id)
@@ -114,7 +125,8 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) error 
 			e.cancel(ErrCanceled)
 		}
 	}
-	return nil
+	r.obey(ctx, got.Orders)
+	return r.lookout.watch(got.Watched) || len(got.Orders) > 0, nil
 }
 
 func (r *run) holding(id ID) *execution {

@@ -7,6 +7,7 @@ import (
 	"runtime/metrics"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -24,6 +25,10 @@ type run struct {
 	started time.Time
 	ctx     context.Context // of the loops: it outlives the order to stop
 	jobs    context.Context // the scope of the attempts
+	halt    func()          // tells the worker to stop
+	quiet   atomic.Bool     // told to claim no more, and to stay
+	lookout lookout
+	tally   tally
 
 	notice chan struct{} // capacity 1: jobs may have become due
 	freed  chan struct{} // capacity 1: there may be room again
@@ -39,7 +44,9 @@ type run struct {
 	inQueue   map[string]int // the same by queue
 	finished  []*execution   // to settle
 	settling  int            // taken from finished, not yet settled
-	hungry    bool           // the claim loop waits for room
+	hungry    bool           // it is to be told when there may be room again
+	full      bool           // the claim loop waits for room
+	draining  bool           // told to stop: it claims no more
 	stopping  bool
 	stopped   time.Time // when all attempts had ended
 }
@@ -47,6 +54,7 @@ type run struct {
 func newRun(w *Worker) *run {
 	return &run{
 		Worker:  w,
+		tally:   tally{worker: w.config.Name},
 		started: time.Now(),
 		notice:  make(chan struct{}, 1),
 		freed:   make(chan struct{}, 1),
@@ -67,8 +75,10 @@ func signal(ch chan struct{}) {
 // work runs the loops until stop is canceled and everything is settled.
 func (r *run) work(stop, ctx context.Context) error {
 	r.ctx = ctx
+	stop, r.halt = context.WithCancel(stop)
+	defer r.halt()
 	settled := meanwhile.Go(ctx, r.settleLoop, meanwhile.Name("settle"), meanwhile.Background())
-	meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.Background())
+	renewing := meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.Background())
 	meanwhile.Go(ctx, r.expireLoop, meanwhile.Name("expire"), meanwhile.Background())
 
 	err := meanwhile.Supervise(ctx, func(jobs context.Context) error {
@@ -89,6 +99,10 @@ func (r *run) work(stop, ctx context.Context) error {
 	if _, settleErr := settled.Wait(ctx); err == nil {
 		err = settleErr
 	}
+	renewing.Cancel(ErrStopping)
+	if _, renewErr := renewing.Wait(ctx); err == nil && !errors.Is(renewErr, ErrStopping) {
+		err = renewErr
+	}
 	r.leave()
 	return err
 }
@@ -99,6 +113,7 @@ func (r *run) claimUntil(stop context.Context) error {
 		loops := meanwhile.Go(ctx, func(ctx context.Context) error {
 			meanwhile.Go(ctx, r.waitLoop, meanwhile.Name("wait"))
 			meanwhile.Go(ctx, r.pruneLoop, meanwhile.Name("prune"))
+			meanwhile.Go(ctx, r.levelLoop, meanwhile.Name("levels"))
 			if len(r.crons) > 0 {
 				meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
 			}
@@ -121,7 +136,7 @@ func (r *run) stop() {
 	for {
 		r.mu.Lock()
 		left := r.running
-		r.hungry = true
+		r.hungry, r.draining = true, true
 		r.mu.Unlock()
 		if left == 0 {
 			return
@@ -147,10 +162,13 @@ func (r *run) cancelAll(cause error) {
 	}
 }
 
-// leave takes the worker off the list. Its name would vanish by itself, later.
+// leave tells what has not been told, and takes the worker off the list. Its name would vanish by itself, later.
 func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
+	if stats, _ := r.tally.tell(time.Now(), true); len(stats) > 0 {
+		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Stats: stats})
+	}
 	_ = r.store.Leave(ctx, r.config.Name)
 }
 
@@ -172,9 +190,13 @@ func (r *run) info() WorkerInfo {
 		info.Kinds = append(info.Kinds, kind)
 	}
 	slices.Sort(info.Kinds)
+	for _, c := range r.crons {
+		info.Crons = append(info.Crons, c.Name)
+	}
+	info.Quiet = r.quiet.Load()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	info.Running, info.Stopping = r.running, r.stopping
+	info.Running, info.Stopping = r.running, r.draining
 	return info
 }
 

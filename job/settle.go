@@ -114,7 +114,7 @@ func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*ex
 			r.settled(one, lost)
 		case fatal(err) || ctx.Err() != nil:
 			return nil, cmpCause(ctx, err)
-		case time.Since(e.finished) < r.config.Lease && !r.late():
+		case time.Since(e.end.at) < r.config.Lease && !r.late():
 			refused = append(refused, e)
 		default:
 			r.giveUp(e, err)
@@ -134,7 +134,7 @@ func (r *run) late() bool {
 // more, and it is run again when that is over.
 func (r *run) giveUp(e *execution, err error) {
 	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "id", e.job.ID, "kind", e.job.Kind, "error", err)
-	r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.event.Elapsed})
+	r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.end.event.Elapsed})
 }
 
 func (r *run) pings(ctx context.Context) bool {
@@ -154,7 +154,7 @@ func (r *run) stillOurs(batch []*execution) []*execution {
 			ours = append(ours, e)
 			continue
 		}
-		r.observe(Event{Kind: JobLost, Job: e.job, Err: ErrLeaseLost, Elapsed: e.event.Elapsed})
+		r.observe(Event{Kind: JobLost, Job: e.job, Err: ErrLeaseLost, Elapsed: e.end.event.Elapsed})
 	}
 	return ours
 }
@@ -171,15 +171,16 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 
 // settled tells what became of each job.
 func (r *run) settled(batch []*execution, lost []ID) {
-	r.health.settled.Store(time.Now().UnixNano())
+	now := time.Now()
+	r.health.settled.Store(now.UnixNano())
 	gone := make(map[ID]bool, len(lost))
 	for _, id := range lost {
 		gone[id] = true
 	}
 	for _, e := range batch {
-		event := e.event
+		event := e.end.event
 		switch {
-		case e.silent:
+		case e.end.silent:
 			continue
 		case gone[e.job.ID] && e.completed: // by the handler's own transaction, as it should be
 			event = Event{Kind: JobCompleted, Elapsed: event.Elapsed}
@@ -190,6 +191,7 @@ func (r *run) settled(batch []*execution, lost []ID) {
 			r.config.Logger.Error("job discarded", "id", e.job.ID, "kind", e.job.Kind, "attempts", e.job.Used(), "error", event.Err)
 		}
 		event.Job = e.job
+		r.tally.ended(now, e.job, event, e.begun)
 		r.observe(event)
 	}
 }

@@ -12,6 +12,7 @@ var (
 	ErrNoSchema = errors.New("the store has no tables of meanwhile yet: migrate it (meanwhile jobs migrate)")
 	ErrSchema   = errors.New("the store's schema does not fit this version of meanwhile")
 	ErrNotFound = errors.New("no such job")
+	ErrNoWorker = errors.New("no such worker")
 )
 
 // An Inserter takes new jobs: a [Store], or a transaction of the caller's, see the Tx methods of the stores.
@@ -32,7 +33,8 @@ type Settler interface {
 	// Settle writes jobs that worker holds, in one transaction, as their fields say:
 	//
 	//   - in state Running: Detail; the job stays held;
-	//   - Queued: Detail, Spared, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero;
+	//   - Queued: Detail, Spared, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero. One
+	//     that is to be canceled by now (CancelRequested) is finished as Canceled instead;
 	//   - Completed, Canceled, Discarded: Detail; the job is finished now, and its unique key free unless UniqueFor holds it.
 	//
 	// Kind, Args, Attempt and all else stay as they are in the store. A job that is not running with the same Attempt and
@@ -57,16 +59,38 @@ type Store interface {
 	Tx
 
 	// Claim takes due jobs for a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
-	// CancelRequested is cleared. They are returned in the order in which they are to be run.
+	// CancelRequested is cleared. They are returned in the order in which they are to be run. A claim survives the death of
+	// any process; where all workers are on the store's own machine, it may be undone when that loses power.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
 	// Renew sets the leases of the jobs of r that its worker holds to r.Lease from now, and notes the worker as alive. It
 	// returns which of them the worker does not hold any more, and those of all jobs that the worker holds for which
 	// CancelRequested is set. A lease that ran out is renewed when nobody has claimed the job since.
+	//
+	// It keeps the Stats of r: a row that was told before is replaced, unless it had counted more. A row is told before when
+	// Minute, Queue, Kind and the worker are the same, and Info.Started is, so that two processes which have one name after
+	// each other both count. It keeps the Trees of those of its jobs that are watched, in place of the ones before, and
+	// leaves out the others.
 	Renew(ctx context.Context, r Renewal) (Renewed, error)
 
-	// Leave removes the worker from the list of Workers. Jobs that it holds stay as they are.
+	// Leave removes the worker from the list of Workers, with the orders that wait for it. Jobs that it holds stay as they
+	// are.
 	Leave(ctx context.Context, worker string) error
+
+	// Watch returns the last tree that the worker told of the attempt that runs, and asks it for more: until d from now,
+	// which is a minute if it is more, the job is among the Watched of its worker, also when it is claimed only then. A tree
+	// is kept only as long as its job is watched. The Tree is zero as long as there is none, and for a job that does not run;
+	// for one that does not exist the error is ErrNotFound.
+	Watch(ctx context.Context, id ID, d time.Duration) (Tree, error)
+
+	// Order leaves word for a worker of the list of Workers; for another the error is ErrNoWorker. Its next Renew returns it,
+	// with others in the order in which they were left, and that is the end of it: when the answer is lost, so is the order.
+	// One that was not fetched for a minute is dropped. When 100 wait for the worker, it is an error.
+	Order(ctx context.Context, worker string, o Order) error
+
+	// Stats returns the rows of all workers for minutes that begin at since or later, by Minute, Worker, Queue and Kind. Prune
+	// removes those that are older than two hours.
+	Stats(ctx context.Context, since time.Time) ([]Stat, error)
 
 	// Wait returns nil when a job may have become due in one of the queues since the last call: soon after an Insert, a
 	// Change, a Tick, or a Settle to Queued without delay, by any process. It may return without a cause, and does so now and
@@ -150,18 +174,23 @@ type Claimed struct {
 	Next time.Duration
 }
 
-// A Renewal is a worker's word that it lives.
+// A Renewal is a worker's word that it lives, and what else it has to tell.
 type Renewal struct {
 	Worker string
 	Lease  time.Duration
 	Jobs   []ID
 	Info   WorkerInfo // as it is to be listed; Name and Seen are set by the store
+	Stats  []Stat     // of this worker, each whole; no row twice
+	Trees  []Tree     // of jobs that it holds; no job twice. At is set by the store
 }
 
 // Renewed is the answer to a Renewal.
 type Renewed struct {
 	Lost     []ID
 	Canceled []ID
+	Now      time.Time // by the store's clock
+	Watched  []ID      // the first 100 by ID of all jobs that the worker holds and somebody watches
+	Orders   []Order
 }
 
 // A WorkerInfo tells who a worker is.
@@ -176,6 +205,8 @@ type WorkerInfo struct {
 	Concurrency int       `json:"concurrency"`
 	Running     int       `json:"running"`
 	Memory      uint64    `json:"memory"` // bytes in use by the process
+	Crons       []string  `json:"crons,omitempty"`
+	Quiet       bool      `json:"quiet,omitempty"` // it claims no more, see OrderQuiet
 	Stopping    bool      `json:"stopping,omitempty"`
 	Seen        time.Time `json:"seen"` // by the store's clock
 }

@@ -127,7 +127,7 @@ func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
 	defer cancel()
 	ours, err := r.store.Tick(call, Tick{Cron: c.Name, Spec: c.schedule.String(), At: at, Next: c.schedule.next(at), Job: j})
 	if ours {
-		r.observe(Event{Kind: CronTicked, Job: j})
+		r.observe(Event{Kind: CronTicked, Job: j, Cron: c.Name})
 	}
 	return err
 }

@@ -28,7 +28,7 @@ const (
 type Worker struct {
 	store    Store
 	config   Config
-	handlers map[string]Handler
+	handlers map[string]*Handler
 	crons    []*cronState
 	weighted bool
 	health   health
@@ -37,7 +37,7 @@ type Worker struct {
 
 // NewWorker makes a worker; [Worker.Run] starts it, and returns what is wrong with the config or the handlers.
 func NewWorker(store Store, config Config, handlers ...Handler) *Worker {
-	w := &Worker{store: store, config: config, handlers: map[string]Handler{}}
+	w := &Worker{store: store, config: config, handlers: map[string]*Handler{}}
 	w.err = w.prepare(handlers)
 	return w
 }
@@ -53,7 +53,7 @@ func (w *Worker) prepare(handlers []Handler) error {
 		for _, m := range slices.Backward(c.Middleware) {
 			h.run = m(h.run)
 		}
-		w.handlers[h.kind] = h
+		w.handlers[h.kind] = &h
 		queues = append(queues, h.queue)
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
@@ -120,10 +120,10 @@ func workerName() string {
 	return fmt.Sprintf("%s-%d-%06x", host, os.Getpid(), rand.N(1<<24))
 }
 
-// Run works until ctx is canceled, and then stops gracefully: it claims no more, lets running jobs end within the grace,
-// cancels the others with ErrStopping and puts them back, and returns nil. Before that it returns only when the config is
-// wrong, the store does not answer at the start or is closed, or its schema does not fit. Trouble with the store later on is reported
-// (Config.Observe, Config.Logger) and outlived: calls are repeated.
+// Run works until ctx is canceled, or the worker is told to stop by an [Order], and then stops gracefully: it claims no more,
+// lets running jobs end within the grace, cancels the others with ErrStopping and puts them back, and returns nil. Before that
+// it returns only when the config is wrong, the store does not answer at the start or is closed, or its schema does not fit.
+// Trouble with the store later on is reported (Config.Observe, Config.Logger) and outlived: calls are repeated.
 //
 // Each job runs as a task below ctx's, so that the tree shows what it waits for. Run returns when all of them have ended; a
 // handler that ignores its cancellation holds it up, and its lease is renewed so long. A worker runs once at a time.
@@ -131,10 +131,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.err != nil {
 		return fmt.Errorf("worker: %w", w.err)
 	}
+	r := newRun(w)
+	w.health.run.Store(r)
+	defer w.health.run.Store(nil)
 	if err := w.store.Ping(ctx); err != nil {
 		return fmt.Errorf("worker: %w", err)
 	}
-	r := newRun(w)
 	err := meanwhile.Shield(ctx, math.MaxInt64, func(inner context.Context) error {
 		return r.work(ctx, inner)
 	}, meanwhile.Name("worker"))

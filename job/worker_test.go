@@ -41,11 +41,15 @@ type rig struct {
 // newRig starts a worker. The test ends with its graceful stop.
 func newRig(t *testing.T, config job.Config, handlers ...job.Handler) *rig {
 	t.Helper()
-	r := &rig{T: t, store: memory.New(), ended: make(chan error, 1)}
-	r.ctx = t.Context()
+	r := newIdleRig(t)
 	r.startWorker(r.store, config, handlers...)
 	t.Cleanup(r.end)
 	return r
+}
+
+// newIdleRig has no worker yet.
+func newIdleRig(t *testing.T) *rig {
+	return &rig{T: t, ctx: t.Context(), store: memory.New(), ended: make(chan error, 1)}
 }
 
 func (r *rig) startWorker(store job.Store, config job.Config, handlers ...job.Handler) {
@@ -286,6 +290,25 @@ func TestWorkerKeepsResultProgressAndRecords(t *testing.T) {
 	})
 }
 
+// A log handler learns from the ctx which job it is.
+func TestTasksOfAJobHaveItsAttrs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got string
+		r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
+			return meanwhile.Run(ctx, func(ctx context.Context) error {
+				got = fmt.Sprint(meanwhile.TaskAttrs(ctx))
+				return nil
+			})
+		}))
+		id := r.enqueue()
+		seconds(0)
+		j := r.wantState(id, job.Completed)
+		if want := fmt.Sprintf("[job.id=%v job.kind=%s job.queue=%s job.attempt=1]", id, j.Kind, j.Queue); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 func TestWorkerBoundsRecordsAndResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(job.LogHandler(slog.NewTextHandler(new(strings.Builder), nil)))
@@ -331,6 +354,26 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 		r.wantState(id, job.Canceled)
 		if !errors.Is(cause, job.ErrCanceled) {
 			t.Errorf("cause %v, want ErrCanceled", cause)
+		}
+	})
+}
+
+// TestCancelJustBeforeARetry: the worker has not heard of the request when the attempt fails, which would be tried again.
+func TestCancelJustBeforeARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		r.startWorker(r.store, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
+			j, _ := job.FromContext(ctx)
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActCancel); err != nil {
+				t.Error(err)
+			}
+			return errors.New("not this time")
+		}))
+		t.Cleanup(r.end)
+		id := r.enqueue()
+		seconds(1)
+		if j := r.wantState(id, job.Canceled); j.LastError() != "not this time" {
+			t.Errorf("its failure is %q", j.LastError())
 		}
 	})
 }
@@ -411,6 +454,38 @@ func TestWorkerThatLosesItsLeaseCannotSettle(t *testing.T) {
 		seconds(30)
 		if j := r.wantState(id, job.Running); j.Attempt < 2 || j.Died == 0 {
 			t.Errorf("attempt %d, died %d: want another attempt", j.Attempt, j.Died)
+		}
+	})
+}
+
+// TestClaimThatTheStoreForgot: after a loss of power the job is queued again, and may come to the same worker with the same
+// attempt. Then only the second run of it counts.
+func TestClaimThatTheStoreForgot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var causes []error
+		r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
+			err := meanwhile.Sleep(ctx, 10*time.Second)
+			causes = append(causes, context.Cause(ctx))
+			return err
+		}))
+		id := r.enqueue()
+		seconds(1)
+		claimed := r.wantState(id, job.Running)
+		if _, err := r.store.Change(t.Context(), []job.ID{id}, func(*job.Job) job.Decision { return job.Remove }); err != nil {
+			t.Fatal(err)
+		}
+		again := &job.Job{ID: id, Kind: claimed.Kind, Queue: claimed.Queue, Priority: claimed.Priority, MaxAttempts: claimed.MaxAttempts, Args: claimed.Args, State: job.Queued}
+		if _, err := r.store.Insert(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if len(causes) != 1 || !errors.Is(causes[0], job.ErrLeaseLost) {
+			t.Errorf("the first run ended with %v, want ErrLeaseLost", causes)
+		}
+		r.wantState(id, job.Running)
+		seconds(11)
+		if j := r.wantState(id, job.Completed); j.Attempt != 1 || len(causes) != 2 || causes[1] != nil {
+			t.Errorf("attempt %d, causes %v: want the second run to complete it", j.Attempt, causes)
 		}
 	})
 }

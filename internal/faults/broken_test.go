@@ -31,7 +31,7 @@ type forgetful struct {
 }
 
 func (s *forgetful) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
-	if s.n.Add(1)%100 != 0 {
+	if s.n.Add(1)%7 != 0 { // often: a process may be killed soon
 		return s.Store.Insert(ctx, jobs...)
 	}
 	ids := make([]job.ID, len(jobs))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // A fault is something that breaks, now and then.
@@ -123,25 +124,25 @@ func processFaults(lease time.Duration, workers, enqueuers []*process) []fault {
 	}
 }
 
-func diskFaults(d *disk) []fault {
+func diskFaults(d *harm.Disk) []fault {
 	fill := func(_ context.Context, r *rand.Rand) (repair, error) {
-		free := func(context.Context) error { return d.free() }
-		return repair{time.Duration(500+r.IntN(2500)) * time.Millisecond, free}, d.fill()
+		free := func(context.Context) error { return d.Free() }
+		return repair{time.Duration(500+r.IntN(2500)) * time.Millisecond, free}, d.Fill()
 	}
 	return []fault{{"disk full", 1, fill}}
 }
 
-func serverFaults(s *server, p *proxy) []fault {
+func serverFaults(s *server, p *harm.Proxy) []fault {
 	cut := func(_ context.Context, r *rand.Rand) (repair, error) {
-		if p.cutSome(r) == 0 {
+		if p.CutSome(r) == 0 {
 			return repair{}, errNothing
 		}
 		return repair{}, nil
 	}
 	hold := func(_ context.Context, r *rand.Rand) (repair, error) {
-		p.hold()
+		p.Hold()
 		release := func(context.Context) error {
-			p.release()
+			p.Release()
 			return nil
 		}
 		return repair{time.Duration(500+r.IntN(3000)) * time.Millisecond, release}, nil

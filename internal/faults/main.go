@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // A config is what the program was asked for.
@@ -116,7 +117,7 @@ func (c config) run(ctx context.Context, out io.Writer) error {
 		return c.enqueue(ctx)
 	case "guard":
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) // they are for the program, whose end it waits for
-		return guardUntil(os.Stdin)
+		return harm.GuardUntil(os.Stdin)
 	}
 	return fmt.Errorf("-role %s: there is no such role", c.role)
 }

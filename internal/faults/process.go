@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 const stopLimit = 30 * time.Second // for a process to end after it was told to
@@ -55,7 +54,7 @@ func (p *process) once(ctx context.Context) error {
 	name := p.name + "." + strconv.Itoa(p.started)
 	ended, end := context.WithCancel(context.Background())
 	defer end()
-	var stderr tail
+	var stderr harm.Tail
 	cmd := exec.CommandContext(ctx, p.round.self, "-role", p.role, "-url", p.round.url, "-name", name,
 		"-ledger", filepath.Join(p.round.ledgers, name+".ledger"), "-lease", c.lease.String(),
 		"-rate", strconv.Itoa(max(c.rate/c.enqueuers, 1)), "-seed", strconv.FormatUint(p.seed+uint64(p.started)<<20, 10))
@@ -71,7 +70,7 @@ func (p *process) once(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	pid := strconv.Itoa(cmd.Process.Pid)
-	if err := p.round.guard.tell(hasProcess, pid); err != nil {
+	if err := p.round.guard.Tell(harm.HasProcess, pid); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -90,7 +89,7 @@ func (p *process) once(ctx context.Context) error {
 	p.running = nil
 	p.judge(name, cmd.ProcessState, stderr.String())
 	p.mu.Unlock()
-	return p.round.guard.tell(hasEnded, pid)
+	return p.round.guard.Tell(harm.HasEnded, pid)
 }
 
 // judge says whether a process ended as it should: killed by the program, or by a job that kills its worker, or in order because
@@ -131,41 +130,4 @@ func (p *process) signal(s syscall.Signal) (*os.Process, error) {
 		p.told = time.Now()
 	}
 	return p.running, p.running.Signal(s)
-}
-
-// A tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-const tailSize = 64 << 10
-
-func (t *tail) Write(text []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, text...)
-	if extra := len(t.text) - tailSize; extra > 0 {
-		t.text = append(t.text[:0], t.text[extra:]...)
-	}
-	return len(text), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(bytes.TrimSpace(t.text))
-}
-
-// waitGone waits until a process that is not the program's own child has ended.
-func waitGone(pid int) error {
-	for begun := time.Now(); time.Since(begun) < stopLimit; {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			return nil
-		}
-		if err := meanwhile.Sleep(context.Background(), 20*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("process %d does not end", pid)
 }

@@ -13,16 +13,19 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
+
+const diskSize = 128 << 20 // bytes; a minute of jobs takes a quarter of it
 
 // A site is what all rounds share: the folder, the server or the disk, and the table.
 type site struct {
 	self   string // the program
 	folder string
-	guard  *guard
-	disk   *disk   // of SQLite
-	server *server // of PostgreSQL
-	proxy  *proxy
+	guard  *harm.Guard
+	disk   *harm.Disk // of SQLite
+	server *server    // of PostgreSQL
+	proxy  *harm.Proxy
 
 	counts  map[string]int
 	drained time.Duration // the longest time that the jobs took to end after the last fault
@@ -37,16 +40,16 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	if s.self, err = os.Executable(); err != nil {
 		return err
 	}
-	if s.guard, err = startGuard(); err != nil {
+	if s.guard, err = harm.StartGuard(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.guard.end()) }()
+	defer func() { err = errors.Join(err, s.guard.End()) }()
 	if s.folder, err = os.MkdirTemp(c.dir, "faults-*"); err != nil {
 		return err
 	}
 	if c.keep {
 		fmt.Fprintln(out, "kept in", s.folder)
-	} else if err := s.guard.tell(hasFolder, s.folder); err != nil {
+	} else if err := s.guard.Tell(harm.HasFolder, s.folder); err != nil {
 		return err
 	}
 	if err := os.Chmod(s.folder, 0o755); err != nil { // for the user of the server
@@ -64,16 +67,16 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 // open makes the server, or the disk.
 func (s *site) open(ctx context.Context, store string) (err error) {
 	if store == "sqlite" {
-		s.disk, err = newDisk(filepath.Join(s.folder, "disk"), s.guard)
+		s.disk, err = harm.NewDisk(filepath.Join(s.folder, "disk"), diskSize, s.guard)
 		return err
 	}
 	if s.server, err = startServer(ctx, s.folder, s.guard); err != nil {
 		return err
 	}
-	if s.proxy, err = newProxy("127.0.0.1:" + strconv.Itoa(s.server.port)); err != nil {
+	if s.proxy, err = harm.NewProxy("127.0.0.1:" + strconv.Itoa(s.server.port)); err != nil {
 		return err
 	}
-	meanwhile.Go(ctx, s.proxy.serve, meanwhile.Name("proxy"), meanwhile.Background())
+	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.Background())
 	return nil
 }
 
@@ -81,7 +84,7 @@ func (s *site) what() string {
 	switch {
 	case s.server != nil:
 		return "postgres, a server of its own behind a proxy"
-	case s.disk.full:
+	case s.disk.Full:
 		return fmt.Sprintf("sqlite, on a disk of %d MiB in memory", diskSize>>20)
 	}
 	return "sqlite, on a disk that is never full: mounting one is not allowed here"

@@ -238,13 +238,13 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 		if err := s.server.createDatabase(ctx, name); err != nil {
 			return nil, err
 		}
-		o.own, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.port(), name)
+		o.own, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.Port(), name)
 		o.faults = func(workers, enqueuers []*process) []fault {
 			return append(processFaults(c.lease, workers, enqueuers), serverFaults(s.server, s.proxy)...)
 		}
 		return o, nil
 	}
-	folder := filepath.Join(s.disk.folder, name)
+	folder := filepath.Join(s.disk.Folder, name)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 	o.url = o.own
 	o.faults = func(workers, enqueuers []*process) []fault {
 		all := processFaults(c.lease, workers, enqueuers)
-		if s.disk.full {
+		if s.disk.Full {
 			all = append(all, diskFaults(s.disk)...)
 		}
 		return all

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // A server is a PostgreSQL server of the program's own.
@@ -29,7 +31,7 @@ type server struct {
 
 // startServer makes a database cluster in a folder below dir and starts it. As root it runs as the user postgres, since
 // PostgreSQL refuses to run as root.
-func startServer(ctx context.Context, dir string, g *guard) (*server, error) {
+func startServer(ctx context.Context, dir string, g *harm.Guard) (*server, error) {
 	s := &server{folder: filepath.Join(dir, "cluster")}
 	var err error
 	if s.bin, err = findServer(); err != nil {
@@ -41,7 +43,7 @@ func startServer(ctx context.Context, dir string, g *guard) (*server, error) {
 	if err := s.own(); err != nil {
 		return nil, err
 	}
-	if err := g.tell(hasServer, s.folder); err != nil {
+	if err := g.Tell(harm.HasServer, s.folder); err != nil {
 		return nil, err
 	}
 	if err := s.tool(ctx, "initdb", "-D", s.folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
@@ -137,24 +139,4 @@ func (s *server) tool(ctx context.Context, name string, args ...string) error {
 
 func databaseURL(port int, name string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, name)
-}
-
-// killServer ends the server of a data folder, if it runs; its processes end with the first one.
-func killServer(folder string) error {
-	text, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		return err
-	}
-	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil && !errors.Is(err, syscall.ESRCH) {
-		return err
-	}
-	return waitGone(pid)
 }

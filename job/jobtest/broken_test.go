@@ -15,6 +15,9 @@ type broken struct {
 	settle  func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error)
 	claim   func(ctx context.Context, c job.Claim) (job.Claimed, error)
 	renew   func(ctx context.Context, r job.Renewal) (job.Renewed, error)
+	watch   func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
+	order   func(ctx context.Context, worker string, o job.Order) error
+	stats   func(since time.Time, got []job.Stat) []job.Stat
 	wait    func(ctx context.Context, queues []string) error
 	change  func(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error)
 	list    func(ctx context.Context, f job.Filter) ([]*job.Job, error)
@@ -57,6 +60,28 @@ func (b *broken) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) 
 		return b.renew(ctx, r)
 	}
 	return b.Store.Renew(ctx, r)
+}
+
+func (b *broken) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+	if b.watch != nil {
+		return b.watch(ctx, id, d)
+	}
+	return b.Store.Watch(ctx, id, d)
+}
+
+func (b *broken) Order(ctx context.Context, worker string, o job.Order) error {
+	if b.order != nil {
+		return b.order(ctx, worker, o)
+	}
+	return b.Store.Order(ctx, worker, o)
+}
+
+func (b *broken) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+	if b.stats == nil {
+		return b.Store.Stats(ctx, since)
+	}
+	got, err := b.Store.Stats(ctx, time.Time{})
+	return b.stats(since, got), err
 }
 
 func (b *broken) Wait(ctx context.Context, queues ...string) error {

@@ -46,7 +46,7 @@ var changePromises = []promise{
 	{"change writes a queued job", func(f *fixture) {
 		j := f.insertNew()
 		before := f.look(j.ID)
-		at := time.Now().Add(time.Hour).Truncate(time.Second)
+		at := f.now().Add(time.Hour).Truncate(time.Second)
 		f.decide(func(j *job.Job) job.Decision {
 			j.Queue, j.Priority, j.RunAt, j.Spared, j.MaxAttempts, j.Detail = "other", 9, at, 2, 9, oddDetail()
 			j.Kind, j.Attempt, j.Died, j.Worker = "other", 7, 7, "other"
@@ -67,7 +67,7 @@ var changePromises = []promise{
 			j.RunAt, j.Delay = time.Time{}, time.Hour
 			return job.Write
 		}, nil, j.ID)
-		f.near("due", f.look(j.ID).RunAt, time.Now().Add(time.Hour))
+		f.near("due", f.look(j.ID).RunAt, f.now().Add(time.Hour))
 		f.due()
 		f.decide(func(j *job.Job) job.Decision {
 			j.RunAt = time.Time{}
@@ -98,7 +98,7 @@ var changePromises = []promise{
 			if got.State != state || got.Attempt != 0 {
 				f.Errorf("it became %+v, want %s", got, state)
 			}
-			f.near("finished", got.Finished, time.Now())
+			f.near("finished", got.Finished, f.now())
 			f.sameDetail(got.Detail, oddDetail())
 			f.due()
 		}
@@ -124,11 +124,12 @@ var changePromises = []promise{
 		}
 	}},
 	{"change of a running job writes the request to cancel alone", func(f *fixture) {
+		later := f.now().Add(time.Hour)
 		j := f.insertLeased("w", long)
 		before := f.look(j.ID)
 		f.decide(func(j *job.Job) job.Decision {
 			j.CancelRequested = true
-			j.Queue, j.Priority, j.Spared, j.MaxAttempts, j.RunAt, j.Detail = "other", 1, 5, 50, time.Now().Add(time.Hour), oddDetail()
+			j.Queue, j.Priority, j.Spared, j.MaxAttempts, j.RunAt, j.Detail = "other", 1, 5, 50, later, oddDetail()
 			return job.Write
 		}, nil, j.ID)
 		want := *before

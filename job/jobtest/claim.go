@@ -12,7 +12,7 @@ var claimPromises = []promise{
 		j := f.insertNew(job.Priority(8), job.MaxAttempts(4), job.Unique("a"), job.UniqueFor(time.Hour))
 		queued := f.look(j.ID)
 		got := f.claimOne("w")
-		f.near("started", got.Started, time.Now())
+		f.near("started", got.Started, f.now())
 		f.sameTime("due", got.RunAt, queued.RunAt)
 		f.sameTime("created", got.Created, queued.Created)
 		if got.State != job.Running || got.Attempt != 1 || got.Worker != "w" || got.CancelRequested || got.Died != 0 || got.Spared != 0 {
@@ -55,21 +55,21 @@ var claimPromises = []promise{
 	{"a higher priority is claimed first", func(f *fixture) {
 		byPriority := map[int]*job.Job{}
 		for _, p := range []int{5, 1, 9, 4, 6, 2, 8, 3, 7} {
-			byPriority[p] = f.insertNew(job.Priority(p), job.At(time.Now().Add(time.Duration(p-20)*time.Minute)))
+			byPriority[p] = f.insertNew(job.Priority(p), job.At(f.now().Add(time.Duration(p-20)*time.Minute)))
 		}
 		for p := job.HighestPriority; p >= job.LowestPriority; p-- {
 			f.sameIDs("claimed", ids(f.claim("w", 1)), []job.ID{byPriority[p].ID})
 		}
 	}},
 	{"of one priority what is due longer is claimed first", func(f *fixture) {
-		now := time.Now()
+		now := f.now()
 		b, c, a := f.insertNew(job.At(now.Add(-2*time.Hour))), f.insertNew(job.At(now.Add(-time.Hour))), f.insertNew(job.At(now.Add(-3*time.Hour)))
 		for _, want := range []*job.Job{a, b, c} {
 			f.sameIDs("claimed", ids(f.claim("w", 1)), []job.ID{want.ID})
 		}
 	}},
 	{"of one time what is older is claimed first", func(f *fixture) {
-		at := time.Now().Add(-time.Hour).Truncate(time.Second)
+		at := f.now().Add(-time.Hour).Truncate(time.Second)
 		a, b, c := f.job(job.At(at)), f.job(job.At(at)), f.job(job.At(at))
 		f.insert(c)
 		f.insert(a, b)
@@ -78,7 +78,7 @@ var claimPromises = []promise{
 		}
 	}},
 	{"many are claimed in order", func(f *fixture) {
-		now := time.Now().Truncate(time.Second)
+		now := f.now().Truncate(time.Second)
 		var jobs []*job.Job
 		for i := range 60 {
 			jobs = append(jobs, f.job(job.Priority(1+i*7%9), job.At(now.Add(-time.Duration(i*5%4+1)*time.Minute))))
@@ -98,7 +98,7 @@ var claimPromises = []promise{
 	}},
 	{"queues are taken from in order", func(f *fixture) {
 		low := f.insertNew(job.Queue("a"), job.Priority(1))
-		high := f.insertNew(job.Queue("b"), job.Priority(9), job.At(time.Now().Add(-time.Hour)))
+		high := f.insertNew(job.Queue("b"), job.Priority(9), job.At(f.now().Add(-time.Hour)))
 		other := f.insertNew(job.Queue("c"))
 		for _, want := range []*job.Job{low, high} {
 			got := f.claimBy(job.Claim{Worker: "w", Queues: queues(5, "a", "b"), Limit: 1, Lease: long})

@@ -93,6 +93,9 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 			}},
 			{"Leave", func() error { return f.Leave(ctx, "w") }},
 			{"Wait", func() error { return f.Wait(ctx, job.DefaultQueue) }},
+			{"Watch", func() error { _, err := f.Watch(ctx, held.ID, long); return err }},
+			{"Order", func() error { return f.Order(ctx, "w", job.Order{Do: job.OrderQuiet}) }},
+			{"Stats", func() error { _, err := f.Stats(ctx, time.Time{}); return err }},
 			{"Change", func() error {
 				_, err := f.Change(ctx, []job.ID{held.ID}, func(*job.Job) job.Decision { return job.Remove })
 				return err

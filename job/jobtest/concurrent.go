@@ -72,10 +72,11 @@ var concurrentPromises = []promise{
 	{"an insert that fails spoils none at the same time", func(f *fixture) {
 		there := f.insertNew()
 		const callers, times = 6, 10
-		err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
-			for i := range callers {
-				meanwhile.Go(ctx, func(ctx context.Context) error {
-					for range times {
+		// Round after round, so that callers insert beside a failure and after one, however they are scheduled.
+		for range times {
+			err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
+				for i := range callers {
+					meanwhile.Go(ctx, func(ctx context.Context) error {
 						a, b := f.job(), f.job()
 						if i == 0 {
 							b.ID = there.ID
@@ -83,14 +84,14 @@ var concurrentPromises = []promise{
 						if _, err := f.Insert(ctx, a, b); (err != nil) != (i == 0) {
 							return fmt.Errorf("insert by caller %d returned %v", i, err)
 						}
-					}
-					return nil
-				})
+						return nil
+					})
+				}
+				return nil
+			})
+			if err != nil {
+				f.Fatal(err)
 			}
-			return nil
-		})
-		if err != nil {
-			f.Fatal(err)
 		}
 		if n, want := len(f.list(job.Filter{})), 2*(callers-1)*times+1; n != want {
 			f.Errorf("%d jobs are stored, want %d", n, want)

@@ -14,7 +14,7 @@ var cronPromises = []promise{
 		j := f.job(job.Queue(job.DefaultQueue), job.Priority(7))
 		f.tick(true, job.Tick{Cron: "c", Spec: "0 * * * * Europe/Berlin", At: cronTime(0), Next: cronTime(1), Job: j})
 		c := f.cron("c")
-		f.near("noted", c.Noted, time.Now())
+		f.near("noted", c.Noted, f.now())
 		if c.Spec != "0 * * * * Europe/Berlin" || !c.Last.Equal(cronTime(0)) || !c.Next.Equal(cronTime(1)) || c.Job != j.ID || c.Paused {
 			f.Errorf("cron is %+v", c)
 		}
@@ -48,8 +48,8 @@ var cronPromises = []promise{
 	{"a tick without a job notes the cron", func(f *fixture) {
 		f.tick(false, job.Tick{Cron: "c", Spec: "s", Next: cronTime(1)})
 		c := f.cron("c")
-		f.near("last", c.Last, time.Now())
-		f.near("noted", c.Noted, time.Now())
+		f.near("last", c.Last, f.now())
+		f.near("noted", c.Noted, f.now())
 		if c.Spec != "s" || !c.Next.Equal(cronTime(1)) || c.Job != (job.ID{}) {
 			f.Errorf("cron is %+v", c)
 		}
@@ -105,7 +105,7 @@ var cronPromises = []promise{
 	{"a tick keeps the job's own time", func(f *fixture) {
 		j := f.job(job.In(time.Hour))
 		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: cronTime(0), Next: cronTime(1), Job: j})
-		f.near("due", f.look(j.ID).RunAt, time.Now().Add(time.Hour))
+		f.near("due", f.look(j.ID).RunAt, f.now().Add(time.Hour))
 	}},
 	{"a tick wakes those that wait", func(f *fixture) {
 		f.wakes(func() {

@@ -78,6 +78,18 @@ func (f *faulty) Leave(ctx context.Context, worker string) error {
 	return f.do("Leave", func() error { return f.store.Leave(ctx, worker) })
 }
 
+func (f *faulty) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+	return try(f, "Watch", func() (job.Tree, error) { return f.store.Watch(ctx, id, d) })
+}
+
+func (f *faulty) Order(ctx context.Context, worker string, o job.Order) error {
+	return f.do("Order", func() error { return f.store.Order(ctx, worker, o) })
+}
+
+func (f *faulty) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+	return try(f, "Stats", func() ([]job.Stat, error) { return f.store.Stats(ctx, since) })
+}
+
 func (f *faulty) Wait(ctx context.Context, queues ...string) error {
 	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
 }

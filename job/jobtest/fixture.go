@@ -15,7 +15,8 @@ type fixture struct {
 	*testing.T
 	job.Store
 	ctx    context.Context
-	closed bool // by the test
+	closed bool           // by the test
+	ahead  *time.Duration // the clock of the store is before that of the test; nil until somebody asks for it
 }
 
 const (
@@ -178,6 +179,7 @@ func (f *fixture) renew(worker string, lease time.Duration, ids ...job.ID) job.R
 var workerInfo = job.WorkerInfo{
 	Host: "host", PID: 42, Version: "v1.2.3", Started: time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC),
 	Queues: []string{"default", "mail"}, Kinds: []string{"k", "mail.send"}, Concurrency: 100, Running: 3, Memory: 1 << 33, Stopping: true,
+	Quiet: true, Crons: []string{"nightly", "sweep"},
 }
 
 // decide changes jobs, some of which are left alone because of conflicts.
@@ -273,7 +275,22 @@ func (f *fixture) sameTime(what string, got, want time.Time) {
 	}
 }
 
-// near compares a time by the store's clock with one by the clock of the test.
+// now is the time by the clock of the store, about, or by that of the test if the store does not tell.
+func (f *fixture) now() time.Time {
+	f.Helper()
+	if f.ahead == nil {
+		f.ahead = new(time.Duration)
+		if got, err := f.Renew(f.ctx, job.Renewal{Worker: "clock", Lease: long, Info: workerInfo}); err == nil && !got.Now.IsZero() {
+			*f.ahead = time.Until(got.Now)
+		}
+		if err := f.Leave(f.ctx, "clock"); err != nil {
+			f.Fatalf("Leave: %v", err)
+		}
+	}
+	return time.Now().Add(*f.ahead)
+}
+
+// near compares two times by the store's clock.
 func (f *fixture) near(what string, got, want time.Time) {
 	f.Helper()
 	if d := got.Sub(want).Abs(); d > slack {

@@ -19,7 +19,7 @@ var insertPromises = []promise{
 			f.Errorf("insert changed the job to %+v, want %+v", *j, before)
 		}
 		got := f.look(j.ID)
-		now := time.Now()
+		now := f.now()
 		f.near("created", got.Created, now)
 		f.near("due", got.RunAt, now.Add(time.Hour))
 		if !bytes.Equal(got.Args, j.Args) {
@@ -33,11 +33,11 @@ var insertPromises = []promise{
 	}},
 	{"insert without a time is due at once", func(f *fixture) {
 		j := f.insertNew()
-		f.near("due", f.look(j.ID).RunAt, time.Now())
+		f.near("due", f.look(j.ID).RunAt, f.now())
 		f.due(j)
 	}},
 	{"insert with a time", func(f *fixture) {
-		at := time.Now().Add(time.Hour).Truncate(time.Second)
+		at := f.now().Add(time.Hour).Truncate(time.Second)
 		j := f.insertNew(job.At(at))
 		f.sameTime("due", f.look(j.ID).RunAt, at)
 		past := f.insertNew(job.At(at.Add(-48 * time.Hour)))

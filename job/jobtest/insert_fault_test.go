@@ -84,7 +84,9 @@ var insertFaults = []fault{
 				return nil, job.ErrClosed
 			}
 			ids, err := b.Store.Insert(ctx, jobs...)
-			failed.Store(err != nil)
+			if err != nil {
+				failed.Store(true)
+			}
 			return ids, err
 		}
 	}},

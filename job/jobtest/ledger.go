@@ -13,7 +13,7 @@ type ledger struct {
 	mu       sync.Mutex
 	jobs     map[job.ID]bool // stored; false when removed
 	attempts map[attempt]*account
-	finals   map[job.ID]bool // finished once, by a settle or a change
+	finals   map[job.ID]bool // finished once, by a settle or a change, or to be canceled when they are queued again
 	ended    int             // settles in a final state
 	wrong    []string
 }
@@ -89,7 +89,7 @@ func (l *ledger) changed(states map[job.ID]job.State) {
 		switch {
 		case state == "":
 			l.jobs[id] = false
-		case state.Finished():
+		case state.Finished(), state == job.Running:
 			l.finals[id] = true
 		}
 	}

@@ -96,7 +96,7 @@ var listPromises = []promise{
 			{UniqueKey: "k:none"},
 			{CreatedAfter: time.Now().AddDate(100, 0, 0)},
 			{CreatedBefore: time.Now().Add(-time.Hour)},
-			{FinishedBefore: time.Now().Add(time.Hour)},
+			{FinishedBefore: f.now().Add(time.Hour)},
 		} {
 			if got := f.list(filter); len(got) != 0 {
 				f.Errorf("list by %+v: %v", filter, ids(got))
@@ -200,7 +200,7 @@ func (s *scene) tests() []listTest {
 			pick("retrying", "snoozed", "failed, due again"),
 		},
 		{"finished before", job.Filter{FinishedBefore: s.late}, pick("completed", "canceled")},
-		{"finished before an hour from now", job.Filter{FinishedBefore: s.now.Add(time.Hour)}, pick("completed", "canceled", "discarded")},
+		{"finished before an hour from now", job.Filter{FinishedBefore: s.fixture.now().Add(time.Hour)}, pick("completed", "canceled", "discarded")},
 		{"before", job.Filter{Before: agedID(job.ID{}, s.now.Add(-48*time.Hour))}, pick("due")},
 		{"before, of these IDs", job.Filter{IDs: pick("due", "scheduled"), Before: s.byName["scheduled"]}, pick("due")},
 		{

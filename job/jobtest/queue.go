@@ -55,7 +55,7 @@ var queuePromises = []promise{
 		f.queues(job.QueueInfo{Name: "b", Queued: 1})
 	}},
 	{"queues tell how long a job has been due", func(f *fixture) {
-		now := time.Now()
+		now := f.now()
 		f.insertNew(job.At(now.Add(-time.Hour)), job.Priority(1))
 		f.insertNew(job.At(now.Add(-3*time.Hour)), job.Priority(5))
 		f.insertNew(job.At(now.Add(-2*time.Hour)), job.Priority(9))

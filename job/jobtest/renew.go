@@ -96,7 +96,7 @@ var renewPromises = []promise{
 			f.Fatalf("workers are %+v, want a and b", got)
 		}
 		seen := got[1].Seen
-		f.near("seen", seen, time.Now())
+		f.near("seen", seen, f.now())
 		f.sameTime("started", got[1].Started, workerInfo.Started)
 		want := workerInfo
 		want.Name, want.Seen, want.Started = "b", seen, got[1].Started

@@ -19,7 +19,7 @@ var settlePromises = []promise{
 			j.Kind, j.Args, j.Attempt, j.Died, j.Priority, j.Queue = "other", json.RawMessage(`2`), before.Attempt, 9, 1, "other"
 			f.settle("w", j)
 			got := f.look(j.ID)
-			f.near("finished", got.Finished, time.Now())
+			f.near("finished", got.Finished, f.now())
 			if got.State != state || got.Kind != "k" || string(got.Args) != string(before.Args) || got.Attempt != 1 || got.Died != 0 ||
 				got.Worker != "w" || got.CancelRequested {
 				f.Errorf("settled as %s it is %+v", state, got)
@@ -35,7 +35,7 @@ var settlePromises = []promise{
 	{"settle as queued writes when it is due and what changed", func(f *fixture) {
 		f.insertNew(job.Queue(job.DefaultQueue))
 		j := f.claimOne("w")
-		at := time.Now().Add(time.Hour).Truncate(time.Second)
+		at := f.now().Add(time.Hour).Truncate(time.Second)
 		j.State, j.Detail, j.Spared, j.MaxAttempts, j.Queue, j.Priority, j.RunAt = job.Queued, oddDetail(), 1, 7, "other", 9, at
 		j.Kind, j.Died = "other", 5
 		f.settle("w", j)
@@ -52,7 +52,7 @@ var settlePromises = []promise{
 		j := f.claimOne("w")
 		j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
 		f.settle("w", j)
-		f.near("due", f.look(j.ID).RunAt, time.Now().Add(time.Hour))
+		f.near("due", f.look(j.ID).RunAt, f.now().Add(time.Hour))
 		if n := len(f.claim("w", 1)); n != 0 {
 			f.Error("a job that was delayed was claimed at once")
 		}
@@ -66,12 +66,35 @@ var settlePromises = []promise{
 			f.Errorf("claimed %+v, want attempt 2 of %v", got, j.ID)
 		}
 	}},
+	{"settle as queued of a job that is to be canceled finishes it", func(f *fixture) {
+		kept := f.insertNew(job.Unique("key"))
+		held := f.insertNew(job.Unique("held"), job.UniqueFor(time.Hour))
+		for _, j := range f.take("w", 2) {
+			f.decide(func(j *job.Job) job.Decision {
+				j.CancelRequested = true
+				return job.Write
+			}, nil, j.ID)
+			j.State, j.RunAt, j.Delay, j.Queue, j.Detail = job.Queued, time.Time{}, time.Hour, "other", oddDetail()
+			f.settle("w", j)
+			got := f.look(j.ID)
+			f.sameDetail(got.Detail, oddDetail())
+			f.near("finished", got.Finished, f.now())
+			if got.State != job.Canceled {
+				f.Errorf("it is %s, want canceled", got.State)
+			}
+		}
+		f.insertNew(job.Unique("key"))
+		if got := f.tryInsert(f.job(job.Unique("held"))); got[0] != held.ID {
+			f.Errorf("a key that is held for an hour is that of %v, want %v", got[0], held.ID)
+		}
+		f.state(kept.ID, job.Canceled)
+	}},
 	{"settle as running writes the detail alone", func(f *fixture) {
 		f.insertNew()
 		j := f.claimOne("w")
 		before := f.look(j.ID)
 		j.State, j.Detail = job.Running, oddDetail()
-		j.Queue, j.Priority, j.Spared, j.MaxAttempts, j.RunAt = "other", 1, 3, 99, time.Now().Add(time.Hour)
+		j.Queue, j.Priority, j.Spared, j.MaxAttempts, j.RunAt = "other", 1, 3, 99, f.now().Add(time.Hour)
 		f.settle("w", j)
 		got := f.look(j.ID)
 		f.sameDetail(got.Detail, oddDetail())

@@ -15,6 +15,20 @@ var settleFaults = []fault{
 		"a worker that lost a lease to itself cannot settle the old attempt",
 	}, apply: withoutFence(func(stored, _ *job.Job, worker string) bool { return stored.Worker == worker })},
 	{name: "the fence is the attempt alone", noticed: []string{"settle by another worker, or of another attempt, is lost"}, apply: withoutFence(func(stored, j *job.Job, _ string) bool { return stored.Attempt == j.Attempt })},
+	{name: "a retry forgets that the job is to be canceled", noticed: []string{
+		"settle as queued of a job that is to be canceled finishes it",
+	}, apply: func(b *broken) {
+		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
+			_, _ = b.Store.Change(ctx, ids(jobs), func(j *job.Job) job.Decision { // what is wrong, Settle says
+				if j.State != job.Running {
+					return job.Leave
+				}
+				j.CancelRequested = false
+				return job.Write
+			})
+			return b.Store.Settle(ctx, worker, jobs...)
+		}
+	}},
 	{name: "what a settle loses is not said", noticed: []string{"counts do not count a job twice"}, apply: func(b *broken) {
 		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
 			_, err := b.Store.Settle(ctx, worker, jobs...)
@@ -153,6 +167,7 @@ var settleFaults = []fault{
 func renewAs(ask func(r *job.Renewal), answer func(r job.Renewal, got *job.Renewed)) func(b *broken) {
 	return func(b *broken) {
 		b.renew = func(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+			r.Stats, r.Trees = slices.Clone(r.Stats), slices.Clone(r.Trees)
 			if ask != nil {
 				ask(&r)
 			}

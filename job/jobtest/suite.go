@@ -20,7 +20,8 @@ type promise struct {
 // contract has all of them, by the file they are in.
 var contract = slices.Concat(
 	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, renewPromises, waitPromises,
-	changePromises, listPromises, queuePromises, cronPromises, prunePromises, closePromises, concurrentPromises,
+	changePromises, listPromises, queuePromises, cronPromises, watchPromises, orderPromises, statsPromises, prunePromises,
+	closePromises, concurrentPromises,
 )
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-var faults = slices.Concat(insertFaults, claimFaults, settleFaults, changeFaults, listFaults, cronFaults)
+var faults = slices.Concat(insertFaults, claimFaults, settleFaults, changeFaults, listFaults, cronFaults, liveFaults)
 
 // insideEnv is set for the process in which tests are to fail.
 const insideEnv = "MEANWHILE_JOBTEST_BROKEN"

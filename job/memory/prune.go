@@ -40,6 +40,11 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		s.remove(oldest) // its unique key stays as long as UniqueFor says
 	}
 	s.pruneKeys(now)
+	maps.DeleteFunc(s.stats, func(_ statKey, stat job.Stat) bool { return now.Sub(stat.Minute) > statsKept })
+	maps.DeleteFunc(s.watches, func(_ job.ID, w *watch) bool { return !now.Before(w.until) })
+	for worker := range s.orders {
+		s.dropOrders(worker, now)
+	}
 	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > workerKept })
 	maps.DeleteFunc(s.crons, func(_ string, c *job.CronInfo) bool { return now.Sub(c.Noted) > cronKept })
 	return deleted, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the leases of a worker's jobs and notes it as alive.
+// Renew sets the leases of a worker's jobs, and notes it as alive and what else it tells.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	now, err := s.enter(ctx, "renew leases")
 	if err != nil {
@@ -35,16 +35,20 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info := copyWorker(r.Info)
 	info.Name, info.Seen = r.Worker, now
 	s.workers[r.Worker] = info
+	s.keepStats(r)
+	s.keepTrees(r.Worker, r.Trees, now)
+	renewed.Now, renewed.Watched, renewed.Orders = now, s.watched(r.Worker, now), s.takeOrders(r.Worker, now)
 	return renewed, nil
 }
 
-// Leave removes the worker from the list of Workers.
+// Leave removes the worker from the list of Workers, with the orders for it.
 func (s *Store) Leave(ctx context.Context, worker string) error {
 	if _, err := s.enter(ctx, "remove worker "+worker); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	delete(s.workers, worker)
+	delete(s.orders, worker)
 	return nil
 }
 
@@ -63,5 +67,6 @@ func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 
 func copyWorker(info job.WorkerInfo) job.WorkerInfo {
 	info.Queues, info.Kinds = slices.Clone(info.Queues), slices.Clone(info.Kinds)
+	info.Crons = slices.Clone(info.Crons)
 	return info
 }

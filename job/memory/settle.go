@@ -38,9 +38,12 @@ func (s *Store) settle(e *entry, j *job.Job, now time.Time) {
 		return
 	}
 	s.unlink(e)
-	if j.State == job.Queued {
+	switch {
+	case j.State == job.Queued && e.CancelRequested:
+		s.finish(e, job.Canceled, now)
+	case j.State == job.Queued:
 		s.requeue(e, j, now)
-	} else {
+	default:
 		s.finish(e, j.State, now)
 	}
 	s.link(e)

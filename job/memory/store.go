@@ -31,6 +31,9 @@ type Store struct {
 	counts   map[countKey]int64
 	workers  map[string]job.WorkerInfo
 	crons    map[string]*job.CronInfo
+	watches  map[job.ID]*watch
+	orders   map[string][]waiting // by worker
+	stats    map[statKey]job.Stat
 	waits    waits
 }
 
@@ -49,6 +52,9 @@ func New() *Store {
 		counts:   map[countKey]int64{},
 		workers:  map[string]job.WorkerInfo{},
 		crons:    map[string]*job.CronInfo{},
+		watches:  map[job.ID]*watch{},
+		orders:   map[string][]waiting{},
+		stats:    map[statKey]job.Stat{},
 	}
 }
 

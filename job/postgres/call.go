@@ -20,6 +20,7 @@ const (
 	codeReadOnly       = "25006"
 	codeNoTable        = "42P01"
 	codeNoColumn       = "42703"
+	codeNoFunction     = "42883"
 	codeNoSchema       = "3F000"
 	codeUnique         = "23505"
 	codeTooManyClients = "53300"
@@ -115,7 +116,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		s.pool.Reset()
 		s.waits.reconnect()
 		return fmt.Errorf("the server takes no writes, as a standby does; the next call connects anew: %w", err)
-	case codeNoTable, codeNoColumn, codeNoSchema:
+	case codeNoTable, codeNoColumn, codeNoFunction, codeNoSchema:
 		s.checked.Store(false)
 		if schemaErr := s.check(ctx); errors.Is(schemaErr, job.ErrNoSchema) || errors.Is(schemaErr, job.ErrSchema) {
 			return schemaErr

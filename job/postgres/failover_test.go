@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,55 @@ func TestFailover(t *testing.T) {
 	execSQL(t, pool, "alter system reset default_transaction_read_only")
 	execSQL(t, pool, "select pg_reload_conf()")
 	eventually(t, "Insert after the failover", func() error {
+		j := newJob(t)
+		_, err := s.Insert(t.Context(), j)
+		if err == nil {
+			acknowledged = append(acknowledged, j.ID)
+		}
+		return err
+	})
+	wantAll(t, s, acknowledged, 0)
+}
+
+// TestPromotion: a standby takes the place of its server, first as what it is, then promoted.
+func TestPromotion(t *testing.T) {
+	first := newServer(t)
+	s := open(t, first.url())
+	standby := first.newStandby()
+	pool := connect(t, first.url())
+	execSQL(t, pool, "alter system set synchronous_standby_names = '*'")
+	execSQL(t, pool, "select pg_reload_conf()")
+	eventually(t, "the standby follows", func() error {
+		var n int
+		if err := pool.QueryRow(t.Context(), "select count(*) from pg_stat_replication where sync_state = 'sync'").Scan(&n); err != nil {
+			return err
+		}
+		if n != 1 {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	acknowledged := insertSome(t, s)
+	first.stop()
+	standby.stop()
+	standby.port = first.port // as a name would lead to it now
+	standby.start()
+
+	eventually(t, "Insert says that the server takes no writes", func() error {
+		j := newJob(t)
+		_, err := s.Insert(t.Context(), j)
+		if err == nil || !strings.Contains(err.Error(), "takes no writes") {
+			return fmt.Errorf("Insert at a standby = %w", err)
+		}
+		return nil
+	})
+	wantAll(t, s, acknowledged, 0)
+	if err := standby.ctl("promote").Run(); err != nil {
+		t.Fatal(err)
+	}
+	execSQL(t, connect(t, standby.url()), "alter system reset synchronous_standby_names")
+	execSQL(t, connect(t, standby.url()), "select pg_reload_conf()")
+	eventually(t, "Insert after the promotion", func() error {
 		j := newJob(t)
 		_, err := s.Insert(t.Context(), j)
 		if err == nil {

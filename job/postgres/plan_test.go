@@ -1,49 +1,40 @@
 package postgres_test
 
 import (
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestClaimPlan: whatever the server knows of the tables, a claim walks along the index of due jobs and stops at its limit;
-// it neither sorts them nor looks at all.
-func TestClaimPlan(t *testing.T) {
-	for _, prepare := range []string{"", "analyze meanwhile.queued", "vacuum analyze meanwhile.queued"} {
-		for _, when := range []string{"before", "after"} {
-			t.Run(prepare+" "+when, func(t *testing.T) {
+// TestPlans: whatever the server knew of the tables when a connection called the functions first, what it keeps walks along
+// the one index that is right for large tables, and stops at its limit.
+func TestPlans(t *testing.T) {
+	want := map[string]string{
+		"claim":        "Index Scan using queued_due on queued",
+		"settle_alike": "Index Scan using running_pkey on running",
+	}
+	for _, first := range []string{"", "analyze", "vacuum analyze"} {
+		for _, rows := range []int{0, 1, 2000} {
+			t.Run(fmt.Sprintf("%d rows %s", rows, first), func(t *testing.T) {
 				url := database(t, server())
-				s, pool := open(t, url), connect(t, url)
-				if prepare != "" && when == "before" {
-					execSQL(t, pool, prepare)
-				}
-				for range 30 {
-					jobs := make([]*job.Job, 1000)
-					for i := range jobs {
-						jobs[i] = newJob(t)
+				s := open(t, url)
+				insertMany(t, s, rows)
+				plans := callFunctions(t, url, first, func() { insertMany(t, s, 20000) })
+				for name, scan := range want {
+					plan := plans[name]
+					if !strings.Contains(plan, scan) {
+						t.Errorf("the plan of %s has no %s:\n%s", name, scan, plan)
 					}
-					if _, err := s.Insert(t.Context(), jobs...); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if prepare != "" && when == "after" {
-					execSQL(t, pool, prepare)
-				}
-				plan := claimPlan(t, s, pool)
-				for _, want := range []string{"Index Scan using queued_due on queued", "Tid Scan on queued"} {
-					if !strings.Contains(plan, want) {
-						t.Errorf("the plan has no %s:\n%s", want, plan)
-					}
-				}
-				for _, bad := range []string{"Sort", "Seq Scan on queued", "Bitmap"} {
-					if strings.Contains(plan, bad) {
-						t.Errorf("the plan has a %s:\n%s", bad, plan)
+					if bad := badStep.FindString(plan); bad != "" {
+						t.Errorf("the plan of %s has a %q:\n%s", name, bad, plan)
 					}
 				}
 			})
@@ -51,16 +42,66 @@ func TestClaimPlan(t *testing.T) {
 	}
 }
 
-func claimPlan(t *testing.T, s *postgres.Store, pool *pgxpool.Pool) string {
+// badStep is one whose cost grows with a table.
+var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|(Only )?Scan using finished|Scan using queued_pkey`)
+
+func insertMany(t *testing.T, s job.Store, n int) {
 	t.Helper()
-	rows, err := pool.Query(t.Context(), "explain "+s.SQL("claim"), pgx.QueryExecModeDescribeExec, []string{job.DefaultQueue},
-		[]int32{500}, 500, "w", time.Minute, make([]time.Time, 9), make([][16]byte, 9))
+	jobs := make([]*job.Job, n)
+	for i := range jobs {
+		jobs[i] = newJob(t)
+	}
+	if _, err := s.Insert(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// callFunctions calls them in one session, before grow and after it, and returns the plans of the last calls by function.
+func callFunctions(t *testing.T, url, first string, grow func()) map[string]string {
+	t.Helper()
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	var mu sync.Mutex
+	plans := map[string]string{}
+	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		mu.Lock()
+		defer mu.Unlock()
+		for name, statement := range map[string]string{"claim": "with wanted", "settle_alike": "with gone"} {
+			if strings.Contains(n.Message, statement) {
+				plans[name] = n.Message[strings.LastIndex(n.Message, "\n    select"):]
+			}
+		}
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(lines, "\n")
+	defer conn.Close(t.Context())
+	run := func(sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, append([]any{pgx.QueryExecModeDescribeExec}, args...)...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	call := func() {
+		t.Helper()
+		run("select meanwhile.claim($1, $2, 500, 'w', '1 minute', $3, $4)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
+		run("select meanwhile.settle_alike('w', (select array_agg(id) from meanwhile.running), 1, 'completed')")
+	}
+	if first != "" {
+		for _, table := range []string{"queued", "running", "finished"} {
+			run(first + " meanwhile." + table)
+		}
+	}
+	call()
+	grow()
+	for _, set := range []string{"load 'auto_explain'", "set auto_explain.log_min_duration = 0", "set auto_explain.log_nested_statements = on", "set client_min_messages = log"} {
+		run(set)
+	}
+	call()
+	mu.Lock()
+	defer mu.Unlock()
+	return plans
 }

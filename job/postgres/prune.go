@@ -34,7 +34,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if err := s.compact(ctx); err != nil {
 			return err
 		}
-		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(workerKept), interval(cronKept), limit)
+		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(workerKept), interval(cronKept), limit, interval(orderKept), interval(statsKept))
 		return err
 	})
 	return n, err

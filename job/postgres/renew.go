@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the leases of a worker's jobs and notes it as alive. A job that is just being written by somebody else is left
+// Renew sets the leases of a worker's jobs, and notes it as alive and what else it tells. A job that is just being written by somebody else is left
 // as it is, neither renewed nor lost: it may be part of a transaction of a user's that takes long.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, err error) {
 	info := r.Info
@@ -20,28 +21,61 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 	if err != nil {
 		return renewed, fmt.Errorf("renew leases: %w", err)
 	}
-	err = s.call(ctx, "renew leases", func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("renew"), r.Worker, uuids(r.Jobs), interval(r.Lease), string(text))
+	args := []any{r.Worker, uuids(r.Jobs), interval(r.Lease), string(text)}
+	stats, err := statArgs(r)
+	if err != nil {
+		return renewed, fmt.Errorf("renew leases: %w", err)
+	}
+	args = append(append(args, stats...), treeArgs(r.Trees)...)
+	err = s.call(ctx, "renew leases", func(ctx context.Context) (err error) {
+		rows, err := s.run().query(ctx, s.sql("renew"), args...)
 		if err != nil {
 			return err
 		}
-		renewed = job.Renewed{}
-		var id [16]byte
-		var lost bool
-		_, err = pgx.ForEachRow(rows, []any{&id, &lost}, func() error {
-			if lost {
-				renewed.Lost = append(renewed.Lost, id)
-			} else {
-				renewed.Canceled = append(renewed.Canceled, id)
-			}
-			return nil
-		})
+		renewed, err = readRenewed(rows)
 		return err
 	})
 	return renewed, err
 }
 
-// Leave removes the worker from the list of Workers.
+// What rows of the answer are about.
+const (
+	toldLost = iota
+	toldCanceled
+	toldWatched
+	toldOrder
+	toldTime
+)
+
+func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
+	var about int
+	var id pgtype.UUID
+	var seq pgtype.Int8
+	var word pgtype.Text
+	var now pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&about, &id, &seq, &word, &now}, func() error {
+		switch about {
+		case toldLost:
+			renewed.Lost = append(renewed.Lost, id.Bytes)
+		case toldCanceled:
+			renewed.Canceled = append(renewed.Canceled, id.Bytes)
+		case toldWatched:
+			renewed.Watched = append(renewed.Watched, id.Bytes)
+		case toldOrder:
+			var o job.Order
+			if err := json.Unmarshal([]byte(word.String), &o); err != nil {
+				return fmt.Errorf("an order: %w", err)
+			}
+			renewed.Orders = append(renewed.Orders, o)
+		case toldTime:
+			renewed.Now = timeOf(now)
+		}
+		return nil
+	})
+	return renewed, err
+}
+
+// Leave removes the worker from the list of Workers, with the orders for it.
 func (s *Store) Leave(ctx context.Context, worker string) error {
 	return s.call(ctx, "remove worker "+worker, func(ctx context.Context) error {
 		_, err := s.run().ids(ctx, s.sql("leave"), worker)

@@ -91,9 +91,10 @@ type ownServer struct {
 	*folder
 	bin, data string
 	port      int
+	env       []string // more of it
 }
 
-func newServer(t testing.TB) *ownServer {
+func newServer(t testing.TB, env ...string) *ownServer {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
@@ -101,13 +102,30 @@ func newServer(t testing.TB) *ownServer {
 	}
 	s := &ownServer{folder: newFolder(t), bin: filepath.Dir(found[len(found)-1]), data: "data", port: freePort(t)}
 	s.run(filepath.Join(s.bin, "initdb"), "-D", s.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
+	s.env = env
 	s.start()
-	t.Cleanup(func() { _ = s.ctl("stop", "-m", "immediate").Run() }) // it may be stopped already
+	s.stopAtEnd()
 	return s
 }
 
+func (s *ownServer) stopAtEnd() {
+	s.t.Cleanup(func() { _ = s.ctl("stop", "-m", "immediate").Run() }) // it may be stopped already
+}
+
+// newStandby makes a second server that follows this one, and is ready to take its place.
+func (s *ownServer) newStandby() *ownServer {
+	s.t.Helper()
+	standby := &ownServer{folder: s.folder, bin: s.bin, data: "standby", port: freePort(s.t)}
+	s.run(filepath.Join(s.bin, "pg_basebackup"), "-D", standby.data, "-R", "-X", "stream", "-c", "fast", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres")
+	standby.start()
+	standby.stopAtEnd()
+	return standby
+}
+
 func (s *ownServer) ctl(args ...string) *exec.Cmd {
-	return s.command(filepath.Join(s.bin, "pg_ctl"), append([]string{"-D", s.data, "-w", "-t", "30"}, args...)...)
+	c := s.command(filepath.Join(s.bin, "pg_ctl"), append([]string{"-D", s.data, "-w", "-t", "30"}, args...)...)
+	c.Env = append(os.Environ(), s.env...)
+	return c
 }
 
 func (s *ownServer) start(options ...string) {
@@ -117,8 +135,8 @@ func (s *ownServer) start(options ...string) {
 		o += " -c " + option
 	}
 	// Not CombinedOutput: the server would keep the pipe open.
-	if err := s.ctl("-l", "log", "-o", o, "start").Run(); err != nil {
-		log, _ := os.ReadFile(filepath.Join(s.path, "log"))
+	if err := s.ctl("-l", s.data+".log", "-o", o, "start").Run(); err != nil {
+		log, _ := os.ReadFile(filepath.Join(s.path, s.data+".log"))
 		s.t.Fatalf("start the server: %v\n%s", err, log)
 	}
 }

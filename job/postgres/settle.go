@@ -85,7 +85,18 @@ func settleJobs(ctx context.Context, s *Store, r runner, worker string, o outcom
 		}
 		lost = append(lost, more...)
 	}
-	if len(o.finished) > 0 {
+	if sameEnd(o.finished) {
+		first := o.finished[0]
+		ids := make([][16]byte, len(o.finished))
+		for i, j := range o.finished {
+			ids[i] = j.ID
+		}
+		more, err := r.ids(ctx, s.sql("settle_alike"), worker, ids, int32(first.Attempt), string(first.State))
+		if err != nil {
+			return nil, err
+		}
+		lost = append(lost, more...)
+	} else if len(o.finished) > 0 {
 		ids, attempts, details := fences(o.finished)
 		states := make([]string, len(ids))
 		for i, j := range o.finished {
@@ -98,6 +109,14 @@ func settleJobs(ctx context.Context, s *Store, r runner, worker string, o outcom
 		lost = append(lost, more...)
 	}
 	return lost, nil
+}
+
+// sameEnd reports whether finished jobs differ in nothing that settle_alike.sql would have to know, as most do that complete
+// at the first attempt.
+func sameEnd(jobs []*job.Job) bool {
+	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j *job.Job) bool {
+		return isKeyed(j) || j.Attempt != jobs[0].Attempt || j.State != jobs[0].State || j.EncodeDetail() != nil
+	})
 }
 
 // fences are the columns that all statements which settle have.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -14,6 +15,8 @@ type call struct {
 	run func(t *txn) error
 	// alone is for what cannot be called again: it has a transaction of its own.
 	alone bool
+	// unsynced is for what may be forgotten when the machine loses power: it need not wait for the disk.
+	unsynced bool
 
 	// taken is set by whoever comes first: the caller when it gives up, or the flush, which then closes done after it has
 	// set err. So a caller never returns while run is using what is its.
@@ -29,6 +32,12 @@ var errUnwritten = errors.New("another call that was written at the same time pa
 // used.
 func (s *Store) write(ctx context.Context, what string, run func(t *txn) error) error {
 	return s.submit(ctx, what, &call{run: run})
+}
+
+// writeUnsynced is write for what is safe from the death of the process when it returns, but not from a loss of power: then
+// it may not have happened.
+func (s *Store) writeUnsynced(ctx context.Context, what string, run func(t *txn) error) error {
+	return s.submit(ctx, what, &call{run: run, unsynced: true})
 }
 
 func (s *Store) submit(ctx context.Context, what string, c *call) error {
@@ -79,7 +88,8 @@ func (s *Store) writeTogether(calls []*call) []*call {
 	if len(calls) < 2 {
 		return calls
 	}
-	err := s.transact(func(t *txn) error {
+	synced := slices.ContainsFunc(calls, func(c *call) bool { return !c.unsynced })
+	err := s.transact(synced, func(t *txn) error {
 		for _, c := range calls {
 			if err := c.run(t); err != nil {
 				return err
@@ -99,9 +109,9 @@ func (s *Store) writeTogether(calls []*call) []*call {
 // writeSingly writes each call in a transaction of its own.
 func (s *Store) writeSingly(calls []*call) {
 	for i, c := range calls {
-		c.err = s.transact(c.run)
+		c.err = s.transact(!c.unsynced, c.run)
 		if code(c.err) == codeFull && !s.full && !c.alone {
-			c.err = s.transact(c.run)
+			c.err = s.transact(!c.unsynced, c.run)
 		}
 		if code(c.err) == codeBusy {
 			// A lock that was not given to one is not waited for again on behalf of each.

@@ -7,10 +7,61 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
+
+// TestSynced: what is acknowledged as durable is synced, also when it is written with what is not.
+func TestSynced(t *testing.T) {
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const normal, full = 1, 2
+	level := func() int64 {
+		s.writerMu.Lock()
+		defer s.writerMu.Unlock()
+		row, err := one(s.writer, "pragma synchronous")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return integer(row[0])
+	}
+	nothing := func(*txn) error { return nil }
+	for _, c := range []struct {
+		name  string
+		calls []*call
+		want  int64
+	}{
+		{"a claim", []*call{{unsynced: true}}, normal},
+		{"an insert", []*call{{}}, full},
+		{"claims", []*call{{unsynced: true}, {unsynced: true}}, normal},
+		{"a claim and an insert", []*call{{unsynced: true}, {}}, full},
+		{"a change", []*call{{alone: true}}, full},
+	} {
+		for _, call := range c.calls {
+			call.run, call.done = nothing, make(chan struct{})
+		}
+		if _, err := s.flush(t.Context(), c.calls); err != nil {
+			t.Fatal(err)
+		}
+		if got := level(); got != c.want {
+			t.Errorf("after %s: synchronous is %d, want %d", c.name, got, c.want)
+		}
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: 1e9}); err != nil {
+		t.Fatal(err)
+	}
+	if got := level(); got != normal {
+		t.Errorf("after Claim: synchronous is %d, want %d", got, normal)
+	}
+}
 
 func TestGiveUpWhileOthersWrite(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
@@ -30,7 +81,7 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	patient, impatient := newJob(), newJob()
+	patient := newJob()
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			_, err := s.Insert(ctx, patient)
@@ -41,15 +92,22 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 			runtime.Gosched()
 		}
 		gaveUp, cancel := context.WithCancel(ctx)
-		waits := meanwhile.Go(ctx, func(ctx context.Context) error {
-			if _, err := s.Insert(gaveUp, impatient); !errors.Is(err, context.Canceled) {
-				t.Errorf("the impatient call returned %v, want context.Canceled", err)
-			}
-			return nil
-		})
+		var waits []*meanwhile.Task[meanwhile.Void]
+		for range 50 {
+			impatient := newJob()
+			waits = append(waits, meanwhile.Go(ctx, func(ctx context.Context) error {
+				if _, err := s.Insert(gaveUp, impatient); !errors.Is(err, context.Canceled) {
+					t.Errorf("an impatient call returned %v, want context.Canceled", err)
+				}
+				return nil
+			}))
+		}
+		time.Sleep(50 * time.Millisecond) // so that they stand in the line
 		cancel()
-		if _, err := waits.Wait(ctx); err != nil {
-			return err
+		for _, w := range waits {
+			if _, err := w.Wait(ctx); err != nil {
+				return err
+			}
 		}
 		return tx.Rollback()
 	})

@@ -13,7 +13,7 @@ import (
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var claimed job.Claimed
 	var taken []stored
-	err := s.write(ctx, "claim jobs", func(t *txn) (err error) {
+	err := s.writeUnsynced(ctx, "claim jobs", func(t *txn) (err error) {
 		claimed, taken, err = t.claim(c)
 		return err
 	})

@@ -27,11 +27,14 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if _, err := t.exec(statement("key_prune"), t.now, int64(max(limit, 0))); err != nil {
 			return err
 		}
-		if _, err := t.exec(statement("worker_prune"), t.now-workerKept.Microseconds()); err != nil {
-			return err
+		for name, kept := range map[string]time.Duration{
+			"worker_prune": workerKept, "cron_prune": cronKept, "watch_prune": 0, "order_prune": orderKept, "stat_prune": statsKept,
+		} {
+			if _, err := t.exec(statement(name), t.now-kept.Microseconds()); err != nil {
+				return err
+			}
 		}
-		_, err = t.exec(statement("cron_prune"), t.now-cronKept.Microseconds())
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, err

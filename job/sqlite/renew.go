@@ -9,15 +9,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets leases, and notes the worker as alive.
+// Renew sets leases, and notes the worker as alive and what else it tells.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info, err := json.Marshal(r.Info)
 	if err != nil {
 		return job.Renewed{}, fmt.Errorf("renew leases: %w", err)
 	}
 	var renewed job.Renewed
-	err = s.write(ctx, "renew leases", func(t *txn) (err error) {
+	err = s.writeUnsynced(ctx, "renew leases", func(t *txn) (err error) {
 		if _, err := t.exec(statement("worker_note"), r.Worker, t.now, string(info)); err != nil {
+			return err
+		}
+		if err := t.keepStats(r); err != nil {
+			return err
+		}
+		if err := t.keepTrees(r); err != nil {
 			return err
 		}
 		renewed, err = t.renew(r)
@@ -46,21 +52,56 @@ func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 	if err != nil {
 		return job.Renewed{}, err
 	}
-	var renewed job.Renewed
+	renewed := job.Renewed{Now: timeOf(t.now)}
 	for _, id := range r.Jobs {
 		if !held[id] {
 			renewed.Lost = append(renewed.Lost, id)
 		}
 	}
-	return renewed, t.each(statement("renew_canceled"), []any{r.Worker}, func(v []driver.Value) error {
-		renewed.Canceled = append(renewed.Canceled, idOf(v[0]))
-		return nil
-	})
+	if err := t.tell(r.Worker, &renewed); err != nil {
+		return job.Renewed{}, err
+	}
+	return renewed, nil
 }
 
-// Leave removes the worker from the list of workers.
+// What rows of renew_told are about.
+const (
+	toldCanceled = iota
+	toldWatched
+	toldOrder
+)
+
+// tell adds what the worker is told. Orders are told once.
+func (t *txn) tell(worker string, renewed *job.Renewed) error {
+	args := []any{worker, t.now, t.now - orderKept.Microseconds(), int64(mostWatched)}
+	err := t.each(statement("renew_told"), args, func(v []driver.Value) error {
+		switch integer(v[0]) {
+		case toldCanceled:
+			renewed.Canceled = append(renewed.Canceled, idOf(v[1]))
+		case toldWatched:
+			renewed.Watched = append(renewed.Watched, idOf(v[1]))
+		case toldOrder:
+			var o job.Order
+			if err := json.Unmarshal([]byte(text(v[3])), &o); err != nil {
+				return fmt.Errorf("order to worker %s: %w", worker, err)
+			}
+			renewed.Orders = append(renewed.Orders, o)
+		}
+		return nil
+	})
+	if err != nil || len(renewed.Orders) == 0 {
+		return err
+	}
+	_, err = t.exec(statement("order_drop"), worker)
+	return err
+}
+
+// Leave removes the worker from the list of workers, with the orders for it.
 func (s *Store) Leave(ctx context.Context, worker string) error {
 	return s.write(ctx, "leave", func(t *txn) error {
+		if _, err := t.exec(statement("order_drop"), worker); err != nil {
+			return err
+		}
 		_, err := t.exec(statement("worker_leave"), worker)
 		return err
 	})

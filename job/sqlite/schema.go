@@ -47,7 +47,7 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 		return fmt.Errorf("%s: %w", what, job.ErrClosed)
 	}
 	s.cookie.Store(0)
-	return s.explain(what, s.transactUnchecked(func(t *txn) error {
+	return s.explain(what, s.transactUnchecked(true, func(t *txn) error {
 		exists, current, err := schemaVersion(t)
 		if err != nil {
 			return err

@@ -34,6 +34,7 @@ type direct struct {
 	prepared map[string]driver.Stmt
 	args     []driver.NamedValue
 	values   map[int][]driver.Value // for rows, by their number of columns
+	synced   bool                   // see sync
 }
 
 func openDirect(ctx context.Context, connector driver.Connector) (*direct, error) {
@@ -41,7 +42,7 @@ func openDirect(ctx context.Context, connector driver.Connector) (*direct, error
 	if err != nil {
 		return nil, err
 	}
-	return &direct{conn: conn, prepared: map[string]driver.Stmt{}, values: map[int][]driver.Value{}}, nil
+	return &direct{conn: conn, prepared: map[string]driver.Stmt{}, values: map[int][]driver.Value{}, synced: true}, nil
 }
 
 func (d *direct) prepare(query string) (driver.Stmt, error) {
@@ -101,6 +102,23 @@ func (d *direct) each(query string, args []any, row func(v []driver.Value) error
 		err = nil
 	}
 	return errors.Join(err, rows.Close())
+}
+
+// sync says whether the transactions that follow are to be on the disk when they are committed.
+func (d *direct) sync(full bool) error {
+	if full == d.synced {
+		return nil
+	}
+	query := statement("sync_normal")
+	if full {
+		query = statement("sync_full")
+	}
+	// It works when it is prepared, so it must not be kept.
+	if _, err := d.conn.(driver.ExecerContext).ExecContext(context.Background(), query, nil); err != nil {
+		return err
+	}
+	d.synced = full
+	return nil
 }
 
 func (d *direct) close() error {

@@ -54,7 +54,7 @@ func (t *txn) settle(worker string, jobs []*job.Job, known []holding) ([]job.ID,
 			}
 			held[j.ID] = changed > 0
 		case state == queued:
-			if held[j.ID], err = t.requeue(worker, j, detail); err != nil {
+			if err := t.requeue(worker, j, detail, held); err != nil {
 				return nil, err
 			}
 		case detail == nil && known != nil && known[i].seq != 0:
@@ -158,24 +158,29 @@ func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) er
 	return nil
 }
 
-// requeue puts a running job back among those that wait, if the worker holds it.
-func (t *txn) requeue(worker string, j *job.Job, detail any) (bool, error) {
+// requeue puts a running job back among those that wait, if the worker holds it, unless it is to be canceled.
+func (t *txn) requeue(worker string, j *job.Job, detail any, held map[job.ID]bool) error {
 	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), worker)
 	if err != nil || row == nil {
-		return false, err
+		return err
 	}
+	if integer(row[1]) == 1 {
+		e := ending{canceled, int64(j.Attempt)}
+		return t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, worker, j.ID[:], detail)
+	}
+	held[j.ID] = true
 	from := integer(row[0])
 	name, err := t.className(from)
 	if err != nil {
-		return false, err
+		return err
 	}
 	to, err := t.class(j.Queue, name.kind)
 	if err != nil {
-		return false, err
+		return err
 	}
 	t.count(from, running, -1)
 	t.count(to.id, queued, 1)
 	t.changed[j.Queue] = true
 	_, err = t.exec(statement("settle_queue"), j.ID[:], to.id, to.queue, int64(j.Priority), t.due(j), int64(j.Spared), int64(j.MaxAttempts), detail)
-	return true, err
+	return err
 }

@@ -46,11 +46,12 @@ func (t *txn) writeCounts() error {
 	return nil
 }
 
-// transact runs a transaction of the writer, which the caller has locked, with the schema checked.
-func (s *Store) transact(run func(t *txn) error) error {
+// transact runs a transaction of the writer, which the caller has locked, with the schema checked. A synced one is on the
+// disk when transact returns, with all that were committed before.
+func (s *Store) transact(synced bool, run func(t *txn) error) error {
 	// The log is moved before it takes the room that there may be now, and after a failure, in case that makes room.
 	s.full = s.full && !s.shrinkLog()
-	err := s.transactUnchecked(func(t *txn) error {
+	err := s.transactUnchecked(synced, func(t *txn) error {
 		if err := s.checkSchema(t); err != nil {
 			return err
 		}
@@ -62,7 +63,10 @@ func (s *Store) transact(run func(t *txn) error) error {
 	return err
 }
 
-func (s *Store) transactUnchecked(run func(t *txn) error) error {
+func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
+	if err := s.writer.sync(synced); err != nil {
+		return err
+	}
 	if err := s.begin(); err != nil {
 		return err
 	}

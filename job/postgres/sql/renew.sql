@@ -1,5 +1,7 @@
--- Sets the leases of the jobs $2 of the worker $1 to $3 from now and notes what it says of itself, $4. It returns those that
--- are lost, with true, and those that are to be canceled, with false. Rows that are locked are left out.
+-- Sets the leases of the jobs $2 of the worker $1 to $3 from now and notes what it says of itself, $4. It keeps its stats: of
+-- the minutes $5, queues $7 and kinds $8, since it began at $6, with the totals $9, the rows $10; and the trees $13 of the jobs
+-- $11 in the attempts $12. It returns jobs that are lost (0), those that are to be canceled (1), those that are watched (2),
+-- orders (3), and the time (4). Rows that are locked are left out.
 with held as materialized (
     select id from meanwhile.running where id = any ($2::uuid[]) and worker = $1 for update skip locked
 ), renewed as (
@@ -7,9 +9,33 @@ with held as materialized (
 ), seen as (
     insert into meanwhile.workers (worker, info, seen) values ($1, $4, now())
     on conflict (worker) do update set info = excluded.info, seen = excluded.seen
+), counted as (
+    insert into meanwhile.stats as s (minute, worker, run, queue, kind, total, stat)
+    select minute, $1::text, $6::timestamptz, queue, kind, total, stat
+    from unnest($5::timestamptz[], $7::text[], $8::text[], $9::bigint[], $10::text[]) c(minute, queue, kind, total, stat)
+    on conflict (minute, worker, run, queue, kind) do update set total = excluded.total, stat = excluded.stat
+    where excluded.total >= s.total
+), shown as (
+    update meanwhile.watches w set attempt = t.attempt, at = now(), tree = t.tree
+    from unnest($11::uuid[], $12::int[], $13::text[]) t(job, attempt, tree)
+        join meanwhile.running r on r.id = t.job and r.attempt = t.attempt and r.worker = $1
+    where w.job = t.job and w.until > now()
+), fetched as (
+    delete from meanwhile.orders where worker = $1 returning seq, made, word
 )
-select j.id, true
+select 0, j.id, null::bigint, null::text, null::timestamptz
 from unnest($2::uuid[]) j(id) left join meanwhile.running r on r.id = j.id and r.worker = $1
 where r.id is null
 union all
-select id, false from meanwhile.running where worker = $1 and cancel_requested
+select 1, id, null, null, null from meanwhile.running where worker = $1 and cancel_requested
+union all
+(
+    select 2, id, null, null, null from meanwhile.running
+    where id = any (array(select job from meanwhile.watches where until > now())) and worker = $1
+    order by id limit 100
+)
+union all
+select 3, null, seq, word, null from fetched where made > now() - interval '1 minute'
+union all
+select 4, null, null, null, now()
+order by 1, 3

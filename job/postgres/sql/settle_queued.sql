@@ -1,5 +1,5 @@
 -- Puts back the jobs $2 with the attempts $3 that the worker $1 holds, with new fields, due at $9, or after the delay
--- $10, or at once; and returns those that it does not hold.
+-- $10, or at once; and returns those that it does not hold. Those that are to be canceled by now are finished instead.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::int[], $7::smallint[], $8::text[],
         $9::timestamptz[], $10::interval[])
@@ -9,16 +9,32 @@ with outcome as materialized (
     where r.id = o.id and r.attempt = o.attempt and r.worker = $1
     returning r.id, coalesce(o.run_at, now() + o.delay, now()) run_at, r.created, r.started, r.unique_for, o.priority,
         r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail,
-        r.queue as queue_before
+        r.queue as queue_before, r.cancel_requested
 ), put as (
     insert into meanwhile.queued
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail
-    from gone
+    from gone where not cancel_requested
+), canceled as (
+    insert into meanwhile.finished
+    select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
+        unique_key, args, detail, now(), 'canceled'
+    from gone where cancel_requested
+    on conflict (id) do nothing
+), freed as (
+    delete from meanwhile.keys k using gone g
+    where g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
+        and (g.unique_for is null or g.created + g.unique_for <= now())
+), held as (
+    update meanwhile.keys k set free_at = g.created + g.unique_for from gone g
+    where g.cancel_requested and g.unique_key is not null and k.key = g.unique_key and k.id = g.id
+        and g.created + g.unique_for > now()
 ), counted as (
-    insert into meanwhile.counts (unfinished, queue, kind)
-    select sum(c.n), c.queue, g.kind
-    from gone g cross join lateral (values (-1, g.queue_before), (1, g.queue)) c(n, queue)
-    where g.queue <> g.queue_before collate "C" group by c.queue, g.kind
+    insert into meanwhile.counts (unfinished, canceled, queue, kind)
+    select sum(c.unfinished), sum(c.canceled), c.queue, g.kind
+    from gone g cross join lateral (values
+        (-1, 0, g.queue_before), (case when g.cancel_requested then 0 else 1 end, case when g.cancel_requested then 1 else 0 end, g.queue)
+    ) c(unfinished, canceled, queue)
+    where g.queue <> g.queue_before collate "C" or g.cancel_requested group by c.queue, g.kind
 )
 select id from outcome except all select id from gone

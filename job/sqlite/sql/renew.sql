@@ -1,8 +1,17 @@
 -- name: renew
 update meanwhile_job set lease_until = ?1 where state = 1 and worker = ?2 and id in ({?}) returning id
 
--- name: renew_canceled
-select id from meanwhile_job where state = 1 and cancel = 1 and worker = ?1 order by id
+-- name: renew_told
+-- What the worker ?1 is told: jobs to cancel, jobs that are watched now, at ?2, and orders made after ?3.
+select 0, id, null, null from meanwhile_job where state = 1 and cancel = 1 and worker = ?1
+union all
+select 1, id, null, null from (
+    select j.id from meanwhile_watch w cross join meanwhile_job j on j.id = w.job
+    where w.until > ?2 and j.state = 1 and j.worker = ?1 order by j.id limit ?4
+)
+union all
+select 2, null, seq, word from meanwhile_order where worker = ?1 and made > ?3
+order by 1, 3, 2
 
 -- name: worker_note
 insert into meanwhile_worker (name, seen, info) values (?1, ?2, ?3)

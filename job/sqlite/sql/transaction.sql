@@ -16,6 +16,12 @@ release meanwhile
 -- name: undo
 rollback to meanwhile
 
+-- name: sync_full
+pragma synchronous = full
+
+-- name: sync_normal
+pragma synchronous = normal
+
 -- name: data_version
 pragma data_version
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package harm
 
 import (
 	"bufio"
@@ -43,12 +43,12 @@ func echo(t *testing.T) string {
 
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	p, err := newProxy(echo(t))
+	p, err := NewProxy(echo(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
-		serving := meanwhile.Go(ctx, p.serve)
+		serving := meanwhile.Go(ctx, p.Serve)
 		c, err := net.Dial("tcp", p.listener.Addr().String())
 		if err != nil {
 			return err
@@ -68,13 +68,13 @@ func TestProxy(t *testing.T) {
 			t.Errorf("passed on: %v", err)
 		}
 
-		p.hold()
+		p.Hold()
 		fmt.Fprintln(c, "held")
 		_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 		if _, err := answers.Peek(1); err == nil {
 			t.Error("an answer came while all was held up")
 		}
-		p.release()
+		p.Release()
 		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
 		if got, err := answers.ReadString('\n'); got != "held\n" {
 			t.Errorf("after the release got %q, %v", got, err)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package harm
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func TestGuardCleansUp(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "below"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	g, err := startGuard()
+	g, err := StartGuard()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,20 +28,20 @@ func TestGuardCleansUp(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.tell(hasProcess, strconv.Itoa(cmd.Process.Pid)); err != nil {
+		if err := g.Tell(HasProcess, strconv.Itoa(cmd.Process.Pid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(g.tell(hasEnded, strconv.Itoa(ended.Process.Pid)), g.tell(hasFolder, folder)); err != nil {
+	if err := errors.Join(g.Tell(HasEnded, strconv.Itoa(ended.Process.Pid)), g.Tell(HasFolder, folder)); err != nil {
 		t.Fatal(err)
 	}
-	if err := g.end(); err != nil {
+	if err := g.End(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is there: %v", err)
 	}
-	if _ = left.Wait(); !endedBy(left.ProcessState, syscall.SIGKILL) {
+	if _ = left.Wait(); left.ProcessState.String() != "signal: killed" {
 		t.Errorf("the process that was left ended with %v", left.ProcessState)
 	}
 	if err := ended.Process.Signal(syscall.SIGTERM); err != nil {
@@ -52,7 +52,7 @@ func TestGuardCleansUp(t *testing.T) {
 
 func TestGuardSaysWhatItCannot(t *testing.T) {
 	t.Parallel()
-	err := guardUntil(strings.NewReader("process none\nmoon full\nended 7\n"))
+	err := GuardUntil(strings.NewReader("process none\nmoon full\nended 7\n"))
 	if err == nil || !strings.Contains(err.Error(), "process none") || !strings.Contains(err.Error(), "moon full") {
 		t.Errorf("got %v", err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package harm
 
 import (
 	"bufio"
@@ -16,9 +16,9 @@ import (
 	"syscall"
 )
 
-// A guard is a process that cleans up: it is told what there is before it comes to be, and removes it when the program ends,
+// A Guard is a process that cleans up: it is told what there is before it comes to be, and removes it when the program ends,
 // also when that is killed.
-type guard struct {
+type Guard struct {
 	mu  sync.Mutex
 	cmd *exec.Cmd
 	in  io.WriteCloser
@@ -27,19 +27,20 @@ type guard struct {
 
 // The words that a guard understands, each with one argument.
 const (
-	hasFolder  = "folder"  // to be removed
-	hasMount   = "mount"   // to be unmounted
-	hasServer  = "server"  // the ID of its process is in the file postmaster.pid of the folder
-	hasProcess = "process" // to be killed
-	hasEnded   = "ended"   // a process
+	HasFolder  = "folder"  // to be removed
+	HasMount   = "mount"   // to be unmounted
+	HasServer  = "server"  // the ID of its process is in the file postmaster.pid of the folder
+	HasProcess = "process" // to be killed
+	HasEnded   = "ended"   // a process
 )
 
-func startGuard() (*guard, error) {
+// StartGuard starts one: this program with the arguments -role guard, for which it calls [GuardUntil].
+func StartGuard() (*Guard, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{cmd: exec.Command(self, "-role", "guard")}
+	g := &Guard{cmd: exec.Command(self, "-role", "guard")}
 	g.cmd.Stderr = &g.err
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if g.in, err = g.cmd.StdinPipe(); err == nil {
@@ -51,8 +52,8 @@ func startGuard() (*guard, error) {
 	return g, nil
 }
 
-// tell says what there is, or is not any more.
-func (g *guard) tell(word, what string) error {
+// Tell says what there is, or is not any more.
+func (g *Guard) Tell(word, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, err := fmt.Fprintln(g.in, word, what); err != nil {
@@ -61,8 +62,8 @@ func (g *guard) tell(word, what string) error {
 	return nil
 }
 
-// end has the guard clean up and waits until it has.
-func (g *guard) end() error {
+// End has the guard clean up and waits until it has.
+func (g *Guard) End() error {
 	err := errors.Join(g.in.Close(), g.cmd.Wait())
 	if err != nil {
 		return fmt.Errorf("clean up: %w: %s", err, strings.TrimSpace(g.err.String()))
@@ -70,14 +71,14 @@ func (g *guard) end() error {
 	return nil
 }
 
-// guardUntil is the guard's process: it reads what there is until the end of in, and then cleans up.
-func guardUntil(in io.Reader) error {
+// GuardUntil is the guard's process: it reads what there is until the end of in, and then cleans up.
+func GuardUntil(in io.Reader) error {
 	var things [][2]string
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
 		word, what, _ := strings.Cut(lines.Text(), " ")
-		if word == hasEnded {
-			things = slices.DeleteFunc(things, func(t [2]string) bool { return t == [2]string{hasProcess, what} })
+		if word == HasEnded {
+			things = slices.DeleteFunc(things, func(t [2]string) bool { return t == [2]string{HasProcess, what} })
 			continue
 		}
 		things = append(things, [2]string{word, what})
@@ -93,13 +94,13 @@ func guardUntil(in io.Reader) error {
 
 func remove(word, what string) error {
 	switch word {
-	case hasFolder:
+	case HasFolder:
 		return os.RemoveAll(what)
-	case hasMount:
+	case HasMount:
 		return unmount(what)
-	case hasServer:
+	case HasServer:
 		return killServer(what)
-	case hasProcess:
+	case HasProcess:
 		pid, err := strconv.Atoi(what)
 		if err != nil {
 			return err

@@ -1,6 +1,6 @@
 //go:build unix
 
-package main
+package harm
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A proxy stands between the processes and a server, and cuts or holds up their connections.
-type proxy struct {
+// A Proxy stands between the processes and a server, and cuts or holds up their connections.
+type Proxy struct {
 	listener net.Listener
 	upstream string
 
@@ -25,18 +25,20 @@ type proxy struct {
 // A link is a connection through the proxy.
 type link struct{ client, server *net.TCPConn }
 
-func newProxy(upstream string) (*proxy, error) {
+// NewProxy returns one on a port of its own, for the server at an address.
+func NewProxy(upstream string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("proxy: %w", err)
 	}
-	return &proxy{listener: l, upstream: upstream, links: map[*link]struct{}{}}, nil
+	return &Proxy{listener: l, upstream: upstream, links: map[*link]struct{}{}}, nil
 }
 
-func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
+// Port returns its port.
+func (p *Proxy) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// serve passes connections on until ctx is canceled.
-func (p *proxy) serve(ctx context.Context) error {
+// Serve passes connections on until ctx is canceled.
+func (p *Proxy) Serve(ctx context.Context) error {
 	unhook := context.AfterFunc(ctx, func() {
 		p.listener.Close()
 		p.cut(func() bool { return true }, false)
@@ -60,7 +62,7 @@ func (p *proxy) serve(ctx context.Context) error {
 }
 
 // pass passes on what comes from both ends of a connection, until one of them ends it.
-func (p *proxy) pass(ctx context.Context, client *net.TCPConn) {
+func (p *Proxy) pass(ctx context.Context, client *net.TCPConn) {
 	defer client.Close()
 	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.upstream)
 	if err != nil {
@@ -86,7 +88,7 @@ func (p *proxy) pass(ctx context.Context, client *net.TCPConn) {
 }
 
 // copy passes on one direction. When it ends, so does the connection.
-func (p *proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error {
+func (p *Proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error {
 	defer k.client.Close()
 	defer k.server.Close()
 	part := make([]byte, 32<<10)
@@ -107,7 +109,7 @@ func (p *proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error 
 }
 
 // free waits while everything is held up.
-func (p *proxy) free(ctx context.Context) error {
+func (p *Proxy) free(ctx context.Context) error {
 	p.mu.Lock()
 	held := p.held
 	p.mu.Unlock()
@@ -122,8 +124,8 @@ func (p *proxy) free(ctx context.Context) error {
 	}
 }
 
-// hold keeps what is sent from arriving, in both directions, until release.
-func (p *proxy) hold() {
+// Hold keeps what is sent from arriving, in both directions, until Release.
+func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.held == nil {
@@ -131,7 +133,8 @@ func (p *proxy) hold() {
 	}
 }
 
-func (p *proxy) release() {
+// Release lets go what is held up.
+func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.held != nil {
@@ -140,12 +143,12 @@ func (p *proxy) release() {
 	}
 }
 
-// cutSome cuts about every third connection, in order or by a reset, and returns how many.
-func (p *proxy) cutSome(r *rand.Rand) int {
+// CutSome cuts about every third connection, in order or by a reset, and returns how many.
+func (p *Proxy) CutSome(r *rand.Rand) int {
 	return p.cut(func() bool { return r.IntN(3) == 0 }, r.IntN(2) == 0)
 }
 
-func (p *proxy) cut(which func() bool, reset bool) int {
+func (p *Proxy) cut(which func() bool, reset bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := 0

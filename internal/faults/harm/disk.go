@@ -1,0 +1,57 @@
+//go:build unix
+
+package harm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A Disk is a small file system, which can be filled up.
+type Disk struct {
+	Folder string
+	Full   bool // it can be filled: it is mounted
+}
+
+// NewDisk makes one of so many bytes in a folder; without the right to mount it is just the folder, which is never full.
+func NewDisk(folder string, size int, g *Guard) (*Disk, error) {
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return nil, err
+	}
+	if err := g.Tell(HasMount, folder); err != nil {
+		return nil, err
+	}
+	return &Disk{Folder: folder, Full: mount(folder, size) == nil}, nil
+}
+
+func (d *Disk) filler() string { return filepath.Join(d.Folder, "filler") }
+
+// Fill takes all the room that is left.
+func (d *Disk) Fill() error {
+	file, err := os.Create(d.filler())
+	if err != nil {
+		return fmt.Errorf("fill the disk: %w", err)
+	}
+	defer file.Close()
+	for part := 1 << 20; part >= 512; {
+		_, err := file.Write(make([]byte, part))
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			part /= 2
+		case err != nil:
+			return fmt.Errorf("fill the disk: %w", err)
+		}
+	}
+	return nil
+}
+
+// Free gives the room back.
+func (d *Disk) Free() error {
+	if err := os.Remove(d.filler()); err != nil {
+		return fmt.Errorf("free the disk: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+// Package mask hides the values of fields that are secret, such as passwords in the args of jobs.
+package mask
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Shown is what stands in the place of a hidden value.
+const Shown = "•••"
+
+// Default are the names that are hidden where nobody says otherwise.
+var Default = []string{
+	"password", "passwd", "passphrase", "secret", "client_secret", "token", "access_token", "refresh_token", "id_token",
+	"authorization", "api_key", "private_key", "secret_key", "access_key", "cookie", "set_cookie", "credentials",
+}
+
+// A Mask hides the values of fields with some names, regardless of case, "-" and "_". The zero value hides nothing.
+type Mask struct {
+	names map[string]bool
+	text  *regexp.Regexp // a name, what joins it to its value, the value
+}
+
+// New makes a mask.
+func New(names []string) *Mask {
+	m := &Mask{names: map[string]bool{}}
+	var alternatives []string
+	for _, name := range names {
+		plain := fold(name)
+		if plain == "" || m.names[plain] {
+			continue
+		}
+		m.names[plain] = true
+		var letters []string
+		for _, r := range plain {
+			letters = append(letters, regexp.QuoteMeta(string(r)))
+		}
+		alternatives = append(alternatives, strings.Join(letters, "[-_]?"))
+	}
+	if len(alternatives) > 0 {
+		m.text = regexp.MustCompile(`(?i)(\b(?:` + strings.Join(alternatives, "|") + `)\\?"?\s*[:=]\s*)` +
+			`(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|(?:bearer|basic) +[^\s,;&]+|[^\s,;&}\])]+)`)
+	}
+	return m
+}
+
+// fold makes names the same that differ only in case, "-" and "_".
+func fold(name string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// Hides reports whether fields of this name are hidden.
+func (m *Mask) Hides(name string) bool { return m.names[fold(name)] }
+
+// Text hides values in a text where they stand behind their name.
+func (m *Mask) Text(text string) string {
+	if m.text == nil {
+		return text
+	}
+	return m.text.ReplaceAllString(text, "${1}"+Shown)
+}
+
+// JSON hides values in JSON, at any depth. Fields keep their order and numbers their digits. What is no JSON becomes a string of it,
+// with values hidden as in a text.
+func (m *Mask) JSON(text []byte) json.RawMessage {
+	if len(m.names) == 0 || len(text) == 0 {
+		return text
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var out bytes.Buffer
+	if m.copy(&out, decoder) == nil {
+		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+			return out.Bytes()
+		}
+	}
+	out.Reset()
+	scalar(&out, m.Text(string(text)))
+	return out.Bytes()
+}
+
+// copy copies the next value.
+func (m *Mask) copy(out *bytes.Buffer, d *json.Decoder) error {
+	token, err := d.Token()
+	if err != nil {
+		return err
+	}
+	begin, ok := token.(json.Delim)
+	if !ok {
+		scalar(out, token)
+		return nil
+	}
+	out.WriteString(begin.String())
+	for first := true; d.More(); first = false {
+		if !first {
+			out.WriteByte(',')
+		}
+		if begin == '{' {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			scalar(out, name)
+			out.WriteByte(':')
+			if m.Hides(name.(string)) { // the decoder gives nothing else there
+				var hidden json.RawMessage
+				if err := d.Decode(&hidden); err != nil {
+					return err
+				}
+				scalar(out, Shown)
+				continue
+			}
+		}
+		if err := m.copy(out, d); err != nil {
+			return err
+		}
+	}
+	end, err := d.Token()
+	if err != nil {
+		return err
+	}
+	out.WriteString(end.(json.Delim).String())
+	return nil
+}
+
+// scalar writes a string, number, bool or null.
+func scalar(out *bytes.Buffer, value any) {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value)
+	out.Truncate(out.Len() - 1) // the line break
+}

@@ -1,0 +1,96 @@
+package job
+
+import (
+	"context"
+	"errors"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// Bulk says what EnqueueAll did.
+type Bulk struct {
+	Enqueued   int // jobs
+	Duplicates int // whose unique key was held
+}
+
+// The bounds of what EnqueueAll inserts at once.
+const (
+	bulkJobs  = 1000
+	bulkBytes = 4 << 20
+)
+
+// bulkParts is how many parts EnqueueAll inserts at the same time: while one is on its way to the disk, the other is made.
+const bulkParts = 2
+
+// EnqueueAll enqueues the jobs of a stream, a thousand or 4 MiB of args at once, each of these parts all or none. It
+// holds no more than two parts in memory, and inserts two at once in a store, or one after the other in a transaction. On
+// an error, of the stream or of the store, it stops and returns what was enqueued before it: what the stream yielded
+// before its error is. A part that was being inserted when another failed may be there without being counted.
+func EnqueueAll(ctx context.Context, in Inserter, jobs meanwhile.Stream[*Job]) (Bulk, error) {
+	insert := func(ctx context.Context, part []*Job) ([]Enqueued, error) { return Enqueue(ctx, in, part...) }
+	inserted := inTurn(ctx, parts(jobs), insert)
+	if _, store := in.(Store); store {
+		inserted = meanwhile.Map(ctx, parts(jobs), insert, meanwhile.Limit(bulkParts), meanwhile.Name("enqueue"))
+	}
+	var done Bulk
+	for results, err := range inserted {
+		if item, ok := errors.AsType[*meanwhile.ItemError](err); ok {
+			err = item.Err
+		}
+		if err != nil {
+			return done, err
+		}
+		for _, r := range results {
+			if r.Duplicate {
+				done.Duplicates++
+			} else {
+				done.Enqueued++
+			}
+		}
+	}
+	return done, nil
+}
+
+// parts cuts a stream into what is inserted at once. Its error comes after what came before it.
+func parts(jobs meanwhile.Stream[*Job]) meanwhile.Stream[[]*Job] {
+	return func(yield func([]*Job, error) bool) {
+		var part []*Job
+		size := 0
+		for j, err := range jobs {
+			if err != nil {
+				if len(part) == 0 || yield(part, nil) {
+					yield(nil, err)
+				}
+				return
+			}
+			if part == nil {
+				part = make([]*Job, 0, bulkJobs)
+			}
+			part, size = append(part, j), size+len(j.Args)
+			if len(part) >= bulkJobs || size >= bulkBytes {
+				if !yield(part, nil) {
+					return
+				}
+				part, size = nil, 0
+			}
+		}
+		if len(part) > 0 {
+			yield(part, nil)
+		}
+	}
+}
+
+// inTurn is Map for what only one may use at a time, such as a transaction, which the stream may use as well.
+func inTurn[In, Out any](ctx context.Context, in meanwhile.Stream[In], fn func(context.Context, In) (Out, error)) meanwhile.Stream[Out] {
+	return func(yield func(Out, error) bool) {
+		for v, err := range in {
+			var out Out
+			if err == nil {
+				out, err = fn(ctx, v)
+			}
+			if !yield(out, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package jobtest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Faults of Watch, Order and Stats, and of what Renew does for them.
+var liveFaults = []fault{
+	{name: "renew does not say what is watched", noticed: []string{
+		"a worker is told which of its jobs are watched",
+		"a watch that began before the job does lasts",
+		"a shorter watch does not end a longer one",
+		"a worker is told of the first hundred watched jobs",
+	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Watched = nil })},
+	{name: "a watch is told once", noticed: []string{"a worker is told which of its jobs are watched"}, apply: func(b *broken) {
+		told := map[job.ID]bool{}
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+			got.Watched = slices.DeleteFunc(got.Watched, func(id job.ID) bool { return told[id] })
+			for _, id := range got.Watched {
+				told[id] = true
+			}
+		})(b)
+	}},
+	{name: "every worker is told of every watch", noticed: []string{"a worker is told which of its jobs are watched"}, apply: func(b *broken) {
+		var all []job.ID
+		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+			all = append(all, id)
+			return b.Store.Watch(ctx, id, d)
+		}
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Watched = all })(b)
+	}},
+	{name: "a watch lasts for ever", noticed: []string{"a watch is over after its time, and its tree is gone"}, apply: func(b *broken) {
+		watched := map[job.ID]bool{}
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+			for _, id := range got.Watched {
+				watched[id] = true
+			}
+			got.Watched = slices.Collect(maps.Keys(watched))
+		})(b)
+	}},
+	{name: "a watch is over at once", noticed: []string{
+		"a watch returns the last tree that was told",
+		"a watch that began before the job does lasts",
+		"a shorter watch does not end a longer one",
+	}, apply: watchAs(func(d *time.Duration) { *d = 0 }, nil)},
+	{name: "the shortest watch counts", noticed: []string{"a shorter watch does not end a longer one"}, apply: func(b *broken) {
+		shortest := map[job.ID]time.Time{}
+		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+			shortest[id] = time.Now().Add(d)
+			return b.Store.Watch(ctx, id, d)
+		}
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+			got.Watched = slices.DeleteFunc(got.Watched, func(id job.ID) bool { return time.Now().After(shortest[id]) })
+		})(b)
+	}},
+	{name: "trees are not kept", noticed: []string{
+		"a watch returns the last tree that was told",
+		"a watch is over after its time, and its tree is gone",
+		"only trees of watched jobs that the worker holds are kept",
+	}, apply: renewAs(func(r *job.Renewal) { r.Trees = nil }, nil)},
+	{name: "the first tree is kept", noticed: []string{"a watch returns the last tree that was told"}, apply: func(b *broken) {
+		seen := map[job.ID]bool{}
+		renewAs(func(r *job.Renewal) {
+			r.Trees = slices.DeleteFunc(r.Trees, func(t job.Tree) bool { return seen[t.Job] })
+			for _, t := range r.Trees {
+				seen[t.Job] = true
+			}
+		}, nil)(b)
+	}},
+	{name: "trees are cut", noticed: []string{"a watch returns the last tree that was told"}, apply: renewAs(func(r *job.Renewal) {
+		for i := range r.Trees {
+			r.Trees[i].JSON = r.Trees[i].JSON[:min(len(r.Trees[i].JSON), 1000)]
+		}
+	}, nil)},
+	{name: "a tree outlives its watch and its attempt", noticed: []string{
+		"a watch is over after its time, and its tree is gone",
+		"the tree of an attempt ends with it",
+	}, apply: func(b *broken) {
+		last := map[job.ID]job.Tree{}
+		watchAs(nil, func(got *job.Tree, id job.ID) {
+			if got.JSON != nil {
+				last[id] = *got
+			}
+			*got = last[id]
+		})(b)
+	}},
+	{name: "any worker can tell of any job", noticed: []string{"only trees of watched jobs that the worker holds are kept"}, apply: func(b *broken) {
+		last := map[job.ID]job.Tree{}
+		renewAs(func(r *job.Renewal) {
+			for _, t := range r.Trees {
+				t.At = time.Now()
+				last[t.Job] = t
+			}
+		}, nil)(b)
+		watchAs(nil, func(got *job.Tree, id job.ID) { *got = last[id] })(b)
+	}},
+	{name: "a watch of no job is no error", noticed: []string{"the tree of an attempt ends with it"}, apply: func(b *broken) {
+		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+			got, _ := b.Store.Watch(ctx, id, d)
+			return got, nil
+		}
+	}},
+	{name: "too many watches are told", noticed: []string{"a worker is told of the first hundred watched jobs"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+		got.Watched = append(got.Watched, got.Watched...)
+	})},
+
+	{name: "orders are lost", noticed: []string{
+		"orders are told once, to their worker, in order",
+		"a hundred orders wait for a worker at most",
+	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Orders = nil })},
+	{name: "orders are told again", noticed: []string{"orders are told once, to their worker, in order"}, apply: func(b *broken) {
+		var all []job.Order
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+			all = append(all, got.Orders...)
+			got.Orders = all
+		})(b)
+	}},
+	{name: "the last order is told first", noticed: []string{"orders are told once, to their worker, in order"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+		slices.Reverse(got.Orders)
+	})},
+	{name: "an order loses its task", noticed: []string{"orders are told once, to their worker, in order"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Order) error {
+			o.Task = ""
+			return b.Store.Order(ctx, worker, o)
+		}
+	}},
+	{name: "orders for nobody are taken", noticed: []string{"there are no orders for a worker that is not listed"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Order) error {
+			_ = b.Store.Order(ctx, worker, o)
+			return nil
+		}
+	}},
+	{name: "orders outlive a leave", noticed: []string{"there are no orders for a worker that is not listed"}, apply: func(b *broken) {
+		var last []job.Order
+		b.order = func(ctx context.Context, worker string, o job.Order) error {
+			err := b.Store.Order(ctx, worker, o)
+			if err == nil {
+				last = append(last, o)
+			}
+			return err
+		}
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Orders, last = last, nil })(b)
+	}},
+	{name: "orders without bound", noticed: []string{"a hundred orders wait for a worker at most"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Order) error {
+			_ = b.Store.Order(ctx, worker, o)
+			return nil
+		}
+	}},
+
+	{name: "renew does not say the time", noticed: []string{
+		"renew tells the time of the store",
+	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Now = time.Time{} })},
+	{name: "the time stands still", noticed: []string{"renew tells the time of the store"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+		got.Now = got.Now.Truncate(time.Minute)
+	})},
+	{name: "stats lose their histograms", noticed: []string{
+		"stats are read as they were told, the oldest first",
+	}, apply: renewAs(func(r *job.Renewal) {
+		for i := range r.Stats {
+			r.Stats[i].Run = job.Histogram{}
+		}
+	}, nil)},
+	{name: "stats are read in another order", noticed: []string{"stats are read as they were told, the oldest first"}, apply: func(b *broken) {
+		b.stats = func(since time.Time, got []job.Stat) []job.Stat {
+			got = slices.DeleteFunc(got, func(s job.Stat) bool { return s.Minute.Before(since) })
+			slices.Reverse(got)
+			return got
+		}
+	}},
+	{name: "stats are read from the beginning", noticed: []string{
+		"stats are read as they were told, the oldest first",
+	}, apply: func(b *broken) { b.stats = func(_ time.Time, got []job.Stat) []job.Stat { return got } }},
+	{name: "stats are added to what was told", noticed: []string{"a row that is told again counts once, and never less"}, apply: func(b *broken) {
+		sum := int64(0)
+		renewAs(func(r *job.Renewal) {
+			for i := range r.Stats {
+				sum += r.Stats[i].Completed
+				r.Stats[i].Completed = sum
+			}
+		}, nil)(b)
+	}},
+	{name: "what was told last counts", noticed: []string{"a row that is told again counts once, and never less"}, apply: func(b *broken) {
+		var last []job.Stat
+		renewAs(func(r *job.Renewal) {
+			if len(r.Stats) > 0 {
+				last = r.Stats
+			}
+		}, nil)(b)
+		b.stats = func(time.Time, []job.Stat) []job.Stat { return last }
+	}},
+	{name: "runs of one name are one", noticed: []string{"two runs of a worker of one name both count"}, apply: renewAs(func(r *job.Renewal) {
+		r.Info.Started = time.Time{}
+	}, nil)},
+	{name: "stats are kept for ever", noticed: []string{"stats outlive their worker for two hours"}, apply: func(b *broken) {
+		b.prune = func(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
+	}},
+	{name: "stats go with their worker", noticed: []string{"stats outlive their worker for two hours"}, apply: func(b *broken) {
+		gone := false
+		b.leave = func() error {
+			gone = true
+			return nil
+		}
+		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+			if gone {
+				return nil
+			}
+			return got
+		}
+	}},
+}
+
+// watchAs alters for how long a job is watched, and the tree; either may be nil.
+func watchAs(ask func(d *time.Duration), answer func(got *job.Tree, id job.ID)) func(b *broken) {
+	return func(b *broken) {
+		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+			if ask != nil {
+				ask(&d)
+			}
+			got, err := b.Store.Watch(ctx, id, d)
+			if answer != nil && err == nil {
+				answer(&got, id)
+			}
+			return got, err
+		}
+	}
+}

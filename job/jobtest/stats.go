@@ -1,0 +1,113 @@
+package jobtest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+var statsPromises = []promise{
+	{"renew tells the time of the store", func(f *fixture) {
+		before := f.renew("w", long).Now
+		f.near("the time", before, f.look(f.insertNew().ID).Created)
+		time.Sleep(pause)
+		if after := f.renew("w", long).Now; !after.After(before) {
+			f.Errorf("the time is %v, and was %v", after, before)
+		}
+	}},
+	{"stats are read as they were told, the oldest first", func(f *fixture) {
+		f.wantStats(time.Time{})
+		minute := f.minute()
+		rows := []job.Stat{
+			f.stat(minute.Add(-2*time.Minute), "b", "default", "k", 1),
+			f.stat(minute.Add(-time.Minute), "a", "default", "k", 2),
+			f.stat(minute.Add(-time.Minute), "b", "default", "", 3),
+			f.stat(minute.Add(-time.Minute), "b", "default", "k", 4),
+			f.stat(minute.Add(-time.Minute), "b", "mail", "k", 5),
+			f.stat(minute, "a", "default", "k", 6),
+		}
+		f.tellStats("b", workerInfo.Started, rows[3], rows[4])
+		f.tellStats("a", workerInfo.Started, rows[5], rows[1])
+		f.tellStats("b", workerInfo.Started, rows[2], rows[0])
+		f.wantStats(time.Time{}, rows...)
+		f.wantStats(minute.Add(-time.Minute), rows[1:]...)
+		f.wantStats(minute.Add(-time.Minute+time.Millisecond), rows[5])
+		f.wantStats(minute.Add(time.Minute))
+	}},
+	{"a row that is told again counts once, and never less", func(f *fixture) {
+		minute := f.minute()
+		first, more := f.stat(minute, "w", "default", "k", 1), f.stat(minute, "w", "default", "k", 2)
+		for range 2 {
+			f.tellStats("w", workerInfo.Started, first)
+		}
+		f.wantStats(minute, first)
+		f.tellStats("w", workerInfo.Started, more)
+		f.wantStats(minute, more)
+		f.tellStats("w", workerInfo.Started, first)
+		f.wantStats(minute, more)
+	}},
+	{"two runs of a worker of one name both count", func(f *fixture) {
+		minute := f.minute()
+		row := f.stat(minute, "w", "default", "k", 1)
+		f.tellStats("w", workerInfo.Started, row)
+		f.tellStats("w", workerInfo.Started.Add(time.Second), row)
+		f.wantStats(minute, row, row)
+	}},
+	{"stats outlive their worker for two hours", func(f *fixture) {
+		minute := f.minute()
+		old, kept := f.stat(minute.Add(-122*time.Minute), "w", "default", "k", 1), f.stat(minute.Add(-118*time.Minute), "w", "default", "k", 2)
+		f.tellStats("w", workerInfo.Started, old, kept)
+		if err := f.Leave(f.ctx, "w"); err != nil {
+			f.Fatalf("leave: %v", err)
+		}
+		f.wantStats(time.Time{}, old, kept)
+		if _, err := f.Prune(f.ctx, nil, 10); err != nil {
+			f.Fatalf("prune: %v", err)
+		}
+		f.wantStats(time.Time{}, kept)
+	}},
+}
+
+// minute is the one that is now by the store's clock.
+func (f *fixture) minute() time.Time { return f.renew("clock", long).Now.Truncate(time.Minute) }
+
+// stat makes a row in which all counts differ, and grow with n.
+func (f *fixture) stat(minute time.Time, worker, queue, kind string, n int64) job.Stat {
+	s := job.Stat{
+		Minute: minute, Worker: worker, Queue: queue, Kind: kind,
+		Completed: n, Retried: 10 * n, Snoozed: 100 * n, Canceled: 1000 * n, Discarded: 10000 * n,
+	}
+	if kind == "" {
+		s.Queued, s.Running = 7*n, n
+	}
+	for i := range n {
+		s.Wait.Add(time.Duration(i) * time.Second)
+		s.Run.Add(time.Hour)
+	}
+	return s
+}
+
+func (f *fixture) tellStats(worker string, started time.Time, stats ...job.Stat) {
+	f.Helper()
+	info := workerInfo
+	info.Started = started
+	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Lease: long, Info: info, Stats: stats}); err != nil {
+		f.Fatalf("renew: %v", err)
+	}
+}
+
+func (f *fixture) wantStats(since time.Time, want ...job.Stat) {
+	f.Helper()
+	got, err := f.Stats(f.ctx, since)
+	if err != nil {
+		f.Fatalf("stats: %v", err)
+	}
+	if !slices.EqualFunc(got, want, func(a, b job.Stat) bool {
+		same := a.Minute.Equal(b.Minute)
+		a.Minute = b.Minute
+		return same && a == b
+	}) {
+		f.Errorf("stats since %v:\n%+v\nwant\n%+v", since, got, want)
+	}
+}

@@ -1,0 +1,38 @@
+package job
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const levelEach = 30 * time.Second
+
+// levelLoop looks at how long the worker's queues are, for its stats.
+func (r *run) levelLoop(ctx context.Context) error {
+	for {
+		if err := meanwhile.Sleep(ctx, levelEach/2+jitter(levelEach/2)); err != nil {
+			return err
+		}
+		queues, err := r.callQueues(ctx)
+		if fatal(err) {
+			return err
+		}
+		if err == nil { // trouble with the store is reported by the claim loop
+			r.tally.saw(time.Now(), queues)
+		}
+	}
+}
+
+// callQueues returns those of the worker's queues that have jobs.
+func (r *run) callQueues(ctx context.Context) ([]QueueInfo, error) {
+	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	defer cancel()
+	queues, err := r.store.Queues(call)
+	return slices.DeleteFunc(queues, func(q QueueInfo) bool {
+		ours := slices.ContainsFunc(r.config.Queues, func(c QueueConfig) bool { return c.Name == q.Name })
+		return !ours || q.Queued+q.Running == 0
+	}), err
+}

@@ -1,0 +1,78 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
+)
+
+var errTaskCanceled = errors.New("somebody canceled this task of the job")
+
+// obey does what the worker was told from outside.
+func (r *run) obey(ctx context.Context, orders []Order) {
+	var tasks []Order
+	for _, o := range orders {
+		r.config.Logger.Info("job: an order from outside", "order", o)
+		switch o.Do {
+		case OrderQuiet:
+			r.quiet.Store(true)
+		case OrderResume:
+			r.quiet.Store(false)
+			signal(r.freed)
+		case OrderStop:
+			r.halt()
+		case OrderCancelTask:
+			tasks = append(tasks, o)
+		case OrderTick:
+			r.tickNow(ctx, o.Cron)
+		default:
+			r.config.Logger.Warn("job: an order that this version does not know: it does nothing", "do", string(o.Do))
+		}
+	}
+	if len(tasks) > 0 {
+		r.cancelTasks(tasks)
+	}
+}
+
+// cancelTasks cancels tasks of jobs that run here, with one look for all.
+func (r *run) cancelTasks(orders []Order) {
+	var jobs []*Job
+	for _, o := range orders {
+		if e := r.holding(o.Job); e != nil {
+			jobs = append(jobs, e.job)
+		}
+	}
+	if len(jobs) == 0 {
+		return
+	}
+	scopes := scopesOf(meanwhile.Tree(r.ctx), jobs)
+	for _, o := range orders {
+		id, err := strconv.ParseUint(o.Task, 10, 32)
+		scope := scopes[o.Job]
+		if err != nil || scope == nil {
+			continue
+		}
+		if n := trees.Find([]meanwhile.Node{*scope}, func(n *meanwhile.Node) bool { return n.ID == uint32(id) }); n != nil {
+			n.Cancel(errTaskCanceled)
+		}
+	}
+}
+
+// tickNow has a cron of this worker tick out of turn. The store may take long, and the leases must be renewed meanwhile.
+func (r *run) tickNow(ctx context.Context, name string) {
+	for _, c := range r.crons {
+		if c.Name != name {
+			continue
+		}
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			if err := r.tick(ctx, c, time.Now().Truncate(time.Second)); err != nil && ctx.Err() == nil {
+				r.config.Logger.Error("job: a cron could not tick now", "cron", name, "error", err)
+			}
+			return nil
+		}, meanwhile.Name("tick "+name))
+	}
+}

@@ -1,0 +1,25 @@
+package postgres_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
+)
+
+// TestStoreWithAnotherClock runs the contract on a server whose clock is an hour behind ours. libfaketime sets it; it could not
+// set one ahead, since the timers of such a server do not fire, and with them goes its finding of deadlocks.
+func TestStoreWithAnotherClock(t *testing.T) {
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if err != nil || len(found) == 0 {
+		missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")
+	}
+	url := newServer(t, "LD_PRELOAD="+found[0], "FAKETIME=-3600").url()
+	n := 0
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		n++
+		return open(t, fmt.Sprintf("%s?schema=s%d", url, n))
+	})
+}

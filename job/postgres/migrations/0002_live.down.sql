@@ -1,0 +1,1 @@
+drop table meanwhile.stats, meanwhile.orders, meanwhile.watches;

@@ -1,0 +1,1 @@
+drop function meanwhile.claim, meanwhile.settle_alike, meanwhile.insert_alike;

@@ -1,0 +1,51 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostOrders = 100 // that wait for a worker
+	orderKept  = time.Minute
+)
+
+// Order leaves word for a worker.
+func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
+	what := "order to worker " + worker
+	word, err := json.Marshal(o)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return s.call(ctx, what, func(ctx context.Context) error {
+		return s.inTx(ctx, func(r pgxRunner) error {
+			// One at a time for each worker, so that each sees what wait.
+			if n, err := r.count(ctx, s.sql("order_lock"), worker); err != nil {
+				return err
+			} else if n == 0 {
+				return job.ErrNoWorker
+			}
+			n, err := r.count(ctx, s.sql("order_put"), worker, string(word), interval(orderKept), mostOrders)
+			if err == nil && n == 0 {
+				err = fmt.Errorf("%d wait for it already", mostOrders)
+			}
+			return err
+		})
+	})
+}
+
+// count runs a statement and returns how many rows it has.
+func (r pgxRunner) count(ctx context.Context, statement string, args ...any) (n int, err error) {
+	rows, err := r.query(ctx, statement, args...)
+	if err != nil {
+		return 0, err
+	}
+	for rows.Next() {
+		n++
+	}
+	return n, rows.Err()
+}

@@ -1,0 +1,1 @@
+select worker from meanwhile.workers where worker = $1 for update

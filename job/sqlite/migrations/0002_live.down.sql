@@ -1,0 +1,3 @@
+drop table meanwhile_stat;
+drop table meanwhile_order;
+drop table meanwhile_watch;

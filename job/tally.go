@@ -1,0 +1,183 @@
+package job
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	tallyKinds = 200             // rows of a minute; what is beyond is counted in one row for each queue
+	tallyKept  = 2 * time.Hour   // how old rows get that are not told because the store does not answer
+	tallyTold  = 500             // rows told at once
+	tellEach   = 2 * time.Second // how often the rows that grow are told
+)
+
+// A tally counts what a worker does by minute, queue and kind, until the store knows of it. Rows are told whole, so that it
+// does not matter whether the store took one when its answer was lost.
+type tally struct {
+	worker string
+
+	mu     sync.Mutex
+	open   map[tallyKey]*tallyRow
+	last   *tallyRow   // counted in last: most jobs are like the one before
+	closed []*tallyRow // of minutes that are over
+
+	minute time.Time     // of the open rows, by the store's clock; zero until that is known
+	until  time.Time     // when it is over, by ours
+	skew   time.Duration // what the store's clock is ahead
+	told   time.Time     // when rows were told last
+}
+
+type tallyKey struct{ queue, kind string }
+
+type tallyRow struct {
+	stat    Stat
+	changes uint64 // ever
+	told    uint64 // of them, for certain
+}
+
+// began counts an attempt that begins, wait after it was due.
+func (t *tally) began(now time.Time, j *Job, wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.row(now, j)
+	r.stat.Wait.Add(wait)
+	r.changes++
+}
+
+// ended counts an attempt that is settled; begun is zero for one that was not run at all.
+func (t *tally) ended(now time.Time, j *Job, e Event, begun time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.row(now, j)
+	switch e.Kind {
+	case JobCompleted:
+		r.stat.Completed++
+	case JobRetried:
+		r.stat.Retried++
+	case JobSnoozed:
+		r.stat.Snoozed++
+	case JobCanceled:
+		r.stat.Canceled++
+	case JobDiscarded:
+		r.stat.Discarded++
+	default: // put back, or lost
+		return
+	}
+	if !begun.IsZero() {
+		r.stat.Run.Add(e.Elapsed)
+	}
+	r.changes++
+}
+
+// saw notes how many jobs of queues are queued and running.
+func (t *tally) saw(now time.Time, queues []QueueInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, q := range queues {
+		r := t.row(now, &Job{Queue: q.Name})
+		r.stat.Queued, r.stat.Running = max(r.stat.Queued, q.Queued), max(r.stat.Running, q.Running)
+		r.changes++
+	}
+}
+
+// row returns the row to count a job in. t.mu is held.
+func (t *tally) row(now time.Time, j *Job) *tallyRow {
+	if !t.minute.IsZero() && !now.Before(t.until) {
+		t.turn(now)
+	}
+	if r := t.last; r != nil && r.stat.Kind == j.Kind && r.stat.Queue == j.Queue {
+		return r
+	}
+	key := tallyKey{j.Queue, j.Kind}
+	r := t.open[key]
+	if r == nil && len(t.open) >= tallyKinds {
+		key.kind = ""
+		r = t.open[key]
+	}
+	if r == nil {
+		if t.open == nil {
+			t.open = map[tallyKey]*tallyRow{}
+		}
+		r = &tallyRow{stat: Stat{Minute: t.minute, Worker: t.worker, Queue: key.queue, Kind: key.kind}}
+		t.open[key] = r
+	}
+	t.last = r
+	return r
+}
+
+// turn closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
+// is over again: to begin it anew would make rows that count less than what was told.
+func (t *tally) turn(now time.Time) {
+	theirs := now.Round(0).Add(t.skew).UTC()
+	minute := theirs.Truncate(time.Minute)
+	t.until = now.Add(minute.Add(time.Minute).Sub(theirs))
+	if !minute.After(t.minute) {
+		return
+	}
+	for _, r := range t.open {
+		t.closed = append(t.closed, r)
+	}
+	t.closed = slices.DeleteFunc(t.closed, func(r *tallyRow) bool { return r.told == r.changes || minute.Sub(r.stat.Minute) > tallyKept })
+	t.minute, t.open, t.last = minute, nil, nil
+}
+
+// clock notes what the time is by the store's clock, at a moment between two of ours.
+func (t *tally) clock(before, theirs, after time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.skew = theirs.Sub(before.Round(0).Add(after.Sub(before) / 2))
+	if t.minute.IsZero() {
+		open := t.open
+		t.turn(after)
+		t.open, t.closed = open, nil // what was counted before the first answer counts for the minute of it
+		for _, r := range open {
+			r.stat.Minute = t.minute
+		}
+	}
+}
+
+// A telling is rows on their way to the store.
+type telling struct {
+	rows    []*tallyRow
+	changes []uint64
+}
+
+// tell returns the rows that the store does not know as they are now, at most once each two seconds unless it is the last
+// time.
+func (t *tally) tell(now time.Time, last bool) ([]Stat, telling) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var stats []Stat
+	var told telling
+	if t.minute.IsZero() || now.Sub(t.told) < tellEach && !last {
+		return nil, told
+	}
+	add := func(r *tallyRow) {
+		if r.changes != r.told && len(stats) < tallyTold {
+			stats = append(stats, r.stat)
+			told.rows, told.changes = append(told.rows, r), append(told.changes, r.changes)
+		}
+	}
+	for _, r := range t.closed {
+		add(r)
+	}
+	for _, r := range t.open {
+		add(r)
+	}
+	if len(stats) > 0 {
+		t.told = now
+	}
+	return stats, told
+}
+
+// taken notes that the store has taken rows.
+func (t *tally) taken(told telling) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, r := range told.rows {
+		r.told = max(r.told, told.changes[i])
+	}
+	t.closed = slices.DeleteFunc(t.closed, func(r *tallyRow) bool { return r.told == r.changes })
+}

@@ -1,0 +1,26 @@
+package job
+
+import (
+	"testing"
+	"time"
+)
+
+// A job is counted without an allocation, as long as its row is there.
+func TestCountingAllocatesNothing(t *testing.T) {
+	count := tally{worker: "w"}
+	now := time.Now()
+	count.clock(now, now, now)
+	jobs := []*Job{{Queue: "default", Kind: "a"}, {Queue: "default", Kind: "b"}}
+	allocs := testing.AllocsPerRun(1000, func() {
+		for _, j := range jobs {
+			count.began(now, j, time.Millisecond)
+			count.ended(now, j, Event{Kind: JobCompleted, Job: j, Elapsed: time.Second}, now)
+		}
+	})
+	if allocs != 0 {
+		t.Errorf("%v allocations for two jobs", allocs)
+	}
+	if stats, _ := count.tell(now.Add(time.Hour), false); len(stats) != 2 || stats[0].Total() != 3*1001 {
+		t.Errorf("counted %+v", stats)
+	}
+}

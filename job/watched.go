@@ -1,0 +1,111 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
+)
+
+const (
+	mostTrees    = 16                     // told at once; of more watched jobs each has its turn
+	lookEach     = 950 * time.Millisecond // a beat of a second, whose ticks jitter
+	lookShare    = 10                     // a look that took long is followed by so many times that without one
+	mostTreeText = 1 << 10                // bytes of a name, path or place in a tree
+)
+
+// A lookout takes the trees of jobs that somebody watches. The renew loop alone uses it.
+type lookout struct {
+	told map[ID]time.Time // the watched jobs, with when a tree was told last
+	next time.Time        // no look before that
+}
+
+// watch notes which jobs are watched now, and reports whether one was not before.
+func (l *lookout) watch(ids []ID) (fresh bool) {
+	if len(ids) == 0 {
+		l.told = nil
+		return false
+	}
+	watched := make(map[ID]time.Time, len(ids))
+	for _, id := range ids {
+		told, before := l.told[id]
+		watched[id] = told
+		fresh = fresh || !before
+	}
+	l.told = watched
+	return fresh
+}
+
+// trees returns what watched jobs are doing, at most once a second. Nothing is looked at when nobody watches.
+func (r *run) trees(now time.Time) []Tree {
+	l := &r.lookout
+	if len(l.told) == 0 || now.Before(l.next) {
+		return nil
+	}
+	var jobs []*Job
+	for id := range l.told {
+		if e := r.holding(id); e != nil {
+			jobs = append(jobs, e.job)
+		}
+	}
+	if len(jobs) == 0 {
+		return nil
+	}
+	slices.SortFunc(jobs, func(a, b *Job) int { return l.told[a.ID].Compare(l.told[b.ID]) })
+	jobs = jobs[:min(len(jobs), mostTrees)]
+	begun := time.Now()
+	scopes := scopesOf(meanwhile.Tree(r.ctx), jobs)
+	l.next = begun.Add(max(lookEach, lookShare*time.Since(begun)))
+	var all []Tree
+	for _, j := range jobs {
+		l.told[j.ID] = begun
+		if n := scopes[j.ID]; n != nil {
+			all = append(all, Tree{Job: j.ID, Attempt: j.Attempt, JSON: treeJSON(*n)})
+		}
+	}
+	return all
+}
+
+// scopeName is the name of the scope in which a job's handler runs.
+func scopeName(j *Job) string { return j.Kind + " " + j.ID.String() }
+
+// scopesOf finds the scopes of jobs in the tree of their worker. One that runs no handler yet, or no more, has none. What a
+// handler has named like a job is below the job's own.
+func scopesOf(worker meanwhile.Node, jobs []*Job) map[ID]*meanwhile.Node {
+	named := make(map[string]ID, len(jobs))
+	for _, j := range jobs {
+		named[scopeName(j)] = j.ID
+	}
+	found := make(map[ID]*meanwhile.Node, len(jobs))
+	for n := range trees.Tasks([]meanwhile.Node{worker}) {
+		if id, ok := named[n.Name]; ok && (found[id] == nil || len(n.Path) < len(found[id].Path)) {
+			found[id] = n
+		}
+	}
+	return found
+}
+
+// treeJSON writes a tree with as many tasks as there is room for, the shallow ones first.
+func treeJSON(n meanwhile.Node) []byte {
+	one := []meanwhile.Node{n}
+	most := min(trees.Count(one), MaxTree/100)
+	for {
+		kept := trees.Prune(one, most)
+		for t := range trees.Tasks(kept) {
+			for _, text := range []*string{&t.Name, &t.Path, &t.Wait.On, &t.Wait.Call, &t.Wait.Func, &t.Wait.File} {
+				*text = cut(*text, mostTreeText)
+			}
+		}
+		text, err := json.Marshal(kept[0])
+		if err != nil {
+			panic("job: a tree as JSON: " + err.Error()) // it has strings and numbers only
+		}
+		if len(text) <= MaxTree || most == 1 {
+			return text
+		}
+		most = max(1, min(most-1, cmp.Or(most*MaxTree/len(text), 1)))
+	}
+}
