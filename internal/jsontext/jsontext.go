@@ -1,0 +1,75 @@
+// Package jsontext writes texts and values as JSON that is safe to show in a terminal, in one line.
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// AppendString appends a text as a string of JSON. What would change a terminal or the order of what it shows is
+// escaped, and what is no UTF-8 replaced.
+func AppendString[T string | []byte](b []byte, text T) []byte {
+	b = append(b, '"')
+	plain := 0 // where what has not been written begins
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
+				i++
+				continue
+			}
+			b = append(b, text[plain:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, `\n`...)
+			case '\t':
+				b = append(b, `\t`...)
+			case '\r':
+				b = append(b, `\r`...)
+			default:
+				b = fmt.Appendf(b, `\u%04x`, c)
+			}
+			i++
+			plain = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(string(text[i:min(len(text), i+utf8.UTFMax)]))
+		if r == utf8.RuneError && size == 1 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			b = appendEscaped(append(b, text[plain:i]...), r)
+			plain = i + size
+		}
+		i += size
+	}
+	return append(append(b, text[plain:]...), '"')
+}
+
+func appendEscaped(b []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return fmt.Appendf(b, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(b, `\u%04x`, r)
+}
+
+// AppendRaw appends JSON in one line, with the same escapes in its strings; what is none becomes one.
+func AppendRaw(b []byte, raw json.RawMessage) []byte {
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) != nil {
+		return AppendString(b, string(raw))
+	}
+	for text := compact.Bytes(); len(text) > 0; { // beyond ASCII, and DEL, are in strings alone
+		r, size := utf8.DecodeRune(text)
+		if r == 0x7f || r >= 0x80 && (size == 1 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)) {
+			b = appendEscaped(b, r)
+		} else {
+			b = append(b, text[:size]...)
+		}
+		text = text[size:]
+	}
+	return b
+}

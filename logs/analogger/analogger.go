@@ -1,0 +1,180 @@
+// Package analogger is the way in for clients of Analogger, and reads its configuration file.
+//
+// A frame is LLLLLLLL:service:severity:message. Its head is the length of the whole frame, twice, as four digits each. The
+// first frame of a connection brings the key instead of a message and is answered; the ones after it are not.
+package analogger
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// MaxFrame is the room a connection needs for one frame, in bytes: a longer frame is refused.
+const MaxFrame = 8191
+
+// What clients are answered.
+const (
+	accepted = "accepted\n"
+	denied   = "denied\n"
+	checksum = "error: checksum failed\n"
+	tooLong  = "error: max length exceeded\n"
+)
+
+const (
+	headLength = 8
+	minFrame   = headLength + 3 // with the colons
+)
+
+// A Way takes what clients of Analogger send. The severities debug, info, warn, error and fatal are levels; each other word
+// is kept as the attribute "severity" of a record whose level is the one it stands for, or info.
+type Way struct {
+	Key string // what a client must bring first; empty: an empty one
+}
+
+// Parser returns the parser for one connection.
+func (w *Way) Parser(_ string, state []byte) logs.Parser {
+	return &parser{key: sha256.Sum256([]byte(w.Key)), admitted: len(state) == 1 && state[0] == 1}
+}
+
+type parser struct {
+	key      [sha256.Size]byte
+	admitted bool
+	view     logs.View // here, because a variable would be allocated for each call
+}
+
+var (
+	errHead   = errors.New("the head of a frame is not its length, twice")
+	errDenied = errors.New("the first frame has not the key")
+)
+
+// Parse takes whole frames.
+func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+	defer p.view.Reset()
+	for {
+		rest := data[taken:]
+		if len(rest) < headLength {
+			return p.unfinished(taken, rest, feed, reply)
+		}
+		size, ok := length(binary.LittleEndian.Uint64(rest))
+		switch {
+		case !ok, size < minFrame:
+			feed.Refuse("wrong length")
+			return taken, append(reply, checksum...), fmt.Errorf("%w: %q", errHead, rest[:headLength])
+		case size > MaxFrame:
+			feed.Refuse("too long")
+			return taken, append(reply, tooLong...), fmt.Errorf("a frame of %d bytes, at most %d may be", size, MaxFrame)
+		case size > len(rest):
+			return taken, reply, nil
+		}
+		service, word, message, ok := split(rest[headLength:size])
+		if !p.admitted {
+			given := sha256.Sum256(message)
+			if !ok || subtle.ConstantTimeCompare(given[:], p.key[:]) != 1 {
+				feed.Refuse("wrong key")
+				return taken, append(reply, denied...), errDenied
+			}
+			p.admitted = true
+			taken += size
+			reply = append(reply, accepted...)
+			continue
+		}
+		taken += size
+		if !ok {
+			feed.Refuse("no record")
+			continue
+		}
+		p.add(service, word, message, feed)
+	}
+}
+
+// unfinished waits for the rest of a head, unless what is there of it shows already that it is none.
+func (p *parser) unfinished(taken int, head []byte, feed logs.Feed, reply []byte) (int, []byte, error) {
+	for _, c := range head {
+		if c < '0' || c > '9' {
+			feed.Refuse("wrong length")
+			return taken, append(reply, checksum...), fmt.Errorf("%w: %q", errHead, head)
+		}
+	}
+	return taken, reply, nil
+}
+
+func (p *parser) add(service, word, message []byte, feed logs.Feed) {
+	v := &p.view
+	v.Service, v.Message = service, message
+	switch string(word) {
+	case "info":
+		v.Level = slog.LevelInfo
+	case "debug":
+		v.Level = slog.LevelDebug
+	case "warn":
+		v.Level = slog.LevelWarn
+	case "error":
+		v.Level = slog.LevelError
+	case "fatal":
+		v.Level = severity.Fatal
+	default:
+		v.Level, _ = severity.Level(word) // info for what is none
+		v.AddText(severityKey, word)
+		feed.Add(v)
+		v.Reset()
+		return
+	}
+	feed.Add(v)
+	if v.Time != 0 { // a feed may change the view
+		v.Reset()
+	}
+}
+
+var severityKey = []byte("severity")
+
+// End counts a frame whose rest never came.
+func (p *parser) End(data []byte, feed logs.Feed) {
+	if len(data) > 0 {
+		feed.Refuse("half a frame")
+	}
+}
+
+// State says whether the client has brought the key.
+func (p *parser) State() []byte {
+	if p.admitted {
+		return []byte{1}
+	}
+	return nil
+}
+
+// length returns the length that the eight digits of a head say twice.
+func length(head uint64) (size int, ok bool) {
+	const zeros = 0x3030303030303030
+	digits := head ^ zeros // a digit becomes its value
+	if (digits|(digits+0x0606060606060606))&^0x0f0f0f0f0f0f0f0f != 0 || uint32(head) != uint32(head>>32) {
+		return 0, false
+	}
+	d := uint32(digits)
+	return int(d&0xf)*1000 + int(d>>8&0xf)*100 + int(d>>16&0xf)*10 + int(d>>24), true
+}
+
+// split cuts :service:severity:message. Both words are short: looking at each byte is faster than a call.
+func split(frame []byte) (service, word, message []byte, ok bool) {
+	if frame[0] != ':' {
+		return nil, nil, nil, false
+	}
+	first := 1
+	for first < len(frame) && frame[first] != ':' {
+		first++
+	}
+	second := first + 1
+	for second < len(frame) && frame[second] != ':' {
+		second++
+	}
+	if second >= len(frame) {
+		return nil, nil, nil, false
+	}
+	return frame[1:first], frame[first+1 : second], frame[second+1:], true
+}

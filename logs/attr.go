@@ -1,0 +1,158 @@
+package logs
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"time"
+)
+
+// An AttrValue is the value of an attribute, in the buffer of a [View].
+type AttrValue struct {
+	text []byte
+	bits uint64
+	kind byte
+}
+
+// Value returns the value on its own. What slog has no kind for, is a json.RawMessage.
+func (a AttrValue) Value() slog.Value {
+	switch a.kind {
+	case kindInt:
+		return slog.Int64Value(int64(a.bits))
+	case kindUint:
+		return slog.Uint64Value(a.bits)
+	case kindFloat:
+		return slog.Float64Value(math.Float64frombits(a.bits))
+	case kindTrue, kindFalse:
+		return slog.BoolValue(a.kind == kindTrue)
+	case kindDuration:
+		return slog.DurationValue(time.Duration(a.bits))
+	case kindTime:
+		return slog.TimeValue(time.Unix(0, int64(a.bits)).UTC())
+	case kindJSON:
+		return slog.AnyValue(json.RawMessage(append([]byte(nil), a.text...)))
+	}
+	return slog.StringValue(string(a.text))
+}
+
+// Text returns the value as text, when it lies in the buffer as one.
+func (a AttrValue) Text() (text []byte, ok bool) {
+	return a.text, a.kind == kindText || a.kind == kindJSON
+}
+
+// AppendText appends the value as people read it: numbers in decimal, durations as Go writes them, times in RFC 3339.
+func (a AttrValue) AppendText(b []byte) []byte {
+	switch a.kind {
+	case kindInt:
+		return strconv.AppendInt(b, int64(a.bits), 10)
+	case kindUint:
+		return strconv.AppendUint(b, a.bits, 10)
+	case kindFloat:
+		return appendFloat(b, math.Float64frombits(a.bits))
+	case kindTrue, kindFalse:
+		return strconv.AppendBool(b, a.kind == kindTrue)
+	case kindDuration:
+		return append(b, time.Duration(a.bits).String()...)
+	case kindTime:
+		return time.Unix(0, int64(a.bits)).UTC().AppendFormat(b, time.RFC3339Nano)
+	}
+	return append(b, a.text...)
+}
+
+// appendFloat writes a number that an integer can hold as that writes it, so that it does not matter which of both it is.
+func appendFloat(b []byte, f float64) []byte {
+	if size := math.Abs(f); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(b, f, 'f', -1, 64)
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
+}
+
+// Number returns the value of a number, or of a duration in seconds.
+func (a AttrValue) Number() (n float64, ok bool) {
+	switch a.kind {
+	case kindInt:
+		return float64(int64(a.bits)), true
+	case kindUint:
+		return float64(a.bits), true
+	case kindFloat:
+		return math.Float64frombits(a.bits), true
+	case kindDuration:
+		return time.Duration(a.bits).Seconds(), true
+	}
+	return 0, false
+}
+
+// AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group is its
+// members; what is empty is left out, as slog's own handlers do.
+func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
+	value := a.Value.Resolve()
+	if value.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			prefix += a.Key + "."
+		}
+		for _, member := range value.Group() {
+			data = AppendAttr(data, prefix, member)
+		}
+		return data
+	}
+	if a.Key == "" && value.Kind() == slog.KindAny && value.Any() == nil {
+		return data
+	}
+	data = binary.AppendUvarint(data, uint64(len(prefix)+len(a.Key)))
+	data = append(append(data, prefix...), a.Key...)
+	switch value.Kind() {
+	case slog.KindString:
+		return appendText(append(data, kindText), value.String())
+	case slog.KindInt64:
+		return binary.AppendVarint(append(data, kindInt), value.Int64())
+	case slog.KindUint64:
+		return binary.AppendUvarint(append(data, kindUint), value.Uint64())
+	case slog.KindFloat64:
+		return binary.LittleEndian.AppendUint64(append(data, kindFloat), math.Float64bits(value.Float64()))
+	case slog.KindBool:
+		if value.Bool() {
+			return append(data, kindTrue)
+		}
+		return append(data, kindFalse)
+	case slog.KindDuration:
+		return binary.AppendVarint(append(data, kindDuration), int64(value.Duration()))
+	case slog.KindTime:
+		return binary.AppendVarint(append(data, kindTime), value.Time().UnixNano())
+	}
+	return appendAny(data, value.Any())
+}
+
+// appendAny appends what slog has no kind for: errors and what prints itself as text, the rest as JSON.
+func appendAny(data []byte, value any) []byte {
+	switch value := value.(type) {
+	case json.RawMessage:
+		if json.Valid(value) {
+			return appendText(append(data, kindJSON), []byte(value))
+		}
+		return appendText(append(data, kindText), []byte(value))
+	case error:
+		return appendText(append(data, kindText), text(value.Error))
+	case fmt.Stringer:
+		return appendText(append(data, kindText), text(value.String))
+	case []byte:
+		return appendText(append(data, kindText), value)
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return appendText(append(data, kindText), fmt.Sprintf("%+v", value))
+	}
+	return appendText(append(data, kindJSON), encoded)
+}
+
+// text calls f, which a nil pointer may have panic.
+func text(f func() string) (s string) {
+	defer func() {
+		if p := recover(); p != nil {
+			s = fmt.Sprintf("!PANIC: %v", p)
+		}
+	}()
+	return f()
+}

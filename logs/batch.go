@@ -1,0 +1,68 @@
+package logs
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+)
+
+// A Client is the identity of one client and its spool, by which a server knows what it has from it. The zero Client has
+// none: its records are taken as they come.
+type Client [16]byte
+
+// NewClient returns an identity that nobody else has.
+func NewClient() (c Client) {
+	_, _ = rand.Read(c[:]) // never fails
+	return c
+}
+
+// String returns the identity as 32 hexadecimal digits.
+func (c Client) String() string { return hex.EncodeToString(c[:]) }
+
+// ParseClient reads what String returns.
+func ParseClient(text string) (c Client, err error) {
+	if n, err := hex.Decode(c[:], []byte(text)); err != nil || n != len(c) {
+		return Client{}, fmt.Errorf("the identity of a client is 32 hexadecimal digits, not %q", text)
+	}
+	return c, nil
+}
+
+// A Batch is encoded records of one service, one after the other, and of one client or of none. It is what clients send,
+// stores keep, and spools hold, without anybody in between decoding it. Who takes a batch does not change it.
+type Batch struct {
+	Service  string
+	Client   Client // the zero Client: First and Last mean nothing
+	First    uint64 // the client's number of its first record; a client numbers its records from 1 on, of all its services
+	Last     uint64 // and of its last one. More numbers than records are those of records that were left out on the way
+	Count    int    // of its records
+	Min, Max int64  // the times of its oldest and newest record, nanoseconds since 1970
+	Data     []byte // encoded records
+}
+
+// Bounds of a batch; a reader checks them before it makes room.
+const (
+	MaxBatch        = 4 << 20   // bytes of its records
+	MaxBatchRecords = 256 << 10 // records
+)
+
+// Views yields the records of the batch, which lie in its data. A damaged record ends it with an error.
+func (b *Batch) Views(yield func(v *View, err error) bool) {
+	v := View{Service: []byte(b.Service)}
+	for data := b.Data; len(data) > 0; {
+		rest, err := v.Next(data)
+		if !yield(&v, err) || err != nil {
+			return
+		}
+		data = rest
+	}
+}
+
+// Add appends a record to the data, and counts it.
+func (b *Batch) Add(v *View) {
+	if b.Count == 0 {
+		b.Min, b.Max = v.Time, v.Time
+	}
+	b.Min, b.Max = min(b.Min, v.Time), max(b.Max, v.Time)
+	b.Data = v.Append(b.Data)
+	b.Count++
+}

@@ -1,0 +1,251 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	quiet      = 30 * time.Second // without a word from the server: it is taken for dead
+	pingAfter  = 10 * time.Second
+	writeTime  = 30 * time.Second
+	pauseFirst = 50 * time.Millisecond
+	pauseMost  = 15 * time.Second
+	window     = 4 << 20 // bytes of frames that are not acknowledged
+)
+
+// A source is what one connection sends: the batches of one identity.
+type source interface {
+	// reset is told what the server has, at the beginning of a connection.
+	reset(last uint64) error
+
+	// next returns the next frame to send. When there is none now, ok is false: there may be one after wait, unless that is
+	// zero, or when ready has a value. io.EOF says that there will be none any more.
+	next() (f outFrame, wait time.Duration, ok bool, err error)
+	ready() <-chan struct{}
+
+	sent(f outFrame)       // it was written
+	acknowledged(n uint64) // the server has everything up to n
+}
+
+// An outFrame is a data frame in two parts.
+type outFrame struct {
+	head, payload []byte
+	batch         *outBatch // of which the parts are, or nil
+}
+
+// delivering connects again and again, until ctx is canceled or everything was sent after Close.
+func (s *Sender) delivering(ctx context.Context) error {
+	pause := pauseFirst
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		before := s.acked
+		s.mu.Unlock()
+		err := s.deliver(ctx, s.id, own{s})
+		if err == nil { // said bye
+			return nil
+		}
+		s.mu.Lock()
+		moved := s.acked > before
+		s.online, s.trouble = false, err
+		s.broadcast()
+		s.mu.Unlock()
+		signal(s.spill)
+		if ctx.Err() != nil {
+			return nil
+		}
+		refusal, refused := errors.AsType[*Refusal](err)
+		leaving := refused && refusal.Code == RefusedLeaving
+		if !leaving {
+			s.errors.report(fmt.Errorf("send to %s: %w", s.to.address, err))
+		}
+		if moved {
+			pause = pauseFirst
+		}
+		if refused && (refusal.Code == RefusedKey || refusal.Code == RefusedFrame || refusal.Code == RefusedVersion) {
+			pause = pauseMost
+		}
+		if !s.rest(ctx, pause/2+rand.N(pause)) {
+			return nil
+		}
+		pause = min(2*pause, pauseMost)
+	}
+	return nil
+}
+
+// rest waits before the next attempt, for a moment only when somebody waits for it. It reports whether there is to be one.
+func (s *Sender) rest(ctx context.Context, pause time.Duration) bool {
+	if meanwhile.Sleep(ctx, min(pause, pauseFirst)) != nil {
+		return false
+	}
+	timer := time.NewTimer(pause - min(pause, pauseFirst))
+	defer timer.Stop()
+	select {
+	case <-s.rush:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// deliver makes one connection and sends what the source has, until the source ends, which gives nil, or something fails.
+func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
+	conn, err := s.o.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	in := newFrameReader(conn)
+	w, err := s.introduce(conn, in, id)
+	if err != nil {
+		return err
+	}
+	if err := from.reset(w.last); err != nil {
+		return err
+	}
+	var bye atomic.Bool
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		reading := meanwhile.Go(ctx, func(ctx context.Context) error {
+			defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // ends writing and reading
+			err := hear(conn, in, from)
+			if bye.Load() && errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}, meanwhile.Name("acknowledgements"))
+		if err := speak(ctx, conn, from, &bye); err != nil {
+			// The server may have said why, before it closed.
+			_ = meanwhile.Sleep(ctx, time.Second)
+			return err
+		}
+		_, err := reading.Wait(ctx)
+		return err
+	}, meanwhile.Name("connection"))
+}
+
+// introduce says hello and takes the answer.
+func (s *Sender) introduce(conn net.Conn, in *frameReader, id Client) (w welcome, err error) {
+	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
+		return w, err
+	}
+	if _, err := conn.Write(hello{client: id, key: s.to.key}.append([]byte(wireMagic))); err != nil {
+		return w, err
+	}
+	f, err := in.next(nil)
+	if err != nil {
+		return w, fmt.Errorf("wait for the welcome: %w", err)
+	}
+	defer giveBuffer(f.room)
+	switch f.kind {
+	case frameWelcome:
+		err = w.parse(f.body)
+	case frameRefusal:
+		err = readRefusal(f.body)
+	default:
+		err = errFrameBody
+	}
+	return w, err
+}
+
+func readRefusal(body []byte) error {
+	refusal := &Refusal{}
+	if err := refusal.parse(body); err != nil {
+		return err
+	}
+	return refusal
+}
+
+// hear takes what the server says until it closes.
+func hear(conn net.Conn, in *frameReader, from source) error {
+	for {
+		if err := conn.SetReadDeadline(time.Now().Add(quiet)); err != nil {
+			return err
+		}
+		f, err := in.next(nil)
+		if err != nil {
+			return fmt.Errorf("wait for acknowledgements: %w", err)
+		}
+		switch f.kind {
+		case frameAck:
+			var n uint64
+			if n, err = parseNumber(f.body); err == nil {
+				from.acknowledged(n)
+			}
+		case framePong:
+		case frameRefusal:
+			err = readRefusal(f.body)
+		default:
+			err = errFrameBody
+		}
+		giveBuffer(f.room)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// speak sends frames until the source ends; then it says bye.
+func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) error {
+	timer := time.NewTimer(pingAfter)
+	defer timer.Stop()
+	lastPing := time.Now()
+	for {
+		f, wait, ok, err := from.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			bye.Store(true)
+			return write(conn, appendBye(nil), nil)
+		case err != nil:
+			return err
+		case ok:
+			err := write(conn, f.head, f.payload)
+			from.sent(f)
+			if err != nil {
+				return err
+			}
+			if time.Since(lastPing) < pingAfter {
+				continue
+			}
+			wait = time.Nanosecond // also a busy connection must hear from a server whose disk is slow
+		}
+		if since := time.Since(lastPing); since >= pingAfter {
+			if err := write(conn, appendNumber(nil, framePing, 0), nil); err != nil {
+				return err
+			}
+			lastPing = time.Now()
+			continue
+		} else if wait == 0 || wait > pingAfter-since {
+			wait = pingAfter - since
+		}
+		timer.Reset(wait)
+		select {
+		case <-from.ready():
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func write(conn net.Conn, head, payload []byte) error {
+	if err := conn.SetWriteDeadline(time.Now().Add(writeTime)); err != nil {
+		return err
+	}
+	if len(payload) == 0 {
+		_, err := conn.Write(head)
+		return err
+	}
+	parts := net.Buffers{head, payload}
+	_, err := parts.WriteTo(conn)
+	return err
+}

@@ -1,0 +1,169 @@
+package logs
+
+import (
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// An attrIs matches a record that has an attribute whose value is one of several, but for the case of ASCII letters.
+type attrIs struct {
+	anywhere
+	key    string
+	values []wantedValue
+}
+
+// A wantedValue is what a value has to be: a text as it was written, any other by its value, so that 90s is 1m30s.
+type wantedValue struct {
+	wanted
+	value []byte // as AppendText writes it, with small letters
+
+	isInteger, isFloat bool // whether value is that of integer, and of float
+	integer            int64
+	float              float64
+}
+
+func newWantedValue(text string, prefix bool) wantedValue {
+	lowered := small(text)
+	w := wantedValue{wanted: wanted{lowered, prefix}, value: canonical(text, lowered)}
+	n, err := strconv.ParseInt(string(w.value), 10, 64)
+	w.integer, w.isInteger = n, err == nil
+	f, err := strconv.ParseFloat(string(w.value), 64)
+	w.float, w.isFloat = f, err == nil && string(appendFloat(nil, f)) == string(w.value)
+	return w
+}
+
+func (a *attrIs) match(v *View) bool {
+	for b := v.attrs; ; {
+		value, rest, ok := findAttr(b, a.key)
+		if !ok || a.is(&value) {
+			return ok
+		}
+		b = rest
+	}
+}
+
+func (a *attrIs) is(value *AttrValue) bool {
+	if w := &a.values[0]; len(a.values) == 1 && !w.prefix { // as most are: then numbers need not become texts
+		switch value.kind {
+		case kindInt:
+			return w.isInteger && int64(value.bits) == w.integer
+		case kindFloat:
+			if f := math.Float64frombits(value.bits); !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return w.isFloat && value.bits == math.Float64bits(w.float)
+			}
+		}
+	}
+	var room [64]byte
+	text, isText := value.Text()
+	if !isText {
+		text = value.AppendText(room[:0])
+	}
+	for i := range a.values {
+		w := a.values[i].wanted
+		if !isText && !w.prefix {
+			w.text = a.values[i].value
+		}
+		if w.is(text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *attrIs) tokens(have []uint64) []uint64 {
+	if len(a.values) != 1 || a.values[0].prefix || !slices.Equal(a.values[0].text, a.values[0].value) {
+		return have
+	}
+	return append(have, AttrToken([]byte(a.key), a.values[0].text))
+}
+
+func (a *attrIs) negate() expr { return notTerm{a} }
+
+// An attrHas matches a record that has an attribute, whatever its value.
+type attrHas struct {
+	anywhere
+	key string
+}
+
+func (a *attrHas) match(v *View) bool {
+	_, _, ok := findAttr(v.attrs, a.key)
+	return ok
+}
+
+func (a *attrHas) negate() expr { return notTerm{a} }
+
+// An attrLike matches a record that has an attribute whose value, as text, matches a regular expression.
+type attrLike struct {
+	anywhere
+	key     string
+	pattern *regexp.Regexp
+}
+
+func (a *attrLike) match(v *View) bool {
+	for b := v.attrs; ; {
+		value, rest, ok := findAttr(b, a.key)
+		if !ok {
+			return false
+		}
+		text, isText := value.Text()
+		if !isText {
+			text = value.AppendText(nil)
+		}
+		if a.pattern.Match(text) {
+			return true
+		}
+		b = rest
+	}
+}
+
+func (a *attrLike) negate() expr { return notTerm{a} }
+
+// findAttr returns the first attribute in b that has the key, and what follows it. It passes over others without a look at
+// their values.
+func findAttr(b []byte, key string) (value AttrValue, rest []byte, ok bool) {
+	for len(b) > 0 {
+		n := int(b[0])
+		if n >= 0x80 || n+2 > len(b) || n == len(key) {
+			name, value, rest, ok := nextAttr(b)
+			if !ok || string(name) == key {
+				return value, rest, ok
+			}
+			b = rest
+			continue
+		}
+		if b = passValue(b[n+1:]); b == nil {
+			break
+		}
+	}
+	return AttrValue{}, nil, false
+}
+
+// passValue returns what follows a kind and its value, nil after damage.
+func passValue(b []byte) []byte {
+	kind, b := b[0], b[1:]
+	switch kind {
+	case kindText, kindJSON:
+		_, rest, ok := cutText(b)
+		if !ok {
+			return nil
+		}
+		return rest
+	case kindInt, kindUint, kindDuration, kindTime:
+		for i, c := range b[:min(len(b), 10)] {
+			if c < 0x80 {
+				return b[i+1:]
+			}
+		}
+		return nil
+	case kindFloat:
+		if len(b) < 8 {
+			return nil
+		}
+		return b[8:]
+	case kindTrue, kindFalse:
+		return b
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+package logs
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// A field is a part of a record that a term looks at.
+type field int
+
+const (
+	fieldAttr field = iota // one of the attributes
+	fieldTime
+	fieldLevel
+	fieldNumber
+	fieldService
+	fieldMessage
+	fieldTask
+	fieldJob
+)
+
+var fields = map[string]field{
+	"time": fieldTime, "level": fieldLevel, "number": fieldNumber,
+	"service": fieldService, "message": fieldMessage, "task": fieldTask, "job": fieldJob,
+}
+
+func (f field) text(v *View) []byte {
+	switch f {
+	case fieldService:
+		return v.Service
+	case fieldTask:
+		return v.Task
+	case fieldJob:
+		return v.Job
+	}
+	return v.Message
+}
+
+// A between matches a time, a level or a number.
+type between struct {
+	anywhere
+	field  field
+	lo, hi int64 // both of them match; nothing does when lo is above hi
+}
+
+func (b *between) match(v *View) bool {
+	n := v.Time
+	switch b.field {
+	case fieldLevel:
+		n = int64(v.Level)
+	case fieldNumber:
+		n = int64(v.Number)
+	}
+	return b.lo <= n && n <= b.hi
+}
+
+func (b *between) bounds(of field) (lo, hi int64) {
+	if of == b.field {
+		return b.lo, b.hi
+	}
+	return b.anywhere.bounds(of)
+}
+
+func (b *between) negate() expr { return notTerm{b} }
+
+// A fieldIs matches a text of the record that is one of several, but for the case of ASCII letters.
+type fieldIs struct {
+	anywhere
+	field field
+	texts []wanted
+}
+
+// A wanted text has small ASCII letters.
+type wanted struct {
+	text   []byte
+	prefix bool // what begins with it will do
+}
+
+func (w *wanted) is(text []byte) bool {
+	if len(text) < len(w.text) || len(text) > len(w.text) && !w.prefix {
+		return false
+	}
+	return sameLetters(text[:len(w.text)], w.text)
+}
+
+// sameLetters compares a text with one of the same length that has small ASCII letters.
+func sameLetters(text, small []byte) bool {
+	text = text[:len(small)]
+	for i, c := range small {
+		if lower[text[i]] != c {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fieldIs) match(v *View) bool { return f.is(f.field.text(v)) }
+
+func (f *fieldIs) is(text []byte) bool {
+	for i := range f.texts {
+		w := &f.texts[i]
+		if w.is(text) {
+			return true
+		}
+		// What is below a task matches as well.
+		if n := len(w.text); f.field == fieldTask && n > 0 && len(text) > n && (text[n] == '/' || w.text[n-1] == '/') && sameLetters(text[:n], w.text) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fieldIs) decided(service string) (match, known bool) {
+	return f.field == fieldService && f.is([]byte(service)), f.field == fieldService
+}
+
+func (f *fieldIs) service(name string) bool { return f.field != fieldService || f.is([]byte(name)) }
+
+func (f *fieldIs) tokens(have []uint64) []uint64 {
+	if len(f.texts) != 1 || f.texts[0].prefix || len(f.texts[0].text) == 0 {
+		return have
+	}
+	text := f.texts[0].text
+	switch f.field {
+	case fieldMessage:
+		have = appendWords(have, text)
+	case fieldTask:
+		if !bytes.HasSuffix(text, []byte("/")) {
+			have = append(have, AttrToken([]byte("task"), text))
+		}
+	case fieldJob:
+		have = append(have, AttrToken([]byte("job"), text))
+	}
+	return have
+}
+
+func (f *fieldIs) negate() expr { return notTerm{f} }
+
+// A fieldLike matches a text of the record by a regular expression.
+type fieldLike struct {
+	anywhere
+	field   field
+	pattern *regexp.Regexp
+}
+
+func (f *fieldLike) match(v *View) bool { return f.pattern.Match(f.field.text(v)) }
+
+func (f *fieldLike) decided(service string) (match, known bool) {
+	return f.field == fieldService && f.pattern.MatchString(service), f.field == fieldService
+}
+
+func (f *fieldLike) service(name string) bool {
+	return f.field != fieldService || f.pattern.MatchString(name)
+}
+
+func (f *fieldLike) negate() expr { return notTerm{f} }
+
+// small returns a text with small ASCII letters, and leaves all others as they are.
+func small(text string) []byte {
+	b := []byte(text)
+	for i, c := range b {
+		b[i] = lower[c]
+	}
+	return b
+}

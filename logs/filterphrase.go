@@ -1,0 +1,109 @@
+package logs
+
+import "bytes"
+
+// A phrase matches a message that has its words, one after the other with nothing but other characters in between.
+type phrase struct {
+	anywhere
+	words  [][]byte // as [Tokens] defines them, with small ASCII letters
+	prefix bool     // the last one may be the beginning of a word
+
+	at         int  // where in the first word its rarest byte is
+	rare, same byte // that byte, and its capital letter or itself
+}
+
+// newPhrase takes the words from a text; without any it returns nil.
+func newPhrase(text string, prefix bool) *phrase {
+	p := &phrase{prefix: prefix}
+	for rest := small(text); len(rest) > 0; {
+		n := wordLen(rest)
+		if n > 0 {
+			p.words = append(p.words, rest[:n])
+		}
+		rest = rest[min(n+1, len(rest)):]
+	}
+	if len(p.words) == 0 {
+		return nil
+	}
+	p.at = rarest(p.words[0])
+	p.rare = p.words[0][p.at]
+	p.same = p.rare
+	if 'a' <= p.rare && p.rare <= 'z' {
+		p.same -= 'a' - 'A'
+	}
+	return p
+}
+
+func wordLen(text []byte) int {
+	for i, c := range text {
+		if word[c] == 0 {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// rarest returns where a word has the byte that messages have least often, so that looking for it seldom finds another.
+func rarest(w []byte) (at int) {
+	const often = "etaoinsrhld012cumfpg3456789wy_bvkxjqz"
+	least := -1
+	for i, c := range w {
+		rank := bytes.IndexByte([]byte(often), c)
+		if rank < 0 {
+			rank = len(often)
+		}
+		if rank > least {
+			at, least = i, rank
+		}
+	}
+	return at
+}
+
+func (p *phrase) match(v *View) bool {
+	return p.find(v.Message, p.rare) || p.same != p.rare && p.find(v.Message, p.same)
+}
+
+func (p *phrase) find(text []byte, rare byte) bool {
+	for from := 0; ; {
+		i := bytes.IndexByte(text[from:], rare)
+		if i < 0 {
+			return false
+		}
+		if begin := from + i - p.at; begin >= 0 && (begin == 0 || word[text[begin-1]] == 0) && p.begins(text[begin:]) {
+			return true
+		}
+		from += i + 1
+	}
+}
+
+// begins reports whether the words are at the beginning of a text, where a word begins.
+func (p *phrase) begins(text []byte) bool {
+	for i, w := range p.words {
+		if i > 0 {
+			for len(text) > 0 && word[text[0]] == 0 {
+				text = text[1:]
+			}
+		}
+		if len(text) < len(w) || !sameLetters(text, w) {
+			return false
+		}
+		text = text[len(w):]
+		if len(text) > 0 && word[text[0]] != 0 && !(p.prefix && i == len(p.words)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *phrase) tokens(have []uint64) []uint64 {
+	whole := p.words
+	if p.prefix {
+		whole = whole[:len(whole)-1]
+	}
+	for _, w := range whole {
+		have = appendWords(have, w)
+	}
+	return have
+}
+
+func (p *phrase) negate() expr { return notTerm{p} }

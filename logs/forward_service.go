@@ -1,0 +1,259 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A forwarded is how far a forwarder has come with one service. Its fields are guarded by the forwarder's mutex.
+type forwarded struct {
+	f       *Forwarder
+	service string
+	running bool         // whether it has a task
+	next    uint64       // what is before it was acknowledged, left out, refused or is gone
+	stored  ServiceStats // at the last look
+	oldest  time.Time    // of the records that are being sent
+
+	sent, left, refused, gone, retries int64
+	err                                error
+}
+
+func (s *forwarded) statsLocked() ForwardStats {
+	stats := ForwardStats{
+		Service: s.service, Next: s.next, Sent: s.sent, Left: s.left, Refused: s.refused, Gone: s.gone, Retries: s.retries, Err: s.err,
+	}
+	if s.stored.Last >= s.next {
+		stats.Lag = int64(s.stored.Last - s.next + 1)
+		if !s.oldest.IsZero() {
+			stats.Behind = max(0, time.Since(s.oldest))
+		}
+	}
+	return stats
+}
+
+// settleLocked brings its place in line with what the store has, and reports whether there is something to send.
+func (s *forwarded) settleLocked() bool {
+	first, last := s.stored.First, s.stored.Last
+	if s.stored.Records == 0 {
+		first = last + 1
+	}
+	switch {
+	case s.next > last+1: // another store than the one it knew, or one that lost its end with the power
+		s.f.Logger.Warn("logs: a forwarder was ahead of its store, and begins anew there", "output", s.f.Name, "service", s.service, "next", s.next, "last", last)
+		s.advanceLocked(max(first, 1))
+	case s.next < first:
+		s.skipLocked(first)
+	}
+	return s.next <= last
+}
+
+func (s *forwarded) advanceLocked(next uint64) {
+	s.next = next
+	s.f.saved = false
+}
+
+// skipLocked counts what the store does not have, or no longer.
+func (s *forwarded) skipLocked(next uint64) {
+	s.f.Logger.Warn("logs: records were deleted or damaged before they were forwarded", "output", s.f.Name, "service", s.service, "records", next-s.next)
+	s.gone += int64(next - s.next)
+	s.advanceLocked(next)
+}
+
+// run sends what the store has of the service, and ends when it has sent all. A later look begins anew.
+func (s *forwarded) run(ctx context.Context) error {
+	defer func() {
+		s.f.mu.Lock()
+		s.running, s.oldest = false, time.Time{}
+		s.f.mu.Unlock()
+		select {
+		case s.f.finished <- struct{}{}:
+		default:
+		}
+	}()
+	s.f.mu.Lock()
+	last := s.stored.Last
+	s.f.mu.Unlock()
+	for {
+		stuck, err := s.pass(ctx)
+		if stuck != nil {
+			if err = s.insist(ctx, stuck.records, err); err == nil {
+				s.done(stuck)
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		s.ended(last, err)
+		return nil
+	}
+}
+
+// A forwardBatch is what one call of Send gets.
+type forwardBatch struct {
+	records []Record
+	bytes   int
+	after   uint64 // the number behind the last one, also when the filter left that out
+	left    int64
+}
+
+// pass sends batch after batch. One that the output does not take at once it returns with the error of that call:
+// the files of the store should not be held open until the output is back. Without a batch, the error is the store's.
+func (s *forwarded) pass(ctx context.Context) (stuck *forwardBatch, err error) {
+	s.f.mu.Lock()
+	b := &forwardBatch{after: s.next}
+	s.f.mu.Unlock()
+	everything := s.f.Filter.String() == ""
+	for r, err := range s.f.Store.Read(ctx, s.service, b.after) {
+		if err != nil {
+			return nil, err
+		}
+		if r.Number > b.after {
+			if err := s.first(ctx, b); err != nil {
+				return b, err
+			}
+			s.f.mu.Lock()
+			s.skipLocked(r.Number)
+			s.f.mu.Unlock()
+		}
+		b.after = r.Number + 1
+		if v := r.View(); !everything && !s.f.Filter.Match(&v) {
+			b.left++
+			continue
+		}
+		b.records = append(b.records, r)
+		if b.bytes += sizeOf(&r); len(b.records) == s.f.Records || b.bytes >= s.f.Bytes {
+			if err := s.first(ctx, b); err != nil {
+				return b, err
+			}
+		}
+	}
+	if err := s.first(ctx, b); err != nil {
+		return b, err
+	}
+	return nil, nil
+}
+
+// first sends a batch for the first time, and empties it when it was taken.
+func (s *forwarded) first(ctx context.Context, b *forwardBatch) error {
+	if len(b.records) > 0 {
+		err := s.call(ctx, b.records)
+		if _, ok := errors.AsType[*RefusedError](err); err != nil && !ok {
+			return err
+		}
+		_ = s.insist(ctx, b.records, err) // which only counts
+	}
+	s.done(b)
+	clear(b.records) // for the collector
+	*b = forwardBatch{records: b.records[:0], after: b.after}
+	return nil
+}
+
+// done goes on behind a batch.
+func (s *forwarded) done(b *forwardBatch) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.left += b.left
+	if b.after > s.next {
+		s.advanceLocked(b.after)
+	}
+}
+
+// insist sends records until the output has taken them, but for those it refuses. The error is that of the last call.
+func (s *forwarded) insist(ctx context.Context, records []Record, err error) error {
+	for failures := 0; ; failures++ {
+		some, ok := errors.AsType[*RefusedError](err)
+		switch {
+		case err == nil:
+			s.taken(records, 0)
+			return nil
+		case ok:
+			s.f.tellRefused(s.service, some.Why)
+			s.taken(records, min(some.Count, len(records)))
+			return nil
+		case errors.Is(err, ErrRefused) && len(records) == 1:
+			s.f.tellRefused(s.service, err.Error())
+			s.taken(records, 1)
+			return nil
+		case errors.Is(err, ErrRefused):
+			half := len(records) / 2
+			for _, part := range [][]Record{records[:half], records[half:]} {
+				if err := s.insist(ctx, part, s.call(ctx, part)); err != nil {
+					return err
+				}
+			}
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		}
+		s.f.mu.Lock()
+		s.err = err
+		s.retries++
+		s.f.mu.Unlock()
+		s.f.tellAway(s.service, err)
+		if err := meanwhile.Sleep(ctx, s.f.backoff(failures, err)); err != nil {
+			return err
+		}
+		err = s.call(ctx, records)
+	}
+}
+
+// call calls Send once.
+func (s *forwarded) call(ctx context.Context, records []Record) error {
+	s.f.mu.Lock()
+	s.oldest = records[0].Time
+	s.f.mu.Unlock()
+	if err := s.f.calls.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.f.calls.Release(1)
+	ctx, cancel := context.WithTimeout(ctx, s.f.Timeout)
+	defer cancel()
+	return s.f.Output.Send(ctx, records)
+}
+
+// taken counts records that need not be sent again.
+func (s *forwarded) taken(records []Record, refused int) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	s.sent += int64(len(records) - refused)
+	s.refused += int64(refused)
+	s.err = nil
+	s.advanceLocked(records[len(records)-1].Number + 1)
+	s.f.tellBackLocked()
+}
+
+// ended is told that everything up to the last record was read, or why it was not.
+func (s *forwarded) ended(last uint64, err error) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	switch {
+	case err == nil && s.next <= last: // what was damaged
+		s.skipLocked(last + 1)
+	case err != nil && s.err == nil:
+		s.f.Logger.Error("logs: a forwarder cannot read the store", "output", s.f.Name, "service", s.service, "error", err)
+	}
+	s.err = err
+}
+
+// sizeOf is about what a record takes on its way.
+func sizeOf(r *Record) int {
+	n := 64 + len(r.Message) + len(r.Task) + len(r.Job)
+	for _, a := range r.Attrs {
+		n += 16 + len(a.Key)
+		switch a.Value.Kind() {
+		case slog.KindString:
+			n += len(a.Value.String())
+		case slog.KindAny:
+			if text, ok := a.Value.Any().(json.RawMessage); ok {
+				n += len(text)
+			}
+		}
+	}
+	return n
+}

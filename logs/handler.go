@@ -1,0 +1,177 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// HandlerOptions are those of a [Handler]. The zero value works.
+type HandlerOptions struct {
+	// Level is the lowest level that is logged; it may change. The default is slog.LevelInfo.
+	Level slog.Leveler
+
+	// AddSource adds the attribute "source": the file, without its folders but one, and the line that logged.
+	AddSource bool
+
+	SenderOptions
+}
+
+// A Handler is a slog.Handler that sends records to a server, by a [Sender]. A call never waits for a server or a disk. The
+// path of the task that ctx is of stands in the record, and so does its job; a group is a prefix of keys: "http.status".
+//
+// Call Close before the program ends, or use meanwhile.Main, which does.
+type Handler struct {
+	sender *Sender
+	level  slog.Leveler
+	source bool
+	prefix string // of keys: the groups, each with a dot
+	attrs  []byte // encoded
+}
+
+// NewHandler returns a handler that sends to the server at tcp://host:port or tls://host:port, as [NewSender] does. Nil for
+// the options means the defaults.
+//
+//	handler, err := logs.NewHandler("tcp://logs:6767", nil)
+//	slog.SetDefault(slog.New(handler))
+func NewHandler(address string, o *HandlerOptions) (*Handler, error) {
+	if o == nil {
+		o = &HandlerOptions{}
+	}
+	sender, err := NewSender(address, &o.SenderOptions)
+	if err != nil {
+		return nil, err
+	}
+	h := &Handler{sender: sender, level: o.Level, source: o.AddSource}
+	if h.level == nil {
+		h.level = slog.LevelInfo
+	}
+	return h, nil
+}
+
+// Sender returns what the handler sends through.
+func (h *Handler) Sender() *Sender { return h.sender }
+
+// Flush returns when the server has acknowledged everything logged before; see [Sender.Flush].
+func (h *Handler) Flush(ctx context.Context) error { return h.sender.Flush(ctx) }
+
+// Close sends or spools what was logged; see [Sender.Close]. It ends all handlers made from this one.
+func (h *Handler) Close(ctx context.Context) error { return h.sender.Close(ctx) }
+
+// Enabled reports whether records of a level are logged.
+func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level.Level() }
+
+// Handle takes a record. An error says that it was dropped, which is counted as well.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	e := newEncoding()
+	v := &e.view
+	v.Time, v.Level = r.Time.UnixNano(), r.Level
+	if r.Time.IsZero() {
+		v.Time = time.Now().UnixNano()
+	}
+	e.message = append(e.message[:0], r.Message...)
+	v.Message = e.message
+	h.place(ctx, e)
+	if h.source {
+		v.attrs = appendSource(v.attrs, r.PC)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		v.attrs = appendOne(v.attrs, h.prefix, a)
+		return true
+	})
+	e.record = appendBounded(e.record[:0], v)
+	err := h.sender.put("", e.record, v.Time)
+	e.free()
+	return err
+}
+
+// place sets what the task of ctx says of the record: its path, the ID of its job, and its other attributes.
+func (h *Handler) place(ctx context.Context, e *encoding) {
+	v := &e.view
+	e.task = meanwhile.AppendPath(ctx, e.task[:0])
+	v.Task, v.attrs = e.task, append(v.attrs[:0], h.attrs...)
+	for _, a := range meanwhile.TaskAttrs(ctx) {
+		if a.Key == "job.id" {
+			e.job = append(e.job[:0], a.Value.String()...)
+			v.Job = e.job
+			continue
+		}
+		v.attrs = appendOne(v.attrs, "", a)
+	}
+}
+
+// WithAttrs returns a handler that adds attributes to every record. They are encoded once.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	if len(attrs) == 0 {
+		return h
+	}
+	next := *h
+	next.attrs = append([]byte(nil), h.attrs...)
+	for _, a := range attrs {
+		next.attrs = appendOne(next.attrs, h.prefix, a)
+	}
+	return &next
+}
+
+// WithGroup returns a handler that puts the name and a dot before the keys of attributes.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	if name == "" {
+		return h
+	}
+	next := *h
+	next.prefix = h.prefix + name + "."
+	return &next
+}
+
+// appendOne appends an attribute. Values that run code of others when they are encoded, may panic.
+func appendOne(attrs []byte, prefix string, a slog.Attr) []byte {
+	switch a.Value.Kind() {
+	case slog.KindAny, slog.KindLogValuer, slog.KindGroup:
+		return appendCarefully(attrs, prefix, a)
+	}
+	return AppendAttr(attrs, prefix, a)
+}
+
+func appendCarefully(attrs []byte, prefix string, a slog.Attr) (done []byte) {
+	before := len(attrs)
+	defer func() {
+		if p := recover(); p != nil {
+			done = AppendAttr(attrs[:before], prefix, slog.String(a.Key, panicText(p)))
+		}
+	}()
+	return AppendAttr(attrs, prefix, a)
+}
+
+// panicText says what a value has panicked with, which may panic itself when it is printed.
+func panicText(p any) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = "!PANIC"
+		}
+	}()
+	return fmt.Sprintf("!PANIC: %v", p)
+}
+
+// sources keeps the texts of places in the program, of which there is a bounded number.
+var sources sync.Map // of uintptr to string
+
+func appendSource(attrs []byte, pc uintptr) []byte {
+	if pc == 0 {
+		return attrs
+	}
+	text, ok := sources.Load(pc)
+	if !ok {
+		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		folder, file := filepath.Split(frame.File)
+		text = filepath.Base(folder) + "/" + file + ":" + strconv.Itoa(frame.Line)
+		sources.Store(pc, text)
+	}
+	return AppendAttr(attrs, "", slog.String("source", text.(string)))
+}

@@ -1,0 +1,279 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/slogtest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// newTestHandler returns a handler without a server, whose records lie in memory.
+func newTestHandler(t testing.TB, o *HandlerOptions) *Handler {
+	t.Helper()
+	if o == nil {
+		o = &HandlerOptions{}
+	}
+	o.Spool = SpoolOff
+	o.OnError = func(error) {}
+	h, err := NewHandler("tcp://127.0.0.1:1", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = h.Close(ctx)
+	})
+	return h
+}
+
+// records returns what is in memory, the oldest first.
+func (h *Handler) records(t testing.TB) (records []Record) {
+	t.Helper()
+	s := h.sender
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	batches := s.sealed
+	if s.open != nil {
+		batches = append(batches[:len(batches):len(batches)], s.open)
+	}
+	for _, b := range batches {
+		if b.Count == 0 {
+			continue
+		}
+		for v, err := range b.Views {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := v.Check(); err != nil {
+				t.Fatal(err)
+			}
+			records = append(records, v.Record())
+		}
+	}
+	return records
+}
+
+// TestHandlerContract runs the suite of the standard library, with the keys of groups taken apart again.
+func TestHandlerContract(t *testing.T) {
+	h := newTestHandler(t, nil)
+	err := slogtest.TestHandler(h, func() (all []map[string]any) {
+		for _, r := range h.records(t) {
+			m := map[string]any{slog.TimeKey: r.Time, slog.LevelKey: r.Level, slog.MessageKey: r.Message}
+			for _, a := range r.Attrs {
+				in := m
+				groups := strings.Split(a.Key, ".")
+				for _, g := range groups[:len(groups)-1] {
+					if in[g] == nil {
+						in[g] = map[string]any{}
+					}
+					in = in[g].(map[string]any)
+				}
+				in[groups[len(groups)-1]] = a.Value.Any()
+			}
+			all = append(all, m)
+		}
+		return all
+	})
+	// A record without a time gets the present one: that alone is not as the suite wants it.
+	for _, err := range joined(err) {
+		if !strings.Contains(err.Error(), `"time"`) {
+			t.Error(err)
+		}
+	}
+}
+
+func joined(err error) []error {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return all.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+func TestHandlerTellsTaskAndJob(t *testing.T) {
+	h := newTestHandler(t, nil)
+	log := slog.New(h).WithGroup("in").With("with", 1)
+	_ = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		log.InfoContext(ctx, "done", "n", 2, slog.Group("g", "x", true))
+		return nil
+	}, meanwhile.Name("work"), meanwhile.Attrs(slog.String("job.id", "j1"), slog.String("job.kind", "index")))
+	r := h.records(t)[0]
+	if r.Task != "work" || r.Job != "j1" || r.Message != "done" || r.Level != slog.LevelInfo || r.Service == "" {
+		t.Errorf("got %+v", r)
+	}
+	var attrs []string
+	for _, a := range r.Attrs {
+		attrs = append(attrs, a.String())
+	}
+	if got, want := strings.Join(attrs, " "), "in.with=1 job.kind=index in.n=2 in.g.x=true"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+type panics struct{ with any }
+
+func (p panics) MarshalJSON() ([]byte, error) { panic(p.with) }
+
+type printPanics struct{}
+
+func (printPanics) String() string { panic("again") }
+
+// TestHandlerOddValues logs what a careless program logs; nothing of it panics, and all of it is a record.
+func TestHandlerOddValues(t *testing.T) {
+	h := newTestHandler(t, &HandlerOptions{AddSource: true, Level: slog.LevelDebug})
+	log := slog.New(h)
+	var nilError *json.SyntaxError
+	log.Debug("panics", "a", panics{"first"}, "b", panics{printPanics{}}, "c", nilError, "d", func() {})
+	many := make([]any, 0, 6000)
+	for range 3000 {
+		many = append(many, "k", "v")
+	}
+	log.Info("many", many...)
+	log.Info(strings.Repeat("long ", 1<<20), "huge", strings.Repeat("x", 2<<20), "small", 1)
+	log.Info("the end")
+
+	records := h.records(t)
+	if len(records) != 4 {
+		t.Fatalf("got %d records, want 4", len(records))
+	}
+	attrs := map[string]string{}
+	for _, a := range records[0].Attrs {
+		attrs[a.Key] = a.Value.String()
+	}
+	if attrs["a"] != "!PANIC: first" || !strings.HasPrefix(attrs["b"], "!PANIC") || !strings.HasPrefix(attrs["source"], "logs/handler_test.go:") {
+		t.Errorf("got %v", attrs)
+	}
+	if got := records[1].Attrs; len(got) > maxAttrs || got[len(got)-1].Key != "logs.attributes_left_out" {
+		t.Errorf("got %d attributes", len(got))
+	}
+	if m := records[2].Message; len(m) > MaxRecord || !strings.HasSuffix(m, "bytes cut)") {
+		t.Errorf("got a message of %d bytes that ends with %q", len(m), m[len(m)-20:])
+	}
+}
+
+// TestHandlerFull fills the memory: calls return at once, what is dropped is counted, and a record says so when there is
+// room again.
+func TestHandlerFull(t *testing.T) {
+	server := newTestServer(t)
+	h, err := NewHandler("tcp://"+server.address, &HandlerOptions{SenderOptions: SenderOptions{
+		Spool: SpoolOff, MemoryBytes: 64 << 10, OnError: func(error) {},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(h)
+	for range 2000 {
+		log.Info(strings.Repeat("x", 100))
+	}
+	dropped := h.Sender().Stats().Dropped
+	if dropped == 0 || h.Sender().Stats().Memory > 64<<10 {
+		t.Errorf("got %+v, want dropped ones and a bounded memory", h.Sender().Stats())
+	}
+	server.start()
+	flush(t, h.Sender())
+	await(t, func() bool {
+		for _, m := range server.store.of(h.Sender().Client()) {
+			if strings.Contains(m, "log records were dropped") {
+				return true
+			}
+		}
+		return false
+	})
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := int64(len(server.store.of(h.Sender().Client()))); got != 2000-dropped+1 {
+		t.Errorf("got %d records, want %d and one about those that were dropped", got, 2000-dropped)
+	}
+}
+
+// TestHandlerKeepsOrder logs from many goroutines: each one's records stay in order.
+func TestHandlerKeepsOrder(t *testing.T) {
+	server := newTestServer(t)
+	server.start()
+	s := server.sender(SenderOptions{})
+	h := &Handler{sender: s, level: slog.LevelInfo}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			log := slog.New(h)
+			for n := range 2000 {
+				log.Info(fmt.Sprintf("%d %d", g, n))
+			}
+		})
+	}
+	wg.Wait()
+	flush(t, s)
+	var next [8]int
+	for _, m := range server.store.of(s.Client()) {
+		var g, n int
+		if _, err := fmt.Sscanf(m, "%d %d", &g, &n); err != nil || n != next[g] {
+			t.Fatalf("got %q, want number %d of it", m, next[g])
+		}
+		next[g]++
+	}
+	if next != [8]int{2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000} {
+		t.Errorf("got %v", next)
+	}
+}
+
+func TestNewHandlerRefuses(t *testing.T) {
+	tests := []struct{ address, want string }{
+		{"logs:6767", "tcp://host:port"},
+		{"http://logs", "not http://"},
+		{"tcp://", "tcp://host:port"},
+		{"tcp://logs/path", "tcp://host:port"},
+		{"tcp://logs?secret=x", `not "secret"`},
+		{"tcp://logs?key=" + strings.Repeat("k", 600), "at most 512"},
+		{"tcp://lo\x00gs?key=hidden", "cannot be read"},
+	}
+	for _, test := range tests {
+		if _, err := NewHandler(test.address, nil); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: got %v, want %q in it", test.address, err, test.want)
+		}
+	}
+	if _, err := NewHandler("tcp://logs", &HandlerOptions{SenderOptions: SenderOptions{Compress: "gzip"}}); err == nil {
+		t.Error("compress gzip: got no error")
+	}
+}
+
+func TestHandlerAllocates(t *testing.T) {
+	if underRace {
+		t.Skip("pools forget at random under the race detector")
+	}
+	h := newTestHandler(t, &HandlerOptions{SenderOptions: SenderOptions{MemoryBytes: 1 << 30}})
+	ctx := t.Context()
+	r := slog.NewRecord(time.Now(), slog.LevelInfo, "request served", 0)
+	r.AddAttrs(slog.String("method", "GET"), slog.Int("status", 200), slog.Duration("took", 3*time.Millisecond))
+	if got := testing.AllocsPerRun(2000, func() { _ = h.Handle(ctx, r) }); got > 1 {
+		t.Errorf("got %v allocations, want at most 1", got)
+	}
+}
+
+// TestHandlerAfterClose counts what comes too late, and says what was lost.
+func TestHandlerAfterClose(t *testing.T) {
+	h := newTestHandler(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	slog.New(h).Info("left")
+	if err := h.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 log records were not sent") {
+		t.Errorf("got %v, want that 1 was not sent", err)
+	}
+	if err := h.Handle(ctx, slog.Record{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v, want ErrClosed", err)
+	}
+	if got := h.Sender().Stats().Dropped; got != 1 {
+		t.Errorf("got %d dropped, want 1", got)
+	}
+}

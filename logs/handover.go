@@ -1,0 +1,48 @@
+package logs
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+var errHanded = errors.New("a handed state is damaged")
+
+// state returns what the next process needs to go on: client, its last number here, and the bytes that were read and not
+// taken.
+func (c *session) state() []byte {
+	if !c.greeted {
+		b := []byte{0}
+		if c.begun {
+			b = append(b, wireMagic...)
+		}
+		return append(b, c.in.rest()...)
+	}
+	b := append([]byte{1}, c.client[:]...)
+	b = binary.LittleEndian.AppendUint64(b, c.last)
+	return append(b, c.in.rest()...)
+}
+
+func (c *session) restore(state []byte) error {
+	if len(state) == 0 {
+		return nil
+	}
+	rest := state[1:]
+	if state[0] == 1 {
+		if len(rest) < 24 {
+			return errHanded
+		}
+		c.greeted = true
+		rest = rest[copy(c.client[:], rest):]
+		c.last = binary.LittleEndian.Uint64(rest)
+		rest = rest[8:]
+	}
+	// What was read of a frame may be more than the small buffer has room for: the buffer grows once, by what there is.
+	if len(rest) > maxData+len(c.in.buf) {
+		return errHanded
+	}
+	if len(rest) > len(c.in.buf) {
+		c.in.buf = make([]byte, len(rest))
+	}
+	c.in.n = copy(c.in.buf, rest)
+	return nil
+}

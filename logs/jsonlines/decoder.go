@@ -1,0 +1,248 @@
+package jsonlines
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	maxAttrs   = 1000 // of one record; further ones are left out
+	maxFlat    = 16   // objects deeper than that are an attribute's value
+	maxNesting = 100  // deeper ones are no JSON
+	maxKey     = 1024 // bytes of an attribute's key with those of the objects around it
+)
+
+// A Decoder reads objects into records. The zero Decoder is ready. It is for one user at a time.
+type Decoder struct {
+	scan  scanner
+	key   []byte // of the field that is read, with those of the objects around it
+	text  []byte // texts that had escapes
+	seen  seen
+	name  []byte // bunyan's
+	attrs int
+	plain bool              // in the object attrs, whose fields are attributes whatever their names
+	keys  map[string]string // of attributes that came before, as records of one program have the same ones
+}
+
+// seen says which parts of the record an object has given.
+type seen struct{ time, level, message, service, task, job, number bool }
+
+// Decode reads the object that the line is into v, which it resets first. The view lies in the line and in the decoder, until
+// the next call. An error says where the line is no JSON object; v is empty then.
+func (d *Decoder) Decode(line []byte, v *logs.View) error {
+	v.Reset()
+	d.scan = scanner{data: line}
+	d.key, d.text, d.seen, d.name, d.attrs, d.plain = d.key[:0], d.text[:0], seen{}, nil, 0, false
+	if cap(d.text) > 64<<10 {
+		d.text = nil
+	}
+	d.scan.space()
+	err := d.object(v, 1)
+	if d.scan.space(); err == nil && d.scan.at < len(line) {
+		err = errors.New("more follows the object")
+	}
+	if err != nil {
+		v.Reset()
+		return fmt.Errorf("byte %d: %w", d.scan.at+1, err)
+	}
+	if d.name != nil {
+		if d.seen.number && len(v.Service) == 0 {
+			v.Service = d.name
+		} else {
+			v.AddText([]byte("name"), d.name)
+		}
+	}
+	return nil
+}
+
+// object reads the members of an object, depth deep.
+func (d *Decoder) object(v *logs.View, depth int) error {
+	s := &d.scan
+	if !s.take('{') {
+		return errors.New("no object")
+	}
+	prefix := len(d.key)
+	for first := true; ; first = false {
+		s.space()
+		if s.take('}') {
+			if !first {
+				return errors.New("a comma, and no field after it")
+			}
+			return nil
+		}
+		key, err := d.string()
+		if err != nil {
+			return err
+		}
+		if len(d.key)+len(key) > maxKey {
+			return errors.New("a key is too long")
+		}
+		d.key = append(d.key, key...)
+		s.space()
+		if !s.take(':') {
+			return errors.New("no colon after a key")
+		}
+		s.space()
+		if err := d.value(v, depth); err != nil {
+			return err
+		}
+		d.key = d.key[:prefix]
+		if s.space(); s.take('}') {
+			return nil
+		}
+		if !s.take(',') {
+			return errors.New("no comma after a value")
+		}
+	}
+}
+
+// value reads a value, which is that of the field d.key.
+func (d *Decoder) value(v *logs.View, depth int) error {
+	s := &d.scan
+	switch c := s.peek(); {
+	case c == '"':
+		text, err := d.string()
+		if err == nil {
+			d.addText(v, text)
+		}
+		return err
+	case c == '{' && depth == 1 && string(d.key) == "attrs" && !s.empty():
+		d.key, d.plain = d.key[:0], true
+		err := d.object(v, depth+1)
+		d.plain = false
+		return err
+	case c == '{' && depth < maxFlat && !s.empty():
+		d.key = append(d.key, '.')
+		return d.object(v, depth+1)
+	case c == '{', c == '[':
+		from := s.at
+		if err := s.skip(depth); err != nil {
+			return err
+		}
+		d.add(v, slog.AnyValue(json.RawMessage(s.data[from:s.at])))
+		return nil
+	case c == 't' && s.word("true"), c == 'f' && s.word("false"):
+		d.add(v, slog.BoolValue(c == 't'))
+		return nil
+	case c == 'n' && s.word("null"):
+		d.add(v, slog.AnyValue(nil))
+		return nil
+	}
+	number := s.number()
+	if number == nil {
+		return errors.New("no value")
+	}
+	d.addNumber(v, number)
+	return nil
+}
+
+// string reads a text. It lies in the line, unless it has escapes.
+func (d *Decoder) string() ([]byte, error) {
+	raw, escaped, err := d.scan.string()
+	if err != nil || !escaped {
+		return raw, err
+	}
+	from := len(d.text)
+	if d.text, err = unescape(d.text, raw); err != nil {
+		return nil, err
+	}
+	return d.text[from:len(d.text):len(d.text)], nil
+}
+
+// addText takes a text as what its field says.
+func (d *Decoder) addText(v *logs.View, text []byte) {
+	switch part := d.part(); {
+	case part == partMessage && set(&d.seen.message):
+		v.Message = text
+		return
+	case part == partService && set(&d.seen.service):
+		v.Service = text
+		return
+	case part == partTask && set(&d.seen.task):
+		v.Task = text
+		return
+	case part == partJob && set(&d.seen.job):
+		v.Job = text
+		return
+	case part == partName && d.name == nil:
+		d.name = text
+		return
+	case part == partTime && !d.seen.time:
+		if at, ok := parseTime(text); ok {
+			v.Time, d.seen.time = at, true
+			return
+		}
+	case part == partLevel && !d.seen.level:
+		if level, ok := severity.Level(text); ok {
+			v.Level, d.seen.level = level, true
+			return
+		}
+	}
+	if d.attrs++; d.attrs <= maxAttrs {
+		v.AddText(d.key, text)
+	}
+}
+
+func set(seen *bool) (first bool) {
+	first, *seen = !*seen, true
+	return first
+}
+
+func (d *Decoder) addNumber(v *logs.View, number []byte) {
+	switch part := d.part(); {
+	case part == partTime && !d.seen.time:
+		if at, ok := sinceEpoch(number); ok {
+			v.Time, d.seen.time = at, true
+			return
+		}
+	case part == partLevel && !d.seen.level:
+		if level, bunyan, ok := numberedLevel(number); ok {
+			v.Level, d.seen.level, d.seen.number = level, true, bunyan
+			return
+		}
+	}
+	if n, ok := integer(number); ok {
+		d.add(v, slog.Int64Value(n))
+		return
+	}
+	text := string(number)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		d.add(v, slog.Int64Value(n))
+	} else if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		d.add(v, slog.Uint64Value(n))
+	} else if f, err := strconv.ParseFloat(text, 64); err == nil {
+		d.add(v, slog.Float64Value(f))
+	} else {
+		d.add(v, slog.AnyValue(json.RawMessage(text)))
+	}
+}
+
+func (d *Decoder) add(v *logs.View, value slog.Value) {
+	if d.attrs++; d.attrs <= maxAttrs {
+		v.AddAttr(slog.Attr{Key: d.keyText(), Value: value})
+	}
+}
+
+// keyText returns the key as a string, that of a record before where there was one.
+func (d *Decoder) keyText() string {
+	if key, ok := d.keys[string(d.key)]; ok {
+		return key
+	}
+	key := string(d.key)
+	if len(d.keys) < 256 && len(key) <= 64 {
+		if d.keys == nil {
+			d.keys = make(map[string]string)
+		}
+		d.keys[key] = key
+	}
+	return key
+}
+
+// HasLevel reports whether the object of the last Decode gave a level.
+func (d *Decoder) HasLevel() bool { return d.seen.level }

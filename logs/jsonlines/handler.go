@@ -1,0 +1,211 @@
+package jsonlines
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Config bounds what a [Handler] takes.
+type Config struct {
+	Body     int64  // bytes of one request, also when it is decompressed; 64 MiB
+	Requests int    // at once; 32. Further ones get 429
+	Service  string // of records that name none, nor does the request's parameter service; [Service]
+}
+
+// Handler returns the way in over HTTP. A POST brings lines, or a JSON array of objects; its Content-Encoding may be gzip or
+// zstd. The answer is an object with the number of records, and comes when they are on disk:
+//
+//	200  all of them
+//	400  the one at "line" is malformed, as "error" says; those before it were taken
+//	413  the body, or a line, is too long; those before that were taken
+//	429  too many requests at once; nothing was taken
+//	503  there is no room; of the records some may have been taken
+//
+// The last two have a Retry-After. A line that is no object, but text, is a record with the line as message. Requests of
+// pages of other origins are refused. Who may write is for the caller to check.
+//
+// It asks open for a feed for each request.
+func Handler(open func(*http.Request) logs.Feed, config Config) http.Handler {
+	if config.Body <= 0 {
+		config.Body = 64 << 20
+	}
+	if config.Requests <= 0 {
+		config.Requests = 32
+	}
+	if config.Service == "" {
+		config.Service = Service
+	}
+	return http.NewCrossOriginProtection().Handler(&handler{open: open, config: config, slots: make(chan struct{}, config.Requests)})
+}
+
+type handler struct {
+	open   func(*http.Request) logs.Feed
+	config Config
+	slots  chan struct{}
+}
+
+// An answer is what a client gets.
+type answer struct {
+	Records int    `json:"records"` // that were taken
+	Error   string `json:"error,omitempty"`
+	Line    int    `json:"line,omitempty"`
+
+	status int
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		answer{status: http.StatusMethodNotAllowed, Error: "POST lines of JSON here"}.write(w)
+		return
+	}
+	select {
+	case h.slots <- struct{}{}:
+		defer func() { <-h.slots }()
+	default:
+		answer{status: http.StatusTooManyRequests, Error: "too many requests at once"}.write(w)
+		return
+	}
+	service := h.config.Service
+	if given := r.URL.Query().Get("service"); given != "" {
+		service = given
+	}
+	if err := logs.CheckService(service); err != nil {
+		answer{status: http.StatusBadRequest, Error: err.Error()}.write(w)
+		return
+	}
+	body, done, err := decompress(http.MaxBytesReader(w, r.Body, h.config.Body), r.Header.Get("Content-Encoding"), h.config.Body)
+	if err != nil {
+		answer{status: http.StatusUnsupportedMediaType, Error: err.Error()}.write(w)
+		return
+	}
+	defer done()
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	feed := h.open(r)
+	t := taker{feed: feed, service: []byte(service)}
+	err = t.take(r.Context(), newSplitter(body, kind == "application/json"))
+	if synced := feed.Sync(r.Context()); synced != nil {
+		err = &syncError{synced}
+	}
+	a := explain(err)
+	if a.Records = t.records; a.status == http.StatusServiceUnavailable {
+		a.Records = 0 // of which nobody can say how many are on disk
+	}
+	if a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge {
+		feed.Refuse(refusals[a.status])
+	}
+	a.write(w)
+}
+
+var refusals = map[int]string{http.StatusBadRequest: "malformed", http.StatusRequestEntityTooLarge: "too long"}
+
+// A syncError is one of the feed; the others come from the body.
+type syncError struct{ err error }
+
+func (e *syncError) Error() string { return e.err.Error() }
+func (e *syncError) Unwrap() error { return e.err }
+
+// explain says what came of a request that ended with err.
+func explain(err error) answer {
+	a := answer{status: http.StatusOK}
+	if err == nil {
+		return a
+	}
+	a.Error = err.Error()
+	if malformed, ok := errors.AsType[*lineError](err); ok {
+		a.Line = malformed.line
+	}
+	_, ours := errors.AsType[*syncError](err)
+	_, large := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case ours && (errors.Is(err, logs.ErrFull) || errors.Is(err, logs.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		a.status = http.StatusServiceUnavailable
+	case ours:
+		a.status, a.Error = http.StatusInternalServerError, "the records could not be kept"
+	case large, errors.Is(err, errTooLong), errors.Is(err, errBomb):
+		a.status = http.StatusRequestEntityTooLarge
+	default:
+		a.status = http.StatusBadRequest
+	}
+	return a
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	switch a.status {
+	case http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(1))
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", strconv.Itoa(10))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(a.status)
+	_ = json.NewEncoder(w).Encode(a) // the client has gone, or has it
+}
+
+// A taker adds the records of one request.
+type taker struct {
+	feed    logs.Feed
+	service []byte
+	records int
+
+	decoder Decoder
+	view    logs.View
+}
+
+// take adds all records up to the first that is malformed.
+func (t *taker) take(ctx context.Context, s *splitter) error {
+	taken := 0
+	for {
+		frame, err := s.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = t.add(frame, s.values)
+		}
+		if err != nil {
+			return &lineError{s.line, err}
+		}
+		if taken += len(frame); taken >= flushed {
+			if err := t.feed.Flush(ctx); err != nil {
+				return &syncError{err}
+			}
+			taken = 0
+		}
+	}
+}
+
+const flushed = 256 << 10 // bytes of a body after which what came is handed on
+
+func (t *taker) add(frame []byte, object bool) error {
+	if err := t.decoder.Decode(frame, &t.view); err != nil {
+		if object || bytes.HasPrefix(bytes.TrimSpace(frame), []byte{'{'}) {
+			return err
+		}
+		t.view.Message = frame
+	}
+	if len(t.view.Service) == 0 {
+		t.view.Service = t.service
+	}
+	t.feed.Add(&t.view)
+	t.records++
+	return nil
+}
+
+// A lineError says what is wrong in which line.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }

@@ -1,0 +1,222 @@
+package jsonlines
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/klauspost/compress/zstd"
+	"pgregory.net/rapid"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+)
+
+// post posts a body to a handler of a feed, and returns its answer.
+func post(feed *logtest.Recorder, config Config, body io.Reader, head ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/v1/records?service=api", body)
+	for i := 0; i < len(head); i += 2 {
+		r.Header.Set(head[i], head[i+1])
+	}
+	w := httptest.NewRecorder()
+	Handler(func(*http.Request) logs.Feed { return feed }, config).ServeHTTP(w, r)
+	return w
+}
+
+func gzipped(text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+func zstandard(text string) string {
+	var b bytes.Buffer
+	w, _ := zstd.NewWriter(&b)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return b.String()
+}
+
+func TestHandler(t *testing.T) {
+	const (
+		jsonType = "application/json"
+		lines    = "application/x-ndjson"
+		two      = "{\"msg\":\"a\"}\r\n\n{\"msg\":\"b\"}"
+	)
+	tests := map[string]struct {
+		kind, encoding, body string
+		status               int
+		messages             string
+		answer               string
+	}{
+		"lines":             {kind: lines, body: two + "\n", status: 200, messages: "a b", answer: `{"records":2}`},
+		"no last line feed": {kind: lines, body: two, status: 200, messages: "a b", answer: `{"records":2}`},
+		"no kind":           {body: two, status: 200, messages: "a b", answer: `{"records":2}`},
+		"nothing":           {kind: lines, status: 200, answer: `{"records":0}`},
+		"blank":             {kind: lines, body: " \n\n", status: 200, answer: `{"records":0}`},
+		"text":              {kind: lines, body: "[12:15] hello\n", status: 200, messages: "[12:15] hello", answer: `{"records":1}`},
+		"array":             {kind: lines, body: " [ {\"msg\":\"a\"},\n{\"msg\":\"]}\\\"\"} ]\n", status: 200, messages: `a ]}"`, answer: `{"records":2}`},
+		"empty array":       {kind: jsonType, body: "[]", status: 200, answer: `{"records":0}`},
+		"objects":           {kind: jsonType, body: "{\"msg\":\n\"a\"} {\"msg\":\"b\"}", status: 200, messages: "a b", answer: `{"records":2}`},
+		"gzip":              {kind: lines, encoding: "gzip", body: gzipped(two), status: 200, messages: "a b", answer: `{"records":2}`},
+		"zstd":              {kind: lines, encoding: "zstd", body: zstandard(two), status: 200, messages: "a b", answer: `{"records":2}`},
+
+		"malformed":          {kind: lines, body: two + "\n\n{\"a\":}\n{\"msg\":\"c\"}\n", status: 400, messages: "a b", answer: `{"records":2,"error":"line 5: byte 6: no value","line":5}`},
+		"malformed in array": {kind: lines, body: "[{\"msg\":\"a\"},\n{\"a\"}]", status: 400, messages: "a", answer: `{"records":1,"error":"line 2: byte 5: no colon after a key","line":2}`},
+		"numbers":            {kind: jsonType, body: "[1]", status: 400, answer: `{"records":0,"error":"line 1: neither an object nor the end of the array","line":1}`},
+		"open array":         {kind: jsonType, body: "[{}", status: 400, messages: "", answer: `{"records":1,"error":"line 1: an array has no end","line":1}`},
+		"open object":        {kind: jsonType, body: "{\n", status: 400, answer: `{"records":0,"error":"line 1: an object has no end","line":1}`},
+		"a comma more":       {kind: jsonType, body: "[{},]", status: 400, messages: "", answer: `{"records":1,"error":"line 1: neither an object nor the end of the array","line":1}`},
+		"after the array":    {kind: jsonType, body: "[]\n1", status: 400, answer: `{"records":0,"error":"line 2: more follows the array","line":2}`},
+		"long line":          {kind: lines, body: two + "\n" + strings.Repeat("x", MaxLine+1), status: 413, messages: "a b", answer: `{"records":2,"error":"line 4: a line is too long","line":4}`},
+		"long object":        {kind: jsonType, body: `{"msg":"` + strings.Repeat("x", MaxLine) + `"}`, status: 413, answer: `{"records":0,"error":"line 1: a line is too long","line":1}`},
+		"too much":           {kind: lines, body: strings.Repeat(strings.Repeat("x", 1<<10)+"\n", 1<<11), status: 413, messages: "*", answer: `{"records":1023,"error":"line 1024: http: request body too large","line":1024}`},
+		"bomb":               {kind: lines, encoding: "gzip", body: gzipped(strings.Repeat(strings.Repeat("x", 1<<10)+"\n", 1<<11)), status: 413, messages: "*", answer: `"error":"line`},
+		"zstd bomb":          {kind: lines, encoding: "zstd", body: zstandard(strings.Repeat(strings.Repeat("x", 1<<10)+"\n", 1<<11)), status: 413, messages: "*", answer: `"error":"line`},
+		"no gzip":            {kind: lines, encoding: "gzip", body: two, status: 400, answer: `{"records":0,"error":"line 1: gzip: invalid header","line":1}`},
+		"half of gzip":       {kind: lines, encoding: "gzip", body: gzipped(two)[:20], status: 400, messages: "*", answer: `unexpected EOF`},
+		"unknown encoding":   {kind: lines, encoding: "br", body: two, status: 415, answer: `{"records":0,"error":"the Content-Encoding is gzip or zstd, not \"br\""}`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			for _, body := range []io.Reader{strings.NewReader(test.body), iotest.OneByteReader(strings.NewReader(test.body))} {
+				var feed logtest.Recorder
+				w := post(&feed, Config{Body: 1 << 20}, body, "Content-Type", test.kind, "Content-Encoding", test.encoding)
+				if w.Code != test.status || !strings.Contains(w.Body.String(), test.answer) {
+					t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.answer)
+				}
+				if got := strings.Trim(strings.Join(feed.Messages(), " "), " "); got != test.messages && test.messages != "*" {
+					t.Errorf("records %.100q, want %q", got, test.messages)
+				}
+				if synced, _, _ := feed.Synced(); synced != len(feed.Records()) {
+					t.Errorf("answered before all was on disk: %d of %d", synced, len(feed.Records()))
+				}
+				for _, r := range feed.Records() {
+					if r.Service != "api" {
+						t.Fatalf("a record of %q", r.Service)
+					}
+				}
+				if refused := len(feed.Refused()) > 0; refused != (test.status == 400 || test.status == 413) {
+					t.Errorf("refused %v", feed.Refused())
+				}
+			}
+		})
+	}
+}
+
+func TestHandlerWhenFull(t *testing.T) {
+	for err, want := range map[error]int{
+		fmt.Errorf("disk: %w", logs.ErrFull): 503, logs.ErrClosed: 503, context.DeadlineExceeded: 503, errors.New("disk on fire at /var/x"): 500,
+	} {
+		feed := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
+		w := post(&feed, Config{}, strings.NewReader("{}\n"))
+		if w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 503) || strings.Contains(w.Body.String(), "/var") {
+			t.Errorf("%v: got %d %v %s, want %d", err, w.Code, w.Header(), w.Body, want)
+		}
+	}
+}
+
+func TestHandlerBoundsRequestsAtOnce(t *testing.T) {
+	var feed logtest.Recorder
+	h := Handler(func(*http.Request) logs.Feed { return &feed }, Config{Requests: 1})
+	second := httptest.NewRecorder()
+	feed.OnFlush = func(context.Context) error {
+		feed.OnFlush = nil
+		h.ServeHTTP(second, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+		return nil
+	}
+	first := httptest.NewRecorder()
+	h.ServeHTTP(first, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+	if first.Code != 200 || second.Code != 429 || second.Header().Get("Retry-After") == "" {
+		t.Errorf("got %d and %d, want 200 and 429", first.Code, second.Code)
+	}
+}
+
+func TestHandlerRefuses(t *testing.T) {
+	var feed logtest.Recorder
+	h := Handler(func(*http.Request) logs.Feed { return &feed }, Config{})
+	tests := map[string]struct {
+		method, target string
+		origin         string
+		want           int
+	}{
+		"reading":              {http.MethodGet, "/", "", 405},
+		"a page of others":     {http.MethodPost, "/", "https://evil.example", 403},
+		"a service of nowhere": {http.MethodPost, "/?service=a%0ab", "", 400},
+	}
+	for name, test := range tests {
+		r := httptest.NewRequest(test.method, test.target, strings.NewReader("{}"))
+		if test.origin != "" {
+			r.Header.Set("Origin", test.origin)
+		}
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != test.want || len(feed.Records()) > 0 {
+			t.Errorf("%s: got %d, want %d", name, w.Code, test.want)
+		}
+	}
+}
+
+// However a body comes, its records are the same.
+func TestSplitterLaw(t *testing.T) {
+	message := rapid.StringMatching(`[ -~]{0,40}`)
+	rapid.Check(t, func(rt *rapid.T) {
+		values := rapid.Bool().Draw(rt, "values")
+		var body strings.Builder
+		var want []string
+		for i := range rapid.IntRange(0, 8).Draw(rt, "records") {
+			frame := fmt.Sprintf("{\"m\":%q}", message.Draw(rt, "message"))
+			want = append(want, frame)
+			if values && i > 0 {
+				body.WriteString(rapid.SampledFrom([]string{"", " ", "\n\n"}).Draw(rt, "between"))
+			}
+			if body.WriteString(frame); !values {
+				body.WriteString(rapid.SampledFrom([]string{"\n", "\r\n", "\n \n"}).Draw(rt, "end"))
+			}
+		}
+		for _, r := range []io.Reader{strings.NewReader(body.String()), iotest.OneByteReader(strings.NewReader(body.String())), iotest.DataErrReader(strings.NewReader(body.String()))} {
+			s := newSplitter(r, values)
+			var got []string
+			for {
+				frame, err := s.next()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					rt.Fatal(err)
+				}
+				got = append(got, string(frame))
+			}
+			if !slices.Equal(got, want) {
+				rt.Fatalf("got %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+func FuzzHandler(f *testing.F) {
+	f.Add([]byte("{\"msg\":\"a\"}\nb\n"), "application/x-ndjson", "")
+	f.Add([]byte("[{},{\"a\":[{}]}]"), "application/json", "")
+	f.Add([]byte(gzipped("{}\n")), "", "gzip")
+	f.Add([]byte(zstandard("{}\n")), "", "zstd")
+	f.Fuzz(func(t *testing.T, body []byte, kind, encoding string) {
+		var feed logtest.Recorder
+		w := post(&feed, Config{Body: 1 << 20}, bytes.NewReader(body), "Content-Type", kind, "Content-Encoding", encoding)
+		if w.Code == 500 || w.Code == 503 {
+			t.Errorf("got %d %s", w.Code, w.Body)
+		}
+		if w.Code == 200 && !strings.Contains(w.Body.String(), fmt.Sprintf(`"records":%d}`, len(feed.Records()))) {
+			t.Errorf("took %d records and says %s", len(feed.Records()), w.Body)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package jsonlines
+
+import (
+	"bytes"
+	"log/slog"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	// MaxLine is how much of a line is taken, in bytes. Over a connection the rest of a longer one is passed over, and its
+	// record, whose message is what was taken, has the attribute "cut".
+	MaxLine = 256 << 10
+
+	// MaxFrame is the room a connection needs, in bytes.
+	MaxFrame = MaxLine + 1
+)
+
+// Service is that of records that name none.
+const Service = "json"
+
+// A Way takes lines from a connection. A line that is no JSON object is a record of its own, with the line as message.
+type Way struct {
+	Service string // of records that name none; empty: [Service]
+}
+
+// Parser returns the parser for one connection.
+func (w *Way) Parser(_ string, state []byte) logs.Parser {
+	p := &parser{passing: len(state) == 1 && state[0] == 1, service: []byte(w.Service)}
+	if w.Service == "" {
+		p.service = []byte(Service)
+	}
+	return p
+}
+
+type parser struct {
+	service []byte
+	passing bool // the rest of a line that was cut
+
+	decoder Decoder
+	view    logs.View // here, because a variable would be allocated for each call
+}
+
+// Parse takes whole lines.
+func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+	defer p.view.Reset()
+	for taken < len(data) {
+		line := data[taken:min(len(data), taken+MaxLine+1)]
+		i := bytes.IndexByte(line, '\n')
+		switch {
+		case p.passing:
+			if p.passing = i < 0; p.passing {
+				i = len(line) - 1
+			}
+		case i >= 0:
+			p.line(line[:i], false, feed)
+		case len(line) > MaxLine:
+			p.line(line[:MaxLine], true, feed)
+			p.passing = true
+			i = MaxLine - 1
+		default:
+			return taken, nil, nil
+		}
+		taken += i + 1
+	}
+	return taken, nil, nil
+}
+
+// End takes a last line that no line feed ends.
+func (p *parser) End(data []byte, feed logs.Feed) {
+	defer p.view.Reset()
+	if !p.passing {
+		p.line(data, false, feed)
+	}
+}
+
+// State says whether the rest of a line is passed over.
+func (p *parser) State() []byte {
+	if p.passing {
+		return []byte{1}
+	}
+	return nil
+}
+
+func (p *parser) line(line []byte, cut bool, feed logs.Feed) {
+	if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	if cut || p.decoder.Decode(line, &p.view) != nil {
+		p.view.Reset()
+		p.view.Message = line
+	}
+	if len(p.view.Service) == 0 {
+		p.view.Service = p.service
+	}
+	if cut {
+		p.view.AddAttr(slog.Bool("cut", true))
+	}
+	feed.Add(&p.view)
+}

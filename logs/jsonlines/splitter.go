@@ -1,0 +1,211 @@
+package jsonlines
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+var (
+	errTooLong = errors.New("a line is too long")
+	errArray   = errors.New("neither an object nor the end of the array")
+)
+
+// A splitter cuts a body into lines, or into the objects of an array, or one after the other.
+type splitter struct {
+	reader io.Reader
+	values bool // objects, which may have several lines
+	line   int  // of what next has returned last
+
+	buf      []byte
+	from, to int // what is not yet taken
+	broken   error
+	lines    int // that what was taken has
+	array    array
+}
+
+// An array is where in one a splitter is.
+type array byte
+
+const (
+	noArray array = iota
+	opened
+	afterValue
+	closed
+)
+
+// newSplitter returns one for a body of objects, or of lines unless it begins as an array of objects does.
+func newSplitter(r io.Reader, values bool) *splitter {
+	s := &splitter{reader: r, buf: make([]byte, 16<<10)}
+	if at := s.find(0); at >= 0 && s.buf[at] == '[' {
+		if first := s.find(at + 1); values || first >= 0 && (s.buf[first] == '{' || s.buf[first] == ']') {
+			s.skip(at + 1)
+			s.array = opened
+		}
+	}
+	s.values = values || s.array == opened
+	return s
+}
+
+// next returns the next line that is not blank, or the next object, until the one after that. At the end it returns io.EOF.
+func (s *splitter) next() ([]byte, error) {
+	if s.values {
+		return s.nextValue()
+	}
+	for {
+		var end, size int
+		for seen := s.from; ; {
+			if i := bytes.IndexByte(s.buf[seen:s.to], '\n'); i >= 0 {
+				end, size = seen+i, 1
+				break
+			}
+			seen = s.to - s.from
+			if !s.fill() {
+				end = s.to
+				break
+			}
+			seen += s.from
+		}
+		frame := bytes.TrimRight(s.buf[s.from:end], "\r")
+		s.line = s.lines + 1
+		switch {
+		case len(frame) > MaxLine, size == 0 && s.broken == nil:
+			return nil, errTooLong
+		case size == 0 && !errors.Is(s.broken, io.EOF):
+			return nil, s.broken
+		case size == 0 && len(bytes.TrimSpace(frame)) == 0:
+			return nil, io.EOF
+		}
+		s.skip(end + size)
+		if len(bytes.TrimSpace(frame)) > 0 {
+			return frame, nil
+		}
+	}
+}
+
+func (s *splitter) nextValue() ([]byte, error) {
+	for {
+		at := s.find(s.from)
+		if at < 0 {
+			s.line = s.lines + 1
+			if errors.Is(s.broken, io.EOF) && (s.array == opened || s.array == afterValue) {
+				return nil, errors.New("an array has no end")
+			}
+			return nil, s.broken
+		}
+		s.skip(at)
+		s.line = s.lines + 1
+		switch c := s.buf[at]; {
+		case s.array == closed:
+			return nil, errors.New("more follows the array")
+		case c == ']' && s.array != noArray:
+			s.array = closed
+		case c == ',' && s.array == afterValue:
+			if at = s.find(at + 1); at < 0 || s.buf[at] != '{' {
+				return nil, errArray
+			}
+			s.skip(at)
+			s.array = opened
+			continue
+		case c == '{' && s.array != afterValue:
+			return s.object()
+		default:
+			return nil, errArray
+		}
+		s.skip(at + 1)
+	}
+}
+
+// object returns the object that comes next, whose end is where all brackets are closed. Whether it is one, the decoder finds.
+func (s *splitter) object() ([]byte, error) {
+	depth, text, escaped := 0, false, false
+	for i := 0; ; i++ {
+		for i == s.to-s.from {
+			if i > MaxLine {
+				return nil, errTooLong
+			}
+			if !s.fill() {
+				if errors.Is(s.broken, io.EOF) {
+					return nil, errors.New("an object has no end")
+				}
+				return nil, s.broken
+			}
+		}
+		switch c := s.buf[s.from+i]; {
+		case escaped:
+			escaped = false
+		case text:
+			text, escaped = c != '"', c == '\\'
+		case c == '"':
+			text = true
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			if depth--; depth > 0 {
+				continue
+			}
+			if i+1 > MaxLine {
+				return nil, errTooLong
+			}
+			frame := s.buf[s.from : s.from+i+1]
+			s.skip(s.from + i + 1)
+			if s.array != noArray {
+				s.array = afterValue
+			}
+			return frame, nil
+		}
+	}
+}
+
+// find returns the place of the first byte from there on that is no space, and -1 when none comes. It reads no more than
+// a line may have.
+func (s *splitter) find(at int) int {
+	for {
+		for ; at < s.to; at++ {
+			if !isSpace(s.buf[at]) {
+				return at
+			}
+		}
+		if s.values && at > s.from { // spaces between values need no room
+			s.skip(at)
+		}
+		at -= s.from
+		if !s.fill() {
+			return -1
+		}
+		at += s.from
+	}
+}
+
+// skip takes all up to there.
+func (s *splitter) skip(to int) {
+	s.lines += bytes.Count(s.buf[s.from:to], []byte{'\n'})
+	s.from = to
+}
+
+// fill reads more, and reports whether it got any: at the end of the body it does not, nor when there is as much as a line
+// may have.
+func (s *splitter) fill() bool {
+	if s.to-s.from > MaxLine+1 { // with a carriage return
+		return false
+	}
+	if s.from > 0 {
+		s.to = copy(s.buf, s.buf[s.from:s.to])
+		s.from = 0
+	}
+	if s.to == len(s.buf) {
+		s.buf = append(s.buf, make([]byte, len(s.buf))...)
+	}
+	for range 100 {
+		if s.broken != nil {
+			return false
+		}
+		var n int
+		if n, s.broken = s.reader.Read(s.buf[s.to:]); n > 0 {
+			s.to += n
+			return true
+		}
+	}
+	s.broken = io.ErrNoProgress
+	return false
+}

@@ -1,0 +1,334 @@
+//go:build unix
+
+package logs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// roleVariable makes the test binary a process that is killed; see TestKilledProcesses.
+const roleVariable = "MEANWHILE_LOGS_KILL_ROLE"
+
+// TestRole is no test: it is what the processes of TestKilledProcesses run.
+func TestRole(t *testing.T) {
+	role := strings.Fields(os.Getenv(roleVariable))
+	if len(role) == 0 {
+		t.Skip("a part of TestKilledProcesses")
+	}
+	switch role[0] {
+	case "client":
+		clientRole(role[1], role[2])
+	case "server":
+		serverRole(role[1], role[2])
+	case "main":
+		mainRole(role[1], role[2])
+	}
+	os.Exit(0)
+}
+
+// clientRole logs numbers, as fast as it goes, and prints up to which one everything is acknowledged.
+func clientRole(address, spool string) {
+	h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
+		Spool: spool, MemoryBytes: 256 << 10, Linger: time.Millisecond, OnError: func(error) {},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	fmt.Printf("client %s\n", h.Sender().Client())
+	for n := 1; ; n++ {
+		if err := h.Sender().Send(ctx, &View{Message: strconv.AppendInt(nil, int64(n), 10)}); err != nil {
+			panic(err)
+		}
+		if n%500 == 0 {
+			short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+			if h.Flush(short) == nil {
+				fmt.Printf("acknowledged %d\n", n)
+			}
+			cancel()
+		}
+	}
+}
+
+// mainRole logs a thousand numbers and waits for a signal, as a program does that knows nothing of Close.
+func mainRole(address, spool string) {
+	meanwhile.Main(func(ctx context.Context) error {
+		h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
+			Spool: spool, Linger: time.Hour, OnError: func(error) {},
+		}})
+		if err != nil {
+			return err
+		}
+		fmt.Printf("client %s\n", h.Sender().Client())
+		log := slog.New(h)
+		for n := range 1000 {
+			log.InfoContext(ctx, fmt.Sprintf("message %d", n+1))
+		}
+		fmt.Println("logged")
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+}
+
+// TestMainLosesNothing ends programs by a signal, with a server and without one: what they have logged is there, or in the
+// spool for the next one.
+func TestMainLosesNothing(t *testing.T) {
+	server, spool := newTestServer(t), filepath.Join(t.TempDir(), "spool")
+	end := func() Client {
+		t.Helper()
+		p := startRole(t, "main", server.address, spool)
+		id, err := ParseClient(p.wait(t, "client"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.wait(t, "logged")
+		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		for range p.lines { // until it has ended
+		}
+		return id
+	}
+	without := end()
+	if len(dirNames(t, spool)) != 1 {
+		t.Error("without a server: nothing is in the spool")
+	}
+	server.start()
+	with := end()
+	server.wantAll(with, 1000)
+	server.sender(SenderOptions{Spool: spool})
+	await(t, func() bool { return len(server.store.of(without)) == 1000 })
+	server.wantAll(without, 1000)
+}
+
+// serverRole keeps a line for each record in a file, and syncs nothing: the process is killed, not the machine. A batch
+// that was cut by the kill is cut off at the beginning.
+func serverRole(address, path string) {
+	store, err := openLineStore(path)
+	if err != nil {
+		panic(err)
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		panic(err)
+	}
+	sessions := NewSessions(store, SessionConfig{})
+	fmt.Println("ready")
+	_ = meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return err
+			}
+			meanwhile.Go(ctx, func(ctx context.Context) error {
+				_, _ = sessions.Serve(ctx, conn, nil)
+				return conn.Close()
+			})
+		}
+	})
+}
+
+// A lineStore is a store in a file of lines: client, number of the batch's last record, messages.
+type lineStore struct {
+	*mapStore
+	f *os.File
+}
+
+func openLineStore(path string) (*lineStore, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	s := &lineStore{mapStore: newMapStore(), f: f}
+	whole := int64(0)
+	for r := bufio.NewReader(f); ; {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		whole += int64(len(line))
+		fields := strings.Fields(line)
+		client, err := ParseClient(fields[0])
+		if err != nil {
+			return nil, err
+		}
+		if s.last[client], err = strconv.ParseUint(fields[1], 10, 64); err != nil {
+			return nil, err
+		}
+		s.messages[client] = append(s.messages[client], fields[2:]...)
+	}
+	if err := f.Truncate(whole); err != nil {
+		return nil, err
+	}
+	_, err = f.Seek(whole, io.SeekStart)
+	return s, err
+}
+
+func (s *lineStore) Append(ctx context.Context, batches ...*Batch) error {
+	s.mu.Lock()
+	for _, b := range batches {
+		if b.Last <= s.last[b.Client] {
+			continue
+		}
+		line := fmt.Appendf(nil, "%s %d", b.Client, b.Last)
+		for v, err := range b.Views {
+			if err != nil {
+				return err
+			}
+			line = append(append(line, ' '), v.Message...)
+		}
+		half := len(line) / 2 // in two writes, so that a kill can come between them
+		if _, err := s.f.Write(line[:half]); err != nil {
+			return err
+		}
+		if _, err := s.f.Write(append(line[half:], '\n')); err != nil {
+			return err
+		}
+	}
+	s.mu.Unlock()
+	return s.mapStore.Append(ctx, batches...)
+}
+
+// A victim is a process that is killed.
+type victim struct {
+	cmd   *exec.Cmd
+	lines chan string
+}
+
+func startRole(t *testing.T, role ...string) *victim {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRole$")
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	v := &victim{cmd: cmd, lines: make(chan string, 1<<16)}
+	go func() {
+		defer close(v.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			v.lines <- s.Text()
+		}
+	}()
+	t.Cleanup(func() { v.kill() })
+	return v
+}
+
+// kill ends it, and returns the rest of what it said.
+func (v *victim) kill() (said []string) {
+	_ = v.cmd.Process.Kill()
+	for line := range v.lines {
+		said = append(said, line)
+	}
+	_ = v.cmd.Wait()
+	return said
+}
+
+// wait waits for a line that begins so, and returns its rest.
+func (v *victim) wait(t *testing.T, begin string) string {
+	t.Helper()
+	timeout := time.After(time.Minute)
+	for {
+		select {
+		case line, ok := <-v.lines:
+			if !ok {
+				t.Fatalf("ended before it said %q", begin)
+			}
+			if rest, ok := strings.CutPrefix(line, begin); ok {
+				return strings.TrimSpace(rest)
+			}
+		case <-timeout:
+			t.Fatalf("has not said %q within a minute", begin)
+		}
+	}
+}
+
+// TestKilledProcesses kills clients and servers with kill -9 in turn, clients also before their server is back. A last client
+// sends what the others have left in their spools. What was acknowledged is kept, nothing twice, everything in order.
+func TestKilledProcesses(t *testing.T) {
+	dir := t.TempDir()
+	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
+	acknowledged := map[string]int{} // by client
+	server := startRole(t, "server", address, path)
+	server.wait(t, "ready")
+	for round := range 4 {
+		client := startRole(t, "client", address, spool)
+		id := client.wait(t, "client")
+		client.wait(t, "acknowledged")
+		server.kill()
+		server = startRole(t, "server", address, path)
+		server.wait(t, "ready")
+		server.kill() // twice in a row
+		if round%2 == 0 {
+			server = startRole(t, "server", address, path)
+			server.wait(t, "ready")
+			client.wait(t, "acknowledged")
+		} else {
+			await(t, func() bool { return spooled(dir, id) })
+		}
+		for _, line := range client.kill() {
+			if n, err := strconv.Atoi(strings.TrimPrefix(line, "acknowledged ")); err == nil {
+				acknowledged[id] = max(acknowledged[id], n)
+			}
+		}
+		if round%2 == 1 {
+			server = startRole(t, "server", address, path)
+			server.wait(t, "ready")
+		}
+	}
+	last := startRole(t, "client", address, spool)
+	id := last.wait(t, "client")
+	last.wait(t, "acknowledged")
+	await(t, func() bool {
+		names, _ := os.ReadDir(spool)
+		return len(names) == 0 || len(names) == 1 && names[0].Name() == id
+	})
+	last.kill()
+	server.kill()
+
+	store, err := openLineStore(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(store.messages) < 5 {
+		t.Errorf("records of %d clients, want 5", len(store.messages))
+	}
+	for client, messages := range store.messages {
+		for i, m := range messages {
+			if m != strconv.Itoa(i+1) {
+				t.Fatalf("client %s: record %d is %q", client, i+1, m)
+			}
+		}
+		if n := acknowledged[client.String()]; len(messages) < n {
+			t.Errorf("client %s: %d records are kept, %d were acknowledged", client, len(messages), n)
+		}
+	}
+}
+
+// spooled reports whether a client has something in its spool.
+func spooled(dir, client string) bool {
+	names, _ := filepath.Glob(filepath.Join(dir, "spool", client, "*.spool"))
+	return len(names) > 0
+}

@@ -1,0 +1,173 @@
+package logs
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"time"
+
+	levels "github.com/meanwhile-go/meanwhile/internal/severity"
+)
+
+// severityKey is the attribute that keeps the word of a protocol whose severities are words, where no level has it.
+const severityKey = "severity"
+
+// A lineFormat writes records as Analogger does, a line each:
+//
+//	YYYY/MM/DD HH:MM:SS|service|severity|message key=value
+//
+// in local time. Task, job and attributes follow the message. It keeps what stood before the last message, which is what
+// stands before most others.
+type lineFormat struct {
+	before []byte // the message
+	second int64
+	level  slog.Level
+	head   *byte // of the service
+}
+
+const stampLen = 19
+
+// append appends the line of a record of a time. The head is the escaped name of the service and a |.
+func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
+	second := at / 1e9
+	if second != f.second || v.Level != f.level || &head[0] != f.head {
+		f.second, f.level, f.head = second, v.Level, &head[0]
+		f.before = append(time.Unix(second, 0).AppendFormat(f.before[:0], "2006/01/02 15:04:05|"), head...)
+		f.before = append(append(f.before, severityWord(v.Level)...), '|')
+	}
+	if len(v.attrs)+len(v.Task)+len(v.Job) > 0 {
+		return f.long(b, head, v)
+	}
+	begin, end := len(b), len(b)+len(f.before)+len(v.Message)+1
+	if end > cap(b) || plainPrefix(v.Message) < len(v.Message) {
+		return append(appendPrintable(append(b, f.before...), v.Message), '\n')
+	}
+	b = b[:end]
+	copy(b[begin+copy(b[begin:], f.before):], v.Message)
+	b[end-1] = '\n'
+	return b
+}
+
+// long appends a line with attributes.
+func (f *lineFormat) long(b, head []byte, v *View) []byte {
+	if word, ok := v.attr(severityKey); ok {
+		b = append(append(b, f.before[:stampLen+1]...), head...)
+		b = append(appendField(b, word), '|')
+	} else {
+		b = append(b, f.before...)
+	}
+	return append(appendAttrs(appendPrintable(b, v.Message), v), '\n')
+}
+
+// appendField appends what stands before the message: a | in it would end it.
+func appendField(b, text []byte) []byte {
+	for {
+		i := bytes.IndexByte(text, '|')
+		if i < 0 {
+			return appendPrintable(b, text)
+		}
+		b = append(appendPrintable(b, text[:i]), `\x7c`...)
+		text = text[i+1:]
+	}
+}
+
+// attr returns the text of the attribute with a key.
+func (v *View) attr(key string) (text []byte, ok bool) {
+	for b := v.attrs; len(b) > 0; {
+		k, value, rest, ok := nextAttr(b)
+		if !ok {
+			break
+		}
+		if string(k) == key {
+			return value.Text()
+		}
+		b = rest
+	}
+	return nil, false
+}
+
+func appendAttrs(b []byte, v *View) []byte {
+	if len(v.Task) > 0 {
+		b = appendValue(append(b, " task="...), v.Task)
+	}
+	if len(v.Job) > 0 {
+		b = appendValue(append(b, " job="...), v.Job)
+	}
+	var room [64]byte
+	for attrs := v.attrs; len(attrs) > 0; {
+		key, value, rest, ok := nextAttr(attrs)
+		if !ok {
+			break
+		}
+		attrs = rest
+		if string(key) == severityKey {
+			continue
+		}
+		b = append(appendWord(append(b, ' '), key), '=')
+		if text, ok := value.Text(); ok {
+			b = appendValue(b, text)
+		} else {
+			b = appendValue(b, value.AppendText(room[:0]))
+		}
+	}
+	return b
+}
+
+// wordBytes are those that stand for themselves in a value without quotes.
+var wordBytes = func() (word [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		word[c] = c != '"'
+	}
+	return word
+}()
+
+// appendWord is appendPrintable for what is short, and mostly plain.
+func appendWord(b, text []byte) []byte {
+	for _, c := range text {
+		if !wordBytes[c] {
+			return appendPrintable(b, text)
+		}
+	}
+	return append(b, text...)
+}
+
+// appendValue appends the value of an attribute, in quotes when it would not be seen where it ends.
+func appendValue(b, text []byte) []byte {
+	if len(text) > 0 && bytes.IndexByte(text, ' ') < 0 && bytes.IndexByte(text, '"') < 0 {
+		return appendWord(b, text)
+	}
+	b = append(b, '"')
+	for {
+		i := bytes.IndexByte(text, '"')
+		if i < 0 {
+			return append(appendPrintable(b, text), '"')
+		}
+		b = append(appendPrintable(b, text[:i]), '\\', '"')
+		text = text[i+1:]
+	}
+}
+
+// severityWord returns the word of a level.
+func severityWord(level slog.Level) string {
+	switch level {
+	case slog.LevelDebug:
+		return "debug"
+	case slog.LevelInfo:
+		return "info"
+	case slog.LevelWarn:
+		return "warn"
+	case slog.LevelError:
+		return "error"
+	case levels.Fatal:
+		return "fatal"
+	case levels.Trace:
+		return "trace"
+	case levels.Notice:
+		return "notice"
+	case levels.Critical:
+		return "critical"
+	case levels.Alert:
+		return "alert"
+	}
+	return strings.ToLower(level.String())
+}

@@ -1,0 +1,179 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	mostLines   = 1 << 20 // bytes that wait to be written; whoever brings more, waits
+	idleOutput  = time.Minute
+	firstRetry  = 100 * time.Millisecond
+	lastRetry   = 5 * time.Second
+	lineDamaged = "lines were not written"
+)
+
+// A lineTarget is what lines are written to. Only the task of its output calls it.
+type lineTarget interface {
+	write(ctx context.Context, lines []byte) (n int, err error) // opens it; of n bytes, none comes again
+	sync() error
+	close() error // until the next write
+}
+
+// A lineOutput writes lines in a task of its own, while those who bring them go on: what comes during one write is the
+// next one. A write that fails is tried again until it succeeds.
+type lineOutput struct {
+	name   string
+	target lineTarget
+	logger *slog.Logger
+	task   *meanwhile.Task[meanwhile.Void]
+	wake   chan struct{}
+
+	mu      sync.Mutex
+	pending []byte
+	spare   []byte // the room of the next pending
+	added   int64  // bytes, ever
+	written int64
+	synced  int64
+	asked   int64 // to be synced
+	reopen  bool
+	closing bool
+	failure error         // of the newest try; nil while all is well
+	changed chan struct{} // closed when one of these has changed; nil when nobody waits
+	repeats repeats
+	culled  int64
+	lost    int64 // bytes, at the end
+}
+
+func newLineOutput(name string, target lineTarget, logger *slog.Logger) *lineOutput {
+	return &lineOutput{name: name, target: target, logger: logger, wake: make(chan struct{}, 1)}
+}
+
+// start starts the task that writes.
+func (o *lineOutput) start(ctx context.Context) {
+	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("write "+o.name))
+}
+
+// append takes whole lines, and returns the place that they end at, for wait. It waits while too many are pending.
+func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool) (end int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.closing || len(o.pending) > 0 && len(o.pending)+len(lines) > mostLines {
+		if o.closing {
+			return o.added, ErrClosed
+		}
+		if err := o.pause(ctx); err != nil {
+			return o.added, err
+		}
+	}
+	before := len(o.pending)
+	if before == 0 {
+		o.signal()
+	}
+	if o.pending == nil {
+		o.pending, o.spare = o.spare[:0], nil
+	}
+	if cull {
+		var culled int
+		o.pending, culled = o.repeats.append(o.pending, lines)
+		o.culled += int64(culled)
+	} else {
+		if size := len(o.pending) + len(lines); size > cap(o.pending) { // in large steps: each is copied
+			o.pending = slices.Grow(o.pending, max(size, min(4*cap(o.pending), mostLines))-len(o.pending))
+		}
+		o.pending = append(o.pending, lines...)
+	}
+	o.added += int64(len(o.pending) - before)
+	return o.added, nil
+}
+
+// pause waits until something has changed. The lock is held before and after it.
+func (o *lineOutput) pause(ctx context.Context) error {
+	if o.changed == nil {
+		o.changed = make(chan struct{})
+	}
+	changed := o.changed
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (o *lineOutput) tell() {
+	if o.changed != nil {
+		close(o.changed)
+		o.changed = nil
+	}
+}
+
+func (o *lineOutput) signal() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns when everything up to a place is written and, if it is to be, on disk.
+func (o *lineOutput) wait(ctx context.Context, end int64, onDisk bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.written < end || onDisk && o.synced < end {
+		if onDisk && o.asked < end {
+			o.asked = end
+			o.signal()
+		}
+		if err := o.pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askSync has everything synced that was added, without waiting for it.
+func (o *lineOutput) askSync() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked < o.added {
+		o.asked = o.added
+		o.signal()
+	}
+}
+
+// askReopen has the target synced, closed, and opened again.
+func (o *lineOutput) askReopen() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reopen, o.asked = true, o.added
+	o.signal()
+}
+
+// endInterval tells how often the last record was repeated.
+func (o *lineOutput) endInterval(now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := len(o.pending)
+	o.pending = o.repeats.end(o.pending, now)
+	if len(o.pending) > before {
+		o.added += int64(len(o.pending) - before)
+		o.signal()
+	}
+}
+
+// close ends the task when all is written, or ctx ends.
+func (o *lineOutput) close(ctx context.Context) {
+	o.endInterval(time.Now())
+	o.mu.Lock()
+	o.closing = true
+	o.signal()
+	o.mu.Unlock()
+	_, _ = o.task.Wait(ctx)
+}

@@ -1,0 +1,139 @@
+package logs
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// run writes until the output is closed.
+func (o *lineOutput) run(ctx context.Context) error {
+	idle := time.NewTimer(idleOutput)
+	defer idle.Stop()
+	for {
+		lines, reopen, closing := o.take()
+		if len(lines) > 0 {
+			o.writeAll(ctx, lines)
+		}
+		o.syncAsked(ctx, reopen || closing)
+		if reopen || closing {
+			if err := o.target.close(); err != nil {
+				o.logger.Error("logs: close an output", "output", o.name, "error", err)
+			}
+		}
+		o.mu.Lock()
+		more := len(o.pending) > 0 || o.reopen
+		o.mu.Unlock()
+		switch {
+		case more:
+			continue
+		case closing:
+			return nil
+		}
+		idle.Reset(idleOutput)
+		select {
+		case <-o.wake:
+		case <-idle.C:
+			o.rest(ctx)
+		case <-ctx.Done(): // whoever canceled it left it no time
+			return nil
+		}
+	}
+}
+
+func (o *lineOutput) take() (lines []byte, reopen, closing bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.pending) > 0 {
+		lines, o.pending = o.pending, nil
+	}
+	reopen, closing = o.reopen, o.closing
+	o.reopen = false
+	return lines, reopen, closing
+}
+
+// rest gives room and file free while nothing comes.
+func (o *lineOutput) rest(ctx context.Context) {
+	o.syncAsked(ctx, true)
+	_ = o.target.close()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.pending) == 0 {
+		o.pending, o.spare = nil, nil
+	}
+}
+
+// writeAll writes lines, as often as it takes.
+func (o *lineOutput) writeAll(ctx context.Context, lines []byte) {
+	room, size := lines[:0], len(lines)
+	retry := firstRetry
+	for len(lines) > 0 {
+		n, err := o.target.write(ctx, lines)
+		lines = lines[n:]
+		o.mu.Lock()
+		o.written += int64(n)
+		first := err != nil && o.failure == nil
+		mended := err == nil && o.failure != nil
+		o.failure = err
+		o.tell()
+		o.mu.Unlock()
+		switch {
+		case first:
+			o.logger.Error("logs: an output fails; its records wait", "output", o.name, "error", err)
+		case mended:
+			o.logger.Info("logs: an output works again", "output", o.name)
+		}
+		if err == nil {
+			continue
+		}
+		if n > 0 {
+			retry = firstRetry
+		}
+		if meanwhile.Sleep(ctx, retry) != nil {
+			o.giveUp(lines, err)
+			return
+		}
+		retry = min(2*retry, lastRetry)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if size <= mostLines && o.spare == nil {
+		o.spare = room
+	}
+}
+
+// giveUp counts what the end of the process left unwritten.
+func (o *lineOutput) giveUp(lines []byte, err error) {
+	o.mu.Lock()
+	o.lost += int64(len(lines))
+	o.mu.Unlock()
+	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", len(lines), "error", err)
+}
+
+// syncAsked syncs when somebody has asked for it.
+func (o *lineOutput) syncAsked(ctx context.Context, anyway bool) {
+	o.mu.Lock()
+	written := o.written
+	needed := o.synced < written && (anyway || o.asked > o.synced)
+	o.mu.Unlock()
+	retry := firstRetry
+	for needed {
+		err := o.target.sync()
+		o.mu.Lock()
+		if err == nil {
+			o.synced = written
+		}
+		o.failure = err
+		o.tell()
+		o.mu.Unlock()
+		if err == nil {
+			return
+		}
+		o.logger.Error("logs: sync an output", "output", o.name, "error", err)
+		if meanwhile.Sleep(ctx, retry) != nil {
+			return
+		}
+		retry = min(2*retry, lastRetry)
+	}
+}

@@ -1,0 +1,38 @@
+package logtest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+)
+
+func TestRecorder(t *testing.T) {
+	var r logtest.Recorder
+	var feed logs.Feed = &r
+	feed.Add(&logs.View{Service: []byte("api"), Message: []byte("one")})
+	if len(r.Records()) != 0 || len(r.Added()) != 1 {
+		t.Error("a record that was not flushed counts as flushed")
+	}
+	_ = feed.Flush(t.Context())
+	feed.Add(&logs.View{Service: []byte("api"), Message: []byte("two")})
+	r.OnFlush = func(context.Context) error { return logs.ErrFull }
+	if err := feed.Sync(t.Context()); !errors.Is(err, logs.ErrFull) {
+		t.Errorf("got %v, want what OnFlush returned", err)
+	}
+	r.OnFlush = nil
+	_ = feed.Sync(t.Context())
+	feed.Refuse("no frame")
+	if got := r.Messages(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("got %q", got)
+	}
+	if records, flushes, syncs := r.Synced(); records != 2 || flushes != 2 || syncs != 1 {
+		t.Errorf("%d records synced, %d flushes, %d syncs", records, flushes, syncs)
+	}
+	if got := r.Refused(); got["no frame"] != 1 {
+		t.Errorf("refused %v", got)
+	}
+}

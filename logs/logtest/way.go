@@ -1,0 +1,102 @@
+package logtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Brought is what one connection has brought.
+type Brought struct {
+	Records []string       // all that each record says, in order
+	Reply   string         // to the client
+	Refused map[string]int // as [Recorder.Refused] counts it
+	Err     error          // that ended the connection
+	Left    int            // bytes that the parser has left in the end
+}
+
+// Drive gives the chunks to a parser of the way, as a server does that reads them one after the other. Between two of them
+// another parser takes over from the state of the one before. What was parsed is overwritten after each call.
+func Drive(way logs.Way, chunks ...[]byte) Brought {
+	var r Recorder
+	var b Brought
+	var data []byte
+	p := way.Parser("192.0.2.1:4711", nil)
+	for _, chunk := range chunks {
+		data = append(slices.Clip(data), chunk...)
+		taken, reply, err := p.Parse(data, &r)
+		b.Reply += string(reply)
+		if taken < 0 || taken > len(data) {
+			b.Err = fmt.Errorf("took %d of %d bytes", taken, len(data))
+			return b
+		}
+		rest := slices.Clone(data[taken:])
+		for i := range data {
+			data[i] = '!'
+		}
+		data = rest
+		if b.Err = err; err != nil {
+			break
+		}
+		p = way.Parser("192.0.2.1:4711", slices.Clone(p.State()))
+	}
+	if b.Left = len(data); b.Err == nil {
+		p.End(data, &r)
+	}
+	_ = r.Flush(context.Background())
+	for _, record := range r.Records() {
+		b.Records = append(b.Records, Tell(&record))
+	}
+	b.Refused = r.Refused()
+	return b
+}
+
+// CheckWay drives input whole, and cut at the given places, and fails when that makes a difference.
+func CheckWay(t testing.TB, way logs.Way, input []byte, cuts ...int) {
+	t.Helper()
+	slices.Sort(cuts)
+	var chunks [][]byte
+	from := 0
+	for _, cut := range cuts {
+		if cut = min(max(cut, from), len(input)); cut > from {
+			chunks = append(chunks, input[from:cut])
+			from = cut
+		}
+	}
+	whole, cut := Drive(way, input), Drive(way, append(chunks, input[from:])...)
+	if got, want := told(cut), told(whole); got != want {
+		t.Errorf("cut at %d of %q:\n%s\nwhole:\n%s", cuts, input, got, want)
+	}
+}
+
+func told(b Brought) string {
+	return fmt.Sprintf("records %q\nreply %q\nrefused %v\nended %v", b.Records, b.Reply, b.Refused, b.Err != nil)
+}
+
+// Tell returns all that a record says, as one line: its time unless it has none, its level, and its service, then its message,
+// its task and job where it has them, and its attributes.
+func Tell(r *logs.Record) string {
+	text := ""
+	if r.Time.UnixNano() != 0 {
+		text = r.Time.UTC().Format("2006-01-02T15:04:05.999999999Z07:00 ")
+	}
+	text += fmt.Sprintf("%v %s %q", r.Level, r.Service, r.Message)
+	if r.Task != "" {
+		text += " task=" + r.Task
+	}
+	if r.Job != "" {
+		text += " job=" + r.Job
+	}
+	for _, a := range r.Attrs {
+		value := a.Value.String()
+		if raw, ok := a.Value.Any().(json.RawMessage); ok {
+			value = string(raw)
+		}
+		text += fmt.Sprintf(" %s=%s:%q", a.Key, a.Value.Kind(), value)
+	}
+	return text
+}

@@ -1,0 +1,219 @@
+// Package nats brings records onwards to a stream of NATS JetStream.
+package nats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Config is how to reach a stream, and what to call its messages. Only URL and Stream have no default.
+type Config struct {
+	URL    string // such as nats://host:4222; with a user and password, or a token, before the host
+	Stream string // the name of the stream
+
+	// Subject is the template of subjects; {service} and {level} stand for the service, whose characters that subjects do not
+	// allow are written as %2E, and debug, info, warn or error. Default "logs.{service}.{level}".
+	Subject string
+
+	// Create has the stream made when it does not exist: for the subjects of the template, in files, with a window for
+	// duplicates of ten minutes. Who wants replicas and limits makes it first.
+	Create bool
+
+	Window  int           // messages on their way without an acknowledgement, of each call of Send; default 512
+	Options []nats.Option // further ones, for certificates and credentials
+}
+
+// An Output publishes each record as a message: the JSON of [logs.Record.AppendJSON], whose Nats-Msg-Id is the record's
+// [logs.Record.Identity], so that the stream leaves out what it has got within its window for duplicates. What the stream has
+// acknowledged, it keeps as it is set up to. Only what is larger than the server's max_payload is refused.
+//
+// A lost connection is not mended but made anew by the next call, as what comes through one that was mended may have a hole.
+// So the order holds, unless a stream refuses some of a batch and takes what follows, as when a cluster changes its leader.
+type Output struct {
+	config   Config
+	template template
+
+	mu   sync.Mutex
+	link *link // nil when there is none
+}
+
+// A link is a connection.
+type link struct {
+	conn   *nats.Conn
+	stream jetstream.JetStream
+	closed chan struct{}
+}
+
+// New makes an output. It does not connect yet.
+func New(c Config) (*Output, error) {
+	where, err := url.Parse(c.URL)
+	switch {
+	case err != nil: // whose text quotes the URL
+		return nil, errors.New("the address of NATS is no URL")
+	case where.Host == "":
+		return nil, fmt.Errorf("the address of NATS is a URL such as nats://host:4222, not %q", where.Redacted())
+	case c.Stream == "" || strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"):
+		return nil, fmt.Errorf("%q is no name of a stream", c.Stream)
+	}
+	c.Subject = cmp.Or(c.Subject, "logs.{service}.{level}")
+	c.Window = cmp.Or(c.Window, 512)
+	o := &Output{config: c, template: parseTemplate(c.Subject)}
+	for token := range strings.SplitSeq(o.template.wildcard(), ".") {
+		if token == "" || token != "*" && strings.ContainsAny(token, " \t\r\n*>{}") {
+			return nil, fmt.Errorf("%q is no template of subjects", c.Subject)
+		}
+	}
+	return o, nil
+}
+
+// Send implements [logs.Output].
+func (o *Output) Send(ctx context.Context, records []logs.Record) error {
+	l, err := o.connect(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to NATS: %w", err)
+	}
+	limit := int(l.conn.MaxPayload())
+	var refused logs.RefusedError
+	acks := make([]jetstream.PubAckFuture, 0, len(records))
+	waited := 0
+	for i := range records {
+		if len(acks)-waited >= o.config.Window {
+			if err := l.wait(ctx, acks[waited]); err != nil {
+				l.settle(ctx, acks[waited+1:])
+				return o.fail(l, err)
+			}
+			waited++
+		}
+		r := &records[i]
+		message := &nats.Msg{Subject: o.template.subject(r.Service, r.Level), Data: r.AppendJSON(nil), Header: nats.Header{}}
+		id := r.Identity()
+		message.Header.Set(jetstream.MsgIDHeader, id)
+		if size := len(message.Data) + len(id) + 256; size > limit { // its header counts as well
+			refused.Count++
+			refused.Why = cmp.Or(refused.Why, fmt.Sprintf("a message of %d bytes, the server takes %d", size, limit))
+			continue
+		}
+		ack, err := l.stream.PublishMsgAsync(message, jetstream.WithExpectStream(o.config.Stream), jetstream.WithRetryAttempts(0))
+		if err != nil {
+			return o.fail(l, err)
+		}
+		acks = append(acks, ack)
+	}
+	for i, ack := range acks[waited:] {
+		if err := l.wait(ctx, ack); err != nil {
+			l.settle(ctx, acks[waited+i+1:])
+			return o.fail(l, err)
+		}
+	}
+	if refused.Count > 0 {
+		return &refused
+	}
+	return nil
+}
+
+// wait waits for an acknowledgement.
+func (l *link) wait(ctx context.Context, ack jetstream.PubAckFuture) error {
+	select {
+	case <-ack.Ok():
+		return nil
+	case err := <-ack.Err():
+		return err
+	case <-l.closed:
+		return nats.ErrConnectionClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// settle waits for what is on its way, so that a stream that takes no more and then does again, gets none of it late.
+func (l *link) settle(ctx context.Context, acks []jetstream.PubAckFuture) {
+	for _, ack := range acks {
+		_ = l.wait(ctx, ack) // it is sent again anyway
+	}
+}
+
+// fail gives up a connection: what is still on its way through it comes before what the next call sends.
+func (o *Output) fail(l *link, err error) error {
+	o.mu.Lock()
+	if o.link == l {
+		o.link = nil
+	}
+	o.mu.Unlock()
+	l.conn.Close()
+	return fmt.Errorf("publish to stream %s: %w", o.config.Stream, err)
+}
+
+// connect returns the connection, and makes it when there is none.
+func (o *Output) connect(ctx context.Context) (*link, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.link != nil && o.link.conn.IsConnected() {
+		return o.link, nil
+	}
+	if o.link != nil {
+		o.link.conn.Close()
+		o.link = nil
+	}
+	l := &link{closed: make(chan struct{})}
+	timeout := 10 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, max(time.Until(deadline), time.Millisecond))
+	}
+	options := append([]nats.Option{nats.Name("meanwhile logs"), nats.Timeout(timeout)}, o.config.Options...)
+	options = append(
+		options, nats.NoReconnect(), nats.RetryOnFailedConnect(false),
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // Send returns them
+		nats.ClosedHandler(func(*nats.Conn) { close(l.closed) }),
+	)
+	var err error
+	if l.conn, err = nats.Connect(o.config.URL, options...); err != nil {
+		return nil, err
+	}
+	if l.stream, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(1<<20)); err == nil {
+		err = o.find(ctx, l.stream)
+	}
+	if err != nil {
+		l.conn.Close()
+		return nil, err
+	}
+	o.link = l
+	return l, nil
+}
+
+// find makes sure that the stream is there.
+func (o *Output) find(ctx context.Context, js jetstream.JetStream) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, err := js.Stream(ctx, o.config.Stream)
+	if !o.config.Create || !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return err
+	}
+	_, err = js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: o.config.Stream, Subjects: []string{o.template.wildcard()}, Storage: jetstream.FileStorage, Duplicates: 10 * time.Minute,
+	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return nil // somebody else was faster
+	}
+	return err
+}
+
+// Close implements [logs.Output].
+func (o *Output) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.link != nil {
+		o.link.conn.Close()
+		o.link = nil
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// Package opensearch brings records onwards to OpenSearch, Elasticsearch, and others that take their bulk requests.
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/push"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Config is how to reach a cluster. Only URL has no default.
+type Config struct {
+	// URL is where _bulk is, such as https://search:9200. A user and password in it are sent with each request; a query is
+	// as well.
+	URL string
+
+	// Index is the name of a data stream or an index. {service} stands for the service, in small letters and without what
+	// names of indexes cannot have, and {date} for the day of the record, such as 2026.05.04. Default "logs-{date}".
+	Index string
+
+	Header http.Header // of each request, such as Authorization: ApiKey …
+}
+
+// An Output sends records as documents, with create and [logs.Record.Identity] as _id, so that one that is there already is
+// not kept twice. What the cluster answers for, it keeps as it is set up to.
+//
+// The names of fields are those of the Elastic Common Schema: @timestamp, log.level, service.name, message, event.sequence
+// for the number, event.id for the identity, trace.id and span.id; then meanwhile.task, meanwhile.job, and the attributes in
+// the object attrs. A document that the cluster refuses, because a field has another type in its index, is sent once more
+// with all attributes as one text, attrs_json; what it refuses then is refused.
+type Output struct {
+	client *push.Client
+	index  string
+}
+
+// New makes an output.
+func New(c Config) (*Output, error) {
+	client, err := push.New(c.URL, push.Config{Header: c.Header, Gzip: true})
+	if err != nil {
+		return nil, err
+	}
+	o := &Output{client: client, index: cmp.Or(c.Index, "logs-{date}")}
+	name := o.indexOf(new(logs.Record))
+	if name != indexName(name) || strings.ContainsAny(name, "{}") || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "_") || strings.HasPrefix(name, "+") {
+		return nil, fmt.Errorf("%q is no name of an index", o.index)
+	}
+	return o, nil
+}
+
+// Send implements [logs.Output].
+func (o *Output) Send(ctx context.Context, records []logs.Record) error {
+	refused, _, err := o.bulk(ctx, records, false)
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	refused, why, err := o.bulk(ctx, refused, true)
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	return &logs.RefusedError{Count: len(refused), Why: why}
+}
+
+// bulk sends records, and returns those that were refused and what was said about the first of them.
+func (o *Output) bulk(ctx context.Context, records []logs.Record, plain bool) (refused []logs.Record, why string, err error) {
+	var body []byte
+	for i := range records {
+		body = o.appendItem(body, &records[i], plain)
+	}
+	const only = "filter_path=errors,items.create.status,items.create.error.type,items.create.error.reason"
+	text, err := o.client.Post(ctx, o.client.Base()+"/_bulk", only, "application/x-ndjson", body)
+	if push.Refused(err) {
+		return nil, "", fmt.Errorf("%w: %w", logs.ErrRefused, err)
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return readAnswer(text, records)
+}
+
+// An answer is what there is of the answer to a bulk request.
+type answer struct {
+	Errors bool `json:"errors"`
+	Items  []struct {
+		Create struct {
+			Status int `json:"status"`
+			Error  struct {
+				Type   string `json:"type"`
+				Reason string `json:"reason"`
+			} `json:"error"`
+		} `json:"create"`
+	} `json:"items"`
+}
+
+func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why string, err error) {
+	var a answer
+	if err := json.Unmarshal(text, &a); err != nil {
+		return nil, "", fmt.Errorf("the answer to a bulk request is no JSON: %s", push.Shorten(text))
+	}
+	if len(a.Items) != len(records) { // also when there are no errors: what was not read was not kept
+		return nil, "", fmt.Errorf("the answer to a bulk request of %d records has %d", len(records), len(a.Items))
+	}
+	if !a.Errors {
+		return nil, "", nil
+	}
+	for i := range a.Items {
+		item := &a.Items[i].Create
+		said := push.Shorten([]byte(item.Error.Type + ": " + item.Error.Reason))
+		switch status := item.Status; {
+		case status >= 200 && status < 300, status == http.StatusConflict: // which says that it is there
+		case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+			refused, why = append(refused, records[i]), cmp.Or(why, said)
+		default: // there is no room now, or no right, or no index: that can be mended
+			return nil, "", fmt.Errorf("a record of a bulk request got status %d: %s", status, said)
+		}
+	}
+	return refused, why, nil
+}
+
+// Close implements [logs.Output].
+func (o *Output) Close() error {
+	o.client.Close()
+	return nil
+}

@@ -1,0 +1,39 @@
+// Package otlp takes in and brings onwards records as the OpenTelemetry protocol has them, over HTTP: [Handler] is where SDKs
+// and collectors export logs to, and [Output] exports to a collector.
+//
+// The parts of a record and their names in OTLP:
+//
+//	Service         the resource's attribute service.name
+//	Time            time_unix_nano, or observed_time_unix_nano without it
+//	Level           severity_number - 9, by which the names of slog and OTLP mean the same; without it, severity_text
+//	Message         body; what is no text is JSON
+//	Task, Job       the attributes meanwhile.task and meanwhile.job
+//	Attrs           attributes of the resource, the scope (as otel.scope.name and otel.scope.version) and the record; lists
+//	                of keys and values with their keys joined by dots, arrays as JSON, bytes in base64
+//	Attrs trace_id, span_id, trace_flags, event_name: the fields of these names
+package otlp
+
+// Bounds of what one request may bring.
+const (
+	// MaxBody is the largest body, in bytes after decompression.
+	MaxBody = 16 << 20
+	// MaxAttrs is how many attributes a record has at most; how many more there were, is in dropped_attributes_count.
+	MaxAttrs = 1000
+
+	maxDepth = 32 // of values in values
+)
+
+// Names of attributes that stand for something else than an attribute.
+const (
+	serviceKey = "service.name"
+	taskKey    = "meanwhile.task"
+	jobKey     = "meanwhile.job"
+	droppedKey = "dropped_attributes_count"
+	textKey    = "severity_text"
+	traceKey   = "trace_id"
+	spanKey    = "span_id"
+	flagsKey   = "trace_flags"
+	eventKey   = "event_name"
+
+	unknownService = "unknown_service" // as the specification wants it
+)

@@ -1,0 +1,307 @@
+package otlp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
+	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
+	logspb "go.opentelemetry.io/proto/slim/otlp/logs/v1"
+	resource "go.opentelemetry.io/proto/slim/otlp/resource/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// line is a record as text.
+func line(r *logs.Record) string {
+	text := fmt.Sprintf("%s %v %s %q task=%q job=%q", r.Time.Format(time.RFC3339Nano), r.Level, r.Service, r.Message, r.Task, r.Job)
+	for _, a := range r.Attrs {
+		if raw, ok := a.Value.Any().(json.RawMessage); ok {
+			text += fmt.Sprintf(" %s=%s", a.Key, raw)
+			continue
+		}
+		text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
+	}
+	return text
+}
+
+func str(s string) *common.AnyValue {
+	return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
+}
+
+func kv(key string, v *common.AnyValue) *common.KeyValue {
+	return &common.KeyValue{Key: key, Value: v}
+}
+
+// ofAllKinds is a request with everything that there is, as the official types write it.
+func ofAllKinds() *collector.ExportLogsServiceRequest {
+	list := &common.AnyValue{Value: &common.AnyValue_ArrayValue{ArrayValue: &common.ArrayValue{Values: []*common.AnyValue{
+		{Value: &common.AnyValue_IntValue{IntValue: 1}}, str("a\"b"), {Value: &common.AnyValue_DoubleValue{DoubleValue: math.Inf(1)}}, {},
+	}}}}
+	pairs := &common.AnyValue{Value: &common.AnyValue_KvlistValue{KvlistValue: &common.KeyValueList{Values: []*common.KeyValue{
+		kv("x", str("1")), kv("deep", &common.AnyValue{Value: &common.AnyValue_KvlistValue{KvlistValue: &common.KeyValueList{Values: []*common.KeyValue{kv("y", list)}}}}),
+	}}}}
+	at := uint64(time.Date(2026, 5, 4, 3, 2, 1, 500, time.UTC).UnixNano())
+	return &collector.ExportLogsServiceRequest{ResourceLogs: []*logspb.ResourceLogs{
+		{
+			Resource: &resource.Resource{Attributes: []*common.KeyValue{kv("host.name", str("h1")), kv("service.name", str("api"))}},
+			ScopeLogs: []*logspb.ScopeLogs{
+				{
+					Scope: &common.InstrumentationScope{Name: "lib", Version: "1.2", Attributes: []*common.KeyValue{kv("s", str("t"))}},
+					LogRecords: []*logspb.LogRecord{
+						{
+							TimeUnixNano: at, ObservedTimeUnixNano: at + 1, SeverityNumber: 17, SeverityText: "Error", Body: str("no route"),
+							Attributes: []*common.KeyValue{
+								kv("http", pairs), kv("n", &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: -5}}), kv("ok", &common.AnyValue{Value: &common.AnyValue_BoolValue{BoolValue: true}}),
+								kv("f", &common.AnyValue{Value: &common.AnyValue_DoubleValue{DoubleValue: 0.5}}), kv("b", &common.AnyValue{Value: &common.AnyValue_BytesValue{BytesValue: []byte{0, 1}}}), kv("none", nil),
+								kv("meanwhile.task", str("main/x")), kv("meanwhile.job", str("j1")),
+							},
+							TraceId: bytes.Repeat([]byte{0xab}, 16), SpanId: bytes.Repeat([]byte{0xcd}, 8), Flags: 1, DroppedAttributesCount: 2, EventName: "e",
+						},
+						{ObservedTimeUnixNano: at, Body: list},
+					},
+				},
+				{LogRecords: []*logspb.LogRecord{{TimeUnixNano: at, SeverityText: "WARNING", Body: pairs}}},
+			},
+		},
+		{ScopeLogs: []*logspb.ScopeLogs{{LogRecords: []*logspb.LogRecord{{SeverityNumber: 9, SeverityText: "Notice", TimeUnixNano: at, Body: &common.AnyValue{Value: &common.AnyValue_IntValue{IntValue: 7}}}}}}},
+	}}
+}
+
+var linesOfAllKinds = []string{
+	`2026-05-04T03:02:01.0000005Z ERROR api "no route" task="main/x" job="j1" host.name=h1 otel.scope.name=lib otel.scope.version=1.2 s=t http.x=1 http.deep.y=[1,"a\"b","+Inf",null] n=-5 ok=true f=0.5 b=AAE= none=null event_name=e trace_id=abababababababababababababababab span_id=cdcdcdcdcdcdcdcd trace_flags=1 dropped_attributes_count=2`,
+	`2026-05-04T03:02:01.0000005Z INFO api "[1,\"a\\\"b\",\"+Inf\",null]" task="" job="" host.name=h1 otel.scope.name=lib otel.scope.version=1.2 s=t`,
+	`2026-05-04T03:02:01.0000005Z WARN api "{\"x\":\"1\",\"deep\":{\"y\":[1,\"a\\\"b\",\"+Inf\",null]}}" task="" job="" host.name=h1`,
+	`2026-05-04T03:02:01.0000005Z INFO unknown_service "7" task="" job="" severity_text=Notice`,
+}
+
+func post(t *testing.T, h http.Handler, contentType string, body []byte, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/v1/logs", bytes.NewReader(body))
+	r.Header.Set("Content-Type", contentType)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func handlerTo(f logs.Feed) http.Handler {
+	return Handler(func(*http.Request) logs.Feed { return f })
+}
+
+func packed(t testing.TB, body []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write(body)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestHandlerProtobuf(t *testing.T) {
+	body, err := proto.Marshal(ofAllKinds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for encoding, body := range map[string][]byte{"": body, "gzip": packed(t, body)} {
+		var f logtest.Recorder
+		w := post(t, handlerTo(&f), "application/x-protobuf", body, "Content-Encoding", encoding)
+		var answer collector.ExportLogsServiceResponse
+		if err := proto.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != 200 || answer.PartialSuccess != nil {
+			t.Errorf("%d %v %v", w.Code, err, &answer)
+		}
+		compare(t, f.Records(), linesOfAllKinds)
+	}
+}
+
+func compare(t *testing.T, got []logs.Record, want []string) {
+	t.Helper()
+	for i := range got {
+		if i >= len(want) || line(&got[i]) != want[i] {
+			t.Errorf("record %d:\n%s", i, line(&got[i]))
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d records, want %d", len(got), len(want))
+	}
+}
+
+func TestHandlerJSON(t *testing.T) {
+	const body = `{"unknown":[1],"resourceLogs":[
+		{"resource":{"attributes":[{"key":"host.name","value":{"stringValue":"h1"}},{"key":"service.name","value":{"stringValue":"api"}}]},
+		 "scopeLogs":[{"scope":{"name":"lib","version":"1.2","attributes":[{"key":"s","value":{"stringValue":"t"}}]},"logRecords":[
+			{"timeUnixNano":"1777863721000000500","observedTimeUnixNano":"1777863721000000501","severityNumber":17,"severityText":"Error","body":{"stringValue":"no route"},
+			 "attributes":[{"key":"http","value":{"kvlistValue":{"values":[{"key":"x","value":{"stringValue":"1"}},{"key":"deep","value":{"kvlistValue":{"values":[
+				{"key":"y","value":{"arrayValue":{"values":[{"intValue":"1"},{"stringValue":"a\"b"},{"doubleValue":"Infinity"},{}]}}}]}}}]}}},
+				{"key":"n","value":{"intValue":-5}},{"key":"ok","value":{"boolValue":true}},{"key":"f","value":{"doubleValue":0.5}},{"key":"b","value":{"bytesValue":"AAE="}},{"key":"none"},
+				{"key":"meanwhile.task","value":{"stringValue":"main/x"}},{"key":"meanwhile.job","value":{"stringValue":"j1"}}],
+			 "traceId":"ABABABABABABABABABABABABABABABAB","spanId":"cdcdcdcdcdcdcdcd","flags":1,"droppedAttributesCount":2,"eventName":"e"},
+			{"observedTimeUnixNano":1777863721000000500,"body":{"arrayValue":{"values":[{"intValue":1},{"stringValue":"a\"b"},{"doubleValue":"Infinity"},{}]}}}]}]},
+		{"scopeLogs":null}]}`
+	var f logtest.Recorder
+	w := post(t, handlerTo(&f), "application/json; charset=utf-8", packed(t, []byte(body)), "Content-Encoding", "gzip")
+	if w.Code != 200 || w.Body.String() != "{}" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	compare(t, f.Records(), linesOfAllKinds[:2])
+}
+
+func TestHandlerAnswers(t *testing.T) {
+	good, err := proto.Marshal(ofAllKinds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := encode(nil, []logs.Record{{Service: "a\x1b[2J", Message: "x"}})
+	const protobuf = "application/x-protobuf"
+	tests := map[string]struct {
+		contentType string
+		header      []string
+		body        []byte
+		err         error
+		status      int
+		after       string
+		text        string
+	}{
+		"empty":               {protobuf, nil, nil, nil, 200, "", ""},
+		"empty JSON":          {"application/json", nil, []byte("{}"), nil, 200, "", "{}"},
+		"nothing":             {"application/json", nil, nil, nil, 400, "", "malformed JSON"},
+		"another type":        {"text/plain", nil, good, nil, 415, "", ""},
+		"another encoding":    {protobuf, []string{"Content-Encoding", "br"}, good, nil, 415, "", ""},
+		"no gzip":             {protobuf, []string{"Content-Encoding", "gzip"}, good, nil, 400, "", ""},
+		"half a gzip":         {protobuf, []string{"Content-Encoding", "gzip"}, packed(t, good)[:100], nil, 400, "", ""},
+		"cut":                 {protobuf, nil, good[:len(good)-3], nil, 400, "", "malformed"},
+		"malformed JSON":      {"application/json", nil, []byte(`{"resourceLogs":[{"scopeLogs":7}]}`), nil, 400, "", "malformed JSON"},
+		"an odd identity":     {"application/json", nil, []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"traceId":"zz"}]}]}]}`), nil, 400, "", "malformed JSON"},
+		"too large":           {protobuf, nil, make([]byte, MaxBody+1), nil, 413, "", "16 MiB"},
+		"a bomb":              {protobuf, []string{"Content-Encoding", "gzip"}, packed(t, make([]byte, MaxBody+1)), nil, 413, "", "16 MiB"},
+		"the disk is full":    {protobuf, nil, good, fmt.Errorf("append: %w", logs.ErrFull), 503, "30", "no room"},
+		"another failure":     {protobuf, nil, good, errors.New("input/output error"), 503, "1", "not stored"},
+		"no name":             {protobuf, nil, nobody, nil, 200, "", "the name of a service"},
+		"no name, in JSON":    {"application/json", nil, []byte(`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"\n"}}]},"scopeLogs":[{"logRecords":[{}]}]}]}`), nil, 200, "", `"rejectedLogRecords":"1"`},
+		"depth without bound": {"application/json", nil, []byte(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":` + strings.Repeat(`{"arrayValue":{"values":[`, 1000) + strings.Repeat(`]}}`, 1000) + `}]}]}]}`), nil, 400, "", "malformed"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := &logtest.Recorder{OnFlush: func(context.Context) error { return test.err }}
+			w := post(t, handlerTo(f), test.contentType, test.body, test.header...)
+			if w.Code != test.status || w.Header().Get("Retry-After") != test.after || !strings.Contains(w.Body.String(), test.text) {
+				t.Errorf("%d, Retry-After %q, %q", w.Code, w.Header().Get("Retry-After"), w.Body)
+			}
+			if strings.ContainsRune(w.Body.String(), '\x1b') {
+				t.Errorf("%q", w.Body)
+			}
+			if refuses := test.status/100 == 4 && test.status != 415 || strings.Contains(name, "no name"); refuses != (len(f.Refused()) > 0) && test.status != 415 {
+				t.Errorf("refused: %v", f.Refused())
+			}
+		})
+	}
+	r := httptest.NewRecorder()
+	handlerTo(new(logtest.Recorder)).ServeHTTP(r, httptest.NewRequest(http.MethodGet, "/v1/logs", nil))
+	if r.Code != 405 {
+		t.Errorf("GET: %d", r.Code)
+	}
+}
+
+// What comes before the damage is stored before the answer.
+func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
+	body, err := proto.Marshal(ofAllKinds())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f logtest.Recorder
+	w := post(t, handlerTo(&f), "application/x-protobuf", append(body, 0x0a, 0x7f))
+	if w.Code != 400 || len(f.Records()) != 4 {
+		t.Errorf("%d, %d records", w.Code, len(f.Records()))
+	}
+}
+
+// Many large bodies at once do not take all the memory: those for which there is no room come back later.
+func TestHandlerBoundsAllBodies(t *testing.T) {
+	var f logtest.Recorder
+	h := handlerTo(&f).(*handler)
+	if !h.room.TryAcquire(inFlight - 1<<10) {
+		t.Fatal("no room")
+	}
+	w := post(t, h, "application/x-protobuf", make([]byte, 4096))
+	if w.Code != 503 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("%d", w.Code)
+	}
+	h.room.Release(inFlight - 1<<10)
+	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || h.room.Held() != 0 {
+		t.Errorf("%d, %d held", w.Code, h.room.Held())
+	}
+}
+
+func TestTooManyAttributes(t *testing.T) {
+	r := logs.Record{Service: "api"}
+	for i := range MaxAttrs + 7 {
+		r.Attrs = append(r.Attrs, slog.Int("n", i))
+	}
+	var f logtest.Recorder
+	if w := post(t, handlerTo(&f), "application/x-protobuf", encode(nil, []logs.Record{r})); w.Code != 200 {
+		t.Error(w.Code)
+	}
+	got := f.Records()[0].Attrs
+	if last := got[len(got)-1]; len(got) != MaxAttrs+1 || last.Key != droppedKey || last.Value.Uint64() != 7 {
+		t.Errorf("%d attributes, the last is %v", len(got), last)
+	}
+}
+
+func FuzzProtobuf(f *testing.F) {
+	body, err := proto.Marshal(ofAllKinds())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(body)
+	f.Add([]byte{0x0a, 2, 0x12, 0})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var feed logtest.Recorder
+		in := &intake{feed: &feed}
+		err := in.request(body)
+		var official collector.ExportLogsServiceRequest
+		if proto.Unmarshal(body, &official) == nil && err != nil && len(body) < 2*maxDepth {
+			t.Errorf("refused: %v", err)
+		}
+		records := 0
+		for _, r := range official.ResourceLogs {
+			for _, s := range r.ScopeLogs {
+				records += len(s.LogRecords)
+			}
+		}
+		if err == nil && int(in.records) < records {
+			t.Errorf("%d of %d records", in.records, records)
+		}
+		if len(feed.Added()) > len(body) {
+			t.Error("more records than bytes")
+		}
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	f.Add([]byte(`{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"api"}}]},"scopeLogs":[{"scope":{"name":"x"},"logRecords":[{"timeUnixNano":"1","severityNumber":9,"body":{"kvlistValue":{"values":[{"key":"a","value":{"doubleValue":"NaN"}}]}},"traceId":"00"}]}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		body, err := fromJSON(text)
+		if err != nil {
+			return
+		}
+		if err := (&intake{feed: new(logtest.Recorder)}).request(body); err != nil {
+			t.Errorf("%s became %x: %v", text, body, err)
+		}
+	})
+}

@@ -1,0 +1,220 @@
+package otlp
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// What follows makes the protobuf of a request in JSON, so that both mean the same. Lists are kept as text until their
+// turn, so that a body of nothing but brackets takes no more room than it has bytes. Identities are hexadecimal, numbers
+// of 64 bits may be strings, and unknown names are left out, as the specification says.
+
+type (
+	jsonList []json.RawMessage
+
+	jsonRequest struct {
+		ResourceLogs jsonList `json:"resourceLogs"`
+	}
+	jsonResourceLogs struct {
+		Resource  jsonResource `json:"resource"`
+		ScopeLogs jsonList     `json:"scopeLogs"`
+	}
+	jsonResource struct {
+		Attributes jsonList `json:"attributes"`
+	}
+	jsonScopeLogs struct {
+		Scope      jsonScope `json:"scope"`
+		LogRecords jsonList  `json:"logRecords"`
+	}
+	jsonScope struct {
+		Name       string   `json:"name"`
+		Version    string   `json:"version"`
+		Attributes jsonList `json:"attributes"`
+	}
+	jsonRecord struct {
+		Time         json.Number     `json:"timeUnixNano"`
+		Observed     json.Number     `json:"observedTimeUnixNano"`
+		Severity     json.Number     `json:"severityNumber"`
+		SeverityText string          `json:"severityText"`
+		Body         json.RawMessage `json:"body"`
+		Attributes   jsonList        `json:"attributes"`
+		Dropped      json.Number     `json:"droppedAttributesCount"`
+		Flags        json.Number     `json:"flags"`
+		Trace        string          `json:"traceId"`
+		Span         string          `json:"spanId"`
+		Event        string          `json:"eventName"`
+	}
+	jsonPair struct {
+		Key   string          `json:"key"`
+		Value json.RawMessage `json:"value"`
+	}
+	jsonValue struct {
+		String *string         `json:"stringValue"`
+		Bool   *bool           `json:"boolValue"`
+		Int    *json.Number    `json:"intValue"`
+		Double json.RawMessage `json:"doubleValue"`
+		Array  *jsonMembers    `json:"arrayValue"`
+		Pairs  *jsonMembers    `json:"kvlistValue"`
+		Bytes  *[]byte         `json:"bytesValue"`
+	}
+	jsonMembers struct {
+		Values jsonList `json:"values"`
+	}
+)
+
+// fromJSON returns the protobuf of a request.
+func fromJSON(text []byte) ([]byte, error) {
+	var r jsonRequest
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("malformed JSON: %w", err)
+	}
+	b, err := appendEach(make([]byte, 0, len(text)), 1, r.ResourceLogs, appendResourceLogs)
+	if err != nil {
+		return nil, fmt.Errorf("malformed JSON: %w", err)
+	}
+	return b, nil
+}
+
+// appendEach appends each member of a list, as a message in the field of that number.
+func appendEach[T any](b []byte, number protowire.Number, list jsonList, put func(b []byte, x *T) ([]byte, error)) ([]byte, error) {
+	for _, text := range list {
+		var x T
+		if err := json.Unmarshal(text, &x); err != nil {
+			return nil, err
+		}
+		var at int
+		b, at = begin(b, number)
+		var err error
+		if b, err = put(b, &x); err != nil {
+			return nil, err
+		}
+		b = end(b, at)
+	}
+	return b, nil
+}
+
+func appendResourceLogs(b []byte, x *jsonResourceLogs) (_ []byte, err error) {
+	b, at := begin(b, 1)
+	if b, err = appendEach(b, 1, x.Resource.Attributes, appendPair(0)); err != nil {
+		return nil, err
+	}
+	return appendEach(end(b, at), 2, x.ScopeLogs, appendScopeLogs)
+}
+
+func appendScopeLogs(b []byte, x *jsonScopeLogs) (_ []byte, err error) {
+	b, at := begin(b, 1)
+	b = appendText(appendText(b, 1, x.Scope.Name), 2, x.Scope.Version)
+	if b, err = appendEach(b, 3, x.Scope.Attributes, appendPair(0)); err != nil {
+		return nil, err
+	}
+	return appendEach(end(b, at), 2, x.LogRecords, appendRecord)
+}
+
+func appendRecord(b []byte, x *jsonRecord) (_ []byte, err error) {
+	var numbers [5]uint64
+	for i, n := range []json.Number{x.Time, x.Observed, x.Severity, x.Dropped, x.Flags} {
+		if n == "" {
+			continue
+		}
+		if numbers[i], err = strconv.ParseUint(string(n), 10, 64); err != nil {
+			return nil, err
+		}
+	}
+	b = appendFixed64(b, 1, numbers[0])
+	b = appendVarint(b, 2, numbers[2])
+	b = appendText(b, 3, x.SeverityText)
+	if len(x.Body) > 0 {
+		var at int
+		b, at = begin(b, 5)
+		if b, err = appendValue(b, x.Body, 0); err != nil {
+			return nil, err
+		}
+		b = end(b, at)
+	}
+	if b, err = appendEach(b, 6, x.Attributes, appendPair(0)); err != nil {
+		return nil, err
+	}
+	b = appendVarint(b, 7, numbers[3])
+	b = protowire.AppendFixed32(protowire.AppendTag(b, 8, protowire.Fixed32Type), uint32(numbers[4]))
+	for i, text := range []string{x.Trace, x.Span} {
+		id, err := hex.DecodeString(text)
+		if err != nil {
+			return nil, err
+		}
+		b = appendText(b, protowire.Number(9+i), id)
+	}
+	b = appendFixed64(b, 11, numbers[1])
+	return appendText(b, 12, x.Event), nil
+}
+
+func appendPair(depth int) func(b []byte, x *jsonPair) ([]byte, error) {
+	return func(b []byte, x *jsonPair) (_ []byte, err error) {
+		b = appendText(b, 1, x.Key)
+		if len(x.Value) == 0 {
+			return b, nil
+		}
+		b, at := begin(b, 2)
+		if b, err = appendValue(b, x.Value, depth); err != nil {
+			return nil, err
+		}
+		return end(b, at), nil
+	}
+}
+
+func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error) {
+	if depth > maxDepth {
+		return nil, errMalformed
+	}
+	var x jsonValue
+	if err := json.Unmarshal(text, &x); err != nil {
+		return nil, err
+	}
+	switch {
+	case x.String != nil:
+		return appendBytes(b, stringValue, *x.String), nil
+	case x.Bool != nil:
+		if *x.Bool {
+			return appendVarint(b, boolValue, 1), nil
+		}
+		return appendVarint(b, boolValue, 0), nil
+	case x.Int != nil:
+		n, err := strconv.ParseInt(string(*x.Int), 10, 64)
+		return appendVarint(b, intValue, uint64(n)), err
+	case len(x.Double) > 0:
+		n, err := double(x.Double)
+		return appendFixed64(b, doubleValue, math.Float64bits(n)), err
+	case x.Bytes != nil:
+		return appendBytes(b, bytesValue, *x.Bytes), nil
+	case x.Array != nil:
+		b, at := begin(b, arrayValue)
+		for _, member := range x.Array.Values {
+			var inner int
+			b, inner = begin(b, 1)
+			if b, err = appendValue(b, member, depth+1); err != nil {
+				return nil, err
+			}
+			b = end(b, inner)
+		}
+		return end(b, at), nil
+	case x.Pairs != nil:
+		b, at := begin(b, kvlistValue)
+		if b, err = appendEach(b, 1, x.Pairs.Values, appendPair(depth+1)); err != nil {
+			return nil, err
+		}
+		return end(b, at), nil
+	}
+	return b, nil
+}
+
+// double reads a number, or one of those that JSON has none for, as text.
+func double(text []byte) (float64, error) {
+	if unquoted, err := strconv.Unquote(string(text)); err == nil {
+		text = []byte(unquoted)
+	}
+	return strconv.ParseFloat(string(text), 64)
+}

@@ -1,0 +1,154 @@
+package otlp
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/push"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// identityKey is what the semantic conventions of OpenTelemetry call what makes a record unique.
+const identityKey = "log.record.uid"
+
+// An Output exports to a collector, or to whatever takes OTLP over HTTP, as gzipped protobuf. A status of 200 acknowledges;
+// what the collector does with the records then is its own. It knows no duplicates; each record has its
+// [logs.Record.Identity] as the attribute log.record.uid. What the collector rejects, and what it answers 400, 413 or 422
+// to, is refused; anything else is tried again.
+type Output struct{ client *push.Client }
+
+// NewOutput makes an output to a collector at a URL such as "http://collector:4318"; without a path it has the path
+// /v1/logs. A user and password in the URL, and the header, which may be nil, are sent with each request.
+func NewOutput(address string, header http.Header) (*Output, error) {
+	client, err := push.New(address, push.Config{Header: header, Gzip: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Output{client}, nil
+}
+
+// Send implements [logs.Output].
+func (o *Output) Send(ctx context.Context, records []logs.Record) error {
+	path := o.client.Base()
+	if path == "" {
+		path = "/v1/logs"
+	}
+	answer, err := o.client.Post(ctx, path, "", "application/x-protobuf", encode(nil, records))
+	if push.Refused(err) {
+		return fmt.Errorf("%w: %w", logs.ErrRefused, err)
+	}
+	if err != nil {
+		return err
+	}
+	if count, why := rejected(answer); count > 0 {
+		return &logs.RefusedError{Count: count, Why: why}
+	}
+	return nil
+}
+
+// Close implements [logs.Output].
+func (o *Output) Close() error {
+	o.client.Close()
+	return nil
+}
+
+// rejected reads the partial success of an answer, if there is one.
+func rejected(answer []byte) (count int, why string) {
+	_ = each(answer, 1, func(b []byte) error { // what cannot be read is an answer of 200 nevertheless
+		for len(b) > 0 {
+			f, rest, err := next(b)
+			if err != nil {
+				return err
+			}
+			b = rest
+			switch {
+			case f.is(1, protowire.VarintType):
+				count = max(0, int(int64(f.bits)))
+			case f.message(2):
+				why = push.Shorten(f.data)
+			}
+		}
+		return nil
+	})
+	return count, why
+}
+
+// encode appends an ExportLogsServiceRequest of records of one service.
+func encode(b []byte, records []logs.Record) []byte {
+	b, request := begin(b, 1)
+	b, resource := begin(b, 1)
+	b = end(appendAttr(b, 1, serviceKey, slog.StringValue(records[0].Service)), resource)
+	b, scope := begin(b, 2)
+	for i := range records {
+		var at int
+		b, at = begin(b, 2)
+		b = end(appendLogRecord(b, &records[i]), at)
+	}
+	return end(end(b, scope), request)
+}
+
+func appendLogRecord(b []byte, r *logs.Record) []byte {
+	nanos := uint64(max(0, r.Time.UnixNano()))
+	number := severity(r.Level)
+	b = appendFixed64(appendFixed64(b, 1, nanos), 11, nanos)
+	b = appendVarint(b, 2, uint64(number))
+	name := severityText(number)
+	b, body := begin(b, 5)
+	b = end(appendBytes(b, stringValue, valid(r.Message)), body)
+	for _, a := range r.Attrs {
+		switch a.Key {
+		case textKey:
+			name = valid(a.Value.String())
+			continue
+		case eventKey:
+			b = appendText(b, 12, valid(a.Value.String()))
+			continue
+		case traceKey, spanKey:
+			field, size := protowire.Number(9), 16
+			if a.Key == spanKey {
+				field, size = 10, 8
+			}
+			if id, err := hex.DecodeString(a.Value.String()); err == nil && len(id) == size {
+				b = appendBytes(b, field, id)
+				continue
+			}
+		case flagsKey:
+			if flags, ok := unsigned(a.Value); ok {
+				b = protowire.AppendFixed32(protowire.AppendTag(b, 8, protowire.Fixed32Type), flags)
+				continue
+			}
+		case droppedKey:
+			if dropped, ok := unsigned(a.Value); ok {
+				b = appendVarint(b, 7, uint64(dropped))
+				continue
+			}
+		}
+		b = appendAttr(b, 6, a.Key, a.Value)
+	}
+	if r.Task != "" {
+		b = appendAttr(b, 6, taskKey, slog.StringValue(r.Task))
+	}
+	if r.Job != "" {
+		b = appendAttr(b, 6, jobKey, slog.StringValue(r.Job))
+	}
+	if r.Number > 0 {
+		b = appendAttr(b, 6, identityKey, slog.StringValue(r.Identity()))
+	}
+	return appendText(b, 3, strings.TrimSpace(name))
+}
+
+// unsigned returns a number of 32 bits.
+func unsigned(v slog.Value) (uint32, bool) {
+	switch v.Kind() {
+	case slog.KindInt64:
+		return uint32(v.Int64()), v.Int64() == int64(uint32(v.Int64()))
+	case slog.KindUint64:
+		return uint32(v.Uint64()), v.Uint64() == uint64(uint32(v.Uint64()))
+	}
+	return 0, false
+}

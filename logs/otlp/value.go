@@ -1,0 +1,235 @@
+package otlp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsontext"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The fields of AnyValue, of which the last one counts.
+const (
+	stringValue = 1
+	boolValue   = 2
+	intValue    = 3
+	doubleValue = 4
+	arrayValue  = 5
+	kvlistValue = 6
+	bytesValue  = 7
+)
+
+// readValue returns the field of an AnyValue that is set; number zero: none is.
+func readValue(b []byte) (value field, err error) {
+	for len(b) > 0 {
+		var f field
+		if f, b, err = next(b); err != nil {
+			return field{}, err
+		}
+		switch f.number {
+		case stringValue, arrayValue, kvlistValue, bytesValue:
+			if f.kind == protowire.BytesType {
+				value = f
+			}
+		case boolValue, intValue:
+			if f.kind == protowire.VarintType {
+				value = f
+			}
+		case doubleValue:
+			if f.kind == protowire.Fixed64Type {
+				value = f
+			}
+		}
+	}
+	return value, nil
+}
+
+// readPair reads a KeyValue.
+func readPair(b []byte) (key, value []byte, err error) {
+	for len(b) > 0 {
+		var f field
+		if f, b, err = next(b); err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case f.message(1):
+			key = f.data
+		case f.message(2):
+			value = f.data
+		}
+	}
+	return key, value, nil
+}
+
+// attr returns an attribute of a value that is no list of pairs.
+func attr(key string, f field) (a slog.Attr, err error) {
+	switch f.number {
+	case stringValue:
+		return slog.String(key, string(f.data)), nil
+	case boolValue:
+		return slog.Bool(key, f.bits != 0), nil
+	case intValue:
+		return slog.Int64(key, int64(f.bits)), nil
+	case doubleValue:
+		return slog.Float64(key, math.Float64frombits(f.bits)), nil
+	case bytesValue:
+		return slog.String(key, base64.StdEncoding.EncodeToString(f.data)), nil
+	}
+	text, err := appendJSON(nil, f, 0)
+	return slog.Any(key, json.RawMessage(text)), err
+}
+
+// text returns a body.
+func text(f field) ([]byte, error) {
+	switch f.number {
+	case 0:
+		return nil, nil
+	case stringValue:
+		return f.data, nil
+	case bytesValue:
+		return base64.StdEncoding.AppendEncode(nil, f.data), nil
+	case doubleValue:
+		return strconv.AppendFloat(nil, math.Float64frombits(f.bits), 'g', -1, 64), nil
+	}
+	return appendJSON(nil, f, 0)
+}
+
+// appendJSON appends a value as JSON.
+func appendJSON(b []byte, f field, depth int) ([]byte, error) {
+	if depth > maxDepth {
+		return nil, errMalformed
+	}
+	switch f.number {
+	case stringValue:
+		return jsontext.AppendString(b, f.data), nil
+	case boolValue:
+		return strconv.AppendBool(b, f.bits != 0), nil
+	case intValue:
+		return strconv.AppendInt(b, int64(f.bits), 10), nil
+	case doubleValue:
+		return jsontext.AppendFloat(b, math.Float64frombits(f.bits)), nil
+	case bytesValue:
+		return jsontext.AppendString(b, base64.StdEncoding.EncodeToString(f.data)), nil
+	case arrayValue:
+		return appendList(append(b, '['), f.data, ']', depth)
+	case kvlistValue:
+		return appendList(append(b, '{'), f.data, '}', depth)
+	}
+	return append(b, "null"...), nil
+}
+
+// appendList appends the members of an ArrayValue or a KeyValueList, and the bracket.
+func appendList(b, members []byte, bracket byte, depth int) ([]byte, error) {
+	for first := true; len(members) > 0; {
+		f, rest, err := next(members)
+		if err != nil {
+			return nil, err
+		}
+		if members = rest; !f.message(1) {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		data := f.data
+		if bracket == '}' {
+			key, value, err := readPair(data)
+			if err != nil {
+				return nil, err
+			}
+			b, data = append(jsontext.AppendString(b, key), ':'), value
+		}
+		value, err := readValue(data)
+		if err == nil {
+			b, err = appendJSON(b, value, depth+1)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(b, bracket), nil
+}
+
+// appendAttr appends a KeyValue, as the field of that number.
+func appendAttr(b []byte, number protowire.Number, key string, value slog.Value) []byte {
+	b, pair := begin(b, number)
+	b = appendText(b, 1, valid(key))
+	b, at := begin(b, 2)
+	switch value.Kind() {
+	case slog.KindBool:
+		bit := uint64(0)
+		if value.Bool() {
+			bit = 1
+		}
+		b = appendVarint(b, boolValue, bit)
+	case slog.KindInt64:
+		b = appendVarint(b, intValue, uint64(value.Int64()))
+	case slog.KindUint64:
+		if x := value.Uint64(); x <= math.MaxInt64 {
+			b = appendVarint(b, intValue, x)
+		} else {
+			b = appendBytes(b, stringValue, strconv.FormatUint(x, 10))
+		}
+	case slog.KindFloat64:
+		b = appendFixed64(b, doubleValue, math.Float64bits(value.Float64()))
+	case slog.KindTime:
+		b = appendBytes(b, stringValue, value.Time().UTC().Format(time.RFC3339Nano))
+	default:
+		var x any
+		if text, ok := value.Any().(json.RawMessage); !ok {
+			b = appendBytes(b, stringValue, valid(value.String()))
+		} else if json.Unmarshal(text, &x) == nil {
+			b = appendAny(b, x)
+		} else {
+			b = appendBytes(b, stringValue, valid(string(text)))
+		}
+	}
+	return end(end(b, at), pair)
+}
+
+// appendAny appends the fields of an AnyValue for what JSON has.
+func appendAny(b []byte, x any) []byte {
+	switch x := x.(type) {
+	case string:
+		return appendBytes(b, stringValue, x)
+	case bool:
+		if x {
+			return appendVarint(b, boolValue, 1)
+		}
+		return appendVarint(b, boolValue, 0)
+	case float64:
+		if n := int64(x); float64(n) == x && n > -1<<53 && n < 1<<53 {
+			return appendVarint(b, intValue, uint64(n))
+		}
+		return appendFixed64(b, doubleValue, math.Float64bits(x))
+	case []any:
+		b, list := begin(b, arrayValue)
+		for _, member := range x {
+			var at int
+			b, at = begin(b, 1)
+			b = end(appendAny(b, member), at)
+		}
+		return end(b, list)
+	case map[string]any:
+		b, list := begin(b, kvlistValue)
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			var pair, at int
+			b, pair = begin(b, 1)
+			b, at = begin(appendText(b, 1, key), 2)
+			b = end(end(appendAny(b, x[key]), at), pair)
+		}
+		return end(b, list)
+	}
+	return b // null
+}
+
+// valid is a text as protobuf takes it.
+func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }

@@ -1,0 +1,60 @@
+package logs
+
+import (
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	sealSize    = 256 << 10 // a batch is sent when it has so many bytes, or has waited for the linger
+	firstRoom   = 16 << 10
+	keptBatches = 8 // whose room is used again
+)
+
+// An outBatch is a batch on its way out of this process.
+type outBatch struct {
+	Batch
+	begun time.Time
+
+	once    sync.Once
+	head    []byte // the frame: this,
+	payload []byte // and this, which is the data or made of it
+
+	busy int  // how many read it at present; guarded by the sender's mutex, as is gone
+	gone bool // it is needed no more
+}
+
+// size is what it counts for.
+func (b *outBatch) size() int { return len(b.Data) }
+
+// frame returns the two parts of the data frame. Many may call it at once.
+func (b *outBatch) frame(c *zstd.Encoder) (head, payload []byte) {
+	b.once.Do(func() {
+		compression := byte(compressNone)
+		b.payload = b.Data
+		if c != nil && len(b.Data) >= 128 {
+			if packed := c.EncodeAll(b.Data, nil); len(packed) < len(b.Data) {
+				compression, b.payload = compressZstd, packed
+			}
+		}
+		b.head = appendData(b.head[:0], &b.Batch, compression, b.payload)
+	})
+	return b.head, b.payload
+}
+
+// add appends an encoded record.
+func (b *outBatch) add(record []byte, at int64) {
+	if b.Count == 0 {
+		b.Min, b.Max = at, at
+	}
+	b.Min, b.Max = min(b.Min, at), max(b.Max, at)
+	b.Data = append(b.Data, record...)
+	b.Count++
+}
+
+// renew makes it an empty batch that keeps its room.
+func (b *outBatch) renew() *outBatch {
+	return &outBatch{Batch: Batch{Data: b.Data[:0]}, head: b.head[:0]}
+}

@@ -1,0 +1,57 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+)
+
+// An Output brings records onwards, to a system that keeps or searches them. A [Forwarder] calls it.
+type Output interface {
+	// Send returns nil when the other side has acknowledged all records, which are of one service and in order. After an
+	// error all of them are sent again, some time later; the other side may have got some of them, so that each is sent
+	// with an identity where the protocol has one: its [Record.Identity]. An error that wraps [ErrRefused] says that
+	// sending the same again is of no use; a [*RefusedError] says that the other side has the rest. An error with a method
+	// RetryAfter() time.Duration says when to come back.
+	//
+	// It is called at once for different services, never for one. It returns soon after ctx is canceled.
+	Send(ctx context.Context, records []Record) error
+
+	// Close ends connections. No call follows it.
+	Close() error
+}
+
+// A RefusedError is what an [Output] returns when the other side has taken all of the records but some, which it will never
+// take.
+type RefusedError struct {
+	Count int    // how many it refused
+	Why   string // what it said about the first of them, shortened
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("%d records were refused: %s", e.Count, e.Why)
+}
+
+// Unwrap returns [ErrRefused].
+func (e *RefusedError) Unwrap() error { return ErrRefused }
+
+// Identity returns a text that is the same each time the record is sent, and that no other record has, also of a store
+// that begins its numbers anew or of another server that knows the same service: "api-17-" and 16 hexadecimal digits made
+// of its time and message. It has at most [MaxService] + 38 bytes.
+func (r *Record) Identity() string {
+	h := uint64(tokenSeed)
+	for i, nanos := 0, uint64(r.Time.UnixNano()); i < 8; i++ {
+		h = (h ^ nanos>>(8*i)&0xff) * tokenPrime
+	}
+	for i := range len(r.Message) {
+		h = (h ^ uint64(r.Message[i])) * tokenPrime
+	}
+	b := make([]byte, 0, len(r.Service)+38)
+	b = append(append(b, r.Service...), '-')
+	b = append(strconv.AppendUint(b, r.Number, 10), '-')
+	const digits = "0123456789abcdef"
+	for h, i := finish(h), 60; i >= 0; i -= 4 {
+		b = append(b, digits[h>>i&0xf])
+	}
+	return string(b)
+}

@@ -1,0 +1,150 @@
+package logs
+
+import (
+	"fmt"
+	"log/slog"
+	"runtime"
+	"time"
+)
+
+// crowdedEvery is after how many records their callers give way, when memory is half full: goroutines that do nothing but
+// log would otherwise keep sender and spool from a processor.
+const crowdedEvery = 64
+
+// put takes an encoded record, or counts it as dropped.
+func (s *Sender) put(service string, record []byte, at int64) error {
+	s.mu.Lock()
+	err := s.take(service, record, at)
+	if err != nil {
+		s.stats.Dropped++
+	}
+	crowded := s.used > s.o.MemoryBytes/2 && (s.stats.Added+s.stats.Dropped)%crowdedEvery == 0
+	s.mu.Unlock()
+	if crowded {
+		runtime.Gosched()
+	}
+	return err
+}
+
+// take appends an encoded record to the open batch. The mutex is held.
+func (s *Sender) take(service string, record []byte, at int64) error {
+	if s.closed {
+		return ErrClosed
+	}
+	if s.used+len(record) > s.o.MemoryBytes && s.used > 0 {
+		signal(s.spill)
+		return ErrFull
+	}
+	if service == "" {
+		service = s.o.Service
+	}
+	b := s.open
+	if b != nil && (len(b.Data)+len(record) > sealSize || b.Service != service) {
+		s.seal()
+		b = nil
+	}
+	if b == nil {
+		b = s.begin(service)
+	}
+	b.add(record, at)
+	s.used += len(record)
+	s.stats.Added++
+	return nil
+}
+
+// begin opens a batch.
+func (s *Sender) begin(service string) *outBatch {
+	if n := len(s.free); n > 0 {
+		s.open, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, firstRoom)}}
+	}
+	s.open.Service, s.open.Client, s.open.begun = service, s.id, time.Now()
+	signal(s.ready)
+	return s.open
+}
+
+// seal gives the open batch its numbers and puts it behind the others.
+func (s *Sender) seal() {
+	s.confess()
+	b := s.open
+	if b == nil {
+		return
+	}
+	b.First, b.Last = s.number+1, s.number+uint64(b.Count)
+	s.number = b.Last
+	s.sealed = append(s.sealed, b)
+	s.open = nil
+	signal(s.ready)
+	if s.used > s.o.MemoryBytes/2 {
+		signal(s.spill)
+	}
+}
+
+// confess adds a record about those that were dropped since the last one of this kind, when there is room for it.
+func (s *Sender) confess() {
+	n := s.stats.Dropped - s.told
+	if n == 0 || s.closed || s.used > s.o.MemoryBytes/4*3 {
+		return
+	}
+	s.told = s.stats.Dropped
+	v := View{Time: time.Now().UnixNano(), Level: slog.LevelWarn, Message: fmt.Appendf(nil, "%d log records were dropped: memory or spool was full", n)}
+	v.AddAttr(slog.Int64("logs.dropped", n))
+	record := v.Append(nil)
+	if s.open == nil {
+		s.begin(s.o.Service)
+	}
+	s.open.add(record, v.Time)
+	s.used += len(record)
+}
+
+// forget removes batches from the front of the sealed ones: they are acknowledged, or in the spool.
+func (s *Sender) forget(n int) {
+	for _, b := range s.sealed[:n] {
+		s.used -= b.size()
+		b.gone = true
+		s.reuse(b)
+	}
+	s.sealed = append(s.sealed[:0], s.sealed[n:]...)
+	s.sent = max(0, s.sent-n)
+}
+
+// reuse keeps the room of a batch that nobody needs.
+func (s *Sender) reuse(b *outBatch) {
+	if b.gone && b.busy == 0 && len(s.free) < keptBatches && cap(b.Data) <= 2*sealSize {
+		s.free = append(s.free, b.renew())
+	}
+}
+
+// broadcast wakes all who wait for a change.
+func (s *Sender) broadcast() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// putAway spools what is left after the tasks have ended.
+func (s *Sender) putAway() error {
+	s.mu.Lock()
+	left := int64(0)
+	for _, b := range s.sealed {
+		left += int64(b.Count)
+	}
+	s.mu.Unlock()
+	if s.spool == nil {
+		if left > 0 {
+			return fmt.Errorf("%d log records were not sent, and there is no spool", left)
+		}
+		return nil
+	}
+	err := s.spillAll()
+	s.mu.Lock()
+	acked := s.acked
+	s.mu.Unlock()
+	if closing := s.spool.close(acked); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("%d log records were not sent: %w", left, err)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package logs
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// own is the source of a sender's own records: first those in the spool, then those in memory.
+type own struct{ s *Sender }
+
+func (o own) ready() <-chan struct{} { return o.s.ready }
+
+func (o own) reset(last uint64) error {
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last > s.number {
+		return fmt.Errorf("the server has number %d of this client, which has sent up to %d", last, s.number)
+	}
+	s.inflight, s.flying, s.sent = s.inflight[:0], 0, 0
+	if s.spool != nil {
+		s.spool.rewind()
+	}
+	s.online, s.trouble = true, nil
+	s.settleUpTo(last)
+	signal(s.call)
+	return nil
+}
+
+func (o own) next() (f outFrame, wait time.Duration, ok bool, err error) {
+	f, wait, ok, err = o.pick()
+	if f.batch != nil {
+		f.head, f.payload = f.batch.frame(o.s.zstd)
+	}
+	return f, wait, ok, err
+}
+
+func (o own) pick() (f outFrame, wait time.Duration, ok bool, err error) {
+	s := o.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.flying >= window {
+		return f, 0, false, nil
+	}
+	if s.spool != nil {
+		// The mutex is held for the read of a frame, which comes from the page cache, as a rule. It is the price of that the
+		// order of spool and memory never depends on who comes first.
+		frame, last, err := s.spool.next(s.acked)
+		if err != nil {
+			s.errors.report(err)
+		}
+		if frame != nil {
+			s.fly(last, len(frame))
+			return outFrame{head: frame}, 0, true, nil
+		}
+	}
+	if s.sent == len(s.sealed) {
+		if s.open == nil {
+			s.confessBySeal()
+		} else if wait := s.lingers(); wait > 0 {
+			return f, wait, false, nil
+		} else {
+			s.seal()
+		}
+	}
+	if s.sent == len(s.sealed) {
+		if s.closed && len(s.inflight) == 0 {
+			return f, 0, false, io.EOF
+		}
+		return f, 0, false, nil
+	}
+	b := s.sealed[s.sent]
+	s.sent++
+	b.busy++
+	s.fly(b.Last, b.size())
+	f.batch = b
+	return f, 0, true, nil
+}
+
+// confessBySeal makes a batch of the record about dropped ones, when there is nothing else to send with it.
+func (s *Sender) confessBySeal() {
+	if s.stats.Dropped > s.told {
+		s.seal()
+	}
+}
+
+// lingers returns for how long the open batch waits for more records.
+func (s *Sender) lingers() time.Duration {
+	if s.hurry || s.closed || s.open.size() >= sealSize {
+		return 0
+	}
+	return s.o.Linger - time.Since(s.open.begun)
+}
+
+func (s *Sender) fly(last uint64, size int) {
+	s.inflight = append(s.inflight, flight{last, size})
+	s.flying += size
+}
+
+func (o own) sent(f outFrame) {
+	if f.batch != nil {
+		o.s.mu.Lock()
+		o.s.release(f.batch)
+		o.s.mu.Unlock()
+	}
+}
+
+// release is called when a batch was read by one who had made it busy.
+func (s *Sender) release(b *outBatch) {
+	b.busy--
+	s.reuse(b)
+}
+
+func (o own) acknowledged(n uint64) {
+	o.s.mu.Lock()
+	defer o.s.mu.Unlock()
+	o.s.settleUpTo(n)
+	signal(o.s.ready)
+}
+
+// settleUpTo forgets what the server has.
+func (s *Sender) settleUpTo(n uint64) {
+	s.acked = max(s.acked, min(n, s.number))
+	landed := 0
+	for landed < len(s.inflight) && s.inflight[landed].last <= n {
+		s.flying -= s.inflight[landed].size
+		landed++
+	}
+	s.inflight = append(s.inflight[:0], s.inflight[landed:]...)
+	known := 0
+	for known < len(s.sealed) && s.sealed[known].Last <= s.acked {
+		known++
+	}
+	s.forget(known)
+	if s.spool != nil && !s.spool.empty() {
+		signal(s.spill)
+	}
+	s.broadcast()
+}

@@ -1,0 +1,278 @@
+package remote
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Config says how a [Client] asks. The zero value of each field is its default.
+type Config struct {
+	Token   string        // sent with each request; whoever listens on the way reads it, unless the address is https
+	TLS     *tls.Config   // of https; default: that of the system
+	Timeout time.Duration // to connect, and without a byte from the server; default 30 s
+
+	// Lost is told when a follow has lost its connection, before it tries again; default: nobody.
+	Lost func(err error)
+}
+
+// A Client finds records at a server that serves a [Handler]. It is a logs.Finder; its methods may be called at once. An
+// error of the server has its words.
+type Client struct {
+	base   *url.URL
+	config Config
+	http   *http.Client
+}
+
+var _ logs.Finder = (*Client)(nil)
+
+// NewClient returns a client of the server at an address, http://host:port, https://host or host:port. It connects when it
+// is asked.
+func NewClient(address string, c Config) (*Client, error) {
+	full := address
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port", address)
+	case u.User != nil:
+		return nil, errors.New("the address of a server of logs has a password in it: give a token")
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.RawQuery != "", u.Fragment != "":
+		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port or https://host", address)
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = 30 * time.Second
+	}
+	if c.Lost == nil {
+		c.Lost = func(error) {}
+	}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, TLSClientConfig: c.TLS,
+		TLSHandshakeTimeout: c.Timeout, ResponseHeaderTimeout: c.Timeout, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true,
+	}
+	return &Client{base: u, config: c, http: &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the token is for this server
+	}}, nil
+}
+
+// String returns the address of the server.
+func (c *Client) String() string { return c.base.String() }
+
+// Close ends connections that nobody uses.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Find asks the server; see logs.Finder.
+func (c *Client) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+	return func(yield func(logs.Record, error) bool) {
+		var got int64
+		for l, err := range c.lines(ctx, "find", encode(q)) {
+			switch {
+			case err == nil && l.End != nil && l.End.Records == got:
+				return
+			case err == nil && l.record != nil:
+				got++
+				if !yield(*l.record, nil) {
+					return
+				}
+				continue
+			case err == nil:
+				err = errors.New("the answer makes no sense")
+			}
+			yield(logs.Record{}, c.failed("find records", err))
+			return
+		}
+	}
+}
+
+// Histogram asks the server; see logs.Finder.
+func (c *Client) Histogram(ctx context.Context, q logs.Query, n int) (h logs.Histogram, err error) {
+	v := encode(q)
+	v.Set("n", fmt.Sprint(n))
+	err = c.answer(ctx, "histogram", v, &h)
+	return h, err
+}
+
+// Services asks the server; see logs.Finder.
+func (c *Client) Services(ctx context.Context) (s []logs.ServiceStats, err error) {
+	err = c.answer(ctx, "services", nil, &s)
+	return s, err
+}
+
+// Stats returns what the server says of itself.
+func (c *Client) Stats(ctx context.Context) (stats json.RawMessage, err error) {
+	err = c.answer(ctx, "stats", nil, &stats)
+	return stats, err
+}
+
+func (c *Client) failed(doing string, err error) error {
+	return fmt.Errorf("%s at %s: %w", doing, c.base.Redacted(), err)
+}
+
+func (c *Client) answer(ctx context.Context, path string, v url.Values, into any) error {
+	body, end, err := c.ask(ctx, path, v)
+	if err == nil {
+		defer end()
+		limited := &io.LimitedReader{R: body, N: maxAnswer}
+		if err = json.NewDecoder(limited).Decode(into); limited.N <= 0 {
+			err = fmt.Errorf("the answer is longer than %d MB", maxAnswer>>20)
+		}
+	}
+	if err != nil {
+		return c.failed("ask for "+path, err)
+	}
+	return nil
+}
+
+// A line is one of an answer: a record or a control.
+type line struct {
+	control
+	record *logs.Record
+}
+
+var errCut = errors.New("the answer was cut")
+
+// lines yields those of an answer. It ends with an error, unless its reader ends it.
+func (c *Client) lines(ctx context.Context, path string, v url.Values) meanwhile.Stream[line] {
+	return func(yield func(line, error) bool) {
+		body, end, err := c.ask(ctx, path, v)
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		defer end()
+		scanner := bufio.NewScanner(body)
+		scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
+		for scanner.Scan() {
+			text := scanner.Bytes()
+			if len(text) == 0 {
+				continue
+			}
+			l, err := parseLine(text)
+			if !yield(l, err) || err != nil {
+				return
+			}
+		}
+		if err = scanner.Err(); err == nil {
+			err = errCut
+		}
+		yield(line{}, err)
+	}
+}
+
+func parseLine(text []byte) (l line, err error) {
+	if strings.HasPrefix(string(text[:min(len(text), 7)]), `{"time"`) {
+		l.record = new(logs.Record)
+		err = json.Unmarshal(text, l.record)
+	} else if err = json.Unmarshal(text, &l.control); err == nil && l.Error != "" {
+		return l, errors.New(l.Error)
+	}
+	if err != nil {
+		err = fmt.Errorf("the answer is not that of a server of logs: %w", err)
+	}
+	return l, err
+}
+
+// A refusal is an answer that asking again would not change.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// ask returns the body of an answer. Reading it fails when nothing comes for too long.
+func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Reader, end func(), err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	u := c.base.JoinPath(Prefix, path)
+	u.RawQuery = v.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		cancel(nil)
+		return nil, nil, err
+	}
+	if c.config.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.config.Token)
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		if inner, ok := errors.AsType[*url.Error](err); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if ok {
+			err = inner.Err // without the URL, which is long
+		}
+		cancel(nil)
+		return nil, nil, err
+	}
+	r := &patient{ctx: ctx, body: response.Body, patience: c.config.Timeout}
+	r.timer = time.AfterFunc(r.patience, func() { cancel(fmt.Errorf("no byte came for %v", r.patience)) })
+	r.timer.Stop()
+	end = func() {
+		r.timer.Stop()
+		cancel(nil)
+		_ = response.Body.Close()
+	}
+	if response.StatusCode != http.StatusOK {
+		defer end()
+		return nil, nil, refused(response, r)
+	}
+	return r, end, nil
+}
+
+// refused reads why there is no answer.
+func refused(response *http.Response, body io.Reader) error {
+	text, _ := io.ReadAll(io.LimitReader(body, 16<<10))
+	var said struct {
+		Detail string `json:"detail"`
+	}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if !strings.HasSuffix(kind, "json") || json.Unmarshal(text, &said) != nil || said.Detail == "" {
+		said.Detail = http.StatusText(response.StatusCode)
+		if response.StatusCode == http.StatusNotFound {
+			said.Detail = "nothing serves logs there"
+		}
+	}
+	err := &refusal{response.StatusCode, fmt.Sprintf("%s (%d)", said.Detail, response.StatusCode)}
+	if response.StatusCode == http.StatusUnauthorized {
+		err.text = "the server wants a token, or another one (401)"
+	}
+	return err
+}
+
+// patient reads a body, and loses its patience when nothing comes. The time between two reads does not count.
+type patient struct {
+	ctx      context.Context
+	body     io.Reader
+	patience time.Duration
+	timer    *time.Timer
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	p.timer.Reset(p.patience)
+	n, err := p.body.Read(b)
+	p.timer.Stop()
+	if err != nil && p.ctx.Err() != nil {
+		err = context.Cause(p.ctx)
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errCut
+	}
+	return n, err
+}

@@ -1,0 +1,85 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// How long a follow waits before it connects again.
+const (
+	shortestWait = 200 * time.Millisecond
+	longestWait  = 5 * time.Second
+)
+
+// Follow asks the server; see logs.Finder. When the connection breaks it connects again, for as long as it takes, and goes
+// on after the last record of each service that it got, so that it misses what the server does not have any more alone. It
+// ends when the first connection fails, when the server refuses it, or with the cause of ctx.
+func (c *Client) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+	return func(yield func(logs.Record, error) bool) {
+		f := &follow{client: c, query: q, yield: yield}
+		for wait := shortestWait; ; wait = min(2*wait, longestWait) {
+			connected, err := f.once(ctx)
+			if f.left {
+				return
+			}
+			if refused, ok := errors.AsType[*refusal](err); ctx.Err() != nil {
+				err = context.Cause(ctx)
+			} else if !f.began || ok && refused.status/100 == 4 && refused.status != http.StatusTooManyRequests {
+				err = c.failed("follow records", err)
+			} else {
+				if connected {
+					wait = shortestWait
+				}
+				c.config.Lost(c.failed("follow records", err))
+				if err = meanwhile.Sleep(ctx, wait); err == nil {
+					continue
+				}
+			}
+			yield(logs.Record{}, err)
+			return
+		}
+	}
+}
+
+type follow struct {
+	client *Client
+	query  logs.Query
+	yield  func(logs.Record, error) bool
+	began  bool // it was connected, and After is what it has
+	left   bool // by its reader
+}
+
+// once follows until the connection ends.
+func (f *follow) once(ctx context.Context) (connected bool, err error) {
+	v := encode(f.query)
+	if f.began {
+		v.Set("resume", "1")
+	}
+	for l, err := range f.client.lines(ctx, "follow", v) {
+		switch {
+		case err != nil:
+			return connected, err
+		case l.After != nil:
+			connected, f.began = true, true
+			f.query.After = l.After
+		case !connected:
+			return false, errors.New("the answer does not say where it begins")
+		case l.Missed != "":
+			f.left = !f.yield(logs.Record{}, errors.New(l.Missed))
+		case l.record != nil:
+			f.query.After[l.record.Service] = max(f.query.After[l.record.Service], l.record.Number)
+			f.left = !f.yield(*l.record, nil)
+		default:
+			return true, errors.New("the answer makes no sense")
+		}
+		if f.left {
+			return true, nil
+		}
+	}
+	return connected, errCut
+}

@@ -1,0 +1,173 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A Route says where the records of some services go.
+//
+// A record goes where the routes say that name its service. If none does, the routes with the longest beginning of its name
+// count, and if there are none either, those without services. Routes of "*" get every record, whatever the others say.
+type Route struct {
+	Services []string      // names, or their beginnings with a * behind; none: what no other route names
+	Level    slog.Leveler  // only records of this level or above; nil: all
+	Words    []string      // only records of these severities, such as "warn"; nil: all
+	Cull     bool          // records that repeat the one before are counted, and told as "Last message repeated N times"
+	To       []Destination // at least one
+}
+
+// A Destination is where records go. One of its fields is set.
+type Destination struct {
+	Store  bool      // the store of the server
+	File   *LineFile // lines in a file
+	Writer io.Writer // lines to standard output, or to another writer that is there already
+	Socket string    // lines over TCP to this host:port, which is connected to again when it goes away
+}
+
+// A Limit bounds how fast records of services come.
+type Limit struct {
+	Services []string // as in a [Route]; none: each service that no other limit names
+	Rate     float64  // records a second, for each service on its own
+	Burst    int      // so many at once; default: those of one second
+}
+
+// Sync says when what line files hold is on disk.
+type Sync string
+
+// The ways to sync. What was written survives the end of the process in each of them.
+const (
+	SyncAlways   Sync = "always"   // before it is acknowledged, and each interval
+	SyncInterval Sync = "interval" // each interval: a power cut loses what came since
+	SyncOS       Sync = "os"       // when the system likes
+)
+
+// A LineFile is a file that records are written to, a line each.
+type LineFile struct {
+	Path     string        // {service} in it stands for the name of the service, escaped, so that it is no path
+	Mode     uint32        // of a new file; default 0640
+	MaxBytes int64         // begin a new file before it would grow beyond; 0: never
+	Daily    bool          // begin a new file each day
+	Compress bool          // those before with zstd
+	MaxAge   time.Duration // delete those before when they are so old; 0: never
+	MaxTotal int64         // and the oldest ones when all of the file have more bytes; 0: never
+}
+
+func (r *Route) check() error {
+	if len(r.To) == 0 {
+		return errors.New("a route leads nowhere: give it a destination")
+	}
+	for _, to := range r.To {
+		set := 0
+		for _, is := range []bool{to.Store, to.File != nil, to.Writer != nil, to.Socket != ""} {
+			if is {
+				set++
+			}
+		}
+		if set != 1 {
+			return errors.New("a destination is one of a store, a file, a writer and a socket")
+		}
+		if to.File != nil && to.File.Path == "" {
+			return errors.New("a file without path")
+		}
+		if to.Writer != nil && !reflect.TypeOf(to.Writer).Comparable() {
+			return fmt.Errorf("a writer of type %T: it must be comparable, as two routes to one are one output", to.Writer)
+		}
+	}
+	return checkServices(r.Services)
+}
+
+func checkServices(patterns []string) error {
+	for _, p := range patterns {
+		if p == "*" {
+			continue
+		}
+		if err := CheckService(strings.TrimSuffix(p, "*")); err != nil {
+			return fmt.Errorf("service %.40q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// routeRank says how well patterns fit a service: 0 for not at all, 1 for those that name none, and more the longer the part
+// that fits. An exact name fits best.
+func routeRank(patterns []string, service string) int {
+	if len(patterns) == 0 {
+		return 1
+	}
+	best := 0
+	for _, p := range patterns {
+		prefix, wild := strings.CutSuffix(p, "*")
+		switch {
+		case p == service:
+			return 3 + MaxService
+		case wild && prefix != "" && strings.HasPrefix(service, prefix):
+			best = max(best, 2+len(prefix))
+		}
+	}
+	return best
+}
+
+// routesOf returns the routes that a record of a service takes.
+func routesOf(routes []Route, service string) (taken []*Route) {
+	best := 1
+	for i := range routes {
+		best = max(best, routeRank(routes[i].Services, service))
+	}
+	for i := range routes {
+		if r := &routes[i]; routeRank(r.Services, service) == best || slices.Contains(r.Services, "*") {
+			taken = append(taken, r)
+		}
+	}
+	return taken
+}
+
+// limitOf returns the limit of a service, nil for none.
+func limitOf(limits []Limit, service string) (found *Limit) {
+	best := 0
+	for i := range limits {
+		if r := routeRank(limits[i].Services, service); r > best {
+			best, found = r, &limits[i]
+		}
+	}
+	return found
+}
+
+// A levelGate is what a route lets through, asked for each record. The nil one lets all through.
+type levelGate struct {
+	least slog.Level
+	only  []string
+}
+
+func newLevelGate(r *Route) *levelGate {
+	if r.Level == nil && r.Words == nil {
+		return nil
+	}
+	w := &levelGate{least: -1 << 31, only: r.Words}
+	if r.Level != nil {
+		w.least = r.Level.Level()
+	}
+	return w
+}
+
+func (g *levelGate) take(v *View) bool {
+	if g == nil {
+		return true
+	}
+	if v.Level < g.least {
+		return false
+	}
+	if g.only == nil {
+		return true
+	}
+	if word, ok := v.attr(severityKey); ok {
+		return slices.ContainsFunc(g.only, func(s string) bool { return s == string(word) })
+	}
+	return slices.Contains(g.only, severityWord(v.Level))
+}

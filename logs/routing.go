@@ -1,0 +1,174 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+)
+
+// mostServices is how many services a server keeps apart. Records of others are refused: names come from clients.
+const mostServices = 10_000
+
+// A routing is the routes of a server, worked out for each service when its first record comes. Another one takes its place
+// when the settings are read again; the outputs stay.
+type routing struct {
+	s      *Server
+	routes []Route
+	limits []Limit
+
+	mu       sync.RWMutex
+	services map[string]*servicePlan
+}
+
+// A servicePlan is where the records of one service go.
+type servicePlan struct {
+	name    string
+	head    []byte // as lines have it, with a | behind
+	outputs []plannedOutput
+	rate    *rate // nil for no limit
+	counts  *serviceCounts
+}
+
+type plannedOutput struct {
+	*stageKey
+	gate *levelGate
+}
+
+// A stageKey is what a feed gathers on its own: lines for one output, or the records of one service for the store.
+type stageKey struct {
+	lines   *lineOutput  // or
+	store   *storeOutput //
+	service string       // of store
+	cull    bool
+}
+
+// plan returns the plan of a service, or why there is none.
+func (r *routing) plan(name []byte) (*servicePlan, string) {
+	r.mu.RLock()
+	p := r.services[string(name)]
+	r.mu.RUnlock()
+	if p != nil {
+		return p, ""
+	}
+	if CheckService(string(name)) != nil {
+		return nil, "no valid service"
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p = r.services[string(name)]; p != nil {
+		return p, ""
+	}
+	counts := r.s.countsOf(string(name))
+	if counts == nil {
+		return nil, "too many services"
+	}
+	p = &servicePlan{name: string(name), head: append(appendField(nil, name), '|'), counts: counts}
+	if l := limitOf(r.limits, p.name); l != nil {
+		p.rate = newRate(l)
+	}
+	for _, route := range routesOf(r.routes, p.name) {
+		for _, to := range route.To {
+			p.add(r.s.keyOf(to, p.name, route.Cull), newLevelGate(route))
+		}
+	}
+	r.services[p.name] = p
+	return p, ""
+}
+
+// add adds an output, unless it is there already.
+func (p *servicePlan) add(key *stageKey, gate *levelGate) {
+	if key == nil {
+		return
+	}
+	for _, o := range p.outputs {
+		if o.stageKey == key && o.gate == nil {
+			return
+		}
+	}
+	p.outputs = append(p.outputs, plannedOutput{key, gate})
+}
+
+// outputs are those of a server, by what they write to.
+type outputs struct {
+	mu    sync.Mutex
+	ctx   context.Context // in which their tasks run; nil before the server runs
+	lines map[any]*lineOutput
+	keys  map[stageKey]*stageKey
+	store *storeOutput
+}
+
+// keyOf returns what stands for a destination. The output is begun when it is first asked for.
+func (s *Server) keyOf(to Destination, service string, cull bool) *stageKey {
+	key := stageKey{cull: cull}
+	o := &s.outputs
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case to.Store:
+		if o.store == nil {
+			return nil
+		}
+		key.store, key.service = o.store, service
+	case to.File != nil:
+		path := strings.ReplaceAll(to.File.Path, serviceInPath, escapeService(service))
+		key.lines = o.line(path, path, func() lineTarget { return s.newFile(*to.File, path) }, s.logger)
+	case to.Writer != nil:
+		key.lines = o.line(to.Writer, writerName(to.Writer), func() lineTarget { return writerTarget{to.Writer} }, s.logger)
+	default:
+		key.lines = o.line(socketAddress(to.Socket), to.Socket, func() lineTarget { return &socketTarget{address: to.Socket} }, s.logger)
+	}
+	if o.keys[key] == nil {
+		o.keys[key] = &key
+	}
+	return o.keys[key]
+}
+
+type socketAddress string
+
+// writerName names a writer: standard output by its path.
+func writerName(w io.Writer) string {
+	if named, ok := w.(interface{ Name() string }); ok {
+		return named.Name()
+	}
+	return fmt.Sprintf("%T", w)
+}
+
+// all returns the line outputs, by name.
+// line returns the output for a place, and begins it. The lock is held.
+func (o *outputs) line(place any, name string, target func() lineTarget, logger *slog.Logger) *lineOutput {
+	l := o.lines[place]
+	if l == nil {
+		l = newLineOutput(name, target(), logger)
+		o.lines[place] = l
+		if o.ctx != nil {
+			l.start(o.ctx)
+		}
+	}
+	return l
+}
+
+func (o *outputs) all() []*lineOutput {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var all []*lineOutput
+	for _, l := range o.lines {
+		all = append(all, l)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
+	return all
+}
+
+// endInterval ends the intervals in which repeats are looked for.
+func (o *outputs) endInterval(now time.Time) {
+	for _, l := range o.all() {
+		l.endInterval(now)
+	}
+	if o.store != nil {
+		o.store.endInterval(now)
+	}
+}

@@ -1,0 +1,209 @@
+package segment
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A commit is what one Append has written and nobody sees yet.
+type commit struct {
+	journal *journal
+	end     int64 // of the journal, with it
+	entries []entry
+	marks   []mark
+
+	// Guarded by Store.mu.
+	done bool
+	err  error
+}
+
+// A mark is the number up to which the records of a client are written, with a commit.
+type mark struct {
+	client *client
+	last   uint64
+}
+
+// Append keeps batches, see [logs.Store]. It returns [logs.ErrFull] when there is no room on disk, and then has kept
+// nothing of them. Callers at once share a sync. When ctx is canceled while it waits for one, what it returns says that
+// the outcome is open.
+func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	parts := make([]part, 0, len(batches))
+	for _, b := range batches {
+		if b.Count == 0 && len(b.Data) == 0 {
+			continue
+		}
+		if err := checkBatch(b); err != nil {
+			return err
+		}
+		parts = append(parts, part{
+			entry: entry{raw: uint32(len(b.Data)), stored: uint32(len(b.Data)), crc: checksum(b.Data), count: uint32(b.Count), min: b.Min, max: b.Max},
+			name:  b.Service, client: b.Client, from: b.First, until: b.Last, data: b.Data,
+		})
+	}
+	if err := s.waitForRoom(ctx); err != nil {
+		return err
+	}
+	s.writing.Lock()
+	c, err := s.write(parts)
+	s.writing.Unlock()
+	if err != nil || c == nil {
+		return err
+	}
+	if s.cfg.Sync == Always {
+		return s.settle(ctx, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publish(c)
+	return nil
+}
+
+// checkBatch says what a batch has that a journal cannot have. It looks at the length of each record, and no deeper.
+func checkBatch(b *logs.Batch) error {
+	if err := logs.CheckService(b.Service); err != nil {
+		return err
+	}
+	if len(b.Data) > logs.MaxBatch {
+		return fmt.Errorf("a batch of service %q has %d bytes, at most %d are allowed", b.Service, len(b.Data), logs.MaxBatch)
+	}
+	count := 0
+	for rest := b.Data; len(rest) > 0; count++ {
+		size, n := binary.Uvarint(rest)
+		if n <= 0 || size > logs.MaxRecord || size > uint64(len(rest)-n) {
+			return fmt.Errorf("record %d of a batch of service %q is damaged", count+1, b.Service)
+		}
+		rest = rest[n+int(size):]
+	}
+	if count != b.Count {
+		return fmt.Errorf("a batch of service %q says that it has %d records, and has %d", b.Service, b.Count, count)
+	}
+	return nil
+}
+
+// write writes a frame of what is new in parts, and returns the commit to wait for: when nothing is new, the last one. The
+// caller holds s.writing.
+func (s *Store) write(parts []part) (*commit, error) {
+	switch {
+	case s.closed:
+		return nil, logs.ErrClosed
+	case s.readOnly:
+		return nil, errReadOnly
+	}
+	if err := s.mend(s.active); err != nil {
+		return nil, full(err)
+	}
+	if err := s.rotateIfDue(); err != nil {
+		return nil, full(err)
+	}
+	j := s.active
+	c := &commit{journal: j}
+	news := parts[:0]
+	for _, p := range parts {
+		var from *client
+		if p.client != (logs.Client{}) {
+			from = s.client(p.client)
+			if !p.cutKnown(from.written) {
+				continue
+			}
+			from.written = p.until
+			c.marks = append(c.marks, mark{from, p.until})
+		}
+		p.service = s.service(p.name)
+		p.first = p.service.written + 1
+		p.service.written += uint64(p.count)
+		news = append(news, p)
+	}
+	if len(news) == 0 {
+		return s.newest(), nil
+	}
+	s.scratch = appendFrame(s.scratch[:0], news, s.keptSize(j))
+	off := j.size + int64(len(s.scratch))
+	for i := range news {
+		news[i].off = off
+		off += int64(news[i].stored)
+		c.entries = append(c.entries, news[i].entry)
+	}
+	c.end = off
+	if err := s.writeFrame(j, news); err != nil {
+		j.torn = true
+		_ = s.mend(j)
+		s.undo(c)
+		return nil, full(fmt.Errorf("write journal: %w", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.doomed) > 0 { // what it lies behind will be cut off
+		s.doomed = append(s.doomed, c)
+		return nil, full(s.doomed[0].err)
+	}
+	j.size = off
+	s.unsettled = append(s.unsettled, c)
+	return c, nil
+}
+
+// cutKnown leaves out the records whose numbers are not above last, and reports whether any are left. Where more numbers
+// than records are, it keeps as many of the newest as may be new.
+func (p *part) cutKnown(last uint64) bool {
+	if p.until <= last {
+		return false
+	}
+	if p.from > last {
+		return true
+	}
+	keep := min(uint64(p.count), p.until-last)
+	for drop := uint64(p.count) - keep; drop > 0; drop-- {
+		size, n := binary.Uvarint(p.data)
+		p.data = p.data[n+int(size):]
+	}
+	p.count, p.from = uint32(keep), last+1
+	p.raw, p.stored, p.crc = uint32(len(p.data)), uint32(len(p.data)), checksum(p.data)
+	return true
+}
+
+// writeFrame writes the head in s.scratch and the parts, small ones together.
+func (s *Store) writeFrame(j *journal, parts []part) error {
+	const small = 16 << 10
+	off := j.size
+	for i := range parts {
+		if data := parts[i].data; len(data) <= small {
+			s.scratch = append(s.scratch, data...)
+			if len(s.scratch) < 16*small {
+				continue
+			}
+		}
+		if len(s.scratch) > 0 {
+			if err := s.disk.writeAt(j.file, s.scratch, off); err != nil {
+				return err
+			}
+			off += int64(len(s.scratch))
+			s.scratch = s.scratch[:0]
+		}
+		if data := parts[i].data; len(data) > small {
+			if err := s.disk.writeAt(j.file, data, off); err != nil {
+				return err
+			}
+			off += int64(len(data))
+		}
+	}
+	if len(s.scratch) == 0 {
+		return nil
+	}
+	return s.disk.writeAt(j.file, s.scratch, off)
+}
+
+// full makes an error that says that the disk is full one that compares as logs.ErrFull.
+func full(err error) error {
+	if isFull(err) {
+		return fmt.Errorf("%w: %w", logs.ErrFull, err)
+	}
+	return err
+}
+
+var errReadOnly = errors.New("the store was opened for reading")

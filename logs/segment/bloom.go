@@ -1,0 +1,54 @@
+package segment
+
+import "math/bits"
+
+// A bloom is a Bloom filter of the tokens of a block. Each token has four bits in one word, so that a look-up is one read.
+// It is made large and folded to what its tokens need: 16 bits each.
+type bloom struct {
+	words []uint64 // a power of two
+}
+
+const (
+	minBloom = 8       // words
+	maxBloom = 4 << 10 // 32 KiB for a block of 256
+)
+
+func newBloom() *bloom { return &bloom{words: make([]uint64, maxBloom)} }
+
+// mask returns the bits of a token in its word.
+func mask(token uint64) uint64 { return pairs[token>>56] | pairs[token>>48&0xff] }
+
+// pairs are words with two bits.
+var pairs = func() (pairs [256]uint64) {
+	for i := range pairs {
+		pairs[i] = 1<<(i%64) | 1<<((i+7+i/64*13)%64)
+	}
+	return pairs
+}()
+
+func (b *bloom) add(tokens []uint64) {
+	words := (*[maxBloom]uint64)(b.words)
+	for _, token := range tokens {
+		words[token%maxBloom] |= mask(token)
+	}
+}
+
+// folded returns a copy that is as small as its tokens allow.
+func (b *bloom) folded() []uint64 {
+	set := 0
+	for _, w := range b.words {
+		set += bits.OnesCount64(w)
+	}
+	words := append([]uint64(nil), b.words...)
+	for len(words) > minBloom && len(words)/2 >= set/16 {
+		half := len(words) / 2
+		for i, w := range words[half:] {
+			words[i] |= w
+		}
+		words = words[:half]
+	}
+	return append([]uint64(nil), words...)
+}
+
+// A token's word in a filter that was folded to n words is at its word in the full one modulo n. So filters of all blocks
+// of a segment are stored at the size of the largest, by words: what a look-up needs of all of them lies together.

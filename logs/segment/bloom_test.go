@@ -1,0 +1,45 @@
+package segment
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// What was added is found, however much it is folded.
+func TestBloomLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tokens := rapid.SliceOfN(rapid.Uint64(), 0, 1000).Draw(t, "tokens")
+		b := newBloom()
+		b.add(tokens)
+		words := b.folded()
+		for _, token := range tokens {
+			if m := mask(token); words[token%uint64(len(words))]&m != m {
+				t.Fatalf("%x is not found in %d words", token, len(words))
+			}
+		}
+	})
+}
+
+func TestBloomLeavesOutMost(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	b := newBloom()
+	for range 10_000 {
+		b.add([]uint64{random.Uint64()})
+	}
+	words := b.folded()
+	if len(words) != 4096 {
+		t.Errorf("%d words for 10,000 tokens", len(words))
+	}
+	wrong := 0
+	for range 100_000 {
+		token := random.Uint64()
+		if m := mask(token); words[token%uint64(len(words))]&m == m {
+			wrong++
+		}
+	}
+	if wrong > 2000 {
+		t.Errorf("%d of 100,000 tokens are found that were not added", wrong)
+	}
+}

@@ -1,0 +1,99 @@
+package segment
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A checkpoint is what is to be known when the journals it came from, or all segments of a service, are gone: the numbers of
+// services and of clients. It begins with "mwlogc1\n" and ends with a crc.
+const checkpointMagic = "mwlogc1\n"
+
+const (
+	maxClients = 1 << 20
+	forget     = 30 * 24 * time.Hour
+)
+
+// writeCheckpoint forgets clients not heard of for long, and writes what is known of the others. The caller holds s.writing.
+func (s *Store) writeCheckpoint() error {
+	s.mu.Lock()
+	s.forgetClients()
+	b := []byte(checkpointMagic)
+	b = binary.AppendUvarint(b, uint64(len(s.services)))
+	for _, svc := range s.services {
+		b = binary.AppendUvarint(b, uint64(len(svc.name)))
+		b = append(b, svc.name...)
+		b = binary.AppendUvarint(b, svc.kept)
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.clients)))
+	for id, c := range s.clients {
+		b = append(b, id[:]...)
+		b = binary.AppendUvarint(b, c.kept)
+		b = binary.AppendUvarint(b, uint64(c.heard))
+	}
+	s.mu.Unlock()
+	return s.disk.writeFile(s.path("checkpoint"), binary.LittleEndian.AppendUint32(b, checksum(b)))
+}
+
+// forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
+func (s *Store) forgetClients() {
+	old := time.Now().Add(-forget).Unix()
+	maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.heard < old && c.written == c.kept })
+	if len(s.clients) <= maxClients {
+		return
+	}
+	ids := slices.SortedFunc(maps.Keys(s.clients), func(a, b logs.Client) int {
+		return cmp.Compare(s.clients[a].heard, s.clients[b].heard)
+	})
+	for _, id := range ids[:len(ids)-maxClients] {
+		if c := s.clients[id]; c.written == c.kept {
+			delete(s.clients, id)
+		}
+	}
+}
+
+// readCheckpoint reads what writeCheckpoint wrote, if there is any.
+func (s *Store) readCheckpoint() error {
+	b, err := os.ReadFile(s.path("checkpoint"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if !s.parseCheckpoint(b) {
+		s.log().Error("the checkpoint is damaged: clients of which the journal has nothing may send again what is stored already")
+	}
+	return nil
+}
+
+func (s *Store) parseCheckpoint(b []byte) bool {
+	end := len(b) - 4
+	if end < len(checkpointMagic) || string(b[:len(checkpointMagic)]) != checkpointMagic || checksum(b[:end]) != binary.LittleEndian.Uint32(b[end:]) {
+		return false
+	}
+	r := reader{b: b[len(checkpointMagic):end], ok: true}
+	for n := r.uvarint(); n > 0 && r.ok; n-- {
+		name := string(r.bytes(r.uvarint()))
+		kept := r.uvarint()
+		if r.ok && logs.CheckService(name) == nil {
+			s.service(name).kept = kept
+		}
+	}
+	for n := r.uvarint(); n > 0 && r.ok; n-- {
+		var id logs.Client
+		copy(id[:], r.bytes(uint64(len(id))))
+		last, heard := r.uvarint(), r.uvarint()
+		if r.ok {
+			*s.client(id) = client{written: last, kept: last, heard: int64(heard)}
+		}
+	}
+	return r.ok
+}

@@ -1,0 +1,218 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+)
+
+// A saboteur makes a disk fail.
+type saboteur struct {
+	mu    sync.Mutex
+	steps []string
+	fail  func(n int, op, path string) error // n counts from 0 on
+}
+
+func (s *saboteur) before(op, path string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps = append(s.steps, op+" "+path)
+	if s.fail == nil {
+		return nil
+	}
+	return s.fail(len(s.steps)-1, op, path)
+}
+
+func (s *saboteur) set(fail func(n int, op, path string) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steps, s.fail = nil, fail
+}
+
+var (
+	quietly  = slog.New(slog.DiscardHandler)
+	errCrash = errors.New("the process is dead")
+)
+
+// sabotaged opens a store without tasks in the background, on a disk that a saboteur has.
+func sabotaged(t *testing.T, dir string) (*Store, *saboteur) {
+	t.Helper()
+	return sabotagedWith(t, dir, Config{Logger: quietly})
+}
+
+func sabotagedWith(t *testing.T, dir string, cfg Config) (*Store, *saboteur) {
+	t.Helper()
+	s := newStore(dir, cfg)
+	bad := new(saboteur)
+	s.disk.before = bad.before
+	close(s.stopped)
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	return s, bad
+}
+
+func (s *Store) rotateNow(t *testing.T) {
+	t.Helper()
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.rotate(s.active.made); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever step of turning a journal is the last one of a process, what it had is there once. Each step is tried: from it
+// on nothing reaches the disk.
+func TestCrashWhileTurning(t *testing.T) {
+	client := logs.Client{1}
+	for step := 0; ; step++ {
+		dir, crashed := t.TempDir(), false
+		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+			s, bad := sabotagedWith(t, dir, Config{Sync: OS, Logger: quietly})
+			for n := range uint64(3) {
+				if err := s.Append(ctx, logtest.Batch("a", client, n*20+1, 10), logtest.Batch("b", client, n*20+11, 10)); err != nil {
+					return err
+				}
+				if n < 2 {
+					s.rotateNow(t)
+				}
+			}
+			bad.set(func(n int, _, _ string) error {
+				if n < step {
+					return nil
+				}
+				crashed = true
+				return errCrash
+			})
+			_ = s.turnAll(ctx)
+			s.letGo() // as the system does for the dead
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+			s, _ := sabotaged(t, dir)
+			if last, _ := s.Last(ctx, client); last != 60 {
+				t.Errorf("step %d: last is %d", step, last)
+			}
+			for range 2 {
+				for i, name := range []string{"a", "b"} {
+					records, err := meanwhile.Collect(s.Read(ctx, name, 1))
+					if err != nil || len(records) != 30 {
+						t.Fatalf("step %d: %d records of %s, %v", step, len(records), name, err)
+					}
+					for k, r := range records {
+						if want := logtest.Message(uint64(k/10*20 + i*10 + k%10 + 1)); r.Message != want || r.Number != uint64(k+1) {
+							t.Fatalf("step %d: record %d of %s is %d, %q", step, k+1, name, r.Number, r.Message)
+						}
+					}
+				}
+				if err := s.turnAll(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return s.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !crashed {
+			if step < 20 {
+				t.Errorf("only %d steps", step)
+			}
+			return
+		}
+	}
+}
+
+// A full disk takes nothing of an Append, says so, and is forgotten when there is room.
+func TestFullDisk(t *testing.T) {
+	for _, op := range []string{"write", "sync"} {
+		t.Run(op, func(t *testing.T) {
+			dir, client := t.TempDir(), logs.Client{1}
+			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+				s, bad := sabotaged(t, dir)
+				if err := s.Append(ctx, logtest.Batch("a", client, 1, 10)); err != nil {
+					return err
+				}
+				for range 3 {
+					bad.set(func(_ int, what, _ string) error {
+						if what == op || what == "truncate" {
+							return syscall.ENOSPC
+						}
+						return nil
+					})
+					for range 2 {
+						if err := s.Append(ctx, logtest.Batch("a", client, 11, 10), logtest.Batch("b", client, 21, 10)); !errors.Is(err, logs.ErrFull) {
+							return fmt.Errorf("got %w, want logs.ErrFull", err)
+						}
+					}
+					if last, _ := s.Last(ctx, client); last != 10 {
+						t.Errorf("last is %d", last)
+					}
+					if records, err := meanwhile.Collect(s.Find(ctx, logs.Query{})); len(records) != 10 || err != nil {
+						t.Errorf("%d records, %v", len(records), err)
+					}
+					bad.set(nil)
+				}
+				if err := s.Append(ctx, logtest.Batch("a", client, 11, 10)); err != nil {
+					return err
+				}
+				s.letGo()
+				s, _ = sabotaged(t, dir)
+				records, err := meanwhile.Collect(s.Find(ctx, logs.Query{}))
+				if len(records) != 20 || err != nil || records[19].Number != 20 {
+					t.Errorf("%d records, %v", len(records), err)
+				}
+				return s.Close()
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A disk that is full while a journal is turned leaves the journal as it is, until there is room.
+func TestFullDiskWhileTurning(t *testing.T) {
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		s, bad := sabotaged(t, t.TempDir())
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 1, 10)); err != nil {
+			return err
+		}
+		s.rotateNow(t)
+		bad.set(func(_ int, op, path string) error {
+			if op == "write" && strings.Contains(path, "services") {
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		if err := s.turnAll(ctx); !isFull(err) {
+			t.Errorf("got %v", err)
+		}
+		bad.set(nil)
+		for range 2 {
+			records, err := meanwhile.Collect(s.Find(ctx, logs.Query{}))
+			if len(records) != 10 || err != nil {
+				t.Errorf("%d records, %v", len(records), err)
+			}
+			if err := s.turnAll(ctx); err != nil {
+				return err
+			}
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,222 @@
+package segment
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A cursor goes through the records on a shelf that are wanted, by their numbers, up or down. It looks into a block when it
+// has come to it, and not before.
+type cursor struct {
+	store *Store
+	want  *want
+	shelf *shelf
+	down  bool
+	from  uint64 // lowest number
+
+	part    int // the next one; see at
+	entries []entry
+	may     []bool // of entries, by the index of words; nil: all
+	index   []int32
+	next    int // in entries or index
+	file    io.ReaderAt
+	closer  io.Closer
+	path    string
+
+	entry  *entry // the block it is at
+	loaded bool
+	stored []byte
+	raw    []byte
+	rest   []byte
+	number uint64
+	starts []uint32 // of the records in raw, when it goes down
+	read   int64    // bytes of blocks that were looked into
+
+	view logs.View // the record it is at
+	key  int64     // its time; of a block that is not loaded, the time that none of it comes before on the way
+}
+
+func (s *Store) cursor(w *want, sh *shelf, from uint64, down bool) *cursor {
+	c := &cursor{store: s, want: w, shelf: sh, down: down, from: from}
+	c.view.Service = []byte(sh.service.name)
+	return c
+}
+
+// close ends the cursor; it may be called more than once.
+func (c *cursor) close() {
+	if c.closer != nil {
+		_ = c.closer.Close()
+		c.closer = nil
+	}
+}
+
+// nextBlock goes to the next block that may have wanted records, without reading it, and reports whether there is one.
+func (c *cursor) nextBlock() (bool, error) {
+	for {
+		for c.next < c.length() {
+			i := c.next
+			if c.next++; c.down {
+				i = c.length() - c.next
+			}
+			if c.index != nil {
+				i = int(c.index[i])
+			}
+			e := &c.entries[i]
+			top, bottom := levels(e.levels)
+			if c.may != nil && !c.may[i] || e.last() < c.from || e.first > c.shelf.until || !c.want.block(e.min, e.max, top, bottom) {
+				continue
+			}
+			c.entry, c.loaded, c.key = e, false, e.min
+			if c.down {
+				c.key = e.max
+			}
+			return true, nil
+		}
+		if ok, err := c.nextPart(); !ok || err != nil {
+			c.entry = nil
+			return false, err
+		}
+	}
+}
+
+func (c *cursor) length() int {
+	if c.index != nil {
+		return len(c.index)
+	}
+	return len(c.entries)
+}
+
+// nextPart opens the next segment or journal that may have wanted records.
+func (c *cursor) nextPart() (bool, error) {
+	c.close()
+	segments, journals := c.shelf.segments, c.shelf.journals
+	for c.part < len(segments)+len(journals) {
+		i := c.part
+		if c.part++; c.down {
+			i = len(segments) + len(journals) - c.part
+		}
+		c.entries, c.index, c.may, c.next = nil, nil, nil, 0
+		if i >= len(segments) {
+			p := &journals[i-len(segments)]
+			if c.want.block(p.holding.min, p.holding.max, c.want.least, c.want.most) {
+				c.entries, c.index, c.file, c.path = p.entries, p.holding.index, &window{file: p.journal.file, back: c.down}, p.journal.path
+				return true, nil
+			}
+			continue
+		}
+		g := segments[i]
+		top, bottom := levels(g.levels)
+		if g.until < c.from || g.first > c.shelf.until || !c.want.block(g.min, g.max, top, bottom) {
+			continue
+		}
+		if ok, err := c.openSegment(g); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// openSegment reads the table of a segment, and its index if that can help. One that is damaged it leaves out.
+func (c *cursor) openSegment(g *segment) (bool, error) {
+	f, err := os.Open(g.path)
+	if err != nil {
+		return false, err
+	}
+	c.file, c.closer, c.path = f, f, g.path
+	if c.entries, err = g.readTable(f); errors.Is(err, errDamaged) {
+		c.store.damage(c.shelf.service, g.path, g.table, g.size)
+		c.entries = nil
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	if len(c.want.tokens) > 0 {
+		if c.may, err = g.candidates(f, c.want.tokens); errors.Is(err, errDamaged) {
+			c.store.damage(c.shelf.service, g.path, g.table+1, g.row())
+		} else if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// load reads the block that the cursor is at. One that is damaged has no records.
+func (c *cursor) load() (err error) {
+	e := c.entry
+	c.loaded, c.rest, c.number, c.starts = true, nil, e.first, c.starts[:0]
+	c.read += int64(e.raw)
+	if c.stored, err = e.read(c.file, c.stored); err == nil {
+		c.raw, err = e.codec.expand(c.raw, c.stored, e.raw)
+	}
+	if errors.Is(err, errDamaged) {
+		c.store.damage(c.shelf.service, c.path, e.off, int64(e.stored))
+		return nil
+	} else if err != nil {
+		return err
+	}
+	c.rest = c.raw
+	if c.down {
+		for v, rest := (logs.View{}), c.raw; len(rest) > 0; {
+			at := len(c.raw) - len(rest)
+			if rest, err = v.Next(rest); err != nil {
+				c.store.damage(c.shelf.service, c.path, e.off, int64(len(c.raw)-at))
+				break
+			}
+			c.starts = append(c.starts, uint32(at))
+		}
+		c.number += uint64(len(c.starts))
+	}
+	return nil
+}
+
+// nextRecord goes to the next wanted record of the block that was loaded, and reports whether there is one.
+func (c *cursor) nextRecord() bool {
+	for {
+		if !c.step() {
+			return false
+		}
+		if c.view.Number < c.from || c.view.Number > c.shelf.until || !c.want.record(&c.view) {
+			continue
+		}
+		c.key = c.view.Time
+		return true
+	}
+}
+
+func (c *cursor) step() bool {
+	if c.down {
+		if len(c.starts) == 0 {
+			return false
+		}
+		at := c.starts[len(c.starts)-1]
+		c.starts = c.starts[:len(c.starts)-1]
+		c.number--
+		c.view.Number = c.number
+		_, err := c.view.Next(c.raw[at:])
+		return err == nil
+	}
+	if len(c.rest) == 0 {
+		return false
+	}
+	rest, err := c.view.Next(c.rest)
+	if err != nil {
+		c.store.damage(c.shelf.service, c.path, c.entry.off, int64(len(c.rest)))
+		c.rest = nil
+		return false
+	}
+	c.view.Number = c.number
+	c.rest, c.number = rest, c.number+1
+	return true
+}
+
+// forward goes to the next wanted record, or to the next block that may have one; at the end there is no entry.
+func (c *cursor) forward() error {
+	if c.entry != nil && c.loaded && c.nextRecord() {
+		return nil
+	}
+	_, err := c.nextBlock()
+	return err
+}

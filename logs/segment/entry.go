@@ -1,0 +1,47 @@
+package segment
+
+import (
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"math"
+)
+
+// An entry is encoded records of one service that lie together in a file: a batch in a journal, a block in a segment.
+type entry struct {
+	service  *service // in a journal
+	off      int64    // where it lies in its file
+	stored   uint32   // bytes there
+	raw      uint32   // bytes of the encoded records
+	crc      uint32   // of what is stored
+	codec    codec
+	count    uint32    // records
+	first    uint64    // number of the first
+	min, max int64     // times
+	levels   [4]uint32 // records by class of level; in a journal all zero
+}
+
+func (e *entry) last() uint64 { return e.first + uint64(e.count) - 1 }
+
+// classes are the lowest levels of the classes that are counted.
+var classes = [4]slog.Level{math.MinInt32, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
+
+// class returns the class of a level: 0 is below info, 3 is error and above.
+func class(level slog.Level) int {
+	switch {
+	case level >= slog.LevelError:
+		return 3
+	case level >= slog.LevelWarn:
+		return 2
+	case level >= slog.LevelInfo:
+		return 1
+	}
+	return 0
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// errDamaged is what a file has that is not as it was written.
+var errDamaged = errors.New("damaged")

@@ -1,0 +1,166 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A place is one in the journals, between two entries.
+type place struct {
+	journal uint64 // its number
+	entry   int
+	seen    uint64 // records before it, since the store was opened
+}
+
+// Follow yields the records that match and come in after the call, see [logs.Finder]. It reads them from the journals; those
+// that were turned into segments before it came to them, it misses.
+func (s *Store) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+	s.mu.Lock()
+	var at place
+	if n := len(s.journals); n > 0 {
+		j := s.journals[n-1]
+		at = place{j.number, len(j.entries), j.before + j.records}
+	}
+	until := make(map[string]uint64)
+	for name := range q.After {
+		if svc := s.services[name]; svc != nil {
+			until[name] = svc.kept
+		}
+	}
+	s.mu.Unlock()
+	return func(yield func(logs.Record, error) bool) {
+		f := &follower{store: s, want: wants(q), match: make(map[*service]bool), yield: yield, place: at}
+		err := s.catchUp(ctx, q.After, until, f)
+		for err == nil {
+			err = f.step(ctx)
+		}
+		if !errors.Is(err, errLeft) {
+			yield(logs.Record{}, err)
+		}
+	}
+}
+
+// catchUp yields what was stored of services after a number and before Follow was called.
+func (s *Store) catchUp(ctx context.Context, after, until map[string]uint64, f *follower) error {
+	shelves := s.shelves(func(name string) bool { return until[name] > after[name] && f.want.filter.Service(name) })
+	defer putBack(shelves)
+	from := make(map[*service]uint64)
+	for _, sh := range shelves {
+		from[sh.service] = after[sh.service.name] + 1
+		sh.until = until[sh.service.name]
+	}
+	left := false
+	err := s.find(ctx, &f.want, shelves, from, false, 0, func(r logs.Record, _ error) bool {
+		left = !f.yield(r, nil)
+		return !left
+	})
+	if left {
+		return errLeft
+	}
+	return err
+}
+
+// A follower is one loop over a stream of Follow.
+type follower struct {
+	place
+	store       *Store
+	want        want
+	match       map[*service]bool
+	yield       func(logs.Record, error) bool
+	stored, raw []byte
+}
+
+// errLeft says that the loop has ended.
+var errLeft = errors.New("left")
+
+// step yields what there is in one journal, or waits until there is more.
+func (f *follower) step(ctx context.Context) error {
+	s := f.store
+	s.mu.Lock()
+	if s.shut {
+		s.mu.Unlock()
+		return logs.ErrClosed
+	}
+	if oldest := s.journals[0]; f.journal < oldest.number {
+		missed := oldest.before - f.seen
+		f.place = place{oldest.number, 0, oldest.before}
+		if missed > 0 {
+			s.mu.Unlock()
+			if !f.yield(logs.Record{}, fmt.Errorf("too slow: %d records came in that were not looked at", missed)) {
+				return errLeft
+			}
+			return nil
+		}
+	}
+	i := 0
+	for s.journals[i].number != f.journal {
+		i++
+	}
+	j, appended := s.journals[i], s.appended
+	entries := j.entries[f.entry:]
+	if len(entries) == 0 {
+		if i+1 < len(s.journals) {
+			f.journal, f.entry = s.journals[i+1].number, 0
+			s.mu.Unlock()
+			return nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-appended:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	j.uses.Add(1)
+	s.mu.Unlock()
+	defer j.release()
+	file := &window{file: j.file}
+	for k := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := f.entries(j, file, &entries[k]); err != nil {
+			return err
+		}
+		f.entry++
+		f.seen += uint64(entries[k].count)
+	}
+	return nil
+}
+
+// entries yields what is wanted of one entry.
+func (f *follower) entries(j *journal, file *window, e *entry) (err error) {
+	match, known := f.match[e.service]
+	if !known {
+		match = f.want.filter.Service(e.service.name)
+		f.match[e.service] = match
+	}
+	if !match || !f.want.block(e.min, e.max, f.want.least, f.want.most) {
+		return nil
+	}
+	if f.stored, err = e.read(file, f.stored); err == nil {
+		f.raw, err = e.codec.expand(f.raw, f.stored, e.raw)
+	}
+	if errors.Is(err, errDamaged) {
+		f.store.damage(e.service, j.path, e.off, int64(e.stored))
+		return nil
+	} else if err != nil {
+		return err
+	}
+	v := logs.View{Service: []byte(e.service.name), Number: e.first}
+	for rest := f.raw; len(rest) > 0; v.Number++ {
+		if rest, err = v.Next(rest); err != nil {
+			f.store.damage(e.service, j.path, e.off, int64(e.stored))
+			return nil
+		}
+		if f.want.record(&v) && !f.yield(v.Record(), nil) {
+			return errLeft
+		}
+	}
+	return nil
+}

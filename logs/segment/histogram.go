@@ -1,0 +1,121 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// maxHistogram bounds what a histogram reads, in bytes before they were compressed; what tables of blocks tell is free.
+const maxHistogram = 2 << 30
+
+// Histogram counts the records that match, see [logs.Finder]. It counts the newest first, and says that it is partial when
+// it had to read more than 2 GiB. Without a Since it begins at the oldest record, without an Until it ends with the newest.
+func (s *Store) Histogram(ctx context.Context, q logs.Query, n int) (logs.Histogram, error) {
+	if n < 1 || n > 100_000 {
+		return logs.Histogram{}, fmt.Errorf("a histogram has 1 to 100,000 parts, not %d", n)
+	}
+	if err := s.usable(); err != nil {
+		return logs.Histogram{}, err
+	}
+	shelves := s.shelves(q.Filter.Service)
+	defer putBack(shelves)
+	w := wants(q)
+	since, until := bounds(q, shelves)
+	h := logs.Histogram{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Buckets: make([]logs.Bucket, n)}
+	width := uint64(until-since)/uint64(n) + 1
+	for i := range h.Buckets {
+		h.Buckets[i].Begin = time.Unix(0, since+int64(uint64(i)*width)).UTC()
+	}
+	w.since, w.until = max(w.since, since), min(w.until, until-1)
+	var read int64
+	for _, sh := range shelves {
+		if err := s.count(ctx, s.cursor(&w, sh, 0, true), &h, since, width, &read); err != nil {
+			return logs.Histogram{}, err
+		}
+	}
+	return h, nil
+}
+
+// bounds returns the times of a histogram, the second one excluded. What a query leaves open is between the times of records.
+func bounds(q logs.Query, shelves []*shelf) (since, until int64) {
+	oldest, newest := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, sh := range shelves {
+		for _, g := range sh.segments {
+			oldest, newest = min(oldest, g.min), max(newest, g.max)
+		}
+		for _, p := range sh.journals {
+			oldest, newest = min(oldest, p.holding.min), max(newest, p.holding.max)
+		}
+	}
+	if oldest > newest {
+		oldest = time.Now().UnixNano()
+		newest = oldest
+	}
+	since, until = oldest, min(newest, math.MaxInt64-1)+1
+	if !q.Since.IsZero() {
+		since = nanoseconds(q.Since)
+	}
+	if !q.Until.IsZero() {
+		until = nanoseconds(q.Until)
+	}
+	return since, max(until, since)
+}
+
+// count counts the records of one service. A block whose records are all wanted, and in one part of the time, is counted
+// without reading it.
+func (s *Store) count(ctx context.Context, c *cursor, h *logs.Histogram, since int64, width uint64, read *int64) error {
+	defer c.close()
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		ok, err := c.nextBlock()
+		if err != nil || !ok {
+			return err
+		}
+		e := c.entry
+		part := func(at int64) *logs.Bucket { return &h.Buckets[uint64(at-since)/width] }
+		if c.want.all && e.levels != [4]uint32{} && e.min >= c.want.since && e.max <= c.want.until && part(e.min) == part(e.max) {
+			b := part(e.min)
+			b.Debug += int64(e.levels[0])
+			b.Info += int64(e.levels[1])
+			b.Warn += int64(e.levels[2])
+			b.Error += int64(e.levels[3])
+			continue
+		}
+		if *read += int64(e.raw); *read > maxHistogram {
+			h.Partial = true
+			return nil
+		}
+		if err := c.load(); err != nil {
+			return err
+		}
+		for c.nextRecord() {
+			switch b := part(c.view.Time); class(c.view.Level) {
+			case 0:
+				b.Debug++
+			case 1:
+				b.Info++
+			case 2:
+				b.Warn++
+			case 3:
+				b.Error++
+			}
+		}
+	}
+}
+
+// nanoseconds returns a time as records have it; one that is out of their range, as the end of that.
+func nanoseconds(t time.Time) int64 {
+	switch {
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}

@@ -1,0 +1,138 @@
+//go:build unix
+
+package segment_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+const victimDir = "MEANWHILE_SEGMENT_VICTIM"
+
+// killedConfig turns journals all the time, so that a kill hits every step of that.
+var killedConfig = segment.Config{JournalBytes: 30_000, Logger: quiet}
+
+const victims, victimBatch = 4, 25
+
+// TestMain runs the process that is killed, when the environment names its directory.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimDir); dir != "" {
+		if err := meanwhile.Run(context.Background(), func(ctx context.Context) error { return appendForever(ctx, dir) }); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// appendForever appends for several clients, from what the store knows of each, and prints what Append returned for.
+func appendForever(ctx context.Context, dir string) error {
+	s, err := segment.Open(ctx, dir, killedConfig)
+	if err != nil {
+		return err
+	}
+	for i := range victims {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			client := logs.Client{byte(i + 1)}
+			last, err := s.Last(ctx, client)
+			for n := last + 1; err == nil; n += victimBatch {
+				// What was sent before comes again, in part.
+				from := max(n, 6) - 5
+				b := logtest.Batch(fmt.Sprint("own", i), client, from, int(n+victimBatch-from))
+				if err = s.Append(ctx, b); err == nil {
+					fmt.Printf("%d %d\n", i, n+victimBatch-1)
+				}
+			}
+			return err
+		})
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// However often a process is killed: what Append returned for is there once, and in order.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	var told [victims]uint64
+	for kill := range 6 {
+		after := 60
+		if kill%2 == 1 {
+			after = 0 // at once, while it opens
+		}
+		kills(t, dir, after, &told)
+	}
+	opened(t, dir, killedConfig, func(ctx context.Context, s *segment.Store) {
+		for i, last := range told {
+			records, err := meanwhile.Collect(s.Read(ctx, fmt.Sprint("own", i), 1))
+			if err != nil || uint64(len(records)) < last {
+				t.Errorf("client %d: %d records of %d, %v", i, len(records), last, err)
+			}
+			for k, r := range records {
+				if want := logtest.Message(uint64(k + 1)); r.Message != want || r.Number != uint64(k+1) {
+					t.Fatalf("client %d: record %d is %d, %q", i, k+1, r.Number, r.Message)
+				}
+			}
+		}
+		stats, err := s.Services(ctx)
+		if err != nil || len(stats) != victims {
+			t.Fatal(stats, err)
+		}
+		for _, stat := range stats {
+			if stat.Segments == 0 || stat.Damaged > 0 {
+				t.Errorf("%+v", stat)
+			}
+		}
+	})
+}
+
+// kills starts a process and kills it when it has told of some calls.
+func kills(t *testing.T, dir string, after int, told *[victims]uint64) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), victimDir+"="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watch := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer watch.Stop()
+	lines := bufio.NewScanner(out)
+	for n := 0; n < after && lines.Scan(); n++ {
+		tell(t, lines.Text(), told)
+	}
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() { // what it said before it died, whole lines only
+		tell(t, lines.Text(), told)
+	}
+	_ = cmd.Wait()
+}
+
+func tell(t *testing.T, line string, told *[victims]uint64) {
+	t.Helper()
+	client, last, _ := strings.Cut(line, " ")
+	i, err := strconv.Atoi(client)
+	n, err2 := strconv.ParseUint(last, 10, 64)
+	if err != nil || err2 != nil || i >= victims {
+		t.Fatalf("the process said %q", line)
+	}
+	told[i] = max(told[i], n)
+}

@@ -1,0 +1,53 @@
+package segment
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxEscaped is the longest name of a directory; file systems take 255 bytes.
+const maxEscaped = 200
+
+// escapeName returns the name of the directory of a service. Small letters, digits and the characters -_. stay, but for a
+// dot at the beginning; all else is bytes in hexadecimal, capital letters too, which some file systems take for small
+// ones. What gets too long ends in a hash, and the segments in it tell whose they are.
+func escapeName(service string) string {
+	var b strings.Builder
+	for i := range len(service) {
+		c := service[i]
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0 {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	if b.Len() <= maxEscaped {
+		return b.String()
+	}
+	sum := sha256.Sum256([]byte(service))
+	return b.String()[:maxEscaped-33] + "~" + hex.EncodeToString(sum[:16])
+}
+
+// unescapeName returns the service of a directory, and whether its name tells.
+func unescapeName(dir string) (service string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(dir); i++ {
+		if dir[i] != '%' {
+			b.WriteByte(dir[i])
+			continue
+		}
+		if i+3 > len(dir) {
+			return "", false
+		}
+		c, err := strconv.ParseUint(dir[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", false
+		}
+		b.WriteByte(byte(c))
+		i += 2
+	}
+	return b.String(), b.Len() > 0 && escapeName(b.String()) == dir
+}

@@ -1,0 +1,71 @@
+package segment_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+func TestOneStoreForADirectory(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir, segment.Config{Logger: quiet}, func(ctx context.Context, _ *segment.Store) {
+		if _, err := segment.Open(ctx, dir, segment.Config{}); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("a second store: %v", err)
+		}
+		if _, err := segment.OpenReadOnly(dir, segment.Config{}); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("one for reading: %v", err)
+		}
+	})
+	opened(t, dir, segment.Config{Logger: quiet}, func(context.Context, *segment.Store) {})
+}
+
+func TestOpenReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir, segment.Config{JournalBytes: 1000, Logger: quiet}, func(ctx context.Context, s *segment.Store) {
+		for first := uint64(1); first < 100; first += 10 {
+			if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, first, 10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	names, err := filepath.Glob(filepath.Join(dir, "journal", "*"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	last := names[len(names)-1]
+	f, err := os.OpenFile(last, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("torn"); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	before, err := os.Stat(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // at once
+		s, err := segment.OpenReadOnly(dir, segment.Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if records, err := meanwhile.Collect(s.Find(t.Context(), logs.Query{})); len(records) != 100 || err != nil {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{}, 1, 1)); err == nil {
+			t.Error("it can be written to")
+		}
+	}
+	if after, err := os.Stat(last); err != nil || after.Size() != before.Size() {
+		t.Errorf("the journal has changed: %v", err)
+	}
+}

@@ -1,0 +1,139 @@
+package segment
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+)
+
+func TestRetention(t *testing.T) {
+	tests := map[string]struct {
+		cfg      Config
+		after    time.Duration
+		api, web int // segments of 5 that are left
+	}{
+		"nothing to do":     {cfg: Config{}, after: time.Hour, api: 5, web: 5},
+		"by age":            {cfg: Config{Retention: Retention{Age: time.Hour}}, after: 2 * time.Hour, api: 0, web: 0},
+		"age of one":        {cfg: Config{Services: map[string]Retention{"api": {Age: time.Hour}}}, after: 2 * time.Hour, api: 0, web: 5},
+		"default age":       {cfg: Config{}, after: 31 * 24 * time.Hour, api: 0, web: 0},
+		"without a limit":   {cfg: Config{Retention: Retention{Age: -1}}, after: 10_000 * time.Hour, api: 5, web: 5},
+		"by size":           {cfg: Config{Retention: Retention{Bytes: 1}, Services: map[string]Retention{"web": {Bytes: 1 << 30}}}, api: 0, web: 5},
+		"by size of all":    {cfg: Config{Bytes: 1}, api: 0, web: 0},
+		"by half the size":  {cfg: Config{Bytes: 10_000}, api: 2, web: 2},
+		"no limit of bytes": {cfg: Config{Bytes: -1}, api: 5, web: 5},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+				s, _ := sabotaged(t, dir)
+				test.cfg.Logger = quietly
+				s.cfg = test.cfg.withDefaults()
+				for n := range uint64(5) {
+					if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 10*n+1, 10), logtest.Batch("web", logs.Client{}, 10*n+1, 10)); err != nil {
+						return err
+					}
+					s.rotateNow(t)
+				}
+				if err := s.turnAll(ctx); err != nil {
+					return err
+				}
+				if name == "by half the size" {
+					s.cfg.Bytes = s.journals[0].kept
+					for _, svc := range s.services {
+						s.cfg.Bytes += svc.segments[3].size + svc.segments[4].size
+					}
+				}
+				s.prune(time.Now().Add(test.after))
+				return s.Close()
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, _ := sabotaged(t, dir)
+			stats, err := s.Services(t.Context())
+			if err != nil || len(stats) != 2 {
+				t.Fatal(stats, err)
+			}
+			for i, want := range []int{test.api, test.web} {
+				files, err := filepath.Glob(filepath.Join(dir, "services", stats[i].Service, "*"))
+				if err != nil || len(files) != want {
+					t.Errorf("%s: files %v, %v, want %d", stats[i].Service, files, err, want)
+				}
+				if got := stats[i]; got.Segments != want || got.Records != int64(10*want) || got.Last != 50 || got.First != uint64(51-10*want) || got.Pruned != int64(50-10*want) {
+					t.Errorf("got %+v, want %d segments", got, want)
+				}
+			}
+			if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{}, 51, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for r, err := range s.Read(t.Context(), "api", 51) {
+				if err != nil || r.Number != 51 {
+					t.Errorf("the next record is %d, %v", r.Number, err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A search that runs keeps what it reads until it ends.
+func TestRetentionWaitsForSearches(t *testing.T) {
+	dir, path := filled(t)
+	s, _ := sabotaged(t, dir)
+	n := 0
+	for _, err := range s.Find(t.Context(), logs.Query{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 1 {
+			s.prune(time.Now().Add(10_000 * time.Hour))
+		}
+	}
+	if n != 10_000 {
+		t.Errorf("%d records", n)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the segment is still there: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Clients that were silent for long are forgotten, others not.
+func TestForgetClients(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := sabotaged(t, dir)
+	for i := range byte(2) {
+		if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{i + 1}, 1, 3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.clients[logs.Client{1}].heard -= int64(forget/time.Second) + 1
+	s.rotateNow(t)
+	err := meanwhile.Run(t.Context(), s.turnAll)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = sabotaged(t, dir)
+	for i, want := range []uint64{0, 3} {
+		if got, err := s.Last(t.Context(), logs.Client{byte(i + 1)}); err != nil || got != want {
+			t.Errorf("client %d: last is %d, %v, want %d", i+1, got, err, want)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,93 @@
+package segment
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// rotateIfDue closes the journal and begins another when it is large or old, or the day has changed. The caller holds
+// s.writing.
+func (s *Store) rotateIfDue() error {
+	j, now := s.active, time.Now()
+	if j.size <= int64(journalHead) { // nothing is in it
+		j.made = now
+		return nil
+	}
+	s.mu.Lock()
+	entries := len(j.entries)
+	s.mu.Unlock()
+	if j.size < s.cfg.JournalBytes && entries < maxEntries && now.Sub(j.made) < s.cfg.JournalAge && sameDay(j.made, now) {
+		return nil
+	}
+	return s.rotate(now)
+}
+
+// maxEntries bounds the memory for what is in a journal.
+const maxEntries = 256 << 10
+
+func sameDay(a, b time.Time) bool {
+	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
+}
+
+// rotate closes the journal, whose records are on disk then, and begins another. Where there is no room for that it goes on
+// with the one there is.
+func (s *Store) rotate(now time.Time) error {
+	if err := s.syncWritten(context.Background()); err != nil {
+		return err
+	}
+	j, err := createJournal(&s.disk, s.dir, s.active.number+1, now)
+	if err != nil {
+		s.log().Warn("the journal is due to be closed, and another cannot be made", "error", err)
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.before = s.active.before + s.active.records
+	s.journals = append(s.journals, j)
+	s.active = j
+	s.wake()
+	return nil
+}
+
+// wake has the task that turns journals look for some.
+func (s *Store) wake() {
+	select {
+	case s.due <- struct{}{}:
+	default:
+	}
+}
+
+// maxWaiting bounds the memory for what is in closed journals, in entries.
+const maxWaiting = 512 << 10
+
+// waitForRoom waits while too much waits to be turned. When nobody turns any more, as at the end of a program, it does
+// not.
+func (s *Store) waitForRoom(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		var bytes int64
+		entries := 0
+		for _, j := range s.journals[:max(0, len(s.journals)-1)] {
+			bytes += j.kept
+			entries += len(j.entries)
+		}
+		turned, err, closed := s.turned, s.turnErr, s.shut
+		s.mu.Unlock()
+		switch {
+		case closed:
+			return logs.ErrClosed
+		case bytes <= s.cfg.Backlog && entries <= maxWaiting, !s.turning():
+			return nil
+		case err != nil:
+			return full(err)
+		}
+		select {
+		case <-turned:
+		case <-s.stopped:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

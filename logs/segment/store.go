@@ -1,0 +1,172 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Store keeps records in a directory. It is made by [Open], and its methods may be called at once.
+type Store struct {
+	dir      string
+	cfg      Config
+	disk     disk
+	lock     *os.File
+	readOnly bool
+
+	work    []*meanwhile.Task[meanwhile.Void]
+	stopped chan struct{} // closed when journals are no longer turned
+	due     chan struct{} // something is to be turned
+
+	writing sync.Mutex // taken before mu; guards what is written and not visible yet
+	closed  bool
+	scratch []byte
+
+	mu        sync.Mutex
+	active    *journal // set with writing as well
+	services  map[string]*service
+	clients   map[logs.Client]*client
+	journals  []*journal // by their numbers; the last one is active
+	unsettled []*commit  // written, and not visible; the oldest first
+	doomed    []*commit  // to be cut off, as it could not be synced
+	syncing   chan struct{}
+	appended  chan struct{}
+	turned    chan struct{} // closed when a journal was turned, or could not be
+	turnErr   error
+	shut      bool
+}
+
+var _ logs.Store = (*Store)(nil)
+
+// Open opens the store in a directory, which it makes when it is not there, and cuts off what a killed process or a loss of
+// power has left unfinished. Work in the background is tasks of ctx's scope; it ends with that or with Close, and the
+// store can be used in between and journals are bounded by the disk alone. Another store in the same directory is an error.
+func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
+	s := newStore(dir, cfg)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open logs: %w", err)
+	}
+	s.work = append(s.work, meanwhile.Go(ctx, s.turnJournals, meanwhile.Background(), meanwhile.Name("turn journals")))
+	if cfg.Sync == Interval {
+		s.work = append(s.work, meanwhile.Every(ctx, s.cfg.SyncEvery, func(ctx context.Context) error {
+			if err := s.Sync(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, logs.ErrClosed) {
+				s.log().Error("the journal is not on disk", "error", err)
+			}
+			return nil
+		}, meanwhile.Background(), meanwhile.Name("sync journal")))
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens a store for searches while no process writes to it. It changes nothing; what is not whole is left out.
+func OpenReadOnly(dir string, cfg Config) (*Store, error) {
+	s := newStore(dir, cfg)
+	s.readOnly = true
+	close(s.stopped)
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open logs: %w", err)
+	}
+	return s, nil
+}
+
+func newStore(dir string, cfg Config) *Store {
+	return &Store{
+		dir: dir, cfg: cfg.withDefaults(), services: make(map[string]*service), clients: make(map[logs.Client]*client),
+		stopped: make(chan struct{}), due: make(chan struct{}, 1), appended: make(chan struct{}), turned: make(chan struct{}),
+	}
+}
+
+// Close syncs and gives the files free. Searches that run end with what they have open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	was := s.shut
+	s.shut = true
+	if !was {
+		close(s.appended) // whoever follows is told
+		s.appended = make(chan struct{})
+	}
+	s.mu.Unlock()
+	if was {
+		return logs.ErrClosed
+	}
+	for _, task := range s.work {
+		task.Cancel(logs.ErrClosed)
+		_, _ = task.Wait(context.Background())
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.closed = true
+	var err error
+	if !s.readOnly {
+		err = errors.Join(s.mend(s.active), s.syncWritten(context.Background()))
+		// The journals say the same, so a full disk does not make it a failure.
+		if err := s.writeCheckpoint(); err != nil {
+			s.log().Warn("the checkpoint is not written at the end", "error", err)
+		}
+	}
+	s.letGo()
+	return err
+}
+
+// letGo closes the files.
+func (s *Store) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.journals {
+		j.release()
+	}
+	s.journals = nil
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+}
+
+func (s *Store) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return logs.ErrClosed
+	}
+	return nil
+}
+
+// Last returns the highest number of a client's records that Append has returned for.
+func (s *Store) Last(ctx context.Context, id logs.Client) (uint64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shut {
+		return 0, logs.ErrClosed
+	}
+	if c := s.clients[id]; c != nil {
+		c.heard = time.Now().Unix()
+		return c.kept, nil
+	}
+	return 0, nil
+}
+
+func (s *Store) log() *slog.Logger { return s.cfg.Logger.With("dir", s.dir) }
+
+func (s *Store) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+// turning reports whether there is somebody who turns journals.
+func (s *Store) turning() bool {
+	select {
+	case <-s.stopped:
+		return false
+	default:
+		return true
+	}
+}

@@ -1,0 +1,177 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// turnJournals turns journals into segments until ctx is canceled.
+func (s *Store) turnJournals(ctx context.Context) error {
+	defer close(s.stopped)
+	look := time.NewTicker(s.lookEvery())
+	defer look.Stop()
+	busy := true // since it looked the last time
+	for {
+		if err := s.turnAll(ctx); err != nil && ctx.Err() == nil {
+			s.log().Error("a journal cannot be turned into segments; it stays, and is tried again", "error", err)
+		}
+		if !busy {
+			s.condenseAll(ctx)
+		}
+		s.prune(time.Now())
+		select {
+		case <-s.due:
+			busy = true
+		case <-look.C:
+			busy = len(s.due) > 0
+			s.writing.Lock()
+			if !s.closed {
+				if err := errors.Join(s.mend(s.active), s.rotateIfDue()); err != nil {
+					s.log().Error("the journal cannot be closed", "error", err)
+				}
+			}
+			s.writing.Unlock()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// lookEvery is how often the age of the journal and of segments is looked at.
+func (s *Store) lookEvery() time.Duration {
+	return min(max(s.cfg.JournalAge/10, time.Second), time.Minute)
+}
+
+// turnAll turns all journals but the active one, and tells who waits for room.
+func (s *Store) turnAll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s.mu.Lock()
+		if len(s.journals) < 2 {
+			s.turnErr = nil
+			s.mu.Unlock()
+			return nil
+		}
+		j := s.journals[0]
+		s.mu.Unlock()
+		err := s.turn(ctx, j)
+		s.mu.Lock()
+		s.turnErr = err
+		close(s.turned)
+		s.turned = make(chan struct{})
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turn makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, a record is in the
+// one or in the other: the journal goes when all its segments are on disk with their names, and what is in both, because
+// the process died before that, is told by its numbers when the store is opened.
+func (s *Store) turn(ctx context.Context, j *journal) (err error) {
+	made := make(map[*service]*segment)
+	defer func() {
+		if err != nil {
+			for _, g := range made {
+				_ = s.disk.remove(g.path)
+			}
+		}
+	}()
+	services := slices.SortedFunc(maps.Keys(j.services), func(a, b *service) int { return strings.Compare(a.name, b.name) })
+	for _, svc := range services {
+		g, err := s.turnService(ctx, j, svc)
+		if err != nil {
+			return fmt.Errorf("turn journal %s: service %q: %w", j.path, svc.name, err)
+		}
+		if g != nil {
+			made[svc] = g
+		}
+	}
+	for _, g := range made {
+		if err := s.disk.syncDir(filepath.Dir(g.path)); err != nil {
+			return err
+		}
+	}
+	s.writing.Lock()
+	err = s.writeCheckpoint()
+	s.writing.Unlock()
+	if err != nil {
+		return fmt.Errorf("write checkpoint: %w", err)
+	}
+	s.mu.Lock()
+	for svc, g := range made {
+		svc.segments = append(slices.Clip(svc.segments), g)
+	}
+	s.journals = slices.Clone(s.journals[1:])
+	s.mu.Unlock()
+	j.release()
+	if err := s.disk.remove(j.path); err != nil {
+		s.log().Error("a journal that was turned cannot be deleted", "error", err)
+	}
+	return nil
+}
+
+// turnService makes the segment of one service; none if nothing can be read.
+func (s *Store) turnService(ctx context.Context, j *journal, svc *service) (*segment, error) {
+	dir := s.path("services", escapeName(svc.name))
+	if err := s.disk.mkdir(dir); err != nil {
+		return nil, err
+	}
+	first := j.entries[j.services[svc].index[0]].first
+	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), codec: quick})
+	if err != nil {
+		return nil, err
+	}
+	return s.make(ctx, w, s.cut(j, svc))
+}
+
+// make writes a segment of blocks, several of which are compressed at once; none if there are no blocks.
+func (s *Store) make(ctx context.Context, w *writer, in meanwhile.Stream[*block]) (*segment, error) {
+	blocks := meanwhile.Map(ctx, in, func(_ context.Context, b *block) (*block, error) {
+		b.close(w.codec)
+		return b, nil
+	}, meanwhile.Name("block"), meanwhile.Limit(runtime.GOMAXPROCS(0)), meanwhile.Window(2*runtime.GOMAXPROCS(0)))
+	for b, err := range blocks {
+		if err == nil {
+			err = w.add(b)
+			putBlock(b)
+		}
+		if err != nil {
+			w.abandon()
+			return nil, err
+		}
+	}
+	if w.blocks == 0 {
+		w.abandon()
+		return nil, nil
+	}
+	g, err := w.finish()
+	if err != nil {
+		return nil, err
+	}
+	s.own(g)
+	return g, nil
+}
+
+// own has a segment's file deleted when nobody uses it any more.
+func (s *Store) own(g *segment) {
+	g.remove = func() {
+		if err := s.disk.remove(g.path); err != nil {
+			s.log().Error("a segment cannot be deleted", "error", err)
+		}
+	}
+}
+
+func segmentName(first uint64, day time.Time, journal uint64) string {
+	return fmt.Sprintf("%020d-%s-%012d.segment", first, day.UTC().Format("20060102"), journal)
+}

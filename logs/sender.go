@@ -1,0 +1,346 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// SpoolOff as the spool of [SenderOptions] says that there is none.
+const SpoolOff = "off"
+
+// SenderOptions are those of a [Sender]. The zero value works.
+type SenderOptions struct {
+	// Service names the program in its records. The default is the name of its file. A record that has a service keeps it.
+	Service string
+
+	Key string      // for a server that asks for one. That in the address comes before it
+	TLS *tls.Config // for addresses with tls://. The default trusts the roots of the system
+
+	// Spool is the folder for what the server has not acknowledged when it is away. Several processes may share it: what one
+	// that died has left is sent by another, or by the next. The default is meanwhile/spool and the service, in the folder
+	// that os.UserCacheDir tells; SpoolOff is none.
+	Spool string
+
+	// SpoolBytes bounds what this process keeps in the spool, and what dead ones have left. When it is reached, the oldest
+	// records are dropped. The default is 256 MiB.
+	SpoolBytes int64
+
+	// SpoolAge is for how long records stay in the spool before they are dropped. The default is 7 days.
+	SpoolAge time.Duration
+
+	// MemoryBytes bounds the records in memory, encoded. From half of it on they go to the spool. When it is full, because
+	// there is no spool, its disk is full or slower than they come, new records are dropped. The default is 8 MiB.
+	MemoryBytes int
+
+	// Linger is how long a record waits for others to be sent with it. The default is 5 ms, a negative one is none.
+	Linger time.Duration
+
+	// Compress is "zstd" or "none". The default is none to this machine, else zstd.
+	Compress string
+
+	// OnError is told of trouble: no connection, no spool. It is called at most once a minute, by one goroutine at a time, and
+	// must not wait for this sender. The default prints a line to os.Stderr.
+	OnError func(error)
+
+	dial func(ctx context.Context) (net.Conn, error) // of tests
+}
+
+// A Sender brings records to a server and loses none while there is room: what is not acknowledged stays in memory or in
+// the spool, and is sent again, in order, to be kept once. What is dropped is counted, and a record says how much and why
+// as soon as there is room for it. Methods may be called at once.
+//
+// It is what a [Handler] sends through, and serves who has records from elsewhere.
+type Sender struct {
+	o      SenderOptions
+	to     target
+	id     Client
+	zstd   *zstd.Encoder // nil: nothing is compressed
+	spool  *spool        // nil: none
+	cancel context.CancelCauseFunc
+	over   chan struct{} // closed when the tasks have ended
+	away   chan struct{} // closed when Close is done
+
+	unregister func() // from meanwhile.AtExit
+
+	ready chan struct{} // has a value when there may be more to send
+	spill chan struct{} // and when the spool has something to do
+	rush  chan struct{} // and when somebody waits for a connection
+	call  chan struct{} // and when a connection was made, for those who adopt
+
+	mu       sync.Mutex
+	open     *outBatch   // takes records; nil for none
+	sealed   []*outBatch // have their numbers, the oldest first; what is in the spool is older
+	sent     int         // so many of them were sent on this connection
+	used     int         // bytes of records in open and sealed
+	free     []*outBatch // of which the room is used again
+	number   uint64      // of the last sealed record
+	acked    uint64      // up to which the server has all that was not dropped
+	inflight []flight    // sent on this connection, not acknowledged
+	flying   int         // bytes of it
+	hurry    bool        // do not linger: somebody waits
+	closed   bool
+	online   bool          // there is a connection, and it was welcomed
+	trouble  error         // why the last attempt to have one ended; nil before the end of the first
+	changed  chan struct{} // closed and made anew when something was acknowledged, dropped, or went wrong
+	stats    SenderStats
+	told     int64 // of the dropped ones
+
+	errors errorReport
+}
+
+// A flight is a batch on its way.
+type flight struct {
+	last uint64
+	size int
+}
+
+// SenderStats counts what a [Sender] did.
+type SenderStats struct {
+	Added        int64  // records taken
+	Dropped      int64  // records not taken, or dropped from the spool; records about dropped ones among them
+	Acknowledged int64  // records the server has, as far as their numbers tell
+	Memory       int    // bytes of records in memory
+	Spooled      int64  // bytes in the spool
+	Online       bool   // there is a connection
+	Client       Client // the identity
+}
+
+// NewSender returns a sender to the server at tcp://host:port or tls://host:port; ?key= may follow. The port's default is
+// 6767. It connects in the background, again and again; an error tells of a mistake in the address or the options only.
+func NewSender(address string, o *SenderOptions) (*Sender, error) {
+	if o == nil {
+		o = &SenderOptions{}
+	}
+	s := &Sender{
+		o: o.withDefaults(), id: NewClient(), over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
+		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
+		rush: make(chan struct{}, 1),
+	}
+	if err := CheckService(s.o.Service); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.to, err = parseTarget(address, o.TLS, o.Key); err != nil {
+		return nil, err
+	}
+	if s.o.dial == nil {
+		s.o.dial = s.to.dial
+	}
+	switch s.o.Compress {
+	case "zstd", "":
+		if s.o.Compress != "" || !s.to.local {
+			s.zstd = newCompressor()
+		}
+	case "none":
+	default:
+		return nil, fmt.Errorf("compress is %q; it is zstd or none", s.o.Compress)
+	}
+	s.errors.tell = s.o.OnError
+	if s.o.Spool != SpoolOff {
+		s.openSpool()
+	}
+	s.stats.Client = s.id
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s.cancel = cancel
+	s.unregister = meanwhile.AtExit(s.Close)
+	go s.run(ctx) // the one goroutine of this package outside of a task: there is no ctx yet
+	return s, nil
+}
+
+func (o SenderOptions) withDefaults() SenderOptions {
+	o.Service = cmp.Or(o.Service, strings.ToValidUTF8(filepath.Base(os.Args[0]), "_"))
+	o.SpoolBytes = cmp.Or(o.SpoolBytes, 256<<20)
+	o.SpoolAge = cmp.Or(o.SpoolAge, 7*24*time.Hour)
+	o.MemoryBytes = cmp.Or(o.MemoryBytes, 8<<20)
+	o.Linger = cmp.Or(o.Linger, 5*time.Millisecond)
+	return o
+}
+
+// openSpool takes the folder when there is one to take. It is made when something is written.
+func (s *Sender) openSpool() {
+	folder := s.o.Spool
+	if folder == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			s.errors.report(fmt.Errorf("no spool: %w", err))
+			return
+		}
+		folder = filepath.Join(cache, "meanwhile", "spool", folderName(s.o.Service))
+	}
+	s.spool = newSpool(folder, s.id, s.o.SpoolBytes)
+}
+
+// run is the life of the sender, as a tree of its own.
+func (s *Sender) run(ctx context.Context) {
+	defer close(s.over)
+	_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
+		if s.spool != nil {
+			meanwhile.Go(ctx, s.spilling, meanwhile.Name("spool"))
+			meanwhile.Go(ctx, s.adopting, meanwhile.Name("adopt"))
+		}
+		return s.delivering(ctx)
+	}, meanwhile.Name("logs "+s.to.address))
+}
+
+// Client returns the identity under which the server knows this sender.
+func (s *Sender) Client() Client { return s.id }
+
+// Stats returns what it did up to now.
+func (s *Sender) Stats() SenderStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Memory, stats.Online, stats.Acknowledged = s.used, s.online, int64(s.acked)
+	if s.spool != nil {
+		stats.Spooled = s.spool.bytes()
+	}
+	return stats
+}
+
+// Add takes a record, without waiting. It copies it; a time that is zero becomes the present. An error says that the record
+// was dropped: ErrFull, ErrClosed, or that of [CheckService].
+func (s *Sender) Add(v *View) error {
+	e := newEncoding()
+	defer e.free()
+	service, record, at, err := e.encode(v)
+	if err != nil {
+		return err
+	}
+	return s.put(service, record, at)
+}
+
+// Send takes a record, and waits while there is no room for it, until ctx is canceled. It is for those who can make the one
+// wait who gives them the records, such as the end of a pipe.
+func (s *Sender) Send(ctx context.Context, v *View) error {
+	e := newEncoding()
+	defer e.free()
+	service, record, at, err := e.encode(v)
+	if err != nil {
+		return err
+	}
+	for {
+		s.mu.Lock()
+		err, changed := s.take(service, record, at), s.changed
+		s.mu.Unlock()
+		if !errors.Is(err, ErrFull) {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Flush returns when the server has acknowledged everything that was taken before the call. When ctx is canceled first,
+// a [*PendingError] says how much is not.
+func (s *Sender) Flush(ctx context.Context) error {
+	s.mu.Lock()
+	s.seal()
+	n := s.number
+	s.mu.Unlock()
+	return s.settle(ctx, n, func() bool { return false })
+}
+
+// Close sends what it can, until ctx is canceled or the server is found to be away; the rest goes to the spool, and the
+// next process with this spool sends it. An error says what could be neither sent nor spooled. Records that come after
+// Close are dropped, and counted.
+func (s *Sender) Close(ctx context.Context) error {
+	s.mu.Lock()
+	again := s.closed
+	s.seal()
+	s.closed = true
+	n := s.number
+	s.mu.Unlock()
+	signal(s.ready)
+	if again {
+		select {
+		case <-s.away:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	defer close(s.away)
+	s.unregister()
+	_ = s.settle(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
+	s.cancel(ErrClosed)
+	<-s.over
+	return s.putAway()
+}
+
+// A PendingError says what is not acknowledged.
+type PendingError struct {
+	Memory  int64 // records in memory
+	Spooled int64 // records in the spool
+	Cause   error // why nobody waits any longer
+}
+
+// Error says how many.
+func (p *PendingError) Error() string {
+	return fmt.Sprintf("%d records are not acknowledged, %d of them in the spool: %v", p.Memory+p.Spooled, p.Spooled, p.Cause)
+}
+
+// Unwrap returns the cause.
+func (p *PendingError) Unwrap() error { return p.Cause }
+
+// settle waits until everything up to a number is acknowledged or dropped, or enough, called with the mutex, says so.
+func (s *Sender) settle(ctx context.Context, n uint64, enough func() bool) error {
+	signal(s.rush)
+	for {
+		s.mu.Lock()
+		if s.settled(n) || enough() {
+			s.hurry = false
+			s.mu.Unlock()
+			return nil
+		}
+		s.hurry = true
+		changed := s.changed
+		s.mu.Unlock()
+		signal(s.ready)
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return s.pending(context.Cause(ctx))
+		}
+	}
+}
+
+func (s *Sender) settled(n uint64) bool {
+	if s.acked >= n {
+		return true
+	}
+	if len(s.sealed) > 0 && s.sealed[0].First <= n {
+		return false
+	}
+	return s.spool == nil || s.spool.first(s.acked) > n
+}
+
+func (s *Sender) pending(cause error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &PendingError{Cause: cause}
+	for _, b := range s.sealed {
+		p.Memory += int64(b.Count)
+	}
+	if s.open != nil {
+		p.Memory += int64(s.open.Count)
+	}
+	if s.spool != nil {
+		p.Spooled = s.spool.records(s.acked)
+	}
+	return p
+}

@@ -1,0 +1,214 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A testServer is the server's half over a store in memory, on a port that stays the same when it is stopped and started.
+type testServer struct {
+	t       testing.TB
+	store   *mapStore
+	keeper  Acceptor // what the server keeps records in: the store, unless a test says otherwise
+	address string
+
+	mu    sync.Mutex
+	stops []func()
+}
+
+func newTestServer(t testing.TB) *testServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &testServer{t: t, store: newMapStore(), address: l.Addr().String()}
+	s.keeper = s.store
+	_ = l.Close()
+	t.Cleanup(s.stop)
+	return s
+}
+
+// start serves until stop, which closes connections without a word, as a process does that is killed.
+func (s *testServer) start() {
+	s.t.Helper()
+	l, err := net.Listen("tcp", s.address)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	sessions := NewSessions(s.keeper, SessionConfig{})
+	go func() {
+		defer close(over)
+		_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return nil
+				}
+				meanwhile.Go(ctx, func(ctx context.Context) error {
+					defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+					_, _ = sessions.Serve(ctx, conn, nil)
+					return conn.Close()
+				})
+			}
+		})
+	}()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stops = append(s.stops, func() {
+		_ = l.Close()
+		cancel()
+		<-over
+	})
+}
+
+func (s *testServer) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, stop := range s.stops {
+		stop()
+	}
+	s.stops = nil
+}
+
+func (s *testServer) sender(o SenderOptions) *Sender {
+	s.t.Helper()
+	if o.Spool == "" {
+		o.Spool = s.t.TempDir()
+	}
+	if o.OnError == nil {
+		o.OnError = func(err error) { s.t.Logf("told: %v", err) }
+	}
+	sender, err := NewSender("tcp://"+s.address, &o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = sender.Close(ctx)
+	})
+	return sender
+}
+
+// addAll adds numbered records.
+func addAll(t *testing.T, s *Sender, from, to int) {
+	t.Helper()
+	for n := from; n <= to; n++ {
+		if err := s.Send(t.Context(), &View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantAll checks that a client's messages are those numbered, each once and in order.
+func (s *testServer) wantAll(client Client, n int) {
+	s.t.Helper()
+	got := s.store.of(client)
+	want := make([]string, n)
+	for i := range want {
+		want[i] = fmt.Sprintf("message %d", i+1)
+	}
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			s.t.Errorf("record %d of %d is %q, want %q", i, len(got), got[i], want[i])
+			return
+		}
+	}
+	s.t.Errorf("got %d records, want %d", len(got), n)
+}
+
+func flush(t *testing.T, s *Sender) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := s.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSenderSends(t *testing.T) {
+	for _, compress := range []string{"none", "zstd"} {
+		server := newTestServer(t)
+		server.start()
+		s := server.sender(SenderOptions{Compress: compress})
+		addAll(t, s, 1, 20_000)
+		flush(t, s)
+		server.wantAll(s.Client(), 20_000)
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := s.Add(&View{}); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: got %v, want ErrClosed", err)
+		}
+		if stats := s.Stats(); stats.Added != 20_000 || stats.Acknowledged != 20_000 || stats.Dropped != 1 {
+			t.Errorf("got %+v", stats)
+		}
+	}
+}
+
+// TestSenderWithoutServer begins without a server; what is added goes to the spool, and to the server when it comes.
+func TestSenderWithoutServer(t *testing.T) {
+	server := newTestServer(t)
+	s := server.sender(SenderOptions{MemoryBytes: 64 << 10})
+	addAll(t, s, 1, 20_000)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	pending, ok := errors.AsType[*PendingError](s.Flush(ctx))
+	if !ok || pending.Spooled == 0 || pending.Memory+pending.Spooled != 20_000 {
+		t.Errorf("got %v, want 20000 not acknowledged, most of them in the spool", pending)
+	}
+	server.start()
+	addAll(t, s, 20_001, 30_000)
+	flush(t, s)
+	server.wantAll(s.Client(), 30_000)
+}
+
+// TestSenderKilledServer ends the server again and again, amid everything.
+func TestSenderKilledServer(t *testing.T) {
+	server := newTestServer(t)
+	s := server.sender(SenderOptions{MemoryBytes: 256 << 10, Linger: -1})
+	for round := range 20 {
+		if round%5 != 4 { // every now and then it stays away
+			server.start()
+		}
+		addAll(t, s, round*1000+1, round*1000+1000)
+		server.stop()
+	}
+	server.start()
+	flush(t, s)
+	server.wantAll(s.Client(), 20_000)
+}
+
+// TestSenderLeavesASpool closes without a server: the next sender with this folder sends what is left, under the first
+// one's identity, and the folder is empty afterwards.
+func TestSenderLeavesASpool(t *testing.T) {
+	server := newTestServer(t)
+	dir := t.TempDir()
+	first := server.sender(SenderOptions{Spool: dir})
+	addAll(t, first, 1, 5000)
+	if err := first.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server.start()
+	second := server.sender(SenderOptions{Spool: dir})
+	addAll(t, second, 1, 10)
+	flush(t, second)
+	await(t, func() bool { return len(server.store.of(first.Client())) == 5000 })
+	server.wantAll(first.Client(), 5000)
+	server.wantAll(second.Client(), 10)
+	await(t, func() bool { return len(dirNames(t, dir)) == 0 })
+}

@@ -1,0 +1,287 @@
+package logs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A Config says what a [Server] does. The zero value of each field but Listeners is its default.
+type Config struct {
+	Store     Store      // nil: none. The server does not close it
+	Routes    []Route    // where records go; default: all to the store
+	Limits    []Limit    // of services; default: none
+	Listeners []Listener //
+
+	Sync      Sync          // of line files; default SyncAlways. The store has its own
+	Interval  time.Duration // in which repeats are looked for, and after which it is told what came too fast; default 1 s
+	SyncEvery time.Duration // between syncs of line files; default: Interval
+	MaxRecord int           // bytes of a message and its attributes, above which the message is cut; default 256 KiB
+	MaxFrame  int           // bytes of a frame, above which the connection is closed; default [MaxRecord]
+	FrameTime time.Duration // for the rest of a frame to come, after which the connection is closed; default 30 s
+	IdleTime  time.Duration // without a byte, after which a connection is closed; default: never
+	MaxConns  int           // connections at once, of all listeners; default 20,000. More wait to be accepted
+	Grace     time.Duration // to end, when ctx is canceled; default 5 s
+
+	Logger *slog.Logger // for what happens to the server itself; default slog.Default()
+
+	// Listen and ListenPacket open the address of a listener; default are those of package net. Their results may be what
+	// another process has opened.
+	Listen       func(l *Listener) (net.Listener, error)
+	ListenPacket func(l *Listener) (net.PacketConn, error)
+
+	// Ready is called when all addresses are open. An error ends the server.
+	Ready func() error
+
+	// Stopping is called when ctx is canceled, before anything has ended.
+	Stopping func()
+
+	// Resume are connections that another server has [Server.HandOver] given away.
+	Resume []HandedConn
+}
+
+// A Server takes records in and brings them where its routes say.
+type Server struct {
+	config    Config
+	logger    *slog.Logger
+	sync      Sync
+	maxRecord int
+	began     time.Time
+	routing   atomic.Pointer[routing]
+	outputs   outputs
+	slots     *meanwhile.Semaphore
+
+	mu        sync.Mutex
+	ways      map[string]*wayCounts
+	services  map[string]*serviceCounts
+	conns     map[*connection]struct{}
+	addresses map[string]net.Addr
+	told      noise
+
+	stopped context.Context // done when it ends or hands over
+	end     context.CancelFunc
+	handing atomic.Bool
+	handed  []HandedConn
+	running atomic.Bool
+}
+
+// NewServer returns a server that [Server.Run] runs. It returns an error for a configuration that makes no sense.
+func NewServer(c Config) (*Server, error) {
+	c.Sync = cmp.Or(c.Sync, SyncAlways)
+	c.Interval = cmp.Or(c.Interval, time.Second)
+	c.SyncEvery = cmp.Or(c.SyncEvery, c.Interval)
+	c.MaxRecord = cmp.Or(c.MaxRecord, 256<<10)
+	c.MaxFrame = cmp.Or(c.MaxFrame, MaxRecord)
+	c.FrameTime = cmp.Or(c.FrameTime, 30*time.Second)
+	c.MaxConns = cmp.Or(c.MaxConns, 20_000)
+	c.Grace = cmp.Or(c.Grace, 5*time.Second)
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.Listen == nil {
+		c.Listen = func(l *Listener) (net.Listener, error) { return net.Listen(l.network(), l.Address) }
+	}
+	if c.ListenPacket == nil {
+		c.ListenPacket = func(l *Listener) (net.PacketConn, error) { return net.ListenPacket(l.network(), l.Address) }
+	}
+	if c.MaxRecord < 64 || c.MaxRecord > MaxRecord-512 {
+		return nil, fmt.Errorf("a record of at most %d bytes: give 64 to %d", c.MaxRecord, MaxRecord-512)
+	}
+	switch c.Sync {
+	case SyncAlways, SyncInterval, SyncOS:
+	default:
+		return nil, fmt.Errorf("sync %q: give always, interval or os", c.Sync)
+	}
+	s := &Server{
+		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), slots: meanwhile.NewSemaphore(c.MaxConns),
+		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
+	}
+	s.stopped, s.end = context.WithCancel(context.Background())
+	s.outputs.lines, s.outputs.keys = map[any]*lineOutput{}, map[stageKey]*stageKey{}
+	if c.Store != nil {
+		s.outputs.store = newStoreOutput(c.Store, c.Logger)
+	}
+	return s, s.SetRoutes(c.Routes, c.Limits)
+}
+
+// SetRoutes has the records that come from now on take other routes and limits. After an error those before stay.
+func (s *Server) SetRoutes(routes []Route, limits []Limit) error {
+	if len(routes) == 0 {
+		routes = []Route{{To: []Destination{{Store: true}}}}
+	}
+	for i := range routes {
+		if err := routes[i].check(); err != nil {
+			return err
+		}
+		for _, to := range routes[i].To {
+			if to.Store && s.config.Store == nil {
+				return errors.New("a route leads to the store, and there is none")
+			}
+		}
+	}
+	for _, l := range limits {
+		if l.Rate <= 0 || l.Burst < 0 {
+			return errors.New("a limit of no records a second")
+		}
+		if err := checkServices(l.Services); err != nil {
+			return err
+		}
+	}
+	s.routing.Store(&routing{s: s, routes: routes, limits: limits, services: map[string]*servicePlan{}})
+	return nil
+}
+
+// Feed returns a feed for what brings records in without a listener of its own, such as a handler of HTTP requests. The
+// name is that of its counters.
+func (s *Server) Feed(way string) Feed { return &feed{s: s, way: s.wayCounts(way)} }
+
+// Run serves until ctx is canceled, or [Server.HandOver] has been called. It then takes what its connections still hold,
+// writes it, syncs, and returns; for that it has the grace of its configuration. It is called once.
+func (s *Server) Run(ctx context.Context) error {
+	if s.running.Swap(true) {
+		panic("logs: Run of a server that was run: make a new one")
+	}
+	return meanwhile.Shield(ctx, s.config.Grace, func(inner context.Context) error {
+		return s.run(ctx, inner)
+	}, meanwhile.Name("logs"))
+}
+
+// run has two contexts: of who wants it to end, and of its tasks, which go on until they have ended in order.
+func (s *Server) run(outer, ctx context.Context) error {
+	opened, err := s.open()
+	if err != nil {
+		return err
+	}
+	s.outputs.begin(ctx)
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		select {
+		case <-outer.Done():
+			if s.config.Stopping != nil {
+				s.config.Stopping()
+			}
+		case <-s.stopped.Done():
+		case <-ctx.Done():
+		}
+		s.endAll(opened)
+		return nil
+	}, meanwhile.Background(), meanwhile.Name("end"))
+	meanwhile.Every(ctx, s.config.Interval, s.interval, meanwhile.Name("interval"))
+	if s.sync != SyncOS {
+		meanwhile.Every(ctx, s.config.SyncEvery, s.syncAll, meanwhile.Name("sync"))
+	}
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		for _, l := range opened {
+			meanwhile.Go(ctx, func(ctx context.Context) error { return s.listen(ctx, l) }, meanwhile.Name(l.Name))
+		}
+		if s.config.Ready != nil {
+			if err := s.config.Ready(); err != nil {
+				return err
+			}
+		}
+		if err := s.resume(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-s.stopped.Done():
+		case <-ctx.Done():
+		}
+		return nil
+	}, meanwhile.Name("in"))
+	s.end()
+	if told := s.interval(ctx); err == nil {
+		err = told
+	}
+	s.outputs.close(ctx)
+	return err
+}
+
+// interval does what is due each interval.
+func (s *Server) interval(ctx context.Context) error {
+	s.tellLimited(ctx)
+	s.outputs.endInterval(time.Now())
+	return nil
+}
+
+func (s *Server) syncAll(context.Context) error {
+	for _, o := range s.outputs.all() {
+		o.askSync()
+	}
+	return nil
+}
+
+// tellLimited tells in the stream of a service what was left out of it.
+func (s *Server) tellLimited(ctx context.Context) {
+	r := s.routing.Load()
+	r.mu.RLock()
+	var tell []View
+	for _, p := range r.services {
+		if p.rate == nil {
+			continue
+		}
+		if n := p.rate.over.Swap(0); n > 0 {
+			v := View{Level: slog.LevelWarn, Service: []byte(p.name), Message: fmt.Appendf(nil, "%d records left out: more than %g a second came", n, p.rate.limit)}
+			v.AddAttr(slog.Int64("left_out", n))
+			tell = append(tell, v)
+		}
+	}
+	r.mu.RUnlock()
+	f := &feed{s: s, way: s.wayCounts("server"), untold: true}
+	for i := range tell {
+		f.Add(&tell[i])
+	}
+	_ = f.Flush(ctx) // it fails when ctx ends, and what it told is in the counts
+}
+
+// Reopen syncs the files of the routes and opens them again by their names, which others may have been given meanwhile.
+func (s *Server) Reopen() {
+	for _, o := range s.outputs.all() {
+		o.askReopen()
+	}
+}
+
+func (o *outputs) begin(ctx context.Context) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ctx = ctx
+	for _, l := range o.lines {
+		l.start(ctx)
+	}
+	if o.store != nil {
+		o.store.start(ctx)
+	}
+}
+
+// close writes what is left, and closes all.
+func (o *outputs) close(ctx context.Context) {
+	if o.store != nil {
+		o.store.close(ctx)
+	}
+	for _, l := range o.all() {
+		l.close(ctx)
+	}
+}
+
+// newFile returns the target for a file, whose turned files are compressed and pruned in a task.
+func (s *Server) newFile(conf LineFile, path string) *fileTarget {
+	return &fileTarget{
+		conf: conf, path: path, policy: s.sync,
+		warn: func(what string, err error) { s.logger.Error("logs: "+what, "file", path, "error", err) },
+		turned: func(string) {
+			if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 {
+				return
+			}
+			meanwhile.Go(s.outputs.ctx, func(context.Context) error {
+				if err := conf.tidy(path, time.Now()); err != nil {
+					s.logger.Error("logs: tidy turned files", "file", path, "error", err)
+				}
+				return nil
+			}, meanwhile.Name("tidy "+path))
+		},
+	}
+}

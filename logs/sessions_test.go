@@ -1,0 +1,428 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A mapStore is a store for tests: it keeps messages by client in memory, leaves out what it has, as stores do, and
+// notices what comes out of order.
+type mapStore struct {
+	mu       sync.Mutex
+	last     map[Client]uint64
+	messages map[Client][]string
+	calls    int
+	fail     error         // what Append returns
+	hold     chan struct{} // when not nil, Append waits until it is closed
+}
+
+func newMapStore() *mapStore {
+	return &mapStore{last: map[Client]uint64{}, messages: map[Client][]string{}}
+}
+
+func (m *mapStore) Last(_ context.Context, client Client) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.last[client], nil
+}
+
+func (m *mapStore) Append(ctx context.Context, batches ...*Batch) error {
+	m.mu.Lock()
+	hold, fail := m.hold, m.fail
+	m.calls++
+	m.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if fail != nil {
+		return fail
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, b := range batches {
+		if b.Client != (Client{}) && b.Last <= m.last[b.Client] {
+			continue
+		}
+		m.last[b.Client] = b.Last
+		for v, err := range b.Views {
+			if err != nil {
+				return err
+			}
+			m.messages[b.Client] = append(m.messages[b.Client], string(v.Message))
+		}
+	}
+	return nil
+}
+
+func (m *mapStore) of(client Client) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.messages[client])
+}
+
+// A rawClient speaks the protocol by hand.
+type rawClient struct {
+	t    *testing.T
+	conn net.Conn
+	in   *frameReader
+}
+
+func (r *rawClient) send(b []byte) {
+	r.t.Helper()
+	if _, err := r.conn.Write(b); err != nil {
+		r.t.Fatalf("send: %v", err)
+	}
+}
+
+// next returns the next frame: its kind and, of those that are, the number.
+func (r *rawClient) next() (kind byte, n uint64, refusal *Refusal) {
+	r.t.Helper()
+	f, err := r.in.next(nil)
+	if err != nil {
+		r.t.Fatalf("read: %v", err)
+	}
+	switch f.kind {
+	case frameRefusal:
+		refusal = &Refusal{}
+		err = refusal.parse(f.body)
+	case frameWelcome:
+		var w welcome
+		err = w.parse(f.body)
+		n = w.last
+	default:
+		n, err = parseNumber(f.body)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return f.kind, n, refusal
+}
+
+func (r *rawClient) want(kind byte, n uint64) {
+	r.t.Helper()
+	if k, got, refusal := r.next(); k != kind || got != n {
+		r.t.Fatalf("got frame %q with %d %v, want %q with %d", k, got, refusal, kind, n)
+	}
+}
+
+func (r *rawClient) wantRefusal(code RefusalCode, text string) {
+	r.t.Helper()
+	if _, _, refusal := r.next(); refusal == nil || refusal.Code != code || !strings.Contains(refusal.Text, text) {
+		r.t.Fatalf("got refusal %v, want %s with %q", refusal, code, text)
+	}
+	if _, err := r.conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		r.t.Errorf("after the refusal: got %v, want the end", err)
+	}
+}
+
+// testBatch returns a data frame of one record for each number.
+func testBatch(client Client, first, last uint64) []byte {
+	b := Batch{Service: "test", Client: client, First: first, Last: last}
+	for n := first; n <= last; n++ {
+		b.Add(&View{Time: int64(n), Message: fmt.Appendf(nil, "message %d", n)})
+	}
+	return append(appendData(nil, &b, compressNone, b.Data), b.Data...)
+}
+
+// serveRaw gives a client by hand a session in a scope, and returns its outcome.
+func serveRaw(t *testing.T, ctx context.Context, s *Sessions) (*rawClient, *meanwhile.Task[[]byte]) {
+	return resumeRaw(t, ctx, s, nil)
+}
+
+func resumeRaw(t *testing.T, ctx context.Context, s *Sessions, state []byte) (*rawClient, *meanwhile.Task[[]byte]) {
+	ours, theirs := net.Pipe()
+	task := meanwhile.Async(ctx, func(ctx context.Context) ([]byte, error) {
+		handed, err := s.Serve(ctx, theirs, state)
+		if handed == nil {
+			_ = theirs.Close()
+		}
+		return handed, err
+	})
+	return &rawClient{t: t, conn: ours, in: newFrameReader(ours)}, task
+}
+
+func inScope(t *testing.T, fn func(ctx context.Context) error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		if err := meanwhile.Supervise(t.Context(), fn); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSessionKeepsAndAcknowledges(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		s := NewSessions(store, SessionConfig{Keys: []string{"other", "secret"}})
+		c, task := serveRaw(t, ctx, s)
+		c.send([]byte(wireMagic))
+		c.send(hello{id, "secret"}.append(nil))
+		c.want(frameWelcome, 0)
+		c.send(testBatch(id, 1, 3))
+		c.want(frameAck, 3)
+		c.send(appendNumber(nil, framePing, 77))
+		c.want(framePong, 77)
+		c.send(testBatch(id, 5, 5)) // 4 was dropped
+		c.want(frameAck, 5)
+		c.send(appendBye(nil))
+		if _, err := task.Wait(ctx); err != nil {
+			t.Errorf("got %v", err)
+		}
+
+		c, task = serveRaw(t, ctx, s)
+		c.send([]byte(wireMagic))
+		c.send(hello{id, "secret"}.append(nil))
+		c.want(frameWelcome, 5)
+		_ = c.conn.Close()
+		_, _ = task.Wait(ctx)
+		if got, want := len(store.of(id)), 4; got != want {
+			t.Errorf("got %d messages, want %d", got, want)
+		}
+		return nil
+	})
+}
+
+// TestSessionPipelines sends more while the store is busy: one Append takes all of it, one acknowledgement answers.
+func TestSessionPipelines(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		store.hold = make(chan struct{})
+		c, _ := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
+		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		c.want(frameWelcome, 0)
+		for n := uint64(1); n <= 10; n++ {
+			c.send(testBatch(id, n, n))
+			synctest.Wait()
+		}
+		close(store.hold)
+		c.want(frameAck, 1)
+		c.want(frameAck, 10)
+		if store.calls != 2 {
+			t.Errorf("got %d calls of Append, want 2", store.calls)
+		}
+		return c.conn.Close()
+	})
+}
+
+func TestSessionRefuses(t *testing.T) {
+	id := NewClient()
+	good := append([]byte(wireMagic), hello{id, "secret"}.append(nil)...)
+	damaged := testBatch(id, 1, 1)
+	damaged[len(damaged)-1] ^= 1
+	giant := append(bytes.Clone(good), frameData, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0)
+	lying := Batch{Service: "test", First: 1, Last: 2, Count: 2, Data: (&View{Message: []byte("one")}).Append(nil)}
+	badName := Batch{Service: "a\x1bb", First: 1, Last: 1}
+	badName.Add(&View{})
+	bomb := Batch{Service: "test", First: 1, Last: 1, Count: 1, Data: make([]byte, 100)}
+	packed := newCompressor().EncodeAll(make([]byte, 64<<20), nil)
+	data := func(b *Batch, compression byte, payload []byte) []byte {
+		return append(append(bytes.Clone(good), appendData(nil, b, compression, payload)...), payload...)
+	}
+	tests := []struct {
+		name string
+		send []byte
+		code RefusalCode
+		text string
+	}{
+		{"another protocol", []byte("GET / HTTP/1.1\r\n"), RefusedVersion, "version"},
+		{"another version", []byte("mwlogs2\n"), RefusedVersion, "version"},
+		{"no key", append([]byte(wireMagic), hello{client: id}.append(nil)...), RefusedKey, "key"},
+		{"a wrong key", append([]byte(wireMagic), hello{id, "Secret"}.append(nil)...), RefusedKey, "key"},
+		{"no hello", append([]byte(wireMagic), appendBye(nil)...), RefusedFrame, "hold"},
+		{"damage", append(bytes.Clone(good), damaged...), RefusedFrame, "checksum"},
+		{"a giant", giant, RefusedFrame, "longer"},
+		{"a number again", append(append(bytes.Clone(good), testBatch(id, 3, 4)...), testBatch(id, 4, 5)...), RefusedFrame, "follow"},
+		{"fewer records than said", data(&lying, compressNone, lying.Data), RefusedFrame, "count"},
+		{"a service's name with an escape", data(&badName, compressNone, badName.Data), RefusedFrame, "control"},
+		{"a bomb", data(&bomb, compressZstd, packed), RefusedFrame, "hold"},
+		{"no record", data(&bomb, compressNone, bomb.Data), RefusedFrame, "damaged"},
+		{"a welcome", append(bytes.Clone(good), welcome{}.append(nil)...), RefusedFrame, "hold"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inScope(t, func(ctx context.Context) error {
+				c, task := serveRaw(t, ctx, NewSessions(newMapStore(), SessionConfig{Keys: []string{"secret"}}))
+				go func() { _, _ = c.conn.Write(test.send) }() // a pipe has no room, and not all of it may be read
+				for {
+					kind, _, refusal := c.next()
+					if kind != frameRefusal {
+						continue
+					}
+					if refusal.Code != test.code || !strings.Contains(refusal.Text, test.text) {
+						t.Errorf("got %v, want %s with %q", refusal, test.code, test.text)
+					}
+					break
+				}
+				if _, err := task.Wait(ctx); err == nil {
+					t.Error("the session has no error")
+				}
+				return c.conn.Close()
+			})
+		})
+	}
+}
+
+func TestSessionTimes(t *testing.T) {
+	id := NewClient()
+	good := append([]byte(wireMagic), hello{client: id}.append(nil)...)
+	tests := []struct {
+		name string
+		send []byte
+		want time.Duration
+	}{
+		{"nothing is said", nil, 10 * time.Second},
+		{"half a hello", good[:20], 10 * time.Second},
+		{"nothing follows the hello", good, 5 * time.Minute},
+		{"half a head", append(bytes.Clone(good), testBatch(id, 1, 1)[:3]...), time.Minute},
+		{"half a frame", append(bytes.Clone(good), testBatch(id, 1, 1)[:30]...), time.Minute},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			inScope(t, func(ctx context.Context) error {
+				begin := time.Now()
+				c, task := serveRaw(t, ctx, NewSessions(newMapStore(), SessionConfig{}))
+				go func() { _, _ = io.Copy(io.Discard, c.conn) }()
+				c.send(test.send)
+				if _, err := task.Wait(ctx); err == nil {
+					t.Error("the session has no error")
+				}
+				if got := time.Since(begin); got != test.want {
+					t.Errorf("ended after %v, want %v", got, test.want)
+				}
+				return c.conn.Close()
+			})
+		})
+	}
+}
+
+func TestSessionTellsOfTrouble(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		store.fail = fmt.Errorf("write a secret path: %w", ErrFull)
+		c, task := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
+		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		c.want(frameWelcome, 0)
+		c.send(testBatch(id, 1, 1))
+		c.wantRefusal(RefusedUnavailable, "cannot be kept at present")
+		if _, err := task.Wait(ctx); !errors.Is(err, ErrFull) {
+			t.Errorf("got %v, want ErrFull", err)
+		}
+		return nil
+	})
+}
+
+// TestSessionSuperseded opens a second connection of a client while the first one's records are being kept: it is welcomed
+// with their number.
+func TestSessionSuperseded(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		store.hold = make(chan struct{})
+		s := NewSessions(store, SessionConfig{})
+		first, old := serveRaw(t, ctx, s)
+		first.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		first.want(frameWelcome, 0)
+		first.send(testBatch(id, 1, 2))
+		synctest.Wait()
+		second, _ := serveRaw(t, ctx, s)
+		second.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		synctest.Wait()
+		close(store.hold)
+		first.want(frameAck, 2)
+		first.wantRefusal(RefusedSuperseded, "another connection")
+		second.want(frameWelcome, 2)
+		if _, err := old.Wait(ctx); err == nil {
+			t.Error("the first session has no error")
+		}
+		synctest.Wait() // a pipe that is closed does not take a deadline, as a connection does
+		return second.conn.Close()
+	})
+}
+
+// TestSessionLeaves keeps and acknowledges what was read when the server ends.
+func TestSessionLeaves(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		store.hold = make(chan struct{})
+		c, task := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
+		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		c.want(frameWelcome, 0)
+		c.send(testBatch(id, 1, 2))
+		synctest.Wait()
+		task.Cancel(errors.New("the server ends"))
+		synctest.Wait()
+		close(store.hold)
+		c.want(frameAck, 2)
+		c.wantRefusal(RefusedLeaving, "ends")
+		return nil
+	})
+}
+
+// TestSessionHandsOver ends a session at each byte of what a client sends, and goes on with another one.
+func TestSessionHandsOver(t *testing.T) {
+	id := NewClient()
+	sent := append([]byte(wireMagic), hello{client: id}.append(nil)...)
+	sent = append(append(sent, testBatch(id, 1, 2)...), testBatch(id, 3, 3)...)
+	for at := range len(sent) + 1 {
+		inScope(t, func(ctx context.Context) error {
+			store := newMapStore()
+			c, task := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
+			answers := make(chan uint64, 10)
+			read := func(c *rawClient) {
+				for {
+					f, err := c.in.next(nil)
+					if err != nil {
+						return
+					}
+					if f.kind == frameAck {
+						n, _ := parseNumber(f.body)
+						answers <- n
+					}
+				}
+			}
+			go read(c)
+			c.send(sent[:at])
+			synctest.Wait()
+			task.Cancel(ErrHandOver)
+			handed, err := task.Wait(ctx)
+			if err != nil || handed == nil {
+				t.Fatalf("at byte %d: got %d bytes, %v", at, len(handed), err)
+			}
+			next, task := resumeRaw(t, ctx, NewSessions(store, SessionConfig{}), handed)
+			go read(next)
+			next.send(sent[at:])
+			next.send(appendBye(nil))
+			if _, err := task.Wait(ctx); err != nil {
+				t.Errorf("at byte %d: %v", at, err)
+			}
+			if got := len(store.of(id)); got != 3 {
+				t.Errorf("at byte %d: %d messages arrived", at, got)
+			}
+			synctest.Wait()
+			acknowledged := uint64(0)
+			for len(answers) > 0 {
+				acknowledged = <-answers
+			}
+			if acknowledged != 3 {
+				t.Errorf("at byte %d: acknowledged up to %d, want 3", at, acknowledged)
+			}
+			_ = c.conn.Close()
+			return next.conn.Close()
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// spillEvery is how often records go to the spool while the server is away, and how often what went there is synced.
+const spillEvery = time.Second
+
+// spilling brings batches from memory to the spool: all while the server is away, the oldest when memory is half full.
+func (s *Sender) spilling(ctx context.Context) error {
+	timer := time.NewTimer(spillEvery)
+	defer timer.Stop()
+	away := time.Now() // since when there is no connection
+	for {
+		s.mu.Lock()
+		online, acked := s.online, s.acked
+		s.mu.Unlock()
+		if online {
+			away = time.Time{}
+		} else if away.IsZero() {
+			away = time.Now()
+		}
+		all := !away.IsZero() && time.Since(away) >= spillEvery
+		s.spool.trim(acked)
+		dropped := s.spool.dropOld(s.o.SpoolAge, acked)
+		s.mu.Lock()
+		s.stats.Dropped += dropped
+		s.mu.Unlock()
+		if _, err := s.spillSome(all); err != nil {
+			s.errors.report(err)
+		}
+		if s.spool.dirt || !online {
+			timer.Reset(spillEvery)
+		}
+		select {
+		case <-s.spill:
+		case <-timer.C:
+			if err := s.spool.sync(); err != nil {
+				s.errors.report(err)
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// spillSome moves batches to the spool: all of them, or so many that memory is a quarter full.
+func (s *Sender) spillSome(all bool) (n int, err error) {
+	s.mu.Lock()
+	if all {
+		s.seal()
+	}
+	used := s.used
+	for n < len(s.sealed) && (all || s.used > s.o.MemoryBytes/2 && used > s.o.MemoryBytes/4) {
+		used -= s.sealed[n].size()
+		n++
+	}
+	batches := append([]*outBatch(nil), s.sealed[:n]...)
+	for _, b := range batches {
+		b.busy++
+	}
+	acked := s.acked
+	s.mu.Unlock()
+	if n == 0 {
+		return 0, nil
+	}
+	commit, dropped, err := s.spool.write(acked, batches, func(b *outBatch) (head, payload []byte) { return b.frame(s.zstd) })
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.broadcast()
+	known := 0 // acknowledged in the meantime, and forgotten
+	for _, b := range batches {
+		b.busy--
+		if b.gone {
+			known++
+			s.reuse(b)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	s.stats.Dropped += dropped
+	sent := known + min(n-known, s.sent)
+	commit(sent)
+	s.forget(n - known)
+	return n, nil
+}
+
+// spillAll brings everything to the spool and syncs it.
+func (s *Sender) spillAll() error {
+	for {
+		n, err := s.spillSome(true)
+		if err != nil {
+			return fmt.Errorf("put records away: %w", err)
+		}
+		if n == 0 {
+			return s.spool.sync()
+		}
+	}
+}

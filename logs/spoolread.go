@@ -1,0 +1,172 @@
+package logs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// rewind has reading begin at the oldest file again.
+func (s *spool) rewind() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.from = 0, 0
+	s.closeIn()
+}
+
+func (s *spool) closeIn() {
+	if s.in != nil {
+		_ = s.in.Close()
+		s.in = nil
+	}
+}
+
+// next returns the next frame that has a number above acked, and its last number; nil when there is none. The frame is
+// good until the next call. What cannot be read is left out, with an error that says so.
+func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.at < len(s.files) {
+		f := s.files[s.at]
+		if s.from >= f.size || f.last <= acked {
+			if f.writing && s.at == len(s.files)-1 {
+				return nil, 0, err
+			}
+			s.at, s.from = s.at+1, 0
+			s.closeIn()
+			continue
+		}
+		s.from = max(s.from, spoolHead)
+		if s.in == nil {
+			in, bad := os.Open(f.path)
+			if bad != nil {
+				err, s.from = fmt.Errorf("read the spool: %w", bad), f.size
+				continue
+			}
+			s.in = in
+		}
+		frame, last, bad := readSpooled(s.in, s.from, f.size, &s.room)
+		if bad != nil {
+			err = fmt.Errorf("%d bytes of the spool cannot be read: %w", f.size-s.from, bad)
+			s.from = f.size
+			continue
+		}
+		s.from += int64(len(frame))
+		if last > acked {
+			return frame, last, err
+		}
+	}
+	return nil, 0, err
+}
+
+// readSpooled reads the data frame at an offset of a file that is so long.
+func readSpooled(r io.ReaderAt, at, size int64, room *[]byte) (frame []byte, last uint64, err error) {
+	if size-at < wireHead {
+		return nil, 0, errTorn
+	}
+	if cap(*room) < wireHead+dataFixed {
+		*room = make([]byte, 64<<10)
+	}
+	b := (*room)[:wireHead]
+	if _, err := r.ReadAt(b, at); err != nil {
+		return nil, 0, err
+	}
+	n, err := frameSize(b)
+	if err != nil {
+		return nil, 0, err
+	}
+	if int64(n) > size-at-wireHead {
+		return nil, 0, errTorn
+	}
+	if cap(*room) < wireHead+n {
+		*room = append(make([]byte, 0, wireHead+n), b...)
+	}
+	frame = (*room)[:wireHead+n]
+	if _, err := r.ReadAt(frame[wireHead:], at+wireHead); err != nil {
+		return nil, 0, err
+	}
+	body := frame[wireHead:]
+	if err := checkFrame(frame, body); err != nil {
+		return nil, 0, err
+	}
+	if frame[0] != frameData {
+		return nil, 0, errFrameBody
+	}
+	h, _, err := parseData(body)
+	return frame, h.last, err
+}
+
+// openSpool takes over the spool of a dead process. A torn end is cut; torn is how many bytes that were. It fails with
+// errLocked when the process lives.
+func openSpool(folder string, id Client, limit int64) (s *spool, torn int64, err error) {
+	s = newSpool(folder, id, limit)
+	if s.lock, err = lockFolder(s.dir); err != nil {
+		return nil, 0, err
+	}
+	names, err := os.ReadDir(s.dir)
+	for _, entry := range names {
+		if !strings.HasSuffix(entry.Name(), ".spool") {
+			continue
+		}
+		path := filepath.Join(s.dir, entry.Name())
+		f, cut, bad := scanSpool(path, id)
+		torn += cut
+		switch {
+		case bad != nil:
+		case f == nil: // killed before it had written a frame
+			bad = os.Remove(path)
+		default:
+			if cut > 0 {
+				bad = os.Truncate(path, f.size)
+			}
+			s.files = append(s.files, f)
+			s.size += f.size
+		}
+		err = cmp.Or(err, bad)
+	}
+	if err != nil {
+		return nil, torn, errors.Join(err, s.lock.Close())
+	}
+	slices.SortFunc(s.files, func(a, b *spoolFile) int { return cmp.Compare(a.first, b.first) })
+	return s, torn, nil
+}
+
+// scanSpool reads a file up to where it is torn; nil when nothing in it can be used.
+func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open the spool: %w", err)
+	}
+	defer func() { _ = in.Close() }()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, 0, fmt.Errorf("open the spool: %w", err)
+	}
+	head := make([]byte, spoolHead)
+	if _, err := in.ReadAt(head, 0); err != nil || string(head) != spoolMagic+string(id[:]) {
+		return nil, info.Size(), nil
+	}
+	f = &spoolFile{path: path, size: spoolHead, written: info.ModTime()}
+	var room []byte
+	for f.size < info.Size() {
+		frame, last, err := readSpooled(in, f.size, info.Size(), &room)
+		if err != nil || last <= f.last {
+			break
+		}
+		if f.last == 0 {
+			h, _, _ := parseData(frame[wireHead:])
+			f.first = h.first
+		}
+		f.last = last
+		f.size += int64(len(frame))
+	}
+	if f.last == 0 {
+		return nil, info.Size() - spoolHead, nil
+	}
+	return f, info.Size() - f.size, nil
+}

@@ -1,0 +1,136 @@
+package logs
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats is what a server has done since it began.
+type Stats struct {
+	Began    time.Time                 `json:"began"`
+	Ways     map[string]WayStats       `json:"ways"`     // by the name of their listener
+	Services map[string]ServiceTraffic `json:"services"` //
+	Outputs  []OutputStats             `json:"outputs"`  //
+}
+
+// WayStats is what came by one listener.
+type WayStats struct {
+	Open        int64            `json:"open"`        // connections
+	Connections int64            `json:"connections"` // ever
+	Records     int64            `json:"records"`
+	Bytes       int64            `json:"bytes"`   // of their messages
+	Refused     map[string]int64 `json:"refused"` // what was no record, by reason
+}
+
+// ServiceTraffic is what came of one service.
+type ServiceTraffic struct {
+	Records int64 `json:"records"`
+	Bytes   int64 `json:"bytes"`   // of their messages
+	Cut     int64 `json:"cut"`     // records that were too long
+	Limited int64 `json:"limited"` // and that came too fast and were left out
+}
+
+// OutputStats is the state of one output.
+type OutputStats struct {
+	Name    string `json:"name"`
+	Written int64  `json:"written"`           // bytes of lines, or records of the store
+	Waiting int64  `json:"waiting"`           // bytes that wait
+	Culled  int64  `json:"culled"`            // records that repeated the one before
+	Lost    int64  `json:"lost"`              // bytes of lines, or records, that could not be written before the end
+	Failure string `json:"failure,omitempty"` // why it fails; empty while it does not
+}
+
+type wayCounts struct {
+	open, connections, records, bytes atomic.Int64
+
+	mu      sync.Mutex
+	refused map[string]int64
+}
+
+// mostReasons is how many reasons to refuse are kept apart.
+const mostReasons = 64
+
+func (c *wayCounts) refuse(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.refused = map[string]int64{}
+	}
+	if _, ok := c.refused[reason]; !ok && len(c.refused) >= mostReasons {
+		reason = "other"
+	}
+	c.refused[reason]++
+}
+
+type serviceCounts struct{ records, bytes, cut, limited atomic.Int64 }
+
+// countsOf returns the counts of a service, nil when there are too many services.
+func (s *Server) countsOf(service string) *serviceCounts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.services[service]
+	if c == nil && len(s.services) < mostServices {
+		c = &serviceCounts{}
+		s.services[service] = c
+	}
+	return c
+}
+
+// wayCounts returns the counts of a way in.
+func (s *Server) wayCounts(name string) *wayCounts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ways[name]
+	if c == nil {
+		c = &wayCounts{}
+		s.ways[name] = c
+	}
+	return c
+}
+
+// Stats returns what the server has done. It may be called at any time, by anybody.
+func (s *Server) Stats() Stats {
+	st := Stats{Began: s.began, Ways: map[string]WayStats{}, Services: map[string]ServiceTraffic{}}
+	s.mu.Lock()
+	for name, c := range s.ways {
+		w := WayStats{Open: c.open.Load(), Connections: c.connections.Load(), Records: c.records.Load(), Bytes: c.bytes.Load(), Refused: map[string]int64{}}
+		c.mu.Lock()
+		for reason, n := range c.refused {
+			w.Refused[reason] = n
+		}
+		c.mu.Unlock()
+		st.Ways[name] = w
+	}
+	for name, c := range s.services {
+		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}
+	}
+	s.mu.Unlock()
+	for _, o := range s.outputs.all() {
+		st.Outputs = append(st.Outputs, o.stats())
+	}
+	if o := s.outputs.store; o != nil {
+		st.Outputs = append(st.Outputs, o.stats())
+	}
+	return st
+}
+
+func (o *lineOutput) stats() OutputStats {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	st := OutputStats{Name: o.name, Written: o.written, Waiting: o.added - o.written, Culled: o.culled, Lost: o.lost}
+	if o.failure != nil {
+		st.Failure = o.failure.Error()
+	}
+	return st
+}
+
+func (o *storeOutput) stats() OutputStats {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	st := OutputStats{Name: "store", Written: o.appended, Waiting: int64(o.bytes), Culled: o.culled, Lost: o.lost}
+	if o.failure != nil {
+		st.Failure = o.failure.Error()
+	}
+	return st
+}

@@ -1,0 +1,250 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const mostBatched = 16 << 20 // bytes that wait for the store; whoever brings more, waits
+
+// A storeOutput gives the store what many connections bring, in one task, so that they share its syncs. What the store does
+// not take is given to it again.
+type storeOutput struct {
+	store  Store
+	logger *slog.Logger
+	task   *meanwhile.Task[meanwhile.Void]
+	wake   chan struct{}
+
+	mu       sync.Mutex
+	pending  []*Batch
+	open     map[string]*Batch // of these, by service: the one that more is added to
+	bytes    int
+	added    int64 // records, ever
+	appended int64
+	closing  bool
+	failure  error
+	changed  chan struct{}
+	repeated map[string]*storeRepeats
+	culled   int64
+	lost     int64
+}
+
+// storeRepeats is what the newest record of a service was.
+type storeRepeats struct {
+	last  []byte // its encoding, from the level on
+	level slog.Level
+	time  int64 // of the newest repeat
+	n     int
+}
+
+func newStoreOutput(store Store, logger *slog.Logger) *storeOutput {
+	return &storeOutput{
+		store: store, logger: logger, wake: make(chan struct{}, 1),
+		open: map[string]*Batch{}, repeated: map[string]*storeRepeats{},
+	}
+}
+
+func (o *storeOutput) start(ctx context.Context) {
+	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("store"))
+}
+
+// append takes the encoded records of one service, and returns the place that they end at, for wait.
+func (o *storeOutput) append(ctx context.Context, b *Batch, cull bool) (end int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.closing || o.bytes > 0 && o.bytes+len(b.Data) > mostBatched {
+		if o.closing {
+			return o.added, ErrClosed
+		}
+		if err := o.pause(ctx); err != nil {
+			return o.added, err
+		}
+	}
+	if cull {
+		o.cull(b)
+		return o.added, nil
+	}
+	o.merge(b)
+	return o.added, nil
+}
+
+// merge adds records to the batch of their service that waits.
+func (o *storeOutput) merge(b *Batch) {
+	if b.Count == 0 {
+		return
+	}
+	into := o.open[b.Service]
+	if into == nil || len(into.Data)+len(b.Data) > MaxBatch || into.Count+b.Count > MaxBatchRecords {
+		into = &Batch{Service: b.Service, Min: b.Min, Max: b.Max, Data: make([]byte, 0, len(b.Data))}
+		o.open[b.Service] = into
+		o.pending = append(o.pending, into)
+	}
+	into.Data = append(into.Data, b.Data...)
+	into.Count += b.Count
+	into.Min, into.Max = min(into.Min, b.Min), max(into.Max, b.Max)
+	o.bytes += len(b.Data)
+	o.added += int64(b.Count)
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// cull merges what is no repeat of the record before.
+func (o *storeOutput) cull(b *Batch) {
+	r := o.repeated[b.Service]
+	if r == nil {
+		r = &storeRepeats{}
+		o.repeated[b.Service] = r
+	}
+	kept := Batch{Service: b.Service}
+	v := View{Service: []byte(b.Service)}
+	for data := b.Data; len(data) > 0; {
+		rest, err := v.Next(data)
+		if err != nil {
+			break // a feed has encoded it
+		}
+		_, head := binary.Uvarint(data)
+		same := data[head+8 : len(data)-len(rest)]
+		data = rest
+		if bytes.Equal(same, r.last) {
+			r.n++
+			r.time = v.Time
+			o.culled++
+			continue
+		}
+		r.tell(&kept)
+		r.last, r.level = append(r.last[:0], same...), v.Level
+		kept.Add(&v)
+	}
+	o.merge(&kept)
+}
+
+// tell adds a record that says how many repeats there were.
+func (r *storeRepeats) tell(b *Batch) {
+	if r.n == 0 {
+		return
+	}
+	v := View{Time: r.time, Level: r.level, Message: []byte("Last message repeated " + strconv.Itoa(r.n) + " times")}
+	v.AddAttr(slog.Int("repeated", r.n))
+	b.Add(&v)
+	r.n = 0
+}
+
+func (o *storeOutput) endInterval(now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for service, r := range o.repeated {
+		b := Batch{Service: service}
+		r.time = now.UnixNano()
+		r.tell(&b)
+		o.merge(&b)
+	}
+	clear(o.repeated)
+}
+
+func (o *storeOutput) pause(ctx context.Context) error {
+	if o.changed == nil {
+		o.changed = make(chan struct{})
+	}
+	changed := o.changed
+	o.mu.Unlock()
+	defer o.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// wait returns when the store has taken everything up to a place.
+func (o *storeOutput) wait(ctx context.Context, end int64) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.appended < end {
+		if err := o.pause(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run appends until the output is closed.
+func (o *storeOutput) run(ctx context.Context) error {
+	for {
+		o.mu.Lock()
+		batches, closing := o.pending, o.closing
+		o.pending = nil
+		clear(o.open)
+		o.mu.Unlock()
+		if len(batches) > 0 {
+			o.appendAll(ctx, batches)
+			continue
+		}
+		if closing {
+			return nil
+		}
+		select {
+		case <-o.wake:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (o *storeOutput) appendAll(ctx context.Context, batches []*Batch) {
+	records, size := 0, 0
+	for _, b := range batches {
+		records += b.Count
+		size += len(b.Data)
+	}
+	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
+		err := o.store.Append(ctx, batches...)
+		o.mu.Lock()
+		if err == nil {
+			o.appended += int64(records)
+			o.bytes -= size
+		}
+		first := err != nil && o.failure == nil
+		o.failure = err
+		if o.changed != nil {
+			close(o.changed)
+			o.changed = nil
+		}
+		o.mu.Unlock()
+		if err == nil {
+			return
+		}
+		if first {
+			o.logger.Error("logs: the store does not take records; they wait", "error", err)
+		}
+		if meanwhile.Sleep(ctx, retry) != nil {
+			o.mu.Lock()
+			o.lost += int64(records)
+			o.mu.Unlock()
+			o.logger.Error("logs: records were not stored", "records", records, "error", err)
+			return
+		}
+	}
+}
+
+// close ends the task when the store has all, or ctx ends.
+func (o *storeOutput) close(ctx context.Context) {
+	o.endInterval(time.Now())
+	o.mu.Lock()
+	o.closing = true
+	o.mu.Unlock()
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+	_, _ = o.task.Wait(ctx)
+}

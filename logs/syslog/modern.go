@@ -1,0 +1,182 @@
+package syslog
+
+import "bytes"
+
+// The keys of attributes.
+var (
+	keyFacility = []byte("facility")
+	keyHost     = []byte("host")
+	keyProcess  = []byte("procid")
+	keyMessage  = []byte("msgid")
+)
+
+const maxParams = 256 // of one message; further ones are left out
+
+// modern reads what follows the priority of a message of RFC 5424. It adds nothing when it is none.
+func (p *parser) modern(text []byte) bool {
+	if len(text) < 3 || text[0] != '1' || text[1] != ' ' {
+		return false
+	}
+	text = text[2:]
+	v := &p.view
+	stamp := int64(0)
+	if text[0] == '-' {
+		text = text[1:]
+	} else {
+		var ok bool
+		if stamp, text, ok = p.minute.cut(text); !ok {
+			return false
+		}
+	}
+	if len(text) == 0 || text[0] != ' ' {
+		return false
+	}
+	text = text[1:]
+	var fields [4][]byte // host, program, process, message ID
+	for i := range fields {
+		end := 0
+		for end < len(text) && text[end] != ' ' { // words are short: looking at each byte is faster than a call
+			end++
+		}
+		if end == 0 || end == len(text) {
+			return false
+		}
+		if end > 1 || text[0] != '-' {
+			fields[i] = text[:end]
+		}
+		text = text[end+1:]
+	}
+	data, rest, ok := cutData(text)
+	if !ok {
+		return false
+	}
+	v.Time, v.Service = stamp, service(fields[1])
+	if fields[0] == nil {
+		fields[0] = p.origin
+	}
+	p.attr(keyHost, fields[0])
+	p.attr(keyProcess, fields[2])
+	p.attr(keyMessage, fields[3])
+	if data != nil {
+		p.params(data)
+	}
+	v.Message = trimMark(rest)
+	return true
+}
+
+// trimMark takes off the byte order mark that says that a text is UTF-8.
+func trimMark(text []byte) []byte {
+	if len(text) >= 3 && text[0] == 0xef && text[1] == 0xbb && text[2] == 0xbf {
+		return text[3:]
+	}
+	return text
+}
+
+func (p *parser) attr(key, value []byte) {
+	if len(value) > 0 {
+		p.view.AddText(key, value)
+	}
+}
+
+// cutData cuts structured data off, and the space that follows it.
+func cutData(text []byte) (data, rest []byte, ok bool) {
+	end := 0
+	switch {
+	case len(text) == 0:
+		return nil, nil, false
+	case text[0] == '-':
+		end = 1
+	default:
+		for end < len(text) && text[end] == '[' {
+			n := element(text[end:])
+			if n == 0 {
+				return nil, nil, false
+			}
+			end += n
+		}
+		data = text[:end]
+	}
+	switch {
+	case end == len(text):
+		return data, nil, true
+	case end == 0 || text[end] != ' ':
+		return nil, nil, false
+	}
+	return data, text[end+1:], true
+}
+
+// element returns the length of an element [id name="value" …], or zero. Only a value, between quotes, may hold brackets.
+func element(text []byte) int {
+	quoted := false
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case c == ']' && !quoted:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// params adds the parameters of elements as attributes. An element without any is one itself.
+func (p *parser) params(data []byte) {
+	count := 0
+	for len(data) > 0 && count < maxParams {
+		n := element(data)
+		inside := data[1 : n-1]
+		data = data[n:]
+		id, inside, found := bytes.Cut(inside, space)
+		if !found {
+			p.view.AddText(id, nil)
+			count++
+		}
+		for {
+			name, after, found := bytes.Cut(bytes.TrimLeft(inside, " "), equals)
+			if !found || count == maxParams {
+				break
+			}
+			var value []byte
+			value, inside = p.value(after, len(id)+1+len(name))
+			key := append(append(append(p.scratch[:0], id...), '.'), name...)
+			p.view.AddText(key, value)
+			count++
+		}
+	}
+}
+
+var (
+	space  = []byte(" ")
+	equals = []byte(`="`)
+)
+
+// value reads a value behind its opening quote. One with escapes is written to the scratch, room bytes from its beginning.
+func (p *parser) value(text []byte, room int) (value, rest []byte) {
+	i := 0
+	for i < len(text) && text[i] != '"' && text[i] != '\\' {
+		i++
+	}
+	if i == len(text) || text[i] == '"' {
+		p.scratch = grow(p.scratch, room)
+		return text[:i], text[min(i+1, len(text)):]
+	}
+	p.scratch = grow(p.scratch, room+len(text))
+	value = append(p.scratch[room:room], text[:i]...)
+	for ; i < len(text) && text[i] != '"'; i++ {
+		if text[i] == '\\' && i+1 < len(text) && bytes.IndexByte([]byte(`"\]`), text[i+1]) >= 0 {
+			i++
+		}
+		value = append(value, text[i])
+	}
+	return value, text[min(i+1, len(text)):]
+}
+
+// grow returns a buffer with room for n bytes.
+func grow(b []byte, n int) []byte {
+	if cap(b) < n {
+		return make([]byte, 0, 2*n)
+	}
+	return b[:0]
+}

@@ -1,0 +1,230 @@
+// Package syslog is the way in for syslog: RFC 5424 and RFC 3164, over streams as RFC 6587 frames them, and datagrams.
+//
+// A record's service is the program that the message names, or "syslog" where it names none. Its host, process ID, message ID
+// and facility are the attributes host, procid, msgid and facility; structured data is attributes as well, such as
+// "exampleSDID@32473.iut". What a message misses is done without, as rsyslog does.
+package syslog
+
+import (
+	"bytes"
+	"encoding/binary"
+	"log/slog"
+	"net"
+	"time"
+	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	// MaxMessage is how much of a message is taken, in bytes; the rest of a longer one is passed over, and its record has
+	// the attribute "cut".
+	MaxMessage = 256 << 10
+
+	// MaxFrame is the room a connection needs, in bytes.
+	MaxFrame = MaxMessage + countDigits + 2
+
+	countDigits = 9 // of the count before a message
+)
+
+// A Way takes messages from a connection. Each is told apart on its own: one with its count of bytes before it, which may
+// have several lines, or one that a line feed ends.
+type Way struct {
+	// Datagrams is set where each datagram is one message. A parser of them takes all in End.
+	Datagrams bool
+
+	// Location is where dates without a zone come from; nil: time.Local.
+	Location *time.Location
+
+	now func() time.Time // for tests; nil: time.Now
+}
+
+// Parser returns the parser for one connection. Messages that name no host have that of origin.
+func (w *Way) Parser(origin string, state []byte) logs.Parser {
+	p := &parser{datagrams: w.Datagrams, location: w.Location, now: w.now}
+	if p.location == nil {
+		p.location = time.Local
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if host, _, err := net.SplitHostPort(origin); err == nil {
+		origin = host
+	}
+	p.origin = []byte(origin)
+	if passed, n := binary.Varint(state); n > 0 {
+		p.pass = passed
+	}
+	return p
+}
+
+type parser struct {
+	datagrams bool
+	origin    []byte
+	location  *time.Location
+	now       func() time.Time
+
+	pass int64 // how many bytes of a message that was cut are still to be passed over, or passLine
+
+	view    logs.View // here, because a variable would be allocated for each call
+	scratch []byte
+	large   bool // the two above have much room
+	hour    hour
+	minute  minute
+}
+
+const passLine = -1 // all up to the end of the line
+
+// Parse takes whole messages.
+func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+	if p.datagrams {
+		return 0, nil, nil
+	}
+	defer p.forget()
+	for taken < len(data) {
+		if p.pass != 0 {
+			if taken += p.passOver(data[taken:]); p.pass != 0 {
+				break
+			}
+			continue
+		}
+		frame, size, pass, ok := next(data[taken:])
+		if !ok {
+			break
+		}
+		taken += size
+		p.pass = pass
+		p.message(frame, pass != 0, feed)
+	}
+	return taken, nil, nil
+}
+
+// End takes a last line that no line feed ends, or a datagram.
+func (p *parser) End(data []byte, feed logs.Feed) {
+	defer p.forget()
+	if p.pass != 0 || len(data) == 0 {
+		return
+	}
+	if _, _, counted := count(data); counted && !p.datagrams {
+		feed.Refuse("half a message")
+		return
+	}
+	p.message(data[:min(len(data), MaxMessage)], len(data) > MaxMessage, feed)
+}
+
+// State says what is still to be passed over.
+func (p *parser) State() []byte {
+	if p.pass == 0 {
+		return nil
+	}
+	return binary.AppendVarint(nil, p.pass)
+}
+
+// forget drops what lies in the data of a call, and the room that a large message took.
+func (p *parser) forget() {
+	if p.view.Reset(); p.large {
+		p.view, p.scratch, p.large = logs.View{}, nil, false
+	}
+	p.hour.checked = false
+}
+
+// passOver returns how many bytes of data belong to a message that was cut.
+func (p *parser) passOver(data []byte) int {
+	if p.pass == passLine {
+		i := bytes.IndexByte(data, '\n')
+		if i < 0 {
+			return len(data)
+		}
+		p.pass = 0
+		return i + 1
+	}
+	n := min(int64(len(data)), p.pass)
+	p.pass -= n
+	return int(n)
+}
+
+// next finds the message at the beginning of data, the size of its frame, and what is to be passed over after it.
+func next(data []byte) (frame []byte, size int, pass int64, ok bool) {
+	if c := data[0]; '1' <= c && c <= '9' {
+		n, head, ok := count(data)
+		switch room := head + min(n, MaxMessage); {
+		case !ok && n > 0, ok && len(data) < room:
+			return nil, 0, 0, false
+		case ok:
+			return data[head:room], room, int64(head + n - room), true
+		}
+	}
+	line := data[:min(len(data), MaxMessage+1)]
+	switch i := bytes.IndexByte(line, '\n'); {
+	case i >= 0:
+		return line[:i], i + 1, 0, true
+	case len(line) > MaxMessage:
+		return line[:MaxMessage], MaxMessage, passLine, true
+	}
+	return nil, 0, 0, false
+}
+
+// count reads the count before a message, which a space and the < of the message follow: a line may begin with digits as
+// well. Without ok, n is more than zero when more data may make it one.
+func count(data []byte) (n, head int, ok bool) {
+	for i, c := range data[:min(len(data), countDigits+1)] {
+		switch {
+		case '0' <= c && c <= '9' && i < countDigits:
+			n = n*10 + int(c-'0')
+		case c != ' ':
+			return 0, 0, false
+		case i+1 == len(data):
+			return n, 0, false
+		case data[i+1] != '<':
+			return 0, 0, false
+		default:
+			return n, i + 1, true
+		}
+	}
+	return n, 0, false
+}
+
+// message adds the record of one message.
+func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
+	for len(text) > 0 { // what senders end messages with
+		if c := text[len(text)-1]; c != '\n' && c != '\r' && c != 0 {
+			break
+		}
+		text = text[:len(text)-1]
+	}
+	if len(text) == 0 {
+		return
+	}
+	p.large = p.large || len(text) > 8<<10
+	v := &p.view
+	v.Reset()
+	priority, rest, ok := cutPriority(text)
+	if !ok && !readable(text) {
+		feed.Refuse("no message")
+		return
+	}
+	v.Level = levels[priority&7]
+	v.AddText(keyFacility, facilities[priority>>3])
+	if !ok || !p.modern(rest) {
+		p.legacy(rest)
+	}
+	if len(v.Service) == 0 {
+		v.Service = unnamed
+	}
+	if cut {
+		v.AddAttr(slog.Bool("cut", true))
+	}
+	feed.Add(v)
+}
+
+// readable reports whether what has no priority is a line of text, perhaps with colours, and no other protocol.
+func readable(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != 0x1b {
+			return false
+		}
+	}
+	return utf8.Valid(text)
+}
+
+var unnamed = []byte("syslog")

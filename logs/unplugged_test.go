@@ -1,0 +1,230 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A plug is a network in memory that can be unplugged: nothing is closed, nothing arrives.
+type plug struct {
+	sessions *Sessions
+	ctx      context.Context
+	out      chan struct{} // closed while it is plugged in; made anew when it is not
+}
+
+func (p *plug) dial(ctx context.Context) (net.Conn, error) {
+	select {
+	case <-p.out:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-time.After(connectTimeout):
+		return nil, errors.New("no route")
+	}
+	client, near := net.Pipe()
+	far, server := net.Pipe()
+	meanwhile.Go(p.ctx, func(ctx context.Context) error {
+		_, _ = p.sessions.Serve(ctx, server, nil)
+		return server.Close()
+	})
+	forward := func(to, from net.Conn) {
+		room := make([]byte, 1<<10)
+		for {
+			n, err := from.Read(room)
+			select {
+			case <-p.out:
+			case <-p.ctx.Done():
+			}
+			if err == nil {
+				_, err = to.Write(room[:n])
+			}
+			if err != nil {
+				_ = to.Close()
+				_ = from.Close()
+				return
+			}
+		}
+	}
+	go forward(far, near)
+	go forward(near, far)
+	return client, nil
+}
+
+// TestSenderUnplugged takes the network away for an hour, while records are on their way. Memory stays bounded, everything
+// arrives once and in order.
+func TestSenderUnplugged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
+			server := &testServer{t: t, store: newMapStore()}
+			p := &plug{sessions: NewSessions(server.store, SessionConfig{}), ctx: ctx, out: make(chan struct{})}
+			close(p.out)
+			s, err := NewSender("tcp://nowhere", &SenderOptions{Spool: t.TempDir(), MemoryBytes: 64 << 10, dial: p.dial, OnError: func(error) {}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			addAll(t, s, 1, 100)
+			if err := s.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			p.out = make(chan struct{})
+			for n := range 60 {
+				addAll(t, s, 101+n*100, 200+n*100)
+				if err := meanwhile.Sleep(ctx, time.Minute); err != nil {
+					return err
+				}
+			}
+			if stats := s.Stats(); stats.Online || stats.Dropped > 0 || stats.Spooled == 0 {
+				t.Errorf("unplugged: got %+v", stats)
+			}
+			close(p.out)
+			addAll(t, s, 6101, 6200)
+			if err := s.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			server.wantAll(s.Client(), 6200)
+			if err := s.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			return nil
+		})
+	})
+}
+
+// TestSenderAwayForLong keeps the server away until the spool is full: what is dropped is counted, and said in the stream.
+func TestSenderAwayForLong(t *testing.T) {
+	server := newTestServer(t)
+	s := server.sender(SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})
+	addAll(t, s, 1, 30_000)
+	server.start()
+	flush(t, s)
+	stats := s.Stats()
+	await(t, func() bool {
+		got := server.store.of(s.Client())
+		return len(got) > 0 && strings.Contains(strings.Join(got, "\n"), "log records were dropped")
+	})
+	flush(t, s)
+	var kept int64
+	for _, m := range server.store.of(s.Client()) {
+		if strings.HasPrefix(m, "message ") {
+			kept++
+		}
+	}
+	// Records about dropped ones may have been dropped themselves.
+	if all := kept + stats.Dropped; kept == 30_000 || all < 30_000 || all > 30_100 {
+		t.Errorf("%d kept and %d dropped of 30000", kept, stats.Dropped)
+	}
+}
+
+// TestSenderFullDisk has a spool that cannot be written, for a while. Records stay in memory, and go to the spool later.
+func TestSenderFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "spool")
+		if err := os.WriteFile(folder, nil, 0o600); err != nil { // where the folder is to be
+			t.Fatal(err)
+		}
+		told := make(chan error, 100)
+		s, err := NewSender("tcp://nowhere", &SenderOptions{
+			Spool: folder, MemoryBytes: 64 << 10, OnError: func(err error) { told <- err },
+			dial: func(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addAll(t, s, 1, 100)
+		time.Sleep(10 * time.Minute)
+		if stats := s.Stats(); stats.Memory == 0 || stats.Spooled != 0 || stats.Dropped != 0 {
+			t.Errorf("without a disk: got %+v", stats)
+		}
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if stats := s.Stats(); stats.Memory != 0 || stats.Spooled == 0 || stats.Dropped != 0 {
+			t.Errorf("with a disk again: got %+v", stats)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := len(told); n == 0 || n > 12 {
+			t.Errorf("told %d times in eleven minutes", n)
+		}
+	})
+}
+
+// TestSenderForgetsOldSpools drops what is older than the spool's age, of this process and of dead ones.
+func TestSenderForgetsOldSpools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		open := func() *Sender {
+			s, err := NewSender("tcp://nowhere", &SenderOptions{
+				Spool: folder, SpoolAge: 24 * time.Hour, OnError: func(error) {},
+				dial: func(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		dead := open()
+		addAll(t, dead, 1, 10)
+		synctest.Wait()
+		if err := dead.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// Its files have the time of the machine's clock, not that of the bubble.
+		paths, _ := filepath.Glob(filepath.Join(folder, "*", "*.spool"))
+		old := time.Now().Add(-25 * time.Hour)
+		if len(paths) != 1 || os.Chtimes(paths[0], old, old) != nil {
+			t.Fatalf("got %v", paths)
+		}
+		s := open()
+		addAll(t, s, 1, 5)
+		time.Sleep(2 * time.Minute)
+		if got := s.Stats().Dropped; got != 10 {
+			t.Errorf("got %d dropped, want 10", got)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSendersShareAFolder has several processes' worth of senders take over what dead ones have left, at once.
+func TestSendersShareAFolder(t *testing.T) {
+	server, folder := newTestServer(t), t.TempDir()
+	var dead []*Sender
+	for range 5 {
+		s := server.sender(SenderOptions{Spool: folder})
+		addAll(t, s, 1, 1000)
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dead = append(dead, s)
+	}
+	server.start()
+	for range 3 {
+		s := server.sender(SenderOptions{Spool: folder})
+		addAll(t, s, 1, 100)
+		dead = append(dead, s)
+		defer func() { server.wantAll(s.Client(), 100) }()
+	}
+	for _, s := range dead[:5] {
+		await(t, func() bool { return len(server.store.of(s.Client())) >= 1000 })
+		server.wantAll(s.Client(), 1000)
+	}
+	for _, s := range dead[5:] {
+		flush(t, s)
+	}
+}

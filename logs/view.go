@@ -1,0 +1,201 @@
+package logs
+
+import (
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// A View is a record whose texts lie in a buffer of somebody else: that of a connection, or of a block that is searched.
+// It is what records are on their way, because it costs nothing to make; who wants to keep one keeps its [View.Record].
+type View struct {
+	Time    int64      // nanoseconds since 1970; zero: not known, and whoever takes it in sets the time
+	Level   slog.Level //
+	Service []byte     // not a part of its encoding: a [Batch] is of one service
+	Number  uint64     // not a part either: its place in a store; zero where that is not known
+	Message []byte     //
+	Task    []byte     //
+	Job     []byte     //
+	attrs   []byte     // encoded
+}
+
+// The kinds of an encoded value.
+const (
+	kindText     = 's'
+	kindInt      = 'i'
+	kindUint     = 'u'
+	kindFloat    = 'f'
+	kindTrue     = 't'
+	kindFalse    = 'n'
+	kindDuration = 'd'
+	kindTime     = 'T'
+	kindJSON     = 'j' // of what has no other kind
+)
+
+// Bounds of one encoded record, which a reader checks before it makes room for anything.
+const (
+	// MaxRecord is the largest record there is, in bytes of its encoding. A longer message is cut, and says so.
+	MaxRecord = 1 << 20
+	maxAttrs  = 1 << 10
+)
+
+var errDamaged = errors.New("damaged record")
+
+// Append appends the encoding of the record to data.
+//
+//	record = length of the rest, time, level, message, task, job, attributes
+//	time   = 8 bytes, little-endian
+//	level  = signed varint
+//	text   = varint length, bytes; message, task and job are texts
+//	attributes, to the end: text key, byte kind, value
+//
+// Values are a text (kinds s and j), a signed varint (i, d in nanoseconds, T in nanoseconds since 1970), a varint (u),
+// 8 bytes (f), or nothing (t and n, for true and false).
+func (v *View) Append(data []byte) []byte {
+	var head [10 + 8 + 4*binary.MaxVarintLen64]byte
+	size := 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
+	b := binary.AppendUvarint(head[:0], uint64(size))
+	b = binary.LittleEndian.AppendUint64(b, uint64(v.Time))
+	b = binary.AppendVarint(b, int64(v.Level))
+	data = append(data, b...)
+	data = appendText(data, v.Message)
+	data = appendText(data, v.Task)
+	data = appendText(data, v.Job)
+	return append(data, v.attrs...)
+}
+
+// Next reads the record at the beginning of data, and returns what follows it. The view lies in data; its service and
+// number are left as they are.
+func (v *View) Next(data []byte) (rest []byte, err error) {
+	size, n := binary.Uvarint(data)
+	if n <= 0 || size > MaxRecord || size > uint64(len(data)-n) || size < 12 {
+		return nil, errDamaged
+	}
+	b, rest := data[n:n+int(size)], data[n+int(size):]
+	v.Time = int64(binary.LittleEndian.Uint64(b))
+	level, n := binary.Varint(b[8:])
+	if n <= 0 || level != int64(int32(level)) {
+		return nil, errDamaged
+	}
+	v.Level = slog.Level(level)
+	b = b[8+n:]
+	var ok bool
+	if v.Message, b, ok = cutText(b); !ok {
+		return nil, errDamaged
+	}
+	if v.Task, b, ok = cutText(b); !ok {
+		return nil, errDamaged
+	}
+	if v.Job, b, ok = cutText(b); !ok {
+		return nil, errDamaged
+	}
+	v.attrs = b
+	return rest, nil
+}
+
+// Check reports damage in the attributes, which Next does not look into.
+func (v *View) Check() error {
+	for b, n := v.attrs, 0; len(b) > 0; n++ {
+		var ok bool
+		if _, _, b, ok = nextAttr(b); !ok || n == maxAttrs {
+			return errDamaged
+		}
+	}
+	return nil
+}
+
+// Record returns a copy that lives on its own.
+func (v *View) Record() Record {
+	r := Record{
+		Time: time.Unix(0, v.Time).UTC(), Level: v.Level, Service: string(v.Service), Message: string(v.Message),
+		Task: string(v.Task), Job: string(v.Job), Number: v.Number,
+	}
+	for key, value := range v.Attrs {
+		r.Attrs = append(r.Attrs, slog.Attr{Key: string(key), Value: value.Value()})
+	}
+	return r
+}
+
+// Reset makes it an empty record, and keeps the room of its attributes.
+func (v *View) Reset() { *v = View{attrs: v.attrs[:0]} }
+
+// Attrs yields the attributes, in the order in which they were added. Key and value lie in the buffer of the view.
+func (v *View) Attrs(yield func(key []byte, value AttrValue) bool) {
+	for b := v.attrs; len(b) > 0; {
+		key, value, rest, ok := nextAttr(b)
+		if !ok || !yield(key, value) {
+			return
+		}
+		b = rest
+	}
+}
+
+// AddText adds an attribute whose value is a text.
+func (v *View) AddText(key, value []byte) {
+	v.attrs = appendText(append(appendText(v.attrs, key), kindText), value)
+}
+
+// AddAttr adds an attribute; a group adds its members, each with the group's key before its own.
+func (v *View) AddAttr(a slog.Attr) { v.attrs = AppendAttr(v.attrs, "", a) }
+
+func appendText[T string | []byte](data []byte, text T) []byte {
+	return append(binary.AppendUvarint(data, uint64(len(text))), text...)
+}
+
+func cutText(b []byte) (text, rest []byte, ok bool) {
+	if len(b) > 0 && b[0] < 0x80 { // as most are
+		if n := 1 + int(b[0]); n <= len(b) {
+			return b[1:n:n], b[n:], true
+		}
+		return nil, nil, false
+	}
+	size, n := binary.Uvarint(b)
+	if n <= 0 || size > uint64(len(b)-n) {
+		return nil, nil, false
+	}
+	end := n + int(size)
+	return b[n:end:end], b[end:], true
+}
+
+func textLen(n int) int { return uvarintLen(uint64(n)) + n }
+
+func uvarintLen(x uint64) int {
+	n := 1
+	for ; x >= 0x80; x >>= 7 {
+		n++
+	}
+	return n
+}
+
+func varintLen(x int64) int { return uvarintLen(uint64(x)<<1 ^ uint64(x>>63)) }
+
+func nextAttr(b []byte) (key []byte, value AttrValue, rest []byte, ok bool) {
+	key, b, ok = cutText(b)
+	if !ok || len(b) == 0 {
+		return nil, AttrValue{}, nil, false
+	}
+	value.kind = b[0]
+	switch b = b[1:]; value.kind {
+	case kindText, kindJSON:
+		value.text, b, ok = cutText(b)
+	case kindInt, kindDuration, kindTime:
+		n, size := binary.Varint(b)
+		if ok = size > 0; ok {
+			value.bits, b = uint64(n), b[size:]
+		}
+	case kindUint:
+		n, size := binary.Uvarint(b)
+		if ok = size > 0; ok {
+			value.bits, b = n, b[size:]
+		}
+	case kindFloat:
+		if ok = len(b) >= 8; ok {
+			value.bits, b = binary.LittleEndian.Uint64(b), b[8:]
+		}
+	case kindTrue, kindFalse:
+	default:
+		ok = false
+	}
+	return key, value, b, ok
+}

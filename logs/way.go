@@ -1,0 +1,43 @@
+package logs
+
+import "context"
+
+// A Feed takes the records that one connection brings, for as long as that lasts. It is used by one task at a time.
+type Feed interface {
+	// Add takes a record. It copies what it keeps of it, sets a time that is zero, cuts a message that is too long, and
+	// counts and leaves out what has no valid service or comes faster than its service may. The view may be changed.
+	Add(v *View)
+
+	// Flush hands on what was added. A way in calls it when it has taken all that one read brought. It waits while those
+	// who get the records are full, which holds up this connection alone.
+	Flush(ctx context.Context) error
+
+	// Sync is Flush, and waits until all of it is on disk. A way in that acknowledges does so after it.
+	Sync(ctx context.Context) error
+
+	// Refuse counts input that was no record, under a short reason in words that do not come from the input.
+	Refuse(reason string)
+}
+
+// A Way is a way in over connections or datagrams: how one protocol brings records. The server reads, bounds and times the
+// connections; a Way only takes apart what they bring.
+type Way interface {
+	// Parser returns the parser for one connection, which the other side opened from origin, an address. After a change
+	// of programs it goes on where the parser was whose State is given; a new connection has none.
+	Parser(origin string, state []byte) Parser
+}
+
+// A Parser takes apart what one connection brings. It is used by one task at a time, and keeps nothing of data.
+type Parser interface {
+	// Parse adds the records at the beginning of data to the feed, and returns how many bytes it took. What it leaves, the
+	// beginning of a frame, comes again with what follows. It is for the server to end a connection whose frame does not
+	// fit into the room for one. A reply is sent to the client. An error ends the connection after the reply; its text,
+	// which may quote the input only escaped, is logged.
+	Parse(data []byte, feed Feed) (taken int, reply []byte, err error)
+
+	// End takes what is left in data when the other side has closed; of a datagram, all that Parse has left.
+	End(data []byte, feed Feed)
+
+	// State returns what the parser knows beyond the bytes it took, for [Way.Parser] in another process.
+	State() []byte
+}

@@ -1,0 +1,61 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// What bounds a request; handlers of streams set deadlines of their own.
+const (
+	headerTime = 10 * time.Second
+	webTime    = time.Minute
+	webIdle    = 2 * time.Minute
+	mostHeader = 32 << 10
+	streamTime = time.Second // that requests may go on before the ctx of those that are left is canceled
+	webEnd     = 3 * time.Second
+)
+
+// web answers requests until the server ends, and then lets those that run end.
+func (s *Server) web(ctx context.Context, l *openListener) error {
+	base, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	server := &http.Server{
+		Handler: l.Handler, TLSConfig: l.TLS,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: headerTime, ReadTimeout: webTime, WriteTimeout: webTime, IdleTimeout: webIdle, MaxHeaderBytes: mostHeader,
+		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		select {
+		case <-s.stopped.Done():
+		case <-ctx.Done():
+		}
+		streams := time.AfterFunc(streamTime, func() { cancel(errServerEnds) })
+		defer streams.Stop()
+		end, give := context.WithTimeout(ctx, webEnd)
+		defer give()
+		if server.Shutdown(end) != nil {
+			_ = server.Close()
+		}
+		return nil
+	}, meanwhile.Name("closer"))
+	var err error
+	if l.TLS == nil {
+		err = server.Serve(l.stream)
+	} else {
+		err = server.ServeTLS(l.stream, "", "")
+	}
+	if s.ends() || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve %s: %w", l.Name, err)
+}
+
+var errServerEnds = errors.New("the server ends")
