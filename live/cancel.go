@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/loopback"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
 // mostBody is what a request to cancel may send, in bytes: a path of some thousand levels has room in it.
@@ -55,7 +57,7 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// Numbers come again, but hardly with the same path.
-	n := find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id && n.Path == path })
+	n := trees.Find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id && n.Path == path })
 	if n == nil {
 		return refuse(http.StatusNotFound, fmt.Sprintf("no task has the number %d and that path: it has ended", id))
 	}
@@ -84,7 +86,7 @@ func readCancel(w http.ResponseWriter, r *http.Request) (id uint32, path string,
 
 // sender says who sent a request.
 func sender(r *http.Request) string {
-	if isUnixSocket(r.RemoteAddr) {
+	if loopback.IsUnixSocket(r.RemoteAddr) {
 		return "a Unix socket"
 	}
 	return r.RemoteAddr

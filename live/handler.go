@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
 // A Config says whom a [Handler] answers and what it lets them do. The zero value answers this machine alone and cancels
@@ -91,7 +92,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	s := *full
 	s.CanCancel = h.token.set
-	s.Trees = prune(s.Trees, q.max)
+	s.Trees = trees.Prune(s.Trees, q.max)
 	if q.json {
 		w.Header().Set("Content-Type", "application/json")
 		return s.writeJSON(w)
@@ -101,7 +102,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 func showTask(w http.ResponseWriter, s *Snapshot, id uint32) error {
-	n := find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id })
+	n := trees.Find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id })
 	if n == nil {
 		return refuse(http.StatusNotFound, "no task has the number "+strconv.FormatUint(uint64(id), 10)+": it has ended")
 	}

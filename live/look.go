@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
 // lookEvery is for how long a look serves other requests, or for as long as it took if that was more: so no number of
@@ -69,7 +70,7 @@ func (l *lookout) take(k *look) {
 	s.Goroutines, s.Threads = runtime.NumGoroutine(), threads()
 	s.Trees = l.trees()
 	s.Took = time.Since(s.Time)
-	s.Tasks = count(s.Trees)
+	s.Tasks = trees.Count(s.Trees)
 	k.seen = s
 }
 

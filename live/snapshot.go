@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
 // A Snapshot is what a look at the program saw. In JSON, durations are nanoseconds.
@@ -31,7 +32,7 @@ type Detail struct {
 }
 
 func newDetail(n meanwhile.Node) Detail {
-	n.More += count(n.Tasks)
+	n.More += trees.Count(n.Tasks)
 	n.Tasks = nil
 	return Detail{Task: n, Stack: n.Stack()}
 }
@@ -99,7 +100,7 @@ func (s *Snapshot) writeText(w io.Writer) error {
 			return err
 		}
 	}
-	if more := s.Tasks - count(s.Trees); more > 0 { // in trees that were left out as a whole
+	if more := s.Tasks - trees.Count(s.Trees); more > 0 { // in trees that were left out as a whole
 		_, err = fmt.Fprintf(w, "… and %d more\n", more)
 	}
 	return err

@@ -1,0 +1,161 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// An act is what is to be done to jobs, with what some of the acts need.
+type act struct {
+	Queue    *string `json:"queue"`    // of move
+	Priority *int    `json:"priority"` // of priority
+	RunAt    *moment `json:"run_at"`   // of schedule, or
+	Delay    *span   `json:"delay"`
+}
+
+// act returns the act of a name. Its errors are refusals.
+func (n *act) act(name string) (job.Act, error) {
+	wrong := func(text string) (job.Act, error) {
+		return job.Act{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
+	}
+	schedules := n.RunAt != nil || n.Delay != nil
+	switch {
+	case name != "move" && n.Queue != nil:
+		return wrong("queue is for move only")
+	case name != "priority" && n.Priority != nil:
+		return wrong("priority is for priority only")
+	case name != "schedule" && schedules:
+		return wrong("run_at and delay are for schedule only")
+	}
+	switch name {
+	case "retry":
+		return job.ActRetry, nil
+	case "cancel":
+		return job.ActCancel, nil
+	case "discard":
+		return job.ActDiscard, nil
+	case "delete":
+		return job.ActDelete, nil
+	case "move":
+		if n.Queue == nil {
+			return wrong("give the queue")
+		}
+		return checked(job.ActMove(*n.Queue))
+	case "priority":
+		if n.Priority == nil {
+			return wrong("give the priority")
+		}
+		return checked(job.ActPriority(*n.Priority))
+	case "schedule":
+		switch {
+		case schedules && n.RunAt != nil && n.Delay != nil || !schedules:
+			return wrong("give one of run_at and delay")
+		case n.RunAt != nil:
+			return checked(job.ActRunAt(n.RunAt.Time))
+		}
+		return checked(job.ActRunAt(time.Now().Add(time.Duration(*n.Delay))))
+	}
+	return job.Act{}, refuse(http.StatusUnprocessableEntity, "%.40q is no act: give retry, cancel, discard, delete, move, priority or schedule", name)
+}
+
+// checked refuses an act with an argument that is none.
+func checked(done job.Act) (job.Act, error) {
+	if err := done.Check(); err != nil {
+		return done, refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	return done, nil
+}
+
+// actOnOne does an act to one job and shows it.
+func (a *API) actOnOne(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("act")
+	switch name {
+	case "retry", "cancel", "discard", "move", "priority", "schedule":
+	default:
+		return refuse(http.StatusNotFound, "%.40q is no act on a job: there are retry, cancel, discard, move, priority and schedule", name)
+	}
+	var with act
+	if r.ContentLength != 0 || r.Header.Get("Content-Type") != "" {
+		if err := readJSON(w, r, &with); err != nil {
+			return err
+		}
+	}
+	if err := a.apply(r, id, name, &with); err != nil {
+		return err
+	}
+	return a.showJob(w, r, id)
+}
+
+// delete deletes one job.
+func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.apply(r, id, "delete", &act{}); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// apply does an act to one job, or says why not.
+func (a *API) apply(r *http.Request, id job.ID, name string, with *act) error {
+	do, err := with.act(name)
+	if err != nil {
+		return err
+	}
+	done, err := job.Apply(r.Context(), a.config.Store, job.Filter{IDs: []job.ID{id}}, do)
+	switch {
+	case err != nil:
+		return err
+	case done.Conflicts > 0:
+		return refuse(http.StatusConflict, "another job holds its unique key by now")
+	case done.Skipped > 0:
+		return refuse(http.StatusConflict, "%s: that makes no sense in the state that the job is in", name)
+	case done.Changed == 0:
+		return job.ErrNotFound
+	}
+	return nil
+}
+
+// actOnAll does an act to everything that matches.
+func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
+	var wanted struct {
+		Act    string `json:"act"`
+		Filter filter `json:"filter"`
+		All    bool   `json:"all"`
+		Limit  *int   `json:"limit"`
+		act
+	}
+	if err := readJSON(w, r, &wanted); err != nil {
+		return err
+	}
+	do, err := wanted.act.act(wanted.Act)
+	if err != nil {
+		return err
+	}
+	if wanted.Filter.empty() != wanted.All {
+		return refuse(http.StatusUnprocessableEntity, "give a filter, or \"all\":true, and not both")
+	}
+	jobs, err := a.filter(wanted.Filter)
+	if err != nil {
+		return err
+	}
+	if wanted.Limit != nil {
+		if jobs.Limit = *wanted.Limit; jobs.Limit < 1 {
+			return refuse(http.StatusUnprocessableEntity, "limit %d: give a positive number, or leave it out", jobs.Limit)
+		}
+	}
+	done, err := job.Apply(r.Context(), a.config.Store, jobs, do)
+	if err != nil {
+		return &partial{err, map[string]any{"changed": done.Changed, "skipped": done.Skipped, "conflicts": done.Conflicts}}
+	}
+	return writeJSON(w, http.StatusOK, done)
+}

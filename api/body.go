@@ -1,0 +1,149 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Bounds of what is sent.
+const (
+	mostQuery    = 16 << 10
+	mostOne      = job.MaxArgs + 64<<10 // bytes of a body that is one object
+	mostBulk     = 64 << 20             // of one that is a job a line
+	mostBulkJobs = 100_000
+	mostDepth    = 100 // objects and arrays in each other
+)
+
+// readBody returns the body of a request, which has to be of a media type and not longer than most.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	if err := checkType(r, "application/json"); err != nil {
+		return nil, err
+	}
+	body, err := bodyOf(w, r, most)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(body)
+	if _, long := errors.AsType[*http.MaxBytesError](err); err != nil && !long {
+		return nil, refuse(http.StatusBadRequest, "the body broke off")
+	}
+	return text, err
+}
+
+// bodyOf bounds the body. One that says that it is longer is not read at all.
+func bodyOf(w http.ResponseWriter, r *http.Request, most int64) (io.Reader, error) {
+	if r.ContentLength > most {
+		return nil, &http.MaxBytesError{Limit: most}
+	}
+	return http.MaxBytesReader(w, r.Body, most), nil
+}
+
+func checkType(r *http.Request, want string) error {
+	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || media != want || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, "the Content-Type is %.60q: send %s, in UTF-8", r.Header.Get("Content-Type"), want)
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return refuse(http.StatusUnsupportedMediaType, "the Content-Encoding is %.60q: send the body as it is", coding)
+	}
+	return nil
+}
+
+// readJSON reads the body of a request into an object, strictly.
+func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
+	text, err := readBody(w, r, mostOne)
+	if err != nil {
+		return err
+	}
+	if err := decode(text, into); err != nil {
+		return refuse(http.StatusBadRequest, "the body: %v", err)
+	}
+	return nil
+}
+
+// decode reads one JSON object, and refuses what would be left out of it.
+func decode(text []byte, into any) error {
+	switch {
+	case !utf8.Valid(text):
+		return errors.New("it is not UTF-8")
+	case len(bytes.TrimSpace(text)) == 0:
+		return errors.New("it is empty: send a JSON object")
+	}
+	if err := checkDepth(text); err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return explainJSON(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more behind the JSON object")
+	}
+	return nil
+}
+
+// checkDepth counts brackets, before anything is built from them.
+func checkDepth(text []byte) error {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > mostDepth {
+				return fmt.Errorf("it has more than %d objects and arrays in each other", mostDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// explainJSON says without the words of Go what encoding/json met.
+func explainJSON(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errors.New("the JSON breaks off")
+	}
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("no JSON: %w, at byte %d", syntax, syntax.Offset)
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		given, _, _ := strings.Cut(mismatch.Value, " ") // the rest is the value
+		where := "it"
+		if mismatch.Field != "" {
+			where = fmt.Sprintf("%q", mismatch.Field)
+		}
+		return fmt.Errorf("%s is of type %s: give one of type %s", where, given, jsonType(mismatch.Type))
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Slice:
+		return "array"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Float64:
+		return "number"
+	}
+	return "object"
+}

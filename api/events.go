@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostStreams   = 100              // at once
+	mostFollowed  = 100              // jobs of one stream
+	longestStream = time.Hour        // then it ends, and the client comes again
+	eachLook      = time.Second      // at the store
+	heartbeat     = 15 * time.Second // without an event, so that nobody between takes the stream for dead
+)
+
+// events streams what changes, as server-sent events: without parameters the counts and queues, with id these jobs until
+// all of them have finished. No store tells of changes: the stream looks once a second and tells what is different, so that
+// what changed back within a second is not seen.
+func (a *API) events(w http.ResponseWriter, r *http.Request) error {
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	ids := query["id"]
+	query.Del("id")
+	if err := checkRest(query); err != nil {
+		return err
+	}
+	if len(ids) > mostFollowed {
+		return refuse(http.StatusUnprocessableEntity, "%d jobs: follow at most %d in one stream", len(ids), mostFollowed)
+	}
+	wanted, err := a.filter(filter{ID: ids})
+	if err != nil {
+		return err
+	}
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+	default:
+		return refuse(http.StatusServiceUnavailable, "%d streams are open, which is as many as there may be", mostStreams)
+	}
+	s := &stream{w: w, control: http.NewResponseController(w), said: map[string][sha256.Size]byte{}}
+	if len(ids) == 0 {
+		return s.run(r.Context(), func(ctx context.Context) (bool, error) { return false, a.tellCounts(ctx, s) })
+	}
+	return s.run(r.Context(), func(ctx context.Context) (bool, error) { return a.tellJobs(ctx, s, wanted.IDs) })
+}
+
+// tellCounts tells how many jobs there are, and how the queues are.
+func (a *API) tellCounts(ctx context.Context, s *stream) error {
+	seen, err := a.look.take(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.tell("counts", "counts", map[string]any{"counts": seen.counts}); err != nil {
+		return err
+	}
+	return s.tell("queues", "queues", map[string]any{"queues": seen.queues})
+}
+
+// tellJobs tells of jobs, and reports whether all of them have finished.
+func (a *API) tellJobs(ctx context.Context, s *stream, ids []job.ID) (over bool, err error) {
+	jobs, err := a.config.Store.List(ctx, job.Filter{IDs: ids, Limit: len(ids)})
+	if err != nil {
+		return false, err
+	}
+	there := map[job.ID]bool{}
+	over, now := true, time.Now()
+	for _, j := range jobs {
+		there[j.ID] = true
+		over = over && j.State.Finished()
+		if err := s.tell("job", j.ID.String(), a.shown(j, now)); err != nil {
+			return false, err
+		}
+	}
+	for _, id := range ids {
+		if there[id] {
+			continue
+		}
+		if err := s.tell("gone", id.String(), map[string]any{"id": id}); err != nil {
+			return false, err
+		}
+	}
+	if over {
+		return true, s.tell("end", "end", map[string]any{})
+	}
+	return false, nil
+}
+
+// A stream is an answer of events.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	said    map[string][sha256.Size]byte // hash of what was told last, by subject
+	begun   bool
+	last    time.Time
+}
+
+// run looks again and again, until there is nothing more to tell, the client is gone, or the time is over. An error before the
+// first event is returned, a later one ends the stream: the client comes again.
+func (s *stream) run(ctx context.Context, look func(context.Context) (over bool, err error)) error {
+	for {
+		over, err := look(ctx)
+		switch {
+		case err != nil && !s.begun:
+			return err
+		case err != nil, over:
+			return nil
+		}
+		if time.Since(s.last) >= heartbeat {
+			if s.write([]byte(": nothing new\n\n")) != nil {
+				return nil
+			}
+		}
+		if meanwhile.Sleep(ctx, eachLook) != nil {
+			return nil
+		}
+	}
+}
+
+// tell sends an event about a subject, unless it is the same as the one before.
+func (s *stream) tell(event, subject string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(data)
+	if s.said[subject] == sum {
+		return nil
+	}
+	s.said[subject] = sum
+	return s.write(fmt.Appendf(nil, "event: %s\ndata: %s\n\n", event, data))
+}
+
+func (s *stream) write(text []byte) error {
+	if !s.begun {
+		s.begun = true
+		s.w.Header().Set("Content-Type", "text/event-stream")
+		s.w.Header().Set("X-Accel-Buffering", "no") // of nginx
+		text = append([]byte("retry: 2000\n\n"), text...)
+	}
+	s.last = time.Now()
+	_ = s.control.SetWriteDeadline(s.last.Add(writeTime)) // an error says that there is none
+	if _, err := s.w.Write(text); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// A look is what all streams share: the store is asked once for all that want to know within a second.
+type look struct {
+	store job.Store
+	mu    sync.Mutex
+	at    time.Time
+	seen  seen
+}
+
+type seen struct {
+	counts []job.Count
+	queues []shownQueue
+}
+
+// take looks, or returns what was seen less than a second ago.
+func (l *look) take(ctx context.Context) (seen, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.at.IsZero() || now.Sub(l.at) >= eachLook {
+		ctx, cancel := context.WithTimeout(ctx, shortTime)
+		defer cancel()
+		counts, err := l.store.Counts(ctx)
+		if err != nil {
+			return seen{}, err
+		}
+		queues, err := showQueues(ctx, l.store)
+		if err != nil {
+			return seen{}, err
+		}
+		l.seen, l.at = seen{list(counts), queues}, now
+	}
+	return l.seen, nil
+}

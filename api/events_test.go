@@ -1,0 +1,111 @@
+package api_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/api"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// counting counts how often it is asked for counts.
+type counting struct {
+	*memory.Store
+	n atomic.Int64
+}
+
+func (c *counting) Counts(ctx context.Context) ([]job.Count, error) {
+	c.n.Add(1)
+	return c.Store.Counts(ctx)
+}
+
+// follow opens a stream, and returns a function that ends it and returns what it has sent.
+func follow(t *testing.T, h http.Handler, path string) (end func() string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	w, over := httptest.NewRecorder(), make(chan struct{})
+	r := httptest.NewRequest("GET", api.Prefix+path, nil).WithContext(ctx)
+	go func() {
+		defer close(over)
+		h.ServeHTTP(w, r)
+	}()
+	return func() string {
+		cancel()
+		<-over
+		return w.Body.String()
+	}
+}
+
+func TestEventsOfCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &counting{Store: memory.New()}
+		h := api.New(api.Config{Store: store})
+		var ends []func() string
+		for range 50 {
+			ends = append(ends, follow(t, h, "/events"))
+		}
+		time.Sleep(20*time.Second + time.Second/2)
+		ask(h, "POST", "/jobs", `{"kind":"k"}`)
+		time.Sleep(20 * time.Second)
+		if n := store.n.Load(); n > 42 {
+			t.Errorf("50 streams asked the store %d times within 40 s; want once a second", n)
+		}
+		for _, end := range ends {
+			got := end()
+			if strings.Count(got, "event: counts\n") != 2 || !strings.Contains(got, `data: {"counts":[{"queue":"default","kind":"k","state":"queued","n":1}]}`+"\n\n") ||
+				!strings.Contains(got, "event: queues\n") || strings.Count(got, ": nothing new\n\n") < 1 || !strings.HasPrefix(got, "retry: 2000\n\n") {
+				t.Fatalf("the stream was\n%s", got)
+			}
+		}
+	})
+}
+
+func TestEventsOfJobs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		h := api.New(api.Config{Store: store})
+		one := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k"}`), 201).ID
+		gone := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k"}`), 201).ID
+		end := follow(t, h, "/events?id="+one.String()+"&id="+gone.String())
+		time.Sleep(5 * time.Second)
+		ask(h, "DELETE", "/jobs/"+gone.String(), "")
+		time.Sleep(5 * time.Second)
+		ask(h, "POST", "/jobs/"+one.String()+"/cancel", "")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		got := end() // which has ended by itself: after it there is nothing to cancel
+		if strings.Count(got, "event: job\n") != 3 || strings.Count(got, "event: gone\ndata: {\"id\":\""+gone.String()+"\"}") != 1 ||
+			!strings.Contains(got, `"state":"canceled"`) || !strings.HasSuffix(got, "event: end\ndata: {}\n\n") {
+			t.Errorf("the stream was\n%s", got)
+		}
+	})
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := api.New(api.Config{Store: memory.New()})
+		var ends []func() string
+		for range 100 {
+			ends = append(ends, follow(t, h, "/events"))
+		}
+		synctest.Wait()
+		if w := ask(h, "GET", "/events", ""); w.Code != 503 || !strings.Contains(w.Body.String(), "100 streams are open") {
+			t.Errorf("one more: got %d %s", w.Code, w.Body)
+		}
+		for _, end := range ends {
+			end()
+		}
+		end := follow(t, h, "/events")
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if got := end(); !strings.Contains(got, "event: counts") {
+			t.Errorf("when others have ended: %s", got)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/meanwhile-go/meanwhile/internal/problem"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A refusal is an error that the client is told as it is.
+type refusal struct {
+	status int
+	detail string
+	more   map[string]any // members of the problem
+	allow  string         // methods
+}
+
+func (r *refusal) Error() string { return r.detail }
+
+func refuse(status int, format string, args ...any) *refusal {
+	return &refusal{status: status, detail: fmt.Sprintf(format, args...)}
+}
+
+// partial is an error after which a part of the work is done.
+type partial struct {
+	error
+	done map[string]any
+}
+
+func (p *partial) Unwrap() error { return p.error }
+
+// fail answers with what went wrong. What a store says is for the log: it may name hosts and users.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	told := explain(err)
+	if told == nil {
+		a.config.Logger.Error("api: the store failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		told = refuse(http.StatusServiceUnavailable, "the store of the jobs failed; the log of the server says why")
+	}
+	more := map[string]any{}
+	maps.Copy(more, told.more)
+	if some, ok := errors.AsType[*partial](err); ok {
+		maps.Copy(more, some.done)
+	}
+	if told.allow != "" {
+		w.Header().Set("Allow", told.allow)
+	}
+	if told.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	problem.Write(w, told.status, told.detail, more)
+}
+
+// explain returns what to tell the client, nil for what is not its business.
+func explain(err error) *refusal {
+	if known, ok := errors.AsType[*refusal](err); ok {
+		return known
+	}
+	if long, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", long.Limit)
+	}
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return refuse(http.StatusNotFound, "no such job")
+	case errors.Is(err, context.DeadlineExceeded):
+		return refuse(http.StatusServiceUnavailable, "it took too long, and was given up: ask for less at once")
+	case errors.Is(err, context.Canceled):
+		return refuse(http.StatusServiceUnavailable, "the request was given up: its sender went away, or the server stops")
+	}
+	return nil
+}
+
+// notRouted says what is wrong with a request that the mux has no handler for.
+func notRouted(handler http.Handler, r *http.Request) error {
+	var told muted
+	handler.ServeHTTP(&told, r)
+	if told.status == http.StatusMethodNotAllowed {
+		allow := told.Header().Get("Allow")
+		return &refusal{status: told.status, detail: "this path takes " + allow + ", not " + r.Method, allow: allow}
+	}
+	return refuse(http.StatusNotFound, "there is nothing at this path; %s/openapi.yaml lists what there is", Prefix)
+}
+
+// muted is a ResponseWriter that keeps no body.
+type muted struct {
+	header http.Header
+	status int
+}
+
+func (m *muted) Header() http.Header {
+	if m.header == nil {
+		m.header = http.Header{}
+	}
+	return m.header
+}
+func (m *muted) Write(text []byte) (int, error) { return len(text), nil }
+func (m *muted) WriteHeader(status int)         { m.status = status }

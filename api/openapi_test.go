@@ -1,0 +1,240 @@
+package api
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+func readDescription(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// TestRoutes compares the routes of the mux with those of the description.
+func TestRoutes(t *testing.T) {
+	var ours, described []string
+	for _, r := range New(Config{Store: memory.New()}).routes() {
+		ours = append(ours, r.method+" "+r.path)
+	}
+	for path, item := range readDescription(t).Paths.Map() {
+		for method := range item.Operations() {
+			described = append(described, method+" "+path)
+		}
+	}
+	slices.Sort(ours)
+	slices.Sort(described)
+	if !slices.Equal(ours, described) {
+		t.Errorf("the API has\n%s\nand describes\n%s", strings.Join(ours, "\n"), strings.Join(described, "\n"))
+	}
+}
+
+// A described API checks its requests and answers against the description, and notes which it has seen.
+type described struct {
+	*API
+	doc  *openapi3.T
+	seen map[string]bool
+}
+
+func (d *described) ask(t *testing.T, method, path, body string, status int, headers ...string) string {
+	t.Helper()
+	r := httptest.NewRequest(method, Prefix+path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	_, pattern := d.mux.Handler(r)
+	template := strings.TrimPrefix(pattern, method+" "+Prefix)
+	item := d.doc.Paths.Value(template)
+	if item == nil {
+		t.Fatalf("%s %s: %q is not described", method, path, pattern)
+	}
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	if w.Code != status {
+		t.Fatalf("%s %s %.80s: got %d %s, want %d", method, path, body, w.Code, w.Body, status)
+	}
+	d.seen[method+" "+template+" "+strconv.Itoa(status)] = true
+
+	request := &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: params(template, strings.Split(path, "?")[0]), QueryParams: r.URL.Query(),
+		Route:   &routers.Route{Spec: d.doc, Path: template, PathItem: item, Method: method, Operation: item.GetOperation(method)},
+		Options: &openapi3filter.Options{AuthenticationFunc: openapi3filter.NoopAuthenticationFunc, IncludeResponseStatus: true},
+	}
+	if status < 300 {
+		r.Body = io.NopCloser(strings.NewReader(body))
+		if err := openapi3filter.ValidateRequest(t.Context(), request); err != nil {
+			t.Errorf("%s %s %s: was taken, and is not as described: %v", method, path, body, err)
+		}
+	}
+	answer := &openapi3filter.ResponseValidationInput{RequestValidationInput: request, Status: status, Header: w.Header(), Options: request.Options}
+	answer.SetBodyBytes(w.Body.Bytes())
+	if err := openapi3filter.ValidateResponse(t.Context(), answer); err != nil {
+		t.Errorf("%s %s: the answer is not as described: %v\n%s", method, path, err, w.Body)
+	}
+	return w.Body.String()
+}
+
+// params returns the parameters in a path.
+func params(template, path string) map[string]string {
+	found := map[string]string{}
+	values := strings.Split(path, "/")
+	for i, part := range strings.Split(template, "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			found[strings.TrimSuffix(name, "}")] = values[i]
+		}
+	}
+	return found
+}
+
+func asText(body io.Reader, _ http.Header, _ *openapi3.SchemaRef, _ openapi3filter.EncodingFn) (any, error) {
+	text, err := io.ReadAll(body)
+	return string(text), err
+}
+
+// TestDescription asks for each status that the description names, and holds each answer against its schema.
+func TestDescription(t *testing.T) {
+	for _, media := range []string{"application/x-ndjson", "text/event-stream", "application/yaml"} {
+		openapi3filter.RegisterBodyDecoder(media, asText)
+		defer openapi3filter.UnregisterBodyDecoder(media)
+	}
+	ctx := t.Context()
+	store := memory.New()
+	d := &described{New(Config{Store: store, ReadOnly: func(r *http.Request) bool { return r.Header.Get("Viewer") != "" }}), readDescription(t), map[string]bool{}}
+	viewer := []string{"Viewer", "yes"}
+	lines := []string{"Content-Type", "application/x-ndjson"}
+	plain := []string{"Content-Type", "text/plain"}
+	huge := `{"kind":"` + strings.Repeat("x", mostOne) + `"}`
+
+	d.ask(t, "POST", "/jobs", `{"kind":"k","args":{"n":1},"queue":"q","priority":1,"max_attempts":2,"delay":0,"unique_key":"u","unique_for":"1h"}`, 201)
+	d.ask(t, "POST", "/jobs", `{"kind":"k","unique_key":"u"}`, 200)
+	d.ask(t, "POST", "/jobs", `{"kind":"k","run_at":"2030-01-01T00:00:00Z","unique_args":true}`, 201)
+	d.ask(t, "POST", "/jobs", `{`, 400)
+	d.ask(t, "POST", "/jobs", `{"kind":"k"}`, 403, viewer...)
+	d.ask(t, "POST", "/jobs", huge, 413)
+	d.ask(t, "POST", "/jobs", `{}`, 415, plain...)
+	d.ask(t, "POST", "/jobs", `{"kind":""}`, 422)
+
+	d.ask(t, "POST", "/jobs/bulk", "{\"kind\":\"k\",\"unique_args\":[\"a\"],\"args\":{\"a\":1}}\n{\"kind\":\"k\"}", 200, lines...)
+	d.ask(t, "POST", "/jobs/bulk", `{`, 400, lines...)
+	d.ask(t, "POST", "/jobs/bulk", `{}`, 403, append(viewer, lines...)...)
+	d.ask(t, "POST", "/jobs/bulk", huge, 413, lines...)
+	d.ask(t, "POST", "/jobs/bulk", `{}`, 415, plain...)
+	d.ask(t, "POST", "/jobs/bulk", `{"kind":""}`, 422, lines...)
+
+	running, done := everything(ctx, t, store)
+	d.ask(t, "GET", "/jobs?limit=2&state=queued&state=running&args=n=1&worker=w&error=b", "", 200)
+	if page := d.ask(t, "GET", "/jobs", "", 200); !strings.Contains(page, `"records":`) || !strings.Contains(page, `"progress":`) || !strings.Contains(page, `"failures":`) {
+		t.Errorf("the page has not all that a job can have: %s", page)
+	}
+	d.ask(t, "GET", "/jobs?limit=1", "", 200)
+	d.ask(t, "GET", "/jobs?x=1", "", 400)
+	d.ask(t, "GET", "/jobs?error="+strings.Repeat("x", mostQuery), "", 414)
+	d.ask(t, "GET", "/jobs?limit=x", "", 422)
+
+	id, none := running.String(), job.NewID().String()
+	d.ask(t, "GET", "/jobs/"+id, "", 200)
+	d.ask(t, "GET", "/jobs/"+none, "", 404)
+	d.ask(t, "DELETE", "/jobs/"+id, "", 403, viewer...)
+	d.ask(t, "DELETE", "/jobs/"+id, "", 409)
+	d.ask(t, "DELETE", "/jobs/"+none, "", 404)
+	d.ask(t, "POST", "/jobs/"+id+"/cancel", "", 200)
+	d.ask(t, "POST", "/jobs/"+id+"/cancel", "{", 400)
+	d.ask(t, "POST", "/jobs/"+id+"/cancel", "", 403, viewer...)
+	d.ask(t, "POST", "/jobs/"+none+"/cancel", "", 404)
+	d.ask(t, "POST", "/jobs/"+id+"/discard", "", 409)
+	d.ask(t, "POST", "/jobs/"+id+"/move", "x", 415, plain...)
+	d.ask(t, "POST", "/jobs/"+id+"/move", "{}", 422)
+
+	d.ask(t, "DELETE", "/jobs/"+done.String(), "", 204)
+
+	d.ask(t, "POST", "/acts", `{"act":"schedule","delay":"1m","filter":{"kind":["k"],"state":["queued"],"args":["n=1"]},"limit":5}`, 200)
+	d.ask(t, "POST", "/acts", `{"act":"priority","priority":9,"all":true}`, 200)
+	d.ask(t, "POST", "/acts", `{"act":1}`, 400)
+	d.ask(t, "POST", "/acts", `{"act":"retry","all":true}`, 403, viewer...)
+	d.ask(t, "POST", "/acts", huge, 413)
+	d.ask(t, "POST", "/acts", `{}`, 415, plain...)
+	d.ask(t, "POST", "/acts", `{"act":"retry"}`, 422)
+
+	d.ask(t, "POST", "/queues/q/pause", "", 204)
+	d.ask(t, "POST", "/queues/q/resume", "", 403, viewer...)
+	d.ask(t, "POST", "/queues/q/stop", "", 404)
+	d.ask(t, "POST", "/queues/a%20b/pause", "", 422)
+	if queues := d.ask(t, "GET", "/queues", "", 200); !strings.Contains(queues, `"paused":true`) {
+		t.Errorf("the queue is not paused: %s", queues)
+	}
+	d.ask(t, "POST", "/crons/c/pause", "", 204)
+	d.ask(t, "POST", "/crons/c/resume", "", 403, viewer...)
+	d.ask(t, "POST", "/crons/d/pause", "", 404)
+	for path, want := range map[string]string{"/crons": `"paused":true`, "/counts": `"n":`, "/workers": `"name":"w"`, "/openapi.yaml": "openapi: 3.1.0"} {
+		if got := d.ask(t, "GET", path, "", 200); !strings.Contains(got, want) {
+			t.Errorf("%s: %s lacks %s", path, got, want)
+		}
+	}
+	d.ask(t, "GET", "/events?id="+none, "", 200)
+	d.ask(t, "GET", "/events?x=1", "", 400)
+	d.ask(t, "GET", "/events?id=x", "", 422)
+	for range mostStreams {
+		d.places <- struct{}{}
+	}
+	d.ask(t, "GET", "/events", "", 503)
+
+	for template, item := range d.doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			for status := range operation.Responses.Map() {
+				if what := method + " " + template + " " + status; status != "default" && !d.seen[what] {
+					t.Errorf("described, and not seen: %s", what)
+				}
+			}
+		}
+	}
+}
+
+// everything gives a store a job with all that a job can have, a worker and a cron, and returns a running job and one that is done.
+func everything(ctx context.Context, t *testing.T, store job.Store) (running, done job.ID) {
+	t.Helper()
+	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "q", Limit: 1}, {Queue: "default", Limit: 1}}, Limit: 2, Lease: time.Hour}
+	got, err := store.Claim(ctx, claim)
+	if err != nil || len(got.Jobs) != 2 {
+		t.Fatalf("claim: %+v, %v", got, err)
+	}
+	now := time.Now()
+	full := got.Jobs[0]
+	full.State = job.Completed
+	full.Failures = []job.Failure{{Attempt: 1, Started: now, Time: now, Worker: "w", Error: "b", Stack: "s"}}
+	full.Records = []job.Record{{Attempt: 1, Time: now, Level: "INFO", Message: "m", Attrs: "a=1"}}
+	full.Progress = &job.ProgressReport{Done: 1, Total: 2, Time: now}
+	full.Result = []byte(`{"ok":true}`)
+	if lost, err := store.Settle(ctx, "w", full); err != nil || len(lost) > 0 {
+		t.Fatalf("settle: %v, %v", lost, err)
+	}
+	if _, err := store.Renew(ctx, job.Renewal{Worker: "w", Lease: time.Hour, Info: job.WorkerInfo{Name: "w", Host: "h", Started: now, Queues: []string{"q"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Tick(ctx, job.Tick{Cron: "c", Spec: "@daily", At: now, Next: now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	return got.Jobs[1].ID, full.ID
+}

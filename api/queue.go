@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A shownQueue is a queue as it is shown: with its wait in seconds.
+type shownQueue struct {
+	job.QueueInfo
+	Wait float64 `json:"wait"`
+}
+
+func showQueues(ctx context.Context, s job.Store) ([]shownQueue, error) {
+	queues, err := s.Queues(ctx)
+	shown := make([]shownQueue, len(queues))
+	for i, q := range queues {
+		shown[i] = shownQueue{QueueInfo: q, Wait: q.Wait.Seconds()}
+	}
+	return shown, err
+}
+
+// queues lists the queues.
+func (a *API) queues(w http.ResponseWriter, r *http.Request) error {
+	shown, err := showQueues(r.Context(), a.config.Store)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"queues": shown})
+}
+
+// actOnQueue pauses a queue, or lets it go on.
+func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
+	paused, err := isPause(r)
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	if err := job.ActMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
+		return refuse(http.StatusUnprocessableEntity, "%v", err)
+	}
+	if err := a.config.Store.Pause(r.Context(), name, paused); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// isPause reads the act at the end of a path, on a queue or a cron.
+func isPause(r *http.Request) (bool, error) {
+	switch act := r.PathValue("act"); act {
+	case "pause":
+		return true, nil
+	case "resume":
+		return false, nil
+	default:
+		return false, refuse(http.StatusNotFound, "%.40q is no act here: there are pause and resume", act)
+	}
+}

@@ -1,0 +1,332 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostSelected = 200             // jobs that a form may name one by one
+	mostCounted  = 10_000          // jobs that are counted one by one
+	mostCount    = time.Second     // and for how long
+	mostAct      = 5 * time.Second // after which a form is asked to go on
+)
+
+// An action is an act on jobs as a page shows it.
+type action struct {
+	Name   string // in forms
+	Verb   string // "Retry"
+	Done   string // "retried"
+	Note   string // what it does, and to which jobs
+	Field  string // the name of the argument that it takes; "" for none
+	Hint   string // what that is
+	Danger bool
+	states []job.State // in which it makes sense, to be offered for a job
+	act    func(argument string) (job.Act, error)
+}
+
+func plainAct(act job.Act) func(string) (job.Act, error) {
+	return func(string) (job.Act, error) { return act, nil }
+}
+
+var actions = []action{
+	{
+		Name: "retry", Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
+		Note:   "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Completed, job.Canceled, job.Discarded},
+	},
+	{
+		Name: "cancel", Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
+		Note:   "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take. Finished ones are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running},
+	},
+	{
+		Name: "discard", Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActDiscard),
+		Note:   "Queued jobs are given up. Others are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+	},
+	{
+		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, act: plainAct(job.ActDelete),
+		Note:   "Jobs are deleted, with all that is known of them. This cannot be undone. Running ones are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Completed, job.Canceled, job.Discarded},
+	},
+	{
+		Name: "move", Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
+		Note:   "Queued jobs go to another queue. Others are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		act: func(queue string) (job.Act, error) {
+			if _, err := job.New("any", json.RawMessage("null"), job.Queue(queue)); queue == "" || err != nil {
+				return job.Act{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
+			}
+			return job.ActMove(queue), nil
+		},
+	},
+	{
+		Name: "priority", Verb: "Set priority", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
+		Note:   "Queued jobs get another priority. Others are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		act: func(text string) (job.Act, error) {
+			p, err := strconv.Atoi(text)
+			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
+				return job.Act{}, refuse(http.StatusBadRequest, "Priority: %.40q is no number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
+			}
+			return job.ActPriority(p), nil
+		},
+	},
+	{
+		Name: "schedule", Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
+		Note:   "Queued jobs are due at another time. Others are left alone.",
+		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		act: func(text string) (job.Act, error) {
+			now := time.Now()
+			at, err := readTime(text, now)
+			if err != nil || text == "" {
+				return job.Act{}, refuse(http.StatusBadRequest, "Due: %.40q is neither a time from now such as 90s, 2h or 7d, nor a time (UTC) such as 2026-01-31 15:04.", text)
+			}
+			if at.Before(now) && !strings.Contains(text, "-") { // an age, which lies ahead here
+				at = now.Add(now.Sub(at))
+			}
+			return job.ActRunAt(at), nil
+		},
+	},
+}
+
+func findAction(name string) (action, error) {
+	i := slices.IndexFunc(actions, func(a action) bool { return a.Name == name })
+	if i < 0 {
+		return action{}, refuse(http.StatusBadRequest, "%.40q is no act.", name)
+	}
+	return actions[i], nil
+}
+
+// actionsFor returns the acts that make sense for a job.
+func actionsFor(state job.State) []action {
+	var found []action
+	for _, a := range actions {
+		if slices.Contains(a.states, state) {
+			found = append(found, a)
+		}
+	}
+	return found
+}
+
+// A question is the page that asks before an act.
+type question struct {
+	Text    string // "Retry 3 jobs?"
+	Note    string
+	Verb    string
+	Danger  bool
+	To      string // the path to post to
+	Hidden  [][2]string
+	Field   string
+	Hint    string
+	Back    string
+	Going   bool // a part is done, and there is more
+	Done    int64
+	Total   int64 // 0 is unknown
+	Nothing bool  // no job matches
+}
+
+// confirmJobs asks whether to act on the jobs that were selected, or on everything that matches.
+func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
+	if v.ReadOnly {
+		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+	}
+	t, err := h.readTarget(v.Query)
+	if err != nil {
+		return nil, err
+	}
+	n, more, err := h.countTarget(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	text := count(n, "job")
+	if more {
+		text = "more than " + text
+	}
+	q := question{
+		Text: t.Verb + " " + text + "?", Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
+		Field: t.Field, Hint: t.Hint, Back: t.back, Nothing: n == 0, Total: n,
+	}
+	if more {
+		q.Total = 0
+	}
+	if t.Done > 0 {
+		q.Going, q.Done = true, t.Done
+		q.Total = t.total
+		q.Text = number(t.Done) + " jobs are done. Go on?"
+		q.Verb = "Go on"
+	}
+	return &page{Title: t.Verb + " jobs", Section: "jobs", Data: q, frozen: true}, nil
+}
+
+// A target is which jobs to act on, and how.
+type target struct {
+	action
+	*search  // of everything that matches; of jobs that were selected it has the IDs alone
+	argument string
+	back     string
+	Done     int64 // by the parts before
+	total    int64 // at the beginning, where it is known
+	skipped  int64
+	conflict int64
+}
+
+// readTarget reads a form: ids, or all and a search.
+func (h *handler) readTarget(q url.Values) (*target, error) {
+	a, err := findAction(q.Get("act"))
+	if err != nil {
+		return nil, err
+	}
+	t := &target{action: a, argument: strings.TrimSpace(q.Get("argument")), back: backTo(q.Get("back"), "/jobs")}
+	for name, n := range map[string]*int64{"done": &t.Done, "total": &t.total, "skipped": &t.skipped, "conflicts": &t.conflict} {
+		*n, _ = strconv.ParseInt(q.Get(name), 10, 64) // what is no number is none
+	}
+	chosen := q
+	if q.Get("all") == "" {
+		if len(q["id"]) == 0 {
+			return nil, refuse(http.StatusBadRequest, "No job is selected: tick some, or act on everything that matches.")
+		}
+		chosen = url.Values{"id": {strings.Join(q["id"], " ")}, "before": q["before"]}
+	}
+	t.search, err = h.readSearch(chosen, time.Now())
+	return t, err
+}
+
+// hidden are the fields of the form that say the same.
+func (t *target) hidden() [][2]string {
+	fields := [][2]string{{"act", t.Name}, {"back", t.back}, {"all", "1"}}
+	for name, n := range map[string]int64{"done": t.Done, "total": t.total, "skipped": t.skipped, "conflicts": t.conflict} {
+		if n > 0 {
+			fields = append(fields, [2]string{name, strconv.FormatInt(n, 10)})
+		}
+	}
+	if t.argument != "" {
+		fields = append(fields, [2]string{"argument", t.argument})
+	}
+	for name, values := range t.Values() {
+		for _, value := range values {
+			fields = append(fields, [2]string{name, value})
+		}
+	}
+	slices.SortFunc(fields, func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return fields
+}
+
+// countTarget returns how many jobs match: exactly where the store knows it, and otherwise up to a bound.
+func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more bool, err error) {
+	h.look.counts.forget() // it is to be the number of now
+	counts, err := h.look.counts.get(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	if n, ok := t.known(counts); ok {
+		return n, false, nil
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, mostCount, errLate)
+	defer cancel()
+	for _, err := range h.list(limited, t.filter) {
+		switch {
+		case err != nil && errors.Is(context.Cause(limited), errLate):
+			return n, true, nil
+		case err != nil:
+			return 0, false, err
+		case n == mostCounted:
+			return n, true, nil
+		}
+		n++
+	}
+	return n, false, nil
+}
+
+// actOnJobs does an act, for some seconds. When there is more to do, the page that it leads to asks to go on.
+func (h *handler) actOnJobs(ctx context.Context, r *http.Request) (back string, err error) {
+	t, err := h.readTarget(r.PostForm)
+	if err != nil {
+		return "", err
+	}
+	act, err := t.act(t.argument)
+	if err != nil {
+		return "", err
+	}
+	over, err := h.apply(ctx, t, act)
+	if err != nil {
+		return "", err
+	}
+	q := url.Values{}
+	if !over {
+		for _, field := range t.hidden() {
+			q.Add(field[0], field[1])
+		}
+		return "/jobs/act?" + q.Encode(), nil
+	}
+	if t.Name == "delete" && strings.HasPrefix(t.back, "/jobs/") {
+		t.back = "/jobs" // rather than the page of a job that is gone
+	}
+	for name, n := range map[string]int64{"did": t.Done, "did-skipped": t.skipped, "did-conflicts": t.conflict} {
+		q.Set(name, strconv.FormatInt(n, 10))
+	}
+	q.Set("did-act", t.Name)
+	return withQuery(t.back, q), nil
+}
+
+// apply acts on some hundred jobs after the other, the newest first, and reports whether all have had their turn. t.Before is
+// then the job after which it goes on.
+func (h *handler) apply(ctx context.Context, t *target, act job.Act) (over bool, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, mostAct, errLate)
+	defer cancel()
+	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
+	var ids []job.ID
+	flush := func() error {
+		if len(ids) == 0 {
+			return nil
+		}
+		// Not with the limit of the time: a part is done or not.
+		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, act)
+		t.Done, t.skipped, t.conflict = t.Done+int64(done.Changed), t.skipped+int64(done.Skipped), t.conflict+int64(done.Conflicts)
+		t.Before, ids = ids[len(ids)-1].String(), ids[:0]
+		return err
+	}
+	for j, err := range h.list(limited, t.filter) {
+		if late(err) {
+			break
+		}
+		if err != nil {
+			return false, err
+		}
+		if ids = append(ids, j.ID); len(ids) == mostSelected {
+			if err := flush(); err != nil {
+				return false, err
+			}
+			if limited.Err() != nil {
+				break
+			}
+		}
+	}
+	err = flush()
+	return limited.Err() == nil, err
+}
+
+// withQuery adds to the query of a path.
+func withQuery(path string, more url.Values) string {
+	u, err := url.Parse(path)
+	if err != nil {
+		return path
+	}
+	q := u.Query()
+	for name, values := range more {
+		q[name] = values
+	}
+	u.RawQuery = q.Encode()
+	return u.String()
+}

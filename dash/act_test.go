@@ -1,0 +1,210 @@
+package dash_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+func TestActOnSelection(t *testing.T) {
+	s := memory.New()
+	jobs := enqueue(t, s, "mail", `{}`, 3)
+	h := dash.New(dash.Config{Store: s})
+	ids := []string{"id", jobs[0].ID.String(), "id", jobs[1].ID.String()}
+	query := url.Values{"act": {"cancel"}, "id": {ids[1], ids[3]}, "back": {"/jobs?kind=mail"}}
+	has(t, get(t, h, "/jobs/act?"+query.Encode()), http.StatusOK, "Cancel 2 jobs?", `href="/jobs?kind=mail"`)
+	w := post(t, h, "/jobs/act", append(ids, "act", "cancel", "back", "/jobs?kind=mail")...)
+	back := w.Header().Get("Location")
+	if w.Code != http.StatusSeeOther || !strings.HasPrefix(back, "/jobs?") || !strings.Contains(back, "kind=mail") {
+		t.Fatalf("status %d to %q", w.Code, back)
+	}
+	has(t, get(t, h, back), http.StatusOK, "2 jobs canceled, or asked to stop.")
+	for i, want := range []job.State{job.Canceled, job.Canceled, job.Queued} {
+		if got := find(t, s, jobs[i].ID).State; got != want {
+			t.Errorf("job %d is %s, want %s", i, got, want)
+		}
+	}
+	// Canceled ones are left alone by what is for queued ones.
+	w = post(t, h, "/jobs/act", append(ids, "act", "discard")...)
+	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "0 jobs discarded, 2 left alone for their state.")
+}
+
+func TestEveryAct(t *testing.T) {
+	tests := []struct {
+		act, argument string
+		done          func(j *job.Job) bool
+	}{
+		{"retry", "", func(j *job.Job) bool { return j.State == job.Queued && time.Until(j.RunAt) < time.Minute }},
+		{"cancel", "", func(j *job.Job) bool { return j.State == job.Canceled }},
+		{"discard", "", func(j *job.Job) bool { return j.State == job.Discarded }},
+		{"move", "slow", func(j *job.Job) bool { return j.Queue == "slow" }},
+		{"priority", "9", func(j *job.Job) bool { return j.Priority == 9 }},
+		{"schedule", "48h", func(j *job.Job) bool { return time.Until(j.RunAt).Round(time.Hour) == 48*time.Hour }},
+		{"schedule", "2d", func(j *job.Job) bool { return time.Until(j.RunAt).Round(time.Hour) == 48*time.Hour }},
+		{"schedule", "2126-01-31 15:04", func(j *job.Job) bool { return j.RunAt.Equal(time.Date(2126, 1, 31, 15, 4, 0, 0, time.UTC)) }},
+	}
+	for _, test := range tests {
+		t.Run(test.act, func(t *testing.T) {
+			s := memory.New()
+			j := enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))[0]
+			h := dash.New(dash.Config{Store: s})
+			w := post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "id", j.ID.String())
+			has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "1 job ")
+			if got := find(t, s, j.ID); !test.done(got) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestActOnEverythingThatMatches(t *testing.T) {
+	s := memory.New()
+	enqueue(t, s, "mail", `{"user":1}`, 450)
+	enqueue(t, s, "mail", `{"user":2}`, 70)
+	enqueue(t, s, "page", `{"user":1}`, 30)
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=mail"), http.StatusOK, "Delete 520 jobs?", `name="kind" value="mail"`)
+	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=mail&args=user%3D1"), http.StatusOK, "Delete 450 jobs?")
+	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=nothing"), http.StatusOK, "No job matches", "not <button class=\"danger\"")
+	w := post(t, h, "/jobs/act", "act", "delete", "all", "1", "kind", "mail", "args", "user=1")
+	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "450 jobs deleted.")
+	left := 0
+	for j, err := range job.List(t.Context(), s, job.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left++; j.Kind == "mail" && string(j.Args) == `{"user":1}` {
+			t.Fatalf("%v is there", j.ID)
+		}
+	}
+	if left != 100 {
+		t.Errorf("%d jobs are left, want 100", left)
+	}
+}
+
+// More than can be counted one by one is said to be more.
+func TestCountIsBounded(t *testing.T) {
+	s := memory.New()
+	for range 11 {
+		enqueue(t, s, "mail", `{"user":1}`, 1000)
+	}
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/jobs/act?act=retry&all=1"), http.StatusOK, "Retry 11,000 jobs?")
+	has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than ")
+}
+
+// A slow store takes some seconds for each change.
+type slow struct{ *memory.Store }
+
+func (s slow) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
+	time.Sleep(3 * time.Second)
+	return s.Store.Change(ctx, ids, decide)
+}
+
+// What cannot be done in the time of a request goes on where it was, and each job has its turn once.
+func TestLongAct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slow{memory.New()}
+		enqueue(t, s, "mail", `{}`, 1000)
+		h := dash.New(dash.Config{Store: s})
+		w := post(t, h, "/jobs/act", "act", "priority", "argument", "7", "all", "1", "kind", "mail", "back", "/jobs?kind=mail")
+		var parts []string
+		for range 5 {
+			next, err := url.Parse(w.Header().Get("Location"))
+			if err != nil || w.Code != http.StatusSeeOther {
+				t.Fatalf("status %d: %v", w.Code, err)
+			}
+			if next.Path != "/jobs/act" {
+				has(t, get(t, h, next.String()), http.StatusOK, "1,000 jobs changed.")
+				break
+			}
+			q := next.Query()
+			parts = append(parts, q.Get("done"))
+			has(t, get(t, h, next.String()), http.StatusOK, "data-go-on", "Go on", "Stop here", `name="done" value="`+q.Get("done")+`"`)
+			var fields []string
+			for name, values := range q {
+				fields = append(fields, name, values[0])
+			}
+			w = post(t, h, "/jobs/act", fields...)
+		}
+		if got, want := fmt.Sprint(parts), "[400 800]"; got != want {
+			t.Errorf("parts end at %s, want %s", got, want)
+		}
+		for j, err := range job.List(t.Context(), s, job.Filter{}) {
+			if err != nil || j.Priority != 7 {
+				t.Fatalf("%v, priority %d", err, j.Priority)
+			}
+		}
+	})
+}
+
+func TestWrongActs(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
+	h := dash.New(dash.Config{Store: s})
+	tests := []struct {
+		path   string
+		fields []string
+		status int
+		want   string
+	}{
+		{"/jobs/act", []string{"act", "explode", "id", id}, 400, "&#34;explode&#34; is no act"},
+		{"/jobs/act", []string{"act", "retry"}, 400, "No job is selected"},
+		{"/jobs/act", []string{"act", "retry", "id", "7"}, 400, "is no job ID"},
+		{"/jobs/act", []string{"act", "priority", "argument", "10", "id", id}, 400, "is no number from 1 to 9"},
+		{"/jobs/act", []string{"act", "schedule", "argument", "soon", "id", id}, 400, "neither a time from now"},
+		{"/jobs/act", []string{"act", "schedule", "argument", "", "id", id}, 400, "neither a time from now"},
+		{"/jobs/act", []string{"act", "move", "argument", "", "id", id}, 400, "is no name of a queue"},
+		{"/jobs/act", []string{"act", "move", "argument", "a b", "id", id}, 400, "is no name of a queue"},
+		{"/jobs/act", []string{"act", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
+		{"/queues", []string{"act", "pause", "queue", "nowhere"}, 404, "There is no queue &#34;nowhere&#34;"},
+		{"/queues", []string{"act", "burn", "queue", "default"}, 400, "is no act on queues"},
+		{"/crons", []string{"act", "pause", "cron", "nothing"}, 404, "There is no cron"},
+		{"/jobs/act", []string{"act", strings.Repeat("x", 70<<10)}, 413, "The form is longer than"},
+	}
+	for _, test := range tests {
+		has(t, post(t, h, test.path, test.fields...), test.status, test.want)
+	}
+	if got := find(t, s, jobID(t, id)); got.State != job.Queued || got.Priority != job.DefaultPriority {
+		t.Errorf("the job has changed: %+v", got)
+	}
+	has(t, get(t, h, "/jobs?kind="+strings.Repeat("x", 17<<10)), http.StatusRequestURITooLong, "The search is longer than")
+}
+
+func jobID(t *testing.T, text string) job.ID {
+	t.Helper()
+	id, err := job.ParseID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestPause(t *testing.T) {
+	s := memory.New()
+	enqueue(t, s, "mail", `{}`, 1)
+	if _, err := s.Tick(t.Context(), job.Tick{Cron: "nightly", Spec: "@daily", Next: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	h := dash.New(dash.Config{Store: s})
+	for _, step := range []struct {
+		path, field, name, act, told, button string
+	}{
+		{"/queues", "queue", "default", "pause", "The queue is paused", "Resume"},
+		{"/queues", "queue", "default", "resume", "The queue goes on", "Pause"},
+		{"/crons", "cron", "nightly", "pause", "The cron is paused", "Resume"},
+		{"/crons", "cron", "nightly", "resume", "The cron goes on", "Pause"},
+	} {
+		w := post(t, h, step.path, step.field, step.name, "act", step.act)
+		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told, ">"+step.button+"</button>")
+	}
+}

@@ -1,0 +1,203 @@
+package browsertest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+func TestActs(t *testing.T) {
+	play(t, func(t *testing.T, s *stage) {
+		for _, scripts := range []bool{true, false} {
+			t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
+				t.Run("selection", func(t *testing.T) { s.testSelection(t, scripts) })
+				t.Run("everything", func(t *testing.T) { s.testEverything(t, scripts) })
+				t.Run("queue", func(t *testing.T) { s.testQueue(t, scripts) })
+				t.Run("cron", func(t *testing.T) { s.testCron(t, scripts) })
+			})
+		}
+		t.Run("task", s.testTask)
+		t.Run("job", s.testJob)
+		t.Run("worker", s.testWorker)
+	})
+}
+
+func look(scripts bool) Action { return Look(1280, 900, "light", scripts) }
+
+// visit goes to a page that may have no script.
+func (b *tab) visit(path string) {
+	b.Helper()
+	b.run(chromedp.Navigate(b.url+path), chromedp.WaitVisible("main"))
+}
+
+func (s *stage) testSelection(t *testing.T, scripts bool) {
+	b := s.tab(t, look(scripts))
+	b.visit("/jobs?state=scheduled")
+	id, err := job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.run(chromedp.Click(`tbody input[name="id"]`))
+	b.click("#acts", "Cancel")
+	b.sees("Cancel 1 job?")
+	b.click(".question", "Cancel")
+	b.sees("1 job canceled")
+	if got := b.job(id).State; got != job.Canceled {
+		t.Errorf("the job is %s", got)
+	}
+	if got := eval[string](b, "location.search"); scripts && got != "?state=scheduled" {
+		t.Errorf("it leads back to %s", got)
+	}
+	// An act that takes a value.
+	b.visit("/jobs?state=scheduled")
+	id, _ = job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
+	b.run(chromedp.Click(`tbody input[name="id"]`))
+	b.click("#acts", "More")
+	b.click("#acts", "Move to a queue")
+	b.run(chromedp.SendKeys(`.question [name="argument"]`, "print"))
+	b.click(".question", "Move")
+	b.sees("1 job moved")
+	if got := b.job(id).Queue; got != "print" {
+		t.Errorf("the job is in queue %s", got)
+	}
+}
+
+func (s *stage) testEverything(t *testing.T, scripts bool) {
+	b := s.tab(t, look(scripts))
+	b.visit("/jobs?kind=picture.resize&state=completed")
+	n := eval[string](b, `[...document.querySelectorAll(".tabs a")].find(a => a.innerText.includes("completed")).querySelector("b").innerText`)
+	b.click(".everyone", "All that match")
+	b.click(".everyone", "Retry all")
+	b.sees("Retry " + n + " jobs?")
+	b.click(".question", "Retry")
+	b.sees(n + " jobs retried")
+	settled := func() bool {
+		for _, err := range job.List(b.ctx, s.Store, job.Filter{Kinds: []string{"picture.resize"}, States: []job.State{job.Queued, job.Running}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			return false
+		}
+		return true
+	}
+	for deadline := time.Now().Add(20 * time.Second); !settled(); {
+		if time.Now().After(deadline) {
+			t.Fatal("the jobs that were retried do not end")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	// Back leads back, and does nothing.
+	b.visit("/jobs?kind=picture.resize&state=completed")
+	b.click(".everyone", "All that match")
+	b.click(".everyone", "Delete all")
+	b.sees("Delete " + n + " jobs?")
+	b.click(".question", "Back")
+	b.run(Until(`!document.querySelector(".question")?.checkVisibility() && location.search === "?kind=picture.resize&state=completed"`))
+	b.sees("picture.resize")
+}
+
+func (s *stage) testQueue(t *testing.T, scripts bool) {
+	b := s.tab(t, look(scripts))
+	b.visit("/queues")
+	paused := func() bool {
+		queues, err := s.Store.Queues(b.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range queues {
+			if q.Name == "print" {
+				return q.Paused
+			}
+		}
+		return false
+	}
+	row := `tr:has(a[href$="queue=print"])`
+	b.click(row, "Pause")
+	b.sees("The queue is paused")
+	if !paused() {
+		t.Error("the queue is not paused")
+	}
+	b.click(row, "Resume")
+	b.sees("The queue goes on")
+	if paused() {
+		t.Error("the queue is paused")
+	}
+}
+
+func (s *stage) testCron(t *testing.T, scripts bool) {
+	b := s.tab(t, look(scripts))
+	b.visit("/crons")
+	row := `tbody tr:first-child` // report
+	b.click(row, "Pause")
+	b.sees("The cron is paused")
+	b.click(row, "Resume")
+	b.sees("The cron goes on")
+	last := func() job.ID {
+		crons, err := s.Store.Crons(b.ctx)
+		if err != nil || len(crons) == 0 {
+			t.Fatal(err)
+		}
+		return crons[0].Job
+	}
+	before := last()
+	b.click(row, "Run now")
+	b.sees("told to run it now")
+	for deadline := time.Now().Add(20 * time.Second); last() == before; {
+		if time.Now().After(deadline) {
+			t.Fatal("the cron did not run")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// A task of a running job is canceled, and the others go on.
+func (s *stage) testTask(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/jobs/" + s.Import.String())
+	b.sees("page 3")
+	count := `[...document.querySelectorAll(".task-name")].filter(e => e.innerText === "page 3").length`
+	before := eval[int](b, count)
+	b.run(Do(`[...document.querySelectorAll(".task")].find(e => e.querySelector(".task-name").innerText === "page 3").querySelector(".stop").click()`))
+	b.sees("Cancel task page 3?")
+	b.click(".question", "Cancel the task")
+	b.sees("told to cancel the task")
+	b.run(Until(fmt.Sprintf(`document.querySelector(".tree") && %s < %d`, count, before)))
+}
+
+func (s *stage) testJob(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/jobs/" + s.Import.String())
+	b.click(".title", "Cancel")
+	b.sees("Cancel 1 job?")
+	b.click(".question", "Cancel")
+	b.sees("1 job canceled, or asked to stop")
+	b.run(Until(`document.querySelector("h1 .state").innerText === "canceled"`))
+	b.click(".title", "Retry")
+	b.click(".question", "Retry")
+	b.run(Until(`document.querySelector("h1 .state").innerText === "running"`))
+	b.click(".title", "Cancel")
+	b.click(".question", "Cancel")
+	b.run(Until(`document.querySelector("h1 .state").innerText === "canceled"`))
+	b.click(".title", "Delete")
+	b.click(".question", "Delete")
+	b.sees("1 job deleted")
+}
+
+func (s *stage) testWorker(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/workers")
+	b.click("tbody", "Quiet")
+	b.sees("told to claim no more jobs")
+	b.run(Until(`document.querySelector("tbody .state")?.innerText === "quiet"`))
+	b.click("tbody", "Resume")
+	b.run(Until(`!document.querySelector("tbody .state")`))
+	b.click("tbody", "Stop")
+	b.sees("Stop worker shop-1?")
+	b.click(".question", "Stop")
+	b.sees("told to stop")
+	b.sees("No workers")
+}

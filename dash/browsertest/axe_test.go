@@ -1,0 +1,82 @@
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// readAxe returns the script of axe-core: that of MEANWHILE_AXE, or what npm installs beside this file.
+func readAxe(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("MEANWHILE_AXE")
+	if path == "" {
+		path = filepath.Join("node_modules", "axe-core", "axe.min.js")
+		if _, err := os.Stat(path); err != nil {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			if err := os.MkdirAll("node_modules", 0o755); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", ".", "axe-core@4").CombinedOutput()
+			if err != nil {
+				missing(t, "no axe-core: npm install: %v\n%s", err, out)
+			}
+		}
+	}
+	script, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(script)
+}
+
+// testAxe looks for what keeps people from reading or using a page.
+func (s *stage) testAxe(t *testing.T) {
+	axe := readAxe(t)
+	for _, colours := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			b := s.tab(t, Look(width, 900, colours, true))
+			b.wrong = true
+			for _, path := range append(s.paths(), "/jobs?args=wrong", "/logs?q=%28wrong", "/nothing") {
+				b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`))
+				if path == "/jobs/"+s.Import.String() {
+					b.sees("eu.example.com")
+				}
+				b.inspect(axe, "html", fmt.Sprintf("%s, %s, %d wide", path, colours, width))
+			}
+			b.open("/jobs")
+			b.click(".everyone", "All that match")
+			b.inspect(axe, ".toolbar", "an open menu, "+colours)
+			b.click(".everyone", "Move all to a queue")
+			b.sees("to another queue")
+			b.inspect(axe, "html", "a question, "+colours)
+			b.open("/jobs")
+			b.run(chromedp.Click("#help"))
+			b.inspect(axe, "html", "the keys, "+colours)
+		}
+	}
+}
+
+const inspection = `axe.run(%q, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r =>
+	r.violations.map(v => v.id + " (" + v.help + "): " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join("; ")).join("\n    ")))`
+
+func (b *tab) inspect(axe, within, where string) {
+	b.Helper()
+	b.run(Do(axe))
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	found, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](fmt.Sprintf(inspection, within), chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, text := range found {
+		b.Errorf("%s: %s", where, text)
+	}
+}

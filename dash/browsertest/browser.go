@@ -1,0 +1,99 @@
+package browsertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// ErrNoBrowser is returned where there is no Chromium.
+var ErrNoBrowser = errors.New("no Chromium: install it (apt-get install chromium), or give its path in MEANWHILE_CHROMIUM")
+
+// Start starts a browser, in whose context tabs are opened by chromedp.NewContext. It ends with ctx, or by stop.
+func Start(ctx context.Context) (browser context.Context, stop func(), err error) {
+	path := os.Getenv("MEANWHILE_CHROMIUM")
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path == "" {
+			path, _ = exec.LookPath(name)
+		}
+	}
+	if path == "" {
+		return nil, nil, ErrNoBrowser
+	}
+	allocated, release := chromedp.NewExecAllocator(ctx,
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.WSURLReadTimeout(time.Minute))
+	browser, quit := chromedp.NewContext(allocated)
+	stop = func() { quit(); release() }
+	if err := chromedp.Do(browser); err != nil {
+		stop()
+		return nil, nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	return browser, stop, nil
+}
+
+// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it.
+const shifts = `window.shifts = []; new PerformanceObserver(list => {
+	const tell = r => [r.x, r.y, r.width, r.height].map(Math.round).join(" ")
+	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of e.sources) {
+		window.shifts.push((s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "?").slice(0, 150) + " from " + tell(s.previousRect) + " to " + tell(s.currentRect))
+	}
+}).observe({type: "layout-shift", buffered: true})`
+
+// An Action is a step in a tab that returns nothing.
+type Action = chromedp.Action[chromedp.Void]
+
+// Look sets how a tab sees: the size of its window, the colours of the system, and whether scripts run.
+func Look(width, height int64, colours string, scripts bool) Action {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		added, features := page.AddScriptToEvaluateOnNewDocumentParams{Source: shifts}, []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: colours}}
+		if _, err := cdp.Call(ctx, t, page.AddScriptToEvaluateOnNewDocument, added); err != nil {
+			return err
+		}
+		if _, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features}); err != nil {
+			return err
+		}
+		if _, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !scripts}); err != nil {
+			return err
+		}
+		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 500}
+		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size)
+		return err
+	})
+}
+
+// Do evaluates statements in the page.
+func Do(script string) Action {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := chromedp.Evaluate[bool](script+"; true")(ctx, t)
+		return err
+	})
+}
+
+// Until waits until an expression is true in the page: at most 45 seconds, on a machine with much else to do.
+func Until(expression string) Action {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		ctx, cancel := context.WithTimeout(ctx, 45*time.Second)
+		defer cancel()
+		for {
+			ok, err := chromedp.Evaluate[bool]("!!("+expression+")")(ctx, t)
+			if err == nil && ok {
+				return nil
+			}
+			select {
+			case <-time.After(50 * time.Millisecond): // a page that is being left answers with an error
+			case <-ctx.Done():
+				return fmt.Errorf("wait for %s: %w", expression, errors.Join(ctx.Err(), err))
+			}
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package browsertest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+// missing skips a test that misses what it needs, or fails it in CI.
+func missing(t *testing.T, what string, args ...any) {
+	t.Helper()
+	if os.Getenv("MEANWHILE_CI") == "1" {
+		t.Fatalf(what, args...)
+	}
+	t.Skipf(what, args...)
+}
+
+// A stage is a scene that is played, with a browser to look at it.
+type stage struct {
+	Scene
+	logs    logs.Store
+	browser context.Context
+	url     string
+}
+
+// play runs a test on each store.
+func play(t *testing.T, test func(t *testing.T, s *stage)) {
+	if underRace {
+		t.Skip("the race detector sees nothing of a browser")
+	}
+	if os.Getenv("MEANWHILE_BROWSER") == "0" {
+		t.Skip("MEANWHILE_BROWSER is 0")
+	}
+	for name, open := range map[string]func(*testing.T) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			browser, stop, err := Start(ctx)
+			if errors.Is(err, ErrNoBrowser) {
+				missing(t, "%v", err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			store, folder := open(t), t.TempDir()
+			err = meanwhile.Run(ctx, func(ctx context.Context) error {
+				logs, err := segment.Open(ctx, folder, segment.Config{Sync: segment.OS})
+				if err != nil {
+					return err
+				}
+				defer logs.Close()
+				return Play(ctx, store, func(scene Scene) error {
+					if err := scene.FillLogs(ctx, logs); err != nil {
+						return err
+					}
+					server := httptest.NewServer(dash.New(dash.Config{Store: scene.Store, Logs: logs, Title: "shop"}))
+					defer server.Close()
+					defer server.CloseClientConnections() // streams
+					// In a test of its own, which may end in the middle.
+					t.Run("", func(t *testing.T) { test(t, &stage{scene, logs, browser, server.URL}) })
+					return nil
+				})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func openSQLite(t *testing.T) job.Store {
+	s, err := sqlite.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func openPostgres(t *testing.T) job.Store {
+	server := os.Getenv("MEANWHILE_POSTGRES")
+	if server == "" {
+		server = "postgres://postgres@127.0.0.1:5432/postgres"
+	}
+	config, err := pgx.ParseConfig(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(statement string) error {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		conn, err := pgx.ConnectConfig(ctx, config)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, statement)
+		return err
+	}
+	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])
+	if err := run("create database " + name); err != nil {
+		missing(t, "no PostgreSQL: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := run("drop database " + name + " with (force)"); err != nil {
+			t.Error(err)
+		}
+	})
+	s, err := postgres.Open(t.Context(), fmt.Sprintf("postgres://%s@%s/%s", config.User, net.JoinHostPort(config.Host, fmt.Sprint(config.Port)), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A tab looks at the dashboard, and notes what should not happen in any.
+type tab struct {
+	*testing.T
+	*stage
+	ctx context.Context
+
+	wrong bool // it asks for pages that are not there
+
+	mu      sync.Mutex
+	trouble []string
+}
+
+// tab opens a tab for the time of a test, which fails when its console has an error, or when it asks another host for something.
+func (s *stage) tab(t *testing.T, look Action) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(s.browser)
+	b := &tab{T: t, stage: s, ctx: ctx}
+	t.Cleanup(func() {
+		cancel()
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, text := range b.trouble {
+			t.Errorf("in the browser: %s", text)
+		}
+	})
+	if err := chromedp.Listen(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			b.note(fmt.Sprintf("%s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+		case *runtime.EventConsoleAPICalled:
+			b.note(fmt.Sprintf("console.%s: %v", e.Type, e.Args))
+		case *log.EventEntryAdded:
+			if b.wrong && e.Entry.Source == log.EntrySourceNetwork {
+				return
+			}
+			if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+				b.note(e.Entry.Text)
+			}
+		case *network.EventRequestWillBeSent:
+			if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme != "about" && "http://"+u.Host != s.url {
+				b.note("a request to " + e.Request.URL)
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.run(look)
+	return b
+}
+
+func (b *tab) note(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Contains(b.trouble, text) {
+		b.trouble = append(b.trouble, text)
+	}
+}
+
+// desk is how most look at it.
+func desk() Action { return Look(1280, 900, "light", true) }
+
+func (b *tab) run(actions ...Action) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// open goes to a page, and waits until it is live.
+func (b *tab) open(path string) {
+	b.Helper()
+	b.run(chromedp.Navigate(b.url+path), Until(`document.querySelector("#live.is-live")`))
+}
+
+// eval returns the value of an expression.
+func eval[T any](b *tab, expression string) T {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return value
+}
+
+// sees waits until the page has a text.
+func (b *tab) sees(text string) {
+	b.Helper()
+	b.run(Until(fmt.Sprintf("document.body.innerText.includes(%q)", text)))
+}
+
+// click clicks a button or a link by its text, in what a selector finds.
+func (b *tab) click(within, text string) {
+	b.Helper()
+	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap(e => [...e.querySelectorAll("button, a, summary")]).find(e => e.innerText.trim() === %q)`, within, text)
+	b.run(Until(find), Do(find+".click()"))
+}
+
+func (b *tab) job(id job.ID) *job.Job {
+	b.Helper()
+	j, err := job.Find(b.ctx, b.Store, id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return j
+}

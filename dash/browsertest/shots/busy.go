@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A busy store tells of an hour of work that was not done, for the picture of the charts.
+type busy struct{ job.Store }
+
+func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+	stats, err := b.Store.Stats(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	now := time.Now().UTC().Truncate(time.Minute)
+	for i := 60; i > 0; i-- {
+		wave := int64(900 + 400*random.Float64() + 8*float64(60-i))
+		s := job.Stat{Minute: now.Add(-time.Duration(i) * time.Minute), Worker: "shop-1", Queue: "mail", Kind: "mail.send", Completed: wave, Retried: random.Int64N(30)}
+		for range 200 {
+			s.Run.Add(time.Duration(20+180*random.Float64()*random.Float64()) * time.Millisecond)
+			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)
+		}
+		level := job.Stat{Minute: s.Minute, Worker: s.Worker, Queue: s.Queue, Queued: 10 + random.Int64N(30) + int64(i%20), Running: 5 + random.Int64N(20)}
+		if !s.Minute.Before(since) {
+			stats = append(stats, s, level)
+		}
+	}
+	return stats, nil
+}

@@ -1,0 +1,230 @@
+package dash_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// get asks a dashboard for a page.
+func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	return w
+}
+
+// post sends a form as a page of the dashboard does.
+func post(t *testing.T, h http.Handler, path string, fields ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return send(t, h, path, "same-origin", fields...)
+}
+
+func send(t *testing.T, h http.Handler, path, site string, fields ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	r := httptest.NewRequest("POST", path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", site)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// enqueue makes n jobs of a kind, and returns them.
+func enqueue(t *testing.T, s job.Store, kind, args string, n int, opts ...job.EnqueueOption) []*job.Job {
+	t.Helper()
+	var jobs []*job.Job
+	for range n {
+		j, err := job.New(kind, json.RawMessage(args), opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, j)
+	}
+	if _, err := job.Enqueue(t.Context(), s, jobs...); err != nil {
+		t.Fatal(err)
+	}
+	return jobs
+}
+
+// settle claims a job and writes what became of it.
+func settle(t *testing.T, s job.Store, queue string, change func(*job.Job)) *job.Job {
+	t.Helper()
+	claimed, err := s.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: queue, Limit: 1}}, Limit: 1, Lease: time.Minute})
+	if err != nil || len(claimed.Jobs) != 1 {
+		t.Fatalf("claimed %d jobs: %v", len(claimed.Jobs), err)
+	}
+	j := claimed.Jobs[0]
+	change(j)
+	if _, err := s.Settle(t.Context(), "w", j); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func find(t *testing.T, s job.Store, id job.ID) *job.Job {
+	t.Helper()
+	j, err := job.Find(t.Context(), s, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// has checks a page for what it is to show, and, after "not ", what it is not to.
+func has(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string) {
+	t.Helper()
+	body := w.Body.String()
+	_, shown, _ := strings.Cut(body, "<main")
+	if w.Code != status {
+		t.Errorf("got status %d, want %d: %.600s", w.Code, status, shown)
+	}
+	for _, text := range texts {
+		not, without := strings.CutPrefix(text, "not ")
+		if without {
+			text = not
+		}
+		if strings.Contains(body, text) == without {
+			t.Errorf("the page has %q: %t, want %t\n%.1500s", text, without, !without, shown)
+		}
+	}
+}
+
+var allPages = []string{"/", "/jobs", "/queues", "/workers", "/crons"}
+
+func TestPages(t *testing.T) {
+	s := memory.New()
+	ran := enqueue(t, s, "mail.send", `{"to":"ada"}`, 1)[0]
+	settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Completed })
+	h := dash.New(dash.Config{Store: s, Title: "shop", Version: "1.2.3"})
+	for _, path := range append(allPages, "/jobs/"+ran.ID.String(), "/jobs/act?act=retry&all=1", "/nothing") {
+		w := get(t, h, path)
+		status := http.StatusOK
+		if path == "/nothing" {
+			status = http.StatusNotFound
+		}
+		has(t, w, status, "<title>", "· shop</title>", "1.2.3", "not <script>", "not style=", "not onclick", "not http://", "not https://", "not ZgotmplZ")
+		checkHeaders(t, path, w.Header())
+	}
+	for _, path := range []string{"/static/dash.css", "/static/dash.js", "/static/icon.svg"} {
+		w := get(t, h, path)
+		checkHeaders(t, path, w.Header())
+		if w.Code != http.StatusOK || w.Body.Len() < 100 {
+			t.Errorf("%s: status %d, %d bytes", path, w.Code, w.Body.Len())
+		}
+	}
+}
+
+func checkHeaders(t *testing.T, path string, header http.Header) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+		"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+		}
+	}
+}
+
+func TestEmpty(t *testing.T) {
+	h := dash.New(dash.Config{Store: memory.New()})
+	for path, want := range map[string]string{
+		"/": "Nothing. Queues are worked on in time", "/jobs": "No jobs yet", "/jobs?kind=x": "No job matches", "/queues": "No queues",
+		"/workers": "No workers", "/crons": "No crons",
+	} {
+		has(t, get(t, h, path), http.StatusOK, want)
+	}
+	has(t, get(t, h, "/jobs/"+job.NewID().String()), http.StatusNotFound, "There is no such job")
+	has(t, get(t, h, "/jobs/7"), http.StatusNotFound, "&#34;7&#34; is no job ID")
+}
+
+func TestPrefix(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `1`, 1)[0].ID.String()
+	h := dash.New(dash.Config{Store: s, Prefix: "/admin/jobs/"})
+	w := get(t, h, "/admin/jobs")
+	if got := w.Header().Get("Location"); w.Code != http.StatusMovedPermanently || got != "/admin/jobs/" {
+		t.Errorf("got status %d to %q", w.Code, got)
+	}
+	has(t, get(t, h, "/admin/jobs/jobs"), http.StatusOK, `href="/admin/jobs/jobs/`+id+`"`, `src="/admin/jobs/static/dash.js?v=`, `data-page="/admin/jobs/jobs"`, `not href="/jobs`)
+	has(t, get(t, h, "/jobs"), http.StatusNotFound, `mounted below "/admin/jobs"`, "set Prefix in dash.Config")
+	has(t, get(t, h, "/admin/jobsters"), http.StatusNotFound, "set Prefix in dash.Config")
+	w = post(t, h, "/admin/jobs/jobs/act", "act", "cancel", "id", id, "back", "/jobs?kind=mail")
+	if got := w.Header().Get("Location"); !strings.HasPrefix(got, "/admin/jobs/jobs?") {
+		t.Errorf("leads to %q", got)
+	}
+}
+
+func TestMountedAnywhere(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/ops/", dash.New(dash.Config{Store: memory.New(), Prefix: "ops"}))
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	answer, err := server.Client().Get(server.URL + "/ops/queues")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body), "No queues") {
+		t.Errorf("%v: %s %.200s", err, answer.Status, body)
+	}
+}
+
+// A failing store fails where it is told to.
+type failing struct {
+	job.Store
+	err error
+}
+
+func (f failing) Counts(context.Context) ([]job.Count, error) { return nil, f.err }
+
+func TestStoreFails(t *testing.T) {
+	h := dash.New(dash.Config{Store: failing{memory.New(), job.ErrNoSchema}})
+	has(t, get(t, h, "/jobs"), http.StatusInternalServerError, "The store did not do what it was asked", "migrate it")
+	h = dash.New(dash.Config{Store: failing{memory.New(), context.DeadlineExceeded}})
+	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer within 15 s")
+}
+
+func TestNoStore(t *testing.T) {
+	defer func() {
+		if got, want := recover(), "dash: New: Config.Store is nil, and so is Logs: give the store whose jobs, or the finder whose records are to be shown"; got != want {
+			t.Errorf("panic %v, want %q", got, want)
+		}
+	}()
+	dash.New(dash.Config{})
+}
+
+func TestTheme(t *testing.T) {
+	h := dash.New(dash.Config{Store: memory.New()})
+	w := post(t, h, "/theme", "theme", "dark", "back", "/jobs?kind=x")
+	cookie := w.Header().Get("Set-Cookie")
+	if got := w.Header().Get("Location"); w.Code != http.StatusSeeOther || got != "/jobs?kind=x" || !strings.Contains(cookie, "SameSite=Strict") {
+		t.Errorf("status %d to %q with %q", w.Code, got, cookie)
+	}
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Cookie", cookie)
+	w = httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	has(t, w, http.StatusOK, `<html lang="en" data-theme="dark">`)
+	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "evil", "/a\r\nSet-Cookie: x=1"} {
+		if got := post(t, h, "/theme", "back", back).Header().Get("Location"); got != "/" {
+			t.Errorf("back %q leads to %q", back, got)
+		}
+	}
+}

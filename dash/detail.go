@@ -1,0 +1,91 @@
+package dash
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// mostShown is how many bytes of args, a result or a stack a page shows; all of them are in the raw view.
+const mostShown = 64 << 10
+
+// A detail is the page of a job.
+type detail struct {
+	*job.Job
+	View     job.State
+	Actions  []action
+	Args     string // masked, indented
+	Result   string
+	Failures []job.Failure // the newest first, masked
+	Records  []job.Record
+	Timeline timeline
+	Tree     *tree // while it runs, as soon as its worker has told
+	Log      *jobLog
+	Part     int64 // of the progress, of 1000; -1 when the total is unknown
+}
+
+func (h *handler) job(ctx context.Context, v *view) (*page, error) {
+	j, err := h.findJob(ctx, v.path["id"])
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	d := &detail{Job: j, View: j.View(now), Timeline: newTimeline(j, now), Part: -1}
+	d.Actions = actionsFor(d.View)
+	d.Args = clip(indented(h.masker.JSON(j.Args)), mostShown)
+	if j.Result != nil {
+		d.Result = clip(indented(h.masker.JSON(j.Result)), mostShown)
+	}
+	for i := len(j.Failures) - 1; i >= 0; i-- {
+		f := j.Failures[i]
+		f.Error, f.Stack = clip(h.masker.Text(f.Error), mostShown), clip(h.masker.Text(f.Stack), mostShown)
+		d.Failures = append(d.Failures, f)
+	}
+	for i := len(j.Records) - 1; i >= 0; i-- {
+		r := j.Records[i]
+		r.Message, r.Attrs = h.masker.Text(r.Message), h.masker.Text(r.Attrs)
+		d.Records = append(d.Records, r)
+	}
+	if p := j.Progress; p != nil && p.Total > 0 {
+		d.Part = min(max(p.Done, 0), p.Total) * 1000 / p.Total
+	}
+	if j.State == job.Running {
+		if d.Tree, err = h.watch(ctx, j.ID); err != nil {
+			return nil, err
+		}
+	}
+	if h.Logs != nil {
+		d.Log = h.jobLog(ctx, v, j, now)
+	}
+	return &page{Title: j.Kind + " " + short(j.ID), Section: "jobs", Data: d}, nil
+}
+
+func indented(text json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+// maskedJSON is the job as package job writes it, with what is secret masked.
+func (h *handler) maskedJSON(j *job.Job) ([]byte, error) {
+	shown := *j
+	shown.Args = h.masker.JSON(j.Args)
+	if j.Result != nil {
+		shown.Result = h.masker.JSON(j.Result)
+	}
+	shown.Failures, shown.Records = nil, nil
+	for _, f := range j.Failures {
+		f.Error, f.Stack = h.masker.Text(f.Error), h.masker.Text(f.Stack)
+		shown.Failures = append(shown.Failures, f)
+	}
+	for _, r := range j.Records {
+		r.Message, r.Attrs = h.masker.Text(r.Message), h.masker.Text(r.Attrs)
+		shown.Records = append(shown.Records, r)
+	}
+	return json.MarshalIndent(shown, "", "  ")
+}

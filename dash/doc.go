@@ -1,0 +1,21 @@
+// Package dash shows the jobs of a store in a browser: what needs attention, jobs to be found and acted on, what a running
+// job waits for, queues, workers and crons; and the records that programs have logged, to be searched and followed.
+//
+//	http.Handle("/jobs/", dash.New(dash.Config{Store: store, Prefix: "/jobs"}))
+//
+// # Who may see it
+//
+// Everybody who reaches the handler: put what asks for a password in front of it. It checks by itself that a write comes
+// from its own pages, and a request that [Config].ReadOnly reports may look and change nothing.
+//
+// # What it costs
+//
+// Nothing while nobody looks. Each page that is looked at is read from the store once a second, however many look at it,
+// and what several pages show is read once for all of them. Browsers are sent what has changed.
+//
+// # What it shows
+//
+// Args, results, errors and records of jobs, and log records, with the values of the fields in [Config].Mask hidden in JSON
+// and attributes, and in texts where they stand as name=value or name: value. Names of queues, kinds, hosts and tasks are
+// shown as they are.
+package dash

@@ -1,0 +1,76 @@
+package dash_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// writes are all ways to change something in a store.
+var writes = [][]string{
+	{"/jobs/act", "act", "cancel", "all", "1"},
+	{"/queues", "act", "pause", "queue", "default"},
+	{"/workers", "act", "stop", "worker", "w"},
+	{"/crons", "act", "pause", "cron", "nightly"},
+}
+
+func TestOtherSites(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID
+	h := dash.New(dash.Config{Store: s})
+	for _, site := range []string{"cross-site", "same-site"} {
+		for _, write := range append(writes, []string{"/theme", "theme", "dark"}) {
+			has(t, send(t, h, write[0], site, write[1:]...), http.StatusForbidden, "comes from a page of another site")
+		}
+	}
+	// A browser that does not tell the site tells the origin.
+	r := httptest.NewRequest("POST", "/jobs/act?act=cancel&all=1", nil)
+	r.Header.Set("Origin", "https://evil.example")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	has(t, w, http.StatusForbidden, "comes from a page of another site")
+	// Nothing changes something by a GET.
+	for _, write := range writes {
+		get(t, h, write[0]+"?act="+write[2]+"&all=1&id="+id.String()+"&queue=default&worker=w&cron=nightly")
+	}
+	checkUntouched(t, s, id)
+}
+
+func checkUntouched(t *testing.T, s job.Store, id job.ID) {
+	t.Helper()
+	if got := find(t, s, id); got.State != job.Queued || got.CancelRequested {
+		t.Errorf("the job is %s", got.State)
+	}
+	queues, err := s.Queues(t.Context())
+	if err != nil || len(queues) != 1 || queues[0].Paused {
+		t.Errorf("queues %+v: %v", queues, err)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID
+	h := dash.New(dash.Config{Store: s, ReadOnly: func(r *http.Request) bool { return r.Header.Get("X-Role") != "full" }})
+	for _, path := range append(allPages, "/jobs/"+id.String()) {
+		has(t, get(t, h, path), http.StatusOK, "read-only", `not name="act"`, `not type="checkbox" name="id"`)
+		r := httptest.NewRequest("GET", path, nil)
+		r.Header.Set("X-Role", "full")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		has(t, w, http.StatusOK, "not read-only")
+		if events := read(t, h, path); strings.Contains(events, `name=\"act\"`) {
+			t.Errorf("the stream of %s offers acts", path)
+		}
+	}
+	for _, write := range writes {
+		has(t, post(t, h, write[0], write[1:]...), http.StatusForbidden, "You may look, but not change anything.")
+	}
+	has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusForbidden, "You may look, but not change anything.")
+	has(t, get(t, h, "/workers/act?act=stop&worker=w"), http.StatusForbidden, "You may look, but not change anything.")
+	checkUntouched(t, s, id)
+}

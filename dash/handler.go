@@ -1,0 +1,146 @@
+package dash
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/mask"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Bounds of a request.
+const (
+	mostTime = 15 * time.Second // to load a page, or to do a part of an act
+	mostForm = 64 << 10         // bytes of a form: some hundred IDs
+	mostURL  = 16 << 10         // bytes of a query
+)
+
+type handler struct {
+	Config
+	look   *look
+	hub    *hub
+	masker *mask.Mask
+	origin http.CrossOriginProtection
+	mux    *http.ServeMux
+
+	histograms memo[logs.Histogram]
+	services   memo[[]string]
+	ofJobs     memo[jobLogFound]
+}
+
+// New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests
+// at once, and needs no end.
+func New(c Config) http.Handler {
+	c.fill()
+	h := &handler{Config: c, masker: mask.New(c.Mask)}
+	h.hub = newHub(h.fragments)
+	h.mux = http.NewServeMux()
+	h.page("/logs", "logs", h.logs)
+	if c.Store != nil {
+		h.look = newLook(c.Store)
+		h.serveJobs()
+	} else {
+		h.mux.HandleFunc("GET /{$}", h.noJobs)
+	}
+	h.mux.HandleFunc("POST /theme", h.theme)
+	h.mux.HandleFunc("GET /static/{name}", serveStatic)
+	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		h.fail(w, r, refuse(http.StatusNotFound, "There is no such page."))
+	})
+	return h
+}
+
+// serveJobs serves the pages about jobs, and the acts on them.
+func (h *handler) serveJobs() {
+	h.page("/{$}", "overview", h.overview)
+	h.page("/jobs", "jobs", h.jobs)
+	h.page("/jobs/{id}", "job", h.job)
+	h.page("/jobs/{id}/raw", "", h.raw)
+	h.page("/jobs/{id}/task", "confirm", h.confirmTask)
+	h.page("/jobs/act", "confirm", h.confirmJobs)
+	h.page("/queues", "queues", h.queues)
+	h.page("/workers", "workers", h.workers)
+	h.page("/workers/act", "confirm", h.confirmWorker)
+	h.page("/crons", "crons", h.crons)
+	h.write("/jobs/act", h.actOnJobs)
+	h.write("/queues", h.actOnQueue)
+	h.write("/jobs/{id}/task", h.cancelTask)
+	h.write("/workers", h.actOnWorker)
+	h.write("/crons", h.actOnCron)
+}
+
+// A refusal is an error that the reader is told as it is.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(status int, format string, args ...any) error {
+	return &refusal{status, fmt.Sprintf(format, args...)}
+}
+
+// ServeHTTP answers a request.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	secure(w.Header())
+	rest, ok := strings.CutPrefix(r.URL.Path, h.Prefix)
+	switch {
+	case !ok || rest != "" && rest[0] != '/':
+		http.Error(w, fmt.Sprintf("the dashboard is mounted below %q and was asked for %.100q: set Prefix in dash.Config to the path it is mounted at",
+			h.Prefix, r.URL.Path), http.StatusNotFound)
+	case rest == "":
+		http.Redirect(w, r, h.Prefix+"/", http.StatusMovedPermanently)
+	default:
+		http.StripPrefix(h.Prefix, http.HandlerFunc(h.serve)).ServeHTTP(w, r)
+	}
+}
+
+// serve answers a request whose path has no prefix any more.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case len(r.URL.RawQuery) > mostURL:
+		h.fail(w, r, refuse(http.StatusRequestURITooLong, "The search is longer than %d bytes.", mostURL))
+	case h.origin.Check(r) != nil:
+		h.fail(w, r, refuse(http.StatusForbidden, "The request comes from a page of another site, which may change nothing here."))
+	default:
+		r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+		h.mux.ServeHTTP(w, r)
+	}
+}
+
+// write serves an act: it needs the right to change something, and leads back to the page it came from.
+func (h *handler) write(path string, do func(ctx context.Context, r *http.Request) (back string, err error)) {
+	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		if h.ReadOnly(r) {
+			h.fail(w, r, refuse(http.StatusForbidden, "You may look, but not change anything."))
+			return
+		}
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(time.Now().Add(mostTime)) // where the server can
+		if err := r.ParseForm(); err != nil {
+			h.fail(w, r, formError(err))
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+		defer cancel()
+		back, err := do(ctx, r)
+		h.look.forget()
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		http.Redirect(w, r, h.Prefix+back, http.StatusSeeOther)
+	})
+}
+
+func formError(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return refuse(http.StatusRequestEntityTooLarge, "The form is longer than %d bytes.", mostForm)
+	}
+	return refuse(http.StatusBadRequest, "The form cannot be read.")
+}

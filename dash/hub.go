@@ -1,0 +1,163 @@
+package dash
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Bounds of live pages.
+const (
+	period      = time.Second      // between two looks at a page
+	mostReaders = 1000             // streams at once; further ones are refused
+	mostLive    = 10 * time.Minute // then the browser asks again, and who asks is checked again
+	mostWrite   = 10 * time.Second // that a browser may take to receive an update
+	beat        = 15 * time.Second // something is sent at least so often, so that a dead connection is noticed
+)
+
+// A hub keeps pages up to date while somebody looks at them. Those who look at the same page share its scene.
+//
+// It has no goroutines: once a second, one of the requests that show a page reads it, and the others wait for that. A reader
+// that is slow to receive holds up nobody, and is sent what is newest when it is ready: nothing is queued for it.
+type hub struct {
+	draw func(context.Context, *view) (map[string]string, error)
+
+	mu      sync.Mutex
+	scenes  map[string]*scene
+	readers int
+}
+
+// A scene is a page that somebody looks at.
+type scene struct {
+	readers int           // guarded by the hub's mu
+	turn    chan struct{} // holds one value: the right to use what follows
+
+	parts map[string]string // never changed, only replaced
+	err   error             // of the last look
+	next  time.Time         // when to look again
+}
+
+func newHub(draw func(context.Context, *view) (map[string]string, error)) *hub {
+	return &hub{draw: draw, scenes: map[string]*scene{}}
+}
+
+// enter returns the scene of a page for one more reader, or nil when there are too many.
+func (h *hub) enter(key string) *scene {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.readers >= mostReaders {
+		return nil
+	}
+	h.readers++
+	s := h.scenes[key]
+	if s == nil {
+		s = &scene{turn: make(chan struct{}, 1)}
+		s.turn <- struct{}{}
+		h.scenes[key] = s
+	}
+	s.readers++
+	return s
+}
+
+func (h *hub) leave(key string, s *scene) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.readers--
+	if s.readers--; s.readers == 0 {
+		delete(h.scenes, key)
+	}
+}
+
+// serve sends a reader the parts of a page as they change, until it goes away.
+func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
+	key := v.Here()
+	if v.ReadOnly {
+		key = "read-only " + key
+	}
+	s := h.enter(key)
+	if s == nil {
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, "too many live pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	defer h.leave(key, s)
+	ctx, cancel := context.WithTimeout(r.Context(), mostLive)
+	defer cancel()
+	out := newStream(w)
+	for sent := (map[string]string)(nil); ; {
+		parts, next, err := s.look(ctx, func() (map[string]string, error) { return h.draw(ctx, v) })
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if out.trouble(v.Mask(err.Error())) != nil {
+				return
+			}
+		default:
+			if out.parts(changed(sent, parts)) != nil {
+				return
+			}
+			sent = parts
+		}
+		select {
+		case <-time.After(time.Until(next)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look returns the parts of the page, at most a period old, and when to ask again.
+func (s *scene) look(ctx context.Context, draw func() (map[string]string, error)) (map[string]string, time.Time, error) {
+	select {
+	case <-s.turn:
+		defer func() { s.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return nil, time.Time{}, context.Cause(ctx)
+	}
+	if time.Now().Before(s.next) {
+		return s.parts, s.next, s.err
+	}
+	parts, err := draw()
+	if ctx.Err() != nil { // whoever is next looks for itself
+		return nil, time.Time{}, context.Cause(ctx)
+	}
+	s.parts, s.err, s.next = parts, err, time.Now().Add(period)
+	return s.parts, s.next, s.err
+}
+
+// changed returns the parts that differ from those that were sent. Of a list to whose beginning rows were added, it returns
+// these alone, as a part with "+" behind its ID.
+func changed(sent, parts map[string]string) map[string]string {
+	news := map[string]string{}
+	for id, html := range parts {
+		old, ok := sent[id]
+		if rows, isLonger := addedRows(old, html); isLonger {
+			news[id+"+"] = rows
+		} else if !ok || old != html {
+			news[id] = html
+		}
+	}
+	return news
+}
+
+// rowBegin is what a part begins with that is nothing but rows.
+const rowBegin = "<tr data-id="
+
+// addedRows returns the rows that a list has before those that it had. It may have lost some at its end.
+func addedRows(old, html string) (rows string, ok bool) {
+	if !strings.HasPrefix(old, rowBegin) || !strings.HasPrefix(html, rowBegin) {
+		return "", false
+	}
+	first := old
+	if i := strings.Index(old[1:], rowBegin); i >= 0 {
+		first = old[:i+1]
+	}
+	n := strings.Index(html, first)
+	if n <= 0 || !strings.HasPrefix(old, html[n:]) {
+		return "", false
+	}
+	return html[:n], true
+}

@@ -1,0 +1,347 @@
+package dash_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// A reader is a browser that looks at a live page.
+type reader struct {
+	header http.Header
+	status int
+
+	mu    sync.Mutex
+	got   strings.Builder
+	wait  time.Duration // that each write takes
+	fails bool
+	ended chan struct{}
+	leave context.CancelFunc
+}
+
+func (r *reader) Header() http.Header    { return r.header }
+func (r *reader) WriteHeader(status int) { r.status = status }
+func (r *reader) Flush()                 {}
+func (r *reader) Write(b []byte) (int, error) {
+	time.Sleep(r.wait)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fails {
+		return 0, errors.New("the connection is gone")
+	}
+	return r.got.Write(b)
+}
+
+func (r *reader) events() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.got.String()
+}
+
+// page returns the parts of the page that the reader sees after all events.
+func (r *reader) page(t *testing.T) map[string]string {
+	t.Helper()
+	page := map[string]string{}
+	for event := range strings.SplitSeq(r.events(), "\n\n") {
+		data, ok := strings.CutPrefix(event, "event: parts\ndata: ")
+		if !ok {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(page) == 0 {
+		t.Error("no part of the page was sent")
+	}
+	return page
+}
+
+// open lets a reader look at a page until it leaves, or the test ends.
+func open(t *testing.T, h http.Handler, path string, wait time.Duration) *reader {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &reader{header: http.Header{}, wait: wait, ended: make(chan struct{}), leave: cancel}
+	request := httptest.NewRequestWithContext(ctx, "GET", path, nil)
+	request.Header.Set("Accept", "text/event-stream")
+	go func() {
+		defer close(r.ended)
+		h.ServeHTTP(r, request)
+	}()
+	return r
+}
+
+// read returns the first event of a live page.
+func read(t *testing.T, h http.Handler, path string) (event string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	request := httptest.NewRequestWithContext(ctx, "GET", path, nil)
+	request.Header.Set("Accept", "text/event-stream")
+	w := &glance{httptest.NewRecorder(), cancel}
+	h.ServeHTTP(w, request)
+	if w.Body.Len() == 0 {
+		t.Errorf("%s is not live: %d", path, w.Code)
+	}
+	return w.Body.String()
+}
+
+// A glance leaves after the first event.
+type glance struct {
+	*httptest.ResponseRecorder
+	leave context.CancelFunc
+}
+
+func (g *glance) Write(b []byte) (int, error) {
+	defer g.leave()
+	return g.ResponseRecorder.Write(b)
+}
+
+// A counted store counts what is read.
+type counted struct {
+	job.Store
+	lists, counts, queues atomic.Int64
+	fails                 atomic.Bool
+}
+
+func (c *counted) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	c.lists.Add(1)
+	return c.Store.List(ctx, f)
+}
+
+func (c *counted) Counts(ctx context.Context) ([]job.Count, error) {
+	c.counts.Add(1)
+	if c.fails.Load() {
+		return nil, errors.New("the disk is <full>")
+	}
+	return c.Store.Counts(ctx)
+}
+
+func (c *counted) Queues(ctx context.Context) ([]job.QueueInfo, error) {
+	c.queues.Add(1)
+	return c.Store.Queues(ctx)
+}
+
+func TestManyReadersCostOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{Store: memory.New()}
+		h := dash.New(dash.Config{Store: s})
+		for i := range 50 {
+			open(t, h, "/jobs?kind=mail", 0)
+			if i%10 == 0 {
+				time.Sleep(77 * time.Millisecond) // they come when they like
+			}
+		}
+		synctest.Wait()
+		before, counts := s.lists.Load(), s.counts.Load()
+		time.Sleep(60 * time.Second)
+		if got := s.lists.Load() - before; got < 55 || got > 60 {
+			t.Errorf("50 readers had %d lists read in a minute, want about 60", got)
+		}
+		if got := s.counts.Load() - counts; got > 60 {
+			t.Errorf("50 readers had the counts read %d times in a minute", got)
+		}
+	})
+}
+
+// What several pages show is read once for all of them.
+func TestPagesShareReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{Store: memory.New()}
+		h := dash.New(dash.Config{Store: s})
+		for _, path := range []string{"/", "/queues", "/jobs", "/jobs?kind=a", "/jobs?kind=b"} {
+			open(t, h, path, 0)
+		}
+		time.Sleep(time.Minute)
+		for what, n := range map[string]int64{"counts": s.counts.Load(), "queues": s.queues.Load()} {
+			if n < 55 || n > 65 {
+				t.Errorf("%s were read %d times in a minute, want about 60", what, n)
+			}
+		}
+	})
+}
+
+func TestNobodyLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{Store: memory.New()}
+		h := dash.New(dash.Config{Store: s})
+		time.Sleep(time.Hour)
+		if n := s.lists.Load() + s.counts.Load() + s.queues.Load(); n != 0 {
+			t.Errorf("%d reads before anybody looked", n)
+		}
+		readers := []*reader{open(t, h, "/jobs", 0), open(t, h, "/jobs", 0)}
+		time.Sleep(10 * time.Second)
+		for _, r := range readers {
+			r.leave()
+			<-r.ended // nothing is left of it: synctest would find a goroutine
+		}
+		n := s.lists.Load()
+		time.Sleep(time.Hour)
+		if got := s.lists.Load(); n == 0 || got != n {
+			t.Errorf("%d reads while somebody looked, %d after that", n, got-n)
+		}
+	})
+}
+
+func TestOnlyChangesAreSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		enqueue(t, s, "mail", `{"to":"ada"}`, 1)
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, "/jobs", 0)
+		synctest.Wait()
+		first := r.events()
+		if got := strings.Count(first, "event: parts"); got != 1 || !strings.Contains(first, "mail") {
+			t.Fatalf("got %d events: %s", got, first)
+		}
+		time.Sleep(10 * time.Second)
+		if got := r.events(); got != first {
+			t.Errorf("nothing has changed, and this was sent: %s", got[len(first):])
+		}
+		time.Sleep(10 * time.Second)
+		if got := r.events()[len(first):]; got != ":\n\n" {
+			t.Errorf("a sign of life is %q", got)
+		}
+		first = r.events()
+		if err := s.Pause(t.Context(), job.DefaultQueue, true); err != nil { // which this page does not show
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if got := r.events(); got != first {
+			t.Errorf("nothing on this page has changed, and this was sent: %s", got[len(first):])
+		}
+		enqueue(t, s, "page", `{}`, 1)
+		time.Sleep(2 * time.Second)
+		// List and counts are read apart, so that they may come one after the other.
+		if got := r.events()[len(first):]; strings.Count(got, `"rows":`) != 1 || strings.Count(got, `"tabs":`) != 1 {
+			t.Errorf("a new job is told by %q", got)
+		}
+	})
+}
+
+// A reader that is slow holds up nobody, and skips what is old when it is ready.
+func TestSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		h := dash.New(dash.Config{Store: s})
+		slow, quick := open(t, h, "/jobs", 7*time.Second), open(t, h, "/jobs", 0)
+		for range 60 {
+			time.Sleep(time.Second)
+			enqueue(t, s, "mail", `{}`, 1)
+		}
+		time.Sleep(20 * time.Second)
+		if got := strings.Count(quick.events(), "event: parts"); got < 45 || got > 62 {
+			t.Errorf("the quick reader got %d updates, want about 60", got)
+		}
+		if got := strings.Count(slow.events(), "event: parts"); got < 8 || got > 12 {
+			t.Errorf("the slow reader got %d updates, want about 10", got)
+		}
+		if !maps.Equal(slow.page(t), quick.page(t)) {
+			t.Error("in the end they do not see the same")
+		}
+	})
+}
+
+func TestStreamEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: memory.New()})
+		gone := open(t, h, "/jobs", 0)
+		synctest.Wait()
+		gone.mu.Lock()
+		gone.fails = true
+		gone.mu.Unlock()
+		time.Sleep(20 * time.Second)
+		select {
+		case <-gone.ended:
+		default:
+			t.Error("a connection that is gone is written to")
+		}
+		long := open(t, h, "/jobs", 0)
+		time.Sleep(11 * time.Minute)
+		select {
+		case <-long.ended:
+		default:
+			t.Error("a stream is open for more than ten minutes: nobody asks again who reads it")
+		}
+	})
+}
+
+// The limits that a server sets for requests and answers do not end a live page.
+func TestServerTimeouts(t *testing.T) {
+	s := memory.New()
+	server := httptest.NewUnstartedServer(dash.New(dash.Config{Store: s}))
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 300*time.Millisecond, 300*time.Millisecond
+	server.Start()
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/jobs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/event-stream")
+	answer, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	seen := 0
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "event: parts") {
+			if seen++; seen == 3 { // each a second after the one before
+				return
+			}
+			enqueue(t, s, "mail", `{}`, 1)
+		}
+	}
+	t.Errorf("the stream ended after %d updates", seen)
+}
+
+func TestTooManyReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: memory.New()})
+		for range 1000 {
+			open(t, h, "/queues", 0)
+		}
+		synctest.Wait()
+		one := open(t, h, "/queues", 0)
+		<-one.ended
+		if one.status != http.StatusServiceUnavailable {
+			t.Errorf("status %d, want 503", one.status)
+		}
+	})
+}
+
+func TestTroubleIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &counted{Store: memory.New()}
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, "/jobs", 0)
+		time.Sleep(2500 * time.Millisecond)
+		s.fails.Store(true)
+		time.Sleep(5 * time.Second)
+		if got := r.events(); strings.Count(got, "event: trouble") != 1 || !strings.Contains(got, `the disk is <full>`) {
+			t.Errorf("got %s", got)
+		}
+		n := len(r.events())
+		s.fails.Store(false)
+		time.Sleep(2 * time.Second)
+		if got := r.events()[n:]; !strings.HasPrefix(got, "event: parts") {
+			t.Errorf("when it is over, got %q", got)
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package dash
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A logListing is the page with records.
+type logListing struct {
+	*logSearch
+	Rows     []logRow
+	Chart    *logChart
+	NoChart  string // why there is none
+	Services []string
+	Levels   []string
+	Wrong    string
+	Late     bool // the search took too long: there may be more
+	Older    string
+	Newest   string
+}
+
+const mostServices = 500 // that the form offers
+
+func (h *handler) logs(ctx context.Context, v *view) (*page, error) {
+	if h.Logs == nil {
+		return &page{Title: "Logs", Section: "logs", Data: (*logListing)(nil), frozen: true}, nil
+	}
+	now := time.Now()
+	l := &logListing{Levels: logLevels}
+	p := &page{Title: "Logs", Section: "logs", Data: l}
+	var err error
+	l.logSearch, err = h.readLogSearch(v.Query, now)
+	if wrong, ok := errors.AsType[*refusal](err); ok {
+		l.Wrong, p.status = wrong.reason, wrong.status
+	} else if err != nil {
+		return nil, err
+	}
+	p.frozen = l.Wrong != "" || !l.Live()
+	if l.Services, err = h.logServices(ctx, l.Service); err != nil {
+		return nil, err
+	}
+	if l.Wrong != "" {
+		return p, nil
+	}
+	if err := h.findLogs(ctx, v, l, now); err != nil {
+		return nil, err
+	}
+	if l.Before != "" {
+		l.Newest = v.URL(l.with(func(*logSearch) {}))
+	}
+	if l.Chart, err = h.logChart(ctx, v, l.logSearch, now); err != nil {
+		l.NoChart = h.masker.Text(err.Error())
+	}
+	return p, nil
+}
+
+// logServices returns the names of the services, and that which was asked for.
+func (h *handler) logServices(ctx context.Context, asked string) ([]string, error) {
+	names, err := h.services.get("", func() ([]string, error) {
+		all, err := h.Logs.Services(ctx)
+		var names []string
+		for _, s := range all[:min(len(all), mostServices)] {
+			names = append(names, s.Service)
+		}
+		return names, err
+	})
+	if asked != "" && !slices.Contains(names, asked) {
+		names = append([]string{asked}, names...)
+	}
+	return names, err
+}
+
+// findLogs fills the page with records, the newest first.
+func (h *handler) findLogs(ctx context.Context, v *view, l *logListing, now time.Time) error {
+	limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
+	defer cancel()
+	q := l.page()
+	var last logs.Record // that was shown, or left out
+	same, read, more := 0, 0, false
+	var shown []logs.Record
+	for r, err := range h.Logs.Find(limited, q) {
+		if err != nil && errors.Is(context.Cause(limited), errLate) {
+			l.Late, more = true, read > 0
+			break
+		} else if err != nil {
+			return err
+		}
+		if read++; len(shown) == logPage {
+			more = true
+			break
+		}
+		if !r.Time.Equal(last.Time) {
+			same = 0
+		}
+		same++
+		last = r
+		if read <= l.skip && r.Time.Add(1).Equal(l.before) {
+			continue // it is on a page before
+		}
+		r = h.masked(r)
+		if view := r.View(); !l.plain && !q.Filter.Match(&view) {
+			continue // it matches by what is masked
+		}
+		shown = append(shown, r)
+	}
+	for i := range shown {
+		l.Rows = append(l.Rows, h.newLogRow(v, &shown[i], now, l.Text != "" && len(shown) == 1))
+	}
+	if more || read == q.Limit {
+		// What has the time of the last one comes again, and is left out there.
+		older := *l.logSearch
+		older.Before, older.Skip = strconv.FormatInt(last.Time.UnixNano()+1, 10), strconv.Itoa(same)
+		l.Older = v.URL(older.link())
+	}
+	return nil
+}
+
+// A jobLog is what a job has logged, the newest records first.
+type jobLog struct {
+	Rows  []logRow
+	Wrong string // why there may be more
+	All   string // the address of all of them
+}
+
+// A jobLogFound is what was found for it, masked.
+type jobLogFound struct {
+	records []logs.Record
+	wrong   string
+}
+
+const mostJobLogs = 50
+
+func (h *handler) jobLog(ctx context.Context, v *view, j *job.Job, now time.Time) *jobLog {
+	text := "job=" + quoteFilter(j.ID.String())
+	known, _ := h.ofJobs.get(text, func() (known jobLogFound, _ error) { // also what went wrong is known for a while
+		f, err := logs.ParseFilter(text)
+		if err != nil {
+			return jobLogFound{wrong: err.Error()}, nil
+		}
+		limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
+		defer cancel()
+		for r, err := range h.Logs.Find(limited, logs.Query{Filter: f, Since: j.Created.Add(-time.Minute), Newest: true, Limit: mostJobLogs}) {
+			if err != nil {
+				known.wrong = err.Error()
+				break
+			}
+			known.records = append(known.records, h.masked(r))
+		}
+		return known, ctx.Err()
+	})
+	l := &jobLog{Wrong: h.masker.Text(known.wrong), All: v.URL(logsURL("q", text))}
+	for i := range known.records {
+		row := h.newLogRow(v, &known.records[i], now, false)
+		row.Job = "" // this is its page
+		l.Rows = append(l.Rows, row)
+	}
+	return l
+}
+
+// noJobs leads from the page that there is not without jobs to that of the logs.
+func (h *handler) noJobs(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, h.Prefix+"/logs", http.StatusSeeOther)
+}

@@ -1,0 +1,38 @@
+package dash
+
+import (
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// fresh is for how long what was read from the store is shown to others: a bit less than the second between two looks of a
+// page.
+const fresh = 900 * time.Millisecond
+
+// A look is what many pages read of a store; each part is read once for all who ask within a moment.
+type look struct {
+	counts  *shared[[]job.Count]
+	queues  *shared[[]job.QueueInfo]
+	workers *shared[[]job.WorkerInfo]
+	crons   *shared[[]job.CronInfo]
+	past    *shared[*past]
+}
+
+func newLook(s job.Store) *look {
+	l := &look{}
+	l.counts = newShared(s.Counts)
+	l.queues = newShared(s.Queues)
+	l.workers = newShared(s.Workers)
+	l.crons = newShared(s.Crons)
+	l.past = newShared((&historian{store: s}).read)
+	return l
+}
+
+// forget lets what is read next be read anew, after a change.
+func (l *look) forget() {
+	l.counts.forget()
+	l.queues.forget()
+	l.workers.forget()
+	l.crons.forget()
+}

@@ -1,0 +1,174 @@
+package dash_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// renew is the beat of a worker of a test.
+func renew(t *testing.T, s job.Store, worker string, change func(*job.Renewal)) job.Renewed {
+	t.Helper()
+	r := job.Renewal{Worker: worker, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 5, Started: time.Now()}}
+	if change != nil {
+		change(&r)
+	}
+	renewed, err := s.Renew(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return renewed
+}
+
+func TestOrders(t *testing.T) {
+	s := memory.New()
+	h := dash.New(dash.Config{Store: s})
+	if _, err := s.Tick(t.Context(), job.Tick{Cron: "nightly", Spec: "@daily", Next: time.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} })
+	has(t, get(t, h, "/workers/act?act=stop&worker=w"), http.StatusOK, "Stop worker w?")
+	for _, step := range []struct {
+		path, told string
+		fields     []string
+		want       job.Order
+	}{
+		{"/workers", "told to claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Order{Do: job.OrderQuiet}},
+		{"/workers", "told to claim jobs again", []string{"act", "resume", "worker", "w"}, job.Order{Do: job.OrderResume}},
+		{"/workers", "told to stop", []string{"act", "stop", "worker", "w"}, job.Order{Do: job.OrderStop}},
+		{"/crons", "told to run it now", []string{"act", "run", "cron", "nightly"}, job.Order{Do: job.OrderTick, Cron: "nightly"}},
+	} {
+		w := post(t, h, step.path, step.fields...)
+		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told)
+		orders := renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} }).Orders
+		if len(orders) != 1 || orders[0] != step.want {
+			t.Errorf("%v leaves %+v, want %+v", step.fields, orders, step.want)
+		}
+	}
+	has(t, post(t, h, "/workers", "act", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
+	has(t, post(t, h, "/workers", "act", "burn", "worker", "w"), http.StatusBadRequest, "is no act on workers")
+	has(t, get(t, h, "/workers/act?act=burn&worker=w"), http.StatusBadRequest, "is no act on workers")
+	has(t, post(t, h, "/crons", "act", "burn", "cron", "nightly"), http.StatusBadRequest, "is no act on crons")
+	renew(t, s, "w", nil) // which has the cron no more
+	has(t, post(t, h, "/crons", "act", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
+	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
+}
+
+// told makes a job run, and has its worker tell of a tree.
+func told(t *testing.T, s job.Store, tree func(j *job.Job) meanwhile.Node) *job.Job {
+	t.Helper()
+	enqueue(t, s, "feed.import", `{}`, 1)
+	j := settle(t, s, job.DefaultQueue, func(*job.Job) {})
+	if _, err := s.Watch(t.Context(), j.ID, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(tree(j))
+	if err != nil {
+		t.Fatal(err)
+	}
+	renew(t, s, "w", func(r *job.Renewal) {
+		r.Jobs, r.Trees = []job.ID{j.ID}, []job.Tree{{Job: j.ID, Attempt: j.Attempt, JSON: text}}
+	})
+	return j
+}
+
+func shopTree(j *job.Job) meanwhile.Node {
+	name := "feed.import " + j.ID.String()
+	root := meanwhile.Node{ID: 1, Name: name, Path: "shop/" + name, State: "running", Kind: "run", Age: time.Minute, Wait: meanwhile.Wait{For: "task", On: "shop/" + name + "/page 1"}}
+	for i := range 30 {
+		page := meanwhile.Node{ID: uint32(10 + i), Name: fmt.Sprintf("page %d", i+1), Path: fmt.Sprintf("%s/page %d", root.Path, i+1), State: "running", Kind: "task"}
+		page.Wait = meanwhile.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12}
+		root.Tasks = append(root.Tasks, page)
+	}
+	root.Tasks[0].Wait.Deadlock = true
+	root.Tasks[1].More = 7
+	return root
+}
+
+func TestLiveTree(t *testing.T) {
+	s := memory.New()
+	j := told(t, s, shopTree)
+	path := "/jobs/" + j.ID.String()
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, path), http.StatusOK, `38 tasks: network × 30, task × 1`, `<span class="task-name">feed.import</span>`, `<b class="w-task">task</b> page 1`,
+		`<b class="w-deadlock">deadlock: network</b> read`, "shop/feed.go:12", "http.(*Client).Do", "<summary>5 more tasks</summary>", "7 tasks left out",
+		path+"/task?task=10", "not task?task=1\"")
+	readOnly := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
+	has(t, get(t, readOnly, path), http.StatusOK, "page 30", "not /task?task=")
+	has(t, get(t, readOnly, path+"/task?task=10"), http.StatusForbidden, "You may look")
+	has(t, post(t, readOnly, path+"/task", "task", "10"), http.StatusForbidden, "You may look")
+
+	has(t, get(t, h, path+"/task?task=10"), http.StatusOK, "Cancel task page 1?")
+	has(t, get(t, h, path+"/task?task=99"), http.StatusNotFound, "The job has no such task")
+	w := post(t, h, path+"/task", "task", "10")
+	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "told to cancel the task")
+	want := job.Order{Do: job.OrderCancelTask, Job: j.ID, Task: "10"}
+	if orders := renew(t, s, "w", nil).Orders; len(orders) != 1 || orders[0] != want {
+		t.Errorf("orders %+v, want %+v", orders, want)
+	}
+	has(t, post(t, h, path+"/task", "task", "x"), http.StatusBadRequest, "is no number of a task")
+
+	// When the job is over, so is its tree.
+	j.State = job.Completed
+	if _, err := s.Settle(t.Context(), "w", j); err != nil {
+		t.Fatal(err)
+	}
+	has(t, get(t, h, path), http.StatusOK, "not Live tasks")
+	has(t, post(t, h, path+"/task", "task", "10"), http.StatusConflict, "does not run any more")
+}
+
+func TestHostileTree(t *testing.T) {
+	s := memory.New()
+	j := told(t, s, func(*job.Job) meanwhile.Node {
+		bad := meanwhile.Node{ID: 2, Name: evil, Path: evil, State: evil, Kind: evil, Wait: meanwhile.Wait{For: evil, On: evil, Call: evil, File: evil, Line: 1}}
+		return meanwhile.Node{ID: 1, Name: evil, Path: evil, State: evil, Kind: evil, Wait: bad.Wait, Tasks: []meanwhile.Node{bad}}
+	})
+	h := dash.New(dash.Config{Store: s})
+	path := "/jobs/" + j.ID.String()
+	w := get(t, h, path)
+	has(t, w, http.StatusOK, "task-name")
+	checkEscaped(t, path, w.Body.String())
+	checkEscaped(t, "its stream", decoded(t, read(t, h, path)))
+	checkEscaped(t, "the question", get(t, h, path+"/task?task=2").Body.String())
+}
+
+// A watched store counts who asks for trees.
+type watched struct {
+	*memory.Store
+	n *int
+}
+
+func (w watched) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
+	*w.n++
+	return w.Store.Watch(ctx, id, d)
+}
+
+// Only a job that runs, and somebody looks at, is watched.
+func TestOnlyRunningJobsAreWatched(t *testing.T) {
+	n := 0
+	s := watched{memory.New(), &n}
+	queued := enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))[0]
+	h := dash.New(dash.Config{Store: s})
+	for _, path := range append(allPages, "/jobs/"+queued.ID.String(), "/jobs/"+queued.ID.String()+"/raw") {
+		if w := get(t, h, path); w.Code != http.StatusOK {
+			t.Errorf("%s: status %d", path, w.Code)
+		}
+	}
+	if n != 0 {
+		t.Errorf("%d watches for a job that does not run", n)
+	}
+	j := told(t, s, shopTree)
+	n = 0
+	get(t, h, "/jobs/"+j.ID.String())
+	if n != 1 {
+		t.Errorf("%d watches for one look", n)
+	}
+}

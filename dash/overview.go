@@ -1,0 +1,61 @@
+package dash
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// An overview is the first page.
+type overview struct {
+	Warnings []warning
+	Totals   []stateLink
+	Charts   []*chart
+	From     time.Time
+	Queues   []queueRow
+	Workers  []workerRow
+}
+
+func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
+	o := &overview{}
+	p := &page{Title: "Overview", Section: "overview", Data: o}
+	counts, err := h.look.counts.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Queues, err = h.queueRows(ctx); err != nil {
+		return nil, err
+	}
+	if o.Workers, err = h.workerRows(ctx); err != nil {
+		return nil, err
+	}
+	crons, err := h.cronRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, state := range []job.State{job.Queued, job.Running, job.Completed, job.Canceled, job.Discarded} {
+		total := stateLink{Name: state, URL: v.URL(jobsURL("state", string(state)))}
+		for _, c := range counts {
+			if c.State == state {
+				total.N += c.N
+			}
+		}
+		o.Totals = append(o.Totals, total)
+	}
+	past, err := h.look.past.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	queues, err := h.look.queues.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Charts = newCharts(past, queues)
+	o.From, _ = past.at(0)
+	o.Warnings = findWarnings(counts, past, o.Queues, o.Workers, crons)
+	for i := range o.Warnings {
+		o.Warnings[i].URL = v.URL(o.Warnings[i].URL)
+	}
+	return p, nil
+}

@@ -1,0 +1,315 @@
+// What the pages do beside being pages: live updates, relative times, keys, and questions in a dialog. Without it they are
+// read and used as they are.
+
+const page = document.body.dataset.page;
+const byId = (id) => document.getElementById(id);
+document.documentElement.classList.add("script");
+
+// --- times
+
+const whole = (s) => {
+  if (s < 60) return `${Math.floor(s)} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min`;
+  if (s < 48 * 3600) return `${Math.floor(s / 3600)} h`;
+  return `${Math.floor(s / 86400)} d`;
+};
+
+const pair = (s, large, name, small, rest) => {
+  const left = Math.floor((s % large) / small);
+  return `${Math.floor(s / large)} ${name}` + (left > 0 && s < 10 * large ? ` ${left} ${rest}` : "");
+};
+
+const span = (s) => {
+  if (s < 1) return "0 s";
+  if (s < 60) return `${Math.floor(s)} s`;
+  if (s < 3600) return pair(s, 60, "min", 1, "s");
+  if (s < 86400) return pair(s, 3600, "h", 60, "min");
+  return pair(s, 86400, "d", 3600, "h");
+};
+
+const ago = (s) => {
+  if (s > -1 && s < 1) return "now";
+  return s < 0 ? `in ${whole(-s)}` : `${whole(s)} ago`;
+};
+
+function tellTimes(root) {
+  const now = Date.now();
+  for (const t of root.querySelectorAll("time[data-ago], time[data-since]")) {
+    const seconds = (now - Date.parse(t.dateTime)) / 1000;
+    const text = "since" in t.dataset ? span(seconds) : ago(seconds);
+    if (t.textContent !== text) t.textContent = text;
+  }
+}
+setInterval(() => document.hidden || tellTimes(document), 1000);
+
+// --- changing a part of the page into what it is now, element by element, so that what is open, focused, scrolled or typed stays
+
+function morph(from, to) {
+  for (const { name } of [...from.attributes]) {
+    if (!to.hasAttribute(name) && !(name === "open" && from.localName === "details")) from.removeAttribute(name);
+  }
+  for (const { name, value } of to.attributes) {
+    if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+  }
+  if (from.localName !== "time") morphChildren(from, to);
+}
+
+function morphChildren(from, to) {
+  const wanted = [...to.childNodes];
+  wanted.forEach((next, i) => {
+    const old = from.childNodes[i];
+    if (!old) from.append(next);
+    else if (old.nodeType === Node.ELEMENT_NODE && old.nodeName === next.nodeName) morph(old, next);
+    // A text that is changed in place would count as moved where it is aligned to its end.
+    else if (old.nodeName !== next.nodeName || old.data !== next.data) old.replaceWith(next);
+  });
+  while (from.childNodes.length > wanted.length) from.lastChild.remove();
+}
+
+const parse = (html) => {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+};
+
+function show(element, html) {
+  const next = parse(html);
+  tellTimes(next);
+  morphChildren(element, next);
+  tellTimes(element);
+  keep(element);
+}
+
+// A list in which somebody is about to choose does not move: its rows are updated where they are, and a button tells when
+// there is more.
+const waiting = new Map();
+const choosing = (list) => list.matches(":hover") || list.contains(document.activeElement) || list.querySelector("input:checked");
+const rowsOf = (root) => [...root.querySelectorAll("tr[data-id]")];
+
+// Of a list that grows at its beginning, only the new rows come.
+function prepend(element, html) {
+  if (!element) return;
+  if (choosing(element)) {
+    waiting.set(element.id, html + (waiting.get(element.id) ?? element.innerHTML));
+    return tellWaiting();
+  }
+  if (waiting.has(element.id)) showWaiting(false);
+  const next = parse(html);
+  tellTimes(next);
+  element.prepend(next);
+  keep(element);
+}
+
+function keep(element) {
+  const rows = rowsOf(element);
+  for (const row of rows.slice(Number(element.dataset.keep ?? rows.length))) row.remove();
+}
+
+function update(id, html) {
+  if (id.endsWith("+")) return prepend(byId(id.slice(0, -1)), html);
+  const element = byId(id);
+  if (!element) return;
+  if ("hold" in element.dataset && rowsOf(element).length && choosing(element)) {
+    const next = parse(html);
+    tellTimes(next);
+    const now = new Map(rowsOf(next).map((row) => [row.dataset.id, row]));
+    const same = rowsOf(next).map((row) => row.dataset.id).join() === rowsOf(element).map((row) => row.dataset.id).join();
+    for (const row of rowsOf(element)) if (now.has(row.dataset.id)) morph(row, now.get(row.dataset.id));
+    tellTimes(element);
+    same ? waiting.delete(id) : waiting.set(id, html);
+  } else {
+    waiting.delete(id);
+    show(element, html);
+  }
+  tellWaiting();
+}
+
+const tellWaiting = () => byId("newer")?.classList.toggle("on", waiting.size > 0);
+
+function showWaiting(force) {
+  for (const [id, html] of [...waiting]) {
+    const element = byId(id);
+    if (force) for (const box of element.querySelectorAll("input:checked")) box.checked = false;
+    if (force || !choosing(element)) {
+      waiting.delete(id);
+      show(element, html);
+    }
+  }
+  tellWaiting();
+  tellSelected();
+}
+setInterval(() => showWaiting(false), 1000);
+byId("newer")?.addEventListener("click", () => {
+  document.activeElement.blur();
+  showWaiting(true);
+});
+
+// --- live
+
+const live = byId("live");
+let source;
+let wanted = true;
+
+function tellLive(state) {
+  live.classList.toggle("is-live", state === "live");
+  live.classList.toggle("is-lost", state === "no answer");
+  live.querySelector("[data-text]").textContent = state;
+  live.setAttribute("aria-pressed", String(wanted));
+}
+
+function trouble(text) {
+  byId("trouble").hidden = !text;
+  byId("trouble").textContent = text;
+}
+
+function connect() {
+  if (!live || source || !wanted || document.hidden) return;
+  source = new EventSource(page);
+  source.addEventListener("parts", (event) => {
+    tellLive("live");
+    trouble("");
+    for (const [id, html] of Object.entries(JSON.parse(event.data))) update(id, html);
+  });
+  source.addEventListener("trouble", (event) => trouble(`This page is not up to date: ${JSON.parse(event.data)}`));
+  source.addEventListener("error", () => {
+    tellLive("no answer");
+    if (source?.readyState !== EventSource.CLOSED) return; // the browser asks again
+    disconnect();
+    setTimeout(connect, 5000);
+  });
+}
+
+function disconnect() {
+  source?.close();
+  source = undefined;
+}
+
+if (live) {
+  live.addEventListener("click", () => {
+    wanted = !wanted;
+    disconnect();
+    tellLive(wanted ? "live" : "stopped");
+    connect();
+  });
+  document.addEventListener("visibilitychange", () => (document.hidden ? disconnect() : connect()));
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", connect);
+  connect();
+}
+
+// What an act did is told once, not at each reload.
+if (byId("told")) {
+  const clean = new URL(location);
+  for (const name of [...clean.searchParams.keys()]) if (name.startsWith("did")) clean.searchParams.delete(name);
+  history.replaceState(null, "", clean);
+}
+
+// --- selecting
+
+const boxes = () => [...document.querySelectorAll('input[name="id"][form="acts"]')];
+const everything = document.querySelector("[data-all]");
+
+function tellSelected() {
+  if (!everything) return;
+  const all = boxes();
+  const n = all.filter((box) => box.checked).length;
+  everything.checked = n > 0 && n === all.length;
+  everything.indeterminate = n > 0 && n < all.length;
+  document.querySelector("[data-selected]").textContent = n ? `${n} selected` : "all";
+}
+everything?.addEventListener("change", () => {
+  for (const box of boxes()) box.checked = everything.checked;
+  tellSelected();
+});
+document.addEventListener("change", tellSelected);
+tellSelected();
+
+// --- questions
+
+const ask = byId("ask");
+
+async function question(url) {
+  const answer = await fetch(url, { headers: { Accept: "text/html" } });
+  const asked = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector(".question, .empty");
+  if (!asked) return location.assign(url);
+  ask.replaceChildren(asked);
+  ask.showModal();
+  (ask.querySelector("input:not([type=hidden])") ?? ask.querySelector("button") ?? ask.querySelector("a")).focus();
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("form[data-confirm]")) return;
+  event.preventDefault();
+  const q = new URLSearchParams(new FormData(form, event.submitter));
+  for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
+  const url = `${form.action}?${q}`;
+  question(url).catch(() => location.assign(url));
+});
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-ask]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  question(link.href).catch(() => location.assign(link.href));
+});
+ask.addEventListener("click", (event) => {
+  if (event.target === ask || event.target.closest("[data-close], .empty a")) {
+    event.preventDefault();
+    ask.close();
+  }
+});
+
+// An act that takes longer than a request goes on by itself until it is stopped.
+document.querySelector("main > [data-go-on] form")?.submit();
+
+// --- menus close when something else is clicked
+
+document.addEventListener("click", (event) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+
+// --- keys
+
+const keysOn = byId("keys-on");
+keysOn.checked = localStorage.getItem("meanwhile-keys") !== "off";
+keysOn.addEventListener("change", () => localStorage.setItem("meanwhile-keys", keysOn.checked ? "on" : "off"));
+byId("help").addEventListener("click", () => byId("keys").showModal());
+
+const openers = () => [...document.querySelectorAll("[data-open]")];
+
+function step(by) {
+  const all = openers();
+  const at = all.findIndex((a) => a.closest("tr") === document.activeElement.closest("tr") && a.closest("tr"));
+  const next = all[Math.min(Math.max(at < 0 ? (by > 0 ? 0 : all.length - 1) : at + by, 0), all.length - 1)];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input:not([type=checkbox]), textarea, select");
+  if (event.key === "Escape") {
+    for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
+    if (typing || event.target.matches("[data-open]")) event.target.blur();
+    return;
+  }
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || !keysOn.checked) return;
+  const search = document.querySelector("[data-search]");
+  switch (event.key) {
+    case "/":
+      search ? search.focus() : location.assign(document.querySelector('.top nav a[href$="/jobs"], .top nav a[href$="/logs"]').href + "#search");
+      break;
+    case "j": step(1); break;
+    case "k": step(-1); break;
+    case "x": {
+      const box = event.target.closest("tr")?.querySelector('input[name="id"]');
+      if (!box) return;
+      box.checked = !box.checked;
+      tellSelected();
+      break;
+    }
+    case "?": byId("keys").showModal(); break;
+    default: return;
+  }
+  event.preventDefault();
+});
+if (location.hash === "#search") document.querySelector("[data-search]")?.focus();

@@ -1,0 +1,45 @@
+package dash
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Told says what the act did that led to this page; "" when none did.
+func (v *view) Told() string {
+	if text := v.Query.Get("did-text"); text != "" {
+		return toldOf[text]
+	}
+	n := func(name string) int64 {
+		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // what is no number is none
+		return n
+	}
+	a, err := findAction(v.Query.Get("did-act"))
+	if err != nil {
+		return ""
+	}
+	text := count(n("did"), "job") + " " + a.Done
+	if a.Name == "cancel" && n("did") > 0 {
+		text += ", or asked to stop"
+	}
+	if skipped := n("did-skipped"); skipped > 0 {
+		text += ", " + number(skipped) + " left alone for their state"
+	}
+	if conflicts := n("did-conflicts"); conflicts > 0 {
+		text += ", " + number(conflicts) + " left alone since others hold their unique keys"
+	}
+	return strings.TrimSpace(text) + "."
+}
+
+// toldOf are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
+var toldOf = map[string]string{
+	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
+	"resumed":     "The queue goes on.",
+	"cron-paused": "The cron is paused.",
+	"cron-on":     "The cron goes on.",
+	"cron-run":    "A worker that has the cron is told to run it now, which takes some seconds.",
+	"quiet":       "The worker is told to claim no more jobs, which takes some seconds.",
+	"resume":      "The worker is told to claim jobs again, which takes some seconds.",
+	"stop":        "The worker is told to stop. Its jobs have its grace to end.",
+	"task":        "The worker is told to cancel the task.",
+}

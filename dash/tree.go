@@ -1,0 +1,206 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	watchFor = 5 * time.Second // after a look at a job its worker tells of the tree so long
+	mostRow  = 25              // tasks beside each other that are shown unfolded
+)
+
+// A tree is what the tasks of a running job are doing.
+type tree struct {
+	At    time.Time
+	Root  meanwhile.Node
+	Tasks int // in all
+	Waits []waits
+}
+
+// Waits is how many tasks wait for the same kind of thing.
+type waits struct {
+	For string
+	N   int
+}
+
+// watch returns the live tree of a job, or nil while there is none.
+func (h *handler) watch(ctx context.Context, id job.ID) (*tree, error) {
+	told, err := h.Store.Watch(ctx, id, watchFor)
+	if err != nil || len(told.JSON) == 0 {
+		return nil, err
+	}
+	t := &tree{At: told.At}
+	if err := json.Unmarshal(told.JSON, &t.Root); err != nil {
+		return nil, err
+	}
+	for n := range nodes(&t.Root) {
+		t.Tasks += 1 + n.More
+		i := slices.IndexFunc(t.Waits, func(w waits) bool { return w.For == n.Wait.For })
+		if i < 0 {
+			i = len(t.Waits)
+			t.Waits = append(t.Waits, waits{For: n.Wait.For})
+		}
+		t.Waits[i].N++
+	}
+	slices.SortFunc(t.Waits, func(a, b waits) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(a.For, b.For)) })
+	return t, nil
+}
+
+// nodes yields a task and all below it.
+func nodes(n *meanwhile.Node) func(yield func(*meanwhile.Node) bool) {
+	var walk func(n *meanwhile.Node, yield func(*meanwhile.Node) bool) bool
+	walk = func(n *meanwhile.Node, yield func(*meanwhile.Node) bool) bool {
+		if !yield(n) {
+			return false
+		}
+		for i := range n.Tasks {
+			if !walk(&n.Tasks[i], yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return func(yield func(*meanwhile.Node) bool) { walk(n, yield) }
+}
+
+// A taskView is a task of a tree, for its template.
+type taskView struct {
+	meanwhile.Node
+	v    *view
+	t    *tree
+	id   job.ID
+	root bool
+}
+
+// Task returns the root of the tree of this page's job.
+func (v *view) Task() taskView {
+	d := v.Data.(*detail)
+	return taskView{Node: d.Tree.Root, v: v, t: d.Tree, id: d.ID, root: true}
+}
+
+func (t taskView) below(nodes []meanwhile.Node) []taskView {
+	views := make([]taskView, len(nodes))
+	for i, n := range nodes {
+		views[i] = taskView{Node: n, v: t.v, t: t.t, id: t.id}
+	}
+	return views
+}
+
+// First are the tasks below that are shown at once.
+func (t taskView) First() []taskView { return t.below(t.Tasks[:min(mostRow, len(t.Tasks))]) }
+
+// Rest are the tasks below that are folded.
+func (t taskView) Rest() []taskView { return t.below(t.Tasks[min(mostRow, len(t.Tasks)):]) }
+
+// Began shows for how long the task has been there.
+func (t taskView) Began() template.HTML {
+	if t.Age < time.Second {
+		return ""
+	}
+	return t.v.Since(t.t.At.Add(-t.Age).Round(time.Second))
+}
+
+// Ends shows when the wait will end by itself, where that is known.
+func (t taskView) Ends() template.HTML {
+	if t.Wait.Until.IsZero() {
+		return ""
+	}
+	return t.v.Ago(t.Wait.Until)
+}
+
+// Place says where the task waits.
+func (t taskView) Place() string {
+	w := t.Wait
+	if w.File == "" {
+		return ""
+	}
+	dir, file := path.Split(strings.ReplaceAll(w.File, `\`, "/"))
+	return path.Join(path.Base(dir), file) + ":" + strconv.Itoa(w.Line)
+}
+
+// Call is the function of another package that the task has called there.
+func (t taskView) Call() string {
+	call := t.Wait.Call
+	if strings.HasPrefix(call, ourPackage) { // whose waits have names of their own
+		return ""
+	}
+	end := strings.IndexByte(call+"[", '[') // what follows are types
+	return call[strings.LastIndexByte(call[:end], '/')+1:]
+}
+
+const ourPackage = "github.com/meanwhile-go/meanwhile."
+
+// On says what the task waits for in particular; the paths of tasks begin below the job.
+func (t taskView) On() string { return strings.TrimPrefix(t.Wait.On, t.t.Root.Path+"/") }
+
+// Label is the name of the task; that of the job's own is the kind.
+func (t taskView) Label() string {
+	if t.root {
+		return strings.TrimSuffix(t.Name, " "+t.id.String())
+	}
+	return t.Name
+}
+
+// Stop is the address of the question whether to cancel the task, where one may.
+func (t taskView) Stop() string {
+	if t.v.ReadOnly || t.root || t.Kind == "blocking" || t.State == "abandoned" {
+		return ""
+	}
+	return t.v.URL("/jobs/"+t.id.String()+"/task") + "?task=" + strconv.FormatUint(uint64(t.ID), 10)
+}
+
+// confirmTask asks whether to cancel a task of a job.
+func (h *handler) confirmTask(ctx context.Context, v *view) (*page, error) {
+	if v.ReadOnly {
+		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+	}
+	j, err := h.findJob(ctx, v.path["id"])
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.watch(ctx, j.ID)
+	if err != nil {
+		return nil, err
+	}
+	task := v.Query.Get("task")
+	if t != nil {
+		for n := range nodes(&t.Root) {
+			if strconv.FormatUint(uint64(n.ID), 10) == task {
+				return &page{Title: "Cancel a task", Section: "jobs", frozen: true, Data: question{
+					Text: "Cancel task " + n.Name + "?", Verb: "Cancel the task", Danger: true, To: "/jobs/" + j.ID.String() + "/task",
+					Note: n.Path + ", with all tasks below it. The job itself goes on, if its handler does.",
+					Back: "/jobs/" + j.ID.String(), Hidden: [][2]string{{"task", task}},
+				}}, nil
+			}
+		}
+	}
+	return nil, refuse(http.StatusNotFound, "The job has no such task. It may have ended.")
+}
+
+// cancelTask has the worker of a job cancel one of its tasks.
+func (h *handler) cancelTask(ctx context.Context, r *http.Request) (string, error) {
+	j, err := h.findJob(ctx, r.PathValue("id"))
+	if err != nil {
+		return "", err
+	}
+	if _, err := strconv.ParseUint(r.PostForm.Get("task"), 10, 32); err != nil {
+		return "", refuse(http.StatusBadRequest, "%.40q is no number of a task.", r.PostForm.Get("task"))
+	}
+	if j.State != job.Running {
+		return "", refuse(http.StatusConflict, "The job does not run any more.")
+	}
+	err = h.order(ctx, j.Worker, job.Order{Do: job.OrderCancelTask, Job: j.ID, Task: r.PostForm.Get("task")})
+	return "/jobs/" + j.ID.String() + "?did-text=task", err
+}

@@ -1,0 +1,143 @@
+package dash
+
+import (
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A view is what the templates are given: the page, and who looks at it.
+type view struct {
+	*page
+	h    *handler
+	name string // of the template
+	load loader
+	path map[string]string // the values in the path
+
+	Path     string // below the prefix
+	Query    url.Values
+	ReadOnly bool
+	Theme    string // "light", "dark", or "" for that of the system
+	Now      time.Time
+	Live     bool // drawn for a page that is there: times are written by its script
+}
+
+func (h *handler) view(r *http.Request, name string) *view {
+	v := &view{h: h, name: name, Path: r.URL.Path, Query: r.URL.Query(), ReadOnly: h.ReadOnly(r), Now: time.Now(), page: &page{}}
+	v.path = map[string]string{"id": r.PathValue("id")}
+	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
+		v.Theme = c.Value
+	}
+	return v
+}
+
+// Config is that of the dashboard.
+func (v *view) Config() Config { return v.h.Config }
+
+// Static returns the address of a static file.
+func (v *view) Static(name string) string {
+	return v.h.Prefix + "/static/" + name + "?v=" + version(name)
+}
+
+// URL returns the address of a page.
+func (v *view) URL(path string) string { return v.h.Prefix + path }
+
+// Here returns the address of this page without what tells of an act that was done.
+func (v *view) Here() string {
+	q := url.Values{}
+	for name, values := range v.Query {
+		if !strings.HasPrefix(name, "did") {
+			q[name] = values
+		}
+	}
+	if len(q) == 0 {
+		return v.Path
+	}
+	return v.Path + "?" + q.Encode()
+}
+
+// Frozen reports whether the page is not live.
+func (v *view) Frozen() bool { return v.frozen }
+
+// MostSearch is for how long jobs are searched.
+func (v *view) MostSearch() string { return span(mostSearch) }
+
+// Preview shows the beginning of args.
+func (v *view) Preview(args json.RawMessage) string {
+	if len(args) > 4<<10 {
+		return bytesText(uint64(len(args))) + " of args"
+	}
+	return clip(string(v.h.masker.JSON(args)), 160)
+}
+
+// Mask hides what is secret in a text.
+func (v *view) Mask(text string) string { return v.h.masker.Text(text) }
+
+// HasJobs and HasLogs report what the dashboard has pages for.
+func (v *view) HasJobs() bool { return v.h.Store != nil }
+func (v *view) HasLogs() bool { return v.h.Logs != nil }
+
+// Can reports whether the reader may act.
+func (v *view) Can() bool { return !v.ReadOnly }
+
+// Ago shows how long ago a time was or how far away it is, and the time itself to whoever points at it.
+func (v *view) Ago(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return v.clock("ago", t, ago(v.Now.Sub(t)))
+}
+
+// Since shows how long something has been going on.
+func (v *view) Since(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return v.clock("since", t, span(v.Now.Sub(t)))
+}
+
+// clock is an element whose text goes on in the browser. It is drawn empty for a page that is there already, so that a
+// part is sent only when something else changes.
+func (v *view) clock(kind string, t time.Time, text string) template.HTML {
+	if v.Live {
+		text = ""
+	}
+	exact := t.UTC().Format("2006-01-02 15:04:05.000 UTC")
+	return template.HTML(`<time data-` + kind + ` datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + exact + `">` + text + `</time>`)
+}
+
+const themeCookie = "meanwhile_theme"
+
+// theme sets the colours for this browser.
+func (h *handler) theme(w http.ResponseWriter, r *http.Request) {
+	if err := r.ParseForm(); err != nil {
+		h.fail(w, r, formError(err))
+		return
+	}
+	theme := r.PostForm.Get("theme")
+	if theme != "light" && theme != "dark" {
+		theme = ""
+	}
+	c := &http.Cookie{
+		Name: themeCookie, Value: theme, Path: h.Prefix + "/", MaxAge: 365 * 24 * 3600,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	}
+	if theme == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+	http.Redirect(w, r, h.Prefix+backTo(r.PostForm.Get("back"), "/"), http.StatusSeeOther)
+}
+
+// backTo returns a path of the dashboard that a form names, and never one elsewhere.
+func backTo(path, fallback string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(u.Path, "//") || strings.ContainsAny(path, "\\\r\n") {
+		return fallback
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}

@@ -1,0 +1,74 @@
+package dash
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// goneAfter is for how long nothing has been heard of a worker that is taken for gone: the default lease.
+const goneAfter = 30 * time.Second
+
+// A workerRow is a worker in the list.
+type workerRow struct {
+	job.WorkerInfo
+	Gone bool
+	Part int // of its places that are taken, of 1000
+}
+
+func (h *handler) workers(ctx context.Context, _ *view) (*page, error) {
+	rows, err := h.workerRows(ctx)
+	return &page{Title: "Workers", Section: "workers", Data: rows}, err
+}
+
+func (h *handler) workerRows(ctx context.Context) ([]workerRow, error) {
+	workers, err := h.look.workers.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]workerRow, len(workers))
+	for i, w := range workers {
+		rows[i] = workerRow{WorkerInfo: w, Gone: time.Since(w.Seen) > goneAfter}
+		if w.Concurrency > 0 {
+			rows[i].Part = min(w.Running*1000/w.Concurrency, 1000)
+		}
+	}
+	return rows, nil
+}
+
+// confirmWorker asks whether to stop a worker.
+func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
+	if v.ReadOnly {
+		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+	}
+	if v.Query.Get("act") != string(job.OrderStop) {
+		return nil, refuse(http.StatusBadRequest, "%.40q is no act on workers that needs to be confirmed.", v.Query.Get("act"))
+	}
+	name := clip(v.Query.Get("worker"), job.MaxKey)
+	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
+		Text: "Stop worker " + name + "?", Verb: "Stop", Danger: true, To: "/workers", Back: "/workers",
+		Note:   "It claims no more jobs, gives those that run its grace to end, and puts back the others. It cannot be started from here.",
+		Hidden: [][2]string{{"act", string(job.OrderStop)}, {"worker", name}},
+	}}, nil
+}
+
+func (h *handler) actOnWorker(ctx context.Context, r *http.Request) (string, error) {
+	act := job.OrderKind(r.PostForm.Get("act"))
+	switch act {
+	case job.OrderQuiet, job.OrderResume, job.OrderStop:
+		return "/workers?did-text=" + string(act), h.order(ctx, r.PostForm.Get("worker"), job.Order{Do: act})
+	}
+	return "", refuse(http.StatusBadRequest, "%.40q is no act on workers.", act)
+}
+
+// order leaves word for a worker.
+func (h *handler) order(ctx context.Context, worker string, o job.Order) error {
+	err := h.Store.Order(ctx, worker, o)
+	if errors.Is(err, job.ErrNoWorker) {
+		return refuse(http.StatusNotFound, "There is no worker %.130q any more.", worker)
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+// Package access decides who may use what "meanwhile serve" shows: a middleware around all of it. People sign in with a
+// password and get a session, programs bring a token, and either may look only or do everything.
+package access
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+)
+
+// A Config says who may come in. Without users and tokens nobody is asked, and everybody may do everything.
+type Config struct {
+	Users  []User
+	Tokens []Token
+	// Local refuses what does not come from a program on this machine, and what asks for it by the name of another.
+	Local bool
+	// Proxy believes the last X-Forwarded-For and X-Forwarded-Proto: a proxy sets them, and nobody comes past it.
+	Proxy  bool
+	Public []string     // paths that are shown to everybody, such as those of health checks
+	Title  string       // of the sign-in page; default "meanwhile"
+	Logger *slog.Logger // for who signs in and who fails to; default slog.Default()
+}
+
+// A Guard is the middleware of a Config. Its sessions are in memory: they end with the process.
+type Guard struct {
+	config   Config
+	public   map[string]bool
+	users    *users
+	tokens   tokens
+	sessions sessions
+	attempts limiter
+	cross    http.CrossOriginProtection
+}
+
+// New makes a guard. It returns an error for names that are empty or come twice and for hashes that are none.
+func New(c Config) (*Guard, error) {
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Title = cmp.Or(c.Title, "meanwhile")
+	g := &Guard{config: c, public: map[string]bool{}, tokens: c.Tokens}
+	for _, path := range c.Public {
+		g.public[path] = true
+	}
+	seen := map[string]bool{}
+	for _, u := range c.Users {
+		if seen[u.Name] {
+			return nil, fmt.Errorf("user %q is named twice", u.Name)
+		}
+		seen[u.Name] = true
+	}
+	clear(seen)
+	for _, t := range c.Tokens {
+		if seen[t.Name] {
+			return nil, fmt.Errorf("token %q is named twice", t.Name)
+		}
+		seen[t.Name] = true
+	}
+	var err error
+	g.users, err = newUsers(c.Users)
+	return g, err
+}
+
+// Asks reports whether the guard asks anybody who they are.
+func (g *Guard) Asks() bool { return len(g.config.Users)+len(g.config.Tokens) > 0 }
+
+// client returns the address that a request comes from. An IPv6 address stands for its network of 64 bits, which is what
+// one customer gets; the zero prefix is a Unix socket, or an address that nobody can read.
+func (g *Guard) client(r *http.Request) netip.Prefix {
+	var a netip.Addr
+	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		a = port.Addr()
+	}
+	if g.config.Proxy {
+		if forwarded, err := netip.ParseAddr(lastOf(r.Header.Values("X-Forwarded-For"))); err == nil {
+			a = forwarded
+		}
+	}
+	a = a.Unmap().WithZone("")
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	network, _ := a.Prefix(bits)
+	return network
+}
+
+// secure reports whether the browser speaks TLS, with this process or with the proxy.
+func (g *Guard) secure(r *http.Request) bool {
+	return r.TLS != nil || g.config.Proxy && lastOf(r.Header.Values("X-Forwarded-Proto")) == "https"
+}

@@ -1,0 +1,225 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/crypto/bcrypt"
+)
+
+const (
+	password = "correct horse"
+	token    = "mw_a-token-of-the-tests"
+)
+
+var hash = sync.OnceValue(func() string {
+	text, err := bcrypt.GenerateFromPassword([]byte(password), leastCost)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+})
+
+// inside is what is guarded: it says who came.
+var inside = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	who, ok := Who(r)
+	if !ok {
+		who.Name = "nobody"
+	}
+	_, _ = w.Write([]byte(who.Name + map[bool]string{true: " looks", false: " acts"}[ReadOnly(r)]))
+})
+
+// newGuard returns a guard with the users ada, who may do everything, and vi, who may look, and tokens of the same roles.
+func newGuard(t testing.TB, change func(*Config)) (*Guard, http.Handler, *bytes.Buffer) {
+	t.Helper()
+	var log bytes.Buffer
+	c := Config{
+		Users:  []User{{"ada", Admin, hash()}, {"vi", Viewer, hash()}},
+		Tokens: []Token{{"shop", Admin, sha256.Sum256([]byte(token))}, {"metrics", Viewer, sha256.Sum256([]byte(token + "2"))}},
+		Public: []string{"/healthz"},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	}
+	if change != nil {
+		change(&c)
+	}
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.users.compare = func(_, given []byte) error { // in no time; TestSignIn takes the real one
+		if string(given) != password {
+			return bcrypt.ErrMismatchedHashAndPassword
+		}
+		return nil
+	}
+	return g, g.Wrap(inside), &log
+}
+
+func ask(h http.Handler, method, path string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://jobs.example"+path, nil)
+	for _, edit := range edits {
+		edit(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func with(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Add(name, value) }
+}
+
+func from(address string) func(*http.Request) {
+	return func(r *http.Request) { r.RemoteAddr = address }
+}
+
+// signIn sends the form.
+func signIn(h http.Handler, name, secret, to string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
+	form := url.Values{"name": {name}, "password": {secret}, "to": {to}}.Encode()
+	r := httptest.NewRequest("POST", "http://jobs.example/sign-in", strings.NewReader(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for _, edit := range edits {
+		edit(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// cookieOf returns an edit that brings the cookie that an answer has set.
+func cookieOf(t *testing.T, w *httptest.ResponseRecorder) func(*http.Request) {
+	t.Helper()
+	cookies := w.Result().Cookies()
+	if len(cookies) != 1 || w.Code != http.StatusSeeOther {
+		t.Fatalf("sign in: status %d, cookies %v: %s", w.Code, cookies, w.Body)
+	}
+	return with("Cookie", cookies[0].Name+"="+cookies[0].Value)
+}
+
+func TestWhoComesIn(t *testing.T) {
+	_, h, _ := newGuard(t, nil)
+	ada, vi := cookieOf(t, signIn(h, "ada", password, "")), cookieOf(t, signIn(h, "vi", password, ""))
+	shop, metrics := with("Authorization", "Bearer "+token), with("authorization", "bearer "+token+"2")
+	html, evil := with("Accept", "text/html,*/*"), with("Sec-Fetch-Site", "cross-site")
+	for _, test := range []struct {
+		what, method, path string
+		edits              []func(*http.Request)
+		status             int
+		want               string // of the answer, or where it leads
+	}{
+		{"nobody", "GET", "/jobs", nil, 401, "bring a token"},
+		{"nobody, in a browser", "GET", "/jobs?a=b", []func(*http.Request){html}, 303, "/sign-in?to=%2Fjobs%3Fa%3Db"},
+		{"nobody, in a browser, at the root", "GET", "/", []func(*http.Request){html}, 303, "/sign-in"},
+		{"nobody, who posts", "POST", "/jobs", []func(*http.Request){html}, 401, "bring a token"},
+		{"nobody, health", "GET", "/healthz", nil, 200, "nobody looks"},
+		{"nobody, below health", "GET", "/healthz/x", nil, 401, ""},
+		{"nobody, who posts to health", "POST", "/healthz", nil, 401, ""},
+		{"admin", "GET", "/", []func(*http.Request){ada}, 200, "ada acts"},
+		{"admin posts", "POST", "/", []func(*http.Request){ada, with("Sec-Fetch-Site", "same-origin")}, 200, "ada acts"},
+		{"another origin posts for the admin", "POST", "/", []func(*http.Request){ada, evil}, 403, "another origin"},
+		{"an old browser posts for the admin", "POST", "/", []func(*http.Request){ada, with("Origin", "http://evil.example")}, 403, "another origin"},
+		{"viewer", "GET", "/", []func(*http.Request){vi}, 200, "vi looks"},
+		{"viewer posts", "POST", "/", []func(*http.Request){vi}, 403, "vi may look only: the role is viewer"},
+		{"viewer deletes", "DELETE", "/", []func(*http.Request){vi}, 403, "vi may look only"},
+		{"token", "GET", "/", []func(*http.Request){shop}, 200, "shop acts"},
+		{"token posts from anywhere", "POST", "/", []func(*http.Request){shop, evil}, 200, "shop acts"},
+		{"token of a viewer", "GET", "/", []func(*http.Request){metrics}, 200, "metrics looks"},
+		{"token of a viewer posts", "PUT", "/", []func(*http.Request){metrics}, 403, "metrics may look only"},
+		{"a wrong token does not fall back to the cookie", "GET", "/", []func(*http.Request){ada, with("Authorization", "Bearer x")}, 401, "not one of those"},
+		{"another scheme", "GET", "/", []func(*http.Request){with("Authorization", "Basic YTpi")}, 401, "not of the form"},
+		{"two tokens", "GET", "/", []func(*http.Request){shop, shop}, 401, "not of the form"},
+		{"a cookie of nobody", "GET", "/", []func(*http.Request){with("Cookie", "meanwhile="+strings.Repeat("A", 43))}, 401, ""},
+		{"two cookies", "GET", "/", []func(*http.Request){ada, vi}, 401, ""},
+	} {
+		w := ask(h, test.method, test.path, test.edits...)
+		got := w.Body.String()
+		if w.Code == http.StatusSeeOther {
+			if got = w.Header().Get("Location"); got != test.want {
+				t.Errorf("%s: leads to %s, want %s", test.what, got, test.want)
+			}
+		}
+		if w.Code != test.status || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %d %s, want %d %s", test.what, w.Code, got, test.status, test.want)
+		}
+		if w.Code == 401 && !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer ") {
+			t.Errorf("%s: no header says what to bring", test.what)
+		}
+	}
+}
+
+func TestNobodyIsAsked(t *testing.T) {
+	for _, local := range []bool{false, true} {
+		_, h, _ := newGuard(t, func(c *Config) { c.Users, c.Tokens, c.Local = nil, nil, local })
+		here := func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:4000", "localhost:7" }
+		for _, test := range []struct {
+			what   string
+			edits  []func(*http.Request)
+			status int // when it is local
+			want   string
+		}{
+			{"this machine", []func(*http.Request){here}, 200, "acts"},
+			{"another machine", []func(*http.Request){here, from("192.0.2.7:4000")}, 403, "comes from another machine"},
+			{"a name that leads here", []func(*http.Request){here, func(r *http.Request) { r.Host = "evil.example" }}, 403, "ask for localhost"},
+			{"a proxy", []func(*http.Request){here, with("X-Forwarded-For", "127.0.0.1")}, 403, "header X-Forwarded-For"},
+		} {
+			w := ask(h, "POST", "/", test.edits...)
+			if !local {
+				test.status, test.want = 200, "acts"
+			}
+			if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
+				t.Errorf("local %t, %s: got %d %s, want %d %s", local, test.what, w.Code, w.Body, test.status, test.want)
+			}
+		}
+		if w := ask(h, "POST", "/", here, with("Sec-Fetch-Site", "cross-site")); w.Code != 403 {
+			t.Errorf("local %t: a page of another origin: got %d, want 403", local, w.Code)
+		}
+		if w := ask(h, "GET", "/sign-in", here); w.Body.String() != " acts" {
+			t.Errorf("local %t: there is a sign-in page: %s", local, w.Body)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, test := range []struct {
+		c    Config
+		want string
+	}{
+		{Config{Users: []User{{"a", Admin, hash()}, {"a", Viewer, hash()}}}, `user "a" is named twice`},
+		{Config{Tokens: []Token{{Name: "a"}, {Name: "a"}}}, `token "a" is named twice`},
+		{Config{Users: []User{{"a", Admin, "secret"}}}, "is no bcrypt hash"},
+	} {
+		if _, err := New(test.c); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestStreamsEndWithTheirSession(t *testing.T) {
+	g, _, _ := newGuard(t, nil)
+	begun, ended := make(chan struct{}), make(chan error, 1)
+	h := g.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(begun)
+		<-r.Context().Done()
+		ended <- context.Cause(r.Context())
+	}))
+	ada := cookieOf(t, signIn(h, "ada", password, ""))
+	go ask(h, "GET", "/events", ada)
+	<-begun
+	if w := ask(h, "POST", "/sign-out", ada); w.Code != 303 || !strings.Contains(w.Header().Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("sign out: %d %v", w.Code, w.Header())
+	}
+	if err := <-ended; err != context.Canceled {
+		t.Errorf("the stream ended with %v", err)
+	}
+	if w := ask(h, "GET", "/", ada); w.Code != 401 {
+		t.Errorf("after the sign-out: got %d, want 401", w.Code)
+	}
+}

@@ -1,0 +1,152 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"sync"
+	"time"
+)
+
+const (
+	idleTime     = 12 * time.Hour     // a session that is not used for so long ends
+	longestTime  = 7 * 24 * time.Hour // and after so long any
+	mostSessions = 1000               // the one that was not used for the longest makes room
+	cookieName   = "meanwhile"
+	secureName   = "__Host-meanwhile" // browsers take it from this host only, and over TLS only
+	cookieSize   = 43                 // 256 bits in base64
+)
+
+// sessions are those of everybody who has signed in. They are known by the hash of what is in the cookie, so that nothing
+// can be learned from how long it takes to look for one.
+type sessions struct {
+	mu  sync.Mutex
+	all map[[sha256.Size]byte]*session
+}
+
+// A session is somebody who has signed in, on one browser.
+type session struct {
+	who     Identity
+	begun   time.Time
+	used    time.Time
+	running map[*request]struct{}
+}
+
+// A request is one that is being answered.
+type request struct{ cancel context.CancelFunc }
+
+// over reports whether a session has ended by itself. One with a request that is being answered, such as a stream of
+// events, is in use.
+func (s *session) over(now time.Time) bool {
+	return now.Sub(s.begun) >= longestTime || len(s.running) == 0 && now.Sub(s.used) >= idleTime
+}
+
+// begin begins a session and returns what goes into its cookie.
+func (s *sessions) begin(who Identity, now time.Time) string {
+	var bits [32]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	value := base64.RawURLEncoding.EncodeToString(bits[:])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[[sha256.Size]byte]*session{}
+	}
+	if len(s.all) >= mostSessions {
+		s.makeRoom(now)
+	}
+	s.all[sha256.Sum256([]byte(value))] = &session{who: who, begun: now, used: now, running: map[*request]struct{}{}}
+	return value
+}
+
+// makeRoom ends the sessions that are over, or the one that was not used for the longest.
+func (s *sessions) makeRoom(now time.Time) {
+	var oldest [sha256.Size]byte
+	first := now
+	for key, one := range s.all {
+		if one.over(now) {
+			s.end(key)
+		} else if !one.used.After(first) {
+			oldest, first = key, one.used
+		}
+	}
+	if len(s.all) >= mostSessions {
+		s.end(oldest)
+	}
+}
+
+// enter returns who has the session of a cookie, and a ctx that is canceled when the session ends. The caller calls leave
+// when the request is answered.
+func (s *sessions) enter(ctx context.Context, value string, now time.Time) (who Identity, inner context.Context, leave func(), ok bool) {
+	key := sha256.Sum256([]byte(value))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.all[key]
+	if one == nil {
+		return Identity{}, nil, nil, false
+	}
+	if one.over(now) {
+		s.end(key)
+		return Identity{}, nil, nil, false
+	}
+	one.used = now
+	inner, cancel := context.WithDeadline(ctx, one.begun.Add(longestTime))
+	r := &request{cancel}
+	one.running[r] = struct{}{}
+	return one.who, inner, func() {
+		cancel()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(one.running, r)
+		one.used = time.Now()
+	}, true
+}
+
+// quit ends the session of a cookie.
+func (s *sessions) quit(value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(sha256.Sum256([]byte(value)))
+}
+
+// end ends a session, and with it what is being answered to it.
+func (s *sessions) end(key [sha256.Size]byte) {
+	one := s.all[key]
+	if one == nil {
+		return
+	}
+	delete(s.all, key)
+	for r := range one.running {
+		r.cancel()
+	}
+}
+
+// cookie returns what is in the cookie of a request, or "". Over TLS only the one that was set there counts, which nobody
+// without it can have set.
+func cookie(r *http.Request, secure bool) string {
+	found := r.CookiesNamed(nameOf(secure))
+	if len(found) != 1 || len(found[0].Value) != cookieSize {
+		return ""
+	}
+	return found[0].Value
+}
+
+// setCookie sets the cookie; an empty value removes it.
+func setCookie(w http.ResponseWriter, secure bool, value string) {
+	c := &http.Cookie{
+		Name: nameOf(secure), Value: value, Path: "/", MaxAge: int(longestTime / time.Second),
+		Secure: secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+	if value == "" {
+		c.MaxAge = -1
+	}
+	http.SetCookie(w, c)
+}
+
+func nameOf(secure bool) string {
+	if secure {
+		return secureName
+	}
+	return cookieName
+}

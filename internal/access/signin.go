@@ -1,0 +1,135 @@
+package access
+
+import (
+	"context"
+	"embed"
+	"html/template"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed signin.html signin.css
+var files embed.FS
+
+var page = template.Must(template.ParseFS(files, "signin.html"))
+
+const (
+	mostForm   = 16 << 10 // bytes
+	mostTarget = 2048     // bytes of the address to go to afterwards
+)
+
+// own answers requests for the guard's own paths, and reports whether this was one.
+func (g *Guard) own(w http.ResponseWriter, r *http.Request) bool {
+	switch r.URL.Path {
+	case SignInPath:
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			g.show(w, http.StatusOK, "", r.FormValue("to"), "")
+		case http.MethodPost:
+			if g.checkOrigin(w, r) {
+				g.signIn(w, r)
+			}
+		default:
+			onlyBy(w, "GET, HEAD, POST")
+		}
+	case SignOutPath:
+		if r.Method != http.MethodPost {
+			onlyBy(w, "POST")
+		} else if g.checkOrigin(w, r) {
+			g.signOut(w, r)
+		}
+	case stylePath:
+		if !isSafe(r.Method) {
+			onlyBy(w, "GET, HEAD")
+			break
+		}
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "max-age=3600")
+		http.ServeFileFS(w, r, files, "signin.css")
+	default:
+		return false
+	}
+	return true
+}
+
+func onlyBy(w http.ResponseWriter, methods string) {
+	w.Header().Set("Allow", methods)
+	http.Error(w, "use "+methods, http.StatusMethodNotAllowed)
+}
+
+// show shows the page, with what went wrong before.
+func (g *Guard) show(w http.ResponseWriter, status int, name, to, trouble string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer the form would come with the origin "null"
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = page.Execute(w, struct{ Title, Name, To, Trouble string }{g.config.Title, name, to, trouble})
+}
+
+func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, mostForm)
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media != "application/x-www-form-urlencoded" || r.ParseForm() != nil {
+		g.show(w, http.StatusBadRequest, "", "", "What was sent is not this form.")
+		return
+	}
+	name, to := r.PostForm.Get("name"), r.PostForm.Get("to")
+	client := g.client(r)
+	if wait := g.attempts.take(client, time.Now()); wait > 0 {
+		retryAfter(w, wait)
+		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts. Wait "+seconds(wait)+".")
+		return
+	}
+	user, ok := g.compare(r.Context(), name, r.PostForm.Get("password"))
+	if !ok {
+		g.config.Logger.Warn("access: a wrong name or password", "address", client.Addr()) // without the name, which may be a password
+		g.show(w, http.StatusUnauthorized, name, to, "The name or the password is wrong.")
+		return
+	}
+	now := time.Now()
+	g.attempts.giveBack(client, now)
+	g.config.Logger.Info("access: signed in", "user", user.Name, "address", client.Addr())
+	secure := g.secure(r)
+	g.sessions.quit(cookie(r, secure))
+	setCookie(w, secure, g.sessions.begin(Identity{Name: user.Name, Role: user.Role}, now))
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, target(to), http.StatusSeeOther)
+}
+
+// compare checks a password when its turn has come.
+func (g *Guard) compare(ctx context.Context, name, password string) (User, bool) {
+	select {
+	case g.users.busy <- struct{}{}:
+		defer func() { <-g.users.busy }()
+		return g.users.check(name, password)
+	case <-ctx.Done():
+		return User{}, false
+	}
+}
+
+func (g *Guard) signOut(w http.ResponseWriter, r *http.Request) {
+	secure := g.secure(r)
+	g.sessions.quit(cookie(r, secure))
+	setCookie(w, secure, "")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Clear-Site-Data", `"cache"`)
+	http.Redirect(w, r, SignInPath, http.StatusSeeOther)
+}
+
+// target returns where to go after the sign-in: a path of this server, "/" where to is none.
+func target(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || len(to) > mostTarget || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
+		!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") ||
+		strings.HasPrefix(path.Clean(u.Path), "/sign-") {
+		return "/"
+	}
+	return u.RequestURI()
+}

@@ -1,0 +1,124 @@
+package metrics
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// outcomes are how attempts end, as the label says; other events have none.
+var outcomes = [...]string{
+	job.JobCompleted: "completed",
+	job.JobRetried:   "retried",
+	job.JobSnoozed:   "snoozed",
+	job.JobCanceled:  "canceled",
+	job.JobDiscarded: "discarded",
+	job.JobPutBack:   "put_back",
+	job.JobLost:      "lost",
+}
+
+// buckets are about as far apart as people tell times from each other. Where Prometheus asks for native histograms, it gets
+// those, which are finer.
+var buckets = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
+
+// attempts counts what became of the attempts of jobs.
+type attempts struct {
+	ended     *prometheus.CounterVec
+	wait, run *prometheus.HistogramVec
+	places    places[pair]
+
+	mu    sync.Mutex                     // held to add a line
+	lines atomic.Pointer[map[pair]*line] // copied to add one: events only read it
+}
+
+// A pair is the labels of a job.
+type pair struct{ queue, kind string }
+
+// A line is what is counted for the jobs of one pair.
+type line struct {
+	ended     [len(outcomes)]prometheus.Counter // by the event that tells of it
+	wait, run prometheus.Observer
+	mean      mean // of the run time
+}
+
+func newAttempts() *attempts {
+	labels := []string{"queue", "kind"}
+	a := &attempts{
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "meanwhile_attempts_total",
+			Help: "Attempts of jobs that have ended in this process, by outcome.",
+		}, append(labels, "outcome")),
+		wait: histogram("meanwhile_job_wait_seconds", "How long jobs were due before an attempt of this process began.", labels),
+		run:  histogram("meanwhile_job_run_seconds", "How long the attempts of this process took.", labels),
+	}
+	a.lines.Store(&map[pair]*line{})
+	return a
+}
+
+func histogram(name, help string, labels []string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:                            name,
+		Help:                            help,
+		Buckets:                         buckets,
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  100,
+		NativeHistogramMinResetDuration: time.Hour,
+	}, labels)
+}
+
+// labels returns those of a queue and kind, which are other when there are too many.
+func (a *attempts) labels(queue, kind string) pair {
+	if p := (pair{queue, kind}); a.places.take(p) {
+		return p
+	}
+	return pair{other, other}
+}
+
+// known returns the line of a queue and kind, or nil when none of their jobs was run.
+func (a *attempts) known(p pair) *line { return (*a.lines.Load())[p] }
+
+// line returns the line of a queue and kind.
+func (a *attempts) line(queue, kind string) *line {
+	if l := a.known(pair{queue, kind}); l != nil {
+		return l
+	}
+	p := a.labels(queue, kind)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if l := a.known(p); l != nil {
+		return l
+	}
+	l := a.newLine(p)
+	lines := maps.Clone(*a.lines.Load())
+	lines[p] = l
+	a.lines.Store(&lines)
+	return l
+}
+
+// newLine makes a line with all its counters, so that the first failure is a step from zero, which rate sees.
+func (a *attempts) newLine(p pair) *line {
+	l := &line{wait: a.wait.WithLabelValues(p.queue, p.kind), run: a.run.WithLabelValues(p.queue, p.kind)}
+	for event, outcome := range outcomes {
+		if outcome != "" {
+			l.ended[event] = a.ended.WithLabelValues(p.queue, p.kind, outcome)
+		}
+	}
+	return l
+}
+
+func (a *attempts) describe(ch chan<- *prometheus.Desc) {
+	a.ended.Describe(ch)
+	a.wait.Describe(ch)
+	a.run.Describe(ch)
+}
+
+func (a *attempts) collect(ch chan<- prometheus.Metric) {
+	a.ended.Collect(ch)
+	a.wait.Collect(ch)
+	a.run.Collect(ch)
+}

@@ -1,0 +1,90 @@
+package metrics
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Logs gathers the metrics of a server of logs; it is a [prometheus.Collector]. Its methods may be called by many
+// goroutines at once.
+type Logs struct {
+	stats    func() logs.Stats
+	services places[string]
+}
+
+// NewLogs returns a collector of what a server has done, such as that of its method Stats.
+func NewLogs(stats func() logs.Stats) *Logs { return &Logs{stats: stats} }
+
+var (
+	logConnections = desc("logs_connections", "Connections that are open, by the way in.", "way")
+	logConnected   = desc("logs_connections_total", "Connections that were opened, by the way in.", "way")
+	logRecords     = desc("logs_records_total", "Records that came in, by the way in.", "way")
+	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by the way in.", "way")
+	logRefused     = desc("logs_refused_total", "Input that was no record, by the way in and the reason.", "way", "reason")
+	logOfService   = desc("logs_service_records_total", "Records of the service that came in.", "service")
+	logLimited     = desc("logs_service_limited_total", "Records of the service that came too fast and were left out.", "service")
+	logCut         = desc("logs_service_cut_total", "Records of the service that were too long and were cut.", "service")
+	logWaiting     = desc("logs_output_waiting", "Bytes that wait for the output, or records where it is the store.", "output")
+	logLost        = desc("logs_output_lost_total", "Bytes that the output did not take before the end, or records where it is the store.", "output")
+	logUp          = desc("logs_output_up", "Whether the output takes what it is given.", "output")
+
+	logDescs = []*prometheus.Desc{
+		logConnections, logConnected, logRecords, logBytes, logRefused, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
+	}
+)
+
+// Describe implements [prometheus.Collector].
+func (l *Logs) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range logDescs {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector]. Services beyond the first MaxLabels are told about together.
+func (l *Logs) Collect(ch chan<- prometheus.Metric) {
+	counter := func(d *prometheus.Desc, n int64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	}
+	stats := l.stats()
+	for name, way := range stats.Ways {
+		gauge(ch, logConnections, float64(way.Open), name)
+		counter(logConnected, way.Connections, name)
+		counter(logRecords, way.Records, name)
+		counter(logBytes, way.Bytes, name)
+		for reason, n := range way.Refused {
+			counter(logRefused, n, name, reason)
+		}
+	}
+	services := map[string]logs.ServiceTraffic{}
+	for name, traffic := range stats.Services {
+		name = label(&l.services, name)
+		sum := services[name]
+		services[name] = logs.ServiceTraffic{Records: sum.Records + traffic.Records, Limited: sum.Limited + traffic.Limited, Cut: sum.Cut + traffic.Cut}
+	}
+	for name, traffic := range services {
+		counter(logOfService, traffic.Records, name)
+		counter(logLimited, traffic.Limited, name)
+		counter(logCut, traffic.Cut, name)
+	}
+	for _, output := range stats.Outputs {
+		gauge(ch, logWaiting, float64(output.Waiting), output.Name)
+		counter(logLost, output.Lost, output.Name)
+		up := 1.0
+		if output.Failure != "" {
+			up = 0
+		}
+		gauge(ch, logUp, up, output.Name)
+	}
+}
+
+// Handler returns a handler for /metrics, as that of a [Collector].
+func (l *Logs) Handler() http.Handler {
+	r := prometheus.NewRegistry()
+	r.MustRegister(l, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes, EnableOpenMetrics: true})
+}

@@ -1,0 +1,62 @@
+package metrics_test
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/metrics"
+)
+
+func ExampleNewLogs() {
+	server := func() logs.Stats { // the method Stats of a server
+		return logs.Stats{Ways: map[string]logs.WayStats{"syslog-tcp": {Open: 2, Records: 17}}}
+	}
+	answer := httptest.NewRecorder()
+	metrics.NewLogs(server).Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	for line := range strings.Lines(answer.Body.String()) {
+		if strings.HasPrefix(line, "meanwhile_logs_records_total") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// meanwhile_logs_records_total{way="syslog-tcp"} 17
+}
+
+func TestLogs(t *testing.T) {
+	services := map[string]logs.ServiceTraffic{}
+	for i := range 150 {
+		services[fmt.Sprint("service ", i)] = logs.ServiceTraffic{Records: 2, Limited: 1}
+	}
+	m := metrics.NewLogs(func() logs.Stats {
+		return logs.Stats{
+			Ways:     map[string]logs.WayStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}}},
+			Services: services,
+			Outputs:  []logs.OutputStats{{Name: "a.log", Waiting: 7, Lost: 2, Failure: "disk full"}, {Name: "store"}},
+		}
+	})
+	for range 2 { // the services keep their places
+		if n := testutil.CollectAndCount(m, "meanwhile_logs_service_records_total"); n != metrics.MaxLabels+1 {
+			t.Errorf("%d services are told about, want %d and other", n, metrics.MaxLabels)
+		}
+	}
+	answer := httptest.NewRecorder()
+	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{
+		`meanwhile_logs_connections{way="own"} 1`, `meanwhile_logs_connections_total{way="own"} 3`, `meanwhile_logs_records_total{way="own"} 300`,
+		`meanwhile_logs_service_records_total{service="other"} 100`, `meanwhile_logs_service_limited_total{service="other"} 50`,
+		`meanwhile_logs_output_up{output="a.log"} 0`, `meanwhile_logs_output_up{output="store"} 1`, `meanwhile_logs_output_waiting{output="a.log"} 7`,
+		`meanwhile_logs_output_lost_total{output="a.log"} 2`,
+	} {
+		if !strings.Contains(answer.Body.String(), want+"\n") {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if problems, err := testutil.CollectAndLint(m); err != nil || len(problems) > 0 {
+		t.Error(problems, err)
+	}
+}

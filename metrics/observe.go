@@ -1,0 +1,32 @@
+package metrics
+
+import "github.com/meanwhile-go/meanwhile/job"
+
+// Observe counts an event. Give it to [job.Config].Observe of each worker of the process; where there is another observer,
+// let that call it.
+func (m *Collector) Observe(e job.Event) {
+	switch e.Kind {
+	case job.JobStarted:
+		m.jobs.line(e.Job.Queue, e.Job.Kind).wait.Observe(e.Wait.Seconds())
+	case job.CronTicked:
+		m.ticks.WithLabelValues(label(&m.crons, e.Cron)).Inc()
+	case job.StoreFailed:
+		m.failed.WithLabelValues(e.Call).Inc()
+	default:
+		if int(e.Kind) < len(outcomes) && outcomes[e.Kind] != "" {
+			m.ended(e)
+		}
+	}
+}
+
+func (m *Collector) ended(e job.Event) {
+	l := m.jobs.line(e.Job.Queue, e.Job.Kind)
+	l.ended[e.Kind].Inc()
+	if e.Elapsed <= 0 { // it was settled without being run, as of a kind without a handler
+		return
+	}
+	l.run.Observe(e.Elapsed.Seconds())
+	if e.Kind != job.JobPutBack && e.Kind != job.JobLost {
+		l.mean.add(e.Elapsed)
+	}
+}

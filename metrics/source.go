@@ -1,0 +1,101 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// askTimeout bounds how long a scrape waits for the store.
+const askTimeout = 2 * time.Second
+
+// A source asks the store, not too often.
+type source struct {
+	store    job.Store
+	interval time.Duration
+	failed   *prometheus.CounterVec
+	hangs    atomic.Bool // a call runs, perhaps one that nobody waits for any more
+
+	mu     sync.Mutex // held while the store is asked: others wait for that answer
+	last   sample
+	asked  time.Time
+	silent time.Time // when it was asked first of the times that it did not answer; zero when it did
+}
+
+// A sample is what the store answered; the zero value is that it did not.
+type sample struct {
+	counts []job.Count
+	queues []job.QueueInfo
+	ok     bool
+}
+
+// read returns an answer that is no older than the interval.
+func (s *source) read() sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	begun := time.Now()
+	if !s.asked.IsZero() && begun.Sub(s.asked) < s.interval {
+		return s.last
+	}
+	s.last = s.ask()
+	s.asked = time.Now()
+	switch {
+	case s.last.ok:
+		s.silent = time.Time{}
+	case s.silent.IsZero():
+		s.silent = begun
+	}
+	return s.last
+}
+
+// silence returns since when the store has not answered; zero when it did.
+func (s *source) silence() time.Duration {
+	s.read()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.silent.IsZero() {
+		return 0
+	}
+	return max(time.Since(s.silent), 1)
+}
+
+func (s *source) ask() sample {
+	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	defer cancel()
+	counts, err := call(ctx, s, "counts", s.store.Counts)
+	if err != nil {
+		return sample{}
+	}
+	queues, err := call(ctx, s, "queues", s.store.Queues)
+	if err != nil {
+		return sample{}
+	}
+	return sample{counts: counts, queues: queues, ok: true}
+}
+
+var errHangs = errors.New("the call before has not returned yet")
+
+// call calls the store. One that ignores the end of ctx is left behind, and the store not called again until it has
+// returned.
+func call[T any](ctx context.Context, s *source, name string, fn func(context.Context) (T, error)) (got T, err error) {
+	if s.hangs.Load() {
+		err = errHangs
+	} else {
+		got, err = meanwhile.Blocking(ctx, func() (T, error) {
+			s.hangs.Store(true)
+			defer s.hangs.Store(false)
+			return fn(ctx)
+		})
+	}
+	if err != nil {
+		s.failed.WithLabelValues(name).Inc()
+	}
+	return got, err
+}
