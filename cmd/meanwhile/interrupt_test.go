@@ -33,7 +33,7 @@ func command(t *testing.T, stdout *os.File, args ...string) (cmd *exec.Cmd, stde
 	return cmd, bufio.NewReader(pipe)
 }
 
-func interrupt(t *testing.T, cmd *exec.Cmd, notes *bufio.Reader) {
+func sendInterrupt(t *testing.T, cmd *exec.Cmd, notes *bufio.Reader) {
 	t.Helper()
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestInterruptExitCode(t *testing.T) {
 	if err := s.await("/hang", 1); err != nil {
 		t.Fatal(err)
 	}
-	interrupt(t, cmd, notes)
+	sendInterrupt(t, cmd, notes)
 	for line := ""; !strings.HasPrefix(line, "Interrupted: 0 done"); {
 		var err error
 		if line, err = notes.ReadString('\n'); err != nil {
@@ -81,7 +81,7 @@ func TestSecondInterrupt(t *testing.T) {
 	if err := s.await("/ok", 80); err != nil {
 		t.Fatal(err)
 	}
-	interrupt(t, cmd, notes)
+	sendInterrupt(t, cmd, notes)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
-// Command meanwhile shows what the toolkit of the same name is for: "meanwhile fetch" fetches many URLs at once,
-// "meanwhile jobs" and "meanwhile work" do work that outlives its process, "meanwhile top" and "meanwhile tree" show the tasks
-// of a running program.
+// Command meanwhile shows what the toolkit of the same name is for: "meanwhile demo" indexes documents in three ways and
+// compares them, "meanwhile fetch" fetches many URLs at once, "meanwhile jobs" and "meanwhile work" do work that outlives
+// its process, "meanwhile serve" shows it, "meanwhile logs" gathers what many processes log, "meanwhile top" and "meanwhile tree" show the tasks of a running program.
 package main
 
 import (
@@ -12,9 +12,14 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/fetch"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/send"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/serve"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/tree"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
@@ -31,9 +36,12 @@ const (
 type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
+	Demo  demo.Command  `cmd:"" help:"Index 1,000 documents in three ways, and compare."`
 	Fetch fetch.Command `cmd:"" help:"Fetch many URLs at once."`
 	Jobs  jobs.Command  `cmd:"" help:"Enqueue durable jobs, look at them and act on them."`
 	Work  work.Command  `cmd:"" help:"Run the jobs of HTTP requests."`
+	Logs  logs.Command  `cmd:"" help:"Gather what many processes log."`
+	Serve serve.Command `cmd:"" help:"Serve the dashboard and the HTTP API of a store, and run its jobs."`
 	Top   top.Command   `cmd:"" help:"Watch the tasks of a running program."`
 	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running program once."`
 }
@@ -81,11 +89,17 @@ func fail(stderr io.Writer, context *kong.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, fetch.ErrInterrupted) || errors.Is(err, top.ErrInterrupted) || errors.Is(err, jobs.ErrInterrupted) {
+	if errors.Is(err, fetch.ErrInterrupted) || errors.Is(err, top.ErrInterrupted) || errors.Is(err, interrupt.Err) {
 		return exitInterrupted
 	}
 	if errors.Is(err, fetch.ErrFailed) {
 		return exitFailed
+	}
+	if exit, ok := errors.AsType[*send.ExitError](err); ok {
+		if exit.Err != nil {
+			fmt.Fprintf(stderr, "meanwhile: %v\n", exit)
+		}
+		return exit.Code
 	}
 	fmt.Fprintf(stderr, "meanwhile: %v\n", err)
 	_, wrong := errors.AsType[*fetch.UsageError](err)

@@ -15,11 +15,12 @@ func TestMain(m *testing.M) {
 	if os.Getenv("MEANWHILE_TEST_MAIN") != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){"meanwhile": main})
+	testscript.Main(m, map[string]func(){"meanwhile": main, "request": request})
 }
 
 // TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by
-// another name, $SECURE one with a certificate nobody trusts.
+// another name, $SECURE one with a certificate nobody trusts. $PORT is free for a server of the script's own, and
+// cert.pem and key.pem are such a certificate for it.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -36,7 +37,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("HOST", host)
 			env.Setenv("OTHER", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
 			env.Setenv("SECURE", secure.URL)
-			return nil
+			port, err := freePort()
+			env.Setenv("PORT", port)
+			if err == nil {
+				err = writeCertificate(env.WorkDir, secure.TLS.Certificates[0])
+			}
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"await": onServer((*server).awaitRequests),
@@ -45,6 +51,9 @@ func TestScript(t *testing.T) {
 			"lines": writeLines,
 
 			"envsubst": expandFile,
+
+			"keep-logs":  keepLogs,
+			"serve-logs": serveLogs,
 		},
 		UpdateScripts: os.Getenv("UPDATE") != "",
 	})

@@ -4,19 +4,21 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
 // A console is where lines go: results to standard output, notes to standard error. While there is a view, lines for
 // its terminal go through it.
 type console struct {
 	results, notes io.Writer
-	view           atomic.Pointer[view]
+	view           atomic.Pointer[terminal.View]
 }
 
 // result prints a line of the results.
 func (c *console) result(line []byte) error {
 	w := c.results
-	if v := c.view.Load(); v != nil && isTerminal(w) {
+	if v := c.view.Load(); v != nil && terminal.Is(w) {
 		w = v
 	}
 	if _, err := w.Write(line); err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
 // A place is where in the input a URL stands.
@@ -63,7 +64,7 @@ func openInput(c *Command, s Streams, l *ledger) (*input, error) {
 			return nil, fmt.Errorf("read URLs: %w", err)
 		}
 		in.name, in.reader = c.From, f
-	case len(c.URLs) == 0 && isTerminal(s.In):
+	case len(c.URLs) == 0 && terminal.Is(s.In):
 		return nil, fmt.Errorf("no URLs: give some, or --from FILE, or pipe them in")
 	case len(c.URLs) == 0:
 		in.name, in.reader = fromStandard, s.In

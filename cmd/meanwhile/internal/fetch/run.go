@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
 // A run is one run of the command.
@@ -35,7 +37,7 @@ func (c *Command) Run(streams Streams) error {
 		return &UsageError{err}
 	}
 	defer r.close()
-	return r.do(heed)
+	return r.do(interrupt.Heed)
 }
 
 // open makes the run: whatever can be wrong with the command is found here, before the first request.
@@ -71,8 +73,8 @@ func (c *Command) open(streams Streams) (*run, error) {
 		},
 		retry:     meanwhile.RetryPolicy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay))},
 		retryTime: c.retryTime(),
-		json:      c.JSON, silent: c.Silent, blocks: drawsBlocks(),
-		showView: !c.Silent && !c.NoProgress && isTerminal(streams.Err) && movesCursor(),
+		json:      c.JSON, silent: c.Silent, blocks: terminal.DrawsBlocks(),
+		showView: !c.Silent && !c.NoProgress && terminal.Is(streams.Err) && terminal.MovesCursor(),
 	}
 	return r, nil
 }
@@ -241,7 +243,7 @@ func (r *run) show(ctx context.Context) (hide func()) {
 	}
 	total := meanwhile.Async(ctx, func(ctx context.Context) (int, error) { return r.input.total(ctx), nil }, meanwhile.Name("total"))
 	var m meter
-	v := newView(r.console.notes.(*os.File), func() progress {
+	v := terminal.NewView(r.console.notes.(*os.File), func(width int) []string {
 		p := progress{figures: r.stats.figures(), limit: r.limiter.Current()}
 		p.running, p.retrying = int(r.fetcher.running.Load()), int(r.fetcher.retrying.Load())
 		select {
@@ -250,11 +252,11 @@ func (r *run) show(ctx context.Context) (hide func()) {
 		default:
 		}
 		p.rate = m.rate(time.Now(), p.ended())
-		return p
-	}, r.blocks)
+		return p.lines(width, r.blocks)
+	})
 	r.console.view.Store(v)
 	return func() {
 		r.console.view.Store(nil)
-		v.close()
+		v.Close()
 	}
 }

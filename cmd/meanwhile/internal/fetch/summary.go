@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
 const (
@@ -47,7 +49,7 @@ func histogram(spans []span, blocks bool) string {
 	}
 	var b strings.Builder
 	for _, s := range spans {
-		bar := drawBar(float64(s.count)/float64(most), barWidth, blocks, false)
+		bar := terminal.Bar(float64(s.count)/float64(most), barWidth, blocks, false)
 		bar += strings.Repeat(" ", barWidth-utf8.RuneCountInString(bar))
 		end := shortTime(s.end)
 		if s.end < time.Minute {

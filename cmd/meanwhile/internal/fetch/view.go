@@ -2,62 +2,12 @@ package fetch
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
-
-// A view shows the progress below the lines that are printed. It is drawn by mpb and not by bubbletea, because mpb only
-// writes: it leaves Ctrl-C, the keyboard and the terminal's mode alone, so a crash leaves nothing to repair.
-type view struct {
-	progress *mpb.Progress
-	bar      *mpb.Bar
-}
-
-// newView shows what look returns, several times a second.
-func newView(w *os.File, look func() progress, blocks bool) *view {
-	v := &view{progress: mpb.New(mpb.WithOutput(fromLeft{w}), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))}
-	var more []string
-	first := func(out io.Writer, _ decor.Statistics) error {
-		lines := look().lines(columns(w), blocks)
-		more = lines[1:]
-		_, err := io.WriteString(out, lines[0])
-		return err
-	}
-	others := func(out io.Writer, _ decor.Statistics) error {
-		for _, line := range more {
-			if _, err := io.WriteString(out, line+"\n"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	v.bar = v.progress.MustAdd(0, mpb.BarFillerFunc(first),
-		mpb.BarExtender(mpb.BarFillerFunc(others), false), mpb.BarFillerTrim())
-	return v
-}
-
-// fromLeft writes from the first column: the terminal may have shown ^C where the cursor stood.
-type fromLeft struct{ w io.Writer }
-
-func (f fromLeft) Write(p []byte) (int, error) {
-	n, err := f.w.Write(append([]byte{'\r'}, p...))
-	return max(0, n-1), err
-}
-
-// Write prints lines above the view.
-func (v *view) Write(p []byte) (int, error) { return v.progress.Write(p) }
-
-// close removes the view.
-func (v *view) close() {
-	v.bar.Abort(true)
-	v.progress.Wait()
-}
 
 // progress is what the view shows at one moment.
 type progress struct {
@@ -124,7 +74,7 @@ func (p progress) head(width int, blocks bool) string {
 	if room < 5 {
 		return strings.TrimSpace(text)
 	}
-	return drawBar(share, room, blocks, true) + text
+	return terminal.Bar(share, room, blocks, true) + text
 }
 
 // A meter tells how fast a count grows, over about the last five seconds.

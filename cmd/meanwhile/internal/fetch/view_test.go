@@ -1,9 +1,6 @@
 package fetch
 
 import (
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,38 +44,6 @@ func TestProgressFits(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// TestView draws to a file: notes stand above the view, and in the end nothing is left of it.
-func TestView(t *testing.T) {
-	f, err := os.Create(filepath.Join(t.TempDir(), "terminal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = f.Close() }()
-	drawn := make(chan struct{}, 1000)
-	v := newView(f, func() progress { drawn <- struct{}{}; return busy() }, false)
-	<-drawn
-	if _, err := io.WriteString(v, "a note\n"); err != nil {
-		t.Error(err)
-	}
-	<-drawn
-	v.close()
-	if _, err := io.WriteString(v, "late\n"); err == nil {
-		t.Error("a closed view takes notes")
-	}
-	text, err := os.ReadFile(f.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"123,456 done", "\x1b[3A\x1b[Ja note\n#"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("%q is not in %q", want, text)
-		}
-	}
-	if want := "\x1b[3A\x1b[J"; !strings.HasSuffix(string(text), want) {
-		t.Errorf("got %q, want %q at the end", text, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -45,8 +46,8 @@ type (
 	// Schedule is "meanwhile jobs schedule".
 	Schedule struct {
 		Act
-		In *span  `placeholder:"TIME" help:"Due after this long, as in 90s, 2h or 7d."`
-		At moment `placeholder:"TIME" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+		In *when.Span  `placeholder:"TIME" help:"Due after this long, as in 90s, 2h or 7d."`
+		At when.Moment `placeholder:"TIME" help:"Due at this time, such as \"2026-01-31 15:04\"."`
 	}
 )
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
@@ -19,15 +21,15 @@ type Enqueue struct {
 	Args string `arg:"" optional:"" help:"Its args, as JSON (default null)."`
 	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file, the line being its args; - is standard input. Empty lines are skipped."`
 
-	Queue        string   `placeholder:"NAME" group:"How" help:"In this queue (default that of the kind)."`
-	Priority     *int     `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
-	MaxAttempts  *int     `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
-	In           span     `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
-	At           moment   `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
-	Unique       string   `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
-	UniqueArgs   bool     `group:"How" help:"Only if no unfinished job of the kind has the same args: then a file can be enqueued twice."`
-	UniqueFields []string `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
-	UniqueFor    span     `placeholder:"TIME" group:"How" help:"Hold the key so long, also when the job has finished."`
+	Queue        string      `placeholder:"NAME" group:"How" help:"In this queue (default that of the kind)."`
+	Priority     *int        `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
+	MaxAttempts  *int        `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
+	In           when.Span   `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
+	At           when.Moment `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+	Unique       string      `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
+	UniqueArgs   bool        `group:"How" help:"Only if no unfinished job of the kind has the same args: then a file can be enqueued twice."`
+	UniqueFields []string    `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
+	UniqueFor    when.Span   `placeholder:"TIME" group:"How" help:"Hold the key so long, also when the job has finished."`
 }
 
 // Help is the text above the flags.
@@ -57,7 +59,7 @@ func (e *Enqueue) Run(c *Command, streams inspect.Streams) error {
 	if args == "" {
 		args = "null"
 	}
-	j, err := newJob(e.Kind, []byte(args), options)
+	j, err := NewJob(e.Kind, json.RawMessage(args), options...)
 	if err != nil {
 		return &inspect.UsageError{Err: err}
 	}
@@ -128,10 +130,10 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	return options, nil
 }
 
-// newJob makes a job; the args of a kind that is known here are checked.
-func newJob(kind string, args []byte, options []job.EnqueueOption) (*job.Job, error) {
+// NewJob makes a job; the args of a kind that is known here are checked.
+func NewJob(kind string, args json.RawMessage, options ...job.EnqueueOption) (*job.Job, error) {
 	if kind != httprequest.Kind.Name() {
-		return job.New(kind, json.RawMessage(args), options...)
+		return job.New(kind, args, options...)
 	}
 	request, err := httprequest.ParseArgs(args)
 	if err != nil {
@@ -148,7 +150,7 @@ func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.
 	}
 	defer in.close()
 	var done job.Bulk
-	err = untilSignal(func(ctx context.Context) error {
+	err = interrupt.Run("jobs", func(ctx context.Context) error {
 		if err := in.check(ctx, e.Kind, options); err != nil {
 			return err
 		}
@@ -160,7 +162,7 @@ func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.
 			return ctx.Err()
 		})
 	})
-	if errors.Is(err, ErrInterrupted) {
+	if errors.Is(err, interrupt.Err) {
 		fmt.Fprintf(streams.Err, "Interrupted: %s enqueued, those up to %s:%d\n", inspect.Count(done.Enqueued, "job"), in.name, in.last)
 	}
 	if err != nil {
@@ -202,7 +204,7 @@ func (in *input) jobs(ctx context.Context, kind string, options []job.EnqueueOpt
 				err = ctx.Err()
 			}
 			if err == nil {
-				j, err = newJob(kind, []byte(line.text), options)
+				j, err = NewJob(kind, json.RawMessage(line.text), options...)
 			}
 			if err != nil {
 				yield(nil, fmt.Errorf("%s:%d: %w", in.name, line.number, err))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 )
 
 // TestInterruptedEnqueue interrupts the reading of a pipe that does not end: the number that is told is right.
@@ -44,8 +45,8 @@ func TestInterruptedEnqueue(t *testing.T) {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; !errors.Is(err, ErrInterrupted) {
-		t.Errorf("got %v, want %v", err, ErrInterrupted)
+	if err := <-ended; !errors.Is(err, interrupt.Err) {
+		t.Errorf("got %v, want %v", err, interrupt.Err)
 	}
 	n := count(t, c)
 	want := fmt.Sprintf("Interrupted: %s enqueued, those up to standard input:%d\n", inspect.Count(n, "job"), 2*n-1)

@@ -82,7 +82,7 @@ func (l *List) Run(c *Command, streams inspect.Streams) error {
 
 // listRow shows a job in a line, and its last failure in a second one.
 func listRow(j *job.Job, now time.Time) row {
-	r := row{cells: []string{j.ID.String(), string(j.View(now)), j.Kind, j.Queue, when(j, now)}}
+	r := row{cells: []string{j.ID.String(), string(j.View(now)), j.Kind, j.Queue, stateTime(j, now)}}
 	if text := j.LastError(); text != "" && j.State != job.Completed {
 		r.below = text
 		if j.Used() > 0 {
@@ -92,8 +92,8 @@ func listRow(j *job.Job, now time.Time) row {
 	return r
 }
 
-// when says for how long a job has been in its state, or until when it will.
-func when(j *job.Job, now time.Time) string {
+// stateTime says for how long a job has been in its state, or until when it will.
+func stateTime(j *job.Job, now time.Time) string {
 	since := j.RunAt
 	switch {
 	case j.State.Finished():

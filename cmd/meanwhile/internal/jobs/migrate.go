@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -39,7 +40,7 @@ func (m *Migrate) Run(c *Command, streams inspect.Streams) error {
 			return m.say(c, streams, "the tables fit this program")
 		})
 	}
-	return untilSignal(func(ctx context.Context) error {
+	return interrupt.Run("jobs", func(ctx context.Context) error {
 		return c.withUnfit(ctx, true, func(ctx context.Context, s job.Store) error { return m.migrate(ctx, c, streams, s) })
 	})
 }

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
 // Prune is "meanwhile jobs prune".
 type Prune struct {
-	Completed span `default:"1d" placeholder:"TIME" help:"Keep completed jobs so long (default ${default})."`
-	Canceled  span `default:"7d" placeholder:"TIME" help:"Keep canceled jobs so long (default ${default})."`
-	Discarded span `default:"30d" placeholder:"TIME" help:"Keep discarded jobs so long (default ${default})."`
-	Yes       bool `short:"y" help:"Do not ask."`
+	Completed when.Span `default:"1d" placeholder:"TIME" help:"Keep completed jobs so long (default ${default})."`
+	Canceled  when.Span `default:"7d" placeholder:"TIME" help:"Keep canceled jobs so long (default ${default})."`
+	Discarded when.Span `default:"30d" placeholder:"TIME" help:"Keep discarded jobs so long (default ${default})."`
+	Yes       bool      `short:"y" help:"Do not ask."`
 }
 
 const prunePart = 1000

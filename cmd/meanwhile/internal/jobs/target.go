@@ -8,11 +8,10 @@ import (
 	"os"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"   // sqlite: and file:
@@ -27,9 +26,6 @@ const (
 	defaultStore = "sqlite:meanwhile.db"
 	pingTimeout  = 15 * time.Second
 )
-
-// ErrInterrupted is returned after a signal, when there is nothing left to say.
-var ErrInterrupted = errors.New("interrupted")
 
 var hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // two letters at least: C:\jobs.db is a path
 
@@ -88,7 +84,7 @@ func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
 
 // use calls fn with the store, once it answers. A signal cancels ctx, and a second one exits.
 func (t *Target) use(create bool, fn func(ctx context.Context, s job.Store) error) error {
-	return untilSignal(func(ctx context.Context) error { return t.with(ctx, create, fn) })
+	return interrupt.Run("jobs", func(ctx context.Context) error { return t.with(ctx, create, fn) })
 }
 
 // with calls fn with the store, once it answers.
@@ -114,34 +110,4 @@ func (t *Target) withUnfit(ctx context.Context, create bool, fn func(ctx context
 		err = fmt.Errorf("store %s: %w", t, closeErr)
 	}
 	return err
-}
-
-// untilSignal calls fn with a ctx that a signal cancels; a second one exits. After a signal an error of fn is ErrInterrupted.
-func untilSignal(fn func(ctx context.Context) error) error {
-	interrupted := false
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		work, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		heed(ctx, cancel)
-		err := fn(work)
-		interrupted = work.Err() != nil
-		return err
-	}, meanwhile.Name("jobs"))
-	if err != nil && interrupted {
-		return ErrInterrupted
-	}
-	return err
-}
-
-// heed stops the work at the first signal and exits at the second.
-func heed(ctx context.Context, stop context.CancelCauseFunc) {
-	stopping := false
-	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
-		if stopping {
-			os.Exit(130)
-		}
-		stopping = true
-		stop(&meanwhile.SignalError{Signal: sig})
-		return nil
-	}, os.Interrupt, syscall.SIGTERM)
 }

@@ -30,11 +30,22 @@ func (*Workers) Run(c *Command, streams inspect.Streams) error {
 				continue
 			}
 			rows = append(rows, row{cells: []string{
-				w.Name, strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
+				w.Name, workerState(w), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
 				fmt.Sprintf("%dMB", w.Memory>>20), inspect.Span(now.Sub(w.Started)), inspect.Span(now.Sub(w.Seen)) + " ago",
 			}})
 		}
-		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "QUEUES", least: 8},
-			column{title: "RUNNING", right: true}, column{title: "MEMORY", right: true}, column{title: "UP", right: true}, column{title: "SEEN", right: true})
+		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "STATE"},
+			column{title: "QUEUES", least: 8}, column{title: "RUNNING", right: true}, column{title: "MEMORY", right: true}, column{title: "UP", right: true}, column{title: "SEEN", right: true})
 	})
+}
+
+// workerState says whether a worker claims jobs.
+func workerState(w job.WorkerInfo) string {
+	switch {
+	case w.Stopping:
+		return "stopping"
+	case w.Quiet:
+		return "quiet"
+	}
+	return "working"
 }

@@ -12,17 +12,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
 
 // A Command is what "meanwhile work" was asked for, as kong fills it.
 type Command struct {
 	jobs.Target
-	Queue        []queue `placeholder:"NAME[:N[:WEIGHT]]" help:"Work on this queue, on up to N of its jobs at once. Without weights the first given is the first served; with them, one of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
-	Concurrency  int     `short:"n" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
-	AllowPrivate bool    `help:"Allow requests to addresses that are not public, such as those of this machine and its network, and by the proxy that the environment names."`
-	Drain        bool    `help:"Exit when no job of the queues is due or running."`
-	Silent       bool    `short:"s" help:"Print no line for an attempt that failed, and no summary."`
+	Pool
+	Drain  bool `help:"Exit when no job of the queues is due or running."`
+	Silent bool `short:"s" help:"Print no line for an attempt that failed, and no summary."`
 }
 
 // Help is the text above the flags.
@@ -40,15 +37,10 @@ Exit codes: 0 stopped, or drained and nothing was discarded; 1 not able to work,
 understood; 130 interrupted before --drain was done.`
 }
 
-const mostConcurrency = 100_000
-
 // Run works. When the exit code is not 0 it exits.
 func (c *Command) Run(streams inspect.Streams) error {
-	if c.Concurrency < 1 || c.Concurrency > mostConcurrency {
-		return &inspect.UsageError{Err: fmt.Errorf("--concurrency: give a number from 1 to %d", mostConcurrency)}
-	}
-	if len(c.Queue) == 0 {
-		c.Queue = []queue{{Name: job.DefaultQueue}}
+	if err := c.Check(1); err != nil {
+		return &inspect.UsageError{Err: err}
 	}
 	meanwhile.Main(func(ctx context.Context) error { return c.work(ctx, streams) }, meanwhile.Name("meanwhile"))
 	return nil
@@ -71,11 +63,7 @@ func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error)
 		return fmt.Errorf("store %s: %w", &c.Target, err)
 	}
 	r := &report{out: streams.Out, silent: c.Silent}
-	config := job.Config{Concurrency: c.Concurrency, Observe: r.observe, Logger: slog.New(slog.DiscardHandler)}
-	for _, q := range c.Queue {
-		config.Queues = append(config.Queues, job.QueueConfig(q))
-	}
-	worker := job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: c.AllowPrivate}))
+	worker := c.Worker(s, job.Config{Observe: r.observe, Logger: slog.New(slog.DiscardHandler)})
 
 	stop, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -89,7 +77,7 @@ func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error)
 	}
 	begun := time.Now()
 	if !c.Silent {
-		fmt.Fprintf(streams.Err, "Working on %s, %s; ctrl-C stops.\n", &c.Target, c.queues())
+		fmt.Fprintf(streams.Err, "Working on %s, %s; ctrl-C stops.\n", &c.Target, c.Queues())
 	}
 	if err := worker.Run(stop); err != nil {
 		return err

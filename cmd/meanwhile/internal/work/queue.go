@@ -2,19 +2,17 @@ package work
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A queue is one to work on, written as name, name:concurrency or name:concurrency:weight.
-type queue job.QueueConfig
+// A Queue is one to work on, written as name, name:concurrency or name:concurrency:weight.
+type Queue job.QueueConfig
 
 // UnmarshalText reads a queue.
-func (q *queue) UnmarshalText(text []byte) error {
+func (q *Queue) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ":")
 	wrong := fmt.Errorf("%.60q is no queue such as mails, mails:10 or mails:10:3", text)
 	if parts[0] == "" || len(parts) > 3 {
@@ -31,20 +29,4 @@ func (q *queue) UnmarshalText(text []byte) error {
 		}
 	}
 	return nil
-}
-
-// queues names the queues.
-func (c *Command) queues() string {
-	names := make([]string, len(c.Queue))
-	for i, q := range c.Queue {
-		names[i] = inspect.Printable(q.Name)
-	}
-	if len(names) == 1 {
-		return "queue " + names[0]
-	}
-	return "queues " + strings.Join(names, ", ")
-}
-
-func (c *Command) has(name string) bool {
-	return slices.ContainsFunc(c.Queue, func(q queue) bool { return q.Name == name })
 }

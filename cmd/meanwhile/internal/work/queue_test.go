@@ -3,16 +3,16 @@ package work
 import "testing"
 
 func TestQueue(t *testing.T) {
-	for text, want := range map[string]queue{
+	for text, want := range map[string]Queue{
 		"mails": {Name: "mails"}, "mails:10": {Name: "mails", Concurrency: 10}, "mails:10:3": {Name: "mails", Concurrency: 10, Weight: 3},
 	} {
-		var got queue
+		var got Queue
 		if err := got.UnmarshalText([]byte(text)); got != want || err != nil {
 			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", ":1", "a:", "a:0", "a:-1", "a:1:0", "a:1:x", "a:1:1:1"} {
-		var q queue
+		var q Queue
 		if err := q.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: got %+v, want an error", text, q)
 		}

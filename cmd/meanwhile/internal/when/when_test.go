@@ -1,4 +1,4 @@
-package jobs
+package when
 
 import (
 	"testing"
@@ -33,7 +33,25 @@ func TestMoment(t *testing.T) {
 	if got, err := parseMoment("2026-02-30"); err == nil {
 		t.Errorf("got %v for the 30th of February", got)
 	}
-	var p past
+}
+
+func TestPast(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	for text, want := range map[string]time.Time{
+		"2h": now.Add(-2 * time.Hour), "1d": now.AddDate(0, 0, -1), "today": time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "Yesterday": time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC),
+		"yesterday 14:00": time.Date(2026, 2, 28, 14, 0, 0, 0, time.UTC), "14:00": time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC), "today 1:02:03.5": time.Date(2026, 3, 1, 1, 2, 3, 5e8, time.UTC),
+		"2026-01-31T15:04:05Z": time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC),
+	} {
+		if got, err := parsePast(text, now); !got.Equal(want) || err != nil {
+			t.Errorf("%s: got %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "tomorrow", "today 25:00", "yesterday today", "14", "monday 14:00"} {
+		if got, err := parsePast(text, now); err == nil {
+			t.Errorf("%q: got %v, want an error", text, got)
+		}
+	}
+	var p Past
 	if err := p.UnmarshalText([]byte("2h")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,9 @@
-package fetch
+package terminal
 
 import "strings"
 
-// drawBar draws a share from 0 to 1 of a width in columns. What is left is drawn too where there is a ground for it.
-func drawBar(share float64, width int, blocks, ground bool) string {
+// Bar draws a share from 0 to 1 of a width in columns. What is left is drawn too where there is a ground for it.
+func Bar(share float64, width int, blocks, ground bool) string {
 	share = max(0, min(1, share))
 	if !blocks {
 		full := int(share*float64(width) + 0.5)

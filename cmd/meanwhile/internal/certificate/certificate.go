@@ -1,0 +1,93 @@
+// Package certificate keeps the certificate of a server, which changes while it runs.
+package certificate
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+const eachCertificateLook = 10 * time.Second
+
+// A Certificate is one in two files, which is read again when they change. While they cannot be read, or do not belong together,
+// the one before stays.
+type Certificate struct {
+	cert, key string
+	logger    *slog.Logger
+
+	mu     sync.Mutex
+	pair   *tls.Certificate
+	stamps [2]stamp
+	looked time.Time
+}
+
+// A stamp tells whether a file has changed.
+type stamp struct {
+	changed time.Time
+	size    int64
+}
+
+// New reads a certificate and its key, in PEM.
+func New(cert, key string, logger *slog.Logger) (*Certificate, error) {
+	c := &Certificate{cert: cert, key: key, logger: logger}
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read reads the files.
+func (c *Certificate) read() error {
+	stamps, err := c.stamp()
+	if err != nil {
+		return fmt.Errorf("TLS: %w", err)
+	}
+	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil {
+		return fmt.Errorf("TLS: %s and %s: %w", c.cert, c.key, err)
+	}
+	c.pair, c.stamps, c.looked = &pair, stamps, time.Now()
+	return nil
+}
+
+func (c *Certificate) stamp() (stamps [2]stamp, err error) {
+	for i, name := range []string{c.cert, c.key} {
+		info, err := os.Stat(name)
+		if err != nil {
+			return stamps, err
+		}
+		stamps[i] = stamp{info.ModTime(), info.Size()}
+	}
+	return stamps, nil
+}
+
+// Get is for tls.Config.
+func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.looked) >= eachCertificateLook {
+		c.looked = now
+		if stamps, err := c.stamp(); err != nil || stamps != c.stamps {
+			c.again()
+		}
+	}
+	return c.pair, nil
+}
+
+// Reread reads the files at once.
+func (c *Certificate) Reread() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.again()
+}
+
+func (c *Certificate) again() {
+	if err := c.read(); err != nil {
+		c.logger.Warn("the certificate cannot be read again; the one before stays", "error", err)
+		return
+	}
+	c.logger.Info("the certificate was read again")
+}

@@ -1,0 +1,67 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
+)
+
+const (
+	barWidth  = 40
+	nameWidth = 13
+	plainEach = 5 * time.Second // a line about the progress, where there is no terminal to draw on
+)
+
+// A console is where the demo tells what it does: lines to standard output, the progress to standard error.
+type console struct {
+	out, err io.Writer
+	blocks   bool // more than ASCII can be shown
+}
+
+func newConsole(streams inspect.Streams) console {
+	return console{streams.Out, streams.Err, terminal.DrawsBlocks()}
+}
+
+func (c console) line(format string, args ...any) { c.print(fmt.Sprintf(format, args...) + "\n") }
+
+// print prints lines.
+func (c console) print(text string) { _, _ = io.WriteString(c.out, c.fit(text)) }
+
+// fit replaces what a terminal without Unicode does not show.
+func (c console) fit(text string) string {
+	if c.blocks {
+		return text
+	}
+	return strings.NewReplacer("µ", "u", "–", "-", "×", "x", "…", "...").Replace(text)
+}
+
+// watch shows how far something is until hide is called: as a bar on a terminal, as a line now and then elsewhere.
+func (c console) watch(ctx context.Context, name string, of int, done func() int) (hide func()) {
+	if f, ok := c.err.(*os.File); ok && terminal.Is(f) && terminal.MovesCursor() {
+		return terminal.NewView(f, func(width int) []string { return []string{c.bar(width, name, done(), of)} }).Close
+	}
+	lines := meanwhile.Every(ctx, plainEach, func(context.Context) error {
+		c.line("%-*s %s of %s", nameWidth, name, inspect.Number(done()), inspect.Number(of))
+		return nil
+	}, meanwhile.Name("progress"))
+	return func() { lines.Cancel(meanwhile.Stop) }
+}
+
+// bar is a line narrower than width.
+func (c console) bar(width int, name string, done, of int) string {
+	name = fmt.Sprintf("%-*s ", nameWidth, name)
+	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*float64(done)/float64(of), inspect.Number(done), inspect.Number(of))
+	room := min(barWidth, width-1-utf8.RuneCountInString(name+text))
+	if room < 5 {
+		return strings.TrimSpace(text)
+	}
+	return name + terminal.Bar(float64(done)/float64(of), room, c.blocks, true) + text
+}

@@ -1,0 +1,63 @@
+// Package corpus has a thousand documents to index: doc comments of the Go standard library, as the program in its folder
+// generate extracts them. They are under the license of Go, which lies beside them.
+package corpus
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+//go:generate go run ./generate
+
+// Size is how many documents there are.
+const Size = 1000
+
+// A Document is what the standard library says about one of its names.
+type Document struct {
+	Package string `json:"package"` // its import path
+	Symbol  string `json:"symbol"`  // such as Client.Do; empty for the package itself
+	Text    string `json:"text"`
+}
+
+// ID returns a name for the document that no other of them has.
+func (d Document) ID() string {
+	if d.Symbol == "" {
+		return d.Package
+	}
+	return d.Package + "." + d.Symbol
+}
+
+//go:embed documents.jsonl.gz
+var compressed []byte
+
+// Documents returns all of them, by package and symbol.
+func Documents() ([]Document, error) {
+	documents, err := read(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, fmt.Errorf("read the documents: %w", err)
+	}
+	return documents, nil
+}
+
+// read reads a document a line.
+func read(r io.Reader) ([]Document, error) {
+	lines, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	documents := make([]Document, 0, Size)
+	for decoder := json.NewDecoder(lines); ; {
+		var d Document
+		if err := decoder.Decode(&d); errors.Is(err, io.EOF) {
+			return documents, nil
+		} else if err != nil {
+			return nil, err
+		}
+		documents = append(documents, d)
+	}
+}

@@ -1,0 +1,332 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/engine"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
+)
+
+// newDemo makes a demo with n documents, and returns what it prints. before is called with each request to the engine.
+func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Request)) (*demo, *bytes.Buffer) {
+	t.Helper()
+	all, err := corpus.Documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	store, err := sqlite.Open(t.Context(), filepath.Join(folder, "jobs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := engine.New(engine.Config{Folder: folder, Latency: latency})
+	counted := &gauge{next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if before != nil {
+			before(r)
+		}
+		http.StripPrefix("/engine", search).ServeHTTP(w, r)
+	})}
+	server := httptest.NewServer(counted)
+	printed := new(bytes.Buffer)
+	d := &demo{
+		documents: spread(all, n), latency: latency, console: console{printed, io.Discard, false}, store: store,
+		engine: counted, client: newClient(server.Listener.Addr().String(), latency),
+	}
+	t.Cleanup(func() {
+		d.client.close()
+		server.Close()
+		if err := errors.Join(search.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return d, printed
+}
+
+// versions returns how often each document was written to an index.
+func (d *demo) versions(t *testing.T, index string) map[string]int {
+	t.Helper()
+	versions := map[string]int{}
+	for _, document := range d.documents {
+		path := index + "/_doc/" + strings.ReplaceAll(document.ID(), "/", "%2F")
+		var answer struct {
+			Version int             `json:"_version"`
+			Source  json.RawMessage `json:"_source"`
+		}
+		if err := d.client.do(t.Context(), http.MethodGet, path, nil, &answer); err != nil {
+			if !strings.Contains(err.Error(), "404") {
+				t.Fatal(err)
+			}
+			continue
+		}
+		var got corpus.Document
+		if err := json.Unmarshal(answer.Source, &got); err != nil || got != document {
+			t.Errorf("%s: got %+v, %v, want %+v", path, got, err, document)
+		}
+		versions[document.ID()] = answer.Version
+	}
+	return versions
+}
+
+// TestShow indexes few documents in all three ways: each way has all of them in the end, each exactly once.
+func TestShow(t *testing.T) {
+	d, printed := newDemo(t, 30, time.Millisecond, nil)
+	if err := meanwhile.Run(t.Context(), d.show); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range d.ways() {
+		versions := d.versions(t, w.index)
+		if len(versions) != 30 {
+			t.Errorf("%s: got %d documents, want 30", w.name, len(versions))
+		}
+		for id, version := range versions {
+			if version != 1 {
+				t.Errorf("%s: %s was indexed %d times", w.name, id, version)
+			}
+		}
+		if n, err := d.client.count(t.Context(), w.index); n != 30 || err != nil {
+			t.Errorf("%s: got count %d, %v", w.name, n, err)
+		}
+	}
+	text := printed.String()
+	for _, want := range []string{"30 doc comments", "one by one    30 documents in ", ", up to 1 at once\n", "1,000 tasks          30 ", "\nfinds "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "~") {
+		t.Errorf("all was measured, but something is marked as extrapolated:\n%s", text)
+	}
+	checkWidth(t, text)
+}
+
+// TestPart indexes a part in the slow ways: it is what was asked for, the table says so, and no job is left behind.
+func TestPart(t *testing.T) {
+	d, printed := newDemo(t, 200, 0, nil)
+	if err := meanwhile.Run(t.Context(), d.show); err != nil {
+		t.Fatal(err)
+	}
+	for index, want := range map[string][2]int{"go-by-1": {40, 40}, "go-by-3": {120, 199}, "go": {200, 200}} {
+		if got := len(d.versions(t, index)); got < want[0] || got > want[1] {
+			t.Errorf("%s: got %d documents, want %v", index, got, want)
+		}
+	}
+	counts, err := d.store.Counts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range counts {
+		if c.State != job.Completed {
+			t.Errorf("got %+v, want completed jobs only", c)
+		}
+	}
+	if !strings.Contains(printed.String(), "~ for 200 documents, extrapolated") {
+		t.Errorf("the table does not say what is extrapolated:\n%s", printed)
+	}
+	checkWidth(t, printed.String())
+}
+
+func checkWidth(t *testing.T, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if len(line) > 80 { // with its end
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+}
+
+// TestMissing fails the demo when a document is not there in the end.
+func TestMissing(t *testing.T) {
+	d, _ := newDemo(t, 5, 0, nil)
+	if err := d.client.create(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	w := d.ways()[2]
+	if err := d.client.put(t.Context(), w.index, d.documents[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.check(t.Context(), w); err == nil || err.Error() != "1 document in the index, want 5" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A canceler cancels when a text is written to it.
+type canceler struct {
+	text   string
+	cancel context.CancelCauseFunc
+
+	mu      sync.Mutex
+	printed bytes.Buffer
+}
+
+var errEnough = errors.New("enough")
+
+func (c *canceler) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.printed.Write(p)
+	if strings.Contains(string(p), c.text) {
+		c.cancel(errEnough)
+	}
+	return len(p), nil
+}
+
+// TestInterrupted stops the command in the middle and after its table. Its folder is removed, and so are those of nobody else.
+func TestInterrupted(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		latency time.Duration
+		want    error
+	}{
+		{"The search engine, at", 10 * time.Second, errEnough},
+		{"one by one    5 documents", 0, errEnough},
+		{"The dashboard at", 0, nil},
+	} {
+		temporary := t.TempDir()
+		t.Setenv("TMPDIR", temporary)
+		t.Setenv("TMP", temporary)
+		left := filepath.Join(temporary, "meanwhile-demo-1", "jobs.db") // of a run that was killed
+		if err := os.MkdirAll(left, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		out := &canceler{text: test.text, cancel: cancel}
+		c := Command{Listen: "127.0.0.1:0", Documents: 5, Latency: test.latency}
+		err := meanwhile.Run(ctx, func(ctx context.Context) error { return c.run(ctx, inspect.Streams{Out: out, Err: io.Discard}) })
+		cancel(nil)
+		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("%s: got %v, want %v\n%s", test.text, err, test.want, &out.printed)
+		}
+		if names := folders(t, temporary); len(names) != 1 || names[0] != "meanwhile-demo-1" {
+			t.Errorf("%s: got folders %q", test.text, names)
+		}
+	}
+}
+
+func folders(t *testing.T, in string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestPortTaken(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	address := taken.Addr().String()
+	c := Command{Listen: address, Documents: 5, Exit: true}
+	err = c.run(t.Context(), inspect.Streams{Out: io.Discard, Err: io.Discard})
+	if err == nil || !strings.HasPrefix(err.Error(), "--listen: "+address+": ") || !strings.HasSuffix(err.Error(), ": leave the flag out for a free port") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %v", err)
+	}
+	if names := folders(t, temporary); len(names) != 0 {
+		t.Errorf("got folders %q", names)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	sound := Command{Listen: "127.0.0.1:0", Documents: 1000, Latency: 50 * time.Millisecond}
+	for _, listen := range []string{"127.0.0.1:0", "localhost:8080", "[::1]:80", "127.9.9.9:1"} {
+		c := sound
+		c.Listen = listen
+		if err := c.check(); err != nil {
+			t.Errorf("%s: %v", listen, err)
+		}
+	}
+	for want, change := range map[string]func(*Command){
+		"--documents: give a number from 1 to 1000": func(c *Command) { c.Documents = 0 },
+		"--documents: give a number from 1 to":      func(c *Command) { c.Documents = 1001 },
+		"--latency: give a time from 0s to 10s":     func(c *Command) { c.Latency = -1 },
+		"--latency: give a time":                    func(c *Command) { c.Latency = time.Minute },
+		`--listen: "x" is no address`:               func(c *Command) { c.Listen = "x" },
+		`--listen: ":80" is open to others`:         func(c *Command) { c.Listen = ":80" },
+		`--listen: "0.0.0.0:80" is open`:            func(c *Command) { c.Listen = "0.0.0.0:80" },
+		`--listen: "[::]:80" is open`:               func(c *Command) { c.Listen = "[::]:80" },
+		`--listen: "example.com:80" is open`:        func(c *Command) { c.Listen = "example.com:80" },
+	} {
+		c := sound
+		change(&c)
+		if err := c.check(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestServe asks what the command serves, under its own name and under another.
+func TestServe(t *testing.T) {
+	d, _ := newDemo(t, 1, 0, nil)
+	d.engine = &gauge{next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) })}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		d.serve(ctx, listener)
+		for _, test := range []struct {
+			host, origin, want string
+			status             int
+		}{
+			{"", "", "/go/_count", 200},
+			{"localhost:80", "", "/go/_count", 200},
+			{"evil.example", "", "loopback", 403},
+			{"", "http://evil.example", "cross-origin", 403},
+			{"", "", "<title>", 200},
+		} {
+			method, path := http.MethodPost, "/engine/go/_count"
+			if test.want == "<title>" {
+				method, path = http.MethodGet, "/"
+			}
+			request, err := http.NewRequestWithContext(ctx, method, "http://"+listener.Addr().String()+path, nil)
+			if err != nil {
+				return err
+			}
+			request.Host = test.host
+			if test.origin != "" {
+				request.Header.Set("Origin", test.origin)
+			}
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				return err
+			}
+			text, err := io.ReadAll(response.Body)
+			_ = response.Body.Close()
+			if err != nil || response.StatusCode != test.status || !strings.Contains(string(text), test.want) {
+				t.Errorf("%+v: got %d %s, %v", test, response.StatusCode, text, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := net.Dial("tcp", listener.Addr().String()); err == nil {
+		t.Error("it serves after the end of its scope")
+	}
+}

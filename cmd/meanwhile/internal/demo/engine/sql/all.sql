@@ -1,0 +1,1 @@
+select id, source from documents order by n limit ? offset ?

@@ -1,0 +1,1 @@
+delete from documents where id = ? returning n, version

@@ -1,0 +1,1 @@
+select version, source from documents where id = ?

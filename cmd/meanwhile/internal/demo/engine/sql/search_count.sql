@@ -1,0 +1,1 @@
+select count(*) from words where words match ?

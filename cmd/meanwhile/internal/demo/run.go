@@ -1,0 +1,109 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/engine"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
+)
+
+const exitSignaled = 128 // plus the signal's number
+
+// A demo is one run of the command.
+type demo struct {
+	address   string // of the dashboard
+	documents []corpus.Document
+	latency   time.Duration
+	console   console
+	store     job.Store
+	engine    *gauge
+	client    *client
+}
+
+// run runs the demo in a folder of its own, which it removes at the end, whatever happens.
+func (c *Command) run(ctx context.Context, streams inspect.Streams) (err error) {
+	all, err := corpus.Documents()
+	if err != nil {
+		return err
+	}
+	listener, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	folder, err := os.MkdirTemp("", "meanwhile-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	search := engine.New(engine.Config{Folder: folder, Latency: c.Latency})
+	defer func() { err = errors.Join(err, search.Close()) }()
+
+	d := &demo{
+		address:   "http://" + listener.Addr().String() + "/",
+		documents: spread(all, c.Documents), latency: c.Latency, console: newConsole(streams), store: store,
+		engine: &gauge{next: search}, client: newClient(listener.Addr().String(), c.Latency),
+	}
+	defer d.client.close()
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		// A terminal that is closed and a reader that has gone end the demo as ctrl-C does, or its folder would stay.
+		work, stop := context.WithCancelCause(ctx)
+		defer stop(nil)
+		meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+			stop(&meanwhile.ExitError{Code: exitSignaled + int(sig.(syscall.Signal)), Err: fmt.Errorf("stopped by signal %v", sig)})
+			return nil
+		}, syscall.SIGHUP, syscall.SIGPIPE)
+		d.serve(ctx, listener)
+		if err := d.show(work); err != nil || c.Exit {
+			return err
+		}
+		d.console.line("\nThe dashboard at %s has some work to show.\nCtrl-C stops it, and removes %s.", d.address, folder)
+		if err := d.goOn(work); work.Err() == nil {
+			return err
+		}
+		return nil // it was told to stop, and nobody waits for what it was doing
+	}, meanwhile.Name("demo"))
+}
+
+// spread takes n documents at even distances.
+func spread(all []corpus.Document, n int) []corpus.Document {
+	some := make([]corpus.Document, n)
+	for i := range some {
+		some[i] = all[i*len(all)/n]
+	}
+	return some
+}
+
+// show indexes the documents in three ways, and tells what each took.
+func (d *demo) show(ctx context.Context) error {
+	d.console.line("Dashboard: %s", d.address)
+	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", inspect.Count(len(d.documents), "doc comment"), enginePath, d.latency)
+	var all []figures
+	for _, w := range d.ways() {
+		f, err := d.index(ctx, w)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("index documents, %s: %w", w.name, err)
+		}
+		all = append(all, f)
+	}
+	d.console.print("\n" + table(all))
+	return d.search(ctx)
+}

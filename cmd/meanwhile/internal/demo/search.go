@@ -1,0 +1,46 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+const (
+	lookFor   = "cancel request timeout"
+	hitsShown = 3
+	hitWidth  = 71 // of the text of a hit; the dots at its ends may take two columns more each
+)
+
+// search looks for something in what the tasks have indexed, and prints what is found.
+func (d *demo) search(ctx context.Context) error {
+	ways := d.ways()
+	last := ways[len(ways)-1]
+	begun := time.Now()
+	found, err := d.client.search(ctx, last.index, lookFor, hitsShown)
+	if err != nil {
+		return err
+	}
+	d.console.line("\nA search for %q in what the %s have indexed\nfinds %s in %s:", lookFor, last.name,
+		inspect.Count(found.Hits.Total.Value, "document"), inspect.Span(time.Since(begun)))
+	for _, hit := range found.Hits.Hits {
+		d.console.print(showHit(hit.ID, strings.Join(hit.Highlight["text"], " ")))
+	}
+	return nil
+}
+
+// showHit shows what was found, and below it the words around those that were looked for, in one line.
+func showHit(id, text string) string {
+	text = strings.NewReplacer("<em>", "*", "</em>", "*").Replace(text)
+	shown := []rune(inspect.Printable(strings.Join(strings.Fields(text), " ")))
+	if len(shown) > hitWidth {
+		shown = append(shown[:hitWidth-1], '…')
+	}
+	if len(shown) == 0 {
+		return fmt.Sprintf("  %s\n", id)
+	}
+	return fmt.Sprintf("  %s\n    %s\n", id, string(shown))
+}

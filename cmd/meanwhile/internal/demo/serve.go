@@ -1,0 +1,96 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/dash"
+)
+
+const (
+	enginePath = "/engine/"
+	headerTime = 10 * time.Second
+	idleTime   = 2 * time.Minute
+	closeTime  = time.Second // for requests that are under way
+)
+
+// serve serves the dashboard and the search engine in the background until ctx's scope ends.
+func (d *demo) serve(ctx context.Context, listener net.Listener) {
+	mux := http.NewServeMux()
+	mux.Handle(enginePath, http.NewCrossOriginProtection().Handler(http.StripPrefix(enginePath[:len(enginePath)-1], d.engine)))
+	mux.Handle("/", dash.New(dash.Config{Store: d.store, Title: "meanwhile demo"}))
+	requests, stop := context.WithCancel(context.Background())
+	server := &http.Server{
+		Handler:     onlyLocal(mux),
+		BaseContext: func(net.Listener) context.Context { return requests }, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		defer stop()
+		served := meanwhile.Go(ctx, func(context.Context) error {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		}, meanwhile.Name("accept"))
+		select {
+		case <-ctx.Done():
+		case <-served.Done():
+		}
+		stop()
+		d.client.close() // the server would wait for connections that nothing came by yet
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		if server.Shutdown(last) != nil {
+			return server.Close()
+		}
+		return nil
+	}, meanwhile.Background(), meanwhile.Name("http"))
+}
+
+// onlyLocal refuses what a page of another site, whose name was made to lead here, asks for.
+func onlyLocal(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback((&url.URL{Host: r.Host}).Hostname()) {
+			http.Error(w, "the demo answers under the name localhost or a loopback address only", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// A gauge knows how many requests ran at once.
+type gauge struct {
+	next http.Handler
+
+	mu        sync.Mutex
+	now, most int
+}
+
+// ServeHTTP counts a request and passes it on.
+func (g *gauge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	g.now++
+	g.most = max(g.most, g.now)
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.now--
+	}()
+	g.next.ServeHTTP(w, r)
+}
+
+// reset returns the most requests that ran at once since it was called last.
+func (g *gauge) reset() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	most := g.most
+	g.most = g.now
+	return most
+}

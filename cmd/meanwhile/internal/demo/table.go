@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// table shows the figures, at most 80 columns wide; the first way is what the others are compared with.
+func table(all []figures) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, "", "documents", "enqueue", "total", "docs/s", "memory", "CPU", "faster")
+	extrapolated := false
+	for _, f := range all {
+		mark := ""
+		if f.part < f.of {
+			mark, extrapolated = "~", true
+		}
+		fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, f.name, inspect.Number(f.part), known(f.enqueue, ""),
+			known(f.total, mark), significant(f.rate()), megabytes(f.memory), known(f.cpu, mark), significant(f.rate()/all[0].rate())+"×")
+	}
+	if extrapolated {
+		fmt.Fprintf(&b, "~ for %s, extrapolated from those that were indexed.\n", inspect.Count(all[0].of, "document"))
+	}
+	b.WriteString("CPU and memory are of the whole process, the search engine included; memory is\nthe most it has had so far.\n")
+	return b.String()
+}
+
+// known shows a time behind a mark; zero is none.
+func known(d time.Duration, mark string) string {
+	if d == 0 {
+		return "–"
+	}
+	return mark + seconds(d)
+}
+
+func megabytes(n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return inspect.Number(int(n/1e6)) + " MB"
+}
+
+// seconds shows a time with two digits or more.
+func seconds(d time.Duration) string {
+	s := d.Seconds()
+	switch {
+	case s < 0.0995:
+		return fmt.Sprintf("%.3f s", s)
+	case s < 9.95:
+		return fmt.Sprintf("%.2f s", s)
+	}
+	return inspect.Number(int(s+0.5)) + " s"
+}
+
+// significant shows a number with two digits or more.
+func significant(x float64) string {
+	if x < 9.95 {
+		return fmt.Sprintf("%.1f", x)
+	}
+	return inspect.Number(int(x + 0.5))
+}

@@ -1,0 +1,91 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/analogger"
+)
+
+// readAnalogger takes what a configuration file of Analogger says. It comes before flags and the other file.
+func (p *plan) readAnalogger() error {
+	if p.AnaloggerConfig == "" {
+		return nil
+	}
+	c, err := readAnaloggerConfig(p.AnaloggerConfig)
+	if err != nil {
+		return err
+	}
+	if p.Key != "" && c.Key != p.Key {
+		return fmt.Errorf("--key: %s has another one", inspect.Printable(p.AnaloggerConfig))
+	}
+	p.Key = c.Key
+	p.Analogger = net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
+	p.Interval, p.syncEvery, p.Sync = c.Interval, c.SyncInterval, string(logs.SyncInterval)
+	if c.PIDFile != "" && p.PIDFile == "" {
+		p.PIDFile = c.PIDFile
+	}
+	if c.Daemonize {
+		p.logger.Warn("logs: daemonize is for whoever starts the program: it stays in the foreground")
+	}
+	p.routes.routes = append(p.routes.routes, analoggerRoutes(c)...)
+	p.fallback = analoggerFallback(c)
+	return nil
+}
+
+// readAnaloggerConfig reads the file. The error has a line for all that is wrong.
+func readAnaloggerConfig(name string) (*analogger.Config, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--analogger-config: %w", err)
+	}
+	defer f.Close()
+	c, err := analogger.ReadConfig(f)
+	if err == nil {
+		for _, l := range c.Logs {
+			if l.Mode != "" && !strings.HasPrefix(l.Mode, "a") {
+				err = errors.Join(err, fmt.Errorf("line %d: files are appended to: a mode such as %.10q is not understood", l.Line, l.Mode))
+			}
+		}
+	}
+	if err != nil {
+		var lines []string
+		for line := range strings.Lines(err.Error()) {
+			lines = append(lines, inspect.Printable(name)+": "+inspect.Printable(strings.TrimSpace(line)))
+		}
+		return nil, errors.New(strings.Join(lines, "\n"))
+	}
+	return c, nil
+}
+
+func analoggerRoutes(c *analogger.Config) (routes []logs.Route) {
+	for _, l := range c.Logs {
+		to := analoggerPlace(l.Logfile)
+		if l.Socket {
+			to = logs.Destination{Socket: net.JoinHostPort(l.Logfile, strconv.Itoa(l.Port))}
+		}
+		routes = append(routes, logs.Route{Services: l.Services, Words: l.Levels, Cull: l.Cull, To: []logs.Destination{to}})
+	}
+	return routes
+}
+
+// analoggerFallback is the route of services that no log is for.
+func analoggerFallback(c *analogger.Config) logs.Route {
+	return logs.Route{Words: c.Levels, Cull: true, To: []logs.Destination{analoggerPlace(c.DefaultLog)}}
+}
+
+func analoggerPlace(logfile string) logs.Destination {
+	switch logfile {
+	case analogger.Stdout:
+		return logs.Destination{Writer: os.Stdout}
+	case analogger.Stderr:
+		return logs.Destination{Writer: os.Stderr}
+	}
+	return logs.Destination{File: &logs.LineFile{Path: logfile}}
+}

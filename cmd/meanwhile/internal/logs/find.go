@@ -1,0 +1,92 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Find is "meanwhile logs find".
+type Find struct {
+	Filter []string  `arg:"" optional:"" help:"Which records; see below. One text or several, of which all have to be true. Without one, all."`
+	Since  when.Past `group:"Which records" placeholder:"TIME" help:"Not before this time: an age such as 2h or 3d, a time such as \"2026-01-31 15:04\" or 2026-01-31T15:04:05Z, or yesterday 14:00."`
+	Until  when.Past `group:"Which records" placeholder:"TIME" help:"Before this time."`
+	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`
+	Newest bool      `group:"Which records" help:"Print the newest record first."`
+	Output
+	Place
+}
+
+// Help is the text above the flags.
+func (*Find) Help() string {
+	return `Prints the records that match a filter, the oldest first.
+
+` + filterHelp + `
+
+Exit codes: 0 searched, also when nothing was found, which is said; 1 not searched to the end; 2 not understood; 130 interrupted.`
+}
+
+const filterHelp = `A filter is words and conditions:
+
+    level>=warn service=api "timed out"
+
+    word, wo*, "some words"        in the message
+    key=value, key=a,b, key=val*   an attribute; key!=value; key=* for any value
+    key>=2.5, key<1m30s            numbers and durations; > and <= too
+    key~regexp, key!~regexp        RE2, anywhere in the value
+    or, not, -, ( )                -level=debug, not (api or web)
+
+Keys are time, level, service, message, task (with what is below it), job, number, and those of attributes, such as
+job.kind. Quote the whole filter for the shell. See docs/logs-search.md.`
+
+// Run finds.
+func (c *Find) Run(streams inspect.Streams) error {
+	q, err := query(c.Filter)
+	if err != nil {
+		return err
+	}
+	q.Since, q.Until, q.Newest = c.Since.Time, c.Until.Time, c.Newest
+	switch {
+	case c.Limit < 0:
+		return usage("--limit: give no negative number")
+	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
+		return usage("--since and --until: there is no time between %s and %s", q.Since.Format(timeLayout), q.Until.Format(timeLayout))
+	}
+	q.Limit = c.Limit
+	p, err := c.printer(streams)
+	if err != nil {
+		return err
+	}
+	return c.use(streams, func(ctx context.Context, f logs.Finder) error {
+		n, err := p.all(f.Find(ctx, q))
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			fmt.Fprintln(streams.Err, "No records match.")
+		case n == c.Limit:
+			fmt.Fprintf(streams.Err, "At most %s are printed, the newest; --limit 0 prints all.\n", inspect.Number(n))
+		}
+		return nil
+	})
+}
+
+const timeLayout = "2006-01-02 15:04:05"
+
+// query parses the filters, of which all have to match.
+func query(filters []string) (q logs.Query, err error) {
+	text := strings.Join(filters, " ")
+	if q.Filter, err = logs.ParseFilter(text); err == nil {
+		return q, nil
+	}
+	wrong, ok := errors.AsType[*logs.FilterError](err)
+	if ok && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
+		err = fmt.Errorf("%w\n  %s\n  %s^", err, text, strings.Repeat(" ", wrong.Column-1))
+	}
+	return q, &inspect.UsageError{Err: err}
+}

@@ -1,0 +1,121 @@
+//go:build unix
+
+package logs
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const mostHanded = 8 << 20 // bytes of what is said of one connection
+
+// socketPair returns two ends of a socket, one of them for another process.
+func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("socketpair: %w", err)
+	}
+	syscall.CloseOnExec(fds[0])
+	syscall.CloseOnExec(fds[1])
+	f := os.NewFile(uintptr(fds[0]), "ours")
+	defer f.Close()
+	conn, err := net.FileConn(f)
+	theirs = os.NewFile(uintptr(fds[1]), "theirs")
+	if err != nil {
+		return nil, nil, errors.Join(err, theirs.Close())
+	}
+	return conn.(*net.UnixConn), theirs, nil
+}
+
+// sendConns sends connections: for each the length of what is said of it, with its descriptor, and that as JSON. A length
+// of zero ends them.
+func sendConns(to *net.UnixConn, conns []logs.HandedConn) error {
+	var length [4]byte
+	for i := range conns {
+		text, err := json.Marshal(&conns[i])
+		if err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint32(length[:], uint32(len(text)))
+		raw, err := conns[i].Conn.(syscall.Conn).SyscallConn()
+		if err != nil {
+			return err
+		}
+		var sent error
+		if err := raw.Control(func(fd uintptr) {
+			_, _, sent = to.WriteMsgUnix(length[:], syscall.UnixRights(int(fd)), nil)
+		}); err != nil {
+			return err
+		}
+		if sent != nil {
+			return sent
+		}
+		if _, err := to.Write(text); err != nil {
+			return err
+		}
+	}
+	_, err := to.Write(make([]byte, 4))
+	return err
+}
+
+// receiveConns returns what sendConns sends. After an error it returns those that came before.
+func receiveConns(from *net.UnixConn) (conns []logs.HandedConn, err error) {
+	rights := make([]byte, syscall.CmsgSpace(4))
+	for {
+		var length [4]byte
+		n, rightsN, _, _, err := from.ReadMsgUnix(length[:], rights)
+		if err == nil && n < len(length) {
+			_, err = io.ReadFull(from, length[max(n, 0):])
+		}
+		if err != nil {
+			return conns, err
+		}
+		size := binary.LittleEndian.Uint32(length[:])
+		if size == 0 {
+			return conns, nil
+		}
+		conn, err := received(rights[:rightsN])
+		if err != nil {
+			return conns, err
+		}
+		h := logs.HandedConn{Conn: conn}
+		conns = append(conns, h)
+		if size > mostHanded {
+			return conns, errors.New("more is said of a connection than may be")
+		}
+		text := make([]byte, size)
+		if _, err := io.ReadFull(from, text); err != nil {
+			return conns, err
+		}
+		if err := json.Unmarshal(text, &conns[len(conns)-1]); err != nil {
+			return conns, err
+		}
+	}
+}
+
+// received returns the connection whose descriptor came.
+func received(rights []byte) (net.Conn, error) {
+	messages, err := syscall.ParseSocketControlMessage(rights)
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		fds, err := syscall.ParseUnixRights(&messages[i])
+		if err != nil || len(fds) != 1 {
+			continue
+		}
+		syscall.CloseOnExec(fds[0])
+		f := os.NewFile(uintptr(fds[0]), "connection")
+		defer f.Close()
+		return net.FileConn(f)
+	}
+	return nil, errors.New("a connection came without its descriptor")
+}

@@ -1,0 +1,121 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// onward is a system that what the store keeps is forwarded to.
+type onward struct {
+	output outputs.Output
+	filter logs.Filter
+	cursor string // the name of the file that keeps its place
+	newest bool   // begins behind what is stored already
+}
+
+// forward reads an element of the list forward: a URL, or a mapping.
+func (r *routeSettings) forward(n *yaml.Node) error {
+	var to, secretFile string
+	var o onward
+	text := func(s string) (string, error) { return s, nil }
+	keys := map[string]func(*yaml.Node) error{
+		"to":          value(&to, text, "a URL, such as "+outputs.Kinds),
+		"secret-file": value(&secretFile, text, "a file"),
+		"name":        value(&o.cursor, text, "a name"),
+		"filter": func(n *yaml.Node) (err error) {
+			o.filter, err = logs.ParseFilter(n.Value)
+			return err
+		},
+		"from": func(n *yaml.Node) error {
+			if o.newest = n.Value == "newest"; !o.newest && n.Value != "oldest" {
+				return errors.New("give newest or oldest")
+			}
+			return nil
+		},
+	}
+	var err error
+	if n.Kind == yaml.ScalarNode {
+		to = n.Value
+	} else if err = mapping(n, "an output", keys); err != nil {
+		return err
+	}
+	if to == "" {
+		return fmt.Errorf("line %d: an output has a URL: to: %s", n.Line, outputs.Kinds)
+	}
+	secret := ""
+	if secretFile != "" {
+		text, err := os.ReadFile(secretFile)
+		if err != nil {
+			return fmt.Errorf("line %d: secret-file: %w", n.Line, err)
+		}
+		secret = strings.TrimRight(string(text), "\r\n")
+	}
+	if o.output, err = outputs.Open(to, secret); err != nil {
+		return fmt.Errorf("line %d: %w", n.Line, err)
+	}
+	if o.cursor == "" {
+		o.cursor = o.output.Name
+	}
+	for _, other := range r.onward {
+		if other.cursor == o.cursor {
+			return fmt.Errorf("line %d: two outputs are %s: give each a name of its own", n.Line, inspect.Printable(o.cursor))
+		}
+	}
+	r.onward = append(r.onward, o)
+	return nil
+}
+
+// forwardAll forwards what the store keeps, until ctx is canceled. Where each output has come is kept beside the store. One
+// that cannot go on holds up nobody else.
+func (p *plan) forwardAll(ctx context.Context, store logs.Store) error {
+	if len(p.routes.onward) == 0 {
+		return nil
+	}
+	if store == nil {
+		return errors.New("what is forwarded comes from the store, and no route leads to it")
+	}
+	folder := filepath.Join(p.Dir, "forward")
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		return fmt.Errorf("--dir: %w", err)
+	}
+	forwarders := make(map[string]*logs.Forwarder, len(p.routes.onward))
+	for _, o := range p.routes.onward {
+		f := &logs.Forwarder{
+			Store: store, Output: o.output, Name: o.output.Name, Filter: o.filter, Newest: o.newest, Logger: p.logger,
+			Cursor: filepath.Join(folder, cursorName(o.cursor)),
+		}
+		forwarders[o.cursor] = f
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			if err := f.Run(ctx); ctx.Err() == nil {
+				p.logger.Error("logs: nothing is forwarded until the program begins anew", "output", f.Name, "error", err)
+			}
+			return nil
+		}, meanwhile.Background(), meanwhile.Name("forward "+o.cursor))
+	}
+	p.forwarders.Store(&forwarders)
+	return nil
+}
+
+// cursorName returns the name of a file for the name of an output.
+func cursorName(name string) string {
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
+			b.WriteByte(c)
+			continue
+		}
+		fmt.Fprintf(&b, "%%%02x", c)
+	}
+	return b.String()
+}

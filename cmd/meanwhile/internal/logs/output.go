@@ -1,0 +1,79 @@
+package logs
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Output is how records are printed, as kong fills it.
+type Output struct {
+	JSON     bool   `group:"How" name:"json" xor:"format" help:"Print each record as a line of JSON."`
+	Template string `group:"How" xor:"format" placeholder:"TEMPLATE" help:"Print each record by this template of Go, such as '{{.Time}} {{.Message}}'."`
+	UTC      bool   `group:"How" name:"utc" help:"Print times in UTC (default: in the zone of this machine)."`
+	NoColor  bool   `group:"How" help:"Print no colors; NO_COLOR in the environment does the same. Only a terminal gets any."`
+}
+
+// A printer prints records.
+type printer struct {
+	w      *bufio.Writer
+	append func(b []byte, r *logs.Record) ([]byte, error) // a record, with its line's end
+	buffer []byte
+}
+
+// printer returns what prints records to the output.
+func (o *Output) printer(streams inspect.Streams) (*printer, error) {
+	p := &printer{w: bufio.NewWriterSize(streams.Out, 64<<10)}
+	zone := time.Local
+	if o.UTC {
+		zone = time.UTC
+	}
+	switch {
+	case o.JSON:
+		p.append = func(b []byte, r *logs.Record) ([]byte, error) { return append(r.AppendJSON(b), '\n'), nil }
+	case o.Template != "":
+		t, err := newTemplate(o.Template, zone)
+		if err != nil {
+			return nil, err
+		}
+		p.append = t.append
+	default:
+		lines := &people{zone: zone, year: time.Now().In(zone).Year(), colors: o.colors(streams.Out)}
+		p.append = func(b []byte, r *logs.Record) ([]byte, error) { return lines.append(b, r), nil }
+	}
+	return p, nil
+}
+
+func (o *Output) colors(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && !o.NoColor && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))
+}
+
+func (p *printer) print(r *logs.Record) (err error) {
+	if p.buffer, err = p.append(p.buffer[:0], r); err == nil {
+		_, err = p.w.Write(p.buffer)
+	}
+	return err
+}
+
+// all prints records, also those before an error, and counts them.
+func (p *printer) all(records meanwhile.Stream[logs.Record]) (n int, err error) {
+	for r, err := range records {
+		if err == nil {
+			n++
+			err = p.print(&r)
+		}
+		if err != nil {
+			return n, errors.Join(err, p.w.Flush())
+		}
+	}
+	return n, p.w.Flush()
+}

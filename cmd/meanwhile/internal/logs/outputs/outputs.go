@@ -1,0 +1,108 @@
+// Package outputs makes outputs of logs from URLs.
+package outputs
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/loki"
+	"github.com/meanwhile-go/meanwhile/logs/nats"
+	"github.com/meanwhile-go/meanwhile/logs/opensearch"
+	"github.com/meanwhile-go/meanwhile/logs/otlp"
+)
+
+// Kinds are the URLs that Open takes, for people.
+const Kinds = "otlp://HOST:4318, opensearch+https://HOST:9200/INDEX, victorialogs://HOST:9428, loki://HOST:3100 or nats://HOST:4222/STREAM"
+
+// An Output has a name: its URL without a password, a query and what stands for others.
+type Output struct {
+	logs.Output
+	Name string
+}
+
+// Open makes the output of a URL. otlp://, opensearch://, victorialogs:// and loki:// speak HTTP; with +https behind the word,
+// HTTPS. What the secret is, if there is one, is sent as the header Authorization, or to NATS as a token. Nothing connects yet.
+func Open(text, secret string) (Output, error) {
+	where, err := url.Parse(text)
+	if err != nil { // whose text quotes the URL
+		return Output{}, errors.New("it is no URL")
+	}
+	name := *where
+	name.User, name.RawQuery, name.Fragment = nil, "", ""
+	out := Output{Name: name.String()}
+	if out.Output, err = open(where, secret); err != nil {
+		return Output{}, fmt.Errorf("%s: %w", out.Name, err)
+	}
+	return out, nil
+}
+
+func open(where *url.URL, secret string) (logs.Output, error) {
+	kind, scheme, _ := strings.Cut(where.Scheme, "+")
+	if kind == "nats" || kind == "tls" {
+		return openNATS(where, secret)
+	}
+	if scheme == "" {
+		scheme = "http"
+	}
+	if scheme != "http" && scheme != "https" || where.Host == "" {
+		return nil, errors.New("give " + Kinds)
+	}
+	where.Scheme = scheme
+	header := http.Header{}
+	if secret != "" {
+		header.Set("Authorization", secret)
+	}
+	switch kind {
+	case "otlp":
+		return opened(otlp.NewOutput(where.String(), header))
+	case "loki":
+		return opened(loki.New(where.String(), header))
+	case "victorialogs":
+		where.Path = path.Join("/", where.Path, "insert/elasticsearch")
+		where.RawQuery = strings.Trim(where.RawQuery+"&_msg_field=message&_time_field=@timestamp&_stream_fields=service.name", "&")
+		return opened(opensearch.New(opensearch.Config{URL: where.String(), Header: header}))
+	case "opensearch", "elasticsearch":
+		var index string
+		where.Path, index = path.Split(where.Path)
+		where.RawPath = ""
+		return opened(opensearch.New(opensearch.Config{URL: where.String(), Index: index, Header: header}))
+	}
+	return nil, errors.New("give " + Kinds)
+}
+
+func openNATS(where *url.URL, secret string) (logs.Output, error) {
+	query := where.Query()
+	c := nats.Config{Stream: strings.Trim(where.Path, "/"), Subject: query.Get("subject")}
+	for key := range query {
+		if key != "subject" && key != "create" {
+			return nil, fmt.Errorf("NATS has no setting %.40q, but subject and create", key)
+		}
+	}
+	if text := query.Get("create"); text != "" {
+		create, err := strconv.ParseBool(text)
+		if err != nil {
+			return nil, errors.New("create is true or false")
+		}
+		c.Create = create
+	}
+	if secret != "" {
+		where.User = url.User(secret)
+	}
+	server := url.URL{Scheme: where.Scheme, User: where.User, Host: where.Host}
+	c.URL = server.String()
+	return opened(nats.New(c))
+}
+
+// opened makes no output of a nil pointer.
+func opened[T logs.Output](output T, err error) (logs.Output, error) {
+	if err != nil {
+		return nil, err
+	}
+	return output, nil
+}

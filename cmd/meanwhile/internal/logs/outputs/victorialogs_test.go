@@ -1,0 +1,111 @@
+//go:build unix
+
+package outputs_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+)
+
+// victoriaLogs starts the server whose program MEANWHILE_VICTORIALOGS names, and returns its address. It takes minutes to
+// build, so that CI has none.
+func victoriaLogs(t *testing.T) string {
+	t.Helper()
+	program := os.Getenv("MEANWHILE_VICTORIALOGS")
+	if program == "" {
+		t.Skip("MEANWHILE_VICTORIALOGS does not name the program victoria-logs")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	command := exec.CommandContext(t.Context(), program, "-storageDataPath="+t.TempDir(), "-httpListenAddr="+address, "-loggerLevel=ERROR")
+	command.Stderr = t.Output()
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = command.Wait() })
+	for range 300 {
+		if response, err := http.Get("http://" + address + "/health"); err == nil {
+			_ = response.Body.Close()
+			return address
+		}
+		time.Sleep(100 * time.Millisecond) // of a program that begins
+	}
+	t.Fatal("victoria-logs does not answer")
+	return ""
+}
+
+// keptBy asks the server for the identities of the records of some services. It knows no order but that of times.
+func keptBy(t *testing.T, address, service, identity string, services []string) (kept []logtest.Identity) {
+	t.Helper()
+	if response, err := http.Get("http://" + address + "/internal/force_flush"); err == nil {
+		_ = response.Body.Close()
+	}
+	for _, name := range services {
+		query := url.Values{"query": {fmt.Sprintf(`%s:=%q | fields %q`, strconv.Quote(service), name, identity)}}
+		response, err := http.PostForm("http://"+address+"/select/logsql/query", query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			var fields map[string]string
+			if err := json.Unmarshal(lines.Bytes(), &fields); err != nil {
+				t.Fatalf("%s: %v", lines.Bytes(), err)
+			}
+			kept = append(kept, logtest.Identity{Service: name, Identity: fields[identity]})
+		}
+		_ = response.Body.Close()
+	}
+	number := func(i logtest.Identity) int {
+		parts := strings.Split(i.Identity, "-")
+		n, _ := strconv.Atoi(parts[max(0, len(parts)-2)])
+		return n
+	}
+	slices.SortStableFunc(kept, func(a, b logtest.Identity) int { return number(a) - number(b) })
+	return kept
+}
+
+// All ways to a real server that speaks three protocols.
+func TestVictoriaLogs(t *testing.T) {
+	address := victoriaLogs(t)
+	for name, way := range map[string]struct{ url, service, identity string }{
+		"bulk": {"victorialogs://%s", "service.name", "event.id"},
+		"otlp": {"otlp://%s/insert/opentelemetry/v1/logs", "service.name", "log.record.uid"},
+		"loki": {"loki://%s/insert", "service", "identity"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			logtest.TestOutput(t, logtest.OtherSide{
+				Address: address,
+				Open: func(t *testing.T, address string) logs.Output {
+					output, err := outputs.Open(fmt.Sprintf(way.url, address), "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return output
+				},
+				Kept: func(t *testing.T, services ...string) []logtest.Identity {
+					return keptBy(t, address, way.service, way.identity, services)
+				},
+			})
+		})
+	}
+}

@@ -1,0 +1,189 @@
+//go:build unix
+
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cloudflare/tableflip"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	replaceTime  = 30 * time.Second // for the next program to begin, after which this one goes on
+	parentTime   = 30 * time.Second // for the one before to end
+	handedSocket = "connections"    // the name of the socket that they come by
+)
+
+// A replacer has another program take the place of this one at USR2: the addresses stay open, and so do connections.
+type replacer struct {
+	upgrader *tableflip.Upgrader
+	logger   *slog.Logger
+	want     atomic.Bool
+
+	mu      sync.Mutex
+	streams map[string]net.Listener // by name, open until the end
+	packets map[string]net.PacketConn
+}
+
+func newReplacer(p *plan) (*replacer, error) {
+	upgrader, err := tableflip.New(tableflip.Options{UpgradeTimeout: replaceTime, PIDFile: p.PIDFile})
+	if err != nil {
+		return nil, fmt.Errorf("take over from the program before: %w", err)
+	}
+	return &replacer{upgrader: upgrader, logger: p.logger, streams: map[string]net.Listener{}, packets: map[string]net.PacketConn{}}, nil
+}
+
+func (r *replacer) close() { r.upgrader.Stop() }
+
+func (r *replacer) ready() error { return r.upgrader.Ready() }
+
+// asked reports whether the program is to be replaced, once for each time.
+func (r *replacer) asked() bool { return r.want.Swap(false) }
+
+// ask notes that the program is to be replaced.
+func (r *replacer) ask() { r.want.Store(true) }
+
+// listen returns a listener that can be closed, while the address stays open.
+func (r *replacer) listen(l *logs.Listener) (net.Listener, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := r.streams[l.Name]
+	if kept == nil {
+		var opening error
+		opened, err := r.upgrader.ListenWithCallback(l.Name, l.Address, func(_, address string) (net.Listener, error) {
+			var opened net.Listener
+			opened, opening = net.Listen("tcp", address)
+			return opened, opening
+		})
+		if err != nil {
+			return nil, errors.Join(opening, unless(opening, err))
+		}
+		kept, r.streams[l.Name] = opened, opened
+	}
+	f, err := kept.(*net.TCPListener).File()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return net.FileListener(f)
+}
+
+func (r *replacer) listenPacket(l *logs.Listener) (net.PacketConn, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	kept := r.packets[l.Name]
+	if kept == nil {
+		var opening error
+		opened, err := r.upgrader.ListenPacketWithCallback(l.Name, l.Address, func(_, address string) (net.PacketConn, error) {
+			var opened net.PacketConn
+			opened, opening = net.ListenPacket("udp", address)
+			return opened, opening
+		})
+		if err != nil {
+			return nil, errors.Join(opening, unless(opening, err))
+		}
+		kept, r.packets[l.Name] = opened, opened
+	}
+	f, err := kept.(*net.UDPConn).File()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return net.FilePacketConn(f)
+}
+
+// unless leaves err out when the error that it tells of in other words is there.
+func unless(first, err error) error {
+	if first != nil {
+		return nil
+	}
+	return err
+}
+
+// replace starts the program that lies where this one did, gives it the connections, and returns nil when it serves.
+func (r *replacer) replace(ctx context.Context, conns []logs.HandedConn) error {
+	waiting, cancel := context.WithTimeout(ctx, parentTime)
+	defer cancel()
+	if err := r.upgrader.WaitForParent(waiting); err != nil {
+		return fmt.Errorf("the program before has not ended: %w", err)
+	}
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return err
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	if err := r.upgrader.AddFile(handedSocket, theirs); err != nil {
+		return err
+	}
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		sending := meanwhile.Async(ctx, func(context.Context) (failed, _ error) {
+			return sendConns(ours, conns), nil // as a result: a failure would cancel the scope
+		}, meanwhile.Name("hand over connections"))
+		err := r.upgrader.Upgrade()
+		if err != nil {
+			_ = ours.SetDeadline(time.Unix(1, 0))
+		}
+		sent, _ := sending.Wait(context.WithoutCancel(ctx))
+		if err != nil {
+			return errors.Join(err, r.takeBack(theirs))
+		}
+		if sent != nil { // it has begun without them
+			r.logger.Error("logs: connections were lost", "error", sent)
+		}
+		return nil
+	}, meanwhile.Name("replace the program"))
+}
+
+// takeBack has nobody hold connections that were on their way.
+func (r *replacer) takeBack(theirs *os.File) error {
+	conn, err := net.FileConn(theirs)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Second))
+	conns, _ := receiveConns(conn.(*net.UnixConn)) // those that were sent before it failed
+	for _, h := range conns {
+		_ = h.Conn.Close()
+	}
+	return nil
+}
+
+// inherited returns the connections that the program before has handed over, none when there was none.
+func (r *replacer) inherited() ([]logs.HandedConn, error) {
+	f, err := r.upgrader.File(handedSocket)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	conn, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(replaceTime))
+	conns, err := receiveConns(conn.(*net.UnixConn))
+	if err != nil {
+		return nil, fmt.Errorf("take connections over: %w", err)
+	}
+	return conns, nil
+}
+
+// Signals that ask for something other than the end.
+var (
+	reopenSignal  os.Signal = syscall.SIGHUP
+	replaceSignal os.Signal = syscall.SIGUSR2
+)

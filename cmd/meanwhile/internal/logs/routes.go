@@ -1,0 +1,228 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// routeSettings is what the file says beyond the flags.
+type routeSettings struct {
+	routes []logs.Route
+	limits []logs.Limit
+	onward []onward
+}
+
+func (r *routeSettings) file() settings.File {
+	return settings.File{Command: "meanwhile logs serve", More: map[string]func(*yaml.Node) error{
+		"routes": list(r.route), "limits": list(r.limit), "forward": list(r.forward),
+	}}
+}
+
+// list reads a list with each.
+func list(each func(*yaml.Node) error) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.SequenceNode {
+			return fmt.Errorf("line %d: give a list", n.Line)
+		}
+		var wrong []error
+		for _, element := range n.Content {
+			if err := each(element); err != nil {
+				wrong = append(wrong, err)
+			}
+		}
+		return errors.Join(wrong...)
+	}
+}
+
+// mapping reads the keys of a mapping.
+func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: %s is written as KEY: VALUE", n.Line, what)
+	}
+	var wrong []error
+	seen := map[string]bool{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		read := keys[key.Value]
+		var err error
+		switch {
+		case read == nil:
+			err = fmt.Errorf("%s has no key %.40q", what, key.Value)
+		case seen[key.Value]:
+			err = errors.New("it is set twice")
+		default:
+			err = read(value)
+		}
+		seen[key.Value] = true
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("line %d: %.40s: %w", key.Line, strconv.Quote(key.Value), err))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func (r *routeSettings) route(n *yaml.Node) error {
+	var route logs.Route
+	err := mapping(n, "a route", map[string]func(*yaml.Node) error{
+		"service": texts(&route.Services),
+		"level":   level(&route.Level),
+		"words":   texts(&route.Words),
+		"cull":    value(&route.Cull, strconv.ParseBool, "true or false"),
+		"to": func(n *yaml.Node) error {
+			if n.Kind != yaml.SequenceNode {
+				return r.destination(&route, n)
+			}
+			return list(func(n *yaml.Node) error { return r.destination(&route, n) })(n)
+		},
+	})
+	if err == nil && len(route.To) == 0 {
+		err = fmt.Errorf("line %d: a route says where records go: to: store", n.Line)
+	}
+	r.routes = append(r.routes, route)
+	return err
+}
+
+// destination reads a place as the flag --to has it, or a file with its settings.
+func (r *routeSettings) destination(route *logs.Route, n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		to, err := r.place(n.Value)
+		route.To = append(route.To, to)
+		return err
+	}
+	var f logs.LineFile
+	err := mapping(n, "a file", map[string]func(*yaml.Node) error{
+		"file":      value(&f.Path, func(s string) (string, error) { return s, nil }, "a path"),
+		"mode":      value(&f.Mode, mode, "a mode such as 0640"),
+		"max-bytes": value(&f.MaxBytes, bytes, "a size such as 100MB"),
+		"daily":     value(&f.Daily, strconv.ParseBool, "true or false"),
+		"compress":  value(&f.Compress, strconv.ParseBool, "true or false"),
+		"max-age":   value(&f.MaxAge, age, "a time such as 12h or 30d"),
+		"max-total": value(&f.MaxTotal, bytes, "a size such as 10GiB"),
+	})
+	if err == nil && f.Path == "" {
+		err = fmt.Errorf("line %d: give the file, as file: PATH", n.Line)
+	}
+	route.To = append(route.To, logs.Destination{File: &f})
+	return err
+}
+
+// place reads a place as the flag --to has it.
+func (r *routeSettings) place(text string) (logs.Destination, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	switch {
+	case text == "store":
+		return logs.Destination{Store: true}, nil
+	case text == "stdout":
+		return logs.Destination{Writer: os.Stdout}, nil
+	case text == "stderr":
+		return logs.Destination{Writer: os.Stderr}, nil
+	case kind == "file" && rest != "":
+		return logs.Destination{File: &logs.LineFile{Path: rest}}, nil
+	case kind == "socket" && rest != "":
+		if err := address(rest); err != nil {
+			return logs.Destination{}, err
+		}
+		return logs.Destination{Socket: rest}, nil
+	}
+	return logs.Destination{}, fmt.Errorf("%.60q is none of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
+}
+
+func (r *routeSettings) limit(n *yaml.Node) error {
+	var l logs.Limit
+	err := mapping(n, "a limit", map[string]func(*yaml.Node) error{
+		"service": texts(&l.Services),
+		"rate":    value(&l.Rate, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "a number of records a second"),
+		"burst":   value(&l.Burst, strconv.Atoi, "a number of records"),
+	})
+	if err == nil && (!(l.Rate > 0) || l.Rate > 1e9 || l.Burst < 0) {
+		err = fmt.Errorf("line %d: a limit has a rate above 0, of records a second", n.Line)
+	}
+	r.limits = append(r.limits, l)
+	return err
+}
+
+// value reads one value.
+func value[T any](into *T, parse func(string) (T, error), want string) func(*yaml.Node) error {
+	return func(n *yaml.Node) (err error) {
+		if n.Kind == yaml.ScalarNode {
+			if *into, err = parse(n.Value); err == nil && n.Value != "" {
+				return nil
+			}
+		}
+		return fmt.Errorf("give %s", want)
+	}
+}
+
+func texts(into *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		all := n.Content
+		if n.Kind == yaml.ScalarNode {
+			all = []*yaml.Node{n}
+		}
+		for _, element := range all {
+			if n.Kind == yaml.MappingNode || element.Kind != yaml.ScalarNode || element.Value == "" {
+				return errors.New("give a text, or a list of texts")
+			}
+			*into = append(*into, element.Value)
+		}
+		return nil
+	}
+}
+
+func level(into *slog.Leveler) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		l, ok := severity.Level([]byte(n.Value))
+		if !ok || n.Kind != yaml.ScalarNode {
+			return errors.New("give a level, such as debug, info, warn, error or fatal")
+		}
+		*into = l
+		return nil
+	}
+}
+
+func mode(text string) (uint32, error) {
+	n, err := strconv.ParseUint(text, 8, 32)
+	if err == nil && n > 0o777 {
+		err = errors.New("too many bits")
+	}
+	return uint32(n), err
+}
+
+// age reads a time, of days as well.
+func age(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
+}
+
+// bytes reads a size, of thousands or of 1024s.
+func bytes(text string) (int64, error) {
+	factor := int64(1)
+	for _, unit := range []struct {
+		name   string
+		factor int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
+		if number, ok := strings.CutSuffix(text, unit.name); ok {
+			text, factor = strings.TrimSpace(number), unit.factor
+			break
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err == nil && (n < 0 || n > 1<<62/factor) {
+		err = errors.New("out of range")
+	}
+	return n * factor, err
+}

@@ -1,0 +1,161 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+// serve serves until ctx is canceled, or another program has taken the place of this one.
+func (p *plan) serve(ctx context.Context) error {
+	r, err := newReplacer(p)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	handed, err := r.inherited()
+	if err != nil {
+		return err
+	}
+	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+		server := p.running.Load()
+		switch {
+		case server == nil: // it begins, or is being replaced
+		case sig == replaceSignal:
+			r.ask()
+			server.HandOver()
+		default:
+			p.again(server)
+		}
+		return nil
+	}, reopenSignal, replaceSignal)
+	for {
+		if handed, err = p.once(ctx, r, handed); err != nil || ctx.Err() != nil || !r.asked() {
+			return err
+		}
+		if err = r.replace(ctx, handed); err == nil {
+			return nil
+		}
+		p.logger.Error("logs: the program was not replaced; this one goes on", "error", err)
+	}
+}
+
+// once serves until ctx is canceled or the program is to be replaced. Then it returns the connections that are open.
+func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) (handed []logs.HandedConn, err error) {
+	var store logs.Store
+	err = meanwhile.Run(ctx, func(ctx context.Context) (err error) {
+		if store, err = p.open(ctx); err != nil {
+			return err
+		}
+		server, err := p.server(store, r, resume)
+		if err != nil {
+			return err
+		}
+		if err := p.forwardAll(ctx, store); err != nil {
+			return err
+		}
+		p.running.Store(server)
+		err = server.Run(ctx)
+		p.running.Store(nil)
+		handed = server.Handed()
+		return err
+	}, meanwhile.Name("serve"))
+	return handed, errors.Join(err, closeStore(store)) // once nobody uses it any more
+}
+
+// open opens the store, when a route leads to it.
+func (p *plan) open(ctx context.Context) (logs.Store, error) {
+	if !p.stores() {
+		return nil, nil
+	}
+	store, err := segment.Open(ctx, p.Dir, segment.Config{
+		Sync: segmentSync[p.Sync], SyncEvery: p.Interval, Logger: p.logger,
+		Retention: segment.Retention{Age: unlessZero(p.keepAge)}, Bytes: unlessZero(p.keepSize),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--dir %s: %w", p.Dir, err)
+	}
+	return store, nil
+}
+
+var segmentSync = map[string]segment.Sync{"always": segment.Always, "interval": segment.Interval, "os": segment.OS}
+
+// unlessZero makes a bound of zero none.
+func unlessZero[T time.Duration | int64](bound T) T {
+	if bound == 0 {
+		return -1
+	}
+	return bound
+}
+
+func closeStore(store logs.Store) error {
+	if store == nil {
+		return nil
+	}
+	return store.Close()
+}
+
+// server returns the server of the settings.
+func (p *plan) server(store logs.Store, r *replacer, resume []logs.HandedConn) (*logs.Server, error) {
+	var server *logs.Server
+	var sessions *logs.Sessions
+	listeners := append([]logs.Listener(nil), p.listeners...)
+	for i := range listeners {
+		switch l := &listeners[i]; l.Name {
+		case nameListen:
+			l.Serve = func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
+				return sessions.Serve(ctx, conn, state)
+			}
+		case nameHTTP:
+			handler, err := p.handler(store, func() *logs.Server { return server })
+			if err != nil {
+				return nil, err
+			}
+			l.Handler = handler
+		}
+	}
+	server, err := logs.NewServer(logs.Config{
+		Store: store, Routes: p.routes.routes, Limits: p.routes.limits, Listeners: listeners,
+		Sync: logs.Sync(p.Sync), Interval: p.Interval, SyncEvery: p.syncEvery, MaxRecord: p.MaxRecord, MaxConns: p.MaxConns, Grace: p.Grace, Logger: p.logger,
+		Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
+		Stopping: func() {
+			p.logger.Info("logs: stopping")
+			for _, tree := range meanwhile.Trees() {
+				fmt.Fprint(p.streams.Err, tree)
+			}
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("logs: %w", err)
+	}
+	var keys []string
+	if p.Key != "" {
+		keys = []string{p.Key}
+	}
+	sessions = logs.NewSessions(server.Acceptor(), logs.SessionConfig{Keys: keys, Grace: p.Grace})
+	return server, nil
+}
+
+// again does what HUP asks for: files are opened again, and what may change is read again. What is wrong changes nothing.
+func (p *plan) again(server *logs.Server) {
+	server.Reopen()
+	if p.certificate != nil {
+		p.certificate.Reread()
+	}
+	routes, err := p.reread()
+	if err == nil {
+		err = server.SetRoutes(routes.routes, routes.limits)
+	}
+	if err != nil {
+		p.logger.Error("logs: the settings cannot be read again; those before stay", "error", err)
+		return
+	}
+	p.logger.Info("logs: files are opened again; routes and limits were read again")
+}

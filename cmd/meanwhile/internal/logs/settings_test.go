@@ -1,0 +1,74 @@
+package logs
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+)
+
+// TestSettings wants each setting under one name, in flags, the environment and the file, and a row in the guide.
+func TestSettings(t *testing.T) {
+	guide, err := os.ReadFile("../../../../docs/logs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cli struct {
+		Serve Serve `cmd:""`
+	}
+	parser, err := kong.New(&cli, kong.Vars{"version": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range parser.Model.Children[0].Flags {
+		if slices.Contains(settings.NotInFile, f.Name) {
+			continue
+		}
+		variable := "MEANWHILE_LOGS_SERVE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if !slices.Equal(f.Envs, []string{variable}) {
+			t.Errorf("--%s has the variables %v, want %s", f.Name, f.Envs, variable)
+		}
+		row := fmt.Sprintf("| `--%s` | `%s` | `%s` | ", f.Name, variable, f.Name)
+		if f.HasDefault {
+			row += "`" + f.Default + "` |"
+		}
+		if !strings.Contains(string(guide), row) {
+			t.Errorf("the guide has no row %s", row)
+		}
+	}
+}
+
+// FuzzRoutes reads any file: what is wrong is told with its line.
+func FuzzRoutes(f *testing.F) {
+	for _, seed := range []string{
+		"routes: [{service: [a, b*], level: warn, words: x, cull: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",
+		"routes: {}", "routes: [[]]", "limits: [{rate: NaN}]", "routes: [{to: socket:a}]", "routes: &a [*a]", "routes: [{to: {file: x, max-bytes: 99999999999TiB}}]",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		name := t.TempDir() + "/c.yaml"
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var r routeSettings
+		if _, err := r.file().Read(name, map[string]*kong.Flag{}); err != nil {
+			return
+		}
+		for _, l := range r.limits {
+			if !(l.Rate > 0) {
+				t.Errorf("%q: a rate of %v", text, l.Rate)
+			}
+		}
+		for _, route := range r.routes {
+			if len(route.To) == 0 {
+				t.Errorf("%q: a route leads nowhere", text)
+			}
+		}
+	})
+}

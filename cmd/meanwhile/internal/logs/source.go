@@ -1,0 +1,122 @@
+package logs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+// A Source is where records are looked for, as kong fills it.
+type Source struct {
+	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"Ask this server of logs (default ${default})."`
+	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"The server's token for reading is in this file. Without it, MEANWHILE_LOGS_TOKEN is the token."`
+	CA        string        `group:"Where" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Trust servers whose certificates one of these has signed, in PEM (default those that the system trusts)."`
+	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server says nothing for so long (default ${default})."`
+
+	Of string `kong:"-"` // how the flags of another command begin, such as logs for --logs and --logs-ca; default: those above
+}
+
+// A Place is a Source, or a folder.
+type Place struct {
+	Source
+	Dir string `group:"Where" placeholder:"DIR" help:"Read the folder of a server that does not run, instead."`
+}
+
+// mostToken is the longest token, in bytes.
+const mostToken = 4096
+
+// flag is how the flag is called.
+func (s *Source) flag(name string) string {
+	switch {
+	case s.Of == "":
+		return "--" + name
+	case name == "server":
+		return "--" + s.Of
+	}
+	return "--" + s.Of + "-" + name
+}
+
+// Client returns the client of the server. Lost is told when a follow has lost its connection.
+func (s *Source) Client(lost func(error)) (*remote.Client, error) {
+	if s.Timeout <= 0 {
+		return nil, usage("%s: give a positive time", s.flag("timeout"))
+	}
+	token, err := s.token()
+	if err != nil {
+		return nil, err
+	}
+	config := remote.Config{Token: token, Timeout: s.Timeout, Lost: lost}
+	if s.CA != "" {
+		text, err := os.ReadFile(s.CA)
+		if err != nil {
+			return nil, usage("%s: %v", s.flag("ca"), err)
+		}
+		config.TLS = &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+		if !config.TLS.RootCAs.AppendCertsFromPEM(text) {
+			return nil, usage("%s: %s has no certificate in PEM", s.flag("ca"), safe(s.CA))
+		}
+	}
+	client, err := remote.NewClient(s.Server, config)
+	if err != nil {
+		return nil, usage("%s: %v", s.flag("server"), err)
+	}
+	return client, nil
+}
+
+// token reads the token. It is no flag, which other users of the machine could see.
+func (s *Source) token() (string, error) {
+	if s.TokenFile == "" {
+		return strings.TrimSpace(os.Getenv("MEANWHILE_LOGS_TOKEN")), nil
+	}
+	f, err := os.Open(s.TokenFile)
+	if err != nil {
+		return "", usage("%s: %v", s.flag("token-file"), err)
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, mostToken+1))
+	token := strings.TrimSpace(string(text))
+	if err != nil || token == "" || len(text) > mostToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "", usage("%s: %s has no token", s.flag("token-file"), safe(s.TokenFile))
+	}
+	return token, nil
+}
+
+// use calls fn with what finds records, until a signal.
+func (p *Place) use(streams inspect.Streams, fn func(ctx context.Context, f logs.Finder) error) error {
+	if p.Dir == "" {
+		client, err := p.Client(func(err error) {
+			fmt.Fprintf(streams.Err, "meanwhile: %s; trying again\n", safe(err.Error()))
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = client.Close() }()
+		return interrupt.Run("logs", func(ctx context.Context) error { return fn(ctx, client) })
+	}
+	if _, err := os.Stat(p.Dir); err != nil {
+		return usage("--dir: %v", err)
+	}
+	return interrupt.Run("logs", func(ctx context.Context) error {
+		store, err := segment.OpenReadOnly(p.Dir, segment.Config{})
+		if err != nil {
+			return err
+		}
+		return errors.Join(fn(ctx, store), store.Close())
+	})
+}
+
+func usage(format string, args ...any) error {
+	return &inspect.UsageError{Err: fmt.Errorf(format, args...)}
+}

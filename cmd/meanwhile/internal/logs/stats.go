@@ -1,0 +1,98 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+)
+
+// Stats is "meanwhile logs stats".
+type Stats struct {
+	JSON bool `group:"How" name:"json" help:"Print what the server says, as JSON."`
+	Source
+}
+
+// Help is the text above the flags.
+func (*Stats) Help() string {
+	return `Prints what a server of logs has done since it began: what came in by each way, what was refused and why, where it went.
+
+Exit codes: 0 printed, 1 not printed, 2 not understood, 130 interrupted.`
+}
+
+// Run prints.
+func (c *Stats) Run(streams inspect.Streams) error {
+	client, err := c.Client(nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }()
+	return interrupt.Run("logs", func(ctx context.Context) error {
+		stats, err := client.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		text := append(stats, '\n')
+		if !c.JSON {
+			if text, err = outline(stats); err != nil {
+				return fmt.Errorf("read the statistics: %w", err)
+			}
+		}
+		_, err = streams.Out.Write(appendSafe(nil, string(text), "\n"))
+		return err
+	})
+}
+
+// outline writes JSON as indented lines of "name: value", in its order. What is empty or zero is left out.
+func outline(text json.RawMessage) ([]byte, error) {
+	o := &outliner{decoder: json.NewDecoder(strings.NewReader(string(text)))}
+	o.decoder.UseNumber()
+	err := o.value("", "")
+	return o.out, err
+}
+
+type outliner struct {
+	decoder *json.Decoder
+	out     []byte
+}
+
+// value writes the next value, under its name.
+func (o *outliner) value(indent, name string) error {
+	token, err := o.decoder.Token()
+	if err != nil {
+		return err
+	}
+	delim, ok := token.(json.Delim)
+	if !ok {
+		if text := fmt.Sprint(token); token != nil && text != "" && text != "0" && text != "false" {
+			o.out = fmt.Appendf(o.out, "%s%s: %s\n", indent, safe(name), safe(text))
+		}
+		return nil
+	}
+	begin := len(o.out)
+	below := indent
+	if name != "" {
+		o.out = fmt.Appendf(o.out, "%s%s\n", indent, safe(name))
+		below += "  "
+	}
+	headed := len(o.out)
+	for i := 1; o.decoder.More(); i++ {
+		key := any(fmt.Sprint(i))
+		if delim == '{' {
+			if key, err = o.decoder.Token(); err != nil {
+				return err
+			}
+		}
+		if err := o.value(below, key.(string)); err != nil {
+			return err
+		}
+	}
+	if len(o.out) == headed { // nothing is in it
+		o.out = o.out[:begin]
+	}
+	_, err = o.decoder.Token()
+	return err
+}

@@ -1,0 +1,96 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Tail is "meanwhile logs tail".
+type Tail struct {
+	Filter []string `arg:"" optional:"" help:"Which records; see below. One text or several, of which all have to be true. Without one, all."`
+	Lines  int      `group:"Which records" short:"n" default:"10" placeholder:"N" help:"Print the newest N of them first (default ${default})."`
+	Follow bool     `group:"Which records" short:"f" help:"Go on with those that come in, until Ctrl-C. When the server goes away, wait for it, and go on where it was."`
+	Output
+	Source
+}
+
+// Help is the text above the flags.
+func (*Tail) Help() string {
+	return `Prints the newest records that match a filter, and with -f those that come in from then on.
+
+` + filterHelp + `
+
+Exit codes: 0 printed; 1 not to the end; 2 not understood; 130 interrupted.`
+}
+
+// Run prints, and follows.
+func (c *Tail) Run(streams inspect.Streams) error {
+	q, err := query(c.Filter)
+	if err != nil {
+		return err
+	}
+	if c.Lines < 0 {
+		return usage("--lines: give no negative number")
+	}
+	p, err := c.printer(streams)
+	if err != nil {
+		return err
+	}
+	place := Place{Source: c.Source}
+	return place.use(streams, func(ctx context.Context, f logs.Finder) error {
+		after, err := c.newest(ctx, f, q, p)
+		if err != nil || !c.Follow {
+			return err
+		}
+		q.After = after
+		return c.follow(ctx, f, q, p, streams)
+	})
+}
+
+// newest prints the newest records, and returns where a follow begins that neither misses nor repeats one.
+func (c *Tail) newest(ctx context.Context, f logs.Finder, q logs.Query, p *printer) (after map[string]uint64, err error) {
+	services, err := f.Services(ctx)
+	if err != nil {
+		return nil, err
+	}
+	after = make(map[string]uint64)
+	for _, s := range services {
+		after[s.Service] = s.Last
+	}
+	if c.Lines == 0 {
+		return after, nil
+	}
+	q.Limit = c.Lines
+	_, err = p.all(func(yield func(logs.Record, error) bool) {
+		for r, err := range f.Find(ctx, q) {
+			if err == nil {
+				after[r.Service] = max(after[r.Service], r.Number)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+	return after, err
+}
+
+// follow prints what comes in. An error that does not end it is said.
+func (c *Tail) follow(ctx context.Context, f logs.Finder, q logs.Query, p *printer, streams inspect.Streams) error {
+	var failed error
+	for r, err := range f.Follow(ctx, q) {
+		if failed != nil {
+			fmt.Fprintf(streams.Err, "meanwhile: %s\n", safe(failed.Error()))
+		}
+		if failed = err; err != nil {
+			continue
+		}
+		if err := errors.Join(p.print(&r), p.w.Flush()); err != nil {
+			return err
+		}
+	}
+	return failed
+}

@@ -1,0 +1,40 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A slow finder yields a record, an error that does not end it, another record, and its end.
+type slow struct {
+	logs.Finder
+	end error
+}
+
+func (s *slow) Follow(context.Context, logs.Query) meanwhile.Stream[logs.Record] {
+	return func(yield func(logs.Record, error) bool) {
+		_ = yield(logs.Record{Message: "one"}, nil) && yield(logs.Record{}, errors.New("too slow\x1b")) &&
+			yield(logs.Record{Message: "two"}, nil) && yield(logs.Record{}, s.end)
+	}
+}
+
+// What a follow misses is said, and it goes on.
+func TestTailSaysWhatItMisses(t *testing.T) {
+	var out, said strings.Builder
+	streams := inspect.Streams{Out: &out, Err: &said}
+	p, err := (&Output{Template: "{{.Message}}"}).printer(streams)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := errors.New("closed")
+	err = (&Tail{}).follow(t.Context(), &slow{end: ended}, logs.Query{}, p, streams)
+	if !errors.Is(err, ended) || out.String() != "one\ntwo\n" || said.String() != "meanwhile: too slow\\x1b\n" {
+		t.Errorf("got %v, %q, %q", err, out.String(), said.String())
+	}
+}

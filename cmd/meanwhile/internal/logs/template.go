@@ -1,0 +1,66 @@
+package logs
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"text/template"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A recordTemplate prints records as somebody wants them.
+type recordTemplate struct {
+	template *template.Template
+	zone     *time.Location
+}
+
+// templateRecord is what a template sees.
+type templateRecord struct {
+	Time    stamp
+	Level   slog.Level
+	Service string
+	Message string
+	Task    string
+	Job     string
+	Number  uint64
+	Attrs   map[string]string
+	record  *logs.Record
+}
+
+// JSON is the record as --json prints it.
+func (r *templateRecord) JSON() string { return string(r.record.AppendJSON(nil)) }
+
+// A stamp is a time that writes itself shorter.
+type stamp struct{ time.Time }
+
+// String is the time in RFC 3339, to the millisecond.
+func (s stamp) String() string { return s.Format("2006-01-02T15:04:05.000Z07:00") }
+
+func newTemplate(text string, zone *time.Location) (*recordTemplate, error) {
+	t, err := template.New("template").Option("missingkey=zero").Parse(text)
+	if err != nil {
+		return nil, usage("--%v", err)
+	}
+	rt := &recordTemplate{template: t, zone: zone}
+	if _, err := rt.append(nil, &logs.Record{}); err != nil { // fields that there are not
+		return nil, usage("--%v; there are Time, Level, Service, Message, Task, Job, Number, Attrs and JSON", err)
+	}
+	return rt, nil
+}
+
+func (t *recordTemplate) append(b []byte, r *logs.Record) ([]byte, error) {
+	view := &templateRecord{
+		Time: stamp{r.Time.In(t.zone)}, Level: r.Level, Service: r.Service, Message: r.Message, Task: r.Task, Job: r.Job, Number: r.Number,
+		Attrs: make(map[string]string, len(r.Attrs)), record: r,
+	}
+	for _, a := range r.Attrs {
+		view.Attrs[a.Key] = valueText(a.Value)
+	}
+	var out strings.Builder
+	if err := t.template.Execute(&out, view); err != nil {
+		return b, fmt.Errorf("--template: %w", err)
+	}
+	return append(appendSafe(b, out.String(), "\n\t"), '\n'), nil
+}

@@ -1,0 +1,81 @@
+package logs
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/access"
+	"github.com/meanwhile-go/meanwhile/internal/problem"
+	"github.com/meanwhile-go/meanwhile/live"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+	"github.com/meanwhile-go/meanwhile/logs/otlp"
+	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/metrics"
+)
+
+// Paths, beside those of searches.
+const (
+	otlpPath    = "/v1/logs"
+	jsonPath    = "/v1/jsonlines"
+	metricsPath = "/metrics"
+	livePath    = "/debug/meanwhile"
+)
+
+// handler answers HTTP: who reads needs a token, who writes needs the key. Without either it answers this machine only.
+func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handler, error) {
+	mux := http.NewServeMux()
+	reading, err := access.New(access.Config{Tokens: p.tokens, Local: len(p.tokens) == 0 && !p.Open, Logger: p.logger})
+	if err != nil {
+		return nil, err
+	}
+	if store != nil {
+		mux.Handle(remote.Prefix, reading.Wrap(remote.Handler(store, func() any { return p.tell(server()) })))
+		page := reading.Wrap(dash.New(dash.Config{Logs: store, Title: "meanwhile logs"}))
+		mux.Handle("/", page)
+		mux.Handle("/logs", page) // which would lead to the prefix of searches
+	}
+	feed := func(way string) func(*http.Request) logs.Feed {
+		return func(*http.Request) logs.Feed { return server().Feed(way) }
+	}
+	for path, takes := range map[string]http.Handler{
+		otlpPath: otlp.Handler(feed("otlp")),
+		jsonPath: jsonlines.Handler(feed("json over http"), jsonlines.Config{}),
+	} {
+		writing, err := p.keyed(takes)
+		if err != nil {
+			return nil, err
+		}
+		mux.Handle(path, writing)
+	}
+	mux.Handle(metricsPath, reading.Wrap(metrics.NewLogs(func() logs.Stats { return server().Stats() }).Handler()))
+	mux.Handle(livePath, reading.Wrap(live.Handler(live.Config{Remote: true})))
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	return mux, nil
+}
+
+// keyed lets those write who bring the key.
+func (p *plan) keyed(next http.Handler) (http.Handler, error) {
+	if p.Key == "" {
+		guard, err := access.New(access.Config{Local: !p.Open, Logger: p.logger})
+		if err != nil {
+			return nil, err
+		}
+		return guard.Wrap(next), nil
+	}
+	want := sha256.Sum256([]byte(p.Key))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		given := sha256.Sum256([]byte(key))
+		if !strings.EqualFold(scheme, "bearer") || subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="meanwhile logs"`)
+			problem.Write(w, http.StatusUnauthorized, "bring the key of the server, as Authorization: Bearer KEY", nil)
+			return
+		}
+		next.ServeHTTP(w, r)
+	}), nil
+}

@@ -1,0 +1,173 @@
+// Package send is the command "meanwhile logs send".
+package send
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Command is what "meanwhile logs send" was asked for, as kong fills it.
+type Command struct {
+	Program []string `arg:"" optional:"" passthrough:"" name:"command" help:"Run this command, and send what it writes. Without one, standard input is sent."`
+
+	To      string        `env:"MEANWHILE_LOGS_TO" default:"tcp://127.0.0.1:6767" placeholder:"URL" help:"The server, at tcp://HOST:PORT or tls://HOST:PORT (default ${default})."`
+	Service string        `env:"MEANWHILE_SERVICE" placeholder:"NAME" help:"The service of records that name none. The default is the name of the command."`
+	Tee     bool          `help:"Pass on what comes, as it comes."`
+	Wait    time.Duration `default:"5s" help:"At the end, wait so long for the server to have all; the rest goes to the spool (default ${default})."`
+
+	Level     string `group:"How lines become records" default:"info" placeholder:"LEVEL" help:"The level of records that name none (default ${default})."`
+	Multiline string `group:"How lines become records" placeholder:"REGEXP" help:"Lines that match begin a record; all others belong to the one before. By default lines that begin with white space do."`
+	Lines     bool   `group:"How lines become records" help:"Each line is a record."`
+	Text      bool   `group:"How lines become records" help:"Take lines of JSON as any other."`
+	MaxRecord int    `group:"How lines become records" default:"262144" placeholder:"BYTES" help:"Cut longer records (default ${default})."`
+
+	Spool      string        `group:"What the server does not have yet" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep it in this folder, or nowhere when that is \"off\". The default is one of the service, below the user's caches."`
+	SpoolBytes int64         `group:"What the server does not have yet" default:"268435456" placeholder:"BYTES" help:"Keep no more than that; the oldest records are dropped (default ${default})."`
+	SpoolAge   time.Duration `group:"What the server does not have yet" default:"168h" help:"Keep it for so long (default ${default})."`
+
+	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"What the server asks for. Other users of this machine see the flag; the variable and the file they do not."`
+	KeyFile string `group:"Who sends" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
+	CA      string `group:"Who sends" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Trust servers with certificates that one of these has signed, in PEM, and no other."`
+	TLSCert string `group:"Who sends" env:"MEANWHILE_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Show this certificate to the server, in PEM."`
+	TLSKey  string `group:"Who sends" env:"MEANWHILE_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"The key of the certificate."`
+}
+
+// Help is the text above the flags.
+func (*Command) Help() string {
+	return `Sends lines of standard input, or of a command that it runs, to the server of meanwhile logs serve.
+
+    server 2>&1 | meanwhile logs send --service api
+    meanwhile logs send --service api -- server --port 80
+
+A line that is an object of JSON becomes a record with its fields. Other lines are messages; a line that begins with white
+space belongs to the one before it, as in traces of calls. What the server does not acknowledge is kept in a folder and sent
+when it is back, by this command or by the next with the same folder.
+
+The command gets the signals that this program gets, and what it writes to standard error has the attribute stream. At the end
+of its input Ctrl-C stops the wait for the server; before that it lets --wait pass for the input to end.
+
+Exit codes: that of the command, or 128 and its signal; 126 or 127 when it cannot be run. Without a command, 0 when the server
+has all records or the spool keeps the rest, 1 when some were lost. 2 not understood.`
+}
+
+// A plan is settings that make sense.
+type plan struct {
+	*Command
+	streams  inspect.Streams
+	level    slog.Level
+	begin    *regexp.Regexp
+	options  logs.SenderOptions
+	problems func(format string, args ...any)
+}
+
+// Run sends until the input ends, or the command.
+func (c *Command) Run(streams inspect.Streams) error {
+	p := &plan{Command: c, streams: streams}
+	p.problems = func(format string, args ...any) {
+		fmt.Fprintf(streams.Err, "meanwhile logs send: "+format+"\n", args...)
+	}
+	for _, step := range []func() error{p.readLines, p.readService, p.readKey, p.readTLS} {
+		if err := step(); err != nil {
+			return &inspect.UsageError{Err: err}
+		}
+	}
+	sender, err := logs.NewSender(c.To, &p.options)
+	if err != nil {
+		return &inspect.UsageError{Err: err}
+	}
+	return p.send(sender)
+}
+
+func (p *plan) readLines() (err error) {
+	var ok bool
+	if p.level, ok = severity.Level([]byte(p.Level)); !ok {
+		return fmt.Errorf("--level: %.40q is none of debug, info, warn, error and fatal", p.Level)
+	}
+	switch {
+	case p.Lines && p.Multiline != "":
+		return errors.New("--lines and --multiline: give one of them")
+	case p.MaxRecord < 64 || p.MaxRecord > logs.MaxRecord/2:
+		return fmt.Errorf("--max-record: give a number from 64 to %d", logs.MaxRecord/2)
+	case p.Wait <= 0:
+		return errors.New("--wait: give a time above 0")
+	case p.Multiline != "":
+		if p.begin, err = regexp.Compile(p.Multiline); err != nil {
+			return fmt.Errorf("--multiline: %w", err)
+		}
+	}
+	return nil
+}
+
+func (p *plan) readService() error {
+	if len(p.Program) > 0 && p.Program[0] == "--" {
+		p.Program = p.Program[1:]
+	}
+	switch {
+	case p.Service != "":
+	case len(p.Program) > 0:
+		p.Service = strings.ToValidUTF8(filepath.Base(p.Program[0]), "_")
+	default:
+		return errors.New("--service: say what the records are of")
+	}
+	if err := logs.CheckService(p.Service); err != nil {
+		return fmt.Errorf("--service: %w", err)
+	}
+	p.options = logs.SenderOptions{
+		Service: p.Service, Spool: p.Spool, SpoolBytes: p.SpoolBytes, SpoolAge: p.SpoolAge,
+		OnError: func(err error) { p.problems("%s", inspect.Printable(err.Error())) },
+	}
+	return nil
+}
+
+func (p *plan) readKey() error {
+	p.options.Key = p.Key
+	if p.KeyFile == "" {
+		return nil
+	}
+	if p.Key != "" {
+		return errors.New("--key and --key-file: give one of them")
+	}
+	text, err := os.ReadFile(p.KeyFile)
+	if err != nil {
+		return fmt.Errorf("--key-file: %w", err)
+	}
+	p.options.Key = strings.TrimRight(string(text), "\r\n")
+	return nil
+}
+
+func (p *plan) readTLS() error {
+	if p.CA == "" && p.TLSCert == "" && p.TLSKey == "" {
+		return nil
+	}
+	p.options.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	if p.CA != "" {
+		text, err := os.ReadFile(p.CA)
+		if err != nil {
+			return fmt.Errorf("--ca: %w", err)
+		}
+		if p.options.TLS.RootCAs = x509.NewCertPool(); !p.options.TLS.RootCAs.AppendCertsFromPEM(text) {
+			return fmt.Errorf("--ca: %s has no certificate in PEM", inspect.Printable(p.CA))
+		}
+	}
+	if p.TLSCert == "" && p.TLSKey == "" {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(p.TLSCert, p.TLSKey)
+	if err != nil {
+		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	p.options.TLS.Certificates = []tls.Certificate{pair}
+	return nil
+}

@@ -1,0 +1,164 @@
+package send
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+)
+
+// together is how long a record waits for further lines of it.
+const together = 500 * time.Millisecond
+
+// A lines makes records of what is written to it.
+type lines struct {
+	take   func(v *logs.View) error
+	level  slog.Level
+	begin  *regexp.Regexp // nil: all lines that do not begin with white space begin a record
+	single bool           // all lines do
+	text   bool           // JSON is a text as any other
+	most   int            // bytes of a record
+	stream string         // an attribute, empty for none
+
+	mu      sync.Mutex
+	line    []byte // without its end
+	beyond  int    // bytes of it that were too many
+	record  []byte // its lines up to now; nil for none
+	missing int    // bytes of it that were too many
+	since   time.Time
+	decoder jsonlines.Decoder
+	view    logs.View
+}
+
+// Write takes a part of the stream. An error is one of take.
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for rest := b; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		part := rest
+		if i >= 0 {
+			part, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		room := min(len(part), l.most-len(l.line))
+		l.line = append(l.line, part[:room]...)
+		l.beyond += len(part) - room
+		if i < 0 {
+			break
+		}
+		if err := l.end(); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// end takes the line, which is complete.
+func (l *lines) end() error {
+	line, beyond := bytes.TrimRight(l.line, "\r"), l.beyond
+	l.line, l.beyond = l.line[:0], 0
+	switch {
+	case len(line) == 0 && (l.begin == nil || l.record == nil):
+		return nil
+	case !l.text && beyond == 0 && bytes.HasPrefix(line, []byte{'{'}) && l.decoder.Decode(line, &l.view) == nil:
+		return l.object()
+	case l.record != nil && l.continues(line):
+		l.extend(line, beyond)
+		return nil
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.record = append(make([]byte, 0, len(line)), line...)
+	l.missing, l.since = beyond, time.Now()
+	if l.single {
+		return l.flush()
+	}
+	return nil
+}
+
+// continues reports whether a line belongs to the one before.
+func (l *lines) continues(line []byte) bool {
+	if l.begin != nil {
+		return !l.begin.Match(line)
+	}
+	return !l.single && (line[0] == ' ' || line[0] == '\t')
+}
+
+func (l *lines) extend(line []byte, beyond int) {
+	room := l.most - len(l.record) - 1
+	if room < 0 || l.missing > 0 {
+		l.missing += 1 + len(line) + beyond
+		return
+	}
+	taken := min(room, len(line))
+	l.record = append(append(l.record, '\n'), line[:taken]...)
+	l.missing += len(line) - taken + beyond
+}
+
+// object sends the record of a line of JSON, which the decoder has read.
+func (l *lines) object() error {
+	view := l.view // what is flushed makes another
+	l.view = logs.View{}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	if view.Time == 0 {
+		view.Time = time.Now().UnixNano()
+	}
+	if !l.decoder.HasLevel() {
+		view.Level = l.level
+	}
+	l.view = view
+	return l.send()
+}
+
+// flush sends the record whose lines have come.
+func (l *lines) flush() error {
+	if l.record == nil {
+		return nil
+	}
+	l.view.Reset()
+	l.view.Time, l.view.Level, l.view.Message = l.since.UnixNano(), l.level, l.record
+	if l.missing > 0 {
+		l.view.Message = fmt.Appendf(l.record, " [cut: %d bytes more]", l.missing)
+	}
+	l.record = nil
+	return l.send()
+}
+
+func (l *lines) send() error {
+	if l.stream != "" {
+		l.view.AddText([]byte("stream"), []byte(l.stream))
+	}
+	return l.take(&l.view)
+}
+
+// idle sends a record that no line has followed for a while.
+func (l *lines) idle(now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.record == nil || now.Sub(l.since) < together {
+		return nil
+	}
+	return l.flush()
+}
+
+// close sends what is left.
+func (l *lines) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.line) > 0 {
+		if err := l.end(); err != nil {
+			return err
+		}
+	}
+	return l.flush()
+}

@@ -1,0 +1,24 @@
+package serve
+
+import (
+	"github.com/alecthomas/kong"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/internal/access"
+)
+
+// file is how the file of --config is read.
+var file = settings.File{Command: "meanwhile serve", Check: func(key string, value any) (err error) {
+	switch key {
+	case "user":
+		_, err = settings.ParseAll[access.User](value.([]string))
+	case "token":
+		_, err = settings.ParseAll[access.Token](value.([]string))
+	}
+	return err
+}}
+
+// BeforeResolve lets kong take settings from the file, where neither a flag nor the environment has them.
+func (c *Command) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
+	return file.Resolve(ctx, path)
+}

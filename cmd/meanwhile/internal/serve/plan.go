@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/internal/access"
+	"github.com/meanwhile-go/meanwhile/internal/loopback"
+	"github.com/meanwhile-go/meanwhile/logs/remote"
+)
+
+// healthPaths are shown to everybody, for load balancers.
+var healthPaths = []string{"/healthz", "/readyz"}
+
+// logsTime is how long the server of logs may be silent; a page gives up before.
+const logsTime = 15 * time.Second
+
+// A plan is settings that make sense.
+type plan struct {
+	*Command
+	logger      *slog.Logger
+	local       bool // only this machine can reach the address
+	guard       *access.Guard
+	certificate *certificate.Certificate // nil without TLS
+	records     *remote.Client           // nil without logs
+}
+
+// plan checks the settings.
+func (c *Command) plan(logger *slog.Logger) (*plan, error) {
+	p := &plan{Command: c, logger: logger}
+	if err := c.Pool.Check(0); err != nil {
+		return nil, err
+	}
+	users, err := settings.ParseAll[access.User](c.User)
+	if err != nil {
+		return nil, fmt.Errorf("--user: %w", err)
+	}
+	tokens, err := settings.ParseAll[access.Token](c.Token)
+	if err != nil {
+		return nil, fmt.Errorf("--token: %w", err)
+	}
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %.100q is no address such as 127.0.0.1:7070", c.Listen)
+	}
+	p.local = loopback.IsHost(host)
+	asks := len(c.User)+len(c.Token) > 0
+	switch {
+	case asks && c.Open:
+		return nil, errors.New("--open lets everybody in: leave it out, or the users and tokens")
+	case !asks && !p.local && !c.Open:
+		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --open if everybody may", inspect.Printable(c.Listen))
+	}
+	switch {
+	case c.TLSCert != "" && c.TLSKey != "":
+		if p.certificate, err = certificate.New(c.TLSCert, c.TLSKey, logger); err != nil {
+			return nil, err
+		}
+	case c.TLSCert != "" || c.TLSKey != "":
+		return nil, errors.New("--tls-cert and --tls-key: give both or none")
+	}
+	if c.Logs != "" {
+		from := logs.Source{Server: c.Logs, TokenFile: c.LogsTokenFile, CA: c.LogsCA, Timeout: logsTime, Of: "logs"}
+		if p.records, err = from.Client(nil); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Equal(c.Mask, []string{"none"}) {
+		c.Mask = []string{}
+	}
+	p.guard, err = access.New(access.Config{
+		Users: users, Tokens: tokens, Local: p.local && !asks && !c.Open, Proxy: c.Proxy, Public: healthPaths, Logger: logger,
+	})
+	return p, err
+}
+
+// url returns the address to visit.
+func (p *plan) url(address string) string {
+	if p.certificate != nil {
+		return "https://" + inspect.Printable(address)
+	}
+	return "http://" + inspect.Printable(address)
+}
+
+// String says what would be done, a thing a line.
+func (p *plan) String() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("listen on %s", p.url(p.Listen))
+	line("answer %s", p.audience())
+	line("store %s", &p.Target)
+	line("run %s", p.work())
+	if p.records != nil {
+		line("show logs of %s", inspect.Printable(p.records.String()))
+	}
+	if p.exposed() {
+		line("warning: %s", exposedText)
+	}
+	return b.String()
+}
+
+// audience says who may use it.
+func (p *plan) audience() string {
+	switch {
+	case p.Open:
+		return "everybody"
+	case !p.guard.Asks():
+		return "this machine only"
+	}
+	return inspect.Count(len(p.User), "user") + " and " + inspect.Count(len(p.Token), "token")
+}
+
+func (p *plan) work() string {
+	if p.Concurrency == 0 {
+		return "no jobs"
+	}
+	return fmt.Sprintf("up to %s of %s at once", inspect.Count(p.Concurrency, "job"), p.Queues())
+}
+
+// exposed reports whether passwords and tokens are sent in the open.
+func (p *plan) exposed() bool { return !p.local && p.certificate == nil && !p.Proxy && p.guard.Asks() }
+
+const exposedText = "passwords and tokens go over the network as they are: give --tls-cert and --tls-key, or --proxy behind a proxy that speaks TLS"

@@ -1,0 +1,117 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// What bounds a request, whatever is asked for; streams set deadlines of their own.
+const (
+	headerTime  = 10 * time.Second
+	requestTime = time.Minute
+	idleTime    = 2 * time.Minute
+	mostHeader  = 32 << 10
+
+	stopTime   = 5 * time.Second // as much as a worker gives its jobs
+	streamTime = time.Second     // of which requests may go on before the ctx of those that are left is canceled
+	closeTime  = 15 * time.Second
+)
+
+// serve serves until ctx is canceled.
+func (p *plan) serve(ctx context.Context) (err error) {
+	listener, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err
+		}
+		return fmt.Errorf("listen on %s: %w", p.Listen, err)
+	}
+	defer listener.Close()
+	store, err := p.Target.Open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := store.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("store %s: %w", &p.Target, closeErr)
+		}
+	}()
+	if p.records != nil {
+		defer func() { _ = p.records.Close() }()
+	}
+	ping, cancel := context.WithTimeout(ctx, closeTime)
+	defer cancel()
+	if err := store.Ping(ping); err != nil {
+		return fmt.Errorf("store %s: %w", &p.Target, err)
+	}
+	return meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, store) }, meanwhile.Name("serve"))
+}
+
+// run starts the parts. The first that fails ends the others.
+func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) error {
+	handler, worker := p.parts(store)
+	if worker != nil {
+		meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
+	}
+	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
+		if p.certificate != nil {
+			p.certificate.Reread()
+		}
+		return nil
+	}, syscall.SIGHUP)
+	if p.exposed() {
+		p.logger.Warn("serve: " + exposedText)
+	}
+	p.logger.Info("serving "+p.url(listener.Addr().String()), "for", p.audience(), "store", p.Target.String(), "runs", p.work())
+	return p.listen(ctx, listener, p.guard.Wrap(handler))
+}
+
+// listen answers requests until ctx is canceled, and then lets those that run end.
+func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	base, cancel := context.WithCancelCause(context.Background()) // requests outlive ctx by a little
+	server := &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return base },
+		ReadHeaderTimeout: headerTime,
+		ReadTimeout:       requestTime,
+		WriteTimeout:      requestTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    mostHeader,
+		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		<-ctx.Done()
+		p.logger.Info("stopping", "cause", context.Cause(ctx))
+		defer cancel(nil)
+		return meanwhile.Shield(ctx, stopTime, func(inner context.Context) error {
+			streams := time.AfterFunc(streamTime, func() { cancel(context.Cause(ctx)) })
+			defer streams.Stop()
+			if server.Shutdown(inner) != nil {
+				_ = server.Close()
+			}
+			return nil
+		})
+	}, meanwhile.Name("closer"))
+	var err error
+	if p.certificate == nil {
+		err = server.Serve(listener)
+	} else {
+		server.TLSConfig = &tls.Config{GetCertificate: p.certificate.Get, MinVersion: tls.VersionTLS12}
+		err = server.ServeTLS(listener, "", "")
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}

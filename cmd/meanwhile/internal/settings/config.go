@@ -1,0 +1,184 @@
+// Package settings reads the settings of a command that runs for long: from a file, where neither a flag nor the environment
+// has them.
+package settings
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// NotInFile are the flags that make no sense in a file.
+var NotInFile = []string{"help", "config", "check"}
+
+const mostConfig = 1 << 20 // bytes of a file
+
+// A File says how the file of a command is read. The flag --config of the command names it.
+type File struct {
+	Command string // such as "meanwhile serve", for what is told
+	// Check is asked about the value of each flag, after the flag has taken it; nil asks nobody.
+	Check func(key string, value any) error
+	// More are keys that are no flags, with what reads their values.
+	More map[string]func(value *yaml.Node) error
+}
+
+// Resolve is what a command's BeforeResolve does: it lets kong take settings from the file.
+func (file File) Resolve(ctx *kong.Context, path *kong.Path) error {
+	flags := map[string]*kong.Flag{}
+	for _, f := range path.Flags {
+		flags[f.Name] = f
+	}
+	name, _ := ctx.FlagValue(flags["config"]).(string)
+	if name == "" {
+		return nil
+	}
+	values, err := file.Read(name, flags)
+	if err != nil {
+		return err
+	}
+	ctx.AddResolver(kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+		if flags[f.Name] != f || slices.ContainsFunc(f.Envs, isSet) {
+			return nil, nil
+		}
+		if value, ok := values[f.Name]; ok {
+			return value, nil
+		}
+		return nil, nil
+	}))
+	return nil
+}
+
+func isSet(name string) bool {
+	_, ok := os.LookupEnv(name)
+	return ok
+}
+
+// Read reads the values of flags from a file. It returns all that is wrong, a line each.
+func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]string, error) {
+	text, err := readFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	shown := inspect.Printable(name)
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("%s: %s", shown, strings.TrimPrefix(inspect.Printable(err.Error()), "yaml: "))
+	}
+	values := map[string]string{}
+	if len(doc.Content) == 0 {
+		return values, nil
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("%s:%d: it has no settings: write each as KEY: VALUE", shown, root.Line)
+	}
+	var wrong []error
+	for i := 0; i < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		if err := file.setting(values, flags, key, value); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s:%d: %w", shown, key.Line, err))
+		}
+	}
+	return values, errors.Join(wrong...)
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
+	if err == nil && len(text) > mostConfig {
+		err = fmt.Errorf("%s has more than %d bytes", inspect.Printable(name), mostConfig)
+	}
+	return text, err
+}
+
+// setting reads a key and its value, and tries whether the flag takes it.
+func (file File) setting(values map[string]string, flags map[string]*kong.Flag, key, value *yaml.Node) error {
+	flag := flags[key.Value]
+	more := file.More[key.Value]
+	if more == nil && (flag == nil || slices.Contains(NotInFile, key.Value)) {
+		return fmt.Errorf("unknown key %.40q: the keys are the names of the flags of %s%s", key.Value, file.Command, file.others())
+	}
+	if _, twice := values[key.Value]; twice {
+		return fmt.Errorf("%s is set twice", key.Value)
+	}
+	values[key.Value] = "" // taken, also when it is wrong
+	if more != nil {
+		return more(value)
+	}
+	read, err := settingOf(flag, value)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key.Value, err)
+	}
+	values[key.Value] = read
+	trial := reflect.New(flag.Target.Type()).Elem()
+	if err := flag.Parse(kong.Scan().PushTyped(read, kong.FlagValueToken), trial); err != nil {
+		return fmt.Errorf("%s: %s", key.Value, strings.TrimPrefix(err.Error(), flag.ShortSummary()+": "))
+	}
+	if file.Check != nil {
+		if err := file.Check(key.Value, trial.Interface()); err != nil {
+			return fmt.Errorf("%s: %w", key.Value, err)
+		}
+	}
+	return nil
+}
+
+// others names the keys that are no flags.
+func (file File) others() string {
+	if len(file.More) == 0 {
+		return ""
+	}
+	return ", and " + strings.Join(slices.Sorted(maps.Keys(file.More)), ", ")
+}
+
+// ParseAll reads users or tokens. Kong does not: its errors show what was given, which may be a password.
+func ParseAll[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}](texts []string) ([]T, error) {
+	all := make([]T, len(texts))
+	for i, text := range texts {
+		if err := P(&all[i]).UnmarshalText([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// settingOf returns a value as it would stand behind the flag.
+func settingOf(flag *kong.Flag, value *yaml.Node) (string, error) {
+	switch {
+	case value.Kind == yaml.ScalarNode && value.Tag == "!!null":
+		return "", errors.New("it has no value: leave the key out, or give one")
+	case value.Kind == yaml.ScalarNode && !flag.IsSlice():
+		return value.Value, nil
+	case value.Kind == yaml.ScalarNode:
+		return kong.JoinEscaped([]string{value.Value}, flag.Tag.Sep), nil
+	case value.Kind == yaml.SequenceNode && flag.IsSlice():
+		var all []string
+		for _, element := range value.Content {
+			if element.Kind != yaml.ScalarNode {
+				return "", fmt.Errorf("line %d: give a list of texts", element.Line)
+			}
+			all = append(all, element.Value)
+		}
+		return kong.JoinEscaped(all, flag.Tag.Sep), nil
+	case flag.IsSlice():
+		return "", errors.New("give a text, or a list of texts")
+	}
+	return "", errors.New("give one value")
+}

@@ -1,0 +1,56 @@
+package work
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
+)
+
+// A Pool is a worker of the built-in kinds, as kong fills it.
+type Pool struct {
+	Queue        []Queue `env:"MEANWHILE_QUEUE" placeholder:"NAME[:N[:WEIGHT]]" help:"Work on this queue, on up to N of its jobs at once. Without weights the first given is the first served; with them, one of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
+	Concurrency  int     `short:"n" env:"MEANWHILE_CONCURRENCY" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
+	AllowPrivate bool    `env:"MEANWHILE_ALLOW_PRIVATE" help:"Allow requests to addresses that are not public, such as those of this machine and its network, and by the proxy that the environment names."`
+}
+
+const mostConcurrency = 100_000
+
+// Check fills in the default queue, and returns what is wrong. The concurrency is to be at least least.
+func (p *Pool) Check(least int) error {
+	if p.Concurrency < least || p.Concurrency > mostConcurrency {
+		return fmt.Errorf("--concurrency: give a number from %d to %d", least, mostConcurrency)
+	}
+	if len(p.Queue) == 0 {
+		p.Queue = []Queue{{Name: job.DefaultQueue}}
+	}
+	return nil
+}
+
+// Worker makes the worker.
+func (p *Pool) Worker(s job.Store, config job.Config) *job.Worker {
+	config.Concurrency = p.Concurrency
+	for _, q := range p.Queue {
+		config.Queues = append(config.Queues, job.QueueConfig(q))
+	}
+	return job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: p.AllowPrivate}))
+}
+
+// Queues names the queues.
+func (p *Pool) Queues() string {
+	names := make([]string, len(p.Queue))
+	for i, q := range p.Queue {
+		names[i] = inspect.Printable(q.Name)
+	}
+	if len(names) == 1 {
+		return "queue " + names[0]
+	}
+	return "queues " + strings.Join(names, ", ")
+}
+
+func (p *Pool) has(name string) bool {
+	return slices.ContainsFunc(p.Queue, func(q Queue) bool { return q.Name == name })
+}

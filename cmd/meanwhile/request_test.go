@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// freePort returns a port that nobody listens on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
+
+// writeCertificate writes a certificate and its key to a folder.
+func writeCertificate(folder string, pair tls.Certificate) error {
+	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		return err
+	}
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, "key.pem": {Type: "PRIVATE KEY", Bytes: key},
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// request is a program of the scripts: "request METHOD URL [BODY] [NAME: VALUE]..." sends a request and prints the answer. It waits
+// until somebody listens. A header "Cookie-Jar" names a file: what cookies it has are sent, and what is set is put there.
+func request() {
+	if err := sendRequest(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func sendRequest(args []string) error {
+	body := ""
+	if len(args) > 2 {
+		body = args[2]
+	}
+	r, err := http.NewRequest(args[0], args[1], strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	for _, line := range args[min(3, len(args)):] {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	if host := r.Header.Get("Host"); host != "" {
+		r.Host = host
+	}
+	jar := r.Header.Get("Cookie-Jar")
+	if cookie, err := os.ReadFile(jar); err == nil {
+		r.Header.Set("Cookie", string(cookie))
+	}
+	client := &http.Client{
+		Timeout:       time.Minute,
+		Transport:     &http.Transport{DialContext: dialWhenUp, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	for _, c := range answer.Cookies() {
+		if err := os.WriteFile(jar, []byte(c.Name+"="+c.Value), 0o600); err != nil {
+			return err
+		}
+	}
+	text, err := io.ReadAll(answer.Body)
+	var head strings.Builder
+	_ = answer.Header.Write(&head)
+	fmt.Printf("%s %s\n%s\n%s\n", answer.Proto, answer.Status, strings.ReplaceAll(head.String(), "\r\n", "\n"), bytes.TrimSpace(text))
+	return err
+}
+
+// dialWhenUp dials until somebody listens.
+func dialWhenUp(ctx context.Context, network, address string) (net.Conn, error) {
+	for {
+		c, err := new(net.Dialer).DialContext(ctx, network, address)
+		if !errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
+			return c, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

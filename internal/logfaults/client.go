@@ -1,0 +1,131 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	burst      = 5 * time.Millisecond // between the records of one moment and of the next
+	mostAtOnce = 500                  // records of a moment
+	flushEach  = 50 * time.Millisecond
+	flushLimit = 2 * time.Second
+	closeLimit = 20 * time.Second
+)
+
+// client is a client process: it logs records until it is told to stop, as many as are due, and writes down how far it is.
+func (c config) client(ctx context.Context) error {
+	before, err := c.before()
+	if err != nil {
+		return err
+	}
+	l, err := openLedger(c.ledger)
+	if err != nil {
+		return err
+	}
+	handler, err := logs.NewHandler("tcp://"+c.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{Service: service, Spool: c.spool}})
+	if err != nil {
+		return err
+	}
+	var n atomic.Int64
+	if c.last {
+		ctx, cancel := context.WithTimeout(ctx, stopLimit)
+		defer cancel()
+		if err := emptied(ctx, c.spool); err != nil {
+			return err
+		}
+	} else {
+		_ = meanwhile.Run(ctx, func(ctx context.Context) error {
+			meanwhile.Go(ctx, func(ctx context.Context) error { return flush(ctx, handler, l, &n) }, meanwhile.Name("flush"))
+			return c.log(ctx, handler, l, &n, before)
+		}, meanwhile.Name("log"))
+	}
+	// Also when it was told to end.
+	return meanwhile.Shield(ctx, closeLimit, func(ctx context.Context) error {
+		if err := handler.Close(ctx); err != nil {
+			return err
+		}
+		l.write(closed, int(n.Load()))
+		return nil
+	})
+}
+
+// emptied waits until the server has all that killed processes have left in the spool.
+func emptied(ctx context.Context, spool string) error {
+	for {
+		left := 0
+		err := filepath.WalkDir(spool, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && d.Name() != "lock" {
+				left++
+			}
+			return nil // what is gone now, is gone
+		})
+		if err != nil || left == 0 {
+			return err
+		}
+		if err := meanwhile.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%d files are left in the spool: %w", left, err)
+		}
+	}
+}
+
+// before returns how many records earlier processes of this client have logged.
+func (c config) before() (n int, err error) {
+	accounts, err := readLedgers(filepath.Dir(c.ledger))
+	for name, a := range accounts {
+		if clientOf(name) == clientOf(c.name) {
+			n += a.intended
+		}
+	}
+	return n, err
+}
+
+// log logs until ctx ends. All of a client's records are logged some time before the run is over.
+func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *atomic.Int64, before int) error {
+	logger := slog.New(handler)
+	share := float64(c.records) / float64(c.clients)
+	var message []byte
+	for last := 0; ; {
+		if err := meanwhile.Sleep(ctx, burst); err != nil {
+			return err
+		}
+		part := time.Since(time.Unix(0, c.begun)).Seconds() / (0.9 * c.length.Seconds())
+		due := min(int(share*min(part, 1))-before, last+mostAtOnce)
+		if due <= last {
+			continue
+		}
+		l.write(intends, due)
+		for ; last < due; last++ {
+			message = appendMessage(message[:0], c.name, last+1)
+			logger.Info(string(message))
+		}
+		n.Store(int64(due))
+		l.write(logged, due)
+	}
+}
+
+// flush flushes again and again, and writes down what is acknowledged.
+func flush(ctx context.Context, handler *logs.Handler, l *ledger, n *atomic.Int64) error {
+	for {
+		if err := meanwhile.Sleep(ctx, flushEach); err != nil {
+			return err
+		}
+		upTo := int(n.Load())
+		limited, cancel := context.WithTimeout(ctx, flushLimit)
+		err := handler.Flush(limited)
+		cancel()
+		if err == nil {
+			l.write(acknowledged, upTo)
+		}
+	}
+}
