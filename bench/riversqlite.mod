@@ -8,6 +8,7 @@ require (
 	github.com/destel/rill v0.7.0
 	github.com/gammazero/workerpool v1.3.0
 	github.com/jackc/pgx/v5 v5.12.0
+	github.com/klauspost/compress v1.20.3
 	github.com/meanwhile-go/meanwhile v0.0.0
 	github.com/panjf2000/ants/v2 v2.12.1
 	github.com/riverqueue/river v0.31.0
@@ -42,6 +43,7 @@ require (
 	go.uber.org/atomic v1.7.0 // indirect
 	go.uber.org/goleak v1.3.0 // indirect
 	go.uber.org/multierr v1.9.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect

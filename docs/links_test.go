@@ -93,7 +93,7 @@ func sections(t *testing.T, guide string) []string {
 }
 
 func TestEnds(t *testing.T) {
-	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from", "jobs", "stores", "testing-jobs", "operations", "coming-from-jobs"} {
+	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from", "jobs", "stores", "testing-jobs", "operations", "metrics", "dashboard", "coming-from-jobs", "demo", "logs", "logs-client", "logs-search", "logs-ways", "logs-forward"} {
 		text, err := os.ReadFile(guide + ".md")
 		if err != nil {
 			t.Error(err)

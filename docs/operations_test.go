@@ -2,10 +2,12 @@ package docs_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,6 +38,111 @@ func Example_queueWait() {
 	})
 	// Output:
 	// mail: 3 jobs wait, the oldest since 1h0m0s
+}
+
+func Example_whatWasDone() {
+	show(func(ctx context.Context, store job.Store) error {
+		row := job.Stat{Minute: time.Now().Truncate(time.Minute), Queue: "mail", Kind: "mail.send", Completed: 100}
+		for range row.Completed {
+			row.Wait.Add(2 * time.Second)
+		}
+		for _, worker := range []string{"a", "b"} {
+			if _, err := store.Renew(ctx, job.Renewal{Worker: worker, Lease: time.Minute, Stats: []job.Stat{row}}); err != nil {
+				return err
+			}
+		}
+		stats, err := store.Stats(ctx, time.Now().Add(-10*time.Minute))
+		if err != nil {
+			return err
+		}
+		var done int64
+		var waits job.Histogram
+		for _, s := range stats {
+			done += s.Completed
+			waits.Merge(s.Wait)
+		}
+		fmt.Printf("%d jobs; 99 of 100 began within %v\n", done, waits.Quantile(0.99).Round(time.Second))
+		return nil
+	})
+	// Output:
+	// 200 jobs; 99 of 100 began within 2s
+}
+
+// A moved store has all its workers on one host.
+type moved struct{ job.Store }
+
+func (s moved) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	workers, err := s.Store.Workers(ctx)
+	for i := range workers {
+		workers[i].Host = "blue-7"
+	}
+	return workers, err
+}
+
+// TestOutsideOfTheGuide looks into a running job, and tells its worker to be quiet.
+func TestOutsideOfTheGuide(t *testing.T) {
+	var drawn string
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New()
+		defer store.Close()
+		worker := job.NewWorker(store, job.Config{Logger: quiet}, SendMail.Handle(func(ctx context.Context, _ Mail) error {
+			return meanwhile.Sleep(ctx, time.Hour)
+		}))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- worker.Run(ctx) }()
+		enqueued, err := SendMail.Enqueue(ctx, store, Mail{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := enqueued.ID
+		look := func() error {
+			tree, err := store.Watch(ctx, id, 10*time.Second)
+			if err != nil {
+				return err
+			}
+			if tree.JSON != nil {
+				var node meanwhile.Node
+				if err := json.Unmarshal(tree.JSON, &node); err != nil {
+					return err
+				}
+				fmt.Print(node)
+			}
+			drawn = string(tree.JSON)
+			return nil
+		}
+		tell := func(store job.Store) error {
+			workers, err := store.Workers(ctx)
+			if err != nil {
+				return err
+			}
+			for _, w := range workers {
+				if w.Host == "blue-7" {
+					if err := store.Order(ctx, w.Name, job.Order{Do: job.OrderQuiet}); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		time.Sleep(5 * time.Second)
+		for _, step := range []func() error{look, func() error { return tell(moved{store}) }, look} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		if !strings.Contains(drawn, `"name":"mail.send `+id.String()) || !strings.Contains(drawn, `"wait":{"for":"sleep"`) {
+			t.Errorf("the tree is %q", drawn)
+		}
+		if !worker.Health().Quiet {
+			t.Error("the worker is not quiet")
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A broken store does not answer claims while it is away.

@@ -1,6 +1,8 @@
 package main
 
-var tables = append(taskTables, jobTables...)
+import "slices"
+
+var tables = slices.Concat(taskTables, jobTables, logTables())
 
 var jobLibs = []string{"meanwhile", "meanwhile-store", "river-tuned", "river"}
 

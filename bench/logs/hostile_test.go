@@ -1,0 +1,258 @@
+package logs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/meanwhile-go/meanwhile"
+
+	"github.com/meanwhile-go/meanwhile/bench/logs/load"
+)
+
+const (
+	answerLimit = 20 * time.Second // for the server to answer what is wrong, or to close
+	mostMemory  = 400 << 20        // bytes, with all the hostile clients at once
+	slowSenders = 50
+)
+
+// A hostile client sends something wrong. The server answers, or closes the connection; a client is content with either.
+type hostile struct {
+	to     string // the name of a listener
+	send   []byte
+	answer string // what the server says, where it says something clear; else it closes the connection
+	ends   bool   // the client ends its side; only then does the server know that no more comes
+}
+
+func hostiles() map[string]hostile {
+	r := rand.New(rand.NewPCG(1, 2))
+	garbage := make([]byte, 64<<10)
+	for i := range garbage {
+		garbage[i] = byte(r.Uint32())
+	}
+	hello := frame('H', append(make([]byte, 16), 0, 0))
+	hello[9+3] = 7 // an identity
+	wrongKey := frame('H', append(append(make([]byte, 16), 5, 0), "wrong"...))
+	own := func(frames ...[]byte) []byte { return append([]byte("mwlogs1\n"), bytes.Join(frames, nil)...) }
+	return map[string]hostile{
+		"Analogger, garbage":         {to: "analogger", send: garbage, answer: "error: checksum failed\n"},
+		"Analogger, wrong key":       {to: "analogger", send: []byte("00300030::authentication:wrong"), answer: "denied\n"},
+		"Analogger, two lengths":     {to: "analogger", send: []byte("00300031::authentication:right"), answer: "error: checksum failed\n"},
+		"Analogger, giant":           {to: "analogger", send: []byte("99999999::authentication:"), answer: "error: max length exceeded\n"},
+		"Analogger, below its head":  {to: "analogger", send: []byte("00030003"), answer: "error: checksum failed\n"},
+		"Analogger, half a frame":    {to: "analogger", send: []byte("00300030::auth"), ends: true},
+		"syslog, giant octet count":  {to: "syslog", send: []byte("<14>1 - - - - - - a\n999999999999 <14>1 - - -"), ends: true},
+		"syslog, half an octet":      {to: "syslog", send: []byte("100 <14>1 - - -"), ends: true},
+		"syslog, a line of 8 MB":     {to: "syslog", send: append([]byte("<14>"), bytes.Repeat([]byte("a"), 8<<20)...), ends: true},
+		"syslog, garbage":            {to: "syslog", send: garbage, ends: true},
+		"own protocol, garbage":      {to: "own", send: garbage},
+		"own protocol, half a frame": {to: "own", send: own(hello[:12]), ends: true},
+		"own protocol, wrong key":    {to: "own", send: own(wrongKey)},
+		"own protocol, giant":        {to: "own", send: own(hello, []byte{'D', 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})},
+		"own protocol, wrong sum":    {to: "own", send: own(hello, []byte{'P', 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})},
+		"own protocol, bomb":         {to: "own", send: own(hello, frame('D', bomb()))},
+	}
+}
+
+// frame is one of the own protocol.
+func frame(kind byte, body []byte) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(body)))
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(b, table), table, body)
+	return append(binary.LittleEndian.AppendUint32(b, sum), body...)
+}
+
+// bomb is a batch that says 1 KB of records, and has 256 MB of zeros in it.
+func bomb() []byte {
+	var packed bytes.Buffer
+	w, _ := zstd.NewWriter(&packed)
+	zeros := make([]byte, 1<<20)
+	for range 256 {
+		_, _ = w.Write(zeros)
+	}
+	_ = w.Close()
+	b := []byte{1}
+	b = binary.LittleEndian.AppendUint64(b, 1)
+	b = binary.LittleEndian.AppendUint64(b, 1)
+	b = binary.LittleEndian.AppendUint32(b, 1)
+	b = binary.LittleEndian.AppendUint32(b, 1<<10)
+	b = binary.LittleEndian.AppendUint64(b, 1)
+	b = binary.LittleEndian.AppendUint64(b, 1)
+	b = append(append(b, 3, 0), "app"...)
+	return append(b, packed.Bytes()...)
+}
+
+// TestHostileClients has clients send what is wrong, to the server in a process of its own with thousands of idle connections.
+// Each gets an answer or is closed, and those who send what is right notice nothing.
+func TestHostileClients(t *testing.T) {
+	const idle = 10_000
+	if !allowFiles(idle + 1000) {
+		t.Skipf("%d connections are not allowed here", idle)
+	}
+	s := startHostile(t)
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		listeners := []string{"analogger", "syslog", "own"}
+		for i := range idle {
+			c, err := net.Dial("tcp", s.addresses[listeners[i%len(listeners)]])
+			if err != nil {
+				return fmt.Errorf("idle connection %d: %w", i, err)
+			}
+			defer c.Close()
+		}
+		for i := range slowSenders {
+			meanwhile.Go(ctx, func(ctx context.Context) error { return slow(ctx, s.addresses[listeners[i%len(listeners)]]) }, meanwhile.Background())
+		}
+		for name, h := range hostiles() {
+			meanwhile.Go(ctx, func(context.Context) error {
+				if err := h.meet(s.addresses[h.to]); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				return nil
+			}, meanwhile.Name(name))
+		}
+		meanwhile.Go(ctx, func(ctx context.Context) error { return gzipBomb(ctx, s.addresses["http"]) }, meanwhile.Name("bomb over HTTP"))
+		good := load.Load{Address: s.addresses["analogger"], Format: load.Analogger, Key: "right", Connections: 8, Messages: 40_000}
+		if err := good.Send(ctx); err != nil {
+			return fmt.Errorf("a client that does nothing wrong: %w", err)
+		}
+		grown(t, s.file, good.Messages)
+		if tally, err := good.Count(s.file); err != nil || !tally.Complete() {
+			t.Errorf("of a client that does nothing wrong: %v, %v", tally, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if u := s.process.usage(t); u.peak > mostMemory {
+		t.Errorf("the server had %d MB at most, want no more than %d", u.peak>>20, mostMemory>>20)
+	}
+}
+
+// A hostileServer is ours with all its doors open, on this machine.
+type hostileServer struct {
+	process   *process
+	addresses map[string]string
+	file      string // with all records
+}
+
+func startHostile(tb testing.TB) *hostileServer {
+	tb.Helper()
+	program, err := buildMeanwhile()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	folder := tb.TempDir()
+	s := &hostileServer{addresses: map[string]string{}, file: filepath.Join(folder, outcome)}
+	for _, name := range []string{"own", "analogger", "syslog", "http"} {
+		s.addresses[name] = at(freePort(tb))
+	}
+	cmd := exec.Command(program, "logs", "serve", "--listen", s.addresses["own"], "--analogger", s.addresses["analogger"],
+		"--syslog-tcp", s.addresses["syslog"], "--http", s.addresses["http"], "--dir", filepath.Join(folder, "store"),
+		"--to", "file:"+filepath.Join(folder, "{service}.log"), "--key", "right")
+	cmd.Dir = folder
+	s.process = start(tb, s.addresses["analogger"], cmd)
+	return s
+}
+
+// meet sends what is wrong and waits for the answer, or for the end.
+func (h hostile) meet(address string) error {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(answerLimit))
+	_, _ = c.Write(h.send) // the server may close before it has read all
+	if h.ends {
+		_ = c.(*net.TCPConn).CloseWrite()
+	}
+	said, err := io.ReadAll(c)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("neither answered nor closed: %.100q", said)
+	}
+	// A reset may overtake the answer.
+	if h.answer != "" && string(said) != h.answer && !(errors.Is(err, syscall.ECONNRESET) && strings.HasPrefix(h.answer, string(said))) {
+		return fmt.Errorf("answers %.100q, want %q", said, h.answer)
+	}
+	return nil
+}
+
+// slow sends a byte now and then, of a head that never ends.
+func slow(ctx context.Context, address string) error {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for i := 0; ; i++ {
+		if err := meanwhile.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+		if _, err := c.Write([]byte{"00300030::authentication:right"[i%25]}); err != nil {
+			return nil // closed, which is as good
+		}
+	}
+}
+
+// gzipBomb posts what is a thousand times as large when it is unpacked.
+func gzipBomb(ctx context.Context, address string) error {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	line := []byte(`{"message":"` + strings.Repeat("a", 1<<20) + `"`)
+	for range 256 {
+		_, _ = w.Write(line)
+	}
+	_ = w.Close()
+	for _, path := range []string{"/v1/logs", "/logs"} {
+		ctx, cancel := context.WithTimeout(ctx, answerLimit)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(packed.Bytes()))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Content-Encoding", "gzip")
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			if ctx.Err() != nil {
+				return fmt.Errorf("a bomb at %s is not answered: %w", path, err)
+			}
+			continue // closed
+		}
+		_ = response.Body.Close()
+		if response.StatusCode < 400 {
+			return fmt.Errorf("a bomb at %s is answered %s", path, response.Status)
+		}
+	}
+	return nil
+}
+
+// allowFiles lets this process and those it starts have so many files open.
+func allowFiles(n uint64) bool {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return false
+	}
+	if limit.Cur >= n {
+		return true
+	}
+	limit.Cur, limit.Max = n, max(limit.Max, n)
+	return syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit) == nil
+}

@@ -1,0 +1,62 @@
+package logs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/bench/logs/load"
+)
+
+// ours is the command, as its users run it; it syncs once a second, as often as the others at their defaults do or more.
+var ours = server{
+	lib: "meanwhile", own: true, formats: load.Formats, find: buildMeanwhile,
+	start: func(tb testing.TB, program, folder string, f load.Format, port int) *process {
+		tb.Helper()
+		flag := "--syslog-tcp"
+		if f == load.Analogger {
+			flag = "--analogger"
+		}
+		args := []string{"logs", "serve", "--listen=", "--http=", "--analogger=", "--to", "file:" + filepath.Join(folder, outcome), "--sync", "interval"}
+		cmd := exec.Command(program, append(args, flag, at(port))...)
+		cmd.Dir = folder
+		return start(tb, at(port), cmd)
+	},
+}
+
+// built is the folder that buildMeanwhile makes and TestMain removes.
+var built string
+
+var buildMeanwhile = sync.OnceValues(func() (string, error) {
+	var err error
+	if built, err = os.MkdirTemp("", "bench-logs-*"); err != nil {
+		return "", err
+	}
+	program := filepath.Join(built, "meanwhile")
+	build := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/meanwhile")
+	build.Dir = "../.." // a module of its own, with more dependencies
+	if text, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the server: %w: %s", err, text)
+	}
+	return program, nil
+})
+
+// A running server of ours has the addresses of several ways in, and a folder to keep records in.
+type runningServer struct {
+	process *process
+	own     string // the address for its own protocol
+	store   string // the folder
+}
+
+// startMeanwhile starts it with a store that syncs before it acknowledges.
+func startMeanwhile(tb testing.TB, program, folder string) *runningServer {
+	tb.Helper()
+	s := &runningServer{own: at(freePort(tb)), store: filepath.Join(folder, "store")}
+	cmd := exec.Command(program, "logs", "serve", "--listen", s.own, "--http=", "--analogger=", "--dir", s.store)
+	cmd.Dir = folder
+	s.process = start(tb, s.own, cmd)
+	return s
+}

@@ -1,0 +1,142 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startLimit = 20 * time.Second
+	stopLimit  = 20 * time.Second
+)
+
+// A process is a server in a process of its own.
+type process struct {
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	mu     sync.Mutex
+	output bytes.Buffer
+}
+
+// start starts one and waits until something listens at the address. It ends with the test.
+func start(tb testing.TB, address string, cmd *exec.Cmd) *process {
+	tb.Helper()
+	p := &process{cmd: cmd, ended: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = p, p
+	if err := cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	go func() {
+		_ = cmd.Wait() // how it ended is in its state
+		close(p.ended)
+	}()
+	tb.Cleanup(func() { p.stop(tb) })
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		c, err := net.DialTimeout("tcp", address, time.Second)
+		if err == nil {
+			_ = c.Close()
+			return p
+		}
+		select {
+		case <-p.ended:
+			tb.Fatalf("%s ended: %v: %s", cmd.Path, cmd.ProcessState, p.said())
+		default:
+		}
+		if time.Since(begun) > startLimit {
+			tb.Fatalf("%s does not listen: %v: %s", cmd.Path, err, p.said())
+		}
+	}
+}
+
+func (p *process) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.Write(text)
+}
+
+func (p *process) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.String()
+}
+
+// stop has the process end in order.
+func (p *process) stop(tb testing.TB) {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(stopLimit):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		tb.Errorf("%s does not end when it is told to: %s", p.cmd.Path, p.said())
+	}
+}
+
+// A usage is what a process has used up to now.
+type usage struct {
+	cpu  time.Duration
+	peak int64 // bytes of memory it had at most
+}
+
+// usage reads what the kernel says; the time of processors is counted in hundredths of a second.
+func (p *process) usage(tb testing.TB) (u usage) {
+	tb.Helper()
+	folder := filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid))
+	stat, err := os.ReadFile(filepath.Join(folder, "stat"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	// After the name, which may have anything in it: state, then numbers.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		u.cpu += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	status, err := os.ReadFile(filepath.Join(folder, "status"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes int64
+	if _, err := fmt.Sscan(rest, &kilobytes); err != nil {
+		tb.Fatalf("read the peak of memory: %v", err)
+	}
+	u.peak = kilobytes << 10
+	return u
+}
+
+// freePort returns a port that nobody listens at.
+func freePort(tb testing.TB) int {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func at(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// write writes a file of a server's configuration.
+func write(tb testing.TB, folder, name, text string) (path string) {
+	tb.Helper()
+	path = filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,64 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+
+	"github.com/meanwhile-go/meanwhile/bench/logs/load"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/analogger"
+	"github.com/meanwhile-go/meanwhile/logs/syslog"
+)
+
+// BenchmarkInHere is BenchmarkIn with 8 connections and the server in this process, for -cpuprofile. The figures have the
+// sender in them.
+func BenchmarkInHere(b *testing.B) {
+	n := size(1_000_000, 2_000)
+	for _, f := range load.Formats {
+		b.Run("in="+string(f), func(b *testing.B) {
+			for b.Loop() {
+				inHere(b, load.Load{Format: f, Connections: 8, Messages: n})
+			}
+			b.ReportMetric(float64(b.N*n)/b.Elapsed().Seconds(), "messages/s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func inHere(b *testing.B, l load.Load) {
+	var way logs.Way = &syslog.Way{}
+	if l.Format == load.Analogger {
+		way = &analogger.Way{}
+	}
+	l.Address = at(freePort(b))
+	name := filepath.Join(b.TempDir(), outcome)
+	defer os.Remove(name)
+	server, err := logs.NewServer(logs.Config{
+		Routes:    []logs.Route{{To: []logs.Destination{{File: &logs.LineFile{Path: name}}}}},
+		Listeners: []logs.Listener{{Name: string(l.Format), Address: l.Address, Way: way}},
+		Sync:      logs.SyncInterval, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = meanwhile.Run(b.Context(), func(ctx context.Context) error {
+		serving := meanwhile.Go(ctx, server.Run)
+		for err = l.Send(ctx); err != nil; err = l.Send(ctx) { // until it listens
+			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		grown(b, name, l.Messages)
+		serving.Cancel(nil)
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+var logFormats = []struct{ format, title string }{
+	{"analogger", "Analogger"},
+	{"rfc5424-octets", "RFC 5424, octets"},
+	{"rfc5424-lf", "RFC 5424, lines"},
+	{"rfc3164-lf", "RFC 3164"},
+}
+
+func inName(format, conns string) string { return "In/in=" + format + "/conns=" + conns + "/lib=" }
+
+// logColumns has columns for each number of connections.
+func logColumns(name func(conns string) string) (all []column) {
+	for _, conns := range []string{"1", "8", "200"} {
+		name, title := name(conns), conns+" connections, messages/s"
+		if conns == "1" {
+			title = "1 connection, messages/s"
+		}
+		all = append(all,
+			column{title, name, "messages/s", ""},
+			column{"CPU µs", name, "µs-cpu/message", ""},
+			column{"lost", name, "lost", ""},
+			column{"MB", name, "MB", ""})
+	}
+	return all
+}
+
+// beside is the least, or the most, ratio of ours to another's over all numbers of connections. What rsyslog does not
+// understand is compared with its RFC 3164.
+func beside(format, unit string, pick func(a, b float64) float64) func(r results) (float64, bool) {
+	return func(r results) (picked float64, some bool) {
+		for _, conns := range []string{"1", "8", "200"} {
+			base := format
+			if format == "analogger" {
+				base = "rfc3164-lf"
+			}
+			ratio, ok := r.ratio(inName(format, conns)+"meanwhile", inName(base, conns)+"rsyslog", unit)
+			if !ok {
+				continue
+			}
+			if !some {
+				picked, some = ratio, true
+			}
+			picked = pick(picked, ratio)
+		}
+		return picked, some
+	}
+}
+
+func logBars() (all []bar) {
+	least := func(a, b float64) float64 { return min(a, b) }
+	most := func(a, b float64) float64 { return max(a, b) }
+	for _, f := range logFormats {
+		all = append(all,
+			bar{
+				what: f.title + ", to a file: messages/s, the worst of three", want: "at least 3 × rsyslog", unit: "×",
+				measured: beside(f.format, "messages/s", least), most: 3, atLeast: true,
+			},
+			bar{
+				what: f.title + ", to a file: CPU for a message, the worst of three", want: "a third of rsyslog's", unit: "×",
+				measured: beside(f.format, "µs-cpu/message", most), most: 1.0 / 3,
+			},
+			bar{
+				what: f.title + ": lost, of all three", want: "none", unit: "",
+				measured: figure("lost", inName(f.format, "1"), inName(f.format, "8"), inName(f.format, "200")),
+			})
+	}
+	return append(all,
+		bar{
+			what: "own protocol, on disk before it is acknowledged, 8 clients", want: "at least 2,000,000 records/s", unit: " records/s",
+			measured: figure("messages/s", ownName("8")), most: 2_000_000, atLeast: true,
+		},
+		bar{
+			what: "own protocol, memory at 200 connections", want: "less than 200 MB", unit: " MB",
+			measured: figure("MB", ownName("200")), most: 200, less: true,
+		},
+		bar{what: "own protocol: lost, of all three", want: "none", measured: figure("lost", ownName("1"), ownName("8"), ownName("200"))})
+}
+
+func ownName(conns string) string { return "Own/conns=" + conns + "/lib=" }
+
+func logTables() []table {
+	all := []table{{name: "log-bars", bars: logBars()}}
+	for _, f := range logFormats {
+		all = append(all, table{name: "log-" + f.format, libs: []string{"meanwhile", "rsyslog", "syslog-ng", "bare"}, columns: logColumns(func(conns string) string { return inName(f.format, conns) })})
+	}
+	return append(all, table{name: "log-own", libs: []string{"meanwhile"}, columns: logColumns(ownName)})
+}

@@ -1,0 +1,36 @@
+package docs_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// TestLogsClientOptions makes the handler with options that the guide shows.
+func TestLogsClientOptions(t *testing.T) {
+	key := "secret"
+
+	handler, err := logs.NewHandler("tls://logs.example.com:6767?key="+key, &logs.HandlerOptions{
+		Level:     slog.LevelDebug,
+		AddSource: true,
+		SenderOptions: logs.SenderOptions{
+			Service:     "api",
+			Spool:       "/var/spool/api",
+			SpoolBytes:  1 << 30,
+			MemoryBytes: 32 << 20,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !handler.Enabled(t.Context(), slog.LevelDebug) {
+		t.Error("debug is not logged")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := handler.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,105 @@
+package docs_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// TestWaysIn starts the server as the guide to the ways in does, runs its commands, and looks for what they have sent.
+func TestWaysIn(t *testing.T) {
+	for _, tool := range []string{"sh", "curl", "logger"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	folder := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile("logs-ways.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ports := map[string]string{}
+	for _, port := range []string{"6514", "6766", "6767", "6768", "6769"} {
+		ports[port] = unusedPort(t)
+	}
+	guide := regexp.MustCompile(`\b6(514|76[6-9])\b`).ReplaceAllStringFunc(string(text), func(port string) string { return ports[port] })
+	command := func(ctx context.Context, line string) *exec.Cmd {
+		c := exec.CommandContext(ctx, "sh", "-c", line)
+		c.Dir = folder
+		c.Env = append(os.Environ(), "PATH="+folder+string(os.PathListSeparator)+os.Getenv("PATH"), "MEANWHILE_SPOOL="+folder,
+			"MEANWHILE_LOGS_TO=tcp://127.0.0.1:"+ports["6767"], "MEANWHILE_LOGS_SERVER=http://127.0.0.1:"+ports["6768"])
+		return c
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	var lines []string
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(guide, -1) {
+		lines = append(lines, strings.Split(strings.TrimSpace(block[1]), "\n")...)
+	}
+	if len(lines) < 6 {
+		t.Fatalf("the guide has %d commands", len(lines))
+	}
+	server := command(ctx, "exec "+lines[0]+" --listen 127.0.0.1:"+ports["6767"]+" --http 127.0.0.1:"+ports["6768"]+" --analogger 127.0.0.1:"+ports["6766"])
+	var said strings.Builder
+	server.Stderr = &said
+	server.Cancel = func() error { return server.Process.Signal(os.Interrupt) }
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cancel(); _ = server.Wait() }()
+	for {
+		answer, err := http.Get("http://127.0.0.1:" + ports["6768"] + "/healthz")
+		if err == nil {
+			_ = answer.Body.Close()
+			break
+		}
+		if meanwhile.Sleep(ctx, 20*time.Millisecond) != nil {
+			cancel()
+			_ = server.Wait()
+			t.Fatalf("the server does not answer: %s", said.String())
+		}
+	}
+	for _, line := range lines[1:] {
+		if out, err := command(ctx, line).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+	}
+	for _, query := range []string{
+		`service=shop "listening on port 80"`, `service=shop started`, `service=shop "no such file" stream=stderr`,
+		`service=shop level=warn slow http.path=/cart`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
+	} {
+		for {
+			out, _ := command(ctx, "meanwhile logs find --json '"+query+"'").Output()
+			if len(out) > 0 {
+				break
+			}
+			if meanwhile.Sleep(ctx, 20*time.Millisecond) != nil {
+				t.Fatalf("nothing came of %s", query)
+			}
+		}
+	}
+}
+
+// unusedPort returns a port that nobody listens on.
+func unusedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
