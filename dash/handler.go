@@ -26,6 +26,7 @@ type handler struct {
 	masker *mask.Mask
 	origin http.CrossOriginProtection
 	mux    *http.ServeMux
+	hunts  hunts
 
 	histograms memo[logs.Histogram]
 	services   memo[[]string]

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostSearch is for how long jobs are looked for whose args or errors match: there is no index of these.
+// mostSearch is for how long a page looks for what it shows.
 const mostSearch = 3 * time.Second
 
 // A listing is the page with jobs.
@@ -23,7 +23,7 @@ type listing struct {
 	Rows    []row
 	Total   int64 // how many match
 	Known   bool  // Total does
-	Late    bool  // the search took too long: there may be more
+	Hunt    hunted
 	Wrong   string
 	Tabs    []stateLink
 	Columns []column
@@ -97,8 +97,15 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	}
 	f := l.filter
 	f.Limit = pageSize + 1
-	found, err := h.find(ctx, f)
-	if l.Late = errors.Is(err, errLate); err != nil && !l.Late {
+	var found []*job.Job
+	if l.hunts() {
+		l.Hunt, err = h.hunt(ctx, l.search, f, v.Live)
+		found = l.Hunt.Jobs
+	} else {
+		found, err = h.find(ctx, f)
+		l.Hunt.Late = errors.Is(err, errLate)
+	}
+	if err != nil && !l.Hunt.Late {
 		return nil, err
 	}
 	if len(found) > pageSize {

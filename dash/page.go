@@ -88,12 +88,13 @@ func (h *handler) render(w http.ResponseWriter, v *view) {
 func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, mostTime)
 	defer cancel()
-	p, err := v.load(ctx, v)
+	now := *v // which many requests share
+	now.Live = true
+	p, err := v.load(ctx, &now)
 	if err != nil {
 		return nil, err
 	}
-	now := *v // which many requests share
-	now.page, now.Now, now.Live = p, time.Now(), true
+	now.page, now.Now = p, time.Now()
 	drawn := map[string]string{}
 	for _, id := range parts[v.name] {
 		var b strings.Builder

@@ -16,16 +16,23 @@ const severityKey = "severity"
 //
 //	YYYY/MM/DD HH:MM:SS|service|severity|message key=value
 //
-// in local time. Task, job and attributes follow the message. It keeps what stood before the last message, which is what
-// stands before most others.
+// in local time. Task, job and attributes follow the message. It keeps what stood before the last message, and its
+// attributes, which are what most others have.
 type lineFormat struct {
 	before []byte // the message
 	second int64
 	level  slog.Level
 	head   *byte // of the service
+
+	attrs    []byte // the encoded ones
+	text     []byte // as they stand after the message
+	severity []byte // nil: the level says it
 }
 
-const stampLen = 19
+const (
+	stampLen  = 19
+	keptAttrs = 256 // bytes of encoded ones that are kept
+)
 
 // append appends the line of a record of a time. The head is the escaped name of the service and a |.
 func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
@@ -50,13 +57,40 @@ func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
 
 // long appends a line with attributes.
 func (f *lineFormat) long(b, head []byte, v *View) []byte {
-	if word, ok := v.attr(severityKey); ok {
+	if len(f.attrs) == 0 || !bytes.Equal(f.attrs, v.attrs) {
+		f.turn(v)
+	}
+	if f.severity != nil {
 		b = append(append(b, f.before[:stampLen+1]...), head...)
-		b = append(appendField(b, word), '|')
+		b = append(appendField(b, f.severity), '|')
 	} else {
 		b = append(b, f.before...)
 	}
-	return append(appendAttrs(appendPrintable(b, v.Message), v), '\n')
+	b = appendPrintable(b, v.Message)
+	if len(v.Task) > 0 {
+		b = appendValue(append(b, " task="...), v.Task)
+	}
+	if len(v.Job) > 0 {
+		b = appendValue(append(b, " job="...), v.Job)
+	}
+	if len(f.attrs) > 0 {
+		b = append(b, f.text...)
+	} else {
+		b = appendAttrs(b, v)
+	}
+	return append(b, '\n')
+}
+
+// turn turns to other attributes.
+func (f *lineFormat) turn(v *View) {
+	if f.severity, f.attrs = nil, f.attrs[:0]; len(v.attrs) == 0 {
+		return
+	}
+	if len(v.attrs) <= keptAttrs {
+		f.attrs, f.text = append(f.attrs, v.attrs...), appendAttrs(f.text[:0], v)
+		v = &View{attrs: f.attrs}
+	}
+	f.severity, _ = v.attr(severityKey)
 }
 
 // appendField appends what stands before the message: a | in it would end it.
@@ -87,12 +121,6 @@ func (v *View) attr(key string) (text []byte, ok bool) {
 }
 
 func appendAttrs(b []byte, v *View) []byte {
-	if len(v.Task) > 0 {
-		b = appendValue(append(b, " task="...), v.Task)
-	}
-	if len(v.Job) > 0 {
-		b = appendValue(append(b, " job="...), v.Job)
-	}
 	var room [64]byte
 	for attrs := v.attrs; len(attrs) > 0; {
 		key, value, rest, ok := nextAttr(attrs)

@@ -136,6 +136,12 @@ func (v *View) AddText(key, value []byte) {
 	v.attrs = appendText(append(appendText(v.attrs, key), kindText), value)
 }
 
+// EncodedAttrs returns the encoding of the attributes, which lies in the buffer of the view.
+func (v *View) EncodedAttrs() []byte { return v.attrs }
+
+// AddEncodedAttrs adds attributes of which another view returned the encoding. It copies them.
+func (v *View) AddEncodedAttrs(attrs []byte) { v.attrs = append(v.attrs, attrs...) }
+
 // AddAttr adds an attribute; a group adds its members, each with the group's key before its own.
 func (v *View) AddAttr(a slog.Attr) { v.attrs = AppendAttr(v.attrs, "", a) }
 

@@ -28,8 +28,8 @@ var variants = []struct {
 // casesInC are left out of a program that was built without cgo.
 var casesInC = []string{"c-call", "c-callback", "c-blocking"}
 
-// oneCase is how long a case may take: what it waits for getting stuck, and as much again.
-const oneCase = 2 * patience
+// oneCase is how long a case may take: what it waits for getting stuck, and 200 looks on a busy machine.
+const oneCase = 6 * patience
 
 // TestStuck has the tree looked at in every way of being stuck; each look has to be right.
 func TestStuck(t *testing.T) {

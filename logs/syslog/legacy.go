@@ -9,11 +9,15 @@ import (
 // legacy reads what follows the priority of a message of RFC 3164, "date host tag[process]: text", of which each part may
 // be missing. A word counts as the tag when a colon or the process ends it, so that no first word of a text makes a
 // service.
-func (p *parser) legacy(text []byte) {
+func (p *parser) legacy(text []byte, facility int) {
 	v := &p.view
 	stamp, text := p.cutDate(text)
 	v.Time = stamp
-	host := p.origin
+	if rest, known := p.header.cut(v, text, false, facility); known {
+		v.Message = trimMark(rest)
+		return
+	}
+	begin, host := text, p.origin
 	tag, process, rest, ok := cutTag(text)
 	if !ok {
 		if word, after, found := cutHost(text); found {
@@ -23,12 +27,14 @@ func (p *parser) legacy(text []byte) {
 			}
 		}
 	}
-	if ok {
-		text = rest
-	}
 	v.Service = tag
+	p.attr(keyFacility, facilities[facility])
 	p.attr(keyHost, host)
 	p.attr(keyProcess, process)
+	if ok {
+		text = rest
+		p.header.keep(v, begin[:len(begin)-len(rest)], false, facility)
+	}
 	v.Message = trimMark(text)
 }
 

@@ -12,8 +12,8 @@ var (
 
 const maxParams = 256 // of one message; further ones are left out
 
-// modern reads what follows the priority of a message of RFC 5424. It adds nothing when it is none.
-func (p *parser) modern(text []byte) bool {
+// modern reads what follows the priority of a message of RFC 5424. It leaves the record as it was when that is none.
+func (p *parser) modern(text []byte, facility int) bool {
 	if len(text) < 3 || text[0] != '1' || text[1] != ' ' {
 		return false
 	}
@@ -32,36 +32,53 @@ func (p *parser) modern(text []byte) bool {
 		return false
 	}
 	text = text[1:]
-	var fields [4][]byte // host, program, process, message ID
-	for i := range fields {
-		end := 0
-		for end < len(text) && text[end] != ' ' { // words are short: looking at each byte is faster than a call
-			end++
-		}
-		if end == 0 || end == len(text) {
+	rest, known := p.header.cut(v, text, true, facility)
+	if !known {
+		var ok bool
+		if rest, ok = p.fields(text, facility); !ok {
 			return false
 		}
-		if end > 1 || text[0] != '-' {
-			fields[i] = text[:end]
-		}
-		text = text[end+1:]
 	}
-	data, rest, ok := cutData(text)
+	data, rest, ok := cutData(rest)
 	if !ok {
+		v.Reset()
 		return false
 	}
-	v.Time, v.Service = stamp, service(fields[1])
-	if fields[0] == nil {
-		fields[0] = p.origin
-	}
-	p.attr(keyHost, fields[0])
-	p.attr(keyProcess, fields[2])
-	p.attr(keyMessage, fields[3])
 	if data != nil {
 		p.params(data)
 	}
-	v.Message = trimMark(rest)
+	v.Time, v.Message = stamp, trimMark(rest)
 	return true
+}
+
+// fields cuts host, program, process and message ID off, and adds them to the record.
+func (p *parser) fields(text []byte, facility int) (rest []byte, ok bool) {
+	var fields [4][]byte
+	rest = text
+	for i := range fields {
+		end := 0
+		for end < len(rest) && rest[end] != ' ' { // words are short: looking at each byte is faster than a call
+			end++
+		}
+		if end == 0 || end == len(rest) {
+			return nil, false
+		}
+		if end > 1 || rest[0] != '-' {
+			fields[i] = rest[:end]
+		}
+		rest = rest[end+1:]
+	}
+	if fields[0] == nil {
+		fields[0] = p.origin
+	}
+	v := &p.view
+	v.Service = service(fields[1])
+	p.attr(keyFacility, facilities[facility])
+	p.attr(keyHost, fields[0])
+	p.attr(keyProcess, fields[2])
+	p.attr(keyMessage, fields[3])
+	p.header.keep(v, text[:len(text)-len(rest)], true, facility)
+	return rest, true
 }
 
 // trimMark takes off the byte order mark that says that a text is UTF-8.

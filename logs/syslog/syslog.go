@@ -69,6 +69,7 @@ type parser struct {
 	view    logs.View // here, because a variable would be allocated for each call
 	scratch []byte
 	large   bool // the two above have much room
+	header  header
 	hour    hour
 	minute  minute
 }
@@ -203,11 +204,10 @@ func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
 		feed.Refuse("no message")
 		return
 	}
-	v.Level = levels[priority&7]
-	v.AddText(keyFacility, facilities[priority>>3])
-	if !ok || !p.modern(rest) {
-		p.legacy(rest)
+	if facility := priority >> 3; !ok || !p.modern(rest, facility) {
+		p.legacy(rest, facility)
 	}
+	v.Level = levels[priority&7]
 	if len(v.Service) == 0 {
 		v.Service = unnamed
 	}

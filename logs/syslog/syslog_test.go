@@ -121,6 +121,38 @@ func TestSplitLaw(t *testing.T) {
 	})
 }
 
+// TestHeaderLaw has a message tell the same after others as it does alone.
+func TestHeaderLaw(t *testing.T) {
+	const (
+		date   = "2026-05-04T03:02:01Z"
+		dates  = "May  4 03:02:01"
+		secret = "[a@1 b=\"c\"]"
+	)
+	of := func(texts ...string) *rapid.Generator[string] { return rapid.SampledFrom(texts) }
+	priority, word, process := of("<14>", "<15>", "<30>", "", "<999>"), of("-", "a", "b", "a:", "1"), of("-", "7", "8")
+	text := of("", " ", "x", " x", "a: x", "- x", "[7]: y", "\ufeffz")
+	modern := rapid.Custom(func(t *rapid.T) string {
+		return fmt.Sprintf("1 %s %s %s %s %s%s%s", of(date, "-", "x").Draw(t, "date"), word.Draw(t, "host"), word.Draw(t, "program"), process.Draw(t, "process"),
+			of("- ", "ID ", "").Draw(t, "ID"), of("- ", "-", "", secret+" ", "[a ").Draw(t, "data"), text.Draw(t, "text"))
+	})
+	legacy := rapid.Custom(func(t *rapid.T) string {
+		return of(dates+" ", date+" ", "").Draw(t, "date") + of("", "h ", "i ").Draw(t, "host") + of("a", "b", "a b").Draw(t, "tag") +
+			of("", "[7]", "[8]", "[7").Draw(t, "process") + of("", ":", ": ", " ").Draw(t, "end") + text.Draw(t, "text")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var input string
+		var want []string
+		for range rapid.IntRange(1, 8).Draw(t, "messages") {
+			message := priority.Draw(t, "priority") + rapid.OneOf(modern, legacy).Draw(t, "message") + "\n"
+			input += message
+			want = append(want, logtest.Drive(way(), []byte(message)).Records...)
+		}
+		if got := logtest.Drive(way(), []byte(input)); !slices.Equal(got.Records, want) {
+			t.Fatalf("%q\ngot  %q\nwant %q", input, got.Records, want)
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		example + "\n", counted(example), `<165>1 2003-10-11T22:14:15.003Z - - - - [a@1 b="c\"\]" d="e"][f] g`,

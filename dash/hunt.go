@@ -1,0 +1,250 @@
+package dash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Bounds of the search for what no index finds.
+const (
+	firstHunt  = 60 * time.Millisecond  // of the time in which a page is answered
+	liveHunt   = 700 * time.Millisecond // of each look at a live page
+	mostWindow = 200 * time.Millisecond // for which a window is searched, before it is made smaller
+	mostHunts  = 64
+	huntFor    = time.Minute // after a look a hunt is kept so long
+	huntRest   = 10          // a hunt begins again after so many times what it took
+	mostWidth  = 100 * 365 * 24 * time.Hour
+	skew       = 2 * time.Second // of clocks that make jobs
+)
+
+// A hunt looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
+// those who look at the page give it time; what it knows, it keeps for the next look. So a page is there at once, and goes
+// on to fill while somebody looks at it. While nobody looks, nothing is searched.
+type hunt struct {
+	turn chan struct{} // holds one value: the right to go on
+	used time.Time     // guarded by the mutex of the hunts
+
+	mu     sync.Mutex
+	found  []*job.Job // in this pass, that matched then; the newest first
+	before []*job.Job // and in the one before, until this one is over
+	down   time.Time  // all made since is searched in this pass; zero before its beginning
+	whole  bool       // a pass was over: a page has all it needs
+	late   bool       // but for windows that take too long
+
+	// Of who has the turn.
+	width  time.Duration // of the next window
+	growth time.Duration // by which it grows: fast at first, to pass over long times without a job
+	top    time.Time     // up to which jobs were searched that are newer than the pass
+	begun  time.Time     // the pass
+	took   time.Duration
+	over   bool // the pass is
+}
+
+// hunts are those that somebody looks at, by the search.
+type hunts struct {
+	mu    sync.Mutex
+	known map[string]*hunt
+}
+
+// get returns the hunt of a search.
+func (s *hunts) get(key string) *hunt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	oldest := ""
+	for other, h := range s.known {
+		if now.Sub(h.used) > huntFor {
+			delete(s.known, other)
+		} else if oldest == "" || h.used.Before(s.known[oldest].used) {
+			oldest = other
+		}
+	}
+	h := s.known[key]
+	if h == nil {
+		if len(s.known) >= mostHunts {
+			delete(s.known, oldest)
+		}
+		if s.known == nil {
+			s.known = map[string]*hunt{}
+		}
+		h = &hunt{turn: make(chan struct{}, 1), over: true}
+		h.turn <- struct{}{}
+		s.known[key] = h
+	}
+	h.used = now
+	return h
+}
+
+// hunted is what a hunt has for a page.
+type hunted struct {
+	Jobs  []*job.Job
+	Going bool      // there may be more, when others have looked
+	Since time.Time // all made since is searched; zero for nothing
+	Late  bool      // there may be more, which is not searched
+}
+
+// hunt goes on with a search for some time, and returns what it has found up to now.
+func (h *handler) hunt(ctx context.Context, s *search, f job.Filter, live bool) (hunted, error) {
+	most := firstHunt
+	if live {
+		most = liveHunt
+	}
+	key := *s
+	key.Sort = ""
+	t := h.hunts.get(key.Values().Encode())
+	limited, cancel := context.WithTimeoutCause(ctx, most, errLate)
+	defer cancel()
+	select {
+	case <-t.turn:
+		if err := t.goOn(limited, h, f); err != nil {
+			return hunted{}, err
+		}
+	case <-limited.Done(): // somebody else goes on with it
+	}
+	return t.now(ctx, h, f)
+}
+
+// now returns what was found and still matches.
+func (t *hunt) now(ctx context.Context, h *handler, f job.Filter) (hunted, error) {
+	t.mu.Lock()
+	is := hunted{Going: !t.whole, Since: t.down, Late: t.late}
+	jobs := newest(f.Limit, t.found, t.before)
+	t.mu.Unlock()
+	if len(jobs) == 0 {
+		return is, nil
+	}
+	f.IDs = make([]job.ID, len(jobs))
+	for i, j := range jobs {
+		f.IDs[i] = j.ID
+	}
+	var err error
+	is.Jobs, err = meanwhile.Collect(h.list(ctx, f))
+	return is, err
+}
+
+// newest returns the newest jobs of two lists.
+func newest(most int, a, b []*job.Job) []*job.Job {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, func(a, b *job.Job) int { return bytes.Compare(b.ID[:], a.ID[:]) })
+	all = slices.CompactFunc(all, func(a, b *job.Job) bool { return a.ID == b.ID })
+	return all[:min(len(all), most)]
+}
+
+// goOn searches until ctx ends or there is nothing left to search, and gives the turn back.
+func (t *hunt) goOn(ctx context.Context, h *handler, f job.Filter) error {
+	from := time.Now()
+	defer func() {
+		t.took += time.Since(from)
+		t.turn <- struct{}{}
+	}()
+	if t.over && time.Since(t.begun) > huntRest*t.took {
+		t.begin(from)
+	} else if err := t.news(ctx, h, f); err != nil {
+		return err
+	}
+	for !t.over && ctx.Err() == nil {
+		if err := t.step(ctx, h, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// news searches what is newer than the pass, in a part of the time. When that is too short, the next look tries again.
+func (t *hunt) news(ctx context.Context, h *handler, f job.Filter) error {
+	if f.Before != (job.ID{}) {
+		return nil
+	}
+	if since := t.top.Add(-skew); since.After(f.CreatedAfter) {
+		f.CreatedAfter = since
+	}
+	now := time.Now()
+	deadline, _ := ctx.Deadline()
+	part, cancel := context.WithTimeoutCause(ctx, deadline.Sub(now)/3, errLate)
+	defer cancel()
+	done, err := t.window(part, h, f)
+	if done {
+		t.top = now
+	}
+	return err
+}
+
+// begin begins a pass. What the one before has found stays.
+func (t *hunt) begin(now time.Time) {
+	t.width, t.growth, t.top, t.begun, t.took, t.over = time.Second, 8, now, now, 0, false
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.down, t.found, t.before = time.Time{}, nil, t.found
+}
+
+// end ends a pass.
+func (t *hunt) end(late bool) {
+	t.over = true
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.whole, t.late, t.before = true, late, nil
+}
+
+// step searches the next window. The first one has no end, and the last one no beginning.
+func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
+	part, until := f, t.down
+	if until.IsZero() {
+		if until = t.top; f.Before != (job.ID{}) {
+			until = f.Before.Time().Add(time.Millisecond)
+		}
+		if !f.CreatedBefore.IsZero() && f.CreatedBefore.Before(until) {
+			until = f.CreatedBefore
+		}
+	} else {
+		part.CreatedBefore = until
+	}
+	since := until.Add(-t.width).Truncate(time.Millisecond)
+	last := !since.After(f.CreatedAfter) || since.Unix() <= 0
+	if !last {
+		part.CreatedAfter = since
+	}
+	begun := time.Now()
+	done, err := t.window(ctx, h, part)
+	took := time.Since(begun)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	full := len(t.found) == f.Limit && (done || !t.found[f.Limit-1].ID.Time().Before(t.down))
+	if done {
+		t.down = since
+	}
+	t.mu.Unlock()
+	switch {
+	case done && last, full:
+		t.end(false)
+	case done && took < mostWindow/4:
+		t.width = min(t.growth*t.width, mostWidth)
+	case !done && t.width == time.Millisecond && took >= mostWindow:
+		t.end(true)
+	case !done && took >= firstHunt/2:
+		t.width, t.growth = max(t.width/16, time.Millisecond), 2
+	}
+	return nil
+}
+
+// window searches a part, and adds what it finds. Without done, it was too much.
+func (t *hunt) window(ctx context.Context, h *handler, part job.Filter) (done bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, mostWindow, errLate)
+	defer cancel()
+	found, err := h.find(ctx, part)
+	t.mu.Lock()
+	t.found = newest(part.Limit, t.found, found)
+	t.mu.Unlock()
+	if errors.Is(err, errLate) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,230 @@
+package dash_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// A scanned store has to look at each job when it is asked for what no index finds, which takes it a millisecond.
+type scanned struct {
+	job.Store
+	scans atomic.Int64
+	each  time.Duration
+}
+
+func (s *scanned) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	if f.IDs == nil && (len(f.Args) > 0 || f.Error+f.Worker != "") {
+		s.scans.Add(1)
+		all := f
+		all.Args, all.Error, all.Worker, all.Limit = nil, "", "", 1_000_000
+		jobs, err := s.Store.List(ctx, all)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-time.After(time.Duration(len(jobs)) * s.each):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	return s.Store.List(ctx, f)
+}
+
+// made returns a store with 10,000 jobs of half an hour in a day, ten of which have the args {"rare":true}, spread over all of it.
+func made(t *testing.T) *scanned {
+	s := &scanned{Store: memory.New(), each: time.Millisecond}
+	for range 10 {
+		for range 100 {
+			enqueue(t, s, "common", `{"rare":false}`, 10)
+			time.Sleep(time.Second)
+		}
+		enqueue(t, s, "rare", `{"rare":true}`, 1)
+		time.Sleep(2 * time.Hour)
+	}
+	return s
+}
+
+// bubble runs a test after the time of all others: IDs never go back in it.
+func bubble(t *testing.T, fn func(t *testing.T)) {
+	synctest.Test(t, func(t *testing.T) {
+		last := enqueue(t, memory.New(), "any", `{}`, 1)[0].ID.Time()
+		time.Sleep(time.Until(last.Add(time.Hour)))
+		fn(t)
+	})
+}
+
+const rare = "/jobs?args=rare%3Dtrue"
+
+// rows counts the jobs on a page.
+func rows(page string) int { return strings.Count(page, "<tr data-id=") }
+
+// look loads a page, and fails when that takes longer than a reader notices.
+func look(t *testing.T, h http.Handler, path string) string {
+	t.Helper()
+	begun := time.Now()
+	w := get(t, h, path)
+	if took := time.Since(begun); took > 100*time.Millisecond || w.Code != http.StatusOK {
+		t.Fatalf("the page was there after %v, with status %d", took, w.Code)
+	}
+	return w.Body.String()
+}
+
+const (
+	going = "Searching, the newest first"
+	tired = "The search takes too long"
+)
+
+func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := made(t)
+		h := dash.New(dash.Config{Store: s})
+		if page := look(t, h, rare); !strings.Contains(page, going) || rows(page) == 10 {
+			t.Fatalf("%d jobs are there at once", rows(page))
+		}
+		r := open(t, h, rare, 0)
+		defer r.leave()
+		before := 0
+		for range 90 {
+			time.Sleep(time.Second)
+			n := rows(r.page(t)["rows"])
+			if n < before {
+				t.Errorf("%d jobs are shown after %d", n, before)
+			}
+			before = n
+		}
+		if page := r.page(t); rows(page["rows"]) != 10 || strings.Contains(page["hunt"], going) {
+			t.Errorf("after a minute and a half %d jobs are shown, and %q", rows(page["rows"]), page["hunt"])
+		}
+		look(t, h, rare) // beside the one that goes on
+	})
+}
+
+func TestSlowSearchStaysTrue(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := made(t)
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, rare, 0)
+		defer r.leave()
+		time.Sleep(2 * time.Minute)
+		more := enqueue(t, s, "new", `{"rare":true}`, 3)
+		time.Sleep(2 * time.Second)
+		if n := rows(r.page(t)["rows"]); n != 13 {
+			t.Errorf("%d jobs are shown after 3 were made, want 13", n)
+		}
+		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: []job.ID{more[0].ID}}, job.ActDelete); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if n := rows(r.page(t)["rows"]); n != 12 {
+			t.Errorf("%d jobs are shown after one was deleted, want 12", n)
+		}
+	})
+}
+
+// What begins to match where was searched already, is found by the next pass.
+func TestSlowSearchBeginsAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := made(t)
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, "/jobs?error=broke", 0)
+		defer r.leave()
+		time.Sleep(2 * time.Minute)
+		if n := rows(r.page(t)["rows"]); n != 0 {
+			t.Fatalf("%d jobs are shown", n)
+		}
+		settle(t, s, job.DefaultQueue, func(j *job.Job) {
+			j.State = job.Discarded
+			j.Failures = []job.Failure{{Attempt: 1, Started: j.Started, Time: time.Now(), Worker: "w", Error: "it broke"}}
+		})
+		time.Sleep(10 * time.Minute)
+		if page := r.page(t); rows(page["rows"]) != 1 || strings.Contains(page["hunt"], going) {
+			t.Errorf("%d jobs are shown, want the one that failed meanwhile; %q", rows(page["rows"]), page["hunt"])
+		}
+	})
+}
+
+func TestNobodyLooksNothingIsSearched(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := made(t)
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, rare, 0)
+		time.Sleep(3 * time.Second)
+		r.leave()
+		<-r.ended
+		scans := s.scans.Load()
+		time.Sleep(time.Minute)
+		if n := s.scans.Load() - scans; scans == 0 || n != 0 {
+			t.Errorf("the store was searched %d times, and %d times when nobody looked", scans, n)
+		}
+	})
+}
+
+// A full page needs no more than the newest.
+func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := made(t)
+		for range 6 {
+			enqueue(t, s, "common", `{"rare":true}`, 10)
+			time.Sleep(time.Second)
+		}
+		h := dash.New(dash.Config{Store: s})
+		page := look(t, h, rare)
+		for range 100 {
+			if !strings.Contains(page, going) {
+				break
+			}
+			page = look(t, h, rare)
+		}
+		if rows(page) != 50 || strings.Contains(page, going) || s.scans.Load() > 20 {
+			t.Errorf("%d jobs are shown after %d scans", rows(page), s.scans.Load())
+		}
+		if !strings.Contains(page, "before=") {
+			t.Fatal("the page leads to no other")
+		}
+		older := page[strings.Index(page, "before="):]
+		older, _, _ = strings.Cut(older, "\"")
+		page = look(t, h, rare+"&"+older)
+		for range 1000 {
+			if !strings.Contains(page, going) {
+				break
+			}
+			page = look(t, h, rare+"&"+older)
+		}
+		if rows(page) != 20 {
+			t.Errorf("the next page has %d jobs, want 20", rows(page))
+		}
+	})
+}
+
+func TestSearchThatTakesTooLongSaysSo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := &scanned{Store: memory.New(), each: time.Second}
+		enqueue(t, s, "rare", `{"rare":true}`, 5)
+		h := dash.New(dash.Config{Store: s})
+		r := open(t, h, rare, 0)
+		defer r.leave()
+		time.Sleep(time.Minute)
+		if page := r.page(t); !strings.Contains(page["hunt"], tired) {
+			t.Errorf("the page says %q", page["hunt"])
+		}
+	})
+}
+
+func TestManySlowSearches(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: made(t)})
+		for i := range 200 {
+			look(t, h, fmt.Sprintf("/jobs?args=user%%3D%d", i))
+		}
+	})
+}

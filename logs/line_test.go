@@ -1,0 +1,47 @@
+package logs
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestLineLaw has a record make the same line after others as it does alone.
+func TestLineLaw(t *testing.T) {
+	heads := [][]byte{[]byte("a|"), []byte("b|")}
+	attr := rapid.Custom(func(t *rapid.T) slog.Attr {
+		key := rapid.SampledFrom([]string{"host", severityKey, "k", "a b"}).Draw(t, "key")
+		return rapid.SampledFrom([]slog.Attr{
+			slog.String(key, "x"), slog.String(key, "a|b"), slog.String(key, ""), slog.Int(key, 7), slog.String(key, strings.Repeat("y", keptAttrs)),
+		}).Draw(t, "value")
+	})
+	record := rapid.Custom(func(t *rapid.T) Record {
+		text := rapid.SampledFrom([]string{"", "x", "a b", "\n"})
+		return Record{
+			Time:    time.Unix(rapid.Int64Range(0, 2).Draw(t, "time"), 0),
+			Level:   slog.Level(rapid.SampledFrom([]int{0, 4, 5}).Draw(t, "level")),
+			Message: text.Draw(t, "message"), Task: text.Draw(t, "task"), Job: text.Draw(t, "job"),
+			Attrs: rapid.SliceOfN(attr, 0, 2).Draw(t, "attrs"),
+		}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var f lineFormat
+		var v View
+		for range rapid.IntRange(1, 8).Draw(t, "records") {
+			r := record.Draw(t, "record")
+			made := r.View()
+			v.Reset() // its room is used again, as ways in do
+			attrs := append(v.attrs, made.attrs...)
+			v = made
+			v.attrs = attrs
+			head := rapid.SampledFrom(heads).Draw(t, "head")
+			got, want := f.append(nil, head, &v, v.Time), (&lineFormat{}).append(nil, head, &v, v.Time)
+			if string(got) != string(want) {
+				t.Fatalf("got %q, alone %q", got, want)
+			}
+		}
+	})
+}
