@@ -37,6 +37,8 @@ func (r *run) renewLoop(ctx context.Context) error {
 		}
 		select {
 		case <-ticker.C:
+		case <-r.leaving:
+			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

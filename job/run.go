@@ -34,6 +34,8 @@ type run struct {
 	freed  chan struct{} // capacity 1: there may be room again
 	done   chan struct{} // capacity 1: there are jobs to settle
 
+	leaving chan struct{} // closed when there is nothing left to renew
+
 	mu        sync.Mutex
 	held      map[ID]*execution
 	idle      []*slot        // the one that was busy last comes last
@@ -59,6 +61,7 @@ func newRun(w *Worker) *run {
 		notice:  make(chan struct{}, 1),
 		freed:   make(chan struct{}, 1),
 		done:    make(chan struct{}, 1),
+		leaving: make(chan struct{}),
 		held:    map[ID]*execution{},
 		inQueue: map[string]int{},
 	}
@@ -99,8 +102,7 @@ func (r *run) work(stop, ctx context.Context) error {
 	if _, settleErr := settled.Wait(ctx); err == nil {
 		err = settleErr
 	}
-	renewing.Cancel(ErrStopping)
-	if _, renewErr := renewing.Wait(ctx); err == nil && !errors.Is(renewErr, ErrStopping) {
+	if renewErr := r.endRenewing(ctx, renewing); err == nil && !errors.Is(renewErr, ErrStopping) {
 		err = renewErr
 	}
 	r.leave()
@@ -160,6 +162,16 @@ func (r *run) cancelAll(cause error) {
 	for _, e := range all {
 		e.cancel(cause)
 	}
+}
+
+// endRenewing lets a call end that is under way: of one that is canceled, a store may hear after the worker has left, and
+// list it again.
+func (r *run) endRenewing(ctx context.Context, renewing *meanwhile.Task[struct{}]) error {
+	close(r.leaving)
+	patience := time.AfterFunc(lastCall, func() { renewing.Cancel(ErrStopping) })
+	defer patience.Stop()
+	_, err := renewing.Wait(ctx)
+	return err
 }
 
 // leave tells what has not been told, and takes the worker off the list. Its name would vanish by itself, later.

@@ -256,3 +256,43 @@ func TestWorkerStopsWhileTheStoreIsAway(t *testing.T) {
 		}
 	})
 }
+
+// A hearsay store does what it is asked a moment later, also when nobody waits for it any more, as a server does that has the
+// statement of a canceled call.
+type hearsay struct {
+	job.Store
+	calls sync.WaitGroup
+}
+
+func (h *hearsay) Renew(ctx context.Context, r job.Renewal) (got job.Renewed, err error) {
+	over := make(chan struct{})
+	h.calls.Go(func() {
+		defer close(over)
+		time.Sleep(300 * time.Millisecond)
+		got, err = h.Store.Renew(context.WithoutCancel(ctx), r)
+	})
+	select {
+	case <-over:
+		return got, err
+	case <-ctx.Done():
+		return job.Renewed{}, context.Cause(ctx)
+	}
+}
+
+// A worker that was listed again after it had left would be listed for a day.
+func TestWorkerIsNotListedOnceItHasLeft(t *testing.T) {
+	for _, after := range []time.Duration{0, 100 * time.Millisecond, 350 * time.Millisecond, 1100 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &hearsay{Store: memory.New()}
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Second+after)
+			defer stop()
+			if err := job.NewWorker(s, job.Config{Logger: slog.New(slog.DiscardHandler)}).Run(ctx); err != nil {
+				t.Error(err)
+			}
+			s.calls.Wait()
+			if workers, err := s.Workers(t.Context()); err != nil || len(workers) > 0 {
+				t.Errorf("stopped after %v: %d workers are listed: %v", after, len(workers), err)
+			}
+		})
+	}
+}

@@ -88,8 +88,13 @@ func (a AttrValue) Number() (n float64, ok bool) {
 // AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group is its
 // members; what is empty is left out, as slog's own handlers do.
 func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
-	value := a.Value.Resolve()
-	if value.Kind() == slog.KindGroup {
+	value := a.Value
+	kind := value.Kind()
+	if kind == slog.KindLogValuer {
+		value = value.Resolve()
+		kind = value.Kind()
+	}
+	if kind == slog.KindGroup {
 		if a.Key != "" {
 			prefix += a.Key + "."
 		}
@@ -98,12 +103,12 @@ func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
 		}
 		return data
 	}
-	if a.Key == "" && value.Kind() == slog.KindAny && value.Any() == nil {
+	if a.Key == "" && kind == slog.KindAny && value.Any() == nil {
 		return data
 	}
 	data = binary.AppendUvarint(data, uint64(len(prefix)+len(a.Key)))
 	data = append(append(data, prefix...), a.Key...)
-	switch value.Kind() {
+	switch kind {
 	case slog.KindString:
 		return appendText(append(data, kindText), value.String())
 	case slog.KindInt64:

@@ -1,10 +1,14 @@
 package logs
 
 import (
+	"context"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile"
 )
 
 const (
@@ -12,28 +16,21 @@ const (
 	// The encoding's own bytes beside the texts, and the mark of what was cut, fit into the rest.
 	maxClientAttrs = MaxRecord / 2
 	maxClientText  = MaxRecord/2 - 4<<10
+
+	keyJob = "job.id" // of the attribute of a task that becomes the job of its records
 )
 
 // An encoding is the room to make one record in.
-type encoding struct {
-	view    View
-	message []byte
-	task    []byte
-	job     []byte
-	record  []byte
-}
+type encoding struct{ record []byte }
 
 var encodings = sync.Pool{New: func() any { return &encoding{} }}
 
 func newEncoding() *encoding { return encodings.Get().(*encoding) }
 
 func (e *encoding) free() {
-	if cap(e.record)+cap(e.view.attrs)+cap(e.message) > keptRoom {
-		return
+	if cap(e.record) <= keptRoom {
+		encodings.Put(e)
 	}
-	attrs := e.view.attrs[:0]
-	e.view = View{attrs: attrs}
-	encodings.Put(e)
 }
 
 // encode encodes a record of somebody else, which it leaves as it is but for a time.
@@ -50,6 +47,60 @@ func (e *encoding) encode(v *View) (service string, record []byte, at int64, err
 	}
 	e.record = appendBounded(e.record[:0], &own)
 	return service, e.record, own.Time, nil
+}
+
+// make encodes what a program logs, as [View.Append] does, but in one go: each part is appended as it is found, and the length
+// of all is put before them at last.
+func (e *encoding) make(ctx context.Context, r *slog.Record, at int64, h *Handler) []byte {
+	b := append(e.record[:0], make([]byte, binary.MaxVarintLen32)...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(at))
+	b = binary.AppendVarint(b, int64(r.Level))
+	b = appendText(b, r.Message)
+	task := len(b)
+	b = closeText(meanwhile.AppendPath(ctx, append(b, 0)), task)
+	of := meanwhile.TaskAttrs(ctx)
+	job := ""
+	for _, a := range of {
+		if a.Key == keyJob {
+			job = a.Value.String()
+		}
+	}
+	b = appendText(b, job)
+	attrs := len(b)
+	b = append(b, h.attrs...)
+	for _, a := range of {
+		if a.Key != keyJob {
+			b = appendOne(b, "", a)
+		}
+	}
+	if h.source {
+		b = appendSource(b, r.PC)
+	}
+	r.Attrs(func(a slog.Attr) bool {
+		b = appendOne(b, h.prefix, a)
+		return true
+	})
+	e.record = b
+	if len(b)-attrs >= maxAttrs || len(b) >= maxClientText {
+		path, _, _ := cutText(b[task:])
+		return appendBounded(nil, &View{Time: at, Level: r.Level, Message: []byte(r.Message), Task: path, Job: []byte(job), attrs: b[attrs:]})
+	}
+	size := uint64(len(b) - binary.MaxVarintLen32)
+	b = b[binary.MaxVarintLen32-uvarintLen(size):]
+	binary.PutUvarint(b, size)
+	return b
+}
+
+// closeText puts the length before a text that was appended behind the byte at from.
+func closeText(b []byte, from int) []byte {
+	n := len(b) - from - 1
+	more := uvarintLen(uint64(n)) - 1 // than the one byte there is room for
+	if more > 0 {
+		b = append(b, make([]byte, more)...)
+		copy(b[from+1+more:], b[from+1:])
+	}
+	binary.PutUvarint(b[from:], uint64(n))
+	return b
 }
 
 // appendBounded appends the encoding of a record. When it would be too long, the message is cut and says so, and attributes

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/meanwhile-go/meanwhile"
 )
 
 // HandlerOptions are those of a [Handler]. The zero value works.
@@ -70,41 +68,14 @@ func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return lev
 
 // Handle takes a record. An error says that it was dropped, which is counted as well.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
-	e := newEncoding()
-	v := &e.view
-	v.Time, v.Level = r.Time.UnixNano(), r.Level
+	at := r.Time.UnixNano()
 	if r.Time.IsZero() {
-		v.Time = time.Now().UnixNano()
+		at = time.Now().UnixNano()
 	}
-	e.message = append(e.message[:0], r.Message...)
-	v.Message = e.message
-	h.place(ctx, e)
-	if h.source {
-		v.attrs = appendSource(v.attrs, r.PC)
-	}
-	r.Attrs(func(a slog.Attr) bool {
-		v.attrs = appendOne(v.attrs, h.prefix, a)
-		return true
-	})
-	e.record = appendBounded(e.record[:0], v)
-	err := h.sender.put("", e.record, v.Time)
+	e := newEncoding()
+	err := h.sender.put("", e.make(ctx, &r, at, h), at)
 	e.free()
 	return err
-}
-
-// place sets what the task of ctx says of the record: its path, the ID of its job, and its other attributes.
-func (h *Handler) place(ctx context.Context, e *encoding) {
-	v := &e.view
-	e.task = meanwhile.AppendPath(ctx, e.task[:0])
-	v.Task, v.attrs = e.task, append(v.attrs[:0], h.attrs...)
-	for _, a := range meanwhile.TaskAttrs(ctx) {
-		if a.Key == "job.id" {
-			e.job = append(e.job[:0], a.Value.String()...)
-			v.Job = e.job
-			continue
-		}
-		v.attrs = appendOne(v.attrs, "", a)
-	}
 }
 
 // WithAttrs returns a handler that adds attributes to every record. They are encoded once.

@@ -38,7 +38,12 @@ func TestScript(t *testing.T) {
 			env.Setenv("OTHER", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
 			env.Setenv("SECURE", secure.URL)
 			port, err := freePort()
+			if err != nil {
+				return err
+			}
 			env.Setenv("PORT", port)
+			logs, err := freePort()
+			env.Setenv("LOGS_PORT", logs)
 			if err == nil {
 				err = writeCertificate(env.WorkDir, secure.TLS.Certificates[0])
 			}

@@ -54,17 +54,18 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) 
 		if store, err = p.open(ctx); err != nil {
 			return err
 		}
-		server, err := p.server(store, r, resume)
-		if err != nil {
-			return err
+		server, err := p.run(ctx, store, logs.Config{
+			Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
+			Stopping: func() {
+				p.logger.Info("logs: stopping")
+				for _, tree := range meanwhile.Trees() {
+					fmt.Fprint(p.streams.Err, tree)
+				}
+			},
+		})
+		if server != nil {
+			handed = server.Handed()
 		}
-		if err := p.forwardAll(ctx, store); err != nil {
-			return err
-		}
-		p.running.Store(server)
-		err = server.Run(ctx)
-		p.running.Store(nil)
-		handed = server.Handed()
 		return err
 	}, meanwhile.Name("serve"))
 	return handed, errors.Join(err, closeStore(store)) // once nobody uses it any more
@@ -102,8 +103,22 @@ func closeStore(store logs.Store) error {
 	return store.Close()
 }
 
-// server returns the server of the settings.
-func (p *plan) server(store logs.Store, r *replacer, resume []logs.HandedConn) (*logs.Server, error) {
+// run runs a server until ctx is canceled, or it is to hand over.
+func (p *plan) run(ctx context.Context, store logs.Store, c logs.Config) (*logs.Server, error) {
+	server, err := p.server(store, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.forwardAll(ctx, store); err != nil {
+		return nil, err
+	}
+	p.running.Store(server)
+	defer p.running.Store(nil)
+	return server, server.Run(ctx)
+}
+
+// server returns the server of the settings, added to what c has.
+func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 	var server *logs.Server
 	var sessions *logs.Sessions
 	listeners := append([]logs.Listener(nil), p.listeners...)
@@ -121,17 +136,10 @@ func (p *plan) server(store logs.Store, r *replacer, resume []logs.HandedConn) (
 			l.Handler = handler
 		}
 	}
-	server, err := logs.NewServer(logs.Config{
-		Store: store, Routes: p.routes.routes, Limits: p.routes.limits, Listeners: listeners,
-		Sync: logs.Sync(p.Sync), Interval: p.Interval, SyncEvery: p.syncEvery, MaxRecord: p.MaxRecord, MaxConns: p.MaxConns, Grace: p.Grace, Logger: p.logger,
-		Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
-		Stopping: func() {
-			p.logger.Info("logs: stopping")
-			for _, tree := range meanwhile.Trees() {
-				fmt.Fprint(p.streams.Err, tree)
-			}
-		},
-	})
+	c.Store, c.Routes, c.Limits, c.Listeners = store, p.routes.routes, p.routes.limits, listeners
+	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = logs.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
+	c.Grace, c.Logger = p.Grace, p.logger
+	server, err := logs.NewServer(c)
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}

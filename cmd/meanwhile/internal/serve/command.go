@@ -22,6 +22,8 @@ type Command struct {
 	work.Pool
 
 	Logs          string `group:"Logs" env:"MEANWHILE_LOGS" placeholder:"URL" help:"Show the records of this server of logs, too, such as http://127.0.0.1:6768 (default none)."`
+	LogsDir       string `group:"Logs" env:"MEANWHILE_LOGS_DIR" placeholder:"DIR" help:"Be a server of logs, too, as meanwhile logs serve is one: take records in, keep them in this folder, and show them (default none)."`
+	LogsConfig    string `group:"Logs" env:"MEANWHILE_LOGS_CONFIG" placeholder:"FILE" help:"Be one with the settings of this YAML file, whose keys are the names of the flags of meanwhile logs serve."`
 	LogsTokenFile string `group:"Logs" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"Its token for reading is in this file. Without it, MEANWHILE_LOGS_TOKEN is the token."`
 	LogsCA        string `group:"Logs" name:"logs-ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Trust its certificate when one of these has signed it, in PEM (default those that the system trusts)."`
 
@@ -59,7 +61,7 @@ func (c *Command) Run(streams inspect.Streams) error {
 	case "new-token":
 		return newToken(streams)
 	}
-	p, err := c.plan(slog.New(slog.NewTextHandler(streams.Err, nil)))
+	p, err := c.plan(slog.New(slog.NewTextHandler(streams.Err, nil)), streams)
 	if err != nil {
 		return &inspect.UsageError{Err: err}
 	}

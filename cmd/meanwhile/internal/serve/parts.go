@@ -9,11 +9,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 // parts returns what is served, and the worker, nil for none.
-func (p *plan) parts(store job.Store) (http.Handler, *job.Worker) {
+func (p *plan) parts(store job.Store, finder logs.Finder) (http.Handler, *job.Worker) {
 	m := metrics.New(metrics.Config{Store: store})
 	var worker *job.Worker
 	if p.Concurrency > 0 {
@@ -30,10 +31,7 @@ func (p *plan) parts(store job.Store) (http.Handler, *job.Worker) {
 			return jobs.NewJob(kind, args, opts...)
 		},
 	}))
-	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask}
-	if p.records != nil {
-		d.Logs = p.records
-	}
+	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logs: finder}
 	if len(p.User) > 0 {
 		d.SignOut = access.SignOutPath
 	}

@@ -31,11 +31,12 @@ type plan struct {
 	local       bool // only this machine can reach the address
 	guard       *access.Guard
 	certificate *certificate.Certificate // nil without TLS
-	records     *remote.Client           // nil without logs
+	records     *remote.Client           // nil unless the logs of a server are shown
+	gathers     *logs.Part               // nil unless it is one itself
 }
 
 // plan checks the settings.
-func (c *Command) plan(logger *slog.Logger) (*plan, error) {
+func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, error) {
 	p := &plan{Command: c, logger: logger}
 	if err := c.Pool.Check(0); err != nil {
 		return nil, err
@@ -74,6 +75,14 @@ func (c *Command) plan(logger *slog.Logger) (*plan, error) {
 			return nil, err
 		}
 	}
+	if c.LogsDir+c.LogsConfig != "" {
+		if c.Logs != "" {
+			return nil, errors.New("--logs shows another server: leave it out, or --logs-dir and --logs-config")
+		}
+		if p.gathers, err = logs.NewPart(c.LogsDir, c.LogsConfig, logger, streams); err != nil {
+			return nil, err
+		}
+	}
 	if slices.Equal(c.Mask, []string{"none"}) {
 		c.Mask = []string{}
 	}
@@ -101,6 +110,11 @@ func (p *plan) String() string {
 	line("run %s", p.work())
 	if p.records != nil {
 		line("show logs of %s", inspect.Printable(p.records.String()))
+	}
+	if p.gathers != nil {
+		for text := range strings.Lines(p.gathers.String()) {
+			b.WriteString("logs: " + text)
+		}
 	}
 	if p.exposed() {
 		line("warning: %s", exposedText)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/logs"
 )
 
 // What bounds a request, whatever is asked for; streams set deadlines of their own.
@@ -55,18 +56,29 @@ func (p *plan) serve(ctx context.Context) (err error) {
 	if err := store.Ping(ping); err != nil {
 		return fmt.Errorf("store %s: %w", &p.Target, err)
 	}
-	return meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, store) }, meanwhile.Name("serve"))
+	err = meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, store) }, meanwhile.Name("serve"))
+	if p.gathers != nil {
+		err = errors.Join(err, p.gathers.Close()) // once nobody uses its store any more
+	}
+	return err
 }
 
 // run starts the parts. The first that fails ends the others.
 func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) error {
-	handler, worker := p.parts(store)
+	finder, err := p.finder(ctx)
+	if err != nil {
+		return err
+	}
+	handler, worker := p.parts(store, finder)
 	if worker != nil {
 		meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
 	}
 	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
 		if p.certificate != nil {
 			p.certificate.Reread()
+		}
+		if p.gathers != nil {
+			p.gathers.Reread()
 		}
 		return nil
 	}, syscall.SIGHUP)
@@ -75,6 +87,21 @@ func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) 
 	}
 	p.logger.Info("serving "+p.url(listener.Addr().String()), "for", p.audience(), "store", p.Target.String(), "runs", p.work())
 	return p.listen(ctx, listener, p.guard.Wrap(handler))
+}
+
+// finder returns where records are found, nil for nowhere. A server of logs begins.
+func (p *plan) finder(ctx context.Context) (finder logs.Finder, err error) {
+	switch {
+	case p.records != nil:
+		return p.records, nil
+	case p.gathers == nil:
+		return nil, nil
+	}
+	if finder, err = p.gathers.Open(ctx); err != nil {
+		return nil, err
+	}
+	meanwhile.Go(ctx, p.gathers.Run, meanwhile.Name("logs"))
+	return finder, nil
 }
 
 // listen answers requests until ctx is canceled, and then lets those that run end.

@@ -1,0 +1,75 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Part is a server of logs inside of another program. It is never replaced while that runs.
+type Part struct {
+	plan  *plan
+	store logs.Store
+}
+
+// NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. A folder that is given
+// is where records are kept, whatever they say.
+func NewPart(folder, file string, logger *slog.Logger, streams inspect.Streams) (*Part, error) {
+	var c Serve
+	parser, err := kong.New(&c, kong.Name("meanwhile logs serve"))
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	if folder != "" {
+		args = append(args, "--dir="+folder)
+	}
+	if file != "" {
+		args = append(args, "--config="+file)
+	}
+	if _, err := parser.Parse(args); err != nil {
+		return nil, fmt.Errorf("the server of logs: %w", err)
+	}
+	if c.PIDFile != "" {
+		return nil, errors.New("the server of logs: --pid-file: it has no process of its own here")
+	}
+	p, err := c.plan(logger, streams)
+	if err != nil {
+		return nil, fmt.Errorf("the server of logs: %w", err)
+	}
+	return &Part{plan: p}, nil
+}
+
+// Open opens the store, whose tasks are in the scope of ctx. It returns nil when no route leads to one.
+func (s *Part) Open(ctx context.Context) (logs.Finder, error) {
+	var err error
+	if s.store, err = s.plan.open(ctx); err != nil || s.store == nil {
+		return nil, err
+	}
+	return s.store, nil
+}
+
+// Run takes records in until ctx is canceled.
+func (s *Part) Run(ctx context.Context) error {
+	_, err := s.plan.run(ctx, s.store, logs.Config{})
+	return err
+}
+
+// Close closes the store, once nobody uses it any more.
+func (s *Part) Close() error { return closeStore(s.store) }
+
+// Reread does what HUP asks for.
+func (s *Part) Reread() {
+	if server := s.plan.running.Load(); server != nil {
+		s.plan.again(server)
+	}
+}
+
+// String says what would be done, a thing a line.
+func (s *Part) String() string { return s.plan.String() }
