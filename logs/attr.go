@@ -106,8 +106,13 @@ func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
 	if a.Key == "" && kind == slog.KindAny && value.Any() == nil {
 		return data
 	}
-	data = binary.AppendUvarint(data, uint64(len(prefix)+len(a.Key)))
-	data = append(append(data, prefix...), a.Key...)
+	return appendKind(data, prefix, a.Key, kind, value)
+}
+
+// appendKind is AppendAttr for a value of a kind that is neither a group nor one to resolve.
+func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Value) []byte {
+	data = binary.AppendUvarint(data, uint64(len(prefix)+len(key)))
+	data = append(append(data, prefix...), key...)
 	switch kind {
 	case slog.KindString:
 		return appendText(append(data, kindText), value.String())

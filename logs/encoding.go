@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -49,10 +50,13 @@ func (e *encoding) encode(v *View) (service string, record []byte, at int64, err
 	return service, e.record, own.Time, nil
 }
 
-// make encodes what a program logs, as [View.Append] does, but in one go: each part is appended as it is found, and the length
-// of all is put before them at last.
-func (e *encoding) make(ctx context.Context, r *slog.Record, at int64, h *Handler) []byte {
-	b := append(e.record[:0], make([]byte, binary.MaxVarintLen32)...)
+// usualRoom is as much as most records take.
+const usualRoom = 512
+
+// encode encodes what a program logs, as [View.Append] does, but in one go: each part is appended to b as it is found, and the
+// length of all is put before them at last.
+func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64) []byte {
+	b = append(b, make([]byte, binary.MaxVarintLen32)...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(at))
 	b = binary.AppendVarint(b, int64(r.Level))
 	b = appendText(b, r.Message)
@@ -70,20 +74,22 @@ func (e *encoding) make(ctx context.Context, r *slog.Record, at int64, h *Handle
 	b = append(b, h.attrs...)
 	for _, a := range of {
 		if a.Key != keyJob {
-			b = appendOne(b, "", a)
+			b = appendOne(b, "", &a)
 		}
 	}
 	if h.source {
 		b = appendSource(b, r.PC)
 	}
 	r.Attrs(func(a slog.Attr) bool {
-		b = appendOne(b, h.prefix, a)
+		b = appendOne(b, h.prefix, &a)
 		return true
 	})
-	e.record = b
 	if len(b)-attrs >= maxAttrs || len(b) >= maxClientText {
 		path, _, _ := cutText(b[task:])
-		return appendBounded(nil, &View{Time: at, Level: r.Level, Message: []byte(r.Message), Task: path, Job: []byte(job), attrs: b[attrs:]})
+		// Copied, so that the compiler leaves b where it is.
+		return appendBounded(nil, &View{
+			Time: at, Level: r.Level, Message: []byte(r.Message), Task: bytes.Clone(path), Job: []byte(job), attrs: bytes.Clone(b[attrs:]),
+		})
 	}
 	size := uint64(len(b) - binary.MaxVarintLen32)
 	b = b[binary.MaxVarintLen32-uvarintLen(size):]

@@ -24,7 +24,7 @@ func TestEncodingLaw(t *testing.T) {
 		_ = meanwhile.Run(t.Context(), func(ctx context.Context) error {
 			r := slog.NewRecord(time.Unix(1, 2), slog.LevelWarn, message, 0)
 			r.AddAttrs(slog.String("key", value), slog.Int("n", len(value)))
-			got := newEncoding().make(ctx, &r, 17, h)
+			got := h.encode(ctx, nil, &r, 17)
 			want := View{Time: 17, Level: slog.LevelWarn, Message: []byte(message), Task: meanwhile.AppendPath(ctx, nil), Job: []byte(job)}
 			want.AddAttr(slog.String("kind", "k"))
 			want.AddAttr(slog.String("key", value))
@@ -52,7 +52,7 @@ func TestEncodingIsBounded(t *testing.T) {
 			}
 		}
 		var v View
-		rest, err := v.Next((&encoding{}).make(t.Context(), &r, 1, &Handler{}))
+		rest, err := v.Next((&Handler{}).encode(t.Context(), nil, &r, 1))
 		if err != nil || len(rest) > 0 || v.Check() != nil {
 			t.Errorf("%s: a record that nobody can read: %v", name, err)
 		}

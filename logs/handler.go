@@ -72,10 +72,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Time.IsZero() {
 		at = time.Now().UnixNano()
 	}
-	e := newEncoding()
-	err := h.sender.put("", e.make(ctx, &r, at, h), at)
-	e.free()
-	return err
+	var room [usualRoom]byte
+	return h.sender.put("", h.encode(ctx, room[:0], &r, at), at)
 }
 
 // WithAttrs returns a handler that adds attributes to every record. They are encoded once.
@@ -86,7 +84,7 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	next := *h
 	next.attrs = append([]byte(nil), h.attrs...)
 	for _, a := range attrs {
-		next.attrs = appendOne(next.attrs, h.prefix, a)
+		next.attrs = appendOne(next.attrs, h.prefix, &a)
 	}
 	return &next
 }
@@ -102,12 +100,23 @@ func (h *Handler) WithGroup(name string) slog.Handler {
 }
 
 // appendOne appends an attribute. Values that run code of others when they are encoded, may panic.
-func appendOne(attrs []byte, prefix string, a slog.Attr) []byte {
-	switch a.Value.Kind() {
+func appendOne(b []byte, prefix string, a *slog.Attr) []byte {
+	switch kind := a.Value.Kind(); kind {
+	case slog.KindString:
+		key, text := len(prefix)+len(a.Key), a.Value.String()
+		if key >= 0x80 || len(text) >= 0x80 {
+			return appendKind(b, prefix, a.Key, kind, a.Value)
+		}
+		b = append(b, byte(key)) // as most are
+		if prefix != "" {
+			b = append(b, prefix...)
+		}
+		return append(append(append(b, a.Key...), kindText, byte(len(text))), text...)
 	case slog.KindAny, slog.KindLogValuer, slog.KindGroup:
-		return appendCarefully(attrs, prefix, a)
+		return appendCarefully(b, prefix, *a)
+	default:
+		return appendKind(b, prefix, a.Key, kind, a.Value)
 	}
-	return AppendAttr(attrs, prefix, a)
 }
 
 func appendCarefully(attrs []byte, prefix string, a slog.Attr) (done []byte) {

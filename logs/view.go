@@ -96,13 +96,37 @@ func (v *View) Next(data []byte) (rest []byte, err error) {
 
 // Check reports damage in the attributes, which Next does not look into.
 func (v *View) Check() error {
-	for b, n := v.attrs, 0; len(b) > 0; n++ {
-		var ok bool
-		if _, _, b, ok = nextAttr(b); !ok || n == maxAttrs {
+	b := v.attrs
+	for n := 0; len(b) > 0; n++ {
+		size := attrSize(b)
+		if size < 0 || n == maxAttrs {
 			return errDamaged
 		}
+		b = b[size:]
 	}
 	return nil
+}
+
+// attrSize returns the size of the encoded attribute at the beginning of b, or less than zero for a damaged one. Most keys and
+// texts are short.
+func attrSize(b []byte) int {
+	if at := 1 + int(b[0]); at < len(b)-1 && at <= 0x80 {
+		switch b[at] {
+		case kindText, kindJSON:
+			if end := at + 2 + int(b[at+1]); b[at+1] < 0x80 && end <= len(b) {
+				return end
+			}
+		case kindInt, kindDuration, kindTime, kindUint:
+			if b[at+1] < 0x80 {
+				return at + 2
+			}
+		}
+	}
+	_, _, rest, ok := nextAttr(b)
+	if !ok {
+		return -1
+	}
+	return len(b) - len(rest)
 }
 
 // Record returns a copy that lives on its own.
