@@ -77,7 +77,10 @@ func (s *Sender) adopt(ctx context.Context, id Client, limit int64) (left int64,
 		}
 		left = spool.bytes()
 	}()
-	dropped := spool.dropOld(s.o.SpoolAge, 0) + spool.makeRoom(0, 0, nil)
+	dropped := spool.makeRoom(0, 0, nil)
+	if s.right() { // the files have the time of another process, or of a clock that was wrong
+		dropped += spool.dropOld(s.o.SpoolAge, 0)
+	}
 	s.mu.Lock()
 	s.stats.Dropped += dropped
 	online := s.online

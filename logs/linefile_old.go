@@ -19,8 +19,9 @@ const zstdExtension = ".zst"
 
 var turnedName = regexp.MustCompile(`^-\d{8}T\d{6}\.\d{6}(-\d+)?$`)
 
-// tidy does what is to be done with the turned files of a line file: compress them, and delete old ones.
-func (l *LineFile) tidy(path string, now time.Time) error {
+// tidy does what is to be done with the turned files of a line file: compress them, and delete old ones, for their age only by
+// a clock that is right.
+func (l *LineFile) tidy(path string, now time.Time, right bool) error {
 	olds, err := turnedFiles(path)
 	if err != nil {
 		return err
@@ -38,11 +39,11 @@ func (l *LineFile) tidy(path string, now time.Time) error {
 			olds[i] += zstdExtension
 		}
 	}
-	return errors.Join(append(wrong, l.prune(path, olds, now))...)
+	return errors.Join(append(wrong, l.prune(path, olds, now, right))...)
 }
 
 // prune deletes what is too old, and the oldest of what is too much.
-func (l *LineFile) prune(path string, olds []string, now time.Time) error {
+func (l *LineFile) prune(path string, olds []string, now time.Time, right bool) error {
 	total := int64(0)
 	if info, err := os.Stat(path); err == nil {
 		total = info.Size()
@@ -55,7 +56,7 @@ func (l *LineFile) prune(path string, olds []string, now time.Time) error {
 			continue
 		}
 		total += info.Size()
-		if l.MaxAge > 0 && now.Sub(info.ModTime()) > l.MaxAge || l.MaxTotal > 0 && total > l.MaxTotal {
+		if right && l.MaxAge > 0 && now.Sub(info.ModTime()) > l.MaxAge || l.MaxTotal > 0 && total > l.MaxTotal {
 			wrong = append(wrong, os.Remove(name))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/steady"
 )
 
 // SpoolOff as the spool of [SenderOptions] says that there is none.
@@ -68,6 +69,7 @@ type Sender struct {
 	id     Client
 	zstd   *zstd.Encoder // nil: nothing is compressed
 	spool  *spool        // nil: none
+	right  func() bool   // reports whether the clock is; asked before spools are dropped for their age
 	cancel context.CancelCauseFunc
 	over   chan struct{} // closed when the tasks have ended
 	away   chan struct{} // closed when Close is done
@@ -124,7 +126,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 		o = &SenderOptions{}
 	}
 	s := &Sender{
-		o: o.withDefaults(), id: NewClient(), over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
+		o: o.withDefaults(), id: NewClient(), right: steady.New().Steady, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
 		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
 		rush: make(chan struct{}, 1),
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/steady"
 )
 
 // A Config says what a [Server] does. The zero value of each field but Listeners is its default.
@@ -55,6 +56,7 @@ type Server struct {
 	sync      Sync
 	maxRecord int
 	began     time.Time
+	right     func() bool // reports whether the clock is; asked before files are deleted for their age
 	routing   atomic.Pointer[routing]
 	outputs   outputs
 	slots     *meanwhile.Semaphore
@@ -99,7 +101,7 @@ func NewServer(c Config) (*Server, error) {
 		return nil, fmt.Errorf("sync %q: give always, interval or os", c.Sync)
 	}
 	s := &Server{
-		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), slots: meanwhile.NewSemaphore(c.MaxConns),
+		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), right: steady.New().Steady, slots: meanwhile.NewSemaphore(c.MaxConns),
 		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
 	}
 	s.stopped, s.end = context.WithCancel(context.Background())
@@ -277,7 +279,7 @@ func (s *Server) newFile(conf LineFile, path string) *fileTarget {
 				return
 			}
 			meanwhile.Go(s.outputs.ctx, func(context.Context) error {
-				if err := conf.tidy(path, time.Now()); err != nil {
+				if err := conf.tidy(path, time.Now(), s.right()); err != nil {
 					s.logger.Error("logs: tidy turned files", "file", path, "error", err)
 				}
 				return nil

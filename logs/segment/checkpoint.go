@@ -46,7 +46,9 @@ func (s *Store) writeCheckpoint() error {
 // forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
 func (s *Store) forgetClients() {
 	old := time.Now().Add(-forget).Unix()
-	maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.heard < old && c.written == c.kept })
+	if s.right() {
+		maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.heard < old && c.written == c.kept })
+	}
 	if len(s.clients) <= maxClients {
 		return
 	}

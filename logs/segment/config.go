@@ -25,7 +25,8 @@ type Config struct {
 	// Retention says what is kept of services that are not in Services.
 	Retention Retention
 
-	// Services says what is kept of some services, by their names. What is zero is as in Retention.
+	// Services says what is kept of some services, by their names, or by their beginnings with a * behind, of which the longest
+	// counts. What is zero is as in Retention.
 	Services map[string]Retention
 
 	// Bytes is how much is kept on disk of all services together, zero: 10 GiB, negative: without a limit. The oldest
@@ -66,6 +67,9 @@ func (c Config) withDefaults() Config {
 
 // retention returns what is kept of a service.
 func (c *Config) retention(service string) Retention {
-	r := c.Services[service]
+	r, ok := c.Services[service]
+	for n := len(service); n > 0 && !ok; n-- {
+		r, ok = c.Services[service[:n]+"*"]
+	}
 	return Retention{Age: cmp.Or(r.Age, c.Retention.Age), Bytes: cmp.Or(r.Bytes, c.Retention.Bytes)}
 }

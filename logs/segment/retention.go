@@ -34,8 +34,9 @@ func (svc *service) turned() uint64 {
 	return svc.segments[len(svc.segments)-1].until
 }
 
-// prune deletes the segments that nobody wants to keep. It is called by who condenses, or while nobody does.
-func (s *Store) prune(now time.Time) {
+// prune deletes the segments that nobody wants to keep; for their age only by a clock that is right. It is called by who condenses,
+// or while nobody does.
+func (s *Store) prune(now time.Time, right bool) {
 	s.mu.Lock()
 	var doomed []*segment
 	var total int64
@@ -50,7 +51,7 @@ func (s *Store) prune(now time.Time) {
 		}
 		for len(svc.segments) > 0 {
 			g := svc.segments[0]
-			if !(keep.Age > 0 && now.Sub(g.made) > keep.Age) && !(keep.Bytes > 0 && size > keep.Bytes) {
+			if !(right && keep.Age > 0 && now.Sub(g.made) > keep.Age) && !(keep.Bytes > 0 && size > keep.Bytes) {
 				break
 			}
 			size -= g.size

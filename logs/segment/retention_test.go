@@ -16,11 +16,14 @@ func TestRetention(t *testing.T) {
 	tests := map[string]struct {
 		cfg      Config
 		after    time.Duration
-		api, web int // segments of 5 that are left
+		wrong    bool // the clock is
+		api, web int  // segments of 5 that are left
 	}{
 		"nothing to do":     {cfg: Config{}, after: time.Hour, api: 5, web: 5},
 		"by age":            {cfg: Config{Retention: Retention{Age: time.Hour}}, after: 2 * time.Hour, api: 0, web: 0},
+		"by a wrong clock":  {cfg: Config{Retention: Retention{Age: time.Hour}}, after: 2 * time.Hour, wrong: true, api: 5, web: 5},
 		"age of one":        {cfg: Config{Services: map[string]Retention{"api": {Age: time.Hour}}}, after: 2 * time.Hour, api: 0, web: 5},
+		"age of some":       {cfg: Config{Services: map[string]Retention{"a*": {Age: 3 * time.Hour}, "ap*": {Age: time.Hour}, "apis": {Age: 3 * time.Hour}}}, after: 2 * time.Hour, api: 0, web: 5},
 		"default age":       {cfg: Config{}, after: 31 * 24 * time.Hour, api: 0, web: 0},
 		"without a limit":   {cfg: Config{Retention: Retention{Age: -1}}, after: 10_000 * time.Hour, api: 5, web: 5},
 		"by size":           {cfg: Config{Retention: Retention{Bytes: 1}, Services: map[string]Retention{"web": {Bytes: 1 << 30}}}, api: 0, web: 5},
@@ -50,7 +53,7 @@ func TestRetention(t *testing.T) {
 						s.cfg.Bytes += svc.segments[3].size + svc.segments[4].size
 					}
 				}
-				s.prune(time.Now().Add(test.after))
+				s.prune(time.Now().Add(test.after), !test.wrong)
 				return s.Close()
 			})
 			if err != nil {
@@ -95,7 +98,7 @@ func TestRetentionWaitsForSearches(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n++; n == 1 {
-			s.prune(time.Now().Add(10_000 * time.Hour))
+			s.prune(time.Now().Add(10_000*time.Hour), true)
 		}
 	}
 	if n != 10_000 {
@@ -119,6 +122,15 @@ func TestForgetClients(t *testing.T) {
 		}
 	}
 	s.clients[logs.Client{1}].heard -= int64(forget/time.Second) + 1
+	for _, right := range []bool{false, true} {
+		s.right = func() bool { return right }
+		s.writing.Lock()
+		err := s.writeCheckpoint()
+		s.writing.Unlock()
+		if _, known := s.clients[logs.Client{1}]; known == right && err == nil {
+			t.Errorf("by a clock that is right %t, the client is known: %t", right, known)
+		}
+	}
 	s.rotateNow(t)
 	err := meanwhile.Run(t.Context(), s.turnAll)
 	if err != nil {

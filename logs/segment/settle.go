@@ -75,7 +75,7 @@ func (s *Store) publish(last *commit) {
 		c.journal.add(c.entries)
 		c.journal.kept = c.end
 		for _, m := range c.marks {
-			m.client.kept, m.client.heard = max(m.client.kept, m.last), now
+			m.client.kept, m.client.heard = max(m.client.kept, m.last), max(m.client.heard, now)
 		}
 		c.done = true
 	}

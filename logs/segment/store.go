@@ -11,10 +11,14 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/steady"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
 // A Store keeps records in a directory. It is made by [Open], and its methods may be called at once.
+//
+// It deletes nothing for its age before the clock has gone on for ten minutes without a jump: a machine that begins with a wrong
+// date would lose all.
 type Store struct {
 	dir      string
 	cfg      Config
@@ -25,6 +29,7 @@ type Store struct {
 	work    []*meanwhile.Task[meanwhile.Void]
 	stopped chan struct{} // closed when journals are no longer turned
 	due     chan struct{} // something is to be turned
+	right   func() bool   // reports whether the clock is; asked before anything is deleted for its age
 
 	writing sync.Mutex // taken before mu; guards what is written and not visible yet
 	closed  bool
@@ -80,7 +85,7 @@ func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 func newStore(dir string, cfg Config) *Store {
 	return &Store{
 		dir: dir, cfg: cfg.withDefaults(), services: make(map[string]*service), clients: make(map[logs.Client]*client),
-		stopped: make(chan struct{}), due: make(chan struct{}, 1), appended: make(chan struct{}), turned: make(chan struct{}),
+		stopped: make(chan struct{}), due: make(chan struct{}, 1), right: steady.New().Steady, appended: make(chan struct{}), turned: make(chan struct{}),
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Store) turnJournals(ctx context.Context) error {
 		if !busy {
 			s.condenseAll(ctx)
 		}
-		s.prune(time.Now())
+		s.prune(time.Now(), s.right())
 		select {
 		case <-s.due:
 			busy = true

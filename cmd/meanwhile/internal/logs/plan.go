@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
@@ -240,6 +242,9 @@ func (p *plan) String() string {
 	}
 	if p.stores() {
 		fmt.Fprintf(&b, "keep in %s\n", inspect.Printable(p.Dir))
+		for _, name := range slices.Sorted(maps.Keys(p.routes.keep)) {
+			fmt.Fprintf(&b, "keep of %s %s\n", inspect.Printable(name), keepText(p.routes.keep[name]))
+		}
 	}
 	for _, r := range p.routes.routes {
 		fmt.Fprintf(&b, "route %s\n", inspect.Printable(routeText(r)))
@@ -249,6 +254,24 @@ func (p *plan) String() string {
 	}
 	fmt.Fprintf(&b, "sync %s\n", p.Sync)
 	return b.String()
+}
+
+// keepText says what is kept of a service, where that is said.
+func keepText(keep segment.Retention) string {
+	var said []string
+	switch {
+	case keep.Age > 0:
+		said = append(said, fmt.Sprintf("for %v", keep.Age))
+	case keep.Age < 0:
+		said = append(said, "for ever")
+	}
+	switch {
+	case keep.Bytes > 0:
+		said = append(said, fmt.Sprintf("up to %d bytes", keep.Bytes))
+	case keep.Bytes < 0:
+		said = append(said, "of any size")
+	}
+	return strings.Join(said, ", ")
 }
 
 // routeText says what a route does.

@@ -14,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
 // routeSettings is what the file says beyond the flags.
@@ -21,11 +22,12 @@ type routeSettings struct {
 	routes []logs.Route
 	limits []logs.Limit
 	onward []onward
+	keep   map[string]segment.Retention // what is kept of some services
 }
 
 func (r *routeSettings) file() settings.File {
 	return settings.File{Command: "meanwhile logs serve", More: map[string]func(*yaml.Node) error{
-		"routes": list(r.route), "limits": list(r.limit), "forward": list(r.forward),
+		"routes": list(r.route), "limits": list(r.limit), "forward": list(r.forward), "keep": list(r.retain),
 	}}
 }
 
@@ -150,6 +152,43 @@ func (r *routeSettings) limit(n *yaml.Node) error {
 	}
 	r.limits = append(r.limits, l)
 	return err
+}
+
+func (r *routeSettings) retain(n *yaml.Node) error {
+	var services []string
+	var keep segment.Retention
+	err := mapping(n, "what is kept", map[string]func(*yaml.Node) error{
+		"service": texts(&services),
+		"age":     value(&keep.Age, orNone(age), "a time such as 12h or 30d; 0 is for ever"),
+		"size":    value(&keep.Bytes, orNone(bytes), "a size such as 500MB or 10GiB; 0 is any"),
+	})
+	if err == nil && (len(services) == 0 || keep == segment.Retention{}) {
+		err = fmt.Errorf("line %d: what is kept has services, and an age or a size", n.Line)
+	}
+	for _, name := range services {
+		if wrong := logs.CheckService(strings.TrimSuffix(name, "*")); err == nil && wrong != nil {
+			err = fmt.Errorf("line %d: service %.40q: %w", n.Line, name, wrong)
+		}
+		if r.keep == nil {
+			r.keep = map[string]segment.Retention{}
+		}
+		if _, again := r.keep[name]; err == nil && again {
+			err = fmt.Errorf("line %d: service %.40q: it is said twice what is kept", n.Line, name)
+		}
+		r.keep[name] = keep
+	}
+	return err
+}
+
+// orNone parses a bound, of which zero is none.
+func orNone[T time.Duration | int64](parse func(string) (T, error)) func(string) (T, error) {
+	return func(text string) (T, error) {
+		n, err := parse(text)
+		if err == nil && n < 0 {
+			err = errors.New("out of range")
+		}
+		return unlessZero(n), err
+	}
 }
 
 // value reads one value.

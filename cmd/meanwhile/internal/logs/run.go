@@ -78,7 +78,7 @@ func (p *plan) open(ctx context.Context) (logs.Store, error) {
 	}
 	store, err := segment.Open(ctx, p.Dir, segment.Config{
 		Sync: segmentSync[p.Sync], SyncEvery: p.Interval, Logger: p.logger,
-		Retention: segment.Retention{Age: unlessZero(p.keepAge)}, Bytes: unlessZero(p.keepSize),
+		Retention: segment.Retention{Age: unlessZero(p.keepAge)}, Services: p.routes.keep, Bytes: unlessZero(p.keepSize),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--dir %s: %w", p.Dir, err)

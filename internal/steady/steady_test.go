@@ -1,0 +1,57 @@
+package steady
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClockIsTrustedAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New()
+		for range 9 {
+			time.Sleep(time.Minute)
+			if c.Steady() {
+				t.Fatal("trusted at once")
+			}
+		}
+		time.Sleep(time.Minute)
+		if !c.Steady() {
+			t.Error("not trusted after ten minutes")
+		}
+	})
+}
+
+func TestJumps(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"ahead": 400 * 24 * time.Hour, "back": -400 * 24 * time.Hour, "by two minutes": 2 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			c := New()
+			now := c.last
+			pass := func(d, jump time.Duration) bool {
+				now.mono += d
+				now.wall = now.wall.Add(d + jump)
+				return c.look(now)
+			}
+			if !pass(Settle, 0) {
+				t.Fatal("not trusted in the beginning")
+			}
+			if pass(time.Second, jump) || pass(Settle-time.Second, 0) {
+				t.Error("trusted after a jump")
+			}
+			if !pass(time.Second, 0) {
+				t.Error("not trusted when it has gone on for long enough")
+			}
+			if pass(time.Second, -jump) {
+				t.Error("trusted after the jump back")
+			}
+			for range 100 { // a clock that is set right little by little
+				if pass(time.Minute, 10*time.Second) && now.mono < Settle {
+					t.Error("trusted too soon")
+				}
+			}
+			if !pass(time.Minute, 10*time.Second) {
+				t.Error("a clock that is set right little by little is not trusted")
+			}
+		})
+	}
+}
