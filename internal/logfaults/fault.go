@@ -38,6 +38,8 @@ const (
 	serverTwice  = "server killed again at once"
 	clientKilled = "client killed"
 	clientTwice  = "client killed again at once"
+
+	replacedKilled = "server killed while it is replaced"
 )
 
 // inject breaks things for a while: kills so many, and between them something else. When it returns, all is mended.
@@ -174,6 +176,8 @@ func (s *site) faults() []fault {
 	if s.server.pidFile != "" {
 		all = append(all, fault{"server replaced by itself", 2, func(ctx context.Context, _ *rand.Rand) (repair, error) {
 			return repair{}, s.server.replace(ctx)
+		}}, fault{replacedKilled, 1, func(ctx context.Context, r *rand.Rand) (repair, error) {
+			return repair{}, s.server.killReplacing(ctx, time.Duration(r.IntN(150))*time.Millisecond)
 		}})
 	}
 	if s.disk.Full {

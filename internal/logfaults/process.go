@@ -37,6 +37,8 @@ type process struct {
 
 	mu       sync.Mutex
 	running  *os.Process
+	group    int       // of it and of those that take its place
+	ended    int       // how many groups have
 	replaced bool      // the process that runs was told to replace itself
 	told     time.Time // when the process that runs was told to end
 	killed   bool      // by the program
@@ -82,7 +84,7 @@ func (p *process) once(ctx context.Context) error {
 		return err
 	}
 	p.mu.Lock()
-	p.running, p.told, p.killed, p.replaced = cmd.Process, time.Time{}, false, false
+	p.running, p.group, p.told, p.killed, p.replaced = cmd.Process, cmd.Process.Pid, time.Time{}, false, false
 	p.mu.Unlock()
 	_ = cmd.Wait() // judge looks at the state
 	state, err := p.follow(ctx, cmd.ProcessState)
@@ -91,6 +93,7 @@ func (p *process) once(ctx context.Context) error {
 	}
 	p.mu.Lock()
 	p.running = nil
+	p.ended++
 	p.judge(name, state, said.Name())
 	p.mu.Unlock()
 	return p.site.guard.Tell(harm.HasEnded, pid)
@@ -140,39 +143,74 @@ func (p *process) follow(ctx context.Context, state *os.ProcessState) (*os.Proce
 func (p *process) replace(ctx context.Context) error {
 	p.replacing.Lock()
 	defer p.replacing.Unlock()
-	p.mu.Lock()
-	before := p.running
-	if before == nil || !p.told.IsZero() {
-		p.mu.Unlock()
-		return errNothing
-	}
-	if text, err := os.ReadFile(p.pidFile); err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(before.Pid) {
-		p.mu.Unlock()
-		return errNothing // it is not ready yet
-	}
-	p.replaced = true
-	_ = before.Signal(syscall.SIGCONT) // one that is stopped would not
-	err := before.Signal(syscall.SIGUSR2)
-	p.mu.Unlock()
+	before, err := p.beginReplacing()
 	if err != nil {
 		return err
 	}
-	for begun := time.Now(); time.Since(begun) < stopLimit; {
-		p.mu.Lock()
-		done := p.running != before
-		p.mu.Unlock()
-		if done {
-			return nil
-		}
-		if err := meanwhile.Sleep(ctx, 5*time.Millisecond); err != nil {
-			return err
-		}
+	if done, err := p.await(ctx, func() bool { return p.running != before }); done || err != nil {
+		return err
 	}
 	p.mu.Lock()
 	p.replaced = false
 	p.mu.Unlock()
 	p.site.violated("%s has not replaced itself within %v", p.name, stopLimit)
 	return nil
+}
+
+// killReplacing kills the process some time after it was told to replace itself, with the one that takes its place.
+func (p *process) killReplacing(ctx context.Context, after time.Duration) error {
+	p.replacing.Lock()
+	defer p.replacing.Unlock()
+	if _, err := p.beginReplacing(); err != nil {
+		return err
+	}
+	if err := meanwhile.Sleep(ctx, after); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	ended := p.ended
+	p.killed = true
+	err := syscall.Kill(-p.group, syscall.SIGKILL)
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if done, err := p.await(ctx, func() bool { return p.ended > ended }); done || err != nil {
+		return err
+	}
+	p.site.violated("%s did not end within %v after it was killed", p.name, stopLimit)
+	return nil
+}
+
+// beginReplacing tells the process that runs to replace itself, and returns it.
+func (p *process) beginReplacing() (before *os.Process, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before = p.running; before == nil || !p.told.IsZero() {
+		return nil, errNothing
+	}
+	if text, err := os.ReadFile(p.pidFile); err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(before.Pid) {
+		return nil, errNothing // it is not ready yet
+	}
+	p.replaced = true
+	_ = before.Signal(syscall.SIGCONT) // one that is stopped would not
+	return before, before.Signal(syscall.SIGUSR2)
+}
+
+// await waits until something is so, which is asked with the lock held, and reports whether it was in time.
+func (p *process) await(ctx context.Context, so func() bool) (bool, error) {
+	for begun := time.Now(); time.Since(begun) < stopLimit; {
+		p.mu.Lock()
+		done := so()
+		p.mu.Unlock()
+		if done {
+			return true, nil
+		}
+		if err := meanwhile.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // judge says whether a process ended as it should: killed by the program, or in order because it was told to.
