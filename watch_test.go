@@ -273,7 +273,7 @@ func TestWatchWritesALog(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(&log, nil))
 		watched(t, c, func(ctx context.Context, _ *findings) {
 			Go(ctx, func(context.Context) error {
-				time.Sleep(time.Minute)
+				time.Sleep(time.Minute - 7*time.Millisecond) // between two looks: one as it wakes would find it elsewhere
 				return nil
 			}, Name("deaf")).Cancel(nil)
 		})

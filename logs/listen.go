@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -175,8 +177,33 @@ func (s *Server) serveOther(ctx context.Context, l *Listener, h HandedConn) {
 	}
 	_ = h.Conn.Close()
 	if err != nil && !s.ends() {
+		if reason := refusedFor(err); reason != "" {
+			s.wayCounts(l.Name).refuse(reason)
+		}
 		s.say("logs: a connection is closed", l.Name, h.Origin, err)
 	}
+}
+
+// refusedFor returns for what fault of the other side a session has ended, in the words of the counters; "" for none.
+func refusedFor(err error) string {
+	refusal, refused := errors.AsType[*Refusal](err)
+	switch {
+	case refused && refusal.Code == RefusedKey:
+		return "wrong key"
+	case errors.Is(err, errVersion):
+		return "another protocol"
+	case errors.Is(err, errFrameSize):
+		return "too long"
+	case errors.Is(err, errChecksum):
+		return "wrong checksum"
+	case errors.Is(err, errFrameBody):
+		return "no frame"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "half a frame"
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return "nothing in time"
+	}
+	return ""
 }
 
 // enroll has a connection told of the end.

@@ -15,6 +15,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,9 +48,11 @@ func hostiles() map[string]hostile {
 	for i := range garbage {
 		garbage[i] = byte(r.Uint32())
 	}
-	hello := frame('H', append(make([]byte, 16), 0, 0))
-	hello[9+3] = 7 // an identity
-	wrongKey := frame('H', append(append(make([]byte, 16), 5, 0), "wrong"...))
+	greeting := func(key string) []byte {
+		identity := [16]byte{7}
+		return frame('H', append(append(identity[:], byte(len(key)), 0), key...))
+	}
+	hello := greeting("right")
 	own := func(frames ...[]byte) []byte { return append([]byte("mwlogs1\n"), bytes.Join(frames, nil)...) }
 	return map[string]hostile{
 		"Analogger, garbage":         {to: "analogger", send: garbage, answer: "error: checksum failed\n"},
@@ -63,7 +67,7 @@ func hostiles() map[string]hostile {
 		"syslog, garbage":            {to: "syslog", send: garbage, ends: true},
 		"own protocol, garbage":      {to: "own", send: garbage},
 		"own protocol, half a frame": {to: "own", send: own(hello[:12]), ends: true},
-		"own protocol, wrong key":    {to: "own", send: own(wrongKey)},
+		"own protocol, wrong key":    {to: "own", send: own(greeting("wrong"))},
 		"own protocol, giant":        {to: "own", send: own(hello, []byte{'D', 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})},
 		"own protocol, wrong sum":    {to: "own", send: own(hello, []byte{'P', 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})},
 		"own protocol, bomb":         {to: "own", send: own(hello, frame('D', bomb()))},
@@ -140,10 +144,45 @@ func TestHostileClients(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+	counters := refused(t, s.addresses["http"])
+	for _, name := range []string{
+		"analogger: wrong key", "analogger: wrong length", "analogger: too long", "analogger: half a frame",
+		"syslog-tcp: half a message", "syslog-tcp: no message",
+		"listen: another protocol", "listen: wrong key", "listen: too long", "listen: wrong checksum", "listen: no frame", "listen: half a frame",
+	} {
+		if counters[name] == 0 {
+			t.Errorf("%q is not among what is counted: %v", name, counters)
+		}
+	}
 	if u := s.process.usage(t); u.peak > mostMemory {
 		t.Errorf("the server had %d MB at most, want no more than %d", u.peak>>20, mostMemory>>20)
 	}
 }
+
+// refused returns the counters of what a server has refused, by the way in and the reason.
+func refused(tb testing.TB, address string) map[string]int {
+	tb.Helper()
+	response, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	counters := map[string]int{}
+	for _, m := range refusedLine.FindAllSubmatch(text, -1) {
+		n, err := strconv.ParseFloat(string(m[3]), 64)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		counters[string(m[2])+": "+string(m[1])] = int(n)
+	}
+	return counters
+}
+
+var refusedLine = regexp.MustCompile(`(?m)^meanwhile_logs_refused_total\{reason="([^"]*)",way="([^"]*)"\} (\S+)$`)
 
 // A hostileServer is ours with all its doors open, on this machine.
 type hostileServer struct {

@@ -127,19 +127,19 @@ func TestClientCertificates(t *testing.T) {
 		meanwhile.Go(ctx, part.Run)
 		for name, test := range map[string]struct {
 			to  string
-			tls tls.Config
+			tls *tls.Config
 			in  bool
 		}{
-			"signed":           {"tls://", tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{ours.sign(t)}}, true},
-			"none":             {"tls://", tls.Config{RootCAs: ours.pool()}, false},
-			"of another":       {"tls://", tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{theirs.sign(t)}}, false},
-			"server not known": {"tls://", tls.Config{RootCAs: theirs.pool(), Certificates: []tls.Certificate{ours.sign(t)}}, false},
-			"no TLS":           {"tcp://", tls.Config{}, false},
+			"signed":           {"tls://", &tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{ours.sign(t)}}, true},
+			"none":             {"tls://", &tls.Config{RootCAs: ours.pool()}, false},
+			"of another":       {"tls://", &tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{theirs.sign(t)}}, false},
+			"server not known": {"tls://", &tls.Config{RootCAs: theirs.pool(), Certificates: []tls.Certificate{ours.sign(t)}}, false},
+			"no TLS":           {"tcp://", &tls.Config{}, false},
 		} {
-			if in := getsIn(ctx, t, test.to+own, &test.tls, test.in); in != test.in {
+			if in := getsIn(ctx, t, test.to+own, test.tls, test.in); in != test.in {
 				t.Errorf("%s: a record got in: %t, want %t", name, in, test.in)
 			}
-			client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: &test.tls, DisableKeepAlives: true}}
+			client := http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{TLSClientConfig: test.tls, DisableKeepAlives: true}}
 			scheme := "https://"
 			if test.to == "tcp://" {
 				scheme = "http://"
