@@ -134,7 +134,7 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 		f := watched(t, only(TaskDeaf), func(ctx context.Context, _ *findings) {
 			deaf := Go(ctx, func(ctx context.Context) error {
 				return Run(ctx, func(ctx context.Context) error {
-					time.Sleep(5*time.Minute + time.Second)
+					time.Sleep(5*time.Minute + 993*time.Millisecond) // between two looks: one as it wakes would find it elsewhere
 					return nil
 				}, Name("inner"))
 			}, Name("deaf"))
