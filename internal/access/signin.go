@@ -127,7 +127,7 @@ func (g *Guard) signOut(w http.ResponseWriter, r *http.Request) {
 func target(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > mostTarget || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||
-		!strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\t\r\n") ||
+		!strings.HasPrefix(to, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\t\r\n") ||
 		strings.HasPrefix(path.Clean(u.Path), "/sign-") {
 		return "/"
 	}

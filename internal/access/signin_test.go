@@ -114,7 +114,7 @@ func TestCookie(t *testing.T) {
 }
 
 func FuzzTarget(f *testing.F) {
-	for _, seed := range []string{"/", "/jobs?a=b", "//evil.example", `/\evil.example`, "https://evil.example", "/sign-out", "/./sign-in", "/\t/evil.example", "javascript:x", "/%2f/x", "/.//evil.example"} {
+	for _, seed := range []string{"/", "/jobs?a=b", "//evil.example", `/\evil.example`, "https://evil.example", "/sign-out", "/./sign-in", "/\t/evil.example", "javascript:x", "/%2f/x", "/%2f ", "/%2Fevil.example ", "/.//evil.example"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, to string) {
