@@ -80,8 +80,8 @@ func look(t *testing.T, h http.Handler, path string) string {
 }
 
 const (
-	going = "Searching, the newest first"
-	tired = "The search takes too long"
+	going = "Searching…"
+	tired = "Too much to search"
 )
 
 func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {

@@ -98,7 +98,7 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	f := l.filter
 	f.Limit = pageSize + 1
 	var found []*job.Job
-	if l.hunts() {
+	if l.Hunts() {
 		l.Hunt, err = h.hunt(ctx, l.search, f, v.Live)
 		found = l.Hunt.Jobs
 	} else {

@@ -159,8 +159,8 @@ func (s *search) Narrows() bool {
 // More reports whether one of the fields that are folded away is set.
 func (s *search) More() bool { return s.Worker+s.Since+s.Until+s.Key+s.ID != "" }
 
-// hunts reports whether jobs are searched by what no index finds.
-func (s *search) hunts() bool {
+// Hunts reports whether jobs are searched by what no index finds.
+func (s *search) Hunts() bool {
 	f := &s.filter
 	return (len(f.Args) > 0 || f.Error+f.Worker != "") && len(f.IDs) == 0 && f.UniqueKey == ""
 }
