@@ -32,11 +32,11 @@ type hunt struct {
 	used time.Time     // guarded by the mutex of the hunts
 
 	mu     sync.Mutex
-	found  []*job.Job // in this pass, that matched then; the newest first
-	before []*job.Job // and in the one before, until this one is over
-	down   time.Time  // all made since is searched in this pass; zero before its beginning
-	whole  bool       // a pass was over: a page has all it needs
-	late   bool       // but for windows that take too long
+	found  []job.ID  // in this pass, that matched then; the newest first
+	before []job.ID  // and in the one before, until this one is over
+	down   time.Time // all made since is searched in this pass; zero before its beginning
+	whole  bool      // a pass was over: a page has all it needs
+	late   bool      // but for windows that take too long
 
 	// Of who has the turn.
 	width  time.Duration // of the next window
@@ -115,25 +115,21 @@ func (h *handler) hunt(ctx context.Context, s *search, f job.Filter, live bool) 
 func (t *hunt) now(ctx context.Context, h *handler, f job.Filter) (hunted, error) {
 	t.mu.Lock()
 	is := hunted{Going: !t.whole, Since: t.down, Late: t.late}
-	jobs := newest(f.Limit, t.found, t.before)
+	f.IDs = newest(f.Limit, t.found, t.before)
 	t.mu.Unlock()
-	if len(jobs) == 0 {
+	if len(f.IDs) == 0 {
 		return is, nil
-	}
-	f.IDs = make([]job.ID, len(jobs))
-	for i, j := range jobs {
-		f.IDs[i] = j.ID
 	}
 	var err error
 	is.Jobs, err = meanwhile.Collect(h.list(ctx, f))
 	return is, err
 }
 
-// newest returns the newest jobs of two lists.
-func newest(most int, a, b []*job.Job) []*job.Job {
+// newest returns the newest of two lists.
+func newest(most int, a, b []job.ID) []job.ID {
 	all := slices.Concat(a, b)
-	slices.SortFunc(all, func(a, b *job.Job) int { return bytes.Compare(b.ID[:], a.ID[:]) })
-	all = slices.CompactFunc(all, func(a, b *job.Job) bool { return a.ID == b.ID })
+	slices.SortFunc(all, func(a, b job.ID) int { return bytes.Compare(b[:], a[:]) })
+	all = slices.Compact(all)
 	return all[:min(len(all), most)]
 }
 
@@ -217,7 +213,7 @@ func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
 		return err
 	}
 	t.mu.Lock()
-	full := len(t.found) == f.Limit && (done || !t.found[f.Limit-1].ID.Time().Before(t.down))
+	full := len(t.found) == f.Limit && (done || !t.found[f.Limit-1].Time().Before(t.down))
 	if done {
 		t.down = since
 	}
@@ -239,7 +235,11 @@ func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
 func (t *hunt) window(ctx context.Context, h *handler, part job.Filter) (done bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostWindow, errLate)
 	defer cancel()
-	found, err := h.find(ctx, part)
+	jobs, err := h.find(ctx, part)
+	found := make([]job.ID, len(jobs))
+	for i, j := range jobs {
+		found[i] = j.ID
+	}
 	t.mu.Lock()
 	t.found = newest(part.Limit, t.found, found)
 	t.mu.Unlock()
