@@ -12,6 +12,9 @@ import (
 // TestStoreWithAnotherClock runs the contract on a server whose clock is an hour behind ours. libfaketime sets it; it could not
 // set one ahead, since the timers of such a server do not fire, and with them goes its finding of deadlocks.
 func TestStoreWithAnotherClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract takes long")
+	}
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if err != nil || len(found) == 0 {
 		missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")

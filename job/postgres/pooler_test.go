@@ -11,6 +11,9 @@ import (
 )
 
 func TestStoreBehindPooler(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract takes long")
+	}
 	url := newPooler(t, database(t, server()))
 	n := 0
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
