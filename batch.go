@@ -27,8 +27,8 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 		}
 		defer follow(yield, &b.scope)()
 		defer b.close()
-		Go(&b.scope, b.pull, Name("pull"))
-		b.each(yield)
+		b.scope.tellStart()
+		b.each(yield, Go(&b.scope, b.pull, Name("pull")))
 	}
 }
 
@@ -86,13 +86,14 @@ func (b *batcher[T]) hand(ctx context.Context, value T, err error) bool {
 	}
 }
 
-func (b *batcher[T]) each(yield func([]T, error) bool) {
+func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[Void]) {
 	var batch []T
 	flush := func(err error) bool {
 		full := batch
 		batch = nil
 		return (len(full) == 0 || yield(full, nil)) && (err == nil || yield(nil, err))
 	}
+	pulled := pulling.Done()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -123,6 +124,9 @@ func (b *batcher[T]) each(yield func([]T, error) bool) {
 			if !flush(nil) {
 				return
 			}
+		case <-pulled: // the values are closed as well, unless the observer kept it from its function
+			flush(cmp.Or(b.failure, pulling.n.outcome(), b.ended()))
+			return
 		case <-b.scope.Done():
 			flush(b.ended())
 			return
@@ -132,6 +136,7 @@ func (b *batcher[T]) each(yield func([]T, error) bool) {
 
 // ended says how the stream was canceled, if it was.
 func (b *batcher[T]) ended() error {
+	b.scope.pull(false) // it may still be on its way here
 	if c := b.scope.canceled.Load(); c != nil {
 		return c.error()
 	}
@@ -141,8 +146,10 @@ func (b *batcher[T]) ended() error {
 func (b *batcher[T]) close() {
 	b.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &b.scope})
 	b.scope.join()
-	b.scope.leave(nil)
 	if b.root.n != nil {
-		b.root.fell()
+		defer b.root.fell()
+	}
+	if err := b.scope.leave(nil); err != nil {
+		panic(err)
 	}
 }

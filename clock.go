@@ -67,7 +67,12 @@ func (s *sleeper) until() time.Time {
 	return c.start.Add(c.sleepers[s.index].at)
 }
 
+// forever is the longest sleep. It leaves room for the age of the tree, and for the date, from which a bubble of synctest
+// counts.
+const forever = 100 * 365 * 24 * time.Hour
+
 func (c *clock) add(s *sleeper, d time.Duration) {
+	d = min(d, forever)
 	at := time.Since(c.start) + d
 	c.mu.Lock()
 	c.push(alarm{at, s}, d)

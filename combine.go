@@ -55,6 +55,9 @@ func first[T any](ctx context.Context, name string, open scopeFunc, fns []func(c
 				value, err := fn(ctx)
 				if err == nil {
 					once.Do(func() {
+						if scope.hasFailed() {
+							return // in a race, a failure came first
+						}
 						won, result = true, value
 						scope.cancel(&cancellation{err: context.Canceled, cause: errLost, from: scope})
 					})

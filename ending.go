@@ -120,14 +120,28 @@ func (n *node) finish(err error) error {
 	}
 	if !leaf {
 		n.join()
+		cut := verdict == success && n.is(isCut) && !n.hasFailed()
+		if cut { // the function has returned nil, but what it started stopped by n's cancellation
+			own = n.wrap(n.canceled.Load().error())
+			verdict = n.judge(own)
+			if verdict == failure {
+				top = n.recordFailure(own)
+			}
+		}
 		err = n.settle(own, verdict)
+		if cut && verdict == failure {
+			top.cancel(&cancellation{err: context.Canceled, cause: own, from: top})
+		}
 	}
-	n.release(err)
-	p := n.parent()
-	if p.kind() == kindSupervise && err != nil && (verdict == failure || err != own) {
+	n.release()
+	defer n.unlink() // the observer may call Goexit
+	if p := n.parent(); p.kind() == kindSupervise && err != nil && (verdict == failure || err != own) {
 		p.superviseFailure(n)
 	}
-	n.unlink()
+	if late := n.tellEnd(err); late != nil {
+		n.failLate(late)
+		err = joinFailures(err, late)
+	}
 	return err
 }
 
@@ -168,15 +182,16 @@ func (n *node) settle(err error, v verdict) error {
 	return err
 }
 
-// leave ends a scope or a stream, below which nothing runs any more.
-func (n *node) leave(err error) {
+// leave ends a scope or a stream, below which nothing runs any more. It returns the failure of the observer, if that panicked.
+func (n *node) leave(err error) (late error) {
 	n.flags.Or(isFinished)
-	n.release(err)
-	n.unlink()
+	n.release()
+	defer n.unlink()
+	return n.tellEnd(err)
 }
 
 // release lets go of what a finished n holds outside the tree. The grace of a shield cannot begin any more.
-func (n *node) release(err error) {
+func (n *node) release() {
 	n.mu.Lock()
 	attached := n.done != nil || n.after != nil
 	var timer *time.Timer
@@ -194,9 +209,45 @@ func (n *node) release(err error) {
 	if attached {
 		n.cancel(ended)
 	}
-	if f := n.shared.observe; f != nil {
-		f(Event{Kind: TaskEnded, Path: n.path(), Err: err, Elapsed: time.Since(n.rare.begin)})
+}
+
+// tellEnd tells the observer that n has ended with err, and returns its failure if it panics.
+func (n *node) tellEnd(err error) (late error) {
+	f := n.shared.observe
+	if f == nil {
+		return nil
 	}
+	late = errUnreturned
+	defer func() {
+		if late == errUnreturned {
+			late = n.wrap(recovered(recover()))
+		}
+	}()
+	f(Event{Kind: TaskEnded, Path: n.path(), Err: err, Elapsed: time.Since(n.rare.begin)})
+	return nil
+}
+
+// failLate fails the scopes above n, whose own outcome is final; where tasks fail alone, it is a failure of their scope.
+func (n *node) failLate(err error) {
+	if n.kind() != kindTask {
+		return
+	}
+	top := n.recordFailure(err)
+	if top != n {
+		top.cancel(&cancellation{err: context.Canceled, cause: err, from: top})
+		return
+	}
+	p := n.parent()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.moreLocked().failed.add(err)
+}
+
+// hasFailed reports whether a failure of a task below, or of the function itself, is recorded in n.
+func (n *node) hasFailed() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.rare != nil && len(n.rare.failed.errs) > 0
 }
 
 // recordFailure tells the scopes above of a failure of n and returns the highest that it fails: the nearest Run, or the
@@ -231,9 +282,22 @@ func (n *node) superviseFailure(failed *node) {
 	if len(r.unwaited) == maxFailures {
 		r.unwaited = slices.DeleteFunc(r.unwaited, func(k *node) bool { return k.is(isObserved) })
 	}
-	if len(r.unwaited) == maxFailures {
-		r.lost++
+	if len(r.unwaited) < maxFailures {
+		r.unwaited = append(r.unwaited, failed)
 		return
 	}
-	r.unwaited = append(r.unwaited, failed)
+	if failed.flags.Or(isCounted)&isObserved == 0 {
+		r.lost++
+	}
+}
+
+// observed marks the failure of n as one that somebody has waited for.
+func (n *node) observed() {
+	if flags := n.flags.Or(isObserved); flags&isCounted == 0 || flags&isObserved != 0 {
+		return
+	}
+	p := n.parent()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rare.lost--
 }

@@ -71,13 +71,26 @@ func (f *failures) add(err error) {
 
 // join returns nil for no failure, the failure itself for one, and for several an error that leads with the first.
 func (f failures) join() error {
-	if len(f.errs) == 0 {
+	switch {
+	case len(f.errs) == 0 && f.more == 0:
 		return nil
-	}
-	if len(f.errs) == 1 && f.more == 0 {
+	case len(f.errs) == 0:
+		return fmt.Errorf("failures that were not kept: %d", f.more)
+	case len(f.errs) == 1 && f.more == 0:
 		return f.errs[0]
 	}
 	return &joined{f}
+}
+
+// joinFailures joins two failures, each of which may be nil.
+func joinFailures(first, second error) error {
+	var f failures
+	for _, err := range []error{first, second} {
+		if err != nil {
+			f.add(err)
+		}
+	}
+	return f.join()
 }
 
 type joined struct{ failures }

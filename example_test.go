@@ -37,6 +37,17 @@ func fetch(ctx context.Context, url string) (string, error) {
 	return "page " + url, nil
 }
 
+// settle returns once the tasks below ctx's wait for what is given, and do not merely start.
+func settle(ctx context.Context, waits ...string) {
+	for i := 0; i < len(waits); {
+		if meanwhile.Tree(ctx).Tasks[i].Wait.For == waits[i] {
+			i++
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
 // Plain sequential code, many waits at once: the pages come in the order of the urls, while up to eight are fetched at
 // a time and the menu is loaded beside them.
 func Example() {
@@ -1352,7 +1363,7 @@ func ExampleNode_String() {
 			}
 		}, meanwhile.Name("reader"), meanwhile.Background())
 
-		_ = meanwhile.Sleep(ctx, 20*time.Millisecond)
+		settle(ctx, "sleep", "select")
 		for _, task := range meanwhile.Tree(ctx).Tasks {
 			task.Wait.Line, task.Wait.Until = 31, time.Time{} // so that the output is always the same
 			fmt.Print(task)

@@ -92,7 +92,7 @@ func (n *node) link(p *node, s starter) (head bool) {
 // those who start many do not meet at one counter.
 func (f *family) identify(n *node) {
 	if f.ids == f.idEnd {
-		count := min(f.started, 64)
+		count := max(1, min(f.started, 64)) // f.started begins anew after four billion tasks
 		f.idEnd = lastID.Add(count)
 		f.ids = f.idEnd - count
 	}

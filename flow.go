@@ -69,6 +69,7 @@ func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Co
 
 // each yields the results.
 func (f *flow[In, Out]) each(yield func(Out, error) bool) {
+	f.scope.tellStart()
 	leave := f.o.limiter.join(f.call)
 	defer leave()
 	f.call()
@@ -102,9 +103,13 @@ func (f *flow[In, Out]) await(s *slot[Out], t uint64, done <-chan struct{}) bool
 			return false
 		}
 		if s.state.Load() == slotReady {
-			return true
+			// What failed may be no more than an effect of a cancellation that came meanwhile.
+			f.cut = s.err != nil && f.scope.Err() != nil
+			return !f.cut
 		}
 		if f.total.Load() == t+1 {
+			f.scope.pull(false) // the source may have ended by a cancellation that is still on its way here
+			f.cut = f.scope.canceled.Load() != nil
 			return false
 		}
 		if f.starved.Load() {
@@ -148,11 +153,17 @@ func (f *flow[In, Out]) close() {
 	}
 	f.workers.Wait()
 	f.scope.join()
+	defer f.endScope() // the source may panic, or call Goexit, when it is stopped
 	f.stop()
+}
+
+func (f *flow[In, Out]) endScope() {
 	f.stop = nil
-	f.scope.leave(nil)
 	if f.root.n != nil {
-		f.root.fell()
+		defer f.root.fell()
+	}
+	if err := f.scope.leave(nil); err != nil {
+		panic(err)
 	}
 }
 

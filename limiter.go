@@ -2,6 +2,7 @@ package meanwhile
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,15 +118,19 @@ func (l *Limiter) end(begun time.Time, err error) {
 // busy with them, once for all that began before. The time without a queue is measured again every 50 changes by halving
 // the limit for a moment (N. Cardwell and others, "BBR", 2016). With [Retry] each attempt counts.
 //
-// It panics unless 0 < min <= max.
+// It panics unless 0 < min <= max. A bound above 2,147,483,647 is as good as that.
 func AdaptiveLimit(min, max int) *Limiter {
 	if min <= 0 || max < min {
 		panic(fmt.Sprintf("meanwhile: AdaptiveLimit(%d, %d): give two positive numbers, the smaller first", min, max))
 	}
-	l := &Limiter{adapt: &adapter{min: float64(min), max: float64(max), limit: float64(min), doubling: true}}
-	l.limit.Store(int64(min))
+	a := &adapter{min: bound(min), max: bound(max), limit: bound(min), doubling: true}
+	l := &Limiter{adapt: a}
+	l.limit.Store(int64(a.limit))
 	return l
 }
+
+// bound is a bound of an adaptive limit, as far as a float64 has each number and an int has room.
+func bound(n int) float64 { return float64(min(n, math.MaxInt32)) }
 
 // Overloaded marks an error as the far side's word that it has too much to do, for [AdaptiveLimit]. It returns nil for
 // nil. The mark holds through wrapping.

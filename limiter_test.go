@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,35 @@ func (g *gauge) now() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.running
+}
+
+func TestLimitsThatAreNone(t *testing.T) {
+	for name, opt := range map[string]StreamOption{
+		"limit":         Limit(math.MaxInt),
+		"adaptive":      AdaptiveLimit(1, math.MaxInt),
+		"adaptive, set": AdaptiveLimit(math.MaxInt, math.MaxInt),
+		"window":        Window(math.MaxInt),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if l, ok := opt.(*Limiter); ok {
+					l.Set(math.MaxInt)
+				}
+				g, items := new(gauge), 0
+				for _, err := range Map(t.Context(), upTo(64), func(ctx context.Context, _ int) (Void, error) {
+					return Void{}, g.hold(ctx, time.Second)
+				}, opt) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					items++
+				}
+				if g.most != 64 || items != 64 {
+					t.Errorf("%d at once, %d results, want 64 of each", g.most, items)
+				}
+			})
+		})
+	}
 }
 
 func TestLimitBoundsAStream(t *testing.T) {

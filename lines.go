@@ -16,7 +16,8 @@ const (
 )
 
 // Lines makes a stream of the lines of r without their ends, "\n" or "\r\n". A line longer than 1 MiB is left out and yielded
-// as an error that gives its number. An error of r ends the stream; the line that it cuts off is not yielded.
+// as an error that gives its number. An error of r ends the stream; the line that it cuts off is not yielded. A panic in r is
+// such an error, a [*PanicError].
 //
 // When ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream ends at once all the
 // same: by a read deadline where r has SetReadDeadline, as connections and pipes do, and else by abandoning the Read, whose
@@ -127,9 +128,19 @@ func (in *interruptible) Read(p []byte) (int, error) {
 
 func (in *interruptible) serve() {
 	for size := range in.asks {
-		n, err := in.r.Read(in.buf[:size])
-		in.reads <- read{n, err}
+		in.readOnce(size)
 	}
+}
+
+func (in *interruptible) readOnce(size int) {
+	r := read{err: errUnreturned}
+	defer func() {
+		if r.err == errUnreturned {
+			r.err = recovered(recover())
+		}
+		in.reads <- r
+	}()
+	r.n, r.err = in.r.Read(in.buf[:size])
 }
 
 // interrupt ends the Read that runs, or gives it up.

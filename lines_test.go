@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,37 @@ func TestLinesEndsWithAnErrorOfItsReader(t *testing.T) {
 	lines, errs = readLines(t.Context(), iotest.DataErrReader(strings.NewReader("a\nb")))
 	if !slices.Equal(lines, []string{"a", "b"}) || len(errs) > 0 {
 		t.Errorf("got %q, %v", lines, errs)
+	}
+}
+
+// A brokenReader ends its reads as it is told to.
+type brokenReader func()
+
+func (r brokenReader) Read([]byte) (int, error) {
+	r()
+	return 0, io.EOF
+}
+
+func TestLinesEndsWithAPanicOfItsReader(t *testing.T) {
+	for name, c := range map[string]struct {
+		read func()
+		want string
+	}{
+		"panic":  {func() { panic("torn") }, "panic: torn"},
+		"Goexit": {runtime.Goexit, "the function called runtime.Goexit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				whole := strings.NewReader("a\n")
+				got, err := Collect(Lines(ctx, io.MultiReader(whole, brokenReader(c.read))))
+				if !slices.Equal(got, []string{"a"}) || err == nil || !strings.HasPrefix(err.Error(), c.want) {
+					t.Errorf("got %v, %v", got, err)
+				}
+				if _, ok := errors.AsType[*PanicError](err); ok != (name == "panic") {
+					t.Errorf("got a %T", err)
+				}
+			})
+		})
 	}
 }
 

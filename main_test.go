@@ -144,13 +144,11 @@ var programs = map[string]func(){
 	},
 	"is stuck": func() {
 		Main(func(ctx context.Context) error {
-			begun := make(chan struct{})
 			Go(ctx, func(context.Context) error {
-				close(begun)
 				<-make(chan int)
 				return nil
 			}, Name("deaf"))
-			<-begun
+			settle(ctx, "receive")
 			fmt.Println("ready")
 			return nil
 		}, Grace(time.Millisecond))

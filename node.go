@@ -108,6 +108,7 @@ const (
 	isClocked            // rare.clock is set
 	isFinished           // the outcome is final
 	isObserved           // somebody waited for the task and got its failure
+	isCounted            // below Supervise: the failure was not kept, but counted in lost
 	isLabeled            // rare.labels is set
 	isCut                // a cancellation from outside kept a task below from finishing its work
 )
@@ -187,9 +188,6 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 	if foreign && kind == kindShield {
 		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull
 	}
-	if s == nil {
-		n.tellStart()
-	}
 	return head
 }
 
@@ -199,6 +197,7 @@ func obeys(ctx context.Context, parent *node) bool {
 	return done != nil && (parent == nil || parent.Done() != done)
 }
 
+// tellStart is called where a panic of the observer is one of n's function.
 func (n *node) tellStart() {
 	if f := n.shared.observe; f != nil {
 		f(Event{Kind: TaskStarted, Path: n.path()})

@@ -49,7 +49,7 @@ func Name(name string) Option { return nameOption(name) }
 
 // Timeout cancels a task when d is over, all its retries included; for a stream it holds for each item. The task's ctx
 // then has the error context.DeadlineExceeded, and the failure of a task that stops by it carries it; a task that returns nil
-// all the same has succeeded. The default is no timeout. It panics unless d is positive.
+// all the same has succeeded, unless tasks below it have stopped. The default is no timeout. It panics unless d is positive.
 func Timeout(d time.Duration) Option {
 	if d <= 0 {
 		panic("meanwhile: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
@@ -63,7 +63,7 @@ func Background() TaskOption { return backgroundOption{} }
 
 // Observe calls f with what happens to the task, or to the stream and its items, and to every task below it. It replaces
 // an Observe further up. f is called in the goroutine of the task the event is about, and so by many at once; the task
-// waits for it.
+// waits for it. A panic of f is a failure of the task, and at its end one of the scope that it belongs to.
 func Observe(f func(Event)) Option { return observeOption{f} }
 
 // Unordered makes a stream yield results as they come instead of in the order of their inputs.
@@ -72,7 +72,7 @@ func Unordered() StreamOption { return unorderedOption{} }
 // Window sets how far a stream may run ahead of its loop: the number of items between the oldest that the loop has
 // not taken yet and the newest that was started. Their results are what the stream holds in memory. The default is
 // 16 times the limit, so that one slow item does not keep the others from going on. It panics unless n is positive; the
-// number in force is rounded up to a power of two.
+// number in force is rounded up to a power of two, and is at most 16,777,216.
 func Window(n int) StreamOption {
 	mustBePositive("Window", n)
 	return windowOption(n)

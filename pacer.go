@@ -33,7 +33,7 @@ func (p *Pacer) Set(n int, per time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.interval = max(1, per/time.Duration(n))
+	p.interval = (per-1)/time.Duration(n) + 1 // rounded up: what is cut off would add up to more starts than n
 }
 
 // Wait returns when it is the caller's turn, callers being served in the order of their calls, or with ctx's error and

@@ -169,6 +169,18 @@ func TestPacerIntervalIsPositive(t *testing.T) {
 }
 
 // However the calls come, in no period are there more than n+1 starts.
+func TestPacerOfManyStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start, starts := Rate(60_000, time.Second), time.Now(), 0
+		for p.Wait(t.Context()) == nil && time.Since(start) <= time.Second {
+			starts++
+		}
+		if starts < 59_900 || starts > 60_001 {
+			t.Errorf("%d starts in a second, want 60,000 and no more than one above", starts)
+		}
+	})
+}
+
 func TestPacerLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n := rapid.IntRange(1, 7).Draw(r, "n")

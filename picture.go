@@ -73,8 +73,17 @@ func (p *painter) sketch(n *node, path string) Node {
 			seen.Tasks = append(seen.Tasks, p.sketch(k, path+"/"+k.label()))
 		}
 	}
+	if n.kind() == kindStream {
+		slices.SortFunc(seen.Tasks, byIndex)
+	}
 	seen.Tasks = p.sketchCalls(seen.Tasks, n)
 	return seen
+}
+
+// byIndex orders the items of a stream by their names, [9] before [10]. The tree has them in the order of their workers,
+// each of which takes the next value as it comes.
+func byIndex(a, b Node) int {
+	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 }
 
 func (p *painter) sketchCalls(list []Node, n *node) []Node {

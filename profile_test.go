@@ -2,26 +2,22 @@ package meanwhile
 
 import (
 	"context"
-	"runtime"
 	"runtime/pprof"
 	"testing"
+	"testing/synctest"
 )
 
 // Both ways to look see the same stacks, as far as the shallow one goes.
 func TestDeepLookSeesWhatTheOtherSees(t *testing.T) {
+	synctest.Test(t, testDeepLook)
+}
+
+func testDeepLook(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
-		begun := make(chan struct{})
 		for range 5 {
-			Go(ctx, func(ctx context.Context) error {
-				begun <- struct{}{}
-				<-ctx.Done()
-				return nil
-			}, Background())
-			<-begun
+			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, Background())
 		}
-		for range 1000 { // until the last has parked
-			runtime.Gosched()
-		}
+		synctest.Wait() // until the last has parked
 		places.Lock()
 		defer places.Unlock()
 		shallow, deep := takeLook(), takeDeepLook()

@@ -31,7 +31,8 @@ func (retryOption) taskOption()   {}
 func (retryOption) streamOption() {}
 
 // Retry calls the function again when it fails, as p says. Each attempt is a scope, named "attempt 1" and so on in paths:
-// the tasks it started have ended before the next one begins, and a panic is a failure like others.
+// the tasks it started have ended before the next one begins, and a panic is a failure like others. Under [Supervise] the
+// tasks of an attempt fail alone; those failures that nobody waited for fail the attempt.
 //
 // The waits grow exponentially and are random, so that callers that failed together do not return together (M. Brooker,
 // "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). An error that carries a delay ([RetryAfter])
@@ -51,7 +52,7 @@ func Retry(p RetryPolicy) Option {
 
 // run calls fn until it succeeds or the policy gives up.
 func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
-	bound := float64(p.Base)
+	bound := min(float64(p.Base), float64(p.Max))
 	for attempt := 1; ; attempt++ {
 		err := p.attempt(n, attempt, fn)
 		if err == nil || attempt == p.Attempts || n.Err() != nil || !p.worthwhile(err) {
@@ -73,7 +74,11 @@ func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
 
 func (p *RetryPolicy) attempt(n *node, number int, fn func(context.Context) error) error {
 	o := taskOptions{name: "attempt " + strconv.Itoa(number), timeout: p.Timeout}
-	return new(node).run(n, kindRun, fn, &o, nil)
+	kind := kindRun
+	if n.kind() == kindSupervise {
+		kind = kindSupervise // its tasks fail alone
+	}
+	return new(node).run(n, kind, fn, &o, nil)
 }
 
 func (p *RetryPolicy) worthwhile(err error) bool {

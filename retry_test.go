@@ -251,6 +251,39 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+func TestRetryUnderSupervise(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		done := 0
+		err := Supervise(ctx, func(ctx context.Context) error {
+			Go(ctx, fails(errBoom), Name("a"))
+			Go(ctx, func(ctx context.Context) error {
+				if err := Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+				done++
+				return nil
+			})
+			return nil
+		}, Retry(RetryPolicy{Attempts: 2}))
+		wantText(t, err, "task supervise/attempt 2/a: boom")
+		if done != 2 {
+			t.Errorf("the other task was done %d times, want 2", done)
+		}
+	})
+}
+
+func TestRetryWithABaseAboveTheMaximum(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		for range 50 {
+			start := time.Now()
+			_ = Run(ctx, fails(errBoom), Retry(RetryPolicy{Attempts: 2, Base: time.Minute, Max: 10 * time.Second}))
+			if took := time.Since(start); took >= 10*time.Second {
+				t.Fatalf("waited for %v, which is not random", took)
+			}
+		}
+	})
+}
+
 func TestRetryTimeoutIsThatOfEachAttempt(t *testing.T) {
 	a := try(t, RetryPolicy{Timeout: time.Minute, Base: time.Second, Jitter: -1}, func(ctx context.Context, _ int) error {
 		return Sleep(ctx, time.Hour)

@@ -78,16 +78,17 @@ func (n *node) run(ctx context.Context, kind kind, fn func(context.Context) erro
 func (n *node) runOpen(fn func(context.Context) error, o *taskOptions, r *root) (err error) {
 	err = errUnreturned
 	defer func() {
+		defer n.unlabelGoroutine()
+		if r != nil {
+			defer r.fell()
+		}
 		if err == errUnreturned {
 			err = recovered(recover())
 		}
 		err = n.close(err)
-		if r != nil {
-			r.fell()
-		}
-		n.unlabelGoroutine()
 	}()
 	n.labelGoroutine()
+	n.tellStart()
 	if o != nil && o.retry != nil {
 		return o.retry.run(n, fn)
 	}
@@ -108,8 +109,7 @@ func (n *node) close(err error) error {
 	}
 	n.join()
 	err = n.sum(err, verdict)
-	n.leave(err)
-	return err
+	return joinFailures(err, n.leave(err))
 }
 
 // sum puts together what a scope returns.
@@ -122,12 +122,15 @@ func (n *node) sum(err error, v verdict) error {
 				f.add(k.outcome())
 			}
 		}
+		n.mu.Lock()
 		f.more += r.lost
+		n.mu.Unlock()
 	}
+	none := len(f.errs) == 0 && f.more == 0
 	switch {
-	case len(f.errs) == 0 && err != nil:
+	case none && err != nil:
 		return err
-	case len(f.errs) == 0 && n.is(isCut):
+	case none && n.is(isCut):
 		return n.canceled.Load().error()
 	case len(f.errs) > 0 && v != failure && saysMore(err, f.errs[0]):
 		f.errs[0] = err

@@ -387,6 +387,42 @@ func TestSuperviseKeepsABoundedNumberOfFailures(t *testing.T) {
 	})
 }
 
+func TestSuperviseTellsOfFailuresThatItDidNotKeep(t *testing.T) {
+	for _, c := range []struct {
+		from, to int // those that are waited for once all 150 have failed
+		own      error
+		want     string
+	}{
+		{0, 150, nil, ""},
+		{0, 150, errors.New("own"), "own"},
+		{0, 100, nil, "failures that were not kept: 50"},
+		{1, 150, nil, "task supervise/first: boom"},
+		{0, 149, nil, "failures that were not kept: 1"},
+	} {
+		t.Run(fmt.Sprint(c.from, "-", c.to, " ", c.own), func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Supervise(ctx, func(ctx context.Context) error {
+					tasks := []*Task[Void]{Go(ctx, fails(errBoom), Name("first"))}
+					for range 149 {
+						synctest.Wait()
+						tasks = append(tasks, Go(ctx, fails(errBoom)))
+					}
+					synctest.Wait()
+					for range 2 {
+						for _, task := range tasks[c.from:c.to] {
+							_, _ = task.Wait(ctx)
+						}
+					}
+					return c.own
+				})
+				if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
+					t.Errorf("got %s, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestRunKeepsABoundedNumberOfFailures(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {

@@ -47,7 +47,7 @@ func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
 		defer s.mu.Unlock()
 		return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size)
 	}
-	if s.waiting.Len() == 0 && s.held+weight <= s.size {
+	if s.waiting.Len() == 0 && weight <= s.size-s.held {
 		s.held += weight
 		s.mu.Unlock()
 		return nil
@@ -72,7 +72,7 @@ func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
 func (s *Semaphore) TryAcquire(weight int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if weight < 0 || s.waiting.Len() > 0 || s.held+weight > s.size {
+	if weight < 0 || s.waiting.Len() > 0 || weight > s.size-s.held {
 		return false
 	}
 	s.held += weight
@@ -117,7 +117,7 @@ func (s *Semaphore) resize(size int) (before int) {
 func (s *Semaphore) grant() {
 	for place := s.waiting.Front(); place != nil; place = s.waiting.Front() {
 		a := place.Value.(*acquirer)
-		if s.held+a.weight > s.size {
+		if a.weight > s.size-s.held {
 			return
 		}
 		s.held += a.weight

@@ -3,6 +3,7 @@ package meanwhile_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -188,6 +189,21 @@ func TestSemaphoreRefusesWeightsThatCannotBe(t *testing.T) {
 		t.Errorf("%d held, want 3", s.Held())
 	}
 	s.Release(3)
+}
+
+func TestSemaphoreOfTheLargestSize(t *testing.T) {
+	s := NewSemaphore(math.MaxInt)
+	if !s.TryAcquire(math.MaxInt - 1) {
+		t.Fatal("it is free, and gives nothing")
+	}
+	if s.TryAcquire(2) {
+		t.Error("gives more than it has")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	if err := s.Acquire(ctx, 2); !errors.Is(err, context.Canceled) || s.Held() != math.MaxInt-1 {
+		t.Errorf("got %v, %d held", err, s.Held())
+	}
 }
 
 // Whatever is asked for, held, and given up: never too much is held, nobody is overtaken, and nothing is lost.

@@ -19,9 +19,10 @@ type Stream[T any] = iter.Seq2[T, error]
 // has not taken ([Window]). [Limit] says how many run at once; the default is 64.
 //
 // An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others go on. An
-// error that in yields passes through. When ctx is canceled, the last thing yielded is its error with its cause. Leaving
-// the loop cancels the items that run, pulls nothing more, and waits until they have returned, and so has in: the
-// sources of this package do at once, one of your own that waits for something should end with a ctx of yours.
+// error that in yields passes through. When ctx is canceled, the last thing yielded is its error with its cause; how the
+// items ended that this cut short is not told. Leaving the loop cancels the items that run, pulls nothing more, and waits
+// until they have returned, and so has in: the sources of this package do at once, one of your own that waits for
+// something should end with a ctx of yours.
 //
 // Each loop over the stream is a scope of its own, as a child of ctx's task where it has one: fn gets the ctx of its item,
 // which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over again
@@ -66,6 +67,9 @@ func Collect[T any](in Stream[T]) ([]T, error) {
 	return values, nil
 }
 
+// maxWindow bounds what a stream takes beforehand for its window: a quarter of a byte for each of its places.
+const maxWindow = 1 << 24
+
 type streamOptions struct {
 	taskOptions
 	limiter   *Limiter
@@ -101,6 +105,7 @@ func (o *streamOptions) read(opts []StreamOption) {
 		o.limiter = Limit(defaultLimit)
 	}
 	if o.window == 0 {
-		o.window = 16 * o.limiter.most()
+		o.window = 16 * min(o.limiter.most(), maxWindow/16)
 	}
+	o.window = min(o.window, maxWindow)
 }

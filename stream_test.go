@@ -223,6 +223,31 @@ func TestMapEndsWithTheCauseWhenCanceled(t *testing.T) {
 	})
 }
 
+// An item that only obeyed the cancellation of its stream is not told beside it, however close the two come.
+func TestMapCanceledTellsOnlyTheCancellation(t *testing.T) {
+	obey := func(ctx context.Context, i int) (int, error) { return i, ctx.Err() }
+	loop := func(ctx context.Context) error {
+		for _, err := range Map(ctx, endless, obey, Limit(4)) {
+			if _, ok := errors.AsType[*ItemError](err); ok {
+				return fmt.Errorf("told apart from the stream: %w", err)
+			}
+		}
+		return nil
+	}
+	for range 500 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go cancel(errWhy)
+		if err := loop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel = context.WithCancelCause(t.Context())
+		go cancel(errWhy)
+		if err := Run(ctx, loop); err != nil {
+			t.Fatalf("in a scope: %v", err)
+		}
+	}
+}
+
 func TestMapInAFailingScope(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -300,6 +325,79 @@ func TestPanicInTheSource(t *testing.T) {
 				got, err := Collect(Map(ctx, source, same))
 				if !slices.Equal(got, []int{1, 2}) || err == nil {
 					t.Errorf("got %v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+// A tardyContext tells of its cancellation by Err and Done, but does not call anybody: the standard library calls in a
+// goroutine of its own, which may come late.
+type tardyContext struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c tardyContext) Done() <-chan struct{} { return c.done }
+
+func (c tardyContext) Err() error {
+	select {
+	case <-c.done:
+		return context.Canceled
+	default:
+		return nil
+	}
+}
+
+func (c tardyContext) AfterFunc(func()) (stop func() bool) { return func() bool { return true } }
+
+func TestStreamWhoseSourceObeysFirstIsCanceled(t *testing.T) {
+	for name, stream := range map[string]func(context.Context, Stream[int]) Stream[int]{
+		"Map": func(ctx context.Context, in Stream[int]) Stream[int] { return Map(ctx, in, same) },
+		"Batch": func(ctx context.Context, in Stream[int]) Stream[int] {
+			return Map(context.Background(), Batch(ctx, in, 10, 0), func(_ context.Context, b []int) (int, error) { return b[0], nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				late := tardyContext{ctx, make(chan struct{})}
+				got, err := Collect(stream(late, func(yield func(int, error) bool) {
+					yield(1, nil)
+					synctest.Wait() // until the stream waits for more
+					close(late.done)
+				}))
+				if !slices.Equal(got, []int{1}) || !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v, %v", got, err)
+				}
+			})
+		})
+	}
+}
+
+func TestSourceThatDoesNotReturnWhenItIsLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		leave func()
+		want  string
+	}{
+		"panic":  {func() { panic("cleanup") }, "panic: cleanup"},
+		"Goexit": {runtime.Goexit, "the function called runtime.Goexit"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Run(ctx, func(ctx context.Context) error {
+					Go(ctx, func(ctx context.Context) error {
+						for range Map(ctx, func(yield func(int, error) bool) {
+							defer c.leave()
+							yield(1, nil)
+						}, same, Window(1)) {
+							break
+						}
+						return nil
+					}, Name("loop"))
+					return nil
+				})
+				if err == nil || !strings.HasPrefix(err.Error(), "task run/loop: "+c.want) {
+					t.Errorf("got %v, want %s", err, c.want)
 				}
 			})
 		})

@@ -115,7 +115,7 @@ func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	}
 	err := t.n.outcome()
 	if err != nil {
-		t.n.flags.Or(isObserved)
+		t.n.observed()
 	}
 	return t.value, err
 }

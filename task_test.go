@@ -438,6 +438,62 @@ func TestEndedTasksAreLetGo(t *testing.T) {
 	}
 }
 
+// A task whose function has returned, and whose tasks are stopped by its timeout or its cancellation, has not done its work.
+func TestTaskThatIsCutShortBelow(t *testing.T) {
+	starts := func(ctx context.Context) error {
+		Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) })
+		return nil
+	}
+	const late = "context deadline exceeded: the timeout of 1s is over"
+	t.Run("timeout", func(t *testing.T) {
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			var waited, cause error
+			err := Run(ctx, func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error {
+					err := Sleep(ctx, time.Hour)
+					cause = context.Cause(ctx)
+					return err
+				})
+				_, waited = Go(ctx, starts, Timeout(time.Second)).Wait(context.Background())
+				return nil
+			})
+			for _, err := range []error{err, waited, cause} {
+				wantText(t, err, "task run/#2: "+late)
+			}
+		})
+	})
+	t.Run("Supervise", func(t *testing.T) {
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			err := Supervise(ctx, func(ctx context.Context) error {
+				Go(ctx, starts, Timeout(time.Second))
+				return nil
+			})
+			wantText(t, err, "task supervise/#1: "+late)
+		})
+	})
+	t.Run("item", func(t *testing.T) {
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			err := Each(ctx, count(1), func(ctx context.Context, _ int) error { return starts(ctx) }, Timeout(time.Second))
+			wantText(t, err, "item 0: "+late)
+		})
+	})
+	t.Run("Cancel", func(t *testing.T) {
+		bubble(t, func(t *testing.T, ctx context.Context) {
+			err := Run(ctx, func(ctx context.Context) error {
+				task := Go(ctx, starts)
+				synctest.Wait()
+				task.Cancel(errBoom)
+				_, err := task.Wait(ctx)
+				wantText(t, err, "task run/#1: context canceled: boom")
+				return nil
+			})
+			if err != nil {
+				t.Errorf("the scope failed: %v", err)
+			}
+		})
+	})
+}
+
 func TestManyTasks(t *testing.T) {
 	var n atomic.Int64
 	err := Run(t.Context(), func(ctx context.Context) error {
@@ -507,6 +563,98 @@ func TestObserve(t *testing.T) {
 	})
 }
 
+// An observer that does not return is a failure, and nobody waits for ever for what it was told of.
+func TestObserverThatPanics(t *testing.T) {
+	type body = func(context.Context) error
+	run := func(open func(context.Context, func(context.Context) error, ...TaskOption) error, how func(Option) body) func(context.Context, Option) error {
+		return func(ctx context.Context, o Option) error { return open(ctx, how(o)) }
+	}
+	task := func(o Option) body {
+		return func(ctx context.Context) error {
+			Go(ctx, sleepThen(time.Second, nil), o, Name("seen"))
+			return nil
+		}
+	}
+	scope := func(o Option) body {
+		return func(ctx context.Context) error { return Run(ctx, sleepThen(time.Second, nil), o, Name("seen")) }
+	}
+	for name, start := range map[string]func(context.Context, Option) error{
+		"task":                 run(Run, task),
+		"task below Supervise": run(Supervise, task),
+		"scope":                run(Run, scope),
+		"stream": run(Run, func(o Option) body {
+			return func(ctx context.Context) error { return Each(ctx, count(1), sleepThenEach, o, Name("seen")) }
+		}),
+		"batch": run(Run, func(o Option) body {
+			return func(ctx context.Context) error {
+				return Run(ctx, func(ctx context.Context) error {
+					_, err := Collect(Batch(ctx, count(1), 1, 0))
+					return err
+				}, o, Name("seen"))
+			}
+		}),
+		"root": func(ctx context.Context, o Option) error {
+			return Run(ctx, sleepThen(time.Second, nil), o, Name("seen"))
+		},
+		"stream as a root": func(ctx context.Context, o Option) (err error) {
+			defer func() {
+				if r := recover(); r != nil {
+					err = fmt.Errorf("panic: %v", r)
+				}
+			}()
+			return Each(ctx, count(1), sleepThenEach, o, Name("seen"))
+		},
+	} {
+		for _, kind := range []EventKind{TaskStarted, TaskEnded} {
+			for _, last := range []string{"seen", "[0]", "batch", "pull"} {
+				t.Run(fmt.Sprint(name, " ", kind, " ", last), func(t *testing.T) {
+					bubble(t, func(t *testing.T, ctx context.Context) {
+						panicked := false
+						err := start(ctx, Observe(func(e Event) {
+							if e.Kind == kind && strings.HasSuffix(e.Path, last) {
+								panicked = true
+								panic("observed")
+							}
+						}))
+						if told := err != nil && strings.Contains(err.Error(), "panic: observed"); told != panicked && (last != "pull" || kind == TaskStarted) {
+							t.Errorf("panicked: %v, got %v", panicked, err)
+						}
+						if strings.Contains(fmt.Sprint(Trees()), "seen") {
+							t.Errorf("left behind: %v", Trees())
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+func TestObserverThatCallsGoexit(t *testing.T) {
+	for _, kind := range []EventKind{TaskStarted, TaskEnded} {
+		t.Run(kind.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				calls := 0
+				err := Run(ctx, func(ctx context.Context) error {
+					Go(ctx, func(ctx context.Context) error {
+						return Run(ctx, sleepThen(time.Second, nil), Observe(func(e Event) {
+							if e.Kind == kind {
+								calls++
+								runtime.Goexit()
+							}
+						}))
+					})
+					return nil
+				})
+				if err == nil || !strings.HasPrefix(err.Error(), "task run/#1: the function called runtime.Goexit") || calls != 1 {
+					t.Errorf("got %v after %d calls", err, calls)
+				}
+			})
+		})
+	}
+}
+
+func sleepThenEach(ctx context.Context, _ int) error { return Sleep(ctx, time.Second) }
+
 func TestAll(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		value := func(v int, d time.Duration, err error) func(context.Context) (int, error) {
@@ -545,6 +693,10 @@ func TestAll(t *testing.T) {
 			t.Errorf("race: got %v, %v", v, err)
 		}
 		_, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, errBoom))
+		wantText(t, err, "task race/#2: boom")
+
+		deaf := func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil }
+		_, err = Race(ctx, deaf, value(2, time.Second, errBoom))
 		wantText(t, err, "task race/#2: boom")
 
 		gone, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("closing"))

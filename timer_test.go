@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -52,6 +53,29 @@ func TestSleep(t *testing.T) {
 			if err := Sleep(ctx, d); err != nil || time.Since(start) != max(0, d) {
 				t.Errorf("Sleep(%v) took %v, error %v", d, time.Since(start), err)
 			}
+		}
+	})
+}
+
+func TestSleepForEver(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			_ = Sleep(ctx, time.Millisecond) // so that the tree has an age
+			endless := Go(ctx, func(ctx context.Context) error { return Sleep(ctx, math.MaxInt64) }, Background())
+			synctest.Wait()
+			start := time.Now()
+			if err := Sleep(ctx, time.Second); err != nil || time.Since(start) != time.Second {
+				t.Errorf("another one slept for %v, and got %v", time.Since(start), err)
+			}
+			select {
+			case <-endless.Done():
+				t.Error("the longest sleep is over")
+			default:
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -145,6 +145,29 @@ func TestTreeShowsNoItemThatHasEnded(t *testing.T) {
 	}
 }
 
+// The items that run are shown in the order of the stream, whichever of its workers has them.
+func TestTreeShowsItemsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_ = Run(t.Context(), func(ctx context.Context) error {
+			stream := Go(ctx, func(ctx context.Context) error {
+				return Each(ctx, upTo(14), func(ctx context.Context, i int) error {
+					if i < 11 && i != 1 {
+						return Sleep(ctx, time.Second)
+					}
+					return Sleep(ctx, time.Hour)
+				}, Limit(4))
+			})
+			time.Sleep(time.Minute)
+			want := []string{"[1]", "[11]", "[12]", "[13]"}
+			if got := below(Tree(ctx).Tasks[0].Tasks[0]); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			stream.Cancel(nil)
+			return nil
+		})
+	})
+}
+
 // below is the names of the tasks right below n.
 func below(n Node) (names []string) {
 	for _, task := range n.Tasks {
@@ -177,7 +200,9 @@ func TestNodeAsJSON(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Second) }, Name("a"))
 			time.Sleep(100 * time.Millisecond)
-			got, err := json.Marshal(Tree(ctx).Tasks[0])
+			a := Tree(ctx).Tasks[0]
+			a.Wait.Until = a.Wait.Until.UTC() // from the time zone of the test
+			got, err := json.Marshal(a)
 			got = regexp.MustCompile(`("id"|"line"):[1-9][0-9]*|"file":"[^"]*/tree_test.go"`).ReplaceAll(got, []byte("_"))
 			want := `{_,"name":"a","path":"run/a","kind":"task","state":"running","age":100000000,` +
 				`"wait":{"for":"sleep","call":"github.com/meanwhile-go/meanwhile.Sleep",` +

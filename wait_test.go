@@ -187,11 +187,12 @@ func TestTreeShowsBlockingCalls(t *testing.T) {
 	read := func() (int, error) { return r.Read(make([]byte, 1)) }
 	err = Run(t.Context(), func(ctx context.Context) error {
 		var tasks []*Task[int]
+		within := map[string]string{"a": "file", "b": "mutex"} // b waits for a, which reads from the same file
 		for _, name := range []string{"a", "b", "queues"} {
 			tasks = append(tasks, Async(ctx, func(ctx context.Context) (int, error) { return Blocking(ctx, read) }, Name(name)))
 			until(t, ctx, func(n Node) bool {
 				k := n.Tasks[len(n.Tasks)-1]
-				return k.Wait.For == "blocking" && (name == "queues" || len(k.Tasks) == 1 && k.Tasks[0].Wait.For != "running")
+				return k.Wait.For == "blocking" && (name == "queues" || len(k.Tasks) == 1 && k.Tasks[0].Wait.For == within[name])
 			})
 		}
 		tree := Tree(ctx)
@@ -218,6 +219,18 @@ func TestTreeShowsBlockingCalls(t *testing.T) {
 		t.Error(err)
 	}
 	_ = w.Close()
+	// The abandoned call gives its place back as well: two that meet need both.
+	meet := make(chan struct{})
+	_, err = All(t.Context(),
+		func(ctx context.Context) (Void, error) {
+			return Blocking(ctx, func() (Void, error) { return <-meet, nil })
+		},
+		func(ctx context.Context) (Void, error) {
+			return Blocking(ctx, func() (Void, error) { meet <- Void{}; return Void{}, nil })
+		})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // until returns when the tree is as wanted.

@@ -184,6 +184,7 @@ func (w *worker[In, Out]) process() (value Out, err error) {
 func (w *worker[In, Out]) apply(item *node) (value Out, err error) {
 	err = errUnreturned
 	defer item.endItem(&err)
+	item.tellStart()
 	if p := w.o.retry; p != nil {
 		err = p.run(item, func(ctx context.Context) (err error) {
 			value, err = w.call(ctx)
