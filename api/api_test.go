@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -197,6 +198,21 @@ func TestMask(t *testing.T) {
 	if w := ask(api.New(api.Config{Store: store}), "GET", "/jobs?args=a.0.api_key=s3cr3t", ""); w.Code != 422 || !strings.Contains(w.Body.String(), "is masked") {
 		t.Errorf("a search for a masked value: %d %s", w.Code, w.Body)
 	}
+	for _, query := range []string{`args=a={"0":[{"b":1,"api_key":2}]}`, `args=a.0={"API-Key":"s3cr3t"}`, `args=a=[{"API-Key":"s3cr3t"}]`} {
+		path, value, _ := strings.Cut(query, "=")
+		if w := ask(api.New(api.Config{Store: store}), "GET", "/jobs?"+path+"="+url.QueryEscape(value), ""); w.Code != 422 || !strings.Contains(w.Body.String(), "is masked") {
+			t.Errorf("a search for an object with a masked value, %s: %d %s", query, w.Code, w.Body)
+		}
+	}
+	for part, want := range map[string]int{"TOKEN=": 1, "500": 1, "token=s": 0, "s3cr3t": 0} {
+		h := api.New(api.Config{Store: store})
+		if got := read[page](t, ask(h, "GET", "/jobs?limit=1&error="+url.QueryEscape(part), ""), 200); len(got.Jobs) != want {
+			t.Errorf("a search for the error %q finds %d jobs, want %d", part, len(got.Jobs), want)
+		}
+	}
+	if got := read[page](t, ask(plain, "GET", "/jobs?error=token%3Ds3", ""), 200); len(got.Jobs) != 1 {
+		t.Errorf("a search for an error that is not masked: %+v", got)
+	}
 	if got := read[page](t, ask(plain, "GET", "/jobs?args=a.0.API-Key=s3cr3t", ""), 200); len(got.Jobs) != 1 {
 		t.Errorf("a search for a value that is not masked: %+v", got)
 	}
@@ -253,4 +269,33 @@ type broken struct{ *memory.Store }
 
 func (broken) Counts(context.Context) ([]job.Count, error) {
 	return nil, fmt.Errorf("connect to db7.internal as app: refused")
+}
+
+// TestPageOfLargeFailures has jobs whose failures are longer than all that clients have sent.
+func TestPageOfLargeFailures(t *testing.T) {
+	store := memory.New()
+	h := api.New(api.Config{Store: store})
+	const jobs = 10
+	for range jobs {
+		read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k"}`), 201)
+	}
+	for range 3 {
+		fail(t, store, strings.Repeat("x", 1<<20))
+	}
+	seen := 0
+	for next := ""; ; {
+		w := ask(h, "GET", "/jobs?limit=200"+next, "")
+		if n := w.Body.Len(); n > 20<<20 {
+			t.Errorf("a page has %d bytes", n)
+		}
+		got := read[page](t, w, 200)
+		seen += len(got.Jobs)
+		if got.Next == "" {
+			break
+		}
+		next = "&before=" + got.Next
+	}
+	if seen != jobs {
+		t.Errorf("the pages have %d jobs, want %d", seen, jobs)
+	}
 }

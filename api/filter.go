@@ -109,7 +109,7 @@ func (a *API) filter(f filter) (job.Filter, error) {
 			switch {
 			case !ok || path == "":
 				return fmt.Errorf("args %.40q: give PATH=VALUE, as in user.id=7", text)
-			case slices.ContainsFunc(strings.Split(path, "."), a.mask.Hides):
+			case slices.ContainsFunc(strings.Split(path, "."), a.mask.Hides), a.mask.HidesIn(value):
 				return fmt.Errorf("args %.40q: this field is masked, and jobs cannot be found by it", path)
 			}
 			wanted.Args = append(wanted.Args, job.ArgsMatch{Path: path, Value: value})

@@ -1,17 +1,21 @@
 package api
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
 const (
 	defaultLimit = 50
 	mostLimit    = 200
-	mostPage     = 16 << 20 // bytes of args and results, about: a page ends there
+	mostPage     = 16 << 20 // bytes, about: a page ends there
 )
 
 // list lists jobs, newest first.
@@ -56,7 +60,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	}{Jobs: []shownJob{}}
 	wanted.Limit = limit + 1 // to know whether there are more
 	size, now := 0, time.Now()
-	for j, err := range job.List(r.Context(), a.config.Store, wanted) {
+	for j, err := range a.matching(r.Context(), wanted) {
 		if err != nil {
 			return err
 		}
@@ -65,9 +69,43 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			break
 		}
 		page.Jobs = append(page.Jobs, a.shown(j, now))
-		size += len(j.Args) + len(j.Result)
+		size += sizeOf(j)
 	}
 	return writeJSON(w, http.StatusOK, page)
+}
+
+// sizeOf returns about how many bytes a job is shown in.
+func sizeOf(j *job.Job) int {
+	size := len(j.Args) + len(j.Result)
+	for i := range j.Failures {
+		size += len(j.Failures[i].Error) + len(j.Failures[i].Stack)
+	}
+	for i := range j.Records {
+		size += len(j.Records[i].Message) + len(j.Records[i].Attrs)
+	}
+	return size
+}
+
+// matching yields the jobs that match, and in whose errors, as they are shown, the filter's part of an error is: by what is
+// masked nobody finds a job.
+func (a *API) matching(ctx context.Context, f job.Filter) meanwhile.Stream[*job.Job] {
+	if f.Error == "" {
+		return job.List(ctx, a.config.Store, f)
+	}
+	return func(yield func(*job.Job, error) bool) {
+		all, part := f, strings.ToLower(f.Error)
+		all.Limit = 0
+		for j, err := range job.List(ctx, a.config.Store, all) {
+			if err == nil && !slices.ContainsFunc(j.Failures, func(f job.Failure) bool {
+				return strings.Contains(strings.ToLower(a.mask.Text(f.Error)), part)
+			}) {
+				continue
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
 }
 
 // show shows one job.

@@ -1,10 +1,12 @@
 package job_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -192,4 +194,32 @@ func TestRetryOfAJobWhoseUniqueKeyIsTaken(t *testing.T) {
 	if err != nil || done != (job.Applied{Conflicts: 1}) {
 		t.Errorf("%+v, %v; want a conflict", done, err)
 	}
+}
+
+// TestCancelAJobOfADeadProcess: nobody is there to be told, and whoever finds the job must not run it again.
+func TestCancelAJobOfADeadProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		id := r.enqueue()
+		dead := job.Claim{Worker: "dead", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: 10 * time.Second}
+		if got, err := r.store.Claim(r.ctx, dead); err != nil || len(got.Jobs) != 1 {
+			t.Fatal(got, err)
+		}
+		runs := 0
+		r.startWorker(r.store, job.Config{}, noteKind.Handle(func(context.Context, note) error {
+			runs++
+			return nil
+		}))
+		t.Cleanup(r.end)
+		seconds(1)
+		if done, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil || done.Changed != 1 {
+			t.Fatal(done, err)
+		}
+		seconds(15)
+		j := r.wantState(id, job.Canceled)
+		if runs > 0 || j.Died != 1 || len(j.Failures) != 2 {
+			t.Errorf("it was run %d times after it had been canceled, died %d, failures %+v", runs, j.Died, j.Failures)
+		}
+		r.wantEvents("canceled: the job was canceled")
+	})
 }

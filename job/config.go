@@ -25,8 +25,8 @@ type Config struct {
 
 	Crons []Cron // that this worker enqueues for
 
-	// Retention is how long finished jobs are kept, by state; less than zero is for ever. Default: completed ones a day,
-	// canceled ones 7 days, discarded ones 30 days.
+	// Retention is how long finished jobs are kept, by state; less than zero is for ever, and so is a state that is left out.
+	// Default, when it is nil: completed ones a day, canceled ones 7 days, discarded ones 30 days.
 	Retention map[State]time.Duration
 
 	Middleware []Middleware // around every handler, the first outermost

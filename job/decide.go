@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -58,6 +59,21 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, backoff func(int, 
 	delay := retryDelay(err, j.Used(), backoff)
 	j.queueAgain(delay, false)
 	return Event{Kind: JobRetried, Err: err, Delay: delay}
+}
+
+// decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
+// panics, the attempt has failed by that.
+func (j *Job) decideSafely(err, cause error, elapsed time.Duration, backoff func(int, error) time.Duration) (event Event) {
+	before := *j
+	defer func() {
+		if v := recover(); v != nil {
+			*j = before
+			// The text of err is made by fmt, which outlives a panic of it.
+			err = fmt.Errorf("%v; what decides what becomes of the job: %w", err, &meanwhile.PanicError{Value: fmt.Sprint(v), Stack: debug.Stack()})
+			event = j.decide(err, cause, elapsed, nil)
+		}
+	}()
+	return j.decide(err, cause, elapsed, backoff)
 }
 
 // queueAgain makes the job wait for another claim.

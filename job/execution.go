@@ -69,6 +69,8 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 		before.cancel(ErrLeaseLost)
 	}
 	switch {
+	case j.CancelRequested:
+		e.canceledMeanwhile()
 	case j.Used() > j.MaxAttempts:
 		e.diedTooOften()
 	case e.handler == nil:
@@ -103,14 +105,21 @@ func (r *run) putBack(j *Job) {
 	r.finish(e, ending{silent: true})
 }
 
+// canceledMeanwhile ends a job that somebody canceled when its process had died, or before that had obeyed.
+func (e *execution) canceledMeanwhile() {
+	j := e.job
+	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: ErrCanceled.Error()})
+	j.State = Canceled
+	e.finishUnbegun(ending{event: Event{Kind: JobCanceled, Err: ErrCanceled}})
+}
+
 // diedTooOften discards a job whose last attempt ended with its process.
 func (e *execution) diedTooOften() {
 	j := e.job
 	err := fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
 	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
 	j.State = Discarded
-	e.ended = true
-	e.run.finish(e, ending{event: Event{Kind: JobDiscarded, Err: err}})
+	e.finishUnbegun(ending{event: Event{Kind: JobDiscarded, Err: err}})
 }
 
 func times(n int) string {
@@ -131,8 +140,15 @@ func (e *execution) unknownKind() {
 		j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
 	}
 	j.queueAgain(unknownKindDelay, true)
+	e.finishUnbegun(ending{event: Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}})
+}
+
+// finishUnbegun hands an execution that runs no handler to the settle loop. The renew loop may be telling it to be canceled.
+func (e *execution) finishUnbegun(end ending) {
+	e.mu.Lock()
 	e.ended = true
-	e.run.finish(e, ending{event: Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}})
+	e.mu.Unlock()
+	e.run.finish(e, end)
 }
 
 type executionKey struct{}
@@ -191,6 +207,9 @@ func (e *execution) decide(ctx context.Context, err error) {
 	if completed && err == nil {
 		err = errNotCommitted // which counts only if it is true: otherwise the job is not held any more
 	}
+	if err == nil && len(j.Result) > 0 && !json.Valid(j.Result) {
+		err = fmt.Errorf("the handler set a result that is no JSON: %.60q", j.Result)
+	}
 	if cause == nil {
 		cause = context.Cause(ctx) // the timeout
 	}
@@ -200,7 +219,7 @@ func (e *execution) decide(ctx context.Context, err error) {
 		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
 		return
 	}
-	event := j.decide(err, cause, elapsed, e.handler.backoff)
+	event := j.decideSafely(err, cause, elapsed, e.handler.backoff)
 	event.Elapsed = elapsed
 	r.mu.Lock()
 	r.release(j.Queue)

@@ -69,7 +69,7 @@ func (r *run) tickNow(ctx context.Context, name string) {
 			continue
 		}
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			if err := r.tick(ctx, c, time.Now().Truncate(time.Second)); err != nil && ctx.Err() == nil {
+			if err := r.tick(ctx, c, r.clock.at(time.Now()).Truncate(time.Second)); err != nil && ctx.Err() == nil {
 				r.config.Logger.Error("job: a cron could not tick now", "cron", name, "error", err)
 			}
 			return nil

@@ -111,9 +111,11 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	if err != nil {
 		return false, err
 	}
-	r.tally.clock(begun, got.Now, time.Now())
+	answered := time.Now()
+	r.clock.set(begun, got.Now, answered)
+	r.tally.begin(answered)
 	r.tally.taken(told)
-	r.lose(got.Lost)
+	lose(byID, got.Lost)
 	for _, id := range got.Lost {
 		delete(byID, id)
 	}
@@ -137,11 +139,11 @@ func (r *run) holding(id ID) *execution {
 	return r.held[id]
 }
 
-// lose cancels the attempts of jobs that the store says are not held any more. One that has ended is on its way to the
-// store, which may be why.
-func (r *run) lose(ids []ID) {
+// lose cancels those of the attempts that the store was asked about and says are not held any more. One that has ended is on
+// its way to the store, which may be why; the next attempt of its job, which may run here by now, is not meant.
+func lose(asked map[ID]*execution, ids []ID) {
 	for _, id := range ids {
-		if e := r.holding(id); e != nil {
+		if e := asked[id]; e != nil {
 			e.cancel(ErrLeaseLost)
 		}
 	}
@@ -150,10 +152,10 @@ func (r *run) lose(ids []ID) {
 // writeInterim writes the progress and the records of jobs that run. What fails is written at the next beat, or at the end.
 func (r *run) writeInterim(ctx context.Context) {
 	var jobs []*Job
-	var dirty []*execution
+	dirty := map[ID]*execution{}
 	for _, e := range r.holdings() {
 		if j := e.interim(); j != nil {
-			jobs, dirty = append(jobs, j), append(dirty, e)
+			jobs, dirty[j.ID] = append(jobs, j), e
 		}
 		if len(jobs) == mostSettled {
 			break
@@ -162,7 +164,7 @@ func (r *run) writeInterim(ctx context.Context) {
 	if len(jobs) == 0 {
 		return
 	}
-	call, cancel := context.WithTimeout(ctx, r.callTimeout())
+	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat())) // the leases must be renewed
 	defer cancel()
 	lost, err := r.store.Settle(call, r.config.Name, jobs...)
 	if err != nil {
@@ -173,14 +175,15 @@ func (r *run) writeInterim(ctx context.Context) {
 		}
 		return
 	}
-	r.lose(lost)
+	lose(dirty, lost)
 }
 
-// interim returns a running job with what is new of it, or nil.
+// interim returns a running job with what is new of it, or nil. One that a transaction of its handler has settled is locked until
+// that ends.
 func (e *execution) interim() *Job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.dirty || e.ended || e.lost {
+	if !e.dirty || e.ended || e.lost || e.completed {
 		return nil
 	}
 	e.dirty = false

@@ -28,6 +28,7 @@ type run struct {
 	halt    func()          // tells the worker to stop
 	quiet   atomic.Bool     // told to claim no more, and to stay
 	lookout lookout
+	clock   *storeClock
 	tally   tally
 
 	notice chan struct{} // capacity 1: jobs may have become due
@@ -54,9 +55,11 @@ type run struct {
 }
 
 func newRun(w *Worker) *run {
+	clock := newStoreClock()
 	return &run{
 		Worker:  w,
-		tally:   tally{worker: w.config.Name},
+		clock:   clock,
+		tally:   tally{worker: w.config.Name, clock: clock},
 		started: time.Now(),
 		notice:  make(chan struct{}, 1),
 		freed:   make(chan struct{}, 1),

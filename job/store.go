@@ -59,7 +59,7 @@ type Store interface {
 	Tx
 
 	// Claim takes due jobs for a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
-	// CancelRequested is cleared. They are returned in the order in which they are to be run. A claim survives the death of
+	// CancelRequested is cleared, but for those that are Expired. They are returned in the order in which they are to be run. A claim survives the death of
 	// any process; where all workers are on the store's own machine, it may be undone when that loses power.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
@@ -153,8 +153,8 @@ type Claim struct {
 	Queues []QueueLimit // in order: what is due in the first is taken before the second is looked at
 	Limit  int          // at most so many jobs in all
 	Lease  time.Duration
-	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, and RunAt stays. Their worker
-	// is in Claimed.Expired.
+	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, RunAt and CancelRequested stay. Their
+	// worker is in Claimed.Expired.
 	Expired bool
 }
 

@@ -23,10 +23,10 @@ type tally struct {
 	last   *tallyRow   // counted in last: most jobs are like the one before
 	closed []*tallyRow // of minutes that are over
 
-	minute time.Time     // of the open rows, by the store's clock; zero until that is known
-	until  time.Time     // when it is over, by ours
-	skew   time.Duration // what the store's clock is ahead
-	told   time.Time     // when rows were told last
+	minute time.Time // of the open rows, by the store's clock; zero until that is known
+	until  time.Time // when it is over, by ours
+	clock  *storeClock
+	told   time.Time // when rows were told last
 }
 
 type tallyKey struct{ queue, kind string }
@@ -110,7 +110,7 @@ func (t *tally) row(now time.Time, j *Job) *tallyRow {
 // turn closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
 // is over again: to begin it anew would make rows that count less than what was told.
 func (t *tally) turn(now time.Time) {
-	theirs := now.Round(0).Add(t.skew).UTC()
+	theirs := t.clock.at(now)
 	minute := theirs.Truncate(time.Minute)
 	t.until = now.Add(minute.Add(time.Minute).Sub(theirs))
 	if !minute.After(t.minute) {
@@ -123,14 +123,13 @@ func (t *tally) turn(now time.Time) {
 	t.minute, t.open, t.last = minute, nil, nil
 }
 
-// clock notes what the time is by the store's clock, at a moment between two of ours.
-func (t *tally) clock(before, theirs, after time.Time) {
+// begin notes that the store has said what the time is by its clock.
+func (t *tally) begin(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.skew = theirs.Sub(before.Round(0).Add(after.Sub(before) / 2))
 	if t.minute.IsZero() {
 		open := t.open
-		t.turn(after)
+		t.turn(now)
 		t.open, t.closed = open, nil // what was counted before the first answer counts for the minute of it
 		for _, r := range open {
 			r.stat.Minute = t.minute

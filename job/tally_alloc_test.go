@@ -7,9 +7,10 @@ import (
 
 // A job is counted without an allocation, as long as its row is there.
 func TestCountingAllocatesNothing(t *testing.T) {
-	count := tally{worker: "w"}
+	count := tally{worker: "w", clock: newStoreClock()}
 	now := time.Now()
-	count.clock(now, now, now)
+	count.clock.set(now, now, now)
+	count.begin(now)
 	jobs := []*Job{{Queue: "default", Kind: "a"}, {Queue: "default", Kind: "b"}}
 	allocs := testing.AllocsPerRun(1000, func() {
 		for _, j := range jobs {

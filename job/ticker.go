@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,13 +46,19 @@ func (w *Worker) prepareCrons() error {
 	return nil
 }
 
-// cronLoop enqueues the jobs of crons at their ticks. All workers do; the store lets each tick count once.
+// cronLoop enqueues the jobs of crons at their ticks. All workers do, by the store's clock; the store lets each tick count once. By a
+// clock of their own, one that is ahead would use up the ticks of everybody until then.
 func (r *run) cronLoop(ctx context.Context) error {
+	select {
+	case <-r.clock.known:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	var noted time.Time
 	for {
 		wait, err := tickRetry, error(nil)
 		if now := time.Now(); now.Sub(noted) >= noteEach {
-			if err = r.noteCrons(ctx, now); err == nil {
+			if err = r.noteCrons(ctx, r.clock.at(now)); err == nil {
 				noted = now
 			}
 		}
@@ -97,22 +104,35 @@ func (r *run) noteCrons(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tickAll enqueues what is due and returns how long nothing will be.
+// tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take holds up no other; a
+// store that does not answer is not asked for each.
 func (r *run) tickAll(ctx context.Context) (time.Duration, error) {
-	now := time.Now()
+	begun := time.Now()
+	now := r.clock.at(begun)
 	wait := noteEach
+	var failed []error
 	for _, c := range r.crons {
-		for _, at := range due(c.schedule, c.last, now, c.CatchUp) {
-			if err := r.tick(ctx, c, at); err != nil {
-				return 0, fmt.Errorf("cron %q at %v: %w", c.Name, at, err)
+		if err := r.tickDue(ctx, c, now); err != nil {
+			failed = append(failed, err)
+			if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+				break
 			}
-			c.last = at
 		}
 		if next := c.schedule.next(now); !next.IsZero() {
 			wait = min(wait, next.Sub(now))
 		}
 	}
-	return wait - time.Since(now), nil
+	return wait - time.Since(begun), errors.Join(failed...)
+}
+
+func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
+	for _, at := range due(c.schedule, c.last, now, c.CatchUp) {
+		if err := r.tick(ctx, c, at); err != nil {
+			return fmt.Errorf("cron %q at %v: %w", c.Name, at, err)
+		}
+		c.last = at
+	}
+	return nil
 }
 
 func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {

@@ -296,3 +296,69 @@ func TestWorkerIsNotListedOnceItHasLeft(t *testing.T) {
 		})
 	}
 }
+
+// A belated store answers renewals and the writing of what is new of running jobs some time after it was asked, which it looks
+// at in the middle of that time.
+type belated struct {
+	job.Store
+	delay time.Duration
+}
+
+func (b belated) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	time.Sleep(b.delay / 2)
+	defer time.Sleep(b.delay / 2)
+	return b.Store.Renew(ctx, r)
+}
+
+func (b belated) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	if jobs[0].State == job.Running {
+		time.Sleep(b.delay / 2)
+		defer time.Sleep(b.delay / 2)
+	}
+	return b.Store.Settle(ctx, worker, jobs...)
+}
+
+// TestAnswerAboutTheAttemptBefore: when the store is asked about an attempt and that ends meanwhile, it says that the attempt is
+// not held any more. By then the next attempt of the job may run in the same worker.
+func TestAnswerAboutTheAttemptBefore(t *testing.T) {
+	tests := []struct {
+		name  string
+		lease time.Duration
+		write bool // progress
+	}{
+		{"renew", 3 * time.Second, false},
+		{"progress", time.Minute, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var cause error
+				r := newIdleRig(t)
+				r.startWorker(belated{r.store, 500 * time.Millisecond}, job.Config{Lease: test.lease}, noteKind.Handle(func(ctx context.Context, _ note) error {
+					if test.write {
+						job.Progress(ctx, 1, 2)
+					}
+					if j, _ := job.FromContext(ctx); j.Attempt%2 == 1 {
+						_ = meanwhile.Sleep(ctx, 170*time.Millisecond)
+						return job.Snooze(150 * time.Millisecond)
+					} else if j.Attempt == 60 {
+						return nil
+					}
+					if err := meanwhile.Sleep(ctx, 2200*time.Millisecond); err != nil {
+						cause = context.Cause(ctx)
+					}
+					return job.Snooze(0)
+				}))
+				t.Cleanup(r.end)
+				id := r.enqueue()
+				seconds(90)
+				if cause != nil {
+					t.Errorf("an attempt was canceled: %v", cause)
+				}
+				if j := r.wantState(id, job.Completed); j.Died > 0 {
+					t.Errorf("the job died %d times", j.Died)
+				}
+			})
+		})
+	}
+}

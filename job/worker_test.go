@@ -817,3 +817,84 @@ func TestWorkerConfigErrors(t *testing.T) {
 		}
 	}
 }
+
+// An open transaction holds the job that it has settled until it is committed: who wants to write the job waits for it.
+type openTx struct {
+	job.Store
+	held   atomic.Pointer[job.ID]
+	over   chan struct{} // closed when it has ended
+	commit func(context.Context) error
+}
+
+func (o *openTx) tx() job.Settler { return settlerFunc(o.hold) }
+
+type settlerFunc func(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error)
+
+func (f settlerFunc) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	return f(ctx, worker, jobs...)
+}
+
+func (o *openTx) hold(_ context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	o.commit = func(ctx context.Context) error {
+		_, err := o.Store.Settle(ctx, worker, jobs...)
+		close(o.over)
+		return err
+	}
+	o.held.Store(&jobs[0].ID)
+	return nil, nil
+}
+
+func (o *openTx) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+	held := o.held.Load()
+	if held != nil && slices.ContainsFunc(jobs, func(j *job.Job) bool { return j.ID == *held }) {
+		select {
+		case <-o.over:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return o.Store.Settle(ctx, worker, jobs...)
+}
+
+// TestALongTransactionWithComplete: what a handler logs after Complete cannot be written before its transaction has ended. To wait
+// for that would let the leases of all other jobs of the worker run out.
+func TestALongTransactionWithComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		o := &openTx{Store: r.store, over: make(chan struct{})}
+		var cause error
+		r.startWorker(o, job.Config{Lease: 6 * time.Second}, noteKind.Handle(func(ctx context.Context, n note) error {
+			if n.Text == "other" {
+				if meanwhile.Sleep(ctx, 40*time.Second) != nil {
+					cause = context.Cause(ctx)
+				}
+				return nil
+			}
+			if err := job.Complete(ctx, o.tx()); err != nil {
+				return err
+			}
+			for range 20 {
+				job.Progress(ctx, 1, 2)
+				if err := meanwhile.Sleep(ctx, time.Second); err != nil {
+					return err
+				}
+			}
+			return o.commit(ctx)
+		}))
+		t.Cleanup(r.end)
+		other, err := noteKind.Enqueue(t.Context(), r.store, note{"other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seconds(2)
+		id := r.enqueue()
+		seconds(60)
+		if cause != nil {
+			t.Errorf("another job of the worker was canceled: %v", cause)
+		}
+		r.wantState(id, job.Completed)
+		if j := r.wantState(other.ID, job.Completed); j.Attempt != 1 {
+			t.Errorf("the other job was run %d times", j.Attempt)
+		}
+	})
+}

@@ -28,7 +28,7 @@ func (g *Guard) own(w http.ResponseWriter, r *http.Request) bool {
 	case SignInPath:
 		switch r.Method {
 		case http.MethodGet, http.MethodHead:
-			g.show(w, http.StatusOK, "", r.FormValue("to"), "")
+			g.show(w, http.StatusOK, "", r.URL.Query().Get("to"), "")
 		case http.MethodPost:
 			if g.checkOrigin(w, r) {
 				g.signIn(w, r)

@@ -127,3 +127,17 @@ func FuzzTarget(f *testing.F) {
 		}
 	})
 }
+
+// A form with files goes to the disk of the server when it is read: the page reads none.
+func TestSignInPageReadsNoBody(t *testing.T) {
+	_, h, _ := newGuard(t, nil)
+	body := strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f\"\r\n\r\n" + strings.Repeat("x", 1<<16) + "\r\n--b--\r\n")
+	r := httptest.NewRequest("GET", "/sign-in?to=/jobs", body)
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=b")
+	before := body.Len()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if read := before - body.Len(); w.Code != 200 || !strings.Contains(w.Body.String(), `value="/jobs"`) || read > 0 {
+		t.Errorf("status %d, and %d bytes of the body were read:\n%s", w.Code, read, w.Body)
+	}
+}

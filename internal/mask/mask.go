@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +56,26 @@ func fold(name string) string {
 
 // Hides reports whether fields of this name are hidden.
 func (m *Mask) Hides(name string) bool { return m.names[fold(name)] }
+
+// HidesIn reports whether a text is JSON in which a field is hidden, at any depth.
+func (m *Mask) HidesIn(text string) bool {
+	var value any
+	return json.Unmarshal([]byte(text), &value) == nil && m.hidesIn(value)
+}
+
+func (m *Mask) hidesIn(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if m.Hides(name) || m.hidesIn(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, m.hidesIn)
+	}
+	return false
+}
 
 // Text hides values in a text where they stand behind their name.
 func (m *Mask) Text(text string) string {

@@ -41,7 +41,7 @@ func New(address string, c Config) (*Client, error) {
 		return nil, errors.New("the address of an output is no URL")
 	}
 	if base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, fmt.Errorf("the address of an output is a URL that begins with http:// or https://, not %q", base.Redacted())
+		return nil, errors.New("the address of an output is a URL that begins with http:// or https://, and has a host")
 	}
 	c.Header = c.Header.Clone()
 	if c.Header == nil {

@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 }
 
 func TestSecretsStayOutOfErrors(t *testing.T) {
-	for _, address := range []string{"ftp://me:secret@host/", "http://me:secret@host:no/", "//me:secret@", "https://me:secret@", "http://me:secret@127.0.0.1:1/x?key=secret"} {
+	for _, address := range []string{"ftp://me:secret@host/", "http://me:secret@host:no/", "//me:secret@", "https://me:secret@", "https://secret@", "http:me:secret@host", "http:/me:secret@host", "http://me:secret@127.0.0.1:1/x?key=secret"} {
 		c, err := push.New(address, push.Config{})
 		if err == nil {
 			_, err = c.Post(t.Context(), "/x", "", "text/plain", nil)

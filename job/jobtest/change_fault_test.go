@@ -137,7 +137,7 @@ var changeFaults = []fault{
 		return d
 	})},
 	{name: "change does not ask a running job to cancel", noticed: []string{
-		"a claim clears the request to cancel",
+		"a claim of a job whose lease ran out keeps the request to cancel",
 		"change of a running job writes the request to cancel alone",
 	}, apply: decideAs(func(before, j *job.Job, d job.Decision) job.Decision {
 		j.CancelRequested = before.CancelRequested

@@ -120,6 +120,20 @@ var claimFaults = []fault{
 			return jobs, err
 		}
 	}},
+	{name: "a request to cancel dies with the process", noticed: []string{
+		"a claim of a job whose lease ran out keeps the request to cancel",
+	}, apply: claimAs(nil, func(_ job.Claim, got *job.Claimed) {
+		for _, j := range got.Jobs {
+			j.CancelRequested = false
+		}
+	})},
+	{name: "a claim asks to cancel", noticed: []string{
+		"a claim clears the request to cancel",
+	}, apply: claimAs(nil, func(_ job.Claim, got *job.Claimed) {
+		for _, j := range got.Jobs {
+			j.CancelRequested = true
+		}
+	})},
 	{name: "who held an expired lease is not said", noticed: []string{
 		"workers that come, die and go on too late lose nothing",
 	}, apply: claimAs(nil, func(_ job.Claim, got *job.Claimed) { got.Expired = nil })},

@@ -51,10 +51,11 @@ func (l *ledger) claimed(worker string, c job.Claimed) {
 		if before := l.attempts[a]; before != nil {
 			l.note(a, "claimed by "+before.worker+" and by "+worker)
 		}
-		if j.State != job.Running || j.Worker != worker || j.CancelRequested {
+		_, expired := c.Expired[j.ID]
+		if j.State != job.Running || j.Worker != worker || j.CancelRequested && !expired {
 			l.note(a, "claimed by "+worker+" as one that is "+string(j.State)+" by "+j.Worker)
 		}
-		if _, expired := c.Expired[j.ID]; !expired && j.Started.Before(j.RunAt) {
+		if !expired && j.Started.Before(j.RunAt) {
 			l.note(a, "claimed before it was due")
 		}
 		l.attempts[a] = &account{worker: worker, expired: c.Expired[j.ID]}

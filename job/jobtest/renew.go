@@ -61,16 +61,33 @@ var renewPromises = []promise{
 		f.sameIDs("canceled", f.renew("w", long, b.ID).Canceled, []job.ID{b.ID})
 		f.sameIDs("canceled", f.renew("other", long).Canceled, []job.ID{other.ID})
 	}},
-	{"a claim clears the request to cancel", func(f *fixture) {
-		j := f.insertLeased("a", short)
+	{"a claim of a job whose lease ran out keeps the request to cancel", func(f *fixture) {
+		j, other := f.insertLeased("a", short), f.insertLeased("a", long)
 		f.requestCancel(j.ID)
 		if !f.look(j.ID).CancelRequested {
 			f.Error("the request to cancel is not there")
 		}
-		if got := f.claimExpired("b"); got.CancelRequested {
+		got := f.claimExpired("b")
+		if !got.CancelRequested || !f.look(j.ID).CancelRequested {
+			f.Error("the request to cancel is gone after the claim")
+		}
+		f.sameIDs("canceled", f.renew("b", long, j.ID).Canceled, []job.ID{j.ID})
+		f.sameIDs("canceled", f.renew("a", long, other.ID).Canceled, nil)
+		f.finish(got, job.Queued)
+		if got := f.look(j.ID); got.State != job.Canceled {
+			f.Errorf("state %s, want canceled", got.State)
+		}
+	}},
+	{"a claim clears the request to cancel", func(f *fixture) {
+		j := f.insertFinished(job.Canceled)
+		f.decide(func(j *job.Job) job.Decision {
+			j.State, j.CancelRequested, j.RunAt, j.Delay = job.Queued, true, time.Time{}, 0
+			return job.Write
+		}, nil, j.ID)
+		if got := f.claim("b", 1)[0]; got.CancelRequested || f.look(j.ID).CancelRequested {
 			f.Error("the request to cancel outlived a claim")
 		}
-		if got := f.renew("b", long, j.ID); len(got.Canceled) != 0 || f.look(j.ID).CancelRequested {
+		if got := f.renew("b", long, j.ID); len(got.Canceled) != 0 {
 			f.Errorf("canceled %v after the claim, want none", got.Canceled)
 		}
 	}},

@@ -73,7 +73,11 @@ func (s *single) Claim(_ context.Context, c job.Claim) (job.Claimed, error) {
 
 func (s *single) Settle(context.Context, string, ...*job.Job) ([]job.ID, error) { return nil, nil }
 
-func (s *single) Renew(context.Context, job.Renewal) (job.Renewed, error) { return job.Renewed{}, nil }
+func (s *single) Renew(context.Context, job.Renewal) (job.Renewed, error) {
+	return job.Renewed{Now: time.Now()}, nil
+}
+
+func (s *single) Queues(context.Context) ([]job.QueueInfo, error) { return nil, nil }
 
 func (s *single) Wait(ctx context.Context, _ ...string) error {
 	<-ctx.Done()

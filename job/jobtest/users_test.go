@@ -2,8 +2,10 @@ package jobtest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -198,5 +200,36 @@ func TestFaulty(t *testing.T) {
 func TestFaultyKeepsTheContract(t *testing.T) {
 	jobtest.TestStoreInBubble(t, func(*testing.T) job.Store {
 		return jobtest.Faulty(memory.New(), func(jobtest.Call) jobtest.Fault { return jobtest.Fault{} })
+	})
+}
+
+// Each call may take its time, as on a machine that has much else to do.
+func TestSlowStoreKeepsTheContract(t *testing.T) {
+	jobtest.TestStoreInBubble(t, func(*testing.T) job.Store {
+		return jobtest.Faulty(memory.New(), func(jobtest.Call) jobtest.Fault {
+			time.Sleep(rand.N(300 * time.Millisecond))
+			return jobtest.Fault{}
+		})
+	})
+}
+
+func TestRunOfALongAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		handler := job.HandleRaw("slow", func(ctx context.Context, j *job.Job) error {
+			job.Progress(ctx, 1, 2)
+			select {
+			case <-time.After(3 * time.Hour):
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+		j, err := job.New("slow", json.RawMessage("null"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := jobtest.Run(t, handler, j); e.Kind != job.JobCompleted || e.Elapsed != 3*time.Hour {
+			t.Errorf("it ended as %v after %v: %v", e.Kind, e.Elapsed, e.Err)
+		}
 	})
 }

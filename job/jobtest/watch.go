@@ -49,9 +49,19 @@ var watchPromises = []promise{
 	}},
 	{"a watch is over after its time, and its tree is gone", func(f *fixture) {
 		j := f.insertLeased("w", long)
-		f.watch(j.ID, 4*short)
-		f.tellTrees("w", job.Tree{Job: j.ID, Attempt: 1, JSON: []byte(`{}`)})
-		f.sameTree(f.watch(j.ID, 0), job.Tree{Job: j.ID, Attempt: 1, JSON: []byte(`{}`)})
+		lasts := 4 * short
+		f.eventually("a look before the watch is over", func() bool {
+			begun := time.Now()
+			f.watch(j.ID, lasts)
+			f.tellTrees("w", job.Tree{Job: j.ID, Attempt: 1, JSON: []byte(`{}`)})
+			tree := f.watch(j.ID, 0)
+			if time.Since(begun) > lasts-pause {
+				lasts *= 2
+				return false
+			}
+			f.sameTree(tree, job.Tree{Job: j.ID, Attempt: 1, JSON: []byte(`{}`)})
+			return true
+		})
 		f.eventually("the end of the watch", func() bool { return len(f.renew("w", long).Watched) == 0 })
 		f.sameTree(f.watch(j.ID, long), job.Tree{})
 		f.sameIDs("watched", f.renew("w", long).Watched, []job.ID{j.ID})

@@ -49,8 +49,10 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			}
 			claimed.Expired[e.ID] = e.Worker
 			e.Died++
+		} else {
+			e.CancelRequested = false
 		}
-		e.State, e.Started, e.Worker, e.CancelRequested, e.lease = job.Running, now, c.Worker, false, now.Add(c.Lease)
+		e.State, e.Started, e.Worker, e.lease = job.Running, now, c.Worker, now.Add(c.Lease)
 		e.Attempt++
 		s.link(e)
 		claimed.Jobs[i] = e.copyOut()

@@ -82,7 +82,7 @@ func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *
 	defer rows.Close()
 	var r row
 	var holder string
-	to := append(r.common(), &holder)
+	to := append(r.common(), &holder, &r.cancelRequested)
 	for rows.Next() {
 		if err := rows.Scan(to...); err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 type folder struct {
 	t    testing.TB
 	path string
-	as   *syscall.Credential
+	as   *syscall.SysProcAttr
 }
 
 func newFolder(t testing.TB) *folder {
@@ -45,7 +45,7 @@ func newFolder(t testing.TB) *folder {
 		if uidErr != nil || gidErr != nil {
 			t.Fatal(uidErr, gidErr)
 		}
-		f.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		f.as = runAs(uid, gid)
 		if err := os.Chown(path, uid, gid); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func newFolder(t testing.TB) *folder {
 func (f *folder) command(name string, args ...string) *exec.Cmd {
 	c := exec.Command(name, args...)
 	c.Dir = f.path
-	c.SysProcAttr = &syscall.SysProcAttr{Credential: f.as}
+	c.SysProcAttr = f.as
 	return c
 }
 

@@ -195,7 +195,7 @@ func (t *txn) takeClaimed(c job.Claim, expired, due []stored, next time.Duration
 	}
 	taken := slices.Concat(expired, due)
 	for _, j := range taken {
-		j.State, j.Started, j.Worker, j.CancelRequested = job.Running, started, c.Worker, false
+		j.State, j.Started, j.Worker = job.Running, started, c.Worker
 		j.Attempt++
 		claimed.Jobs = append(claimed.Jobs, j.Job)
 	}

@@ -21,5 +21,5 @@ where seq in ({?})
 
 -- name: claim_take_expired
 update meanwhile_job
-set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, lease_until = ?3, cancel = 0
+set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, lease_until = ?3
 where seq in ({?})
