@@ -2,25 +2,36 @@ package logs
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
 
-// An acceptor keeps what clients of the own protocol send where the routes say.
+// An acceptor keeps what clients of the own protocol send where the routes say. What comes again is left out by each output on
+// its own, since one may have a record when another has not.
 type acceptor struct {
-	s *Server
+	s   *Server
+	way string // whose counters are those of what comes
 
 	mu   sync.Mutex
-	last map[Client]uint64 // of the clients whose newest records did not go to the store
+	last map[Client]uint64 // that all outputs have; of the clients of which the store does not know it
 }
 
 // mostRemembered is how many clients an acceptor remembers that the store does not know.
 const mostRemembered = 100_000
 
 // Acceptor returns what [Sessions] append to. Batches go to the store as they are, with the numbers of their client, so that
-// what comes again is known also when the process has been killed. Of what goes to files and sockets alone, the numbers
-// are kept in memory.
-func (s *Server) Acceptor() Acceptor { return &acceptor{s: s, last: map[Client]uint64{}} }
+// what comes again is known also when the process has been killed; so it is of line files, with a [Config.Journal]. Sockets
+// and writers may get again what had not been acknowledged then.
+//
+// What comes is counted as that of the listener that has a Serve, or of "meanwhile" when there is none.
+func (s *Server) Acceptor() Acceptor {
+	way := "meanwhile"
+	if i := slices.IndexFunc(s.config.Listeners, func(l Listener) bool { return l.Serve != nil }); i >= 0 {
+		way = s.config.Listeners[i].Name
+	}
+	return &acceptor{s: s, way: way, last: map[Client]uint64{}}
+}
 
 func (a *acceptor) Last(ctx context.Context, client Client) (last uint64, err error) {
 	if store := a.s.config.Store; store != nil {
@@ -34,28 +45,30 @@ func (a *acceptor) Last(ctx context.Context, client Client) (last uint64, err er
 }
 
 func (a *acceptor) Append(ctx context.Context, batches ...*Batch) error {
-	f := &feed{s: a.s, way: a.s.wayCounts("meanwhile")}
+	f := &feed{s: a.s, way: a.s.wayCounts(a.way)}
 	stored := make([]*Batch, 0, len(batches))
 	for _, b := range batches {
-		if kept := a.route(f, b); kept != nil {
-			stored = append(stored, kept)
+		kept, err := a.route(ctx, f, b)
+		if err != nil {
+			return err
 		}
+		stored = append(stored, kept...)
 	}
-	// First the store: when it does not take them, they come again, and the files have not got them yet.
+	// The store comes last: what it has, the others have too, also after a kill, so that Last can go by it.
+	if err := f.Sync(ctx); err != nil {
+		return err
+	}
 	if len(stored) > 0 {
 		if err := a.s.config.Store.Append(ctx, stored...); err != nil {
 			return err
 		}
-	}
-	if err := f.Sync(ctx); err != nil {
-		return err
 	}
 	a.remember(batches)
 	return nil
 }
 
 // route gives records to all outputs but the store, and returns what is for that.
-func (a *acceptor) route(f *feed, b *Batch) *Batch {
+func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batch, err error) {
 	if f.now == 0 {
 		f.now = time.Now().UnixNano()
 		f.routing = a.s.routing.Load()
@@ -63,17 +76,24 @@ func (a *acceptor) route(f *feed, b *Batch) *Batch {
 	plan, reason := f.routing.plan([]byte(b.Service))
 	if plan == nil {
 		f.Refuse(reason)
-		return nil
+		return nil, nil
 	}
+	plan.counts.heard.Store(f.now)
 	plan.counts.records.Add(int64(b.Count))
 	plan.counts.bytes.Add(int64(len(b.Data)))
 	f.way.records.Add(int64(b.Count))
 	f.way.bytes.Add(int64(len(b.Data)))
-	if len(plan.outputs) == 1 && plan.outputs[0].store != nil && plan.outputs[0].gate == nil && plan.rate == nil {
-		return b
+	apart := plan.name == b.Service
+	if apart && len(plan.outputs) == 1 && plan.outputs[0].store != nil && plan.outputs[0].gate == nil && plan.rate == nil {
+		return []*Batch{b}, nil
 	}
-	f.plan = plan
-	kept := &Batch{Service: b.Service, Client: b.Client, First: b.First, Last: b.Last}
+	outputs, err := lacking(plan.outputs, b)
+	if err != nil {
+		return nil, err
+	}
+	f.plan, f.client = plan, b.Client
+	service := []byte(b.Service)
+	kept := &Batch{Service: plan.name, Client: b.Client, First: b.First, Last: b.Last}
 	for v, err := range b.Views {
 		if err != nil {
 			f.Refuse("damaged record")
@@ -83,22 +103,56 @@ func (a *acceptor) route(f *feed, b *Batch) *Batch {
 			plan.counts.limited.Add(1)
 			continue
 		}
-		stored := false
-		for i := range plan.outputs {
-			switch o := &plan.outputs[i]; {
+		if !apart {
+			v.Service = service
+			plan.adopt(v)
+		}
+		for i := range outputs {
+			switch o := &outputs[i]; {
 			case !o.gate.take(v):
 			case o.store == nil:
-				f.put(f.stage(o.stageKey), v, v.Time)
-			case !stored:
+				to := f.stage(o.stageKey)
+				f.put(to, v, v.Time)
+				if b.Client != (Client{}) {
+					to.last = b.Last
+				}
+			default:
+				if len(kept.Data) > MaxBatch-MaxRecord {
+					next := &Batch{Service: plan.name, Client: b.Client, First: kept.First + uint64(kept.Count), Last: b.Last}
+					kept.Last = next.First - 1
+					stored, kept = append(stored, kept), next
+				}
 				kept.Add(v)
-				stored = true
 			}
 		}
 	}
-	if kept.Count == 0 {
-		return nil
+	if kept.Count > 0 {
+		stored = append(stored, kept)
 	}
-	return kept
+	if slices.ContainsFunc(outputs, func(o plannedOutput) bool { return o.lines != nil && o.lines.mixed.Load() }) {
+		// What is culled and what is not is gathered apart, and an output has to get all of a client in the order of its numbers.
+		err = f.Flush(ctx)
+	}
+	return stored, err
+}
+
+// lacking returns the outputs that have not got a batch. The store looks for itself.
+func lacking(outputs []plannedOutput, b *Batch) (some []plannedOutput, err error) {
+	if b.Client == (Client{}) {
+		return outputs, nil
+	}
+	for _, o := range outputs {
+		last := uint64(0)
+		if o.lines != nil {
+			if last, err = o.lines.last(b.Client); err != nil {
+				return nil, err
+			}
+		}
+		if b.Last > last {
+			some = append(some, o)
+		}
+	}
+	return some, nil
 }
 
 // remember keeps the highest numbers.

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -18,10 +22,16 @@ const (
 // adopting sends what dead processes have left in the same folder, under their identities, while there is a connection. Away
 // from the server, it keeps the folder within its bounds.
 func (s *Sender) adopting(ctx context.Context) error {
-	pause := adoptSoon
+	pause, once := adoptSoon, sync.OnceFunc(func() { close(s.heirs) })
 	for {
+		s.mu.Lock()
+		online := s.online
+		s.mu.Unlock()
 		if s.adoptAll(ctx) {
 			pause = adoptEvery
+		}
+		if online {
+			once()
 		}
 		timer := time.NewTimer(pause)
 		pause = min(2*pause, adoptEvery)
@@ -38,18 +48,40 @@ func (s *Sender) adopting(ctx context.Context) error {
 	}
 }
 
+// inherit waits until what dead processes have left was sent, or the server is away. Programs that each last for a moment would
+// leave it to one another for ever.
+func (s *Sender) inherit(ctx context.Context) {
+	if s.spool == nil {
+		return
+	}
+	for {
+		s.mu.Lock()
+		online, changed := s.online, s.changed
+		s.mu.Unlock()
+		if !online {
+			return
+		}
+		select {
+		case <-s.heirs:
+			return
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // adoptAll reports whether nothing failed.
 func (s *Sender) adoptAll(ctx context.Context) (all bool) {
-	entries, err := os.ReadDir(s.spool.folder)
+	ids, err := s.leftSpools()
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		s.errors.report(fmt.Errorf("look for spools: %w", err))
 	}
 	size := int64(0)
 	all = true
-	for _, entry := range entries {
-		id, err := ParseClient(entry.Name())
-		if err != nil || id == s.id || ctx.Err() != nil {
-			continue
+	for _, id := range ids {
+		if ctx.Err() != nil {
+			break
 		}
 		left, err := s.adopt(ctx, id, s.o.SpoolBytes-size)
 		if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, os.ErrNotExist) && ctx.Err() == nil {
@@ -59,6 +91,27 @@ func (s *Sender) adoptAll(ctx context.Context) (all bool) {
 		size += left
 	}
 	return all
+}
+
+// leftSpools returns whose spools there are, but for its own. What was written last comes first: there may be no room for the rest.
+func (s *Sender) leftSpools() ([]Client, error) {
+	entries, err := os.ReadDir(s.spool.folder)
+	written := make(map[Client]time.Time)
+	for _, entry := range entries {
+		id, wrong := ParseClient(entry.Name())
+		if wrong != nil || id == s.id {
+			continue
+		}
+		var last time.Time
+		files, _ := os.ReadDir(filepath.Join(s.spool.folder, entry.Name())) // who opens it says what is wrong
+		for _, file := range files {
+			if info, wrong := file.Info(); wrong == nil && filepath.Ext(file.Name()) == ".spool" && info.ModTime().After(last) {
+				last = info.ModTime()
+			}
+		}
+		written[id] = last
+	}
+	return slices.SortedFunc(maps.Keys(written), func(a, b Client) int { return written[b].Compare(written[a]) }), err
 }
 
 // adopt sends the spool of one dead process, if there is a connection, and returns how many bytes are left of it.

@@ -15,7 +15,8 @@ const (
 	readRoom      = 64 << 10 // a read
 	tlsRoom       = 8 << 10
 	replyTime     = 10 * time.Second
-	quietTime     = 20 * time.Millisecond // without a byte, after which a connection that is to end holds no more
+	quietTime     = 10 * time.Millisecond // without a byte
+	quietLooks    = 2                     // of so long, after which what is to end holds no more: of one, the time may be over before it begins
 	drainTime     = 2 * time.Second       // at most so long
 	deadlineGrain = time.Second
 )
@@ -42,6 +43,7 @@ type connection struct {
 	heard     time.Time // the last byte; only when it matters
 	frameFrom time.Time // when rest began; zero while it is empty
 	drainTill time.Time // zero until it is to end
+	quiet     int       // looks since then that have found nothing, one after the other
 }
 
 func (s *Server) newConnection(l *Listener, h HandedConn) *connection {
@@ -74,6 +76,9 @@ func (c *connection) run(ctx context.Context) {
 		}
 		c.setDeadline()
 		data, err := c.read()
+		if len(data) > len(c.rest) {
+			c.quiet = 0
+		}
 		if len(data) > 0 && !c.take(ctx, data) {
 			return
 		}
@@ -190,6 +195,9 @@ func (c *connection) late(ctx context.Context) bool {
 			return true
 		case c.drainTill.IsZero():
 			c.drainTill = now.Add(drainTime)
+			return true
+		}
+		if c.quiet++; c.quiet < quietLooks {
 			return true
 		}
 		c.finish(ctx, io.EOF)

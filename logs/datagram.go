@@ -14,6 +14,7 @@ import (
 const (
 	datagramRoom   = 64 << 10
 	datagramBuffer = 8 << 20 // asked of the system, which may give less
+	mostSenders    = 256     // hosts whose parsers are kept, for what repeats
 )
 
 // datagrams takes what comes at an address, until the server ends and the socket holds no more.
@@ -26,18 +27,27 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 	f := &feed{s: s, way: s.wayCounts(l.Name)}
 	var last netip.AddrPort
 	var origin string
+	parsers := make(map[netip.Addr]Parser)
 	buf := make([]byte, datagramRoom)
 	var drainTill time.Time
-	for {
-		n, from, err := conn.ReadFromUDPAddrPort(buf)
-		if errors.Is(err, os.ErrDeadlineExceeded) || err == nil && s.ends() && !drainTill.IsZero() && time.Now().After(drainTill) {
-			if s.handing.Load() || !drainTill.IsZero() {
-				return conn.Close()
-			}
-			drainTill = time.Now().Add(drainTime)
+	quiet := 0
+	for drainTill.IsZero() || time.Now().Before(drainTill) {
+		if !drainTill.IsZero() { // for each anew: what the one before took is no quiet
 			_ = conn.SetReadDeadline(time.Now().Add(quietTime))
+		}
+		n, from, err := conn.ReadFromUDPAddrPort(buf)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if drainTill.IsZero() {
+				drainTill = time.Now().Add(drainTime)
+			} else {
+				quiet++
+			}
+			if s.handing.Load() || quiet == quietLooks {
+				break
+			}
 			continue
 		}
+		quiet = 0
 		if err != nil {
 			s.say("logs: read datagrams", l.Name, "", err)
 			if errors.Is(err, net.ErrClosed) || meanwhile.Sleep(ctx, firstRetry) != nil {
@@ -45,19 +55,29 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 			}
 			continue
 		}
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) // as connections have it
 		if from != last {
 			last, origin = from, from.String()
 		}
-		p := l.Way.Parser(origin, nil)
+		p := parsers[from.Addr()]
+		if p == nil {
+			if len(parsers) >= mostSenders {
+				clear(parsers) // of addresses anybody can make up more
+			}
+			p = l.Way.Parser(origin, nil)
+			parsers[from.Addr()] = p
+		}
 		taken, _, err := p.Parse(buf[:n], f)
 		if err == nil && taken < n {
 			p.End(buf[taken:n], f)
 		}
 		if err != nil {
+			delete(parsers, from.Addr())
 			s.say("logs: a datagram", l.Name, origin, err)
 		}
 		if f.Flush(ctx) != nil {
 			return nil
 		}
 	}
+	return conn.Close()
 }

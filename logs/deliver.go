@@ -142,6 +142,9 @@ func (s *Sender) introduce(conn net.Conn, in *frameReader, id Client) (w welcome
 		return w, err
 	}
 	f, err := in.next(nil)
+	if errors.Is(err, errFrameSize) || errors.Is(err, errChecksum) { // such as an error of HTTP
+		return w, fmt.Errorf("what answers there does not speak the protocol of logs, whose port is mostly %s: %w", DefaultPort, err)
+	}
 	if err != nil {
 		return w, fmt.Errorf("wait for the welcome: %w", err)
 	}

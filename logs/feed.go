@@ -13,7 +13,8 @@ import (
 type feed struct {
 	s      *Server
 	way    *wayCounts
-	untold bool // its records come however fast, as they tell of the limits
+	untold bool   // its records come however fast, as they tell of the limits
+	client Client // whose records these are, and nobody else's; the zero one: of no matter whom
 
 	// Of the records since the last flush.
 	routing *routing
@@ -37,6 +38,7 @@ type stage struct {
 	buf      *[]byte
 	count    int
 	min, max int64
+	last     uint64 // the number of the client's newest record
 }
 
 type gatedStage struct {
@@ -51,9 +53,13 @@ type mark struct {
 }
 
 // stageRoom are the buffers of stages, which hold them from the first record to the flush.
-var stageRoom = sync.Pool{New: func() any { b := make([]byte, 0, 16<<10); return &b }}
+var stageRoom = sync.Pool{New: func() any { b := make([]byte, 0, leastStageRoom); return &b }}
 
-const mostStageRoom = 1 << 20 // of a buffer that is kept
+const (
+	leastStageRoom = 16 << 10 // of a buffer that is kept
+	mostStageRoom  = 1 << 20
+	manyStages     = 64 // of one feed; further ones have as much room as they need, and are not kept
+)
 
 func (f *feed) Add(v *View) {
 	p := f.plan
@@ -61,12 +67,15 @@ func (f *feed) Add(v *View) {
 		if p = f.turn(v.Service); p == nil {
 			return
 		}
+		if p.name != string(v.Service) {
+			p.adopt(v)
+		}
 	}
 	if p.rate != nil && !f.untold && !p.rate.take(f.now) {
 		p.counts.limited.Add(1)
 		return
 	}
-	if len(v.Message)+len(v.attrs) > f.s.maxRecord {
+	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) > f.s.maxRecord {
 		f.cut(v)
 	}
 	f.records++
@@ -145,23 +154,32 @@ func (f *feed) turn(service []byte) *servicePlan {
 func (f *feed) stage(key *stageKey) *stage {
 	if s := f.index[key]; s != nil {
 		if s.buf == nil {
-			s.buf = stageRoom.Get().(*[]byte)
+			s.buf = f.room()
 			f.stages = append(f.stages, s)
 		}
 		return s
 	}
-	if f.index == nil || len(f.index) > 64 && len(f.stages) == 0 {
+	if f.index == nil {
 		f.index = make(map[*stageKey]*stage)
 	}
-	s := &stage{stageKey: key, buf: stageRoom.Get().(*[]byte)}
+	s := &stage{stageKey: key, buf: f.room()}
 	f.index[key] = s
 	f.stages = append(f.stages, s)
 	return s
 }
 
+// room returns the buffer for another stage: one read may bring records of thousands of services.
+func (f *feed) room() *[]byte {
+	if len(f.stages) < manyStages {
+		return stageRoom.Get().(*[]byte)
+	}
+	return new([]byte)
+}
+
 // count counts the records since the last turn.
 func (f *feed) count() {
 	if f.records > 0 {
+		f.plan.counts.heard.Store(f.now)
 		f.plan.counts.records.Add(f.records)
 		f.plan.counts.bytes.Add(f.bytes)
 		f.way.records.Add(f.records)
@@ -170,25 +188,33 @@ func (f *feed) count() {
 	}
 }
 
-// cut cuts a message, and says how much is missing. Attributes that are too long by themselves are left out.
+// cut cuts a message, and says how much is missing. Attributes that are too long by themselves are left out, and of a long task
+// and job there is the beginning: no record is longer than a store takes.
 func (f *feed) cut(v *View) {
 	f.plan.counts.cut.Add(1)
 	most := f.s.maxRecord
-	missing := 0
+	before := len(v.Message) + len(v.Task) + len(v.Job) + len(v.attrs)
 	if len(v.attrs) > most/2 {
-		missing = len(v.attrs)
 		v.attrs = v.attrs[:0]
 	}
-	if keep := most - len(v.attrs); len(v.Message) > keep {
-		for keep > 0 && keep > most-len(v.attrs)-utf8.UTFMax && !utf8.RuneStart(v.Message[keep]) {
-			keep--
-		}
-		missing += len(v.Message) - keep
-		v.Message = v.Message[:keep:keep]
-	}
+	v.Task, v.Job = beginning(v.Task, min(most/8, 1<<10)), beginning(v.Job, min(most/8, 1<<10))
+	v.Message = beginning(v.Message, most-len(v.attrs)-len(v.Task)-len(v.Job))
+	missing := before - len(v.Message) - len(v.Task) - len(v.Job) - len(v.attrs)
 	message := make([]byte, 0, len(v.Message)+40)
 	message = append(append(message, v.Message...), " [cut: "...)
 	v.Message = append(strconv.AppendInt(message, int64(missing), 10), " bytes more]"...)
+}
+
+// beginning returns the beginning of a text, without half a character at its end.
+func beginning(text []byte, most int) []byte {
+	if len(text) <= most {
+		return text
+	}
+	keep := most
+	for keep > 0 && keep > most-utf8.UTFMax && !utf8.RuneStart(text[keep]) {
+		keep--
+	}
+	return text[:keep:keep]
 }
 
 func (f *feed) Flush(ctx context.Context) (err error) {
@@ -198,19 +224,22 @@ func (f *feed) Flush(ctx context.Context) (err error) {
 		if err == nil && len(*s.buf) > 0 {
 			var end int64
 			if s.lines != nil {
-				end, err = s.lines.append(ctx, *s.buf, s.cull)
+				end, err = s.lines.append(ctx, *s.buf, s.cull, heard{f.client, s.last})
 			} else {
 				end, err = s.store.append(ctx, &Batch{Service: s.service, Count: s.count, Min: s.min, Max: s.max, Data: *s.buf}, s.cull)
 			}
 			f.marked(s.stageKey, end)
 		}
-		if cap(*s.buf) <= mostStageRoom {
+		if room := cap(*s.buf); leastStageRoom <= room && room <= mostStageRoom {
 			*s.buf = (*s.buf)[:0]
 			stageRoom.Put(s.buf)
 		}
-		s.buf, s.count = nil, 0
+		s.buf, s.count, s.last = nil, 0, 0
 	}
 	f.stages = f.stages[:0]
+	if len(f.index) > manyStages {
+		f.stages, f.index = nil, nil
+	}
 	return err
 }
 
@@ -232,7 +261,8 @@ func (f *feed) Sync(ctx context.Context) error {
 			break
 		}
 		if m.lines != nil {
-			err = m.lines.wait(ctx, m.end, f.s.sync == SyncAlways)
+			// What is a client's is on disk in the journal before it is written.
+			err = m.lines.wait(ctx, m.end, f.s.sync == SyncAlways && (f.client == Client{} || m.lines.journal == nil))
 		} else {
 			err = m.store.wait(ctx, m.end)
 		}

@@ -112,6 +112,7 @@ func TestFilterErrors(t *testing.T) {
 		{"a-*", 1, "leave it out"},
 		{`"abc`, 1, "no second quote"},
 		{`""`, 1, "has no word"},
+		{"*", 1, "leave it out to find all"},
 		{"=x", 1, "a key is missing before ="},
 		{"status >= 500", 8, "without blanks"},
 		{"status>= 500", 9, "a value is missing after >="},

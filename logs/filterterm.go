@@ -58,6 +58,8 @@ func (p *filterParser) words(begin int, text string, quoted bool) (expr, error) 
 	}
 	ph := newPhrase(text, prefix)
 	switch {
+	case ph == nil && prefix && text == "":
+		return nil, p.errorf(begin, "* alone is no beginning of a word: leave it out to find all")
 	case ph == nil:
 		return nil, p.errorf(begin, "%q has no word: words are of letters, digits and _; message~ finds other characters", text)
 	case prefix && word[text[len(text)-1]] == 0:

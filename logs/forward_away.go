@@ -47,9 +47,15 @@ func (f *Forwarder) tellAway(service string, err error) {
 	f.Logger.Warn("logs: an output does not take records; they stay in the store until it does", "output", f.Name, "service", service, "error", err)
 }
 
+// tellBackLocked is told that something was taken. It is over when no service waits any more.
 func (f *Forwarder) tellBackLocked() {
 	if f.outage.since.IsZero() {
 		return
+	}
+	for _, s := range f.services {
+		if s.away {
+			return
+		}
 	}
 	f.Logger.Info("logs: an output takes records again", "output", f.Name, "away", time.Since(f.outage.since).Round(time.Millisecond))
 	f.outage.since = time.Time{}

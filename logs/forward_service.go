@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,9 +16,11 @@ type forwarded struct {
 	f       *Forwarder
 	service string
 	running bool         // whether it has a task
+	away    bool         // whether the output has not taken what it was given last
 	next    uint64       // what is before it was acknowledged, left out, refused or is gone
 	stored  ServiceStats // at the last look
 	oldest  time.Time    // of the records that are being sent
+	most    int          // records of the next batch; zero: as many as the forwarder says. It is the task's alone
 
 	sent, left, refused, gone, retries int64
 	err                                error
@@ -76,23 +79,40 @@ func (s *forwarded) run(ctx context.Context) error {
 		}
 	}()
 	s.f.mu.Lock()
-	last := s.stored.Last
+	last, before := s.stored.Last, s.next
 	s.f.mu.Unlock()
-	for {
-		stuck, err := s.pass(ctx)
-		if stuck != nil {
-			if err = s.insist(ctx, stuck.records, err); err == nil {
-				s.done(stuck)
-				continue
-			}
-		}
+	for failures := 0; ; {
+		more, err := s.turn(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s.ended(last, err)
-		return nil
+		away, ok := errors.AsType[*awayError](err)
+		if !ok && (err != nil || !more) {
+			s.ended(last, err)
+			return nil
+		}
+		if !ok {
+			continue
+		}
+		s.f.mu.Lock()
+		if s.next > before {
+			failures, before = 0, s.next
+		}
+		s.err, s.away = away.err, true
+		s.retries++
+		s.f.mu.Unlock()
+		s.f.tellAway(s.service, away.err)
+		if err := meanwhile.Sleep(ctx, s.f.backoff(failures, away.err)); err != nil {
+			return err
+		}
+		failures++
 	}
 }
+
+// An awayError is one of the output, after which the same is sent again; others come from the store.
+type awayError struct{ err error }
+
+func (e *awayError) Error() string { return e.err.Error() }
 
 // A forwardBatch is what one call of Send gets.
 type forwardBatch struct {
@@ -102,20 +122,28 @@ type forwardBatch struct {
 	left    int64
 }
 
-// pass sends batch after batch. One that the output does not take at once it returns with the error of that call:
-// the files of the store should not be held open until the output is back. Without a batch, the error is the store's.
-func (s *forwarded) pass(ctx context.Context) (stuck *forwardBatch, err error) {
+// maxTurn is how long a service may go on while others wait.
+const maxTurn = time.Second
+
+// turn sends batch after batch, and reports whether there are more when it ends because others wait. Only who has a place holds
+// records and has files of the store open: what an output does not take is read again when it is due.
+func (s *forwarded) turn(ctx context.Context) (more bool, err error) {
+	if err := s.f.calls.Acquire(ctx, 1); err != nil {
+		return false, err
+	}
+	defer s.f.calls.Release(1)
+	began := time.Now()
 	s.f.mu.Lock()
 	b := &forwardBatch{after: s.next}
 	s.f.mu.Unlock()
 	everything := s.f.Filter.String() == ""
 	for r, err := range s.f.Store.Read(ctx, s.service, b.after) {
 		if err != nil {
-			return nil, err
+			return false, err
 		}
 		if r.Number > b.after {
-			if err := s.first(ctx, b); err != nil {
-				return b, err
+			if err := s.forward(ctx, b); err != nil {
+				return false, err
 			}
 			s.f.mu.Lock()
 			s.skipLocked(r.Number)
@@ -127,26 +155,24 @@ func (s *forwarded) pass(ctx context.Context) (stuck *forwardBatch, err error) {
 			continue
 		}
 		b.records = append(b.records, r)
-		if b.bytes += sizeOf(&r); len(b.records) == s.f.Records || b.bytes >= s.f.Bytes {
-			if err := s.first(ctx, b); err != nil {
-				return b, err
+		if b.bytes += sizeOf(&r); len(b.records) >= cmp.Or(s.most, s.f.Records) || b.bytes >= s.f.Bytes {
+			if err := s.forward(ctx, b); err != nil {
+				return false, err
+			}
+			if s.f.calls.Waiting() > 0 && time.Since(began) >= maxTurn {
+				return true, nil
 			}
 		}
 	}
-	if err := s.first(ctx, b); err != nil {
-		return b, err
-	}
-	return nil, nil
+	return false, s.forward(ctx, b)
 }
 
-// first sends a batch for the first time, and empties it when it was taken.
-func (s *forwarded) first(ctx context.Context, b *forwardBatch) error {
+// forward sends a batch, and empties it when it was taken.
+func (s *forwarded) forward(ctx context.Context, b *forwardBatch) error {
 	if len(b.records) > 0 {
-		err := s.call(ctx, b.records)
-		if _, ok := errors.AsType[*RefusedError](err); err != nil && !ok {
+		if err := s.send(ctx, b.records); err != nil {
 			return err
 		}
-		_ = s.insist(ctx, b.records, err) // which only counts
 	}
 	s.done(b)
 	clear(b.records) // for the collector
@@ -164,43 +190,31 @@ func (s *forwarded) done(b *forwardBatch) {
 	}
 }
 
-// insist sends records until the output has taken them, but for those it refuses. The error is that of the last call.
-func (s *forwarded) insist(ctx context.Context, records []Record, err error) error {
-	for failures := 0; ; failures++ {
-		some, ok := errors.AsType[*RefusedError](err)
-		switch {
-		case err == nil:
-			s.taken(records, 0)
-			return nil
-		case ok:
-			s.f.tellRefused(s.service, some.Why)
-			s.taken(records, min(some.Count, len(records)))
-			return nil
-		case errors.Is(err, ErrRefused) && len(records) == 1:
-			s.f.tellRefused(s.service, err.Error())
-			s.taken(records, 1)
-			return nil
-		case errors.Is(err, ErrRefused):
-			half := len(records) / 2
-			for _, part := range [][]Record{records[:half], records[half:]} {
-				if err := s.insist(ctx, part, s.call(ctx, part)); err != nil {
-					return err
-				}
-			}
-			return nil
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		}
-		s.f.mu.Lock()
-		s.err = err
-		s.retries++
-		s.f.mu.Unlock()
-		s.f.tellAway(s.service, err)
-		if err := meanwhile.Sleep(ctx, s.f.backoff(failures, err)); err != nil {
+// send sends records, and looks for those that the output refuses: when it takes nothing because of them, in one half after the
+// other. The next batch after an error is of as many records as were sent then, so that a search goes on where it was.
+func (s *forwarded) send(ctx context.Context, records []Record) error {
+	err := s.call(ctx, records)
+	some, ok := errors.AsType[*RefusedError](err)
+	switch s.most = 0; {
+	case err == nil:
+		s.taken(records, 0)
+	case ok:
+		s.f.tellRefused(s.service, some.Why)
+		s.taken(records, min(some.Count, len(records)))
+	case !errors.Is(err, ErrRefused):
+		s.most = len(records)
+		return &awayError{err}
+	case len(records) == 1:
+		s.f.tellRefused(s.service, err.Error())
+		s.taken(records, 1)
+	default:
+		half := len(records) / 2
+		if err := s.send(ctx, records[:half]); err != nil {
 			return err
 		}
-		err = s.call(ctx, records)
+		return s.send(ctx, records[half:])
 	}
+	return nil
 }
 
 // call calls Send once.
@@ -208,10 +222,6 @@ func (s *forwarded) call(ctx context.Context, records []Record) error {
 	s.f.mu.Lock()
 	s.oldest = records[0].Time
 	s.f.mu.Unlock()
-	if err := s.f.calls.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer s.f.calls.Release(1)
 	ctx, cancel := context.WithTimeout(ctx, s.f.Timeout)
 	defer cancel()
 	return s.f.Output.Send(ctx, records)
@@ -223,7 +233,7 @@ func (s *forwarded) taken(records []Record, refused int) {
 	defer s.f.mu.Unlock()
 	s.sent += int64(len(records) - refused)
 	s.refused += int64(refused)
-	s.err = nil
+	s.err, s.away = nil, false
 	s.advanceLocked(records[len(records)-1].Number + 1)
 	s.f.tellBackLocked()
 }
@@ -238,7 +248,7 @@ func (s *forwarded) ended(last uint64, err error) {
 	case err != nil && s.err == nil:
 		s.f.Logger.Error("logs: a forwarder cannot read the store", "output", s.f.Name, "service", s.service, "error", err)
 	}
-	s.err = err
+	s.err, s.away = err, false
 }
 
 // sizeOf is about what a record takes on its way.

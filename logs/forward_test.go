@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -297,6 +299,145 @@ func TestForwarderIsFair(t *testing.T) {
 			if good := s.Service != "bad"; good != (s.Lag == 0) {
 				t.Errorf("%+v", s)
 			}
+		}
+	})
+}
+
+// A deepShelf is a store of many services with a megabyte each, which makes records when they are read.
+type deepShelf struct {
+	*logtest.Shelf
+	open, most atomic.Int32
+}
+
+func (d *deepShelf) Read(ctx context.Context, service string, from uint64) meanwhile.Stream[logs.Record] {
+	return func(yield func(logs.Record, error) bool) {
+		d.most.Store(max(d.most.Load(), d.open.Add(1)))
+		defer d.open.Add(-1)
+		for r, err := range d.Shelf.Read(ctx, service, from) {
+			r.Message = strings.Repeat("x", 100<<10)
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// However many services wait for an output that is away, only those that are sent are in memory and have files open.
+func TestForwarderWaitsWithoutMemory(t *testing.T) {
+	const services, atOnce = 60, 4
+	synctest.Test(t, func(t *testing.T) {
+		store := &deepShelf{Shelf: logtest.NewShelf()}
+		for i := range services {
+			store.Add(fmt.Sprint("service ", i), 20)
+		}
+		var away atomic.Bool
+		var took atomic.Int64
+		away.Store(true)
+		out := &quietSink{send: func(ctx context.Context, records []logs.Record) error {
+			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil || away.Load() {
+				return errors.Join(err, errAway)
+			}
+			took.Add(int64(len(records)))
+			return nil
+		}}
+		f := &logs.Forwarder{Store: store, Output: out, AtOnce: atOnce, Logger: quiet()}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		err := meanwhile.Run(ctx, func(ctx context.Context) error {
+			meanwhile.Go(ctx, f.Run)
+			if err := meanwhile.Sleep(ctx, 30*time.Second); err != nil {
+				return err
+			}
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			if m.HeapAlloc > 40<<20 {
+				t.Errorf("%d MiB are in use while nothing is taken", m.HeapAlloc>>20)
+			}
+			away.Store(false)
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if most := store.most.Load(); most > atOnce {
+			t.Errorf("%d services are read at once", most)
+		}
+		if n := took.Load(); n != services*20 {
+			t.Errorf("%d records were taken", n)
+		}
+	})
+}
+
+// A quietSink is an output that remembers nothing.
+type quietSink struct {
+	send func(ctx context.Context, records []logs.Record) error
+}
+
+func (q *quietSink) Send(ctx context.Context, records []logs.Record) error {
+	return q.send(ctx, records)
+}
+func (q *quietSink) Close() error { return nil }
+
+// A search for refused records comes to its end also when the output fails most of the time.
+func TestForwarderFindsWhatIsRefusedWhileCallsFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, out := logtest.NewShelf(), &sink{}
+		calls := 0
+		out.send = func(_ context.Context, records []logs.Record) error {
+			if calls++; calls%4 != 0 {
+				return errAway
+			}
+			if slices.ContainsFunc(records, func(r logs.Record) bool { return r.Number == 3 || r.Number == 700 }) {
+				return logs.ErrRefused
+			}
+			return nil
+		}
+		store.Add("api", 1000)
+		f := &logs.Forwarder{Store: store, Output: out, Logger: quiet()}
+		forward(t, f, time.Hour)
+		want := slices.DeleteFunc(upTo(1, 1000), func(n uint64) bool { return n == 3 || n == 700 })
+		if got := out.numbers("api"); !slices.Equal(got, want) {
+			t.Errorf("got %d records, want %d", len(got), len(want))
+		}
+		if s := f.Stats()[0]; s.Sent != 998 || s.Refused != 2 || s.Lag != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// An output that takes no records of one service is not back because it takes those of another.
+func TestForwarderTellsOnceOfOneService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, out := logtest.NewShelf(), &sink{}
+		back := time.Now().Add(30 * time.Minute)
+		out.send = func(_ context.Context, records []logs.Record) error {
+			if records[0].Service == "bad" && time.Now().Before(back) {
+				return errAway
+			}
+			return nil
+		}
+		store.Add("bad", 10)
+		var told strings.Builder
+		f := &logs.Forwarder{Store: store, Output: out, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		_ = meanwhile.Run(ctx, func(ctx context.Context) error {
+			meanwhile.Go(ctx, f.Run)
+			meanwhile.Every(ctx, time.Second, func(context.Context) error {
+				store.Add("good", 1)
+				return nil
+			})
+			return meanwhile.Sleep(ctx, 50*time.Minute)
+		})
+		if n := strings.Count(told.String(), "takes records again"); n != 1 {
+			t.Errorf("it is told %d times that the output is back:\n%.2000s", n, told.String())
+		}
+		if n := strings.Count(told.String(), "does not take records"); n < 10 || n > 31 {
+			t.Errorf("it is told %d times that it is away", n)
+		}
+		if got, want := len(out.numbers("bad")), 10; got != want {
+			t.Errorf("%d records of %d came", got, want)
 		}
 	})
 }

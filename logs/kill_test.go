@@ -38,6 +38,12 @@ func TestRole(t *testing.T) {
 		serverRole(role[1], role[2])
 	case "main":
 		mainRole(role[1], role[2])
+	case "files":
+		filesRole(role[1], role[2])
+	case "logger":
+		loggerRole(role[1], role[2], role[3])
+	case "full":
+		fullRole(t, role[1], role[2:])
 	}
 	os.Exit(0)
 }

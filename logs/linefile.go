@@ -3,10 +3,13 @@ package logs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,32 +18,38 @@ const serviceInPath = "{service}"
 
 // A fileTarget writes lines to a file, which it opens when the first one comes, and turns.
 type fileTarget struct {
-	conf   LineFile
-	path   string
-	policy Sync
-	turned func(rest string) // called with the path of a file that is complete
-	warn   func(what string, err error)
+	conf    atomic.Pointer[LineFile] // of the newest routes
+	path    string
+	policy  Sync
+	journal *lineJournal      // nil for none
+	known   string            // the path, in the journal
+	turned  func(rest string) // called with the path of a file that is complete
+	warn    func(what string, err error)
 
-	file *os.File
-	size int64
-	day  string
+	file    *os.File
+	regular bool // not a pipe or a device, of which nobody can say afterwards what is in it
+	size    int64
+	day     string
+	ahead   int // so many of the bytes to be written next are in the journal
 }
 
-func (t *fileTarget) write(_ context.Context, lines []byte) (n int, err error) {
+func (t *fileTarget) write(_ context.Context, lines []byte, from []heard) (n int, err error) {
 	if err := t.open(); err != nil {
 		return 0, err
 	}
-	day := time.Now().Format(time.DateOnly)
+	conf, day := t.conf.Load(), time.Now().Format(time.DateOnly)
 	fits := len(lines)
-	if t.conf.MaxBytes > 0 && t.size+int64(fits) > t.conf.MaxBytes {
-		room := max(t.conf.MaxBytes-t.size, 0)
+	if conf.MaxBytes > 0 && t.size+int64(fits) > conf.MaxBytes {
+		room := max(conf.MaxBytes-t.size, 0)
 		fits = bytes.LastIndexByte(lines[:min(room, int64(fits))], '\n') + 1
 	}
-	if t.size > 0 && (fits == 0 || t.conf.Daily && day != t.day) {
-		if err := t.turn(); err != nil {
+	if t.size > 0 && (fits == 0 || conf.Daily && day != t.day) {
+		if name, err := t.turn(); err != nil {
 			t.warn("turn a file", err) // and go on in it: better too long than lost
 		} else {
-			return 0, t.open()
+			err = t.open() // before that one may be deleted: the journal tells them apart by their inodes
+			t.turned(name)
+			return 0, err
 		}
 	}
 	if fits == 0 { // a line longer than a file may be
@@ -48,16 +57,53 @@ func (t *fileTarget) write(_ context.Context, lines []byte) (n int, err error) {
 			fits = len(lines)
 		}
 	}
+	if t.ahead == 0 && len(from) > 0 && t.journal != nil && t.regular {
+		if err := t.announce(lines, from); err != nil {
+			return 0, err
+		}
+	}
 	n, err = t.file.Write(lines[:fits])
 	t.size += int64(n)
+	if t.ahead > 0 {
+		t.ahead -= n
+		if t.policy == SyncOS {
+			t.settle()
+		}
+	}
 	return n, err
+}
+
+// announce has the journal say what is to be written here, all of it, also when not all fits in the file: if this process
+// dies before it has begun the next file, the rest comes into this one.
+func (t *fileTarget) announce(lines []byte, from []heard) error {
+	info, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	err = t.journal.add(&journalEntry{kind: kindLines, path: t.known, inode: inodeOf(info), off: info.Size(), heard: from, lines: lines})
+	if err == nil {
+		t.ahead = len(lines)
+	}
+	return err
+}
+
+// settle tells the journal that all it says is in the file.
+func (t *fileTarget) settle() {
+	if t.journal != nil && t.ahead == 0 {
+		t.journal.settle(t.known)
+	}
 }
 
 func (t *fileTarget) open() error {
 	if t.file != nil {
 		return nil
 	}
-	mode := os.FileMode(t.conf.Mode)
+	if t.journal != nil {
+		if err := t.journal.open(false); err != nil {
+			return err
+		}
+	}
+	mode := os.FileMode(t.conf.Load().Mode)
 	if mode == 0 {
 		mode = 0o640
 	}
@@ -73,30 +119,55 @@ func (t *fileTarget) open() error {
 		_ = file.Close()
 		return err
 	}
-	t.file, t.size, t.day = file, info.Size(), time.Now().Format(time.DateOnly)
+	t.file, t.regular, t.size, t.day = file, info.Mode().IsRegular(), info.Size(), time.Now().Format(time.DateOnly)
 	if t.size > 0 {
 		t.day = info.ModTime().Format(time.DateOnly)
+		if err := t.endLine(info); err != nil {
+			return errors.Join(err, t.close()) // the next write begins here again
+		}
+	} else if t.regular && t.policy != SyncOS {
+		// What the journal tells of is to be there after a power cut, where the system can and lets us see to it.
+		_ = syncFolder(filepath.Dir(t.path))
 	}
 	return nil
 }
 
+// endLine ends a line that a process has left torn, so that none is written behind a part of another.
+func (t *fileTarget) endLine(info fs.FileInfo) error {
+	if !t.regular {
+		return nil
+	}
+	f, err := os.Open(t.path)
+	if err != nil {
+		return nil // it may be written, and not read
+	}
+	defer f.Close()
+	if torn, err := tornLine(f, info); !torn || err != nil {
+		return nil
+	}
+	n, err := t.file.WriteString("\n")
+	t.size += int64(n)
+	return err
+}
+
 // turn ends the file and gives it a name with the time.
-func (t *fileTarget) turn() error {
+func (t *fileTarget) turn() (name string, err error) {
 	if err := t.sync(); err != nil {
-		return err
+		return "", err
 	}
 	extension := filepath.Ext(t.path)
 	begin := strings.TrimSuffix(t.path, extension) + time.Now().UTC().Format("-20060102T150405.000000")
-	name := begin + extension
+	name = begin + extension
 	for i := 1; exists(name) || exists(name+zstdExtension); i++ {
 		name = fmt.Sprintf("%s-%d%s", begin, i, extension)
 	}
 	if err := os.Rename(t.path, name); err != nil {
-		return err
+		return "", err
 	}
-	err := t.close()
-	t.turned(name)
-	return err
+	if err := t.close(); err != nil {
+		t.warn("close a file", err)
+	}
+	return name, nil
 }
 
 func exists(name string) bool {
@@ -105,10 +176,19 @@ func exists(name string) bool {
 }
 
 func (t *fileTarget) sync() error {
-	if t.file == nil || t.policy == SyncOS {
+	if t.file == nil || !t.regular || t.policy == SyncOS {
 		return nil
 	}
-	return t.file.Sync()
+	if t.journal != nil {
+		if err := t.journal.sync(); err != nil {
+			return err
+		}
+	}
+	err := t.file.Sync()
+	if err == nil {
+		t.settle()
+	}
+	return err
 }
 
 func (t *fileTarget) close() error {
@@ -116,7 +196,7 @@ func (t *fileTarget) close() error {
 		return nil
 	}
 	file := t.file
-	t.file = nil
+	t.file, t.ahead = nil, 0
 	return file.Close()
 }
 

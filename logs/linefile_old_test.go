@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -68,5 +69,56 @@ func TestTurnedFilesArePruned(t *testing.T) {
 				t.Errorf("left are %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// What was turned while the clock was wrong is as old as the time since then when it is right, whatever its files say.
+func TestTurnedByAWrongClock(t *testing.T) {
+	for _, compress := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "api.log")
+		right := false
+		var conf atomic.Pointer[LineFile]
+		conf.Store(&LineFile{MaxAge: time.Hour, Compress: compress})
+		old := &tidier{conf: &conf, path: path, right: func() bool { return right }}
+		long := time.Now().AddDate(-6, 0, 0)
+		for _, name := range []string{"api-20200504T030201.000000.log", "api-20200504T030202.000000.log"} {
+			name = filepath.Join(dir, name)
+			if err := os.WriteFile(name, make([]byte, 100), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(name, long, long); err != nil {
+				t.Fatal(err)
+			}
+			if !old.turned(name) {
+				t.Fatal("somebody else does it")
+			}
+			if err := old.run(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.Remove(filepath.Join(dir, dirNames(t, dir)[0])); err != nil { // by somebody else
+			t.Fatal(err)
+		}
+		for _, right = range []bool{false, true, true} {
+			if err := old.run(); err != nil {
+				t.Error(err)
+			}
+			if left := dirNames(t, dir); len(left) != 1 {
+				t.Errorf("compressed %t, by a clock that is right %t: left are %q", compress, right, left)
+			}
+			if got := len(old.unsure); right != (got == 0) || got > 1 {
+				t.Errorf("by a clock that is right %t, %d are not sure", right, got)
+			}
+		}
+		if err := os.Chtimes(filepath.Join(dir, dirNames(t, dir)[0]), long, long); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.run(); err != nil {
+			t.Error(err)
+		}
+		if left := dirNames(t, dir); len(left) != 0 {
+			t.Errorf("left are %q", left)
+		}
 	}
 }

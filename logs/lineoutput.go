@@ -5,13 +5,15 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 )
 
 const (
-	mostLines   = 1 << 20 // bytes that wait to be written; whoever brings more, waits
+	mostLines   = 1 << 20  // bytes that wait to be written; whoever brings more, waits
+	mostWaiting = 64 << 20 // in all outputs of a server; each takes what one brings when it has nothing else, though
 	idleOutput  = time.Minute
 	firstRetry  = 100 * time.Millisecond
 	lastRetry   = 5 * time.Second
@@ -20,7 +22,7 @@ const (
 
 // A lineTarget is what lines are written to. Only the task of its output calls it.
 type lineTarget interface {
-	write(ctx context.Context, lines []byte) (n int, err error) // opens it; of n bytes, none comes again
+	write(ctx context.Context, lines []byte, from []heard) (n int, err error) // opens it; of n bytes, none comes again
 	sync() error
 	close() error // until the next write
 }
@@ -28,13 +30,19 @@ type lineTarget interface {
 // A lineOutput writes lines in a task of its own, while those who bring them go on: what comes during one write is the
 // next one. A write that fails is tried again until it succeeds.
 type lineOutput struct {
-	name   string
-	target lineTarget
-	logger *slog.Logger
-	task   *meanwhile.Task[meanwhile.Void]
-	wake   chan struct{}
+	name    string
+	target  lineTarget
+	journal *lineJournal  // nil: it is no file, or there is none
+	path    string        // in the journal
+	waiting *atomic.Int64 // bytes added and not written, of all outputs of the server
+	logger  *slog.Logger
+	task    *meanwhile.Task[meanwhile.Void]
+	wake    chan struct{}
+	mixed   atomic.Bool // some of its lines are culled, others are not
 
 	mu      sync.Mutex
+	heard   map[Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
+	from    []heard           // of those pending
 	pending []byte
 	spare   []byte // the room of the next pending
 	added   int64  // bytes, ever
@@ -50,8 +58,12 @@ type lineOutput struct {
 	lost    int64 // bytes, at the end
 }
 
-func newLineOutput(name string, target lineTarget, logger *slog.Logger) *lineOutput {
-	return &lineOutput{name: name, target: target, logger: logger, wake: make(chan struct{}, 1)}
+func newLineOutput(name string, target lineTarget, waiting *atomic.Int64, logger *slog.Logger) *lineOutput {
+	o := &lineOutput{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), heard: map[Client]uint64{}}
+	if f, ok := target.(*fileTarget); ok {
+		o.journal, o.path = f.journal, f.known
+	}
+	return o
 }
 
 // start starts the task that writes.
@@ -59,11 +71,23 @@ func (o *lineOutput) start(ctx context.Context) {
 	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("write "+o.name))
 }
 
-// append takes whole lines, and returns the place that they end at, for wait. It waits while too many are pending.
-func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool) (end int64, err error) {
+// last returns the number up to which it has got the records of a client.
+func (o *lineOutput) last(c Client) (uint64, error) {
+	o.mu.Lock()
+	last, known := o.heard[c]
+	o.mu.Unlock()
+	if known || o.journal == nil {
+		return last, nil
+	}
+	return o.journal.last(o.path, c)
+}
+
+// append takes whole lines of a client, or of none, and returns the place that they end at, for wait. It waits while too many
+// are pending.
+func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool, from heard) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.closing || len(o.pending) > 0 && len(o.pending)+len(lines) > mostLines {
+	for o.closing || o.full(len(lines)) {
 		if o.closing {
 			return o.added, ErrClosed
 		}
@@ -88,8 +112,24 @@ func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool) (end i
 		}
 		o.pending = append(o.pending, lines...)
 	}
-	o.added += int64(len(o.pending) - before)
+	o.count(len(o.pending) - before)
+	if from.last > 0 {
+		o.heard[from.client] = from.last
+		o.from = append(o.from, from)
+	}
 	return o.added, nil
+}
+
+// full reports whether so many bytes have to wait. They come in once this output has written what it has, if not before.
+func (o *lineOutput) full(bytes int) bool {
+	return len(o.pending) > 0 && len(o.pending)+bytes > mostLines ||
+		o.added > o.written && o.waiting.Load()+int64(bytes) > mostWaiting
+}
+
+// count takes note of bytes that came. The lock is held.
+func (o *lineOutput) count(bytes int) {
+	o.added += int64(bytes)
+	o.waiting.Add(int64(bytes))
 }
 
 // pause waits until something has changed. The lock is held before and after it.
@@ -163,7 +203,7 @@ func (o *lineOutput) endInterval(now time.Time) {
 	before := len(o.pending)
 	o.pending = o.repeats.end(o.pending, now)
 	if len(o.pending) > before {
-		o.added += int64(len(o.pending) - before)
+		o.count(len(o.pending) - before)
 		o.signal()
 	}
 }

@@ -12,9 +12,9 @@ func (o *lineOutput) run(ctx context.Context) error {
 	idle := time.NewTimer(idleOutput)
 	defer idle.Stop()
 	for {
-		lines, reopen, closing := o.take()
+		lines, from, reopen, closing := o.take()
 		if len(lines) > 0 {
-			o.writeAll(ctx, lines)
+			o.writeAll(ctx, lines, from)
 		}
 		o.syncAsked(ctx, reopen || closing)
 		if reopen || closing {
@@ -36,21 +36,30 @@ func (o *lineOutput) run(ctx context.Context) error {
 		case <-o.wake:
 		case <-idle.C:
 			o.rest(ctx)
-		case <-ctx.Done(): // whoever canceled it left it no time
-			return nil
+		case <-ctx.Done(): // whoever canceled it left it no time, but for one try
+			o.mu.Lock()
+			o.closing = true
+			o.mu.Unlock()
 		}
 	}
 }
 
-func (o *lineOutput) take() (lines []byte, reopen, closing bool) {
+func (o *lineOutput) take() (lines []byte, from []heard, reopen, closing bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.pending) > 0 {
 		lines, o.pending = o.pending, nil
+		from, o.from = o.from, nil
+		if len(o.heard) > mostRemembered {
+			clear(o.heard)
+			for _, h := range from {
+				o.heard[h.client] = h.last
+			}
+		}
 	}
 	reopen, closing = o.reopen, o.closing
 	o.reopen = false
-	return lines, reopen, closing
+	return lines, from, reopen, closing
 }
 
 // rest gives room and file free while nothing comes.
@@ -65,14 +74,15 @@ func (o *lineOutput) rest(ctx context.Context) {
 }
 
 // writeAll writes lines, as often as it takes.
-func (o *lineOutput) writeAll(ctx context.Context, lines []byte) {
+func (o *lineOutput) writeAll(ctx context.Context, lines []byte, from []heard) {
 	room, size := lines[:0], len(lines)
 	retry := firstRetry
 	for len(lines) > 0 {
-		n, err := o.target.write(ctx, lines)
+		n, err := o.target.write(ctx, lines, from)
 		lines = lines[n:]
 		o.mu.Lock()
 		o.written += int64(n)
+		o.waiting.Add(int64(-n))
 		first := err != nil && o.failure == nil
 		mended := err == nil && o.failure != nil
 		o.failure = err
@@ -103,12 +113,17 @@ func (o *lineOutput) writeAll(ctx context.Context, lines []byte) {
 	}
 }
 
-// giveUp counts what the end of the process left unwritten.
+// giveUp counts what the end of the process leaves unwritten: these lines, and those that wait, as nothing may follow a part of
+// a line.
 func (o *lineOutput) giveUp(lines []byte, err error) {
 	o.mu.Lock()
-	o.lost += int64(len(lines))
+	lost := len(lines) + len(o.pending)
+	o.pending, o.from, o.closing = nil, nil, true
+	o.lost += int64(lost)
+	o.waiting.Add(int64(-lost))
+	o.tell()
 	o.mu.Unlock()
-	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", len(lines), "error", err)
+	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", lost, "error", err)
 }
 
 // syncAsked syncs when somebody has asked for it.

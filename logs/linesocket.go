@@ -16,9 +16,11 @@ const (
 // A writerTarget writes lines to a writer that somebody else has opened.
 type writerTarget struct{ w io.Writer }
 
-func (t writerTarget) write(_ context.Context, lines []byte) (int, error) { return t.w.Write(lines) }
-func (t writerTarget) sync() error                                        { return nil }
-func (t writerTarget) close() error                                       { return nil }
+func (t writerTarget) write(_ context.Context, lines []byte, _ []heard) (int, error) {
+	return t.w.Write(lines)
+}
+func (t writerTarget) sync() error  { return nil }
+func (t writerTarget) close() error { return nil }
 
 // A socketTarget writes lines to a connection, which it opens again when it ends. A line of which a part was written comes
 // again, whole; what a broken connection had taken and not brought is lost, as nobody there says what came.
@@ -27,7 +29,7 @@ type socketTarget struct {
 	conn    net.Conn
 }
 
-func (t *socketTarget) write(ctx context.Context, lines []byte) (n int, err error) {
+func (t *socketTarget) write(ctx context.Context, lines []byte, _ []heard) (n int, err error) {
 	if t.conn != nil && hungUp(t.conn) {
 		_ = t.close()
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -21,12 +22,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// Files are turned before they are too long, compressed, and pruned; together they have every line once.
+// errorWriter takes what is logged and should not be.
+type errorWriter struct{ t *testing.T }
+
+func (w errorWriter) Write(line []byte) (int, error) {
+	w.t.Errorf("%s", line)
+	return len(line), nil
+}
+
+// Files are turned before they are too long, compressed, and pruned, each of them once; together they have every line once.
 func TestFilesAreTurned(t *testing.T) {
 	dir := t.TempDir()
 	file := &logs.LineFile{Path: dir + "/a.log", MaxBytes: 10_000, Compress: true}
 	const records = 2000
-	run(t, logs.Config{Routes: []logs.Route{{To: []logs.Destination{{File: file}}}}}, func(_ context.Context, _ *logs.Server, address string) {
+	logger := slog.New(slog.NewTextHandler(errorWriter{t}, &slog.HandlerOptions{Level: slog.LevelError}))
+	run(t, logs.Config{Routes: []logs.Route{{To: []logs.Destination{{File: file}}}}, Logger: logger}, func(_ context.Context, _ *logs.Server, address string) {
 		conn := dial(t, address)
 		for n := range records {
 			fmt.Fprint(conn, frame("a", "info", fmt.Sprint(n)))
@@ -74,6 +84,28 @@ func TestFilesAreTurned(t *testing.T) {
 	}
 }
 
+// Other routes to a file that is written change how it is turned.
+func TestSettingsOfAFileChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	serve(t, logs.Config{Routes: toFile(path)}, func(ctx context.Context, s *logs.Server) {
+		f := s.Feed("test")
+		for _, most := range []int64{0, 1, 0} {
+			to := []logs.Destination{{File: &logs.LineFile{Path: path, MaxBytes: most}}}
+			if err := s.SetRoutes([]logs.Route{{To: to}}, nil); err != nil {
+				t.Fatal(err)
+			}
+			add(t, ctx, f, 0, 2)
+		}
+	})
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), "a-*.log"))
+	if err != nil || len(names) != 2 {
+		t.Errorf("turned files are %v, %v", names, err)
+	}
+	if n := len(lines(t, path)); n != 3 {
+		t.Errorf("%d lines are in the last file", n)
+	}
+}
+
 // A file that somebody else has moved is opened again by its name.
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
@@ -104,6 +136,21 @@ func TestReopen(t *testing.T) {
 	if got := lines(t, path+".1"); got[0] != "a|info|1" {
 		t.Errorf("got %v", got)
 	}
+}
+
+// What is no regular file, as a device or a pipe, is written to, and not synced.
+func TestDevice(t *testing.T) {
+	run(t, logs.Config{Routes: toFile(os.DevNull), Sync: logs.SyncAlways, Journal: filepath.Join(t.TempDir(), "lines")}, func(ctx context.Context, s *logs.Server, _ string) {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		f := s.Feed("test")
+		for range 2 {
+			f.Add(&logs.View{Service: []byte("a"), Message: []byte("hello")})
+			if err := f.Sync(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // A socket that goes away twice gets what came meanwhile.
@@ -156,6 +203,40 @@ func TestDatagrams(t *testing.T) {
 	}
 }
 
+// What a socket holds at the end is read also when that takes a while.
+func TestManyDatagramsAtTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	const records = 20
+	c := logs.Config{Routes: toFile(path), Listeners: []logs.Listener{{Name: "syslog", Network: "udp", Address: "127.0.0.1:0", Way: &slowWay{}}}}
+	run(t, c, func(_ context.Context, _ *logs.Server, address string) {
+		conn, err := net.Dial("udp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for n := range records {
+			fmt.Fprintf(conn, "<14>1 2026-05-04T03:02:01Z host app - - - message %d", n)
+		}
+	})
+	if got := lines(t, path); len(got) != records {
+		t.Errorf("%d of %d: %v", len(got), records, got)
+	}
+}
+
+// A slowWay takes 5 ms for a datagram.
+type slowWay struct{ syslog.Way }
+
+func (w *slowWay) Parser(origin string, state []byte) logs.Parser {
+	return slowParser{w.Way.Parser(origin, state)}
+}
+
+type slowParser struct{ logs.Parser }
+
+func (p slowParser) Parse(data []byte, f logs.Feed) (int, []byte, error) {
+	<-time.After(5 * time.Millisecond)
+	return p.Parser.Parse(data, f)
+}
+
 // What goes to the store is stored in order, repeats are counted, and clients of the own protocol come in beside others.
 func TestStore(t *testing.T) {
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
@@ -190,6 +271,9 @@ func TestStore(t *testing.T) {
 			if err := handler.Close(ctx); err != nil {
 				t.Error(err)
 			}
+			if ways := s.Stats().Ways; len(ways) != 2 || ways["own"].Connections != 1 || ways["own"].Records != 2 {
+				t.Errorf("what came is not told by the names of the listeners: %+v", ways)
+			}
 		})
 		var got []string
 		for _, service := range []string{"a", "b"} {
@@ -223,4 +307,73 @@ func TestIdleConnections(t *testing.T) {
 		}
 	})
 	equal(t, "lines", lines(t, path), "a|info|x")
+}
+
+// What waits for outputs that cannot be written is bounded for each, and for all of them. All of it comes in the end.
+func TestWaitingIsBounded(t *testing.T) {
+	const (
+		outputs  = 100
+		messages = 16 // for each output
+		size     = 60_000
+		mostAll  = 64 << 20
+	)
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		var c logs.Config
+		writers := make([]*gatedWriter, outputs)
+		for n := range writers {
+			writers[n] = &gatedWriter{gate: gate}
+			c.Routes = append(c.Routes, logs.Route{Services: []string{nthService(n)}, To: []logs.Destination{{Writer: writers[n]}}})
+		}
+		serve(t, c, func(ctx context.Context, s *logs.Server) {
+			message := []byte(strings.Repeat("x", size))
+			var clients []*meanwhile.Task[meanwhile.Void]
+			for n := range outputs {
+				clients = append(clients, meanwhile.Go(ctx, func(ctx context.Context) error {
+					f := s.Feed("test")
+					for range messages {
+						f.Add(&logs.View{Service: []byte(nthService(n)), Message: message, Level: slog.LevelInfo})
+						if err := f.Flush(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+			}
+			time.Sleep(time.Minute)
+			all := int64(0)
+			for _, o := range s.Stats().Outputs {
+				if o.Waiting < size {
+					t.Errorf("%d bytes wait for an output", o.Waiting)
+				}
+				all += o.Waiting
+			}
+			if all < mostAll-2*size || all > mostAll+2*size*outputs {
+				t.Errorf("%d bytes wait for all outputs", all)
+			}
+			close(gate)
+			for _, client := range clients {
+				if _, err := client.Wait(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		for n, w := range writers {
+			if w.written < messages*size {
+				t.Errorf("output %d has %d bytes", n, w.written)
+			}
+		}
+	})
+}
+
+// A gatedWriter writes once its gate is open.
+type gatedWriter struct {
+	gate    chan struct{}
+	written int
+}
+
+func (w *gatedWriter) Write(b []byte) (int, error) {
+	<-w.gate
+	w.written += len(b)
+	return len(b), nil
 }

@@ -14,7 +14,8 @@ import (
 // A Route says where the records of some services go.
 //
 // A record goes where the routes say that name its service. If none does, the routes with the longest beginning of its name
-// count, and if there are none either, those without services. Routes of "*" get every record, whatever the others say.
+// count, and if there are none either, those without services. Routes of "*" get every record, whatever the others say. A
+// record is once in a place to which several of them lead.
 type Route struct {
 	Services []string      // names, or their beginnings with a * behind; none: what no other route names
 	Level    slog.Leveler  // only records of this level or above; nil: all
@@ -38,7 +39,8 @@ type Limit struct {
 	Burst    int      // so many at once; default: those of one second
 }
 
-// Sync says when what line files hold is on disk.
+// Sync says when what line files hold is on disk. What came by the own protocol is so in the [Config.Journal], if there is one,
+// and in the file after the next interval.
 type Sync string
 
 // The ways to sync. What was written survives the end of the process in each of them.
@@ -143,6 +145,7 @@ func limitOf(limits []Limit, service string) (found *Limit) {
 type levelGate struct {
 	least slog.Level
 	only  []string
+	other *levelGate // which lets through more; nil for none
 }
 
 func newLevelGate(r *Route) *levelGate {
@@ -156,10 +159,23 @@ func newLevelGate(r *Route) *levelGate {
 	return w
 }
 
+// or returns a gate that lets through what one of two does. It is made of the second one.
+func (g *levelGate) or(other *levelGate) *levelGate {
+	if g == nil || other == nil {
+		return nil
+	}
+	other.other = g
+	return other
+}
+
 func (g *levelGate) take(v *View) bool {
-	if g == nil {
+	if g == nil || g.takes(v) {
 		return true
 	}
+	return g.other != nil && g.other.take(v)
+}
+
+func (g *levelGate) takes(v *View) bool {
 	if v.Level < g.least {
 		return false
 	}

@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
-
-// mostServices is how many services a server keeps apart. Records of others are refused: names come from clients.
-const mostServices = 10_000
 
 // A routing is the routes of a server, worked out for each service when its first record comes. Another one takes its place
 // when the settings are read again; the outputs stay.
@@ -20,6 +19,7 @@ type routing struct {
 	s      *Server
 	routes []Route
 	limits []Limit
+	before atomic.Pointer[routing] // whose limits are still to be told of; nil for none
 
 	mu       sync.RWMutex
 	services map[string]*servicePlan
@@ -47,7 +47,7 @@ type stageKey struct {
 	cull    bool
 }
 
-// plan returns the plan of a service, or why there is none.
+// plan returns the plan of a service, or why there is none. That of a service that is not kept apart has another name.
 func (r *routing) plan(name []byte) (*servicePlan, string) {
 	r.mu.RLock()
 	p := r.services[string(name)]
@@ -60,14 +60,11 @@ func (r *routing) plan(name []byte) (*servicePlan, string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p = r.services[string(name)]; p != nil {
+	service, counts := r.s.countsOf(string(name))
+	if p = r.services[service]; p != nil {
 		return p, ""
 	}
-	counts := r.s.countsOf(string(name))
-	if counts == nil {
-		return nil, "too many services"
-	}
-	p = &servicePlan{name: string(name), head: append(appendField(nil, name), '|'), counts: counts}
+	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), counts: counts}
 	if l := limitOf(r.limits, p.name); l != nil {
 		p.rate = newRate(l)
 	}
@@ -80,13 +77,16 @@ func (r *routing) plan(name []byte) (*servicePlan, string) {
 	return p, ""
 }
 
-// add adds an output, unless it is there already.
+// add adds an output. One that two routes lead to gets what either of them lets through, once, and culls only what both do.
 func (p *servicePlan) add(key *stageKey, gate *levelGate) {
 	if key == nil {
 		return
 	}
-	for _, o := range p.outputs {
-		if o.stageKey == key && o.gate == nil {
+	for i := range p.outputs {
+		if o := &p.outputs[i]; o.lines == key.lines && o.store == key.store {
+			if o.gate = o.gate.or(gate); !key.cull {
+				o.stageKey = key
+			}
 			return
 		}
 	}
@@ -98,6 +98,7 @@ type outputs struct {
 	mu    sync.Mutex
 	ctx   context.Context // in which their tasks run; nil before the server runs
 	lines map[any]*lineOutput
+	bytes atomic.Int64 // that wait in them
 	keys  map[stageKey]*stageKey
 	store *storeOutput
 }
@@ -115,8 +116,12 @@ func (s *Server) keyOf(to Destination, service string, cull bool) *stageKey {
 		}
 		key.store, key.service = o.store, service
 	case to.File != nil:
-		path := strings.ReplaceAll(to.File.Path, serviceInPath, escapeService(service))
-		key.lines = o.line(path, path, func() lineTarget { return s.newFile(*to.File, path) }, s.logger)
+		path, place := to.File.at(escapeService(service))
+		if o.lines[place] == nil && len(o.lines) >= mostFiles {
+			path, place = to.File.at(OtherServices)
+		}
+		key.lines = o.line(place, path, func() lineTarget { return s.newFile(path, place) }, s.logger)
+		key.lines.target.(*fileTarget).conf.Store(to.File)
 	case to.Writer != nil:
 		key.lines = o.line(to.Writer, writerName(to.Writer), func() lineTarget { return writerTarget{to.Writer} }, s.logger)
 	default:
@@ -124,11 +129,27 @@ func (s *Server) keyOf(to Destination, service string, cull bool) *stageKey {
 	}
 	if o.keys[key] == nil {
 		o.keys[key] = &key
+		if other := (stageKey{lines: key.lines, cull: !cull}); key.lines != nil && o.keys[other] != nil {
+			key.lines.mixed.Store(true)
+		}
 	}
 	return o.keys[key]
 }
 
-type socketAddress string
+type (
+	filePlace     string // the path of a file, however it is written in a route
+	socketAddress string
+)
+
+// at returns the path of the file for a service.
+func (l *LineFile) at(service string) (path string, place filePlace) {
+	path = strings.ReplaceAll(l.Path, serviceInPath, service)
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		whole = path
+	}
+	return path, filePlace(whole)
+}
 
 // writerName names a writer: standard output by its path.
 func writerName(w io.Writer) string {
@@ -138,12 +159,11 @@ func writerName(w io.Writer) string {
 	return fmt.Sprintf("%T", w)
 }
 
-// all returns the line outputs, by name.
 // line returns the output for a place, and begins it. The lock is held.
 func (o *outputs) line(place any, name string, target func() lineTarget, logger *slog.Logger) *lineOutput {
 	l := o.lines[place]
 	if l == nil {
-		l = newLineOutput(name, target(), logger)
+		l = newLineOutput(name, target(), &o.bytes, logger)
 		o.lines[place] = l
 		if o.ctx != nil {
 			l.start(o.ctx)
@@ -152,6 +172,7 @@ func (o *outputs) line(place any, name string, target func() lineTarget, logger 
 	return l
 }
 
+// all returns the line outputs, by name.
 func (o *outputs) all() []*lineOutput {
 	o.mu.Lock()
 	defer o.mu.Unlock()

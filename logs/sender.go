@@ -80,6 +80,7 @@ type Sender struct {
 	spill chan struct{} // and when the spool has something to do
 	rush  chan struct{} // and when somebody waits for a connection
 	call  chan struct{} // and when a connection was made, for those who adopt
+	heirs chan struct{} // closed when the server was brought, once, what dead processes had left
 
 	mu       sync.Mutex
 	open     *outBatch   // takes records; nil for none
@@ -128,7 +129,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	s := &Sender{
 		o: o.withDefaults(), id: NewClient(), right: steady.New().Steady, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
 		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
-		rush: make(chan struct{}, 1),
+		rush: make(chan struct{}, 1), heirs: make(chan struct{}),
 	}
 	if err := CheckService(s.o.Service); err != nil {
 		return nil, err
@@ -257,8 +258,8 @@ func (s *Sender) Flush(ctx context.Context) error {
 	return s.settle(ctx, n, func() bool { return false })
 }
 
-// Close sends what it can, until ctx is canceled or the server is found to be away; the rest goes to the spool, and the
-// next process with this spool sends it. An error says what could be neither sent nor spooled. Records that come after
+// Close sends what it can, until ctx is canceled or the server is found to be away: what it took, and what dead processes have
+// left in the spool's folder. The rest stays in the spool, and the next process with this folder sends it. An error says what could be neither sent nor spooled. Records that come after
 // Close are dropped, and counted.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -279,6 +280,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	defer close(s.away)
 	s.unregister()
 	_ = s.settle(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
+	s.inherit(ctx)
 	s.cancel(ErrClosed)
 	<-s.over
 	return s.putAway()

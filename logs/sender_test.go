@@ -212,3 +212,29 @@ func TestSenderLeavesASpool(t *testing.T) {
 	server.wantAll(second.Client(), 10)
 	await(t, func() bool { return len(dirNames(t, dir)) == 0 })
 }
+
+// TestSenderShortLived closes senders at once: the first that finds the server sends what those before it have left.
+func TestSenderShortLived(t *testing.T) {
+	server := newTestServer(t)
+	dir := t.TempDir()
+	var all []*Sender
+	for i := range 4 {
+		if i == 3 {
+			server.start()
+		}
+		s := server.sender(SenderOptions{Spool: dir})
+		all = append(all, s)
+		addAll(t, s, 1, 10)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		if err := s.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+	}
+	for _, s := range all {
+		server.wantAll(s.Client(), 10)
+	}
+	if left := dirNames(t, dir); len(left) > 0 {
+		t.Errorf("in the spool there is still %v", left)
+	}
+}

@@ -25,12 +25,16 @@ type Config struct {
 	Sync      Sync          // of line files; default SyncAlways. The store has its own
 	Interval  time.Duration // in which repeats are looked for, and after which it is told what came too fast; default 1 s
 	SyncEvery time.Duration // between syncs of line files; default: Interval
-	MaxRecord int           // bytes of a message and its attributes, above which the message is cut; default 256 KiB
+	MaxRecord int           // bytes of a message and its attributes, task and job, above which the message is cut; default 256 KiB
 	MaxFrame  int           // bytes of a frame, above which the connection is closed; default [MaxRecord]
 	FrameTime time.Duration // for the rest of a frame to come, after which the connection is closed; default 30 s
 	IdleTime  time.Duration // without a byte, after which a connection is closed; default: never
 	MaxConns  int           // connections at once, of all listeners; default 20,000. More wait to be accepted
 	Grace     time.Duration // to end, when ctx is canceled; default 5 s
+
+	// Journal is a folder for what is needed to know, after a kill, which records of the own protocol are in line files
+	// already; it is made when the first of them comes. Without it they may be there twice then.
+	Journal string
 
 	Logger *slog.Logger // for what happens to the server itself; default slog.Default()
 
@@ -59,11 +63,14 @@ type Server struct {
 	right     func() bool // reports whether the clock is; asked before files are deleted for their age
 	routing   atomic.Pointer[routing]
 	outputs   outputs
+	journal   *lineJournal // of line files; nil for none
 	slots     *meanwhile.Semaphore
 
 	mu        sync.Mutex
 	ways      map[string]*wayCounts
 	services  map[string]*serviceCounts
+	crowded   bool      // records of further services have come
+	looked    time.Time // for services to forget
 	conns     map[*connection]struct{}
 	addresses map[string]net.Addr
 	told      noise
@@ -102,10 +109,13 @@ func NewServer(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), right: steady.New().Steady, slots: meanwhile.NewSemaphore(c.MaxConns),
-		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
+		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{OtherServices: {}}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
 	}
 	s.stopped, s.end = context.WithCancel(context.Background())
 	s.outputs.lines, s.outputs.keys = map[any]*lineOutput{}, map[stageKey]*stageKey{}
+	if c.Journal != "" {
+		s.journal = newLineJournal(c.Journal, c.Sync, s.right, c.Logger)
+	}
 	if c.Store != nil {
 		s.outputs.store = newStoreOutput(c.Store, c.Logger)
 	}
@@ -135,7 +145,9 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit) error {
 			return err
 		}
 	}
-	s.routing.Store(&routing{s: s, routes: routes, limits: limits, services: map[string]*servicePlan{}})
+	r := &routing{s: s, routes: routes, limits: limits, services: map[string]*servicePlan{}}
+	r.before.Store(s.routing.Load())
+	s.routing.Store(r)
 	return nil
 }
 
@@ -149,17 +161,36 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		panic("logs: Run of a server that was run: make a new one")
 	}
+	defer s.closeJournal()
 	return meanwhile.Shield(ctx, s.config.Grace, func(inner context.Context) error {
 		return s.run(ctx, inner)
 	}, meanwhile.Name("logs"))
 }
 
+// closeJournal is called when no task writes any more. What it cannot do is left to the next process, as after a kill.
+func (s *Server) closeJournal() {
+	if s.journal == nil {
+		return
+	}
+	if err := s.journal.close(); err != nil {
+		s.logger.Error("logs: the journal of line files is not closed in order; the next process looks at these files", "error", err)
+	}
+}
+
 // run has two contexts: of who wants it to end, and of its tasks, which go on until they have ended in order.
-func (s *Server) run(outer, ctx context.Context) error {
+func (s *Server) run(outer, ctx context.Context) (err error) {
+	if s.journal != nil {
+		if err := s.journal.open(false); errors.Is(err, errLocked) {
+			return err
+		} else if err != nil {
+			s.logger.Error("logs: the journal of line files is not read; their records wait", "error", err)
+		}
+	}
 	opened, err := s.open()
 	if err != nil {
 		return err
 	}
+	s.knowStored(ctx)
 	s.outputs.begin(ctx)
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		select {
@@ -178,6 +209,7 @@ func (s *Server) run(outer, ctx context.Context) error {
 		meanwhile.Every(ctx, s.config.SyncEvery, s.syncAll, meanwhile.Name("sync"))
 	}
 	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		defer s.endAll(opened) // also when what follows fails, or a listener: nothing else ends a wait for connections
 		for _, l := range opened {
 			meanwhile.Go(ctx, func(ctx context.Context) error { return s.listen(ctx, l) }, meanwhile.Name(l.Name))
 		}
@@ -206,6 +238,7 @@ func (s *Server) run(outer, ctx context.Context) error {
 // interval does what is due each interval.
 func (s *Server) interval(ctx context.Context) error {
 	s.tellLimited(ctx)
+	s.forgetServices(ctx)
 	s.outputs.endInterval(time.Now())
 	return nil
 }
@@ -219,9 +252,21 @@ func (s *Server) syncAll(context.Context) error {
 
 // tellLimited tells in the stream of a service what was left out of it.
 func (s *Server) tellLimited(ctx context.Context) {
-	r := s.routing.Load()
-	r.mu.RLock()
 	var tell []View
+	for r := s.routing.Load(); r != nil; r = r.before.Swap(nil) {
+		tell = r.appendLimited(tell)
+	}
+	f := &feed{s: s, way: s.wayCounts("server"), untold: true}
+	for i := range tell {
+		f.Add(&tell[i])
+	}
+	_ = f.Flush(ctx) // it fails when ctx ends, and what it told is in the counts
+}
+
+// appendLimited appends what there is to tell.
+func (r *routing) appendLimited(tell []View) []View {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	for _, p := range r.services {
 		if p.rate == nil {
 			continue
@@ -232,12 +277,7 @@ func (s *Server) tellLimited(ctx context.Context) {
 			tell = append(tell, v)
 		}
 	}
-	r.mu.RUnlock()
-	f := &feed{s: s, way: s.wayCounts("server"), untold: true}
-	for i := range tell {
-		f.Add(&tell[i])
-	}
-	_ = f.Flush(ctx) // it fails when ctx ends, and what it told is in the counts
+	return tell
 }
 
 // Reopen syncs the files of the routes and opens them again by their names, which others may have been given meanwhile.
@@ -270,20 +310,23 @@ func (o *outputs) close(ctx context.Context) {
 }
 
 // newFile returns the target for a file, whose turned files are compressed and pruned in a task.
-func (s *Server) newFile(conf LineFile, path string) *fileTarget {
-	return &fileTarget{
-		conf: conf, path: path, policy: s.sync,
+func (s *Server) newFile(path string, place filePlace) *fileTarget {
+	t := &fileTarget{
+		path: path, policy: s.sync, journal: s.journal, known: string(place),
 		warn: func(what string, err error) { s.logger.Error("logs: "+what, "file", path, "error", err) },
-		turned: func(string) {
-			if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 {
-				return
-			}
-			meanwhile.Go(s.outputs.ctx, func(context.Context) error {
-				if err := conf.tidy(path, time.Now(), s.right()); err != nil {
-					s.logger.Error("logs: tidy turned files", "file", path, "error", err)
-				}
-				return nil
-			}, meanwhile.Name("tidy "+path))
-		},
 	}
+	old := &tidier{conf: &t.conf, path: path, right: s.right}
+	t.turned = func(name string) {
+		conf := t.conf.Load()
+		if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 || !old.turned(name) {
+			return
+		}
+		meanwhile.Go(s.outputs.ctx, func(context.Context) error {
+			if err := old.run(); err != nil {
+				s.logger.Error("logs: tidy turned files", "file", path, "error", err)
+			}
+			return nil
+		}, meanwhile.Name("tidy "+path))
+	}
+	return t
 }

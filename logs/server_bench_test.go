@@ -160,3 +160,42 @@ func BenchmarkFeedLines(b *testing.B) {
 		return nil
 	})
 }
+
+// BenchmarkAcceptFile has eight clients of the own protocol append batches of 100 records, that go to one file.
+func BenchmarkAcceptFile(b *testing.B) {
+	for _, sync := range []logs.Sync{logs.SyncAlways, logs.SyncInterval, logs.SyncOS} {
+		b.Run("sync="+string(sync), func(b *testing.B) {
+			const clients, records = 8, 100
+			dir := b.TempDir()
+			v := logs.View{Time: time.Now().UnixNano(), Message: []byte(message100)}
+			batch := logs.Batch{Service: "api"}
+			for range records {
+				batch.Add(&v)
+			}
+			c := logs.Config{Routes: toFile(filepath.Join(dir, "api.log")), Journal: filepath.Join(dir, "journal"), Sync: sync, Logger: slog.New(slog.DiscardHandler)}
+			run(b, c, func(ctx context.Context, s *logs.Server, _ string) {
+				to := s.Acceptor()
+				b.SetBytes(int64(len(batch.Data)) * clients)
+				b.ResetTimer()
+				_ = meanwhile.Run(ctx, func(ctx context.Context) error {
+					for range clients {
+						meanwhile.Go(ctx, func(ctx context.Context) error {
+							mine := batch
+							mine.Client = logs.NewClient()
+							for range b.N {
+								mine.First, mine.Last = mine.Last+1, mine.Last+records
+								if err := to.Append(ctx, &mine); err != nil {
+									b.Error(err)
+									return err
+								}
+							}
+							return nil
+						})
+					}
+					return nil
+				})
+				b.StopTimer()
+			})
+		})
+	}
+}

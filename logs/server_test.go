@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -94,6 +95,29 @@ func TestRoutes(t *testing.T) {
 	equal(t, "no path", lines(t, dir+"/%2e.%2f..%2fx.log"), "../../x|info|9")
 }
 
+// Of several routes to one place, each record takes one; it is culled there if it is by all of them.
+func TestRoutesToOnePlace(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) []logs.Destination { return toFile(filepath.Join(dir, name))[0].To }
+	routes := []logs.Route{
+		{Services: []string{"*"}, Level: slog.LevelError, To: file("level.log")},
+		{Services: []string{"a"}, Level: slog.LevelWarn, To: file("level.log")},
+		{Services: []string{"*"}, Words: []string{"odd"}, To: file("level.log")},
+		{Services: []string{"*"}, Level: slog.LevelError, Cull: true, To: toFile(dir + "/./all.log")[0].To}, // in other words
+		{Services: []string{"a"}, To: file("all.log")},
+		{Services: []string{"*"}, Cull: true, To: file("all.log")},
+	}
+	run(t, logs.Config{Routes: routes}, func(_ context.Context, _ *logs.Server, address string) {
+		conn := dial(t, address)
+		for _, severity := range []string{"info", "info", "warn", "error", "odd"} {
+			fmt.Fprint(conn, frame("a", severity, "x"))
+		}
+		fmt.Fprint(conn, frame("b", "info", "x"), frame("b", "info", "x"))
+	})
+	equal(t, "level", lines(t, dir+"/level.log"), "a|warn|x", "a|error|x", "a|odd|x")
+	equal(t, "all", lines(t, dir+"/all.log"), "a|info|x", "a|info|x", "a|warn|x", "a|error|x", "a|odd|x", "b|info|x", "b|info|Last message repeated 1 times")
+}
+
 func TestLinesAreWholeAndHarmless(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	run(t, logs.Config{Routes: toFile(path), MaxRecord: 100}, func(_ context.Context, _ *logs.Server, address string) {
@@ -128,6 +152,33 @@ func TestLimit(t *testing.T) {
 		until(t, ctx, "all came", func() bool { return s.Stats().Services["a"].Limited == 7 })
 	})
 	equal(t, "lines", lines(t, path), "a|info|0", "a|info|1", "a|info|2", "a|warn|7 records left out: more than 0.001 a second came left_out=7")
+}
+
+// What a limit has left out is told also when there are other limits by then.
+func TestLimitBeforeOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	limits := func(rate float64) []logs.Limit { return []logs.Limit{{Rate: rate, Burst: 1}} }
+	serve(t, logs.Config{Routes: toFile(path), Limits: limits(0.001), Interval: time.Hour}, func(ctx context.Context, s *logs.Server) {
+		f := s.Feed("test")
+		for _, rate := range []float64{0.002, 0.003, 0.004} {
+			for range 3 {
+				f.Add(&logs.View{Service: []byte("a"), Message: []byte("hello")})
+			}
+			if err := f.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			if err := s.SetRoutes(toFile(path), limits(rate)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	got := lines(t, path)
+	slices.Sort(got)
+	want := []string{"a|info|hello", "a|info|hello", "a|info|hello"}
+	for _, rate := range []string{"0.001", "0.002", "0.003"} {
+		want = append(want, "a|warn|2 records left out: more than "+rate+" a second came left_out=2")
+	}
+	equal(t, "lines", got, want...)
 }
 
 // What a connection may do to itself does nothing to others.

@@ -14,9 +14,11 @@ import (
 // A session is one connection of a client. One task reads, another appends what has gathered and acknowledges it, so that
 // reading goes on while the disk is written and one sync serves all that came meanwhile.
 type session struct {
-	s    *Sessions
-	in   *frameReader
-	over chan struct{} // closed when nothing more is kept
+	s      *Sessions
+	in     *frameReader
+	passed chan struct{} // closed when the next connection of its client has come
+	over   chan struct{} // closed when nothing more is kept
+	behind *session      // the one that it has not waited for, when it is over; nil for none
 
 	begun   bool // the magic was taken
 	greeted bool // and the hello answered
@@ -44,7 +46,7 @@ type pending struct {
 
 func newSession(s *Sessions, conn net.Conn) *session {
 	return &session{
-		s: s, conn: conn, in: newFrameReader(conn), over: make(chan struct{}),
+		s: s, conn: conn, in: newFrameReader(conn), passed: make(chan struct{}), over: make(chan struct{}),
 		more: make(chan struct{}, 1), less: make(chan struct{}, 1),
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 // An Acceptor keeps what clients send by the own protocol. A [Store] is one.
 type Acceptor interface {
-	// Append and Last are those of [Store]. The batches have been checked, and all of one call are of one client. Append
-	// keeps nothing of their data after it has returned.
+	// Append and Last are those of [Store], but that Last may tell a lower number: what comes again is left out. The batches
+	// have been checked, and all of one call are of one client. Append keeps nothing of their data after it has returned.
 	Append(ctx context.Context, batches ...*Batch) error
 	Last(ctx context.Context, client Client) (uint64, error)
 }
@@ -103,8 +103,9 @@ func (s *Sessions) allowed(key string) bool {
 	return found
 }
 
-// enter makes c the connection of its client, and waits until the one before it keeps nothing any more: what that has
-// kept is in the number the client gets, and the order stays.
+// enter makes c the connection of its client, and waits until those before it keep nothing any more: what they have kept is
+// in the number the client gets, and the order stays. One that waits leaves when the next one comes, so that no more than
+// one of a client does, however long it takes to keep something.
 func (s *Sessions) enter(ctx context.Context, c *session) error {
 	if c.client == (Client{}) {
 		return nil
@@ -113,16 +114,26 @@ func (s *Sessions) enter(ctx context.Context, c *session) error {
 	before := s.active[c.client]
 	s.active[c.client] = c
 	s.mu.Unlock()
-	if before == nil {
-		return nil
+	if before != nil {
+		before.stop(&Refusal{Code: RefusedSuperseded, Text: "this client has opened another connection"})
+		close(before.passed)
 	}
-	before.stop(&Refusal{Code: RefusedSuperseded, Text: "this client has opened another connection"})
-	select {
-	case <-before.over:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	passed := c.passed
+	for before != nil {
+		select {
+		case <-before.over:
+			before = before.behind
+		case <-passed:
+			if passed = nil; !errors.Is(c.stopped(), ErrHandOver) { // with that, it is to be welcomed first
+				c.behind = before
+				return c.stopped()
+			}
+		case <-ctx.Done():
+			c.behind = before
+			return context.Cause(ctx)
+		}
 	}
+	return nil
 }
 
 func (s *Sessions) leave(c *session) {

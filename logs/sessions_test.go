@@ -354,6 +354,46 @@ func TestSessionSuperseded(t *testing.T) {
 	})
 }
 
+// TestSessionsSuperseded opens connections of a client again and again while the first one's records are being kept, as a client
+// does that gets no answer. Only the newest waits, and for the first.
+func TestSessionsSuperseded(t *testing.T) {
+	inScope(t, func(ctx context.Context) error {
+		store, id := newMapStore(), NewClient()
+		store.hold = make(chan struct{})
+		s := NewSessions(store, SessionConfig{})
+		open := func() (*rawClient, *meanwhile.Task[[]byte]) {
+			c, task := serveRaw(t, ctx, s)
+			c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+			return c, task
+		}
+		superseded := func(c *rawClient, task *meanwhile.Task[[]byte]) {
+			t.Helper()
+			c.wantRefusal(RefusedSuperseded, "another connection")
+			if _, err := task.Wait(ctx); err == nil {
+				t.Error("a session that was superseded has no error")
+			}
+		}
+		first, old := open()
+		first.want(frameWelcome, 0)
+		first.send(testBatch(id, 1, 2))
+		synctest.Wait()
+		last, newest := open()
+		for range 3 {
+			waits, task := last, newest
+			synctest.Wait()
+			last, newest = open()
+			superseded(waits, task)
+		}
+		synctest.Wait()
+		close(store.hold)
+		first.want(frameAck, 2)
+		superseded(first, old)
+		last.want(frameWelcome, 2)
+		synctest.Wait() // a pipe that is closed does not take a deadline, as a connection does
+		return last.conn.Close()
+	})
+}
+
 // TestSessionLeaves keeps and acknowledges what was read when the server ends.
 func TestSessionLeaves(t *testing.T) {
 	inScope(t, func(ctx context.Context) error {

@@ -47,7 +47,8 @@ func (s *Sender) spilling(ctx context.Context) error {
 	}
 }
 
-// spillSome moves batches to the spool: all of them, or so many that memory is a quarter full.
+// spillSome moves batches to the spool: all of them, or so many that memory is a quarter full; but at once no more than one of its
+// files is to have, since it drops whole files.
 func (s *Sender) spillSome(all bool) (n int, err error) {
 	s.mu.Lock()
 	if all {
@@ -55,6 +56,10 @@ func (s *Sender) spillSome(all bool) (n int, err error) {
 	}
 	used := s.used
 	for n < len(s.sealed) && (all || s.used > s.o.MemoryBytes/2 && used > s.o.MemoryBytes/4) {
+		if int64(s.used-used) >= s.spool.each {
+			signal(s.spill)
+			break
+		}
 		used -= s.sealed[n].size()
 		n++
 	}

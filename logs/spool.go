@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -112,21 +113,24 @@ func (s *spool) drained() bool {
 	return true
 }
 
-// take makes the folder and locks it.
-func (s *spool) take() error {
-	if s.lock != nil {
-		return nil
+// take makes the folder and locks it. Before that is done, another process may take it for that of a dead one for a moment, and
+// removes it, as nothing is in it.
+func (s *spool) take() (err error) {
+	for tries := 0; s.lock == nil; tries++ {
+		if err = os.MkdirAll(s.dir, 0o700); err == nil {
+			s.lock, err = lockFolder(s.dir)
+		}
+		if err != nil && (tries == mostTries || !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("make the spool: %w", err)
+		}
+		if err != nil {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("make the spool: %w", err)
-	}
-	lock, err := lockFolder(s.dir)
-	if err != nil {
-		return fmt.Errorf("make the spool: %w", err)
-	}
-	s.lock = lock
 	return nil
 }
+
+const mostTries = 100
 
 // current returns the file that takes what follows.
 func (s *spool) current(first uint64) (*spoolFile, error) {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -260,6 +262,40 @@ func TestSpoolLocked(t *testing.T) {
 	}
 	if err := first.close(1); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestSpoolTaken makes spools in a folder where another process looks for those of dead ones all the time.
+func TestSpoolTaken(t *testing.T) {
+	folder := t.TempDir()
+	var over atomic.Bool
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for !over.Load() {
+			entries, err := os.ReadDir(folder)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, entry := range entries {
+				id, err := ParseClient(entry.Name())
+				if err != nil {
+					t.Error(err)
+				}
+				if s, _, err := openSpool(folder, id, 1<<20); err == nil {
+					_ = s.close(0)
+				}
+			}
+		}
+	})
+	defer looking.Wait()
+	defer over.Store(true)
+	for range 200 {
+		id := NewClient()
+		s := newSpool(folder, id, 1<<20)
+		writeSpool(t, s, 0, 0, spoolBatch(id, 1, 1))
+		if err := s.close(1); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -63,20 +63,6 @@ func (c *wayCounts) refuse(reason string) {
 	c.refused[reason]++
 }
 
-type serviceCounts struct{ records, bytes, cut, limited atomic.Int64 }
-
-// countsOf returns the counts of a service, nil when there are too many services.
-func (s *Server) countsOf(service string) *serviceCounts {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.services[service]
-	if c == nil && len(s.services) < mostServices {
-		c = &serviceCounts{}
-		s.services[service] = c
-	}
-	return c
-}
-
 // wayCounts returns the counts of a way in.
 func (s *Server) wayCounts(name string) *wayCounts {
 	s.mu.Lock()
@@ -103,6 +89,9 @@ func (s *Server) Stats() Stats {
 		st.Ways[name] = w
 	}
 	for name, c := range s.services {
+		if c.heard.Load() == 0 {
+			continue // the store has it, from before
+		}
 		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}
 	}
 	s.mu.Unlock()

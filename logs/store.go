@@ -83,7 +83,7 @@ type ServiceStats struct {
 // A Store keeps records. Methods may be called at once, and return when ctx is canceled, with its cause.
 //
 // What is kept of a service has numbers, from 1 on without gaps, in the order in which it was stored. Pruning takes the
-// lowest ones.
+// lowest ones. A service of which all was pruned may be forgotten, and then begins anew.
 type Store interface {
 	Finder
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -24,6 +25,9 @@ type target struct {
 
 // parseTarget reads tcp://host:port or tls://host:port, with ?key=… if one is needed. Its errors do not show the key.
 func parseTarget(text string, config *tls.Config, key string) (t target, err error) {
+	if !strings.Contains(text, "://") {
+		return t, errors.New("the address of a log server is tcp://host:port or tls://host:port: this one begins with neither")
+	}
 	u, err := url.Parse(text)
 	if err != nil {
 		return t, errors.New("the address of a log server is tcp://host:port or tls://host:port; this one cannot be read")

@@ -1,12 +1,14 @@
 package logs
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,6 +111,8 @@ func TestSenderAwayForLong(t *testing.T) {
 	server := newTestServer(t)
 	s := server.sender(SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})
 	addAll(t, s, 1, 30_000)
+	// What is dropped while it is on its way to a server counts as dropped, though that may have it.
+	await(t, func() bool { return s.Stats().Memory == 0 })
 	server.start()
 	flush(t, s)
 	stats := s.Stats()
@@ -127,6 +131,35 @@ func TestSenderAwayForLong(t *testing.T) {
 	if all := kept + stats.Dropped; kept == 30_000 || all < 30_000 || all > 30_100 {
 		t.Errorf("%d kept and %d dropped of 30000", kept, stats.Dropped)
 	}
+}
+
+// TestSenderSmallSpool has a spool with less room than memory. What comes at once and is more leaves the newest of it.
+func TestSenderSmallSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 1 << 20
+		s, err := NewSender("tcp://nowhere", &SenderOptions{
+			Spool: t.TempDir(), SpoolBytes: limit, Compress: "none", OnError: func(error) {},
+			dial: func(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := bytes.Repeat([]byte("x"), 1000)
+		for round := range 3 {
+			for range 3500 {
+				if err := s.Add(&View{Message: message}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			if stats := s.Stats(); stats.Spooled > limit || stats.Spooled < limit/2 {
+				t.Errorf("round %d: got %+v, want the half to the whole of %d spooled", round, stats, limit)
+			}
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestSenderFullDisk has a spool that cannot be written, for a while. Records stay in memory, and go to the spool later.
@@ -204,6 +237,42 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// TestSenderKeepsTheNewestSpools finds more of dead processes than there is room for: what the last of them have left stays.
+func TestSenderKeepsTheNewestSpools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		var ids []string
+		size := int64(0)
+		for n := range 8 {
+			id := NewClient()
+			spool := newSpool(folder, id, 1<<20)
+			writeSpool(t, spool, 0, 0, spoolBatch(id, 1, 100))
+			size = spool.bytes()
+			at, path := time.Now().Add(time.Duration(n-8)*time.Hour), spool.files[0].path
+			if err := errors.Join(spool.close(0), os.Chtimes(path, at, at)); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id.String())
+		}
+		s, err := NewSender("tcp://nowhere", &SenderOptions{
+			Spool: folder, SpoolBytes: 3*size + size/2, OnError: func(error) {},
+			dial: func(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		left, want := dirNames(t, folder), slices.Sorted(slices.Values(append(ids[5:], s.Client().String()))) // which tells what was dropped
+		if !slices.Equal(left, want) {
+			t.Errorf("left are %q, want %q", left, want)
+		}
+		if got := s.Stats().Dropped; got != 500 {
+			t.Errorf("%d are dropped, want 500", got)
+		}
+		_ = s.Close(t.Context())
 	})
 }
 

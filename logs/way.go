@@ -23,7 +23,8 @@ type Feed interface {
 // connections; a Way only takes apart what they bring.
 type Way interface {
 	// Parser returns the parser for one connection, which the other side opened from origin, an address. After a change
-	// of programs it goes on where the parser was whose State is given; a new connection has none.
+	// of programs it goes on where the parser was whose State is given; a new connection has none. Of datagrams, a parser gets
+	// those of one host, from whatever port, each by Parse and, where that leaves some of it, End.
 	Parser(origin string, state []byte) Parser
 }
 

@@ -25,7 +25,6 @@ const (
 // web answers requests until the server ends, and then lets those that run end.
 func (s *Server) web(ctx context.Context, l *openListener) error {
 	base, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	server := &http.Server{
 		Handler: l.Handler, TLSConfig: l.TLS,
 		BaseContext:       func(net.Listener) context.Context { return base },
@@ -33,6 +32,7 @@ func (s *Server) web(ctx context.Context, l *openListener) error {
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),
 	}
 	meanwhile.Go(ctx, func(ctx context.Context) error {
+		defer cancel(nil) // not where Serve returns, which is before the requests have ended
 		select {
 		case <-s.stopped.Done():
 		case <-ctx.Done():
@@ -58,4 +58,10 @@ func (s *Server) web(ctx context.Context, l *openListener) error {
 	return fmt.Errorf("serve %s: %w", l.Name, err)
 }
 
-var errServerEnds = errors.New("the server ends")
+// errServerEnds is the cause of what ends with the server: nothing is kept any more, as with [ErrClosed].
+var errServerEnds error = serverEnds{}
+
+type serverEnds struct{}
+
+func (serverEnds) Error() string        { return "the server ends" }
+func (serverEnds) Is(target error) bool { return target == ErrClosed }

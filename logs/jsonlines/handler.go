@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -28,7 +29,7 @@ type Config struct {
 //	400  the one at "line" is malformed, as "error" says; those before it were taken
 //	413  the body, or a line, is too long; those before that were taken
 //	429  too many requests at once; nothing was taken
-//	503  there is no room; of the records some may have been taken
+//	503  there is no room, or an output takes nothing; of the records some may have been taken
 //
 // The last two have a Retry-After. A line that is no object, but text, is a record with the line as message. Requests of
 // pages of other origins are refused. Who may write is for the caller to check.
@@ -46,6 +47,12 @@ func Handler(open func(*http.Request) logs.Feed, config Config) http.Handler {
 	}
 	return http.NewCrossOriginProtection().Handler(&handler{open: open, config: config, slots: make(chan struct{}, config.Requests)})
 }
+
+// answerWithin is how long records may wait for an output that takes none, such as a socket with nobody behind it. Servers
+// close connections on which no answer comes within a minute.
+const answerWithin = 50 * time.Second
+
+var errAnswer = fmt.Errorf("the records wait for an output that takes none; the server's log says why: %w", context.DeadlineExceeded)
 
 type handler struct {
 	open   func(*http.Request) logs.Feed
@@ -92,8 +99,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	feed := h.open(r)
 	t := taker{feed: feed, service: []byte(service)}
-	err = t.take(r.Context(), newSplitter(body, kind == "application/json"))
-	if synced := feed.Sync(r.Context()); synced != nil {
+	ctx, cancel := context.WithTimeoutCause(r.Context(), answerWithin, errAnswer)
+	defer cancel()
+	err = t.take(ctx, newSplitter(body, kind == "application/json"))
+	if synced := feed.Sync(ctx); synced != nil {
 		err = &syncError{synced}
 	}
 	a := explain(err)

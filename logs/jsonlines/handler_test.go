@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
@@ -125,6 +127,21 @@ func TestHandlerWhenFull(t *testing.T) {
 			t.Errorf("%v: got %d %v %s, want %d", err, w.Code, w.Header(), w.Body, want)
 		}
 	}
+}
+
+// A request is answered while its connection is open, although nothing takes its records.
+func TestHandlerAnswersInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		feed := logtest.Recorder{OnFlush: func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}
+		w := post(&feed, Config{}, strings.NewReader("{}\n"))
+		if took := time.Since(began); took > time.Minute || w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "an output that takes none") {
+			t.Errorf("after %v: %d %v %s", took, w.Code, w.Header(), w.Body)
+		}
+	})
 }
 
 func TestHandlerBoundsRequestsAtOnce(t *testing.T) {

@@ -7,6 +7,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
+// Times that no record can have.
+var ancient, distant = time.Date(1500, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC)
+
 var findPromises = []promise{
 	{"find goes by time, and of one service by its order", func(f *fixture) {
 		f.append(Batch("b", logs.Client{}, 1, 30), Batch("a", logs.Client{}, 31, 30))
@@ -64,6 +67,10 @@ var findPromises = []promise{
 			if got := f.find(logs.Query{Since: at(1001)}); len(got) != 0 {
 				f.Errorf("%d records after the last", len(got))
 			}
+			if got := f.find(logs.Query{Until: ancient}); len(got) != 0 {
+				f.Errorf("%d records before all times that a record can have", len(got))
+			}
+			f.want(f.find(logs.Query{Since: ancient, Until: distant}), 1, 1000, 1)
 			f.reopen()
 		}
 	}},

@@ -22,13 +22,19 @@ var sumPromises = []promise{
 					f.Errorf("part %d has %+v, want 90 and 10", i, b)
 				}
 			}
-			h, err = f.Histogram(f.ctx, logs.Query{}, 3)
-			var sum int64
-			for _, b := range h.Buckets {
-				sum += b.Debug + b.Info + b.Warn + b.Error
-			}
-			if err != nil || sum != 1100 {
-				f.Errorf("%d records are counted, want 1100; %v", sum, err)
+			for _, all := range []struct {
+				q    logs.Query
+				n    int
+				want int64
+			}{{n: 3, want: 1100}, {q: logs.Query{Since: ancient, Until: distant}, n: 1, want: 1100}, {q: logs.Query{Since: ancient, Until: ancient.AddDate(1, 0, 0)}, n: 3}} {
+				h, err = f.Histogram(f.ctx, all.q, all.n)
+				var sum int64
+				for _, b := range h.Buckets {
+					sum += b.Debug + b.Info + b.Warn + b.Error
+				}
+				if err != nil || sum != all.want {
+					f.Errorf("%d records are counted, want %d; %v", sum, all.want, err)
+				}
 			}
 			f.reopen()
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ type Config struct {
 
 // An Output publishes each record as a message: the JSON of [logs.Record.AppendJSON], whose Nats-Msg-Id is the record's
 // [logs.Record.Identity], so that the stream leaves out what it has got within its window for duplicates. What the stream has
-// acknowledged, it keeps as it is set up to. Only what is larger than the server's max_payload is refused.
+// acknowledged, it keeps as it is set up to. Only what is larger than the server's max_payload, or than the stream takes, is refused.
 //
 // A lost connection is not mended but made anew by the next call, as what comes through one that was mended may have a hole.
 // So the order holds, unless a stream refuses some of a batch and takes what follows, as when a cluster changes its leader.
@@ -49,10 +50,29 @@ type Output struct {
 
 // A link is a connection.
 type link struct {
+	raw    net.Conn // what conn writes to, and waits for with its mutex held; nil when the options have a dialer
 	conn   *nats.Conn
 	stream jetstream.JetStream
 	closed chan struct{}
 }
+
+// cut ends the connection without a wait for a server that takes nothing.
+func (l *link) cut() {
+	if l.raw != nil {
+		_ = l.raw.Close()
+	}
+}
+
+func (l *link) close() {
+	l.cut()
+	l.conn.Close()
+}
+
+// A dialer is a function that connects.
+type dialer func(network, address string) (net.Conn, error)
+
+// Dial implements [nats.CustomDialer].
+func (d dialer) Dial(network, address string) (net.Conn, error) { return d(network, address) }
 
 // New makes an output. It does not connect yet.
 func New(c Config) (*Output, error) {
@@ -61,7 +81,7 @@ func New(c Config) (*Output, error) {
 	case err != nil: // whose text quotes the URL
 		return nil, errors.New("the address of NATS is no URL")
 	case where.Host == "":
-		return nil, fmt.Errorf("the address of NATS is a URL such as nats://host:4222, not %q", where.Redacted())
+		return nil, errors.New("the address of NATS is a URL with a host, such as nats://host:4222")
 	case c.Stream == "" || strings.ContainsAny(c.Stream, " \t\r\n.*>/\\"):
 		return nil, fmt.Errorf("%q is no name of a stream", c.Stream)
 	}
@@ -82,13 +102,15 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	if err != nil {
 		return fmt.Errorf("connect to NATS: %w", err)
 	}
+	stop := context.AfterFunc(ctx, l.cut) // publishing does not look at ctx
+	defer stop()
 	limit := int(l.conn.MaxPayload())
 	var refused logs.RefusedError
 	acks := make([]jetstream.PubAckFuture, 0, len(records))
 	waited := 0
 	for i := range records {
 		if len(acks)-waited >= o.config.Window {
-			if err := l.wait(ctx, acks[waited]); err != nil {
+			if err := l.wait(ctx, acks[waited]); !refuse(&refused, err) && err != nil {
 				l.settle(ctx, acks[waited+1:])
 				return o.fail(l, err)
 			}
@@ -105,12 +127,12 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 		}
 		ack, err := l.stream.PublishMsgAsync(message, jetstream.WithExpectStream(o.config.Stream), jetstream.WithRetryAttempts(0))
 		if err != nil {
-			return o.fail(l, err)
+			return o.fail(l, cmp.Or(context.Cause(ctx), err))
 		}
 		acks = append(acks, ack)
 	}
 	for i, ack := range acks[waited:] {
-		if err := l.wait(ctx, ack); err != nil {
+		if err := l.wait(ctx, ack); !refuse(&refused, err) && err != nil {
 			l.settle(ctx, acks[waited+i+1:])
 			return o.fail(l, err)
 		}
@@ -119,6 +141,16 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 		return &refused
 	}
 	return nil
+}
+
+// refuse counts a message that is larger than the stream takes, and reports whether it was one.
+func refuse(refused *logs.RefusedError, err error) bool {
+	if !errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum) {
+		return false
+	}
+	refused.Count++
+	refused.Why = cmp.Or(refused.Why, "a message that is larger than the stream takes")
+	return true
 }
 
 // wait waits for an acknowledgement.
@@ -149,7 +181,7 @@ func (o *Output) fail(l *link, err error) error {
 		o.link = nil
 	}
 	o.mu.Unlock()
-	l.conn.Close()
+	l.close()
 	return fmt.Errorf("publish to stream %s: %w", o.config.Stream, err)
 }
 
@@ -161,15 +193,31 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 		return o.link, nil
 	}
 	if o.link != nil {
-		o.link.conn.Close()
+		o.link.close()
 		o.link = nil
+	}
+	if ctx.Err() != nil { // while another call connected
+		return nil, context.Cause(ctx)
 	}
 	l := &link{closed: make(chan struct{})}
 	timeout := 10 * time.Second
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, max(time.Until(deadline), time.Millisecond))
 	}
-	options := append([]nats.Option{nats.Name("meanwhile logs"), nats.Timeout(timeout)}, o.config.Options...)
+	dialing, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	dial := dialer(func(network, address string) (conn net.Conn, err error) {
+		if conn, err = new(net.Dialer).DialContext(dialing, network, address); err == nil {
+			l.raw = conn
+			context.AfterFunc(dialing, func() {
+				if ctx.Err() != nil { // what comes before the first answer does not look at it
+					_ = conn.Close()
+				}
+			})
+		}
+		return conn, err
+	})
+	options := append([]nats.Option{nats.Name("meanwhile logs"), nats.Timeout(timeout), nats.SetCustomDialer(dial)}, o.config.Options...)
 	options = append(
 		options, nats.NoReconnect(), nats.RetryOnFailedConnect(false),
 		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // Send returns them
@@ -177,13 +225,13 @@ func (o *Output) connect(ctx context.Context) (*link, error) {
 	)
 	var err error
 	if l.conn, err = nats.Connect(o.config.URL, options...); err != nil {
-		return nil, err
+		return nil, cmp.Or(context.Cause(ctx), err)
 	}
 	if l.stream, err = jetstream.New(l.conn, jetstream.WithPublishAsyncMaxPending(1<<20)); err == nil {
 		err = o.find(ctx, l.stream)
 	}
 	if err != nil {
-		l.conn.Close()
+		l.close()
 		return nil, err
 	}
 	o.link = l
@@ -212,7 +260,7 @@ func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.link != nil {
-		o.link.conn.Close()
+		o.link.close()
 		o.link = nil
 	}
 	return nil

@@ -175,6 +175,27 @@ func TestFullStream(t *testing.T) {
 	}
 }
 
+// What is larger than a stream takes is left out, and the others go on.
+func TestStreamOfShortMessages(t *testing.T) {
+	js, stream := server(t)
+	config := jetstream.StreamConfig{Name: stream, Subjects: []string{stream + ".>"}, MaxMsgSize: 1000}
+	if _, err := js.CreateStream(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	output := open(t, nats.Config{URL: "nats://" + address, Stream: stream, Subject: stream + ".{service}", Window: 2})
+	var records []logs.Record
+	for n := range uint64(10) {
+		records = append(records, logs.Record{Service: "api", Number: n + 1, Message: strings.Repeat("x", int(n%3)*1000)})
+	}
+	err := output.Send(t.Context(), records)
+	if refused, ok := errors.AsType[*logs.RefusedError](err); !ok || refused.Count != 6 {
+		t.Errorf("got %v, want six refused", err)
+	}
+	if got := messages(t, js, stream); len(got) != 4 {
+		t.Errorf("%d messages, want 4", len(got))
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for name, c := range map[string]nats.Config{
 		"no URL":       {Stream: "s"},
@@ -184,6 +205,8 @@ func TestConfig(t *testing.T) {
 		"empty token":  {URL: "nats://host", Stream: "s", Subject: "logs..{level}"},
 		"wildcard":     {URL: "nats://host", Stream: "s", Subject: "logs.>"},
 		"a secret URL": {URL: "nats://me:secret@host:no", Stream: "s"},
+		"no slashes":   {URL: "nats:secret@host:4222", Stream: "s"},
+		"no host":      {URL: "nats://secret@", Stream: "s"},
 	} {
 		if _, err := nats.New(c); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)

@@ -1,6 +1,7 @@
 package otlp
 
 import (
+	"context"
 	"encoding/hex"
 	"log/slog"
 
@@ -11,9 +12,24 @@ import (
 // An intake makes records of one request, and gives them to a feed.
 type intake struct {
 	feed     logs.Feed
+	flush    func() error // of the feed
+	waiting  int          // bytes of records since the last flush
 	records  int64
 	rejected int64 // records of services whose name is none
 }
+
+func newIntake(ctx context.Context, feed logs.Feed) *intake {
+	return &intake{feed: feed, flush: func() error { return feed.Flush(ctx) }}
+}
+
+// flushed are the bytes of records after which they are handed on: each has the attributes of its resource, so that a body may
+// make many times as much as it has.
+const flushed = 256 << 10
+
+// A flushError is one of the feed; the others come from the body.
+type flushError struct{ err error }
+
+func (e *flushError) Error() string { return e.err.Error() }
 
 // A making is a record that is being made, and how many attributes it has.
 type making struct {
@@ -160,7 +176,15 @@ func (in *intake) logRecord(m making, b []byte) error {
 		in.feed.Refuse("the name of a service")
 		return nil
 	}
+	in.waiting += len(m.Message) + len(m.Task) + len(m.Job) + len(m.EncodedAttrs())
 	in.feed.Add(&m.View)
+	if in.waiting < flushed {
+		return nil
+	}
+	in.waiting = 0
+	if err := in.flush(); err != nil {
+		return &flushError{err}
+	}
 	return nil
 }
 
@@ -171,6 +195,10 @@ func (m *making) pair(prefix string, b []byte, resource bool, depth int) error {
 		return err
 	}
 	if prefix != "" {
+		if len(prefix)+len(key) > maxKey {
+			m.dropped++
+			return nil
+		}
 		key = append([]byte(prefix), key...)
 	}
 	value, err := readValue(data)

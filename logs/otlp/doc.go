@@ -20,7 +20,8 @@ const (
 	// MaxAttrs is how many attributes a record has at most; how many more there were, is in dropped_attributes_count.
 	MaxAttrs = 1000
 
-	maxDepth = 32 // of values in values
+	maxDepth = 32   // of values in values
+	maxKey   = 1024 // bytes of keys joined by dots; what has a longer one counts as dropped
 )
 
 // Names of attributes that stand for something else than an attribute.

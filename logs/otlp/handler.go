@@ -2,6 +2,7 @@ package otlp
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,10 @@ import (
 const (
 	inFlight   = 128 << 20 // bytes of all bodies together
 	bodyWithin = 30 * time.Second
+
+	// answerWithin is how long records may wait for an output that takes none. Servers close connections on which no answer
+	// comes within a minute.
+	answerWithin = 50 * time.Second
 )
 
 // Handler takes requests to export logs, as protobuf or JSON, also gzipped: it answers those at any path, so mount it at
@@ -60,8 +65,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	feed := h.open(r)
-	in := &intake{feed: feed}
-	if err := h.take(w, r, in, asJSON); err != nil {
+	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+	defer cancel()
+	in := newIntake(ctx, feed)
+	if err := h.take(ctx, w, r, in, asJSON); err != nil {
 		answer, ok := errors.AsType[*problem](err)
 		if !ok {
 			answer = &problem{status: http.StatusServiceUnavailable, text: "not stored", after: 1}
@@ -79,7 +86,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take reads a body and gives its records to the feed.
-func (h *handler) take(w http.ResponseWriter, r *http.Request, in *intake, asJSON bool) error {
+func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, in *intake, asJSON bool) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
 	body, release, err := h.read(r)
 	defer release()
@@ -92,8 +99,11 @@ func (h *handler) take(w http.ResponseWriter, r *http.Request, in *intake, asJSO
 		}
 	}
 	malformed := in.request(body)
-	if err := in.feed.Sync(r.Context()); err != nil {
+	if err := in.feed.Sync(ctx); err != nil {
 		return err
+	}
+	if failed, ok := errors.AsType[*flushError](malformed); ok {
+		return failed.err
 	}
 	if malformed != nil {
 		return &problem{status: http.StatusBadRequest, text: fmt.Sprintf("%v, after %d records", malformed, in.records)}

@@ -11,8 +11,11 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -218,6 +221,26 @@ func TestHandlerAnswers(t *testing.T) {
 	}
 }
 
+// A request is answered while its connection is open, although nothing takes its records, at its end or in between.
+func TestHandlerAnswersInTime(t *testing.T) {
+	t.Run("end", func(t *testing.T) { answersInTime(t, "application/json", []byte("{}")) })
+	t.Run("in between", func(t *testing.T) { answersInTime(t, "application/x-protobuf", multiplied(t, 10)) })
+}
+
+func answersInTime(t *testing.T, contentType string, body []byte) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		f := &logtest.Recorder{OnFlush: func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}}
+		w := post(t, handlerTo(f), contentType, body)
+		if took := time.Since(began); took > time.Minute || w.Code != 503 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("after %v: %d %v %s", took, w.Code, w.Header(), w.Body)
+		}
+	})
+}
+
 // What comes before the damage is stored before the answer.
 func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 	body, err := proto.Marshal(ofAllKinds())
@@ -263,6 +286,119 @@ func TestTooManyAttributes(t *testing.T) {
 	}
 }
 
+// A heap is a feed that counts what waits in it.
+type heap struct {
+	logtest.Recorder
+	waits, most, all int
+}
+
+func (h *heap) Add(v *logs.View) {
+	h.waits += len(v.Message) + len(v.EncodedAttrs())
+	h.most = max(h.most, h.waits)
+	h.all++
+}
+
+func (h *heap) Flush(ctx context.Context) error {
+	h.waits = 0
+	return h.Recorder.Flush(ctx)
+}
+
+// multiplied is a body that makes many times as much as it has: the attributes of a resource are those of each of its records.
+func multiplied(t *testing.T, records int) []byte {
+	t.Helper()
+	scope := &logspb.ScopeLogs{}
+	for range records {
+		scope.LogRecords = append(scope.LogRecords, &logspb.LogRecord{Body: str("x")})
+	}
+	body, err := proto.Marshal(&collector.ExportLogsServiceRequest{ResourceLogs: []*logspb.ResourceLogs{{
+		Resource:  &resource.Resource{Attributes: []*common.KeyValue{kv("service.name", str("api")), kv("long", str(strings.Repeat("x", 100_000)))}},
+		ScopeLogs: []*logspb.ScopeLogs{scope},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+func TestRecordsAreHandedOnAsTheyCome(t *testing.T) {
+	const records = 2000
+	body := multiplied(t, records)
+	var f heap
+	if w := post(t, handlerTo(&f), "application/x-protobuf", body); w.Code != 200 || f.all != records {
+		t.Errorf("%d, %d records", w.Code, f.all)
+	}
+	if f.most > 1<<20 {
+		t.Errorf("%d bytes wait for the end of a body of %d", f.most, len(body))
+	}
+	times := 0
+	f.OnFlush = func(context.Context) error {
+		if times++; times == 3 {
+			return logs.ErrFull
+		}
+		return nil
+	}
+	if w := post(t, handlerTo(&f), "application/x-protobuf", body); w.Code != 503 || w.Header().Get("Retry-After") != "30" {
+		t.Errorf("when there is no room in between: %d %v", w.Code, w.Header())
+	}
+}
+
+// Keys within keys are joined: without a bound, a long one before many others would take as much room as there is.
+func TestKeysWithinKeysAreBounded(t *testing.T) {
+	const leaves = 500
+	var list common.KeyValueList
+	for range leaves {
+		list.Values = append(list.Values, kv("x", str("y")))
+	}
+	pairs := &common.AnyValue{Value: &common.AnyValue_KvlistValue{KvlistValue: &list}}
+	record := &logspb.LogRecord{Body: str("hello"), Attributes: []*common.KeyValue{kv(strings.Repeat("k", 100_000), pairs), kv(strings.Repeat("l", maxKey-2), pairs)}}
+	body, err := proto.Marshal(&collector.ExportLogsServiceRequest{ResourceLogs: []*logspb.ResourceLogs{{ScopeLogs: []*logspb.ScopeLogs{{LogRecords: []*logspb.LogRecord{record}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f logtest.Recorder
+	if w := post(t, handlerTo(&f), "application/x-protobuf", body); w.Code != 200 || len(f.Records()) != 1 {
+		t.Fatalf("%d, %d records", w.Code, len(f.Records()))
+	}
+	attrs := f.Records()[0].Attrs
+	size := 0
+	for _, a := range attrs {
+		size += len(a.Key)
+	}
+	last := attrs[len(attrs)-1]
+	if len(attrs) != leaves+1 || size > leaves*maxKey+len(droppedKey) || last.Key != droppedKey || last.Value.Uint64() != leaves {
+		t.Errorf("%d attributes with keys of %d bytes, the last is %v", len(attrs), size, last)
+	}
+}
+
+// A list of many short members takes no more room than its text.
+func TestListsInJSONTakeLittleRoom(t *testing.T) {
+	const size = 4 << 20
+	for _, head := range []string{
+		`{"resourceLogs":[`, `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[`,
+		`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"arrayValue":{"values":[`,
+	} {
+		tail := strings.NewReplacer("{", "}", "[", "]").Replace(strings.Map(func(r rune) rune {
+			if r == '{' || r == '[' {
+				return r
+			}
+			return -1
+		}, head))
+		closing := []byte(tail)
+		slices.Reverse(closing)
+		body := head + strings.Repeat("0,", size/2) + "0" + string(closing)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := fromJSON([]byte(body))
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s takes numbers", head)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 16*size {
+			t.Errorf("%s: a body of %d bytes takes %d", head, len(body), took)
+		}
+	}
+}
+
 func FuzzProtobuf(f *testing.F) {
 	body, err := proto.Marshal(ofAllKinds())
 	if err != nil {
@@ -272,7 +408,7 @@ func FuzzProtobuf(f *testing.F) {
 	f.Add([]byte{0x0a, 2, 0x12, 0})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var feed logtest.Recorder
-		in := &intake{feed: &feed}
+		in := newIntake(t.Context(), &feed)
 		err := in.request(body)
 		var official collector.ExportLogsServiceRequest
 		if proto.Unmarshal(body, &official) == nil && err != nil && len(body) < 2*maxDepth {
@@ -300,7 +436,7 @@ func FuzzJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := (&intake{feed: new(logtest.Recorder)}).request(body); err != nil {
+		if err := newIntake(t.Context(), new(logtest.Recorder)).request(body); err != nil {
 			t.Errorf("%s became %x: %v", text, body, err)
 		}
 	})

@@ -1,21 +1,24 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// What follows makes the protobuf of a request in JSON, so that both mean the same. Lists are kept as text until their
-// turn, so that a body of nothing but brackets takes no more room than it has bytes. Identities are hexadecimal, numbers
-// of 64 bits may be strings, and unknown names are left out, as the specification says.
+// What follows makes the protobuf of a request in JSON, so that both mean the same. Lists are kept as text, and taken apart
+// member by member, so that one of many short members takes no more room than it has bytes. Identities are hexadecimal,
+// numbers of 64 bits may be strings, and unknown names are left out, as the specification says.
 
 type (
-	jsonList []json.RawMessage
+	jsonList = json.RawMessage
 
 	jsonRequest struct {
 		ResourceLogs jsonList `json:"resourceLogs"`
@@ -82,20 +85,59 @@ func fromJSON(text []byte) ([]byte, error) {
 
 // appendEach appends each member of a list, as a message in the field of that number.
 func appendEach[T any](b []byte, number protowire.Number, list jsonList, put func(b []byte, x *T) ([]byte, error)) ([]byte, error) {
-	for _, text := range list {
+	for text, err := range members(list) {
+		if err != nil {
+			return nil, err
+		}
 		var x T
 		if err := json.Unmarshal(text, &x); err != nil {
 			return nil, err
 		}
 		var at int
 		b, at = begin(b, number)
-		var err error
 		if b, err = put(b, &x); err != nil {
 			return nil, err
 		}
 		b = end(b, at)
 	}
 	return b, nil
+}
+
+var errNoList = errors.New("no list where one belongs")
+
+// members yields those of a list, which lie in its text: that is JSON, as it was read with what is around it.
+func members(list jsonList) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		if len(list) == 0 || string(list) == "null" {
+			return
+		}
+		if list[0] != '[' {
+			yield(nil, errNoList)
+			return
+		}
+		depth, from, text, escaped := 0, 1, false, false
+		for i, c := range list {
+			switch {
+			case escaped:
+				escaped = false
+			case text:
+				text, escaped = c != '"', c == '\\'
+			case c == '"':
+				text = true
+			case c == '[', c == '{':
+				depth++
+			case c == ']', c == '}':
+				depth--
+			}
+			if text || depth > 1 || depth == 1 && c != ',' {
+				continue
+			}
+			if member := bytes.TrimSpace(list[from:i]); len(member) > 0 && !yield(member, nil) {
+				return
+			}
+			from = i + 1
+		}
+	}
 }
 
 func appendResourceLogs(b []byte, x *jsonResourceLogs) (_ []byte, err error) {
@@ -192,7 +234,10 @@ func appendValue(b []byte, text json.RawMessage, depth int) (_ []byte, err error
 		return appendBytes(b, bytesValue, *x.Bytes), nil
 	case x.Array != nil:
 		b, at := begin(b, arrayValue)
-		for _, member := range x.Array.Values {
+		for member, err := range members(x.Array.Values) {
+			if err != nil {
+				return nil, err
+			}
 			var inner int
 			b, inner = begin(b, 1)
 			if b, err = appendValue(b, member, depth+1); err != nil {

@@ -3,10 +3,12 @@ package otlp
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +60,7 @@ func TestRoundTripLaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f logtest.Recorder
-		if err := (&intake{feed: &f}).request(body); err != nil {
+		if err := newIntake(t.Context(), &f).request(body); err != nil {
 			t.Fatal(err)
 		}
 		_ = f.Flush(t.Context())
@@ -77,19 +79,59 @@ func TestRoundTripLaw(t *testing.T) {
 // What OTLP has no kind for, is a text; what its own fields cannot hold, stays an attribute.
 func TestEncodeOddValues(t *testing.T) {
 	r := logs.Record{Service: "api", Message: "a\xffb", Level: 100, Number: 5, Attrs: []slog.Attr{
-		slog.Uint64("u", 1<<63), slog.Duration("d", time.Minute), slog.Time("t", time.Unix(0, 0)), slog.Any("raw", json.RawMessage("{")),
+		slog.Uint64("u", 1<<63), slog.Duration("d", time.Minute), slog.Time("t", time.Unix(0, 0)), slog.Any("raw", json.RawMessage("{")), slog.Any("two", json.RawMessage("1 2")),
 		slog.String("trace_id", "no"), slog.Int("trace_flags", -1), slog.String("severity_text", "Emergency"),
 	}}
 	var f logtest.Recorder
-	if err := (&intake{feed: &f}).request(encode(nil, []logs.Record{r})); err != nil {
+	if err := newIntake(t.Context(), &f).request(encode(nil, []logs.Record{r})); err != nil {
 		t.Fatal(err)
 	}
 	_ = f.Flush(t.Context())
-	want := `1970-01-01T00:00:00Z ERROR+7 api "a�b" task="" job="" u=9223372036854775808 d=1m0s t=1970-01-01T00:00:00Z raw={ ` +
+	want := `1970-01-01T00:00:00Z ERROR+7 api "a�b" task="" job="" u=9223372036854775808 d=1m0s t=1970-01-01T00:00:00Z raw={ two=1 2 ` +
 		`trace_id=no trace_flags=-1 log.record.uid=` + r.Identity() + ` severity_text=Emergency`
 	r.Time = time.Time{}
-	if got := line(&f.Records()[0]); !strings.HasPrefix(got, want[:60]) || !strings.HasSuffix(got, "severity_text=Emergency") {
+	if got := line(&f.Records()[0]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Numbers in JSON come as they are written: with all digits, and integers as such.
+func TestEncodeJSONNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		`[1,-0,1.0,1e3,0.1,5e-324]`:                  `[1,0,1.0,1000.0,0.1,5e-324]`,
+		`[9007199254740993,-9223372036854775808]`:    `[9007199254740993,-9223372036854775808]`,
+		`[18446744073709551615,9223372036854775808]`: `["18446744073709551615","9223372036854775808"]`,
+		`[[-0.0,1e400]]`:                             `[[-0.0,"1e400"]]`,
+		`[1] [2]`:                                    `[1] [2]`,
+	} {
+		var f logtest.Recorder
+		r := logs.Record{Service: "api", Attrs: []slog.Attr{slog.Any("list", json.RawMessage(text))}}
+		if err := newIntake(t.Context(), &f).request(encode(nil, []logs.Record{r})); err != nil {
+			t.Fatal(err)
+		}
+		_ = f.Flush(t.Context())
+		if got := fmt.Sprintf("%s", f.Records()[0].Attrs[0].Value.Any()); got != want {
+			t.Errorf("%s came as %s, want %s", text, got, want)
+		}
+	}
+}
+
+// What is nested deeper than the other side may read is a text there.
+func TestEncodeDeepJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("[", 32) + "1" + strings.Repeat("]", 32):           strings.Repeat("[", 32) + "1" + strings.Repeat("]", 32),
+		strings.Repeat("[", 34) + "1" + strings.Repeat("]", 34):           strings.Repeat("[", 32) + `"[[1]]"` + strings.Repeat("]", 32),
+		strings.Repeat(`[{"a":`, 5000) + "1" + strings.Repeat("}]", 5000): strings.Repeat(`[{"a":`, 16) + strconv.Quote(strings.Repeat(`[{"a":`, 4984)+"1"+strings.Repeat("}]", 4984)) + strings.Repeat("}]", 16),
+	} {
+		var f logtest.Recorder
+		r := logs.Record{Service: "api", Attrs: []slog.Attr{slog.Any("list", json.RawMessage(text))}}
+		if err := newIntake(t.Context(), &f).request(encode(nil, []logs.Record{r})); err != nil {
+			t.Fatalf("%.50s: %v", text, err)
+		}
+		_ = f.Flush(t.Context())
+		if got := fmt.Sprintf("%s", f.Records()[0].Attrs[0].Value.Any()); got != want {
+			t.Errorf("got  %.200s\nwant %.200s", got, want)
+		}
 	}
 }
 

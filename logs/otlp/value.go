@@ -1,8 +1,10 @@
 package otlp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"maps"
 	"math"
@@ -183,20 +185,41 @@ func appendAttr(b []byte, number protowire.Number, key string, value slog.Value)
 	case slog.KindTime:
 		b = appendBytes(b, stringValue, value.Time().UTC().Format(time.RFC3339Nano))
 	default:
-		var x any
-		if text, ok := value.Any().(json.RawMessage); !ok {
+		text, ok := value.Any().(json.RawMessage)
+		if !ok {
 			b = appendBytes(b, stringValue, valid(value.String()))
-		} else if json.Unmarshal(text, &x) == nil {
-			b = appendAny(b, x)
-		} else {
+		} else if x, err := readJSON(text); err != nil {
 			b = appendBytes(b, stringValue, valid(string(text)))
+		} else {
+			b = appendAny(b, x, 0)
 		}
 	}
 	return end(end(b, at), pair)
 }
 
-// appendAny appends the fields of an AnyValue for what JSON has.
-func appendAny(b []byte, x any) []byte {
+// readJSON reads a value, and nothing behind it, of which numbers keep all their digits.
+func readJSON(text []byte) (x any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err = decoder.Decode(&x); err != nil {
+		return nil, err
+	}
+	if _, err = decoder.Token(); err != io.EOF {
+		return nil, errMalformed
+	}
+	return x, nil
+}
+
+// appendAny appends the fields of an AnyValue for what JSON has. An integer that OTLP cannot hold is a text, and so is what
+// lies deeper than a reader has to go.
+func appendAny(b []byte, x any, depth int) []byte {
+	if depth == maxDepth {
+		switch x.(type) {
+		case []any, map[string]any:
+			text, _ := json.Marshal(x) // which was JSON
+			return appendBytes(b, stringValue, string(text))
+		}
+	}
 	switch x := x.(type) {
 	case string:
 		return appendBytes(b, stringValue, x)
@@ -205,17 +228,20 @@ func appendAny(b []byte, x any) []byte {
 			return appendVarint(b, boolValue, 1)
 		}
 		return appendVarint(b, boolValue, 0)
-	case float64:
-		if n := int64(x); float64(n) == x && n > -1<<53 && n < 1<<53 {
+	case json.Number:
+		if n, err := x.Int64(); err == nil {
 			return appendVarint(b, intValue, uint64(n))
 		}
-		return appendFixed64(b, doubleValue, math.Float64bits(x))
+		if f, err := x.Float64(); err == nil && strings.ContainsAny(x.String(), ".eE") {
+			return appendFixed64(b, doubleValue, math.Float64bits(f))
+		}
+		return appendBytes(b, stringValue, x.String())
 	case []any:
 		b, list := begin(b, arrayValue)
 		for _, member := range x {
 			var at int
 			b, at = begin(b, 1)
-			b = end(appendAny(b, member), at)
+			b = end(appendAny(b, member, depth+1), at)
 		}
 		return end(b, list)
 	case map[string]any:
@@ -224,7 +250,7 @@ func appendAny(b []byte, x any) []byte {
 			var pair, at int
 			b, pair = begin(b, 1)
 			b, at = begin(appendText(b, 1, key), 2)
-			b = end(end(appendAny(b, x[key]), at), pair)
+			b = end(end(appendAny(b, x[key], depth+1), at), pair)
 		}
 		return end(b, list)
 	}

@@ -218,6 +218,9 @@ func (c *Client) ask(ctx context.Context, path string, v url.Values) (body io.Re
 			err = context.Cause(ctx)
 		} else if ok {
 			err = inner.Err // without the URL, which is long
+			if strings.Contains(err.Error(), "malformed HTTP") {
+				err = errors.New("what answers there speaks no HTTP: give the address of the server's HTTP")
+			}
 		}
 		cancel(nil)
 		return nil, nil, err
@@ -249,6 +252,9 @@ func refused(response *http.Response, body io.Reader) error {
 		if response.StatusCode == http.StatusNotFound {
 			said.Detail = "nothing serves logs there"
 		}
+	}
+	if strings.Contains(string(text), "HTTP request to an HTTPS server") { // which is what net/http says
+		said.Detail = "it speaks TLS: give https:// before the address"
 	}
 	err := &refusal{response.StatusCode, fmt.Sprintf("%s (%d)", said.Detail, response.StatusCode)}
 	if response.StatusCode == http.StatusUnauthorized {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -143,6 +144,14 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	server.Close()
+	client, server = serve(t, Handler(nil, func() any { return 7 }), Config{})
+	if stats, err := client.Stats(t.Context()); string(stats) != "7" || err != nil {
+		t.Errorf("of a server without a store: got %s, %v", stats, err)
+	}
+	if _, err := client.Services(t.Context()); err == nil || !strings.Contains(err.Error(), "keeps no records") {
+		t.Errorf("of a server without a store: got %v", err)
+	}
+	server.Close()
 	for _, err := range client.Follow(t.Context(), logs.Query{}) {
 		if err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("got %v of a server that is not there", err)
@@ -170,6 +179,37 @@ func TestCanceledByItsReader(t *testing.T) {
 	for _, err := range client.Find(ctx, logs.Query{}) {
 		if !errors.Is(err, gone) {
 			t.Errorf("got %v, want %v", err, gone)
+		}
+	}
+}
+
+// An address of the right machine that is not the one for searches is told from a server that fails.
+func TestOtherProtocols(t *testing.T) {
+	secure := httptest.NewTLSServer(nil)
+	defer secure.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 1))
+			_, _ = conn.Write([]byte("R no protocol of yours\n"))
+			_ = conn.Close()
+		}
+	}()
+	for address, want := range map[string]string{secure.Listener.Addr().String(): "give https://", l.Addr().String(): "speaks no HTTP"} {
+		client, err := NewClient(address, Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Services(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

@@ -28,19 +28,26 @@ type handler struct {
 }
 
 // Handler serves a finder, below [Prefix], to everybody who gets there: who may is for its caller to decide. It uses the
-// ctx of its requests as a scope. What stats returns, if it is not nil, is served as JSON.
+// ctx of its requests as a scope. What stats returns, if it is not nil, is served as JSON. Where no records are kept, finder is
+// nil: who looks for some is told so.
 //
 // At most 64 searches and 256 follows run at once. A reader that takes nothing for ten minutes, or for one of a follow,
 // loses its connection.
 func Handler(finder logs.Finder, stats func() any) http.Handler {
 	h := &handler{finder, stats, meanwhile.NewSemaphore(maxSearches), meanwhile.NewSemaphore(maxFollows)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+Prefix+"find", h.find)
-	mux.HandleFunc("GET "+Prefix+"follow", h.follow)
-	mux.HandleFunc("GET "+Prefix+"histogram", h.histogram)
-	mux.HandleFunc("GET "+Prefix+"services", h.services)
+	for path, serve := range map[string]http.HandlerFunc{"find": h.find, "follow": h.follow, "histogram": h.histogram, "services": h.services} {
+		if finder == nil {
+			serve = nothingKept
+		}
+		mux.HandleFunc("GET "+Prefix+path, serve)
+	}
 	mux.HandleFunc("GET "+Prefix+"stats", h.serveStats)
 	return mux
+}
+
+func nothingKept(w http.ResponseWriter, _ *http.Request) {
+	problem.Write(w, http.StatusNotFound, "this server keeps no records: none of its routes leads to the store", nil)
 }
 
 func (h *handler) find(w http.ResponseWriter, r *http.Request) {

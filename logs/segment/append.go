@@ -53,16 +53,10 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 	s.writing.Lock()
 	c, err := s.write(parts)
 	s.writing.Unlock()
-	if err != nil || c == nil {
+	if err != nil || c == nil || s.cfg.Sync != Always {
 		return err
 	}
-	if s.cfg.Sync == Always {
-		return s.settle(ctx, c)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.publish(c)
-	return nil
+	return s.settle(ctx, c)
 }
 
 // checkBatch says what a batch has that a journal cannot have. It looks at the length of each record, and no deeper.
@@ -145,6 +139,9 @@ func (s *Store) write(parts []part) (*commit, error) {
 	}
 	j.size = off
 	s.unsettled = append(s.unsettled, c)
+	if s.cfg.Sync != Always {
+		s.publish(c) // here, as s.writing keeps the journal from being closed, and turned without it
+	}
 	return c, nil
 }
 

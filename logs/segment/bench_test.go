@@ -14,6 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
@@ -149,6 +150,33 @@ func BenchmarkLast(b *testing.B) {
 		found, err := meanwhile.Collect(store.Find(ctx, logs.Query{Filter: filter, Limit: 100}))
 		return len(found), err
 	}, 100)
+}
+
+// BenchmarkFollow has each record come by itself to one who follows.
+func BenchmarkFollow(b *testing.B) {
+	run(b, func(ctx context.Context) error {
+		store, err := segment.Open(ctx, b.TempDir(), segment.Config{Sync: segment.OS, Bytes: -1, Logger: quiet})
+		if err != nil {
+			return err
+		}
+		followed, came := store.Follow(ctx, logs.Query{}), make(chan error, 1)
+		meanwhile.Go(ctx, func(context.Context) error {
+			for _, err := range followed {
+				came <- err
+			}
+			return nil
+		}, meanwhile.Background())
+		b.ReportAllocs()
+		for n := uint64(1); b.Loop(); n++ {
+			if err := store.Append(ctx, logtest.Batch("api", logs.Client{}, n, 1)); err != nil {
+				return err
+			}
+			if err := <-came; err != nil {
+				return err
+			}
+		}
+		return store.Close()
+	})
 }
 
 // benchFind measures searches in a store with a needle in the middle, when all but the newest is in segments.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -20,12 +21,16 @@ const checkpointMagic = "mwlogc1\n"
 const (
 	maxClients = 1 << 20
 	forget     = 30 * 24 * time.Hour
+
+	maxEmpty = 10_000 // services of which nothing is left and whose numbers are remembered
 )
 
-// writeCheckpoint forgets clients not heard of for long, and writes what is known of the others. The caller holds s.writing.
+// writeCheckpoint forgets clients not heard of for long, and empty services when they are many, and writes what is known of
+// the others. The caller holds s.writing.
 func (s *Store) writeCheckpoint() error {
 	s.mu.Lock()
 	s.forgetClients()
+	s.forgetServices()
 	b := []byte(checkpointMagic)
 	b = binary.AppendUvarint(b, uint64(len(s.services)))
 	for _, svc := range s.services {
@@ -45,21 +50,53 @@ func (s *Store) writeCheckpoint() error {
 
 // forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
 func (s *Store) forgetClients() {
-	old := time.Now().Add(-forget).Unix()
-	if s.right() {
+	if now := s.heardNow(); now > 0 {
+		for _, c := range s.clients {
+			c.heard = cmp.Or(c.heard, now)
+		}
+		old := now - int64(forget/time.Second)
 		maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.heard < old && c.written == c.kept })
 	}
 	if len(s.clients) <= maxClients {
 		return
 	}
-	ids := slices.SortedFunc(maps.Keys(s.clients), func(a, b logs.Client) int {
-		return cmp.Compare(s.clients[a].heard, s.clients[b].heard)
-	})
+	heard := func(id logs.Client) int64 { return cmp.Or(s.clients[id].heard, math.MaxInt64) }
+	ids := slices.SortedFunc(maps.Keys(s.clients), func(a, b logs.Client) int { return cmp.Compare(heard(a), heard(b)) })
 	for _, id := range ids[:len(ids)-maxClients] {
 		if c := s.clients[id]; c.written == c.kept {
 			delete(s.clients, id)
 		}
 	}
+}
+
+// heardNow is when a client is heard of now: zero by a clock that is not right.
+func (s *Store) heardNow() int64 {
+	now := time.Now().Unix()
+	if !s.right() {
+		return 0
+	}
+	return now
+}
+
+// forgetServices forgets those of which nothing is left, when these are too many. What comes of one later has numbers from 1
+// on, as of a new one.
+func (s *Store) forgetServices() {
+	var empty []*service
+	for _, svc := range s.services {
+		if len(svc.segments) == 0 && svc.written == svc.kept && !s.inJournal(svc) {
+			empty = append(empty, svc)
+		}
+	}
+	if len(empty) <= maxEmpty {
+		return
+	}
+	for _, svc := range empty {
+		delete(s.services, svc.name)
+	}
+}
+
+func (s *Store) inJournal(svc *service) bool {
+	return slices.ContainsFunc(s.journals, func(j *journal) bool { return j.services[svc] != nil })
 }
 
 // readCheckpoint reads what writeCheckpoint wrote, if there is any.

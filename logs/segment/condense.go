@@ -72,7 +72,7 @@ func (s *Store) toCondense(now time.Time) (*service, []*segment) {
 func (s *Store) condense(ctx context.Context, svc *service, some []*segment) error {
 	newest := some[len(some)-1]
 	path := strings.TrimSuffix(filepath.Join(filepath.Dir(newest.path), segmentName(some[0].first, newest.made, newest.journal)), ".segment") + "-dense.segment"
-	w, err := newWriter(&s.disk, path, &segment{service: svc.name, journal: newest.journal, made: newest.made, codec: dense})
+	w, err := newWriter(&s.disk, path, &segment{service: svc.name, journal: newest.journal, made: newest.made, unsure: newest.unsure, codec: dense})
 	if err != nil {
 		return err
 	}

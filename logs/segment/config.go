@@ -30,7 +30,7 @@ type Config struct {
 	Services map[string]Retention
 
 	// Bytes is how much is kept on disk of all services together, zero: 10 GiB, negative: without a limit. The oldest
-	// segments of whatever service are deleted first.
+	// segments of whatever service are deleted first. A segment counts by whole blocks of 4 KiB.
 	Bytes int64
 
 	// Logger gets what nobody asked for: journals that were cut, damage, failures in the background. Nil: slog.Default().

@@ -135,6 +135,34 @@ func TestCrashWhileTurning(t *testing.T) {
 	}
 }
 
+// What is written is in the segments of its journal, however long the one who appends is held up before Append returns.
+func TestTurnWhatWasJustWritten(t *testing.T) {
+	for _, sync := range []Sync{Always, Interval, OS} {
+		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+			s, _ := sabotagedWith(t, t.TempDir(), Config{Sync: sync, Logger: quietly})
+			b := logtest.Batch("a", logs.Client{}, 1, 10)
+			size := uint32(len(b.Data))
+			s.writing.Lock()
+			_, err := s.write([]part{{entry: entry{raw: size, stored: size, crc: checksum(b.Data), count: 10, min: b.Min, max: b.Max}, name: "a", data: b.Data}})
+			s.writing.Unlock()
+			if err != nil {
+				return err
+			}
+			s.rotateNow(t)
+			if err := s.turnAll(ctx); err != nil {
+				return err
+			}
+			if records, err := meanwhile.Collect(s.Find(ctx, logs.Query{})); len(records) != 10 || err != nil {
+				t.Errorf("sync %d: %d records, %v", sync, len(records), err)
+			}
+			return s.Close()
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A full disk takes nothing of an Append, says so, and is forgotten when there is room.
 func TestFullDisk(t *testing.T) {
 	for _, op := range []string{"write", "sync"} {

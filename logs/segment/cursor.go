@@ -15,7 +15,9 @@ type cursor struct {
 	want  *want
 	shelf *shelf
 	down  bool
-	from  uint64 // lowest number
+	brief bool                 // it has its file open only while it reads
+	from  uint64               // lowest number
+	views map[*journal]*window // of all cursors of a search
 
 	part    int // the next one; see at
 	entries []entry
@@ -102,7 +104,13 @@ func (c *cursor) nextPart() (bool, error) {
 		if i >= len(segments) {
 			p := &journals[i-len(segments)]
 			if c.want.block(p.holding.min, p.holding.max, c.want.least, c.want.most) {
-				c.entries, c.index, c.file, c.path = p.entries, p.holding.index, &window{file: p.journal.file, back: c.down}, p.journal.path
+				if c.views == nil {
+					c.views = make(map[*journal]*window)
+				}
+				if c.views[p.journal] == nil {
+					c.views[p.journal] = &window{file: p.journal.file, back: c.down}
+				}
+				c.entries, c.index, c.file, c.path = p.entries, p.holding.index, c.views[p.journal], p.journal.path
 				return true, nil
 			}
 			continue
@@ -140,6 +148,10 @@ func (c *cursor) openSegment(g *segment) (bool, error) {
 			return false, err
 		}
 	}
+	if c.brief {
+		c.close()
+		c.file = nil
+	}
 	return true, nil
 }
 
@@ -148,6 +160,17 @@ func (c *cursor) load() (err error) {
 	e := c.entry
 	c.loaded, c.rest, c.number, c.starts = true, nil, e.first, c.starts[:0]
 	c.read += int64(e.raw)
+	if c.file == nil {
+		f, err := os.Open(c.path)
+		if err != nil {
+			return err
+		}
+		c.file = f
+		defer func() {
+			_ = f.Close()
+			c.file = nil
+		}()
+	}
 	if c.stored, err = e.read(c.file, c.stored); err == nil {
 		c.raw, err = e.codec.expand(c.raw, c.stored, e.raw)
 	}

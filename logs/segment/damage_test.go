@@ -2,9 +2,12 @@ package segment
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -135,6 +138,55 @@ func TestDamagedJournal(t *testing.T) {
 				t.Errorf("record %d, %v", r.Number, err)
 			}
 			break
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A journal whose beginning is damaged is put aside, and what comes later is still newer than what is in segments: the oldest is
+// deleted for its size.
+func TestDamagedJournalPutAside(t *testing.T) {
+	dir := t.TempDir()
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		for n := range uint64(2) {
+			s, _ := sabotaged(t, dir)
+			for part := range uint64(2) {
+				if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 20*n+10*part+1, 10), logtest.Batch(fmt.Sprint("other-", n), logs.Client{}, 1, 10)); err != nil {
+					return err
+				}
+				s.rotateNow(t)
+			}
+			if err := s.turnAll(ctx); err != nil {
+				return err
+			}
+			path := s.active.path
+			if err := s.Close(); err != nil {
+				return err
+			}
+			if err := scratch(path, 0); err != nil {
+				return err
+			}
+			if err := os.Truncate(path, int64(journalHead)+1); err != nil {
+				return err
+			}
+		}
+		s, _ := sabotaged(t, dir)
+		s.cfg.Bytes = s.active.kept
+		for _, g := range append(slices.Clone(s.services["api"].segments[2:]), s.services["other-1"].segments...) {
+			s.cfg.Bytes += g.onDisk()
+		}
+		s.prune(time.Now(), false)
+		for name, want := range map[string]int{"api": 2, "other-0": 0, "other-1": 2} {
+			if got := len(s.services[name].segments); got != want {
+				t.Errorf("%s has %d segments, want %d", name, got, want)
+			}
+		}
+		aside, err := filepath.Glob(filepath.Join(dir, "journal", "*.damaged"))
+		if err != nil || len(aside) != 2 {
+			t.Errorf("put aside: %v, %v", aside, err)
 		}
 		return s.Close()
 	})

@@ -7,6 +7,9 @@
 // blocks with an index that tells which blocks a word is in. Then it is deleted. When little comes in, segments of a day are
 // made into larger ones, compressed by zstd. Searches read segments and journals.
 //
+// Names of services are the caller's to bound. Of those that have nothing any more it remembers the numbers, unless they are
+// more than 10,000.
+//
 //	journal/00000007.journal                                what came last; records of all services
 //	services/api/00000000000000000001-20260504-00000006.segment    records of one service
 //	checkpoint                                              what is known of clients and services beyond these

@@ -63,12 +63,17 @@ func (s *Store) find(ctx context.Context, w *want, shelves []*shelf, from map[*s
 }
 
 func (s *Store) cursors(w *want, shelves []*shelf, from map[*service]uint64, down bool) []*cursor {
-	cursors := make([]*cursor, len(shelves))
+	cursors, views := make([]*cursor, len(shelves)), make(map[*journal]*window)
 	for i, sh := range shelves {
-		cursors[i] = s.cursor(w, sh, from[sh.service], down)
+		c := s.cursor(w, sh, from[sh.service], down)
+		c.brief, c.views = len(shelves) > maxOpen, views
+		cursors[i] = c
 	}
 	return cursors
 }
+
+// maxOpen is of how many services a search has a file of each open.
+const maxOpen = 64
 
 // findFrom yields the newest limit records, the oldest of them first.
 func (s *Store) findFrom(ctx context.Context, w *want, shelves []*shelf, limit int, yield func(logs.Record, error) bool) error {

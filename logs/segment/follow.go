@@ -71,8 +71,12 @@ type follower struct {
 	want        want
 	match       map[*service]bool
 	yield       func(logs.Record, error) bool
+	file        window // of the journal, empty at each step: what is not visible yet may be cut off and written anew
 	stored, raw []byte
 }
+
+// maxMatches bounds what a follower remembers of services.
+const maxMatches = 10_000
 
 // errLeft says that the loop has ended.
 var errLeft = errors.New("left")
@@ -84,6 +88,11 @@ func (f *follower) step(ctx context.Context) error {
 	if s.shut {
 		s.mu.Unlock()
 		return logs.ErrClosed
+	}
+	if len(s.journals) == 0 { // a store that was opened for reading need not have any
+		appended := s.appended
+		s.mu.Unlock()
+		return wait(ctx, appended)
 	}
 	if oldest := s.journals[0]; f.journal < oldest.number {
 		missed := oldest.before - f.seen
@@ -109,22 +118,17 @@ func (f *follower) step(ctx context.Context) error {
 			return nil
 		}
 		s.mu.Unlock()
-		select {
-		case <-appended:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return wait(ctx, appended)
 	}
 	j.uses.Add(1)
 	s.mu.Unlock()
 	defer j.release()
-	file := &window{file: j.file}
+	f.file = window{file: j.file, b: f.file.b[:0]}
 	for k := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := f.entries(j, file, &entries[k]); err != nil {
+		if err := f.entries(j, &entries[k]); err != nil {
 			return err
 		}
 		f.entry++
@@ -133,17 +137,30 @@ func (f *follower) step(ctx context.Context) error {
 	return nil
 }
 
+// wait returns when a channel is closed, or with the cause of ctx.
+func wait(ctx context.Context, closed <-chan struct{}) error {
+	select {
+	case <-closed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // entries yields what is wanted of one entry.
-func (f *follower) entries(j *journal, file *window, e *entry) (err error) {
+func (f *follower) entries(j *journal, e *entry) (err error) {
 	match, known := f.match[e.service]
 	if !known {
+		if len(f.match) >= maxMatches {
+			clear(f.match)
+		}
 		match = f.want.filter.Service(e.service.name)
 		f.match[e.service] = match
 	}
 	if !match || !f.want.block(e.min, e.max, f.want.least, f.want.most) {
 		return nil
 	}
-	if f.stored, err = e.read(file, f.stored); err == nil {
+	if f.stored, err = e.read(&f.file, f.stored); err == nil {
 		f.raw, err = e.codec.expand(f.raw, f.stored, e.raw)
 	}
 	if errors.Is(err, errDamaged) {

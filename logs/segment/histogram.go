@@ -26,11 +26,11 @@ func (s *Store) Histogram(ctx context.Context, q logs.Query, n int) (logs.Histog
 	w := wants(q)
 	since, until := bounds(q, shelves)
 	h := logs.Histogram{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Buckets: make([]logs.Bucket, n)}
-	width := uint64(until-since)/uint64(n) + 1
+	width := (max(uint64(until-since), 1)-1)/uint64(n) + 1
 	for i := range h.Buckets {
 		h.Buckets[i].Begin = time.Unix(0, since+int64(uint64(i)*width)).UTC()
 	}
-	w.since, w.until = max(w.since, since), min(w.until, until-1)
+	w.since, w.until = max(w.since, since), min(w.until, before(until))
 	var read int64
 	for _, sh := range shelves {
 		if err := s.count(ctx, s.cursor(&w, sh, 0, true), &h, since, width, &read); err != nil {
@@ -119,3 +119,6 @@ func nanoseconds(t time.Time) int64 {
 	}
 	return t.UnixNano()
 }
+
+// before returns the nanosecond before one, or that one where there is none before it.
+func before(at int64) int64 { return max(at, math.MinInt64+1) - 1 }

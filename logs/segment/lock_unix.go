@@ -23,6 +23,9 @@ func lockDir(dir string, readOnly bool) (*os.File, error) {
 	}
 	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) && readOnly {
+			return nil, fmt.Errorf("a server uses %s: ask that one, or read the folder when it has ended", dir)
+		}
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("another process, or another store of this one, uses %s", dir)
 		}

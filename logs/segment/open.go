@@ -49,7 +49,11 @@ func (s *Store) open() (err error) {
 		return nil
 	}
 	if len(s.journals) == 0 {
-		j, err := createJournal(&s.disk, s.dir, 1, time.Now())
+		last, err := s.lastJournal()
+		if err != nil {
+			return err
+		}
+		j, err := createJournal(&s.disk, s.dir, last+1, time.Now())
 		if err != nil {
 			return full(err)
 		}
@@ -57,6 +61,24 @@ func (s *Store) open() (err error) {
 	}
 	s.active = s.journals[len(s.journals)-1]
 	return nil
+}
+
+// lastJournal returns the highest number of the journals of which something is left: where one cannot be read, the next one has to
+// be newer than what it was for retention by size.
+func (s *Store) lastJournal() (last uint64, err error) {
+	for _, svc := range s.services {
+		for _, g := range svc.segments {
+			last = max(last, g.journal)
+		}
+	}
+	files, err := os.ReadDir(s.path("journal"))
+	for _, file := range files { // those that were put aside
+		name, _, _ := strings.Cut(file.Name(), ".")
+		if n, err := strconv.ParseUint(name, 10, 64); err == nil {
+			last = max(last, n)
+		}
+	}
+	return last, err
 }
 
 // openJournals reads the journals, of which all but the last one are to be turned yet, or were not deleted in time.
@@ -79,12 +101,11 @@ func (s *Store) openJournal(path string) error {
 	if s.readOnly {
 		flag = os.O_RDONLY
 	}
-	now := time.Now().Unix()
 	j, cut, err := scan(path, flag, func(j *journal, parts []part) {
 		for _, p := range parts {
 			if p.client != [16]byte{} {
 				c := s.client(p.client)
-				c.kept, c.heard = max(c.kept, p.until), now
+				c.kept, c.heard = max(c.kept, p.until), 0
 				c.written = c.kept
 			}
 			p.service = s.service(p.name)
@@ -145,6 +166,9 @@ func (s *Store) openSegments() error {
 		files, err := os.ReadDir(s.path("services", dir.Name()))
 		if err != nil {
 			return err
+		}
+		if len(files) == 0 && !s.readOnly {
+			_ = s.disk.remove(s.path("services", dir.Name()))
 		}
 		for _, file := range files {
 			path := s.path("services", dir.Name(), file.Name())

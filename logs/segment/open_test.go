@@ -2,6 +2,7 @@ package segment_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,5 +68,32 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 	if after, err := os.Stat(last); err != nil || after.Size() != before.Size() {
 		t.Errorf("the journal has changed: %v", err)
+	}
+}
+
+// A store whose process was killed when it had just made its first journal has nothing, and nothing comes.
+func TestOpenReadOnlyWithoutAJournal(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir, segment.Config{Logger: quiet}, func(context.Context, *segment.Store) {})
+	names, err := filepath.Glob(filepath.Join(dir, "journal", "*"))
+	if err != nil || len(names) != 1 || os.Truncate(names[0], 0) != nil {
+		t.Fatal(names, err)
+	}
+	s, err := segment.OpenReadOnly(dir, segment.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, err := range s.Follow(ctx, logs.Query{}) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if records, err := meanwhile.Collect(s.Find(t.Context(), logs.Query{})); len(records) != 0 || err != nil {
+		t.Errorf("%d records, %v", len(records), err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -2,6 +2,8 @@ package segment
 
 import (
 	"cmp"
+	"container/heap"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -34,11 +36,15 @@ func (svc *service) turned() uint64 {
 	return svc.segments[len(svc.segments)-1].until
 }
 
-// prune deletes the segments that nobody wants to keep; for their age only by a clock that is right. It is called by who condenses,
-// or while nobody does.
+// prune deletes the segments that nobody wants to keep; for their age only by a clock that is right, as it was when they were made:
+// the age of others counts from when it is. It is called by who condenses, or while nobody does.
 func (s *Store) prune(now time.Time, right bool) {
+	if right {
+		s.makeSure(now)
+	}
 	s.mu.Lock()
 	var doomed []*segment
+	var left byOldest
 	var total int64
 	for _, j := range s.journals {
 		total += j.kept
@@ -47,37 +53,86 @@ func (s *Store) prune(now time.Time, right bool) {
 		keep := s.cfg.retention(svc.name)
 		var size int64
 		for _, g := range svc.segments {
-			size += g.size
+			size += g.onDisk()
 		}
 		for len(svc.segments) > 0 {
 			g := svc.segments[0]
 			if !(right && keep.Age > 0 && now.Sub(g.made) > keep.Age) && !(keep.Bytes > 0 && size > keep.Bytes) {
 				break
 			}
-			size -= g.size
+			size -= g.onDisk()
 			doomed = append(doomed, svc.takeOldest())
 		}
 		total += size
+		if len(svc.segments) > 0 {
+			left = append(left, svc)
+		}
 	}
-	for s.cfg.Bytes > 0 && total > s.cfg.Bytes {
-		var oldest *service
-		for _, svc := range s.services {
-			if len(svc.segments) > 0 && (oldest == nil || svc.segments[0].made.Before(oldest.segments[0].made)) {
-				oldest = svc
-			}
-		}
-		if oldest == nil {
-			break
-		}
-		g := oldest.takeOldest()
-		total -= g.size
+	if s.cfg.Bytes > 0 && total > s.cfg.Bytes {
+		heap.Init(&left)
+	}
+	for s.cfg.Bytes > 0 && total > s.cfg.Bytes && len(left) > 0 {
+		g := left[0].takeOldest()
+		total -= g.onDisk()
 		doomed = append(doomed, g)
+		if len(left[0].segments) == 0 {
+			heap.Pop(&left)
+		} else {
+			heap.Fix(&left, 0)
+		}
+	}
+	empty := make(map[string]struct{})
+	for _, g := range doomed {
+		if len(s.services[g.service].segments) == 0 {
+			empty[filepath.Dir(g.path)] = struct{}{}
+		}
 	}
 	s.mu.Unlock()
 	for _, g := range doomed {
 		g.release()
 	}
+	for dir := range empty {
+		_ = s.disk.remove(dir) // what a search still reads keeps it until the store is opened again
+	}
 }
+
+// makeSure has the age of segments that were made by a clock that was not right count from now. One that was ahead may have been
+// trusted.
+func (s *Store) makeSure(now time.Time) {
+	s.mu.Lock()
+	var unsure []*segment
+	for _, svc := range s.services {
+		for _, g := range svc.segments {
+			if g.unsure || g.made.After(now) {
+				g.made, g.unsure = now, false
+				unsure = append(unsure, g)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, g := range unsure {
+		if err := g.stamp(g.path); err != nil {
+			s.log().Error("the time of a segment cannot be set", "error", err)
+		}
+	}
+}
+
+// byOldest is a heap of services, that with the oldest segment first.
+type byOldest []*service
+
+func (b byOldest) Len() int           { return len(b) }
+func (b byOldest) Less(i, j int) bool { return b[i].segments[0].journal < b[j].segments[0].journal }
+func (b byOldest) Swap(i, j int)      { b[i], b[j] = b[j], b[i] }
+func (b *byOldest) Push(x any)        { *b = append(*b, x.(*service)) }
+
+func (b *byOldest) Pop() any {
+	last := (*b)[len(*b)-1]
+	*b = (*b)[:len(*b)-1]
+	return last
+}
+
+// onDisk returns what a segment takes on the disk, which gives room by blocks of 4 KiB as a rule.
+func (g *segment) onDisk() int64 { return (g.size + 4095) &^ 4095 }
 
 // takeOldest takes out the oldest segment.
 func (svc *service) takeOldest() *segment {

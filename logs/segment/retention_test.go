@@ -36,6 +36,7 @@ func TestRetention(t *testing.T) {
 			dir := t.TempDir()
 			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 				s, _ := sabotaged(t, dir)
+				s.right = func() bool { return true }
 				test.cfg.Logger = quietly
 				s.cfg = test.cfg.withDefaults()
 				for n := range uint64(5) {
@@ -50,10 +51,13 @@ func TestRetention(t *testing.T) {
 				if name == "by half the size" {
 					s.cfg.Bytes = s.journals[0].kept
 					for _, svc := range s.services {
-						s.cfg.Bytes += svc.segments[3].size + svc.segments[4].size
+						s.cfg.Bytes += svc.segments[3].onDisk() + svc.segments[4].onDisk()
 					}
 				}
 				s.prune(time.Now().Add(test.after), !test.wrong)
+				if dirs, err := os.ReadDir(filepath.Join(dir, "services")); err != nil || len(dirs) != min(test.api, 1)+min(test.web, 1) {
+					t.Errorf("folders %v, %v", dirs, err)
+				}
 				return s.Close()
 			})
 			if err != nil {
@@ -88,10 +92,160 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// A journal that could not be deleted comes back when all that was made of it, and later, is deleted. No number is given twice.
+func TestRetentionAndAJournalThatStays(t *testing.T) {
+	dir := t.TempDir()
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		s, bad := sabotagedWith(t, dir, Config{Bytes: 1, Logger: quietly})
+		for n := range uint64(2) {
+			if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 10*n+1, 10)); err != nil {
+				return err
+			}
+			s.rotateNow(t)
+		}
+		stays := s.journals[0].path
+		bad.set(func(_ int, op, path string) error {
+			if op == "remove" && path == stays {
+				return os.ErrPermission
+			}
+			return nil
+		})
+		if err := s.turnAll(ctx); err != nil {
+			return err
+		}
+		s.prune(time.Now(), true)
+		if err := s.Close(); err != nil {
+			return err
+		}
+		s, _ = sabotaged(t, dir)
+		if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 21, 1)); err != nil {
+			return err
+		}
+		for r, err := range s.Read(ctx, "api", 11) {
+			if err != nil || r.Number != 21 {
+				t.Errorf("the record has number %d, %v, want 21", r.Number, err)
+			}
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// What was made by a clock that was not right is as old as the time since when it is: whatever the clock said, and also when the
+// process begins anew in between.
+func TestRetentionOfWhatAWrongClockHasMade(t *testing.T) {
+	dir := t.TempDir()
+	cfg := Config{Logger: quietly, Retention: Retention{Age: time.Hour}}
+	begin := func(wrong, right time.Duration) *Store {
+		s, _ := sabotagedWith(t, dir, cfg)
+		s.prune(time.Now().Add(wrong), false)
+		if right > 0 {
+			s.prune(time.Now().Add(right), true)
+		}
+		return s
+	}
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		s := begin(0, 0)
+		for n := range uint64(3) {
+			if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 10*n+1, 10)); err != nil {
+				return err
+			}
+			s.rotateNow(t)
+		}
+		if err := s.turnAll(ctx); err != nil {
+			return err
+		}
+		for condensed := range 2 {
+			if condensed > 0 {
+				if err := s.condense(ctx, s.services["api"], s.services["api"].segments); err != nil {
+					return err
+				}
+			}
+			if err := s.Close(); err != nil {
+				return err
+			}
+			s = begin(1000*time.Hour, 0)
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := func(s *Store, want int) {
+		t.Helper()
+		if got := len(s.services["api"].segments); got != want {
+			t.Errorf("%d segments are kept, want %d", got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	kept(begin(-1000*time.Hour, 2*time.Hour), 1) // so that its age counts from then on
+	kept(begin(0, 2*time.Hour+30*time.Minute), 1)
+	kept(begin(0, 3*time.Hour+time.Minute), 0)
+}
+
+// A clock that was ahead was trusted, as it went on evenly. What it has made is not kept until that time, nor is what came later.
+func TestRetentionOfWhatIsMadeLater(t *testing.T) {
+	dir, path := filled(t)
+	later := time.Now().AddDate(1, 0, 0)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := sabotagedWith(t, dir, Config{Logger: quietly, Retention: Retention{Age: time.Hour}})
+	for _, after := range []time.Duration{0, 59 * time.Minute, 61 * time.Minute} {
+		s.prune(time.Now().Add(after), true)
+		if got := len(s.services["api"].segments) > 0; got != (after < time.Hour) {
+			t.Errorf("after %v it is there: %t", after, got)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Clients are not forgotten for what a wrong clock has said.
+func TestForgetClientsHeardOfByAWrongClock(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := sabotaged(t, dir)
+	right := false
+	s.right = func() bool { return right }
+	if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{1}, 1, 3)); err != nil {
+		t.Fatal(err)
+	}
+	for _, right = range []bool{false, true, true} {
+		s.writing.Lock()
+		err := s.writeCheckpoint()
+		s.writing.Unlock()
+		c := s.clients[logs.Client{1}]
+		if err != nil || c == nil || (c.heard == 0) == right {
+			t.Fatalf("by a clock that is right %t: %+v, %v", right, c, err)
+		}
+	}
+	s.clients[logs.Client{1}].heard -= int64(forget/time.Second) + 1
+	right = false
+	if last, err := s.Last(t.Context(), logs.Client{1}); err != nil || last != 3 {
+		t.Errorf("last is %d, %v", last, err)
+	}
+	right = true
+	s.writing.Lock()
+	err := s.writeCheckpoint()
+	s.writing.Unlock()
+	if c := s.clients[logs.Client{1}]; err != nil || c == nil {
+		t.Errorf("a client that was just heard of is not known: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A search that runs keeps what it reads until it ends.
 func TestRetentionWaitsForSearches(t *testing.T) {
 	dir, path := filled(t)
 	s, _ := sabotaged(t, dir)
+	s.prune(time.Now(), true) // it was made by a clock that was not trusted yet
 	n := 0
 	for _, err := range s.Find(t.Context(), logs.Query{}) {
 		if err != nil {
@@ -121,7 +275,7 @@ func TestForgetClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.clients[logs.Client{1}].heard -= int64(forget/time.Second) + 1
+	s.clients[logs.Client{1}].heard = time.Now().Unix() - int64(forget/time.Second) - 1
 	for _, right := range []bool{false, true} {
 		s.right = func() bool { return right }
 		s.writing.Lock()

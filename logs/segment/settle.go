@@ -3,7 +3,6 @@ package segment
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // newest returns the last commit that nobody sees yet, or nil.
@@ -67,7 +66,7 @@ func (s *Store) publish(last *commit) {
 	if last.done {
 		return
 	}
-	now := time.Now().Unix()
+	now := s.heardNow()
 	for !last.done {
 		c := s.unsettled[0]
 		s.unsettled[0] = nil
@@ -75,7 +74,7 @@ func (s *Store) publish(last *commit) {
 		c.journal.add(c.entries)
 		c.journal.kept = c.end
 		for _, m := range c.marks {
-			m.client.kept, m.client.heard = max(m.client.kept, m.last), max(m.client.heard, now)
+			m.client.kept, m.client.heard = max(m.client.kept, m.last), now
 		}
 		c.done = true
 	}
@@ -96,7 +95,7 @@ func (j *journal) add(entries []entry) {
 		j.entries = append(j.entries, *e)
 		j.records += uint64(e.count)
 		j.raw += int64(e.raw)
-		e.service.kept = e.last()
+		e.service.kept = max(e.service.kept, e.last()) // which the checkpoint may know better, see openJournal
 	}
 }
 

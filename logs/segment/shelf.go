@@ -99,7 +99,7 @@ func wants(q logs.Query) want {
 		w.since = max(w.since, nanoseconds(q.Since))
 	}
 	if !q.Until.IsZero() {
-		w.until = min(w.until, nanoseconds(q.Until)-1)
+		w.until = min(w.until, before(nanoseconds(q.Until)))
 	}
 	return w
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/steady"
@@ -18,7 +17,7 @@ import (
 // A Store keeps records in a directory. It is made by [Open], and its methods may be called at once.
 //
 // It deletes nothing for its age before the clock has gone on for ten minutes without a jump: a machine that begins with a wrong
-// date would lose all.
+// date would lose all. The age of what it stored before that counts from then on.
 type Store struct {
 	dir      string
 	cfg      Config
@@ -154,7 +153,7 @@ func (s *Store) Last(ctx context.Context, id logs.Client) (uint64, error) {
 		return 0, logs.ErrClosed
 	}
 	if c := s.clients[id]; c != nil {
-		c.heard = time.Now().Unix()
+		c.heard = s.heardNow()
 		return c.kept, nil
 	}
 	return 0, nil

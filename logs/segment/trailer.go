@@ -24,8 +24,9 @@ type segment struct {
 	service  string
 	journal  uint64 // it was made of
 	size     int64
-	made     time.Time
-	codec    codec // of all its blocks
+	made     time.Time // as the time of the file says
+	unsure   bool      // when it was made, since the clock was not right: the file is of 1970 until it is
+	codec    codec     // of all its blocks
 	blocks   int
 	words    int    // of a Bloom filter
 	table    int64  // where the table is
@@ -119,7 +120,19 @@ func readSegment(path string) (*segment, error) {
 		return nil, errDamaged
 	}
 	g.path = path
+	g.unsure = info.ModTime().Unix() == 0
+	if !g.unsure {
+		g.made = info.ModTime()
+	}
 	return g, nil
+}
+
+// stamp gives a file of the segment its time.
+func (g *segment) stamp(path string) error {
+	if g.unsure {
+		return os.Chtimes(path, time.Time{}, time.Unix(0, 0))
+	}
+	return os.Chtimes(path, time.Time{}, g.made)
 }
 
 // appendLine appends a block's line of the table.

@@ -128,7 +128,7 @@ func (s *Store) turnService(ctx context.Context, j *journal, svc *service) (*seg
 		return nil, err
 	}
 	first := j.entries[j.services[svc].index[0]].first
-	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), codec: quick})
+	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), unsure: !s.right(), codec: quick})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func newWriter(d *disk, path string, of *segment) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{disk: d, file: f}
-	w.path, w.service, w.journal, w.made, w.codec = path, of.service, of.journal, of.made, of.codec
+	w.path, w.service, w.journal, w.made, w.unsure, w.codec = path, of.service, of.journal, of.made, of.unsure, of.codec
 	w.buf = bufio.NewWriterSize(checked{w}, 256<<10)
 	return w, nil
 }
@@ -64,8 +64,8 @@ func (w *writer) add(b *block) error {
 // finish writes what follows the blocks, brings all to disk, and gives the file its name.
 func (w *writer) finish() (*segment, error) {
 	g := &segment{
-		path: w.path, service: w.service, journal: w.journal, made: w.made, codec: w.codec, blocks: w.blocks, words: w.words, first: w.first, until: w.until,
-		count: w.count, raw: w.raw, levels: w.levels, min: w.min, max: w.max,
+		path: w.path, service: w.service, journal: w.journal, made: w.made, unsure: w.unsure, codec: w.codec, blocks: w.blocks, words: w.words, first: w.first,
+		until: w.until, count: w.count, raw: w.raw, levels: w.levels, min: w.min, max: w.max,
 	}
 	g.table, g.crc = w.off+int64(w.buf.Buffered()), checksum(w.lines)
 	g.size = g.table + int64(len(w.lines)) + int64(g.words)*g.row() + trailerSize
@@ -79,6 +79,9 @@ func (w *writer) finish() (*segment, error) {
 	}
 	if err == nil {
 		err = w.buf.Flush()
+	}
+	if err == nil {
+		err = g.stamp(w.path + temporary)
 	}
 	if err == nil {
 		err = w.disk.sync(w.file)

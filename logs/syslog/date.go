@@ -161,7 +161,7 @@ func (p *parser) withoutYear(date []byte) (nanoseconds int64, rest []byte) {
 		return 0, nil
 	}
 	if !p.hour.checked {
-		if now := p.now(); now.Sub(p.hour.now).Abs() > time.Hour {
+		if now := p.now().Round(0); now.Sub(p.hour.now).Abs() > time.Hour { // by the date, as the clock may be set
 			p.hour = hour{now: now}
 		}
 		p.hour.checked = true

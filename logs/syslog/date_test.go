@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
 // Dates are read as package time reads them.
@@ -19,6 +21,16 @@ func TestTimestampLaw(t *testing.T) {
 			t.Fatalf("%s: got %d, %q, %v, want %d", text, got, rest, ok, at.UnixNano())
 		}
 	})
+}
+
+// A connection that began by a wrong clock reads dates by the right one as soon as that is set: its own time would go on from the
+// wrong one, as the monotonic clock does.
+func TestDateAfterTheClockIsSet(t *testing.T) {
+	p := (&Way{}).Parser("", nil).(*parser)
+	p.Parse([]byte("<14>May  4 12:00:00 h a: x\n"), &logtest.Recorder{})
+	if now := p.hour.now; now != now.Round(0) {
+		t.Errorf("%v has a monotonic part", now)
+	}
 }
 
 func FuzzTimestamp(f *testing.F) {

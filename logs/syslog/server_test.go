@@ -2,6 +2,7 @@ package syslog_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -17,9 +18,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
-// serve calls fn with the ports of a server of syslog by TCP and UDP, and returns the lines it has written when there are so
-// many, without their times, sorted.
-func serve(t *testing.T, lines int, fn func(tcp, udp string)) []string {
+// serve calls fn with the ports of a server of syslog by TCP and UDP, and what waits until so many lines are written, and returns
+// the lines when there are so many, without their times, sorted.
+func serve(t *testing.T, lines int, fn func(tcp, udp string, await func(lines int))) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "all")
 	ready := make(chan struct{})
@@ -27,7 +28,7 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string)) []string {
 		Routes: []logs.Route{{To: []logs.Destination{{File: &logs.LineFile{Path: path}}}}},
 		Listeners: []logs.Listener{
 			{Name: "tcp", Address: "127.0.0.1:0", Way: &syslog.Way{}},
-			{Name: "udp", Address: "127.0.0.1:0", Network: "udp", Way: &syslog.Way{Datagrams: true}},
+			{Name: "udp", Address: ":0", Network: "udp", Way: &syslog.Way{Datagrams: true}}, // by IPv6 too, for which addresses of IPv4 have another form
 		},
 		Logger: slog.New(slog.DiscardHandler),
 		Ready:  func() error { close(ready); return nil },
@@ -47,14 +48,14 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string)) []string {
 		}
 		_, tcp, _ := net.SplitHostPort(server.Addr("tcp").String())
 		_, udp, _ := net.SplitHostPort(server.Addr("udp").String())
-		fn(tcp, udp)
-		for strings.Count(text, "\n") < lines {
-			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
-				return err
+		await := func(lines int) {
+			for strings.Count(text, "\n") < lines && meanwhile.Sleep(ctx, 10*time.Millisecond) == nil {
+				b, _ := os.ReadFile(path)
+				text = string(b)
 			}
-			b, _ := os.ReadFile(path)
-			text = string(b)
 		}
+		fn(tcp, udp, await)
+		await(lines)
 		cancel()
 		return nil
 	})
@@ -66,12 +67,22 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string)) []string {
 	return all
 }
 
+// program finds a program that CI has, and that may be missing elsewhere.
+func program(t *testing.T, name string) (path string) {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("MEANWHILE_CI") != "" {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}
+
 // logger(1) of bsdutils and util-linux is understood in all forms it has.
 func TestLogger(t *testing.T) {
-	logger, err := exec.LookPath("logger")
-	if err != nil {
-		t.Skip("no logger here")
-	}
+	logger := program(t, "logger")
 	forms := map[string][]string{
 		"a": {"--rfc5424", "--tcp"},
 		"b": {"--rfc5424", "--tcp", "--octet-count", "--sd-id", "zoo@123", "--sd-param", `tiger="hungry"`},
@@ -85,7 +96,7 @@ func TestLogger(t *testing.T) {
 		want = append(want, tag+"|warn|hello from "+tag)
 	}
 	slices.Sort(want)
-	got := serve(t, len(forms), func(tcp, udp string) {
+	got := serve(t, len(forms), func(tcp, udp string, _ func(int)) {
 		for tag, form := range forms {
 			port := tcp
 			if slices.Contains(form, "--udp") {
@@ -106,9 +117,42 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// Python's handler ends messages with a NUL, where others have a line feed. What it has sent is there while it is connected.
+func TestPython(t *testing.T) {
+	python := program(t, "python3")
+	const script = `
+import logging, logging.handlers, socket, sys
+log = logging.getLogger()
+for port, kind in ((sys.argv[1], socket.SOCK_STREAM), (sys.argv[2], socket.SOCK_DGRAM)):
+    handler = logging.handlers.SysLogHandler(("127.0.0.1", int(port)), socktype=kind)
+    handler.ident = kind.name + ": "
+    log.addHandler(handler)
+log.error("größer als %d", 7)
+log.warning("bald voll")
+sys.stdin.read()
+`
+	got := serve(t, 4, func(tcp, udp string, _ func(int)) {
+		cmd := exec.CommandContext(t.Context(), python, "-c", script, tcp, udp)
+		if _, err := cmd.StdinPipe(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = cmd.Wait() })
+	})
+	for i := range got { // attributes follow
+		got[i], _, _ = strings.Cut(got[i], " facility")
+	}
+	want := []string{"SOCK_DGRAM|error|größer als 7", "SOCK_DGRAM|warn|bald voll", "SOCK_STREAM|error|größer als 7", "SOCK_STREAM|warn|bald voll"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // The lines of one message stay one, counted and as a datagram.
 func TestLinesOfOneMessage(t *testing.T) {
-	got := serve(t, 2, func(tcp, udp string) {
+	got := serve(t, 2, func(tcp, udp string, _ func(int)) {
 		for network, text := range map[string]string{"tcp": "14 <12>t: one\ntwo", "udp": "<12>u: one\ntwo"} {
 			port := tcp
 			if network == "udp" {
@@ -128,5 +172,40 @@ func TestLinesOfOneMessage(t *testing.T) {
 		if i >= len(got) || !strings.HasPrefix(got[i], service+"|warn|one") || !strings.Contains(got[i], "two") {
 			t.Errorf("got %q", got)
 		}
+	}
+}
+
+// What a host repeats is taken apart once, and never taken for what another one has said.
+func TestManyHosts(t *testing.T) {
+	const hosts = 300 // more than the server remembers
+	var want []string
+	for n := range hosts {
+		want = append(want, fmt.Sprintf("api|info|hello facility=user host=127.1.%d.%d", n/100, n%100+1))
+	}
+	want = append(want, want...)
+	slices.Sort(want)
+	got := serve(t, 2*hosts, func(_, udp string, await func(int)) {
+		to, err := net.ResolveUDPAddr("udp", "127.0.0.1:"+udp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range hosts {
+			conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 1, byte(n/100), byte(n%100+1))}, to)
+			if err != nil {
+				t.Skip("this system has one loopback address: ", err)
+			}
+			for range 2 {
+				if _, err := conn.Write([]byte("<14>api: hello")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = conn.Close()
+			if n%20 == 19 { // what comes too fast, the system drops
+				await(2 * (n + 1))
+			}
+		}
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // A Way takes messages from a connection. Each is told apart on its own: one with its count of bytes before it, which may
-// have several lines, or one that a line feed ends.
+// have several lines, or one that a line feed ends, or a NUL, as with Python's SysLogHandler.
 type Way struct {
 	// Datagrams is set where each datagram is one message. A parser of them takes all in End.
 	Datagrams bool
@@ -76,6 +76,18 @@ type parser struct {
 
 const passLine = -1 // all up to the end of the line
 
+// lineEnd returns where a line ends, -1 for not here.
+func lineEnd(data []byte) int {
+	i := bytes.IndexByte(data, '\n')
+	if i >= 0 {
+		data = data[:i]
+	}
+	if nul := bytes.IndexByte(data, 0); nul >= 0 {
+		return nul
+	}
+	return i
+}
+
 // Parse takes whole messages.
 func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
 	if p.datagrams {
@@ -100,7 +112,7 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 	return taken, nil, nil
 }
 
-// End takes a last line that no line feed ends, or a datagram.
+// End takes a last line that nothing ends, or a datagram.
 func (p *parser) End(data []byte, feed logs.Feed) {
 	defer p.forget()
 	if p.pass != 0 || len(data) == 0 {
@@ -132,7 +144,7 @@ func (p *parser) forget() {
 // passOver returns how many bytes of data belong to a message that was cut.
 func (p *parser) passOver(data []byte) int {
 	if p.pass == passLine {
-		i := bytes.IndexByte(data, '\n')
+		i := lineEnd(data)
 		if i < 0 {
 			return len(data)
 		}
@@ -156,7 +168,7 @@ func next(data []byte) (frame []byte, size int, pass int64, ok bool) {
 		}
 	}
 	line := data[:min(len(data), MaxMessage+1)]
-	switch i := bytes.IndexByte(line, '\n'); {
+	switch i := lineEnd(line); {
 	case i >= 0:
 		return line[:i], i + 1, 0, true
 	case len(line) > MaxMessage:

@@ -45,7 +45,7 @@ func TestFraming(t *testing.T) {
 		"nothing":               {},
 		"a line":                {input: example + "\n", want: []string{told}},
 		"CR LF":                 {input: example + "\r\n\n\r\n", want: []string{told}},
-		"NUL":                   {input: example + "\x00\n", want: []string{told}},
+		"NUL":                   {input: example + "\x00" + example + "\x00\n" + example + "\n", want: []string{told, told, told}},
 		"no end":                {input: example, want: []string{told}},
 		"counted":               {input: counted(example, example+"\n"), want: []string{told, told}},
 		"both":                  {input: counted(example) + example + "\n" + counted(example), want: []string{told, told, told}},
@@ -58,6 +58,7 @@ func TestFraming(t *testing.T) {
 		"garbage":               {input: "\x16\x03\x01\x02\x00\n\xff\xfe\n<14>a: x\n", want: []string{`INFO a "x"` + host}, refused: "no message"},
 		"invalid UTF-8":         {input: "<14>a: \xff\x1b[2J\n", want: []string{`INFO a "\xff\x1b[2J"` + host}},
 		"long line":             {input: "<14>a: " + long + "\n<14>a: x\n", want: []string{cut, `INFO a "x"` + host}},
+		"long, NUL":             {input: "<14>a: " + long + "\x00<14>a: x\x00", want: []string{cut, `INFO a "x"` + host}},
 		"long counted":          {input: counted("<14>a: "+long, "<14>a: x"), want: []string{cut, `INFO a "x"` + host}},
 		"longest line":          {input: "<14>a: " + long[7:] + "\n", want: []string{strings.TrimSuffix(cut, ` cut=Bool:"true"`)}},
 		"giant count":           {input: "999999999 <14>a: " + long, want: []string{cut}},
@@ -209,6 +210,28 @@ func BenchmarkParse(b *testing.B) {
 				b.ReportAllocs()
 				for feed.records < b.N {
 					p.Parse(input, &feed)
+				}
+			})
+		}
+	}
+}
+
+// A datagram is parsed by the parser of its host, or, beyond so many hosts, by a new one.
+func BenchmarkParseDatagram(b *testing.B) {
+	for name, message := range benchmarks {
+		for _, kept := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/kept=%t", name, kept), func(b *testing.B) {
+				input := []byte(message)
+				way := &Way{Datagrams: true}
+				p := way.Parser("192.0.2.1:5", nil)
+				var feed nowhere
+				b.SetBytes(int64(len(message)))
+				b.ReportAllocs()
+				for b.Loop() {
+					if !kept {
+						p = way.Parser("192.0.2.1:5", nil)
+					}
+					p.End(input, &feed)
 				}
 			})
 		}
