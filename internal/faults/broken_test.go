@@ -101,7 +101,7 @@ func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error
 type deafTicks struct{ job.Store }
 
 func (s *deafTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
-	if t.Job != nil && t.At.Unix()%4 == 0 {
+	if t.Job != nil && t.At.Unix()%2 == 0 {
 		return true, nil
 	}
 	return s.Store.Tick(ctx, t)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // TestFaults breaks things for some seconds; all is kept that was promised.
@@ -22,11 +23,8 @@ func TestFaults(t *testing.T) {
 	for _, store := range []string{"sqlite", "postgres"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			if _, err := findServer(); store == "postgres" && err != nil {
-				if os.Getenv("MEANWHILE_CI") == "1" {
-					t.Fatal(err)
-				}
-				t.Skip(err)
+			if store == "postgres" {
+				needServer(t)
 			}
 			out, err := prove(t, "", "-store", store, "-for", "10s")
 			t.Log(out)
@@ -39,6 +37,16 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func needServer(t *testing.T) {
+	t.Helper()
+	if _, err := findServer(); err != nil {
+		if os.Getenv("MEANWHILE_CI") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
 	}
 }
 
@@ -65,8 +73,27 @@ func TestFaultsAreNoticed(t *testing.T) {
 	}
 }
 
+// TestWrongClocksAreNoticed has crons tick by the clock of their worker.
+func TestWrongClocksAreNoticed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
+	t.Parallel()
+	needServer(t)
+	own := harm.Change{Package: "github.com/meanwhile-go/meanwhile/job", File: "ticker.go", Old: "now := r.clock.at(begun)", New: "now := begun"}
+	out, err := proveChanged(t, []harm.Change{own}, "", "-store", "postgres", "-for", "6s", "-only", "clock of a worker")
+	if !errors.Is(err, errViolated) || !strings.Contains(out, "has no job") {
+		t.Errorf("got %v, and no tick that has no job in:\n%s", err, out)
+	}
+}
+
 // prove runs the program with a store that is broken in some way, or not, and checks that nothing is left behind.
 func prove(t *testing.T, way string, args ...string) (string, error) {
+	t.Helper()
+	return proveChanged(t, nil, way, args...)
+}
+
+func proveChanged(t *testing.T, changes []harm.Change, way string, args ...string) (string, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "faults-test-*") // not t.TempDir, which is closed to the user of the server
 	if err != nil {
@@ -81,9 +108,16 @@ func prove(t *testing.T, way string, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	c.env = []string{breakWay + "=" + way}
+	if c.store == "postgres" {
+		c.self = filepath.Join(dir, "program")
+		if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
+			t.Fatal(err)
+		}
+		defer os.Remove(c.self)
+	}
 	var out strings.Builder
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error { return c.prove(ctx, &out) })
-	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(dir, "faults-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 	return out.String(), err

@@ -4,118 +4,40 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-// A fault is something that breaks, now and then.
-type fault struct {
-	name   string
-	weight int
-	begin  func(ctx context.Context, r *rand.Rand) (repair, error)
-}
-
-// A repair mends what was broken, some time after. The zero value is for what needs no mending.
-type repair struct {
-	after time.Duration
-	mend  func(ctx context.Context) error
-}
-
-// errNothing says that there was nothing to break.
-var errNothing = errors.New("there is nothing to break")
-
-// inject breaks things for a while, one after the other or some at once, never the same thing twice at once. When it returns, all
-// of them are mended.
-func (o *round) inject(ctx context.Context, faults []fault, d time.Duration) error {
-	faults = slices.DeleteFunc(faults, func(f fault) bool { return !strings.Contains(f.name, o.only) })
+// inject breaks things for a while. When it returns, all of them are mended.
+func (o *round) inject(ctx context.Context, faults []harm.Fault, d time.Duration) error {
+	faults = slices.DeleteFunc(faults, func(f harm.Fault) bool { return !strings.Contains(f.Name, o.only) })
 	if len(faults) == 0 {
 		return fmt.Errorf("-only %s: no fault of this store has that in its name", o.only)
 	}
-	total := 0
-	for _, f := range faults {
-		total += f.weight
-	}
-	r := rand.New(rand.NewPCG(o.seed, 1))
-	broken := make(chan string, len(faults))
-	active := map[string]bool{}
-	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		for begun := time.Now(); time.Since(begun) < d; {
-			if err := meanwhile.Sleep(ctx, min(time.Duration(100+r.IntN(500))*time.Millisecond, d)); err != nil {
-				return err
-			}
-			for len(broken) > 0 {
-				delete(active, <-broken)
-			}
-			f := draw(r, faults, total)
-			if active[f.name] {
-				continue
-			}
-			later, err := f.begin(ctx, r)
-			if errors.Is(err, errNothing) {
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", f.name, err)
-			}
-			o.count(f.name)
-			if later.mend == nil {
-				continue
-			}
-			active[f.name] = true
-			meanwhile.Go(ctx, func(ctx context.Context) error {
-				_ = meanwhile.Sleep(ctx, later.after) // cut short, it is mended all the same
-				if err := later.mend(ctx); err != nil {
-					return fmt.Errorf("mend %s: %w", f.name, err)
-				}
-				broken <- f.name
-				return nil
-			}, meanwhile.Name(f.name))
-		}
-		return nil
-	}, meanwhile.Name("faults"))
-}
-
-func draw(r *rand.Rand, faults []fault, total int) fault {
-	n := r.IntN(total)
-	for _, f := range faults {
-		if n -= f.weight; n < 0 {
-			return f
-		}
-	}
-	return faults[0]
+	return harm.Break(ctx, rand.New(rand.NewPCG(o.seed, 1)), faults, d, 350*time.Millisecond, o.count)
 }
 
 // signalOne is a fault of a process: it gets a signal, and where that stops it another one later.
-func signalOne(name string, weight int, s syscall.Signal, lease time.Duration, processes []*process) fault {
-	return fault{name, weight, func(_ context.Context, r *rand.Rand) (repair, error) {
-		hit, err := processes[r.IntN(len(processes))].signal(s)
-		if errors.Is(err, os.ErrProcessDone) {
-			return repair{}, errNothing
-		}
+func signalOne(name string, weight int, s syscall.Signal, lease time.Duration, processes []*harm.Process) harm.Fault {
+	return harm.Fault{Name: name, Weight: weight, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+		p := processes[r.IntN(len(processes))]
+		err := p.Signal(s)
 		if err != nil || s != syscall.SIGSTOP {
-			return repair{}, err
+			return harm.Repair{}, err
 		}
-		resume := func(context.Context) error {
-			if err := hit.Signal(syscall.SIGCONT); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				return err
-			}
-			return nil
-		}
-		return repair{lease + lease/5 + time.Duration(r.Int64N(int64(lease))), resume}, nil
+		resume := func(context.Context) error { return p.Signal(syscall.SIGCONT) }
+		return harm.Repair{After: lease + lease/5 + time.Duration(r.Int64N(int64(lease))), Mend: resume}, nil
 	}}
 }
 
-func processFaults(lease time.Duration, workers, enqueuers []*process) []fault {
-	return []fault{
+func processFaults(lease time.Duration, workers, enqueuers []*harm.Process) []harm.Fault {
+	return []harm.Fault{
 		signalOne("worker killed", 6, syscall.SIGKILL, lease, workers),
 		signalOne("worker stopped past its lease", 3, syscall.SIGSTOP, lease, workers),
 		signalOne("worker told to end", 2, syscall.SIGTERM, lease, workers),
@@ -124,42 +46,38 @@ func processFaults(lease time.Duration, workers, enqueuers []*process) []fault {
 	}
 }
 
-func diskFaults(d *harm.Disk) []fault {
-	fill := func(_ context.Context, r *rand.Rand) (repair, error) {
-		free := func(context.Context) error { return d.Free() }
-		return repair{time.Duration(500+r.IntN(2500)) * time.Millisecond, free}, d.Fill()
+// clockFaults have the clock of a process jump, and back after up to three leases. That of the store stays right.
+func clockFaults(lease time.Duration, workers, enqueuers []*harm.Process) []harm.Fault {
+	fault := func(name string, weight int, kill bool, processes []*harm.Process) harm.Fault {
+		return harm.Fault{Name: name, Weight: weight, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+			p := processes[r.IntN(len(processes))]
+			err := p.Clock.Jump(harm.DrawJump(r), lease/10+time.Duration(r.Int64N(int64(3*lease))))
+			if err == nil && kill {
+				err = p.Signal(syscall.SIGKILL)
+			}
+			return harm.Repair{}, err
+		}}
 	}
-	return []fault{{"disk full", 1, fill}}
+	return []harm.Fault{
+		fault("clock of a worker jumps", 3, false, workers),
+		fault("clock of a worker jumps, and it is killed", 1, true, workers),
+		fault("clock of an enqueuer jumps", 2, false, enqueuers),
+		fault("clock of an enqueuer jumps, and it is killed", 1, true, enqueuers),
+	}
 }
 
-func serverFaults(s *server, p *harm.Proxy) []fault {
-	cut := func(_ context.Context, r *rand.Rand) (repair, error) {
-		if p.CutSome(r) == 0 {
-			return repair{}, errNothing
-		}
-		return repair{}, nil
-	}
-	hold := func(_ context.Context, r *rand.Rand) (repair, error) {
-		p.Hold()
-		release := func(context.Context) error {
-			p.Release()
-			return nil
-		}
-		return repair{time.Duration(500+r.IntN(3000)) * time.Millisecond, release}, nil
-	}
-	return []fault{
-		{"connections cut", 5, cut},
-		{"network held up", 2, hold},
-		{"server restarted, fast", 1, s.restart("fast")},
-		{"server restarted, immediate", 1, s.restart("immediate")},
+func serverFaults(s *server) []harm.Fault {
+	return []harm.Fault{
+		{Name: "server restarted, fast", Weight: 1, Begin: s.restart("fast")},
+		{Name: "server restarted, immediate", Weight: 1, Begin: s.restart("immediate")},
 	}
 }
 
 // restart stops the server and starts it again some time later.
-func (s *server) restart(mode string) func(context.Context, *rand.Rand) (repair, error) {
-	return func(ctx context.Context, r *rand.Rand) (repair, error) {
+func (s *server) restart(mode string) func(context.Context, *rand.Rand) (harm.Repair, error) {
+	return func(ctx context.Context, r *rand.Rand) (harm.Repair, error) {
 		if !s.up.CompareAndSwap(true, false) {
-			return repair{}, errNothing
+			return harm.Repair{}, harm.ErrNothing
 		}
 		start := func(ctx context.Context) error {
 			if ctx.Err() != nil {
@@ -168,6 +86,6 @@ func (s *server) restart(mode string) func(context.Context, *rand.Rand) (repair,
 			defer s.up.Store(true)
 			return s.start(ctx)
 		}
-		return repair{time.Duration(r.IntN(1500)) * time.Millisecond, start}, s.stop(ctx, mode)
+		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Mend: start}, s.stop(ctx, mode)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -86,7 +87,7 @@ func (l *ledger) write(e entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq++
-	e.Seq, e.Time = l.seq, time.Now().UnixNano()
+	e.Seq, e.Time = l.seq, harm.Now().UnixNano()
 	text, err := json.Marshal(e)
 	if err == nil {
 		_, err = l.file.Write(append(text, '\n'))

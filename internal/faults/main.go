@@ -2,7 +2,8 @@
 
 // Faults proves that jobs are not lost. It has several processes enqueue jobs and run them on one store, and meanwhile
 // breaks what can break: it kills processes with -9 and stops them for longer than their leases; it cuts and holds up
-// connections to a PostgreSQL server of its own, and restarts that; it fills the disk under a SQLite file. Each process
+// connections to a PostgreSQL server of its own, and restarts that; it fills the disk under a SQLite file; it has the clocks of
+// processes jump, where they are not that of the store: not on SQLite. Each process
 // writes down what it does in a ledger, and at the end, when all jobs have run, the ledgers are compared with the store.
 //
 //	go run ./internal/faults -store sqlite -for 1m
@@ -13,7 +14,7 @@
 // one program can: not what the processes do in between.
 //
 // All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. The PostgreSQL
-// programs are looked for in PATH and where Debian has them. The full disk needs the right to mount.
+// programs are looked for in PATH and where Debian has them. The full disk needs the right to mount, the clocks the go command.
 package main
 
 import (
@@ -46,6 +47,7 @@ type config struct {
 	only      string // part of the names of the faults
 	dir       string // for the folder
 	keep      bool
+	self      string // the program of the processes, built already, in tests
 
 	// Of a process that the program starts.
 	url, ledger, name string

@@ -20,7 +20,6 @@ const diskSize = 128 << 20 // bytes; a minute of jobs takes a quarter of it
 
 // A site is what all rounds share: the folder, the server or the disk, and the table.
 type site struct {
-	self   string // the program
 	folder string
 	guard  *harm.Guard
 	disk   *harm.Disk // of SQLite
@@ -37,9 +36,6 @@ var errViolated = errors.New("what was promised was violated")
 // prove runs round after round and prints the table.
 func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	s := &site{counts: map[string]int{}}
-	if s.self, err = os.Executable(); err != nil {
-		return err
-	}
 	if s.guard, err = harm.StartGuard(); err != nil {
 		return err
 	}
@@ -57,6 +53,9 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		if err := s.open(ctx, c.store); err != nil {
+			return err
+		}
+		if err := s.findProgram(ctx, &c); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "store %s, seed %d, %v\n", s.what(), c.seed, c.length)
@@ -78,6 +77,20 @@ func (s *site) open(ctx context.Context, store string) (err error) {
 	}
 	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.Background())
 	return nil
+}
+
+// findProgram finds the program of the processes: this one, or, where their clocks are not that of the store, one that it builds,
+// whose clock can jump.
+func (s *site) findProgram(ctx context.Context, c *config) (err error) {
+	switch {
+	case c.self != "":
+	case s.server != nil:
+		c.self = filepath.Join(s.folder, "faults")
+		err = harm.Go(ctx, s.folder, nil, "build", "-o", c.self, "github.com/meanwhile-go/meanwhile/internal/faults")
+	default:
+		c.self, err = os.Executable()
+	}
+	return err
 }
 
 func (s *site) what() string {

@@ -4,15 +4,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -22,8 +23,6 @@ const (
 	maxShown   = 20               // violations of a round that are printed
 )
 
-var errDone = errors.New("the round is over")
-
 // A round is a stretch of the run on a database of its own: break things, let everything end, compare.
 type round struct {
 	config
@@ -31,7 +30,7 @@ type round struct {
 	url     string // of the store, as the processes reach it
 	own     string // the same for the program itself: past the proxy
 	ledgers string // folder
-	faults  func(workers, enqueuers []*process) []fault
+	faults  func(workers, enqueuers []*harm.Process) []harm.Fault
 
 	ticksFrom, ticksTo int64 // of the cron, in seconds since 1970: all of these must be there
 
@@ -72,8 +71,14 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 		return err
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		workers, stopWorkers := o.start(ctx, "worker", o.workers)
-		enqueuers, stopEnqueuers := o.start(ctx, "enqueuer", o.enqueuers)
+		workers, stopWorkers, err := o.start(ctx, "worker", o.workers)
+		if err != nil {
+			return err
+		}
+		enqueuers, stopEnqueuers, err := o.start(ctx, "enqueuer", o.enqueuers)
+		if err != nil {
+			return err
+		}
 		if err := o.inject(ctx, o.faults(workers, enqueuers), d); err != nil {
 			return err
 		}
@@ -106,26 +111,18 @@ func (o *round) openStore(ctx context.Context) (job.Store, error) {
 }
 
 // start starts processes of a role, and returns them with a function that ends them in order.
-func (o *round) start(ctx context.Context, role string, n int) ([]*process, func() error) {
-	var all []*process
+func (o *round) start(ctx context.Context, role string, n int) ([]*harm.Process, func() error, error) {
+	var all []*harm.Process
 	var tasks []*meanwhile.Task[meanwhile.Void]
 	for i := range n {
-		p := &process{round: o, role: role, name: role + "-" + strconv.Itoa(i+1), seed: o.seed + uint64(len(role)*1000+i)}
+		p, err := o.newProcess(role, i)
+		if err != nil {
+			return nil, nil, err
+		}
 		all = append(all, p)
-		tasks = append(tasks, meanwhile.Go(ctx, p.run, meanwhile.Name(p.name)))
+		tasks = append(tasks, meanwhile.Go(ctx, p.Run, meanwhile.Name(p.Name)))
 	}
-	return all, func() error {
-		for _, t := range tasks {
-			t.Cancel(errDone)
-		}
-		var errs []error
-		for _, t := range tasks {
-			if _, err := t.Wait(ctx); err != nil && !errors.Is(err, errDone) {
-				errs = append(errs, err)
-			}
-		}
-		return errors.Join(errs...)
-	}
+	return all, func() error { return harm.End(ctx, tasks...) }, nil
 }
 
 // noteCron makes the cron known before any worker does: all ticks from then on are due.
@@ -239,8 +236,8 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 			return nil, err
 		}
 		o.own, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.Port(), name)
-		o.faults = func(workers, enqueuers []*process) []fault {
-			return append(processFaults(c.lease, workers, enqueuers), serverFaults(s.server, s.proxy)...)
+		o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
+			return slices.Concat(processFaults(c.lease, workers, enqueuers), serverFaults(s.server), s.proxy.Faults(), clockFaults(c.lease, workers, enqueuers))
 		}
 		return o, nil
 	}
@@ -250,12 +247,8 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 	}
 	o.own = "sqlite:" + filepath.Join(folder, "jobs.db")
 	o.url = o.own
-	o.faults = func(workers, enqueuers []*process) []fault {
-		all := processFaults(c.lease, workers, enqueuers)
-		if s.disk.Full {
-			all = append(all, diskFaults(s.disk)...)
-		}
-		return all
+	o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
+		return append(processFaults(c.lease, workers, enqueuers), s.disk.Faults()...)
 	}
 	return o, nil
 }

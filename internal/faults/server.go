@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -37,7 +36,7 @@ func startServer(ctx context.Context, dir string, g *harm.Guard) (*server, error
 	if s.bin, err = findServer(); err != nil {
 		return nil, err
 	}
-	if s.port, err = freePort(); err != nil {
+	if s.port, err = harm.FreePort(); err != nil {
 		return nil, err
 	}
 	if err := s.own(); err != nil {
@@ -69,15 +68,6 @@ func findServer() (string, error) {
 	}
 	newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
 	return filepath.Dir(newest), nil
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // own makes the data folder, of the user that the server runs as.

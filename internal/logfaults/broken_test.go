@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -20,16 +21,18 @@ import (
 const breakWay = "MEANWHILE_LOGFAULTS_BREAK"
 
 // breakers are the ways.
-var breakers = map[string]func(logs.Store) logs.Acceptor{
-	"":       func(s logs.Store) logs.Acceptor { return s },
-	"early":  func(s logs.Store) logs.Acceptor { return &early{Store: s} },
-	"forget": func(s logs.Store) logs.Acceptor { return &forgetful{Store: s} },
-	"twice":  func(s logs.Store) logs.Acceptor { return &twice{s} },
+var breakers = map[string]func(logs.Acceptor) logs.Acceptor{
+	"":       func(a logs.Acceptor) logs.Acceptor { return a },
+	"trust":  func(a logs.Acceptor) logs.Acceptor { return a },        // it is built in another way
+	"lines":  func(a logs.Acceptor) logs.Acceptor { return &late{a} }, // and it has no journal of line files
+	"early":  func(a logs.Acceptor) logs.Acceptor { return &early{Acceptor: a} },
+	"forget": func(a logs.Acceptor) logs.Acceptor { return &forgetful{Acceptor: a} },
+	"twice":  func(a logs.Acceptor) logs.Acceptor { return &twice{a} },
 }
 
-// An early store acknowledges half a second before it stores.
+// An early server acknowledges half a second before it keeps.
 type early struct {
-	logs.Store
+	logs.Acceptor
 	mu      sync.Mutex
 	last    map[logs.Client]uint64
 	waiting []*logs.Batch
@@ -56,7 +59,9 @@ func (s *early) Append(_ context.Context, batches ...*logs.Batch) error {
 func (s *early) store() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.Store.Append(context.Background(), s.waiting...)
+	for _, b := range s.waiting { // of several clients
+		_ = s.Acceptor.Append(context.Background(), b)
+	}
 	s.waiting = nil
 }
 
@@ -64,13 +69,13 @@ func (s *early) Last(ctx context.Context, c logs.Client) (uint64, error) {
 	s.mu.Lock()
 	last := s.last[c]
 	s.mu.Unlock()
-	stored, err := s.Store.Last(ctx, c)
+	stored, err := s.Acceptor.Last(ctx, c)
 	return max(last, stored), err
 }
 
-// A forgetful store acknowledges now and then what it does not store.
+// A forgetful server acknowledges now and then what it does not keep.
 type forgetful struct {
-	logs.Store
+	logs.Acceptor
 	mu sync.Mutex
 	n  int
 }
@@ -83,11 +88,21 @@ func (s *forgetful) Append(ctx context.Context, batches ...*logs.Batch) error {
 	if forget {
 		return nil
 	}
-	return s.Store.Append(ctx, batches...)
+	return s.Acceptor.Append(ctx, batches...)
 }
 
-// A store that stores twice does not know whose records it has already.
-type twice struct{ logs.Store }
+// A late server takes its time before it acknowledges.
+type late struct{ logs.Acceptor }
+
+func (s *late) Append(ctx context.Context, batches ...*logs.Batch) error {
+	if err := s.Acceptor.Append(ctx, batches...); err != nil {
+		return err
+	}
+	return meanwhile.Sleep(ctx, 20*time.Millisecond) // long enough to be killed before the acknowledgement
+}
+
+// A server that keeps twice does not know whose records it has already.
+type twice struct{ logs.Acceptor }
 
 func (s *twice) Append(ctx context.Context, batches ...*logs.Batch) error {
 	unknown := make([]*logs.Batch, len(batches))
@@ -96,10 +111,7 @@ func (s *twice) Append(ctx context.Context, batches ...*logs.Batch) error {
 		c.Client = logs.Client{}
 		unknown[i] = &c
 	}
-	if err := s.Store.Append(ctx, unknown...); err != nil {
-		return err
-	}
-	return meanwhile.Sleep(ctx, 20*time.Millisecond) // long enough to be killed before the acknowledgement
+	return (&late{s.Acceptor}).Append(ctx, unknown...)
 }
 
 func (s *twice) Last(context.Context, logs.Client) (uint64, error) { return 0, nil }
@@ -107,7 +119,7 @@ func (s *twice) Last(context.Context, logs.Client) (uint64, error) { return 0, n
 // TestMain lets the test binary be the processes that the program starts, and the server.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "-role" {
-		os.Exit(m.Run())
+		os.Exit(run(m))
 	}
 	c, err := parse(os.Args[1:], os.Stderr)
 	if err != nil || c.role != "server" {
@@ -117,30 +129,38 @@ func TestMain(m *testing.M) {
 	meanwhile.Main(func(ctx context.Context) error { return serve(ctx, c.address, c.spool) })
 }
 
+func run(m *testing.M) int {
+	var err error
+	if builds, err = os.MkdirTemp("", "logfaults-test-*"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(builds)
+	return m.Run()
+}
+
 // serve is a server of nothing but the own protocol.
 func serve(ctx context.Context, address, folder string) error {
-	store, err := segment.Open(ctx, folder, segment.Config{})
+	store, err := segment.Open(ctx, folder, segment.Config{Retention: segment.Retention{Age: keepAge}})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	sessions := logs.NewSessions(breakers[os.Getenv(breakWay)](store), logs.SessionConfig{})
-	l, err := net.Listen("tcp", address)
+	to := []logs.Destination{{File: &logs.LineFile{Path: filepath.Join(filepath.Dir(folder), "lines.log"), MaxBytes: 1 << 20}}}
+	var sessions *logs.Sessions
+	journal := filepath.Join(folder, "lines")
+	if os.Getenv(breakWay) == "lines" {
+		journal = ""
+	}
+	server, err := logs.NewServer(logs.Config{
+		Store: store, Journal: journal,
+		Routes: []logs.Route{{Services: []string{lineService}, To: to}, {Services: []string{service}, To: append(to, logs.Destination{Store: true})}},
+		Listeners: []logs.Listener{{Name: "own", Address: address, Serve: func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
+			return sessions.Serve(ctx, conn, state)
+		}}},
+	})
 	if err != nil {
 		return err
 	}
-	defer context.AfterFunc(ctx, func() { l.Close() })()
-	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return context.Cause(ctx)
-			}
-			meanwhile.Go(ctx, func(ctx context.Context) error {
-				defer conn.Close()
-				_, _ = sessions.Serve(ctx, conn, nil)
-				return nil
-			})
-		}
-	})
+	sessions = logs.NewSessions(breakers[os.Getenv(breakWay)](server.Acceptor()), logs.SessionConfig{})
+	return server.Run(ctx)
 }

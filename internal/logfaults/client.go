@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -21,6 +22,7 @@ const (
 	flushEach  = 50 * time.Millisecond
 	flushLimit = 2 * time.Second
 	closeLimit = 20 * time.Second
+	sendLimit  = 30 * time.Second // for what is left at last
 )
 
 // client is a client process: it logs records until it is told to stop, as many as are due, and writes down how far it is.
@@ -33,13 +35,15 @@ func (c config) client(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	handler, err := logs.NewHandler("tcp://"+c.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{Service: service, Spool: c.spool}})
+	handler, err := logs.NewHandler("tcp://"+c.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
+		Service: serviceOf(c.name), Spool: c.spool, SpoolAge: keepAge,
+	}})
 	if err != nil {
 		return err
 	}
 	var n atomic.Int64
 	if c.last {
-		ctx, cancel := context.WithTimeout(ctx, stopLimit)
+		ctx, cancel := context.WithTimeout(ctx, sendLimit)
 		defer cancel()
 		if err := emptied(ctx, c.spool); err != nil {
 			return err
@@ -99,7 +103,7 @@ func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *ato
 		if err := meanwhile.Sleep(ctx, burst); err != nil {
 			return err
 		}
-		part := time.Since(time.Unix(0, c.begun)).Seconds() / (0.9 * c.length.Seconds())
+		part := harm.Now().Sub(time.Unix(0, c.begun)).Seconds() / (0.9 * c.length.Seconds())
 		due := min(int(share*min(part, 1))-before, last+mostAtOnce)
 		if due <= last {
 			continue

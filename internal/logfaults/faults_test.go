@@ -7,10 +7,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // TestFaults breaks things for some seconds; all is kept that was promised.
@@ -37,7 +40,9 @@ func TestFaultsAreNoticed(t *testing.T) {
 	for way, c := range map[string]struct{ only, want string }{
 		"early":  {"server killed", "was acknowledged\n"},
 		"forget": {"connections", "was acknowledged\n"},
+		"trust":  {"clock", "was acknowledged\n"},
 		"twice":  {"server killed", "is there again"},
+		"lines":  {"server killed", "is there again"},
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +62,9 @@ func prove(t *testing.T, way string, args ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.self, err = built(way == "trust"); err != nil {
+		t.Fatal(err)
+	}
 	c.env = []string{breakWay + "=" + way}
 	c.serve = func(s *site) []string {
 		return []string{s.self, "-role", "server", "-address", s.address(), "-spool", s.store()}
@@ -67,6 +75,25 @@ func prove(t *testing.T, way string, args ...string) (string, error) {
 		t.Errorf("left behind: %q", left)
 	}
 	return out.String(), err
+}
+
+// builds has the folder of what is built, which is removed at the end.
+var builds string
+
+// trusting is a change with which each clock is trusted.
+var trusting = harm.Change{Package: module + "/internal/steady", File: "steady.go", Old: "return l.mono-c.even >= Settle", New: "return true"}
+
+// built returns the program of these tests with a clock that can jump, and that is trusted or not.
+func built(trusted bool) (string, error) { return builder[trusted]() }
+
+var builder = map[bool]func() (string, error){
+	false: sync.OnceValues(func() (string, error) { return build("right", hasty) }),
+	true:  sync.OnceValues(func() (string, error) { return build("trusting", append(slices.Clip(hasty), trusting)) }),
+}
+
+func build(name string, changes []harm.Change) (string, error) {
+	path := filepath.Join(builds, name)
+	return path, harm.Go(context.Background(), builds, changes, "test", "-vet=off", "-c", "-o", path, ".")
 }
 
 func TestParse(t *testing.T) {

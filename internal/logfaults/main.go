@@ -2,8 +2,9 @@
 
 // Logfaults proves that no acknowledged record is lost. It starts a log server and clients in processes of their own, and
 // meanwhile breaks what can break: it kills the server and the clients with -9, some twice in a row, and stops them; it cuts
-// and holds up their connections; it fills the disk under the store; it has the server replace itself. Each client writes down
-// in a ledger what it has logged and what Flush has said is acknowledged. At the end the ledgers are compared with the store.
+// and holds up their connections; it fills the disk under the store; it has the server replace itself; it has their clocks jump.
+// Each client writes down in a ledger what it has logged and what Flush has said is acknowledged. At the end the ledgers are
+// compared with the store and with a line file: the records of all clients go to that, those of every second one to it alone.
 //
 //	go run ./internal/logfaults -for 30s
 //	go run ./internal/logfaults -for 2m -records 1000000 -kills 50 -seed 42
@@ -12,7 +13,9 @@
 // twice, or is out of order. The seed decides what is broken and when, as far as one program can.
 //
 // All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. It builds the
-// command meanwhile, unless it is given one. The full disk needs the right to mount.
+// command meanwhile and itself, for which it needs the go command: with a clock that it can have jump, hours or a year ahead or
+// back, or to before 1970, for some part of a second; with a shorter time until a clock is trusted, and smaller journals.
+// The full disk needs the right to mount.
 package main
 
 import (
@@ -42,7 +45,8 @@ type config struct {
 	only    string
 	dir     string
 	keep    bool
-	command string // the program meanwhile, built already
+	self    string // the program of the clients, built already, in tests
+	command string // that of the server
 
 	// Of a process that the program starts.
 	address, spool, ledger, name string
@@ -75,8 +79,7 @@ func parse(args []string, usage io.Writer) (config, error) {
 	flags.Uint64Var(&c.seed, "seed", rand.Uint64()>>32, "of what is drawn")
 	flags.StringVar(&c.only, "only", "", "break only what has this `word` in its name in the table")
 	flags.StringVar(&c.dir, "dir", "", "work in a new folder in this one; default that for temporary files")
-	flags.BoolVar(&c.keep, "keep", false, "keep ledgers and store")
-	flags.StringVar(&c.command, "meanwhile", "", "the `program` meanwhile; default: it is built")
+	flags.BoolVar(&c.keep, "keep", false, "keep ledgers, store and line files")
 	flags.StringVar(&c.address, "address", "", "of the server, for a process")
 	flags.StringVar(&c.spool, "spool", "", "folder of a process")
 	flags.StringVar(&c.ledger, "ledger", "", "file of a process")

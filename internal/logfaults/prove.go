@@ -10,7 +10,6 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,8 +22,13 @@ import (
 )
 
 const (
-	diskSize = 512 << 20 // bytes; a million records take a fifth of it
-	service  = "logfaults"
+	diskSize = 512 << 20 // bytes; a million records take two fifths of it
+	module   = "github.com/meanwhile-go/meanwhile"
+	keepAge  = time.Hour // what is older may be deleted: nothing is, but by a wrong clock
+
+	// Records of the one service go to the store and to a line file, those of the other to that file alone.
+	service     = "logfaults"
+	lineService = "logfaults-lines"
 
 	allKills = "killed in all"
 )
@@ -32,16 +36,16 @@ const (
 // A site is what the run consists of.
 type site struct {
 	config
-	self    string // the program
 	folder  string
 	guard   *harm.Guard
 	disk    *harm.Disk // with the store
 	proxy   *harm.Proxy
-	port    int // of the server
+	port    int           // of the server
+	built   time.Duration // it took to build the programs
 	begunAt time.Time
 
-	server  *process
-	clients []*process
+	server  *harm.Process
+	clients []*harm.Process
 
 	mu         sync.Mutex
 	counts     map[string]int
@@ -67,9 +71,6 @@ func (s *site) count(name string) {
 // prove breaks things, has everything end, compares, and prints the table.
 func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	s := &site{config: c, counts: map[string]int{}}
-	if s.self, err = os.Executable(); err != nil {
-		return err
-	}
 	if s.guard, err = harm.StartGuard(); err != nil {
 		return err
 	}
@@ -86,7 +87,7 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 		if err := s.open(ctx); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "seed %d, %v, %d clients\n", c.seed, c.length, c.clients)
+		fmt.Fprintf(out, "seed %d, %v, %d clients; built in %v\n", c.seed, c.length, c.clients, s.built.Round(100*time.Millisecond))
 		if err := s.live(ctx); err != nil {
 			return err
 		}
@@ -108,14 +109,15 @@ func (s *site) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.command == "" && s.serve == nil {
-		s.command = filepath.Join(s.folder, "meanwhile")
-		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", s.command, "github.com/meanwhile-go/meanwhile/cmd/meanwhile")
-		if text, err := build.CombinedOutput(); err != nil {
-			return fmt.Errorf("build the server: %w: %s", err, text)
+	if s.self == "" {
+		if err := s.build(ctx); err != nil {
+			return err
 		}
 	}
-	if s.port, err = freePort(); err != nil {
+	if err := os.WriteFile(s.routes(), fmt.Appendf(nil, routesText, s.lines()), 0o600); err != nil {
+		return err
+	}
+	if s.port, err = harm.FreePort(); err != nil {
 		return err
 	}
 	if s.proxy, err = harm.NewProxy(s.address()); err != nil {
@@ -125,82 +127,108 @@ func (s *site) open(ctx context.Context) (err error) {
 	return nil
 }
 
+// hasty are changes of the programs that have them do in seconds what takes hours: trust their clock, turn journals.
+var hasty = []harm.Change{
+	{Package: module + "/internal/steady", File: "steady.go", Old: "Settle = 10 * time.Minute", New: "Settle = time.Second"},
+	{Package: module + "/logs/segment", File: "config.go", Old: "cmp.Or(c.JournalBytes, 128<<20)", New: "cmp.Or(c.JournalBytes, 256<<10)"},
+}
+
+// build builds the programs of the clients and of the server, whose clocks can jump.
+func (s *site) build(ctx context.Context) error {
+	begun := time.Now()
+	s.self, s.command = filepath.Join(s.folder, "logfaults"), filepath.Join(s.folder, "meanwhile")
+	err := harm.Go(ctx, s.folder, hasty, "build", "-o", s.folder, module+"/internal/logfaults", module+"/cmd/meanwhile")
+	s.built = time.Since(begun)
+	return err
+}
+
 func (s *site) address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 func (s *site) ledgers() string { return filepath.Join(s.folder, "ledgers") }
 func (s *site) store() string   { return filepath.Join(s.disk.Folder, "store") }
+func (s *site) lines() string   { return filepath.Join(s.disk.Folder, "lines.log") }
+func (s *site) routes() string  { return filepath.Join(s.folder, "logs.yaml") }
 
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
+// routesText has the file turned often, and not too often for the times of its turned ones to tell their order.
+const routesText = `routes:
+  - service: ` + service + `
+    to: [store, {file: %[1]q, max-bytes: 1MB}]
+  - service: ` + lineService + `
+    to: {file: %[1]q, max-bytes: 1MB}
+`
 
 // live starts the processes and breaks things. Then the clients end in order, each is started once more to send what its
 // spool has left, and at last the server ends.
 func (s *site) live(ctx context.Context) error {
 	s.begunAt = time.Now()
+	if err := s.makeProcesses(); err != nil {
+		return err
+	}
+	if err := s.beginWrong(); err != nil {
+		return err
+	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
-		s.server = &process{site: s, name: "server", seed: s.seed, command: s.serverCommand}
-		if s.serve == nil && adopt() == nil {
-			s.server.pidFile = filepath.Join(s.folder, "server.pid")
-		}
-		server := meanwhile.Go(ctx, s.server.run, meanwhile.Name(s.server.name))
+		server := meanwhile.Go(ctx, s.server.Run, meanwhile.Name(s.server.Name))
 		var clients []*meanwhile.Task[meanwhile.Void]
-		for i := range s.config.clients {
-			p := &process{site: s, name: "client-" + strconv.Itoa(i+1), seed: s.seed + 1 + uint64(i)}
-			p.command = func(name string) []string { return s.clientCommand(p, name, false) }
-			s.clients = append(s.clients, p)
-			clients = append(clients, meanwhile.Go(ctx, p.run, meanwhile.Name(p.name)))
+		for _, p := range s.clients {
+			clients = append(clients, meanwhile.Go(ctx, p.Run, meanwhile.Name(p.Name)))
 		}
 		if err := s.inject(ctx); err != nil {
 			return err
 		}
-		if err := end(ctx, clients...); err != nil {
+		if err := harm.End(ctx, clients...); err != nil {
 			return err
 		}
 		var left []*meanwhile.Task[meanwhile.Void]
 		for _, p := range s.clients {
-			p.last = true
-			p.command = func(name string) []string { return s.clientCommand(p, name, true) }
-			left = append(left, meanwhile.Go(ctx, p.once, meanwhile.Name(p.name+", what is left")))
+			p.MayEnd = (*os.ProcessState).Success
+			p.Command = func(name string, _ int) []string { return s.clientCommand(p, name, true) }
+			left = append(left, meanwhile.Go(ctx, p.Once, meanwhile.Name(p.Name+", what is left")))
 		}
 		for _, t := range left {
 			if _, err := t.Wait(ctx); err != nil {
 				return err
 			}
 		}
-		return end(ctx, server)
+		return harm.End(ctx, server)
 	})
 }
 
-// end has the processes of tasks end in order, and waits for them.
-func end(ctx context.Context, tasks ...*meanwhile.Task[meanwhile.Void]) error {
-	for _, t := range tasks {
-		t.Cancel(errDone)
-	}
-	var errs []error
-	for _, t := range tasks {
-		if _, err := t.Wait(ctx); err != nil && !errors.Is(err, errDone) {
-			errs = append(errs, err)
+// makeProcesses makes the server and the clients, which do not run yet.
+func (s *site) makeProcesses() (err error) {
+	make := func(name string, seed uint64) *harm.Process {
+		p := &harm.Process{Name: name, Env: s.env, Folder: s.folder, Seed: s.seed + seed, Guard: s.guard, Violated: s.violated}
+		if err == nil {
+			p.Clock, err = harm.NewClock(filepath.Join(s.folder, name+".clock"))
 		}
+		return p
 	}
-	return errors.Join(errs...)
+	s.server = make("server", 0)
+	s.server.Command = s.serverCommand
+	if s.serve == nil && harm.Adopt() == nil {
+		s.server.PIDFile = filepath.Join(s.folder, "server.pid")
+	}
+	for i := range s.config.clients {
+		p := make("client-"+strconv.Itoa(i+1), uint64(i)+1)
+		p.Command = func(name string, _ int) []string { return s.clientCommand(p, name, false) }
+		s.clients = append(s.clients, p)
+	}
+	return err
 }
 
-func (s *site) serverCommand(string) []string {
+func (s *site) serverCommand(string, int) []string {
 	if s.serve != nil {
 		return s.serve(s)
 	}
-	return []string{s.command, "logs", "serve", "--dir", s.store(), "--listen", s.address(), "--analogger=", "--http=", "--pid-file", s.server.pidFile}
+	return []string{
+		s.command, "logs", "serve", "--config", s.routes(), "--dir", s.store(), "--keep-age", keepAge.String(), "--listen", s.address(),
+		"--analogger=", "--http=", "--pid-file", s.server.PIDFile,
+	}
 }
 
-func (s *site) clientCommand(p *process, name string, last bool) []string {
+func (s *site) clientCommand(p *harm.Process, name string, last bool) []string {
 	command := []string{
 		s.self, "-role", "client", "-name", name, "-address", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.proxy.Port())),
-		"-spool", filepath.Join(s.folder, p.name), "-ledger", filepath.Join(s.ledgers(), name+".ledger"),
+		"-spool", filepath.Join(s.folder, p.Name), "-ledger", filepath.Join(s.ledgers(), name+".ledger"),
 		"-clients", strconv.Itoa(s.config.clients), "-records", strconv.Itoa(s.records), "-for", s.length.String(),
 		"-begun", strconv.FormatInt(s.begunAt.UnixNano(), 10),
 	}
@@ -221,34 +249,40 @@ func (s *site) judge(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer store.Close()
-	p := newProof(accounts)
+	stored := maps.Clone(accounts)
+	maps.DeleteFunc(stored, func(name string, _ *account) bool { return serviceOf(name) != service })
+	p := newProof(stored)
 	p.violations = s.violations
 	if err := p.compare(store.Read(ctx, service, 1)); err != nil {
 		return err
 	}
-	s.print(out, p)
-	if n := len(p.violations) + p.hidden; n > 0 {
+	lines := newProof(accounts)
+	if err := lines.compareLines(s.lines()); err != nil {
+		return err
+	}
+	s.print(out, p, lines)
+	if n := p.count() + lines.count(); n > 0 {
 		return fmt.Errorf("%w %d times", errViolated, n)
 	}
 	return nil
 }
 
 // print prints the table, and what is wrong.
-func (s *site) print(out io.Writer, p *proof) {
+func (s *site) print(out io.Writer, stored, lines *proof) {
 	for _, what := range slices.Sorted(maps.Keys(s.counts)) {
 		fmt.Fprintf(out, "%9d  %s\n", s.counts[what], what)
 	}
 	var all account
-	for _, a := range p.accounts {
+	for _, a := range lines.accounts {
 		all.logged += a.logged
 		all.acknowledged += a.must()
 	}
-	fmt.Fprintf(out, "%9d  processes of clients\n%9d  records logged\n%9d  acknowledged, or left to the spool by Close\n%9d  stored\n%9d  violations\n",
-		len(p.accounts), all.logged, all.acknowledged, p.records, len(p.violations)+p.hidden)
-	for _, v := range p.violations {
+	fmt.Fprintf(out, "%9d  processes of clients\n%9d  records logged\n%9d  acknowledged, or left to the spool by Close\n%9d  stored\n%9d  in line files\n%9d  violations\n",
+		len(lines.accounts), all.logged, all.acknowledged, stored.records, lines.records, stored.count()+lines.count())
+	for _, v := range append(stored.violations, lines.violations...) {
 		fmt.Fprintln(out, "VIOLATED:", v)
 	}
-	if p.hidden > 0 {
-		fmt.Fprintln(out, "and", p.hidden, "more")
+	if n := stored.hidden + lines.hidden; n > 0 {
+		fmt.Fprintln(out, "and", n, "more")
 	}
 }

@@ -4,8 +4,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +19,7 @@ import (
 
 const maxShown = 20 // violations that are printed
 
-// A proof compares the store with the ledgers.
+// A proof compares the store, or line files, with the ledgers.
 type proof struct {
 	accounts map[string]*account
 	stored   map[string]int // of each process, up to which number
@@ -39,34 +42,80 @@ func (p *proof) violated(format string, args ...any) {
 	p.violations = append(p.violations, fmt.Sprintf(format, args...))
 }
 
+// count returns how much is wrong.
+func (p *proof) count() int { return len(p.violations) + p.hidden }
+
 // compare reads all records, and then looks what is missing.
 func (p *proof) compare(records meanwhile.Stream[logs.Record]) error {
 	for r, err := range records {
 		if err != nil {
 			return fmt.Errorf("read the store: %w", err)
 		}
-		p.take(&r)
+		if r.Number != p.number+1 {
+			p.violated("record %d of the store follows record %d", r.Number, p.number)
+		}
+		p.number = r.Number
+		p.take(fmt.Sprintf("record %d of the store", r.Number), r.Message)
 	}
+	p.missing()
+	return nil
+}
+
+// compareLines does so with a line file and those that were turned before.
+func (p *proof) compareLines(path string) error {
+	begin, extension := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Ext(path)
+	names, err := filepath.Glob(begin + "-*" + extension)
+	if err != nil {
+		return err
+	}
+	// Their names are by a clock that jumps.
+	times := map[string]int64{}
+	for _, name := range names {
+		info, err := os.Stat(name)
+		if err != nil {
+			return err
+		}
+		times[name] = info.ModTime().UnixNano()
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(times[a], times[b]) })
+	for _, name := range append(names, path) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			what := fmt.Sprintf("line %d of %s", n, filepath.Base(name))
+			fields := strings.SplitN(line, "|", 4)
+			if len(fields) < 4 || !strings.HasSuffix(line, "\n") {
+				p.violated("%s is not whole: %.200q", what, line)
+				continue
+			}
+			p.take(what, strings.TrimSuffix(fields[3], "\n"))
+		}
+	}
+	p.missing()
+	return nil
+}
+
+// missing looks what is not there.
+func (p *proof) missing() {
 	for _, name := range slices.Sorted(maps.Keys(p.accounts)) {
 		if has, must := p.stored[name], p.accounts[name].must(); has < must {
 			p.violated("%s: records %d to %d are lost, which were acknowledged", name, has+1, must)
 		}
 	}
-	return nil
 }
 
-// take looks at one record. Those of a process are to come one after the other. Those that it has left in its spool may come
-// behind those of the next process.
-func (p *proof) take(r *logs.Record) {
+// take looks at the message of one record. Those of a process are to come one after the other. Those that it has left in its
+// spool may come behind those of the next process.
+func (p *proof) take(what, message string) {
 	p.records++
-	if r.Number != p.number+1 {
-		p.violated("record %d of the store follows record %d", r.Number, p.number)
-	}
-	p.number = r.Number
-	name, n, ok := parseMessage(r.Message)
+	name, n, ok := parseMessage(message)
 	a := p.accounts[name]
 	if !ok || a == nil {
-		p.violated("record %d of the store is none that was logged: %.200q", r.Number, r.Message)
+		p.violated("%s is none that was logged: %.200q", what, message)
 		return
 	}
 	switch before := p.stored[name]; {
@@ -97,6 +146,14 @@ func parseMessage(message string) (name string, n int, ok bool) {
 	number, _, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(number)
 	return name, n, err == nil && bytes.Equal(appendMessage(nil, name, n), []byte(message))
+}
+
+// serviceOf returns the service of the records of a process, which is that of its client.
+func serviceOf(name string) string {
+	if number, err := strconv.Atoi(strings.TrimPrefix(clientOf(name), "client-")); err == nil && number%2 == 0 {
+		return lineService
+	}
+	return service
 }
 
 // clientOf returns client-1 of client-1.12, its twelfth process.

@@ -63,6 +63,39 @@ func TestProof(t *testing.T) {
 	}
 }
 
+func TestProofOfLines(t *testing.T) {
+	t.Parallel()
+	accounts := map[string]*account{"client-2.1": {intended: 3, logged: 3, acknowledged: 3}}
+	line := func(n int) string {
+		return "2026/05/04 03:02:01|" + lineService + "|info|" + string(appendMessage(nil, "client-2.1", n)) + "\n"
+	}
+	for name, test := range map[string]struct{ turned, now, want string }{
+		"all":   {line(1) + line(2), line(3), ""},
+		"lost":  {line(1), line(2), "records 3 to 3 are lost"},
+		"twice": {line(1) + line(2), line(2) + line(3), "record 2 is there again, after 2"},
+		"torn":  {line(1) + line(2), line(3) + line(4)[:30], "line 2 of lines.log is not whole"},
+		"mixed": {line(1), line(2)[:50] + line(3), "none that was logged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "lines.log")
+			for name, text := range map[string]string{strings.TrimSuffix(path, ".log") + "-20260504T030201.000000.log": test.turned, path: test.now} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := newProof(accounts)
+			if err := p.compareLines(path); err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(p.violations, "\n")
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -3,11 +3,14 @@
 package harm
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 )
 
 // A Disk is a small file system, which can be filled up.
@@ -54,4 +57,15 @@ func (d *Disk) Free() error {
 		return fmt.Errorf("free the disk: %w", err)
 	}
 	return nil
+}
+
+// Faults fill it, if that can be.
+func (d *Disk) Faults() []Fault {
+	if !d.Full {
+		return nil
+	}
+	return []Fault{{Name: "disk full", Weight: 1, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+		free := func(context.Context) error { return d.Free() }
+		return Repair{After: time.Duration(300+r.IntN(2200)) * time.Millisecond, Mend: free}, d.Fill()
+	}}}
 }

@@ -11,6 +11,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
 )
 
 func TestGuardCleansUp(t *testing.T) {
@@ -55,5 +58,29 @@ func TestGuardSaysWhatItCannot(t *testing.T) {
 	err := GuardUntil(strings.NewReader("process none\nmoon full\nended 7\n"))
 	if err == nil || !strings.Contains(err.Error(), "process none") || !strings.Contains(err.Error(), "moon full") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that has ended is gone also while nobody has asked how it did.
+func TestGuardEndsAServer(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	file := filepath.Join(folder, "postmaster.pid")
+	server := exec.Command("sh", "-c", `trap 'rm "$0"; exit 0' QUIT; echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.01; done`, file)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer server.Wait()
+	defer server.Process.Kill()
+	for _, err := os.Stat(file); err != nil; _, err = os.Stat(file) {
+		if err := meanwhile.Sleep(t.Context(), 5*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := GuardUntil(strings.NewReader("server " + folder + "\n")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it has not ended: %v", err)
 	}
 }

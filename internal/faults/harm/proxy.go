@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -146,6 +147,23 @@ func (p *Proxy) Release() {
 // CutSome cuts about every third connection, in order or by a reset, and returns how many.
 func (p *Proxy) CutSome(r *rand.Rand) int {
 	return p.cut(func() bool { return r.IntN(3) == 0 }, r.IntN(2) == 0)
+}
+
+// Faults cut some connections, and hold up all.
+func (p *Proxy) Faults() []Fault {
+	return []Fault{
+		{Name: "connections cut", Weight: 4, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+			if p.CutSome(r) == 0 {
+				return Repair{}, ErrNothing
+			}
+			return Repair{}, nil
+		}},
+		{Name: "network held up", Weight: 2, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+			p.Hold()
+			release := func(context.Context) error { p.Release(); return nil }
+			return Repair{After: time.Duration(500+r.IntN(2500)) * time.Millisecond, Mend: release}, nil
+		}},
+	}
 }
 
 func (p *Proxy) cut(which func() bool, reset bool) int {

@@ -20,7 +20,8 @@ const goneLimit = 30 * time.Second
 
 // killServer ends the server of a data folder, if it runs; its processes end with the first one.
 func killServer(folder string) error {
-	text, err := os.ReadFile(filepath.Join(folder, "postmaster.pid"))
+	file := filepath.Join(folder, "postmaster.pid")
+	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -35,13 +36,15 @@ func killServer(folder string) error {
 	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	return waitGone(pid)
+	return waitGone(file, pid)
 }
 
-// waitGone waits until a process that is not the program's own child has ended.
-func waitGone(pid int) error {
+// waitGone waits until a server has ended, which removes its file then. Its process is nobody's child, and may be on the list for
+// ever: not every container has a first process that asks how others ended.
+func waitGone(file string, pid int) error {
 	for begun := time.Now(); time.Since(begun) < goneLimit; {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		_, err := os.Stat(file)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			return nil
 		}
 		if err := meanwhile.Sleep(context.Background(), 20*time.Millisecond); err != nil {

@@ -1,9 +1,9 @@
-package main
+package harm
 
 import "syscall"
 
-// adopt makes this program the parent of processes whose own one ends before them.
-func adopt() error {
+// Adopt makes this program the parent of processes whose own one ends before them.
+func Adopt() error {
 	const setChildSubreaper = 36
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); err != 0 {
 		return err

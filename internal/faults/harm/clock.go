@@ -1,0 +1,66 @@
+//go:build unix
+
+package harm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A Clock is that of processes whose programs were built by [Go] and that have Env in their environment. It begins right. What
+// jumps is what [time.Now] says, but for its monotonic part; the times of files are the system's.
+type Clock struct {
+	file  *os.File
+	until time.Time // it is wrong
+}
+
+// NewClock returns one that is told by a file, which it makes.
+func NewClock(path string) (*Clock, error) {
+	file, err := os.Create(path)
+	if err == nil {
+		err = file.Truncate(16)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make a clock: %w", err)
+	}
+	return &Clock{file: file}, nil
+}
+
+// Env is to be in the environment of the processes.
+func (c *Clock) Env() string { return "MEANWHILE_FAULTS_CLOCK=" + c.file.Name() }
+
+// Jump has the clock be wrong by so much, in whole seconds, for a while, and then right again, however busy the machine is. It
+// fails with [ErrNothing] while the clock is wrong already: nobody could tell for how long.
+func (c *Clock) Jump(by, length time.Duration) error {
+	now := Now()
+	if now.Before(c.until) {
+		return ErrNothing
+	}
+	c.until = now.Add(length)
+	b := binary.NativeEndian.AppendUint64(nil, uint64(by/time.Second))
+	b = binary.NativeEndian.AppendUint64(b, uint64(c.until.UnixNano()))
+	if _, err := c.file.WriteAt(b, 0); err != nil {
+		return fmt.Errorf("let a clock jump: %w", err)
+	}
+	return nil
+}
+
+// DrawJump draws by how much a clock is wrong: hours or a year, ahead or back, or so much that it is before 1970.
+func DrawJump(r *rand.Rand) time.Duration {
+	const year = 366 * 24 * time.Hour
+	hours := time.Duration(1+r.IntN(48)) * time.Hour
+	return []time.Duration{hours, year + hours, -hours, -year - hours, -time.Duration(Now().UnixNano()) - hours}[r.IntN(5)]
+}
+
+// Now returns the time by the system's clock, also in a process whose own one is wrong.
+func Now() time.Time {
+	var now syscall.Timeval
+	if err := syscall.Gettimeofday(&now); err != nil {
+		panic(fmt.Sprintf("harm: %v", err))
+	}
+	return time.Unix(now.Unix())
+}

@@ -1,0 +1,92 @@
+//go:build unix
+
+package harm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A Fault is something that breaks, now and then.
+type Fault struct {
+	Name   string
+	Weight int // how often beside the others
+	Begin  func(ctx context.Context, r *rand.Rand) (Repair, error)
+}
+
+// A Repair mends what was broken, some time after. The zero value is for what needs no mending.
+type Repair struct {
+	After time.Duration
+	Mend  func(ctx context.Context) error
+}
+
+// ErrNothing says that there was nothing to break, as does [os.ErrProcessDone].
+var ErrNothing = errors.New("there is nothing to break")
+
+// Break breaks things for a while, one after the other or some at once, never the same thing twice at once, with a pause in between
+// on average. It tells count the name of each that began. When it returns, all of them are mended.
+func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time.Duration, count func(name string)) error {
+	mended := make(chan string, len(faults))
+	active := map[string]bool{}
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		for begun := time.Now(); time.Since(begun) < length; {
+			if err := meanwhile.Sleep(ctx, min(pause/3+time.Duration(r.Int64N(int64(4*pause/3))), length)); err != nil {
+				return err
+			}
+			for len(mended) > 0 {
+				delete(active, <-mended)
+			}
+			f := draw(r, faults)
+			if f == nil || active[f.Name] {
+				continue
+			}
+			repair, err := f.Begin(ctx, r)
+			if nothing(err) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.Name, err)
+			}
+			count(f.Name)
+			if repair.Mend == nil {
+				continue
+			}
+			active[f.Name] = true
+			meanwhile.Go(ctx, func(ctx context.Context) error {
+				_ = meanwhile.Sleep(ctx, repair.After) // cut short, it is mended all the same
+				if err := repair.Mend(ctx); err != nil && !nothing(err) {
+					return fmt.Errorf("mend %s: %w", f.Name, err)
+				}
+				mended <- f.Name
+				return nil
+			}, meanwhile.Name(f.Name))
+		}
+		return nil
+	}, meanwhile.Name("faults"))
+}
+
+func nothing(err error) bool { return errors.Is(err, ErrNothing) || errors.Is(err, os.ErrProcessDone) }
+
+// draw draws one by its weight; none of none.
+func draw(r *rand.Rand, faults []Fault) *Fault {
+	total := 0
+	for i := range faults {
+		total += faults[i].Weight
+	}
+	if total == 0 {
+		return nil
+	}
+	n := r.IntN(total)
+	for i := range faults {
+		if n -= faults[i].Weight; n < 0 {
+			return &faults[i]
+		}
+	}
+	return nil
+}

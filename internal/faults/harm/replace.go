@@ -1,0 +1,110 @@
+//go:build unix
+
+package harm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// Replace has the process replace itself, and waits until it has. Its program does so at USR2 when it is there, which it says by
+// its PID file, and this program adopts who takes its place: see [Adopt].
+func (p *Process) Replace(ctx context.Context) error {
+	p.replacing.Lock()
+	defer p.replacing.Unlock()
+	before, err := p.beginReplacing()
+	if err != nil {
+		return err
+	}
+	if done, err := p.await(ctx, func() bool { return p.running != before }); done || err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.replaced = false
+	p.mu.Unlock()
+	p.Violated("%s has not replaced itself within %v", p.Name, stopLimit)
+	return nil
+}
+
+// KillReplacing kills the process some time after it was told to replace itself, with the one that takes its place.
+func (p *Process) KillReplacing(ctx context.Context, after time.Duration) error {
+	p.replacing.Lock()
+	defer p.replacing.Unlock()
+	if _, err := p.beginReplacing(); err != nil {
+		return err
+	}
+	if err := meanwhile.Sleep(ctx, after); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	group := p.group
+	p.killed = true
+	err := syscall.Kill(-group, syscall.SIGKILL)
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if done, err := p.await(ctx, func() bool { return p.running == nil || p.group != group }); done || err != nil {
+		return err
+	}
+	p.Violated("%s did not end within %v after it was killed", p.Name, stopLimit)
+	return nil
+}
+
+// beginReplacing tells the process that runs to replace itself, and returns it.
+func (p *Process) beginReplacing() (before *os.Process, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before = p.running; before == nil || !p.told.IsZero() {
+		return nil, ErrNothing
+	}
+	if text, err := os.ReadFile(p.PIDFile); err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(before.Pid) {
+		return nil, ErrNothing // it is not ready yet
+	}
+	p.replaced = true
+	_ = before.Signal(syscall.SIGCONT) // one that is stopped would not
+	return before, before.Signal(syscall.SIGUSR2)
+}
+
+// await waits until something is so, which is asked with the lock held, and reports whether it was in time.
+func (p *Process) await(ctx context.Context, so func() bool) (bool, error) {
+	for begun := time.Now(); time.Since(begun) < stopLimit; {
+		p.mu.Lock()
+		done := so()
+		p.mu.Unlock()
+		if done {
+			return true, nil
+		}
+		if err := meanwhile.Sleep(ctx, 5*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// next returns the process that has taken the place of one that ended, or nil.
+func (p *Process) next(ended *os.ProcessState) (*os.Process, error) {
+	p.mu.Lock()
+	replaced := p.replaced && ended.Success()
+	p.replaced = false
+	p.mu.Unlock()
+	if !replaced {
+		return nil, nil
+	}
+	text, err := os.ReadFile(p.PIDFile)
+	if err != nil {
+		return nil, err
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || pid == ended.Pid() {
+		return nil, fmt.Errorf("the process that replaces %d is %q", ended.Pid(), text)
+	}
+	return os.FindProcess(pid)
+}

@@ -1,0 +1,17 @@
+// Clock prints, for each line that it reads, what the clock says, and how long it has run.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	begun := time.Now()
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		now := time.Now()
+		fmt.Println(now.UnixNano(), now.Sub(begun).Nanoseconds(), time.Since(begun).Nanoseconds(), time.Until(begun.Add(time.Hour)).Nanoseconds())
+	}
+}
