@@ -22,6 +22,8 @@ const (
 	huntRest   = 10          // a hunt begins again after so many times what it took
 	mostWidth  = 100 * 365 * 24 * time.Hour
 	skew       = 2 * time.Second // of clocks that make jobs
+	firstPart  = 256             // jobs of a part of a millisecond
+	mostPart   = 1024
 )
 
 // A hunt looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
@@ -41,6 +43,8 @@ type hunt struct {
 	// Of who has the turn.
 	width  time.Duration // of the next window
 	growth time.Duration // by which it grows: fast at first, to pass over long times without a job
+	part   int           // jobs of the next part, of a millisecond that is too much for one window; zero elsewhere
+	within job.ID        // down to which that millisecond is searched; zero for none of it
 	top    time.Time     // up to which jobs were searched that are newer than the pass
 	begun  time.Time     // the pass
 	took   time.Duration
@@ -175,6 +179,7 @@ func (t *hunt) news(ctx context.Context, h *handler, f job.Filter) error {
 // begin begins a pass. What the one before has found stays.
 func (t *hunt) begin(now time.Time) {
 	t.width, t.growth, t.top, t.begun, t.took, t.over = time.Second, 8, now, now, 0, false
+	t.part, t.within = 0, job.ID{}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.down, t.found, t.before = time.Time{}, nil, t.found
@@ -206,6 +211,9 @@ func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
 	if !last {
 		part.CreatedAfter = since
 	}
+	if t.part > 0 {
+		return t.stepWithin(ctx, h, part, since, last)
+	}
 	begun := time.Now()
 	done, err := t.window(ctx, h, part)
 	took := time.Since(begun)
@@ -223,10 +231,55 @@ func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
 		t.end(false)
 	case done && took < mostWindow/4:
 		t.width = min(t.growth*t.width, mostWidth)
-	case !done && t.width == time.Millisecond && took >= mostWindow:
-		t.end(true)
+	case !done && took >= firstHunt/2 && t.width == time.Millisecond:
+		t.part = firstPart
 	case !done && took >= firstHunt/2:
 		t.width, t.growth = max(t.width/16, time.Millisecond), 2
+	}
+	return nil
+}
+
+// stepWithin searches the next part of a window that cannot be smaller by time: some jobs, by their IDs.
+func (t *hunt) stepWithin(ctx context.Context, h *handler, f job.Filter, since time.Time, last bool) error {
+	next := job.Filter{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Before: f.Before, Limit: t.part}
+	if t.within != (job.ID{}) {
+		next.Before = t.within
+	}
+	begun := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, mostWindow, errLate)
+	defer cancel()
+	jobs, err := h.find(ctx, next)
+	done := err == nil
+	if done && len(jobs) > 0 {
+		for _, j := range jobs {
+			f.IDs = append(f.IDs, j.ID)
+		}
+		done, err = t.window(ctx, h, f)
+	}
+	if err != nil && !errors.Is(err, errLate) {
+		return err
+	}
+	took, over := time.Since(begun), done && len(jobs) < t.part
+	if done && !over {
+		t.within = jobs[len(jobs)-1].ID
+	}
+	t.mu.Lock()
+	full := len(t.found) == f.Limit && (over || bytes.Compare(t.found[f.Limit-1][:], t.within[:]) >= 0 && t.within != (job.ID{}))
+	if over {
+		t.down = since
+	}
+	t.mu.Unlock()
+	switch {
+	case over && last, full:
+		t.end(false)
+	case over:
+		t.part, t.within = 0, job.ID{}
+	case done && took < firstHunt/4:
+		t.part = min(2*t.part, mostPart)
+	case !done && t.part == 1 && took >= mostWindow:
+		t.end(true)
+	case !done && took >= firstHunt/2:
+		t.part = max(t.part/4, 1)
 	}
 	return nil
 }

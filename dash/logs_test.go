@@ -201,7 +201,7 @@ func TestLogsAlone(t *testing.T) {
 		t.Errorf("got %d to %q", w.Code, w.Header().Get("Location"))
 	}
 	has(t, get(t, h, "/ops/logs"), http.StatusOK, "No records yet", `href="/ops/logs"`, `not href="/ops/jobs"`)
-	has(t, get(t, h, "/ops/jobs"), http.StatusNotFound, "There is no such page")
+	has(t, get(t, h, "/ops/jobs"), http.StatusNotFound, "There is no such page", `<p><a href="/ops/logs">Logs</a></p>`, `not href="/ops/jobs"`)
 }
 
 func TestLogsAreMasked(t *testing.T) {

@@ -61,7 +61,7 @@ func (h *handler) fillFilter(s *search, now time.Time) (err error) {
 		if !ok {
 			return wrong("Args: write a path and a value, such as user.id=7.")
 		}
-		if slices.ContainsFunc(strings.Split(path, "."), h.masker.Hides) {
+		if slices.ContainsFunc(strings.Split(path, "."), h.masker.Hides) || h.masker.HidesIn(value) {
 			return wrong("Args: %.60q is masked, and cannot be searched.", path)
 		}
 		f.Args = []job.ArgsMatch{{Path: path, Value: strings.TrimSpace(value)}}

@@ -34,7 +34,7 @@ func BenchmarkHandler(b *testing.B) {
 			{"slog-json-file", openJSON},
 			{"slog-json-syslog", openSyslog},
 		} {
-			b.Run(c.name+"/"+strconv.Itoa(goroutines), func(b *testing.B) {
+			b.Run("goroutines="+strconv.Itoa(goroutines)+"/lib="+c.name, func(b *testing.B) {
 				log := slog.New(c.open(b))
 				ctx := b.Context()
 				b.ReportAllocs()

@@ -125,9 +125,18 @@ func worst(unit, ours string, bases []string, names ...string) func(r results) (
 
 // figure is the largest median of ours, over all names.
 func figure(unit string, names ...string) func(r results) (float64, bool) {
+	ours := make([]string, len(names))
+	for i, name := range names {
+		ours[i] = name + "meanwhile"
+	}
+	return largest(unit, ours...)
+}
+
+// largest is the largest median over all names, each with its library.
+func largest(unit string, names ...string) func(r results) (float64, bool) {
 	return func(r results) (largest float64, ok bool) {
 		for _, name := range names {
-			if v, found := r.median(name+"meanwhile", unit); found {
+			if v, found := r.median(name, unit); found {
 				largest, ok = max(largest, v), true
 			}
 		}

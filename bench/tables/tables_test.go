@@ -61,6 +61,35 @@ func TestJobTables(t *testing.T) {
 	}
 }
 
+const logRuns = `
+BenchmarkIn/in=analogger/conns=1/lib=meanwhile-2     1  4800000 messages/s  0.25 µs-cpu/message  0 lost
+BenchmarkIn/in=analogger/conns=200/lib=meanwhile-2   1  3000000 messages/s  0.25 µs-cpu/message  0 lost
+BenchmarkIn/in=rfc3164-lf/conns=1/lib=rsyslog-2      1  1200000 messages/s  1.00 µs-cpu/message  0 lost
+BenchmarkIn/in=rfc3164-lf/conns=200/lib=rsyslog-2    1  1200000 messages/s  1.00 µs-cpu/message  0 lost
+BenchmarkHandler/goroutines=8/lib=meanwhile-up-2     1  300 ns/op  600 cpu-ns/op  0 allocs/op
+BenchmarkHandler/goroutines=8/lib=meanwhile-down-2   1  500 ns/op  600 cpu-ns/op  2 allocs/op
+BenchmarkHandler/goroutines=8/lib=slog-nothing-2     1  100 ns/op  200 cpu-ns/op  0 allocs/op
+`
+
+func TestLogTables(t *testing.T) {
+	r := results{}
+	if err := r.read(strings.NewReader(logRuns)); err != nil {
+		t.Fatal(err)
+	}
+	text := fill("<!-- log-bars -->\n<!-- end -->\n<!-- log-handler -->\n<!-- end -->\n", r)
+	for _, want := range []string{
+		"| Analogger, to a file: messages/s, the worst of three | at least 3 × rsyslog | 2.50× | **no** |\n",
+		"| Analogger: messages/s, the worst of three | at least 30 × Analogger's own | 25.0× | **no** |\n",
+		"the slowest of up, down and down with a spool | less than 500 ns | 500 ns | **no** |\n",
+		"| handler: allocations of a call | at most 1 | 2.00 | **no** |\n",
+		"| slog-nothing | – | – | 100 | 200 | 0.00 |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in:\n%s", want, text)
+		}
+	}
+}
+
 func TestNumber(t *testing.T) {
 	for want, v := range map[string]float64{"0.82": 0.825, "12.3": 12.34, "510": 510.2, "1,000,000": 1e6} {
 		if got := number(v); got != want {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"runtime/debug"
+	"slices"
 
 	"github.com/alecthomas/kong"
 
@@ -76,6 +78,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if parse, ok := errors.AsType[*kong.ParseError](err); ok {
 			context = parse.Context
 		}
+		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
+			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
+		}
 		return fail(stderr, context, &inspect.UsageError{Err: err})
 	}
 	return fail(stderr, context, context.Run(
@@ -83,6 +88,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		inspect.Streams{In: stdin, Out: stdout, Err: stderr},
 	))
 }
+
+// oneDash is what kong says of an argument such as -level=debug.
+var oneDash = regexp.MustCompile("^unknown flag -[^-]")
+
+// isFilter reports whether an argument is a filter of records, in which - negates.
+func isFilter(argument *kong.Positional) bool { return argument.Name == "filter" }
 
 // fail prints what err has to say and returns its exit code. The context names the command.
 func fail(stderr io.Writer, context *kong.Context, err error) int {

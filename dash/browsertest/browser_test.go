@@ -43,6 +43,7 @@ func missing(t *testing.T, what string, args ...any) {
 // A stage is a scene that is played, with a browser to look at it.
 type stage struct {
 	Scene
+	store   string // its name
 	logs    logs.Store
 	browser context.Context
 	url     string
@@ -82,7 +83,7 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 					defer server.Close()
 					defer server.CloseClientConnections() // streams
 					// In a test of its own, which may end in the middle.
-					t.Run("", func(t *testing.T) { test(t, &stage{scene, logs, browser, server.URL}) })
+					t.Run("", func(t *testing.T) { test(t, &stage{scene, name, logs, browser, server.URL}) })
 					return nil
 				})
 			})

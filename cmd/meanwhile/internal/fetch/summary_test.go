@@ -88,9 +88,4 @@ func TestShort(t *testing.T) {
 			t.Errorf("shortTime(%v) = %s, want %s", d, got, want)
 		}
 	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
-		if got := grouped(n); got != want {
-			t.Errorf("grouped(%d) = %s, want %s", n, got, want)
-		}
-	}
 }

@@ -50,27 +50,6 @@ func shortTime(d time.Duration) string {
 	return fmt.Sprintf("%dd", d/(24*time.Hour))
 }
 
-// grouped shows a number with commas between its thousands.
-func grouped(n int) string {
-	digits := strconv.Itoa(n)
-	var b strings.Builder
-	for i, digit := range digits {
-		if left := len(digits) - i; i > 0 && left%3 == 0 && digits[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteRune(digit)
-	}
-	return b.String()
-}
-
-// plural shows a count of things: "1 URL", "2 URLs".
-func plural(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return grouped(n) + " " + thing
-}
-
 // printable replaces what would change a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

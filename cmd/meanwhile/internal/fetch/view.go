@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
@@ -22,13 +23,13 @@ type progress struct {
 func (p progress) lines(width int, blocks bool) []string {
 	width-- // some terminals wrap at the last column
 	parts := []string{
-		grouped(p.done) + " done",
-		grouped(p.failed+p.notURLs) + " failed",
+		inspect.Number(p.done) + " done",
+		inspect.Number(p.failed+p.notURLs) + " failed",
 		significant(p.rate) + "/s",
-		fmt.Sprintf("%s in flight, limit %s", grouped(p.running), grouped(p.limit)),
+		fmt.Sprintf("%s in flight, limit %s", inspect.Number(p.running), inspect.Number(p.limit)),
 	}
 	if p.retrying > 0 {
-		parts = append(parts, grouped(p.retrying)+" to retry")
+		parts = append(parts, inspect.Number(p.retrying)+" to retry")
 	}
 	if p.done > 0 {
 		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s", shortTime(p.p50), shortTime(p.p99)))
@@ -62,10 +63,10 @@ func (p progress) lines(width int, blocks bool) []string {
 // head is the line with the bar, or with the time so far where the total is unknown.
 func (p progress) head(width int, blocks bool) string {
 	if p.total <= 0 {
-		return fmt.Sprintf("%s so far, %s", grouped(p.ended()), shortTime(p.elapsed))
+		return fmt.Sprintf("%s so far, %s", inspect.Number(p.ended()), shortTime(p.elapsed))
 	}
 	share := min(1, float64(p.ended())/float64(p.total))
-	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*share, grouped(p.ended()), grouped(p.total))
+	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*share, inspect.Number(p.ended()), inspect.Number(p.total))
 	if p.rate > 0 {
 		left := float64(p.total-p.ended()) / p.rate
 		text += "  " + shortTime(time.Duration(min(left, 1e9)*float64(time.Second))) + " left"

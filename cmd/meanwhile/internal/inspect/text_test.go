@@ -60,6 +60,14 @@ func TestSpanIsShort(t *testing.T) {
 	})
 }
 
+func TestNumber(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000"} {
+		if got := Number(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{0: "0 tasks", 1: "1 task", 999: "999 tasks", 1000: "1,000 tasks", 1234567: "1,234,567 tasks"} {
 		if got := Count(n, "task"); got != want {

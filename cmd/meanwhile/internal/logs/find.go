@@ -13,7 +13,7 @@ import (
 
 // Find is "meanwhile logs find".
 type Find struct {
-	Filter []string  `arg:"" optional:"" help:"Which records; see below. One text or several, of which all have to be true. Without one, all."`
+	Filter []string  `arg:"" optional:"" help:"Which records; see above. One text or several, of which all have to be true. Without one, all."`
 	Since  when.Past `group:"Which records" placeholder:"TIME" help:"Not before this time: an age such as 2h or 3d, a time such as \"2026-01-31 15:04\" or 2026-01-31T15:04:05Z, or yesterday 14:00."`
 	Until  when.Past `group:"Which records" placeholder:"TIME" help:"Before this time."`
 	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`

@@ -49,20 +49,9 @@ func written(t *testing.T, text string) (name string) {
 	return name
 }
 
-// free returns an address that nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // A server forwards what it keeps to one that comes later, and to one that never comes.
 func TestForward(t *testing.T) {
-	first, second := free(t), free(t)
+	first, second := freeAddress(t), freeAddress(t)
 	dir := t.TempDir()
 	config := written(t, fmt.Sprintf("forward:\n  - to: otlp://%s\n    filter: level>=warn\n  - nats://127.0.0.1:1/nobody\n", second))
 	p, err := planOf(t, "--config", config, "--http", first, "--dir", dir)

@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bufio"
-	"errors"
 	"io"
 	"os"
 	"time"
@@ -72,7 +71,10 @@ func (p *printer) all(records meanwhile.Stream[logs.Record]) (n int, err error) 
 			err = p.print(&r)
 		}
 		if err != nil {
-			return n, errors.Join(err, p.w.Flush())
+			if last := p.w.Flush(); last != nil { // which is also what print has failed with
+				err = last
+			}
+			return n, err
 		}
 	}
 	return n, p.w.Flush()

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -22,7 +22,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
-	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
@@ -34,7 +33,7 @@ type plan struct {
 	listeners   []logs.Listener
 	certificate *certificate.Certificate // nil without TLS
 	tls         *tls.Config
-	tokens      []access.Token
+	reading     *access.Guard
 	keepAge     time.Duration
 	keepSize    int64
 	syncEvery   time.Duration // 0: the interval
@@ -52,16 +51,23 @@ const (
 // plan checks the settings.
 func (c *Serve) plan(logger *slog.Logger, streams inspect.Streams) (*plan, error) {
 	p := &plan{Serve: c, logger: logger, streams: streams}
-	for _, step := range []func() error{p.readKey, p.readTLS, p.readTokens, p.readAnalogger, p.readKeep, p.readRoutes, p.readListeners} {
+	for _, step := range []func() error{p.readKey, p.readTLS, p.readReaders, p.readAnalogger, p.readKeep, p.readRoutes, p.readListeners} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	if c.MaxConns <= 0 {
+	switch {
+	case c.Dir == "":
+		return nil, errors.New("--dir: give a folder")
+	case c.MaxConns <= 0:
 		return nil, errors.New("--max-conns: give a number above 0")
+	case c.Interval <= 0:
+		return nil, errors.New("--interval: give a time above 0")
+	case c.Grace <= 0:
+		return nil, errors.New("--grace: give a time above 0")
 	}
-	if c.Interval <= 0 || c.Grace <= 0 {
-		return nil, errors.New("--interval and --grace: give a time above 0")
+	if err := checkMaxRecord(c.MaxRecord); err != nil {
+		return nil, fmt.Errorf("--max-record: %w", err)
 	}
 	if len(p.listeners) == 0 {
 		return nil, errors.New("nothing comes in: give --listen, --analogger or another address")
@@ -113,24 +119,85 @@ func (p *plan) readTLS() (err error) {
 	return nil
 }
 
-func (p *plan) readTokens() (err error) {
-	if p.tokens, err = settings.ParseAll[access.Token](p.Token); err != nil {
+// readReaders makes the guard of what is read.
+func (p *plan) readReaders() error {
+	users, err := settings.ParseAll[access.User](p.User)
+	if err != nil {
+		return fmt.Errorf("--user: %w", err)
+	}
+	tokens, err := settings.ParseAll[access.Token](p.Token)
+	if err != nil {
 		return fmt.Errorf("--token: %w", err)
 	}
-	if len(p.tokens) > 0 && p.Open {
-		return errors.New("--open lets everybody in: leave it out, or the tokens")
+	asks := len(users)+len(tokens) > 0
+	if asks && p.Open {
+		return errors.New("--open lets everybody in: leave it out, or the users and tokens")
+	}
+	p.reading, err = access.New(access.Config{Users: users, Tokens: tokens, Local: !asks && !p.Open, Title: pageTitle, Logger: p.logger})
+	return err
+}
+
+func (p *plan) readKeep() (err error) {
+	if p.keepAge, err = keepAge(p.KeepAge); err != nil {
+		return fmt.Errorf("--keep-age: %w", err)
+	}
+	if p.keepSize, err = keepSize(p.KeepSize); err != nil {
+		return fmt.Errorf("--keep-size: %w", err)
 	}
 	return nil
 }
 
-func (p *plan) readKeep() (err error) {
-	if p.keepAge, err = age(p.KeepAge); err != nil || p.keepAge < 0 {
-		return fmt.Errorf("--keep-age: %.40q is no time such as 12h or 30d", p.KeepAge)
+func keepAge(text string) (time.Duration, error) {
+	keep, err := age(text)
+	if err != nil || keep < 0 {
+		return 0, fmt.Errorf("%.40q is no time such as 12h or 30d", text)
 	}
-	if p.keepSize, err = bytes(p.KeepSize); err != nil {
-		return fmt.Errorf("--keep-size: %.40q is no size such as 500MB or 10GiB", p.KeepSize)
+	return keep, nil
+}
+
+func keepSize(text string) (int64, error) {
+	keep, err := bytes(text)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is no size such as 500MB or 10GiB", text)
+	}
+	return keep, nil
+}
+
+const mostRecord = logs.MaxRecord - 512 // beside the message there is more in a record
+
+func checkMaxRecord(bytes int) error {
+	if bytes < 64 || bytes > mostRecord {
+		return fmt.Errorf("give a number of bytes from 64 to %d", mostRecord)
 	}
 	return nil
+}
+
+// check says what is wrong with the value of a key of the file, so that it is told with its line. What it does not know is
+// told without one.
+func (c *Serve) check(key string, value any) (err error) {
+	switch key {
+	case "user":
+		_, err = settings.ParseAll[access.User](value.([]string))
+	case "token":
+		_, err = settings.ParseAll[access.Token](value.([]string))
+	case "keep-age":
+		_, err = keepAge(value.(string))
+	case "keep-size":
+		_, err = keepSize(value.(string))
+	case "max-record":
+		err = checkMaxRecord(value.(int))
+	case "to":
+		for _, text := range value.([]string) {
+			if _, err = c.routes.place(text); err != nil {
+				break
+			}
+		}
+	case nameListen, nameHTTP, "analogger", "syslog-tcp", "syslog-udp", "syslog-tls", "json":
+		if text := value.(string); text != "" {
+			err = address(text)
+		}
+	}
+	return err
 }
 
 // readRoutes adds what the flags say to the routes of the files.
@@ -145,8 +212,24 @@ func (p *plan) readRoutes() error {
 			p.fallback.To = append(p.fallback.To, to)
 		}
 	}
-	p.routes.routes = append(p.routes.routes, p.fallback)
+	p.routes.fall(p.fallback)
 	return nil
+}
+
+// fall adds the route of what no other names, but for the places where a route of the file brings all of it: else that could not
+// count repeats there.
+func (r *routeSettings) fall(back logs.Route) {
+	to := slices.Clone(back.To)
+	for _, route := range r.routes {
+		if route.Services == nil && route.Level == nil && route.Words == nil {
+			to = slices.DeleteFunc(to, func(d logs.Destination) bool {
+				return slices.ContainsFunc(route.To, func(other logs.Destination) bool { return reflect.DeepEqual(d, other) })
+			})
+		}
+	}
+	if back.To = to; len(to) > 0 {
+		r.routes = append(r.routes, back)
+	}
 }
 
 // reread reads the routes and limits of the files again.
@@ -166,7 +249,7 @@ func (p *plan) reread() (*routeSettings, error) {
 		again.routes = append(again.routes, analoggerRoutes(c)...)
 		fallback = analoggerFallback(c)
 	}
-	again.routes = append(again.routes, fallback)
+	again.fall(fallback)
 	if !p.stores() && again.stores() {
 		return nil, errors.New("a route leads to the store, which the program does not have open: restart it, as USR2 does")
 	}
@@ -209,99 +292,36 @@ func (p *plan) readListeners() error {
 		host, _, _ := net.SplitHostPort(l.address)
 		asked := l.asks && p.Key != "" || l.listener.TLS != nil && p.ClientCA != ""
 		if l.flag == nameHTTP {
-			asked = len(p.tokens) > 0 && p.Key != ""
+			asked = p.reading.Asks() && p.Key != ""
 		}
 		if !loopback.IsHost(host) && !asked && !p.Open {
 			remedy := "give --client-ca and TLS, or --open if everybody may"
 			switch {
 			case l.flag == nameHTTP:
-				remedy = "give --token for who may read and --key for who may write, or --open if everybody may do both"
+				remedy = "give --user or --token for who may read and --key for who may write, or --open if everybody may do both"
 			case l.asks:
 				remedy = "give --key, or --client-ca and TLS, or --open if everybody may"
 			}
 			return fmt.Errorf("--%s: others can reach %s: %s", l.flag, inspect.Printable(l.address), remedy)
 		}
 		l.listener.Name, l.listener.Address = l.flag, l.address
+		for _, other := range p.listeners {
+			if other.Address == l.address && (other.Network == l.listener.Network) && !strings.HasSuffix(l.address, ":0") {
+				return fmt.Errorf("--%s: --%s has %s already: give another port", l.flag, other.Name, inspect.Printable(l.address))
+			}
+		}
 		p.listeners = append(p.listeners, l.listener)
 	}
 	return nil
 }
 
 func address(text string) error {
-	if _, port, err := net.SplitHostPort(text); err != nil || port == "" {
+	_, port, err := net.SplitHostPort(text)
+	if err != nil || port == "" {
 		return fmt.Errorf("%.100q is no address such as 127.0.0.1:6767", text)
 	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("%.100q has no port: give a number up to 65535", text)
+	}
 	return nil
-}
-
-// String says what would be done, a thing a line.
-func (p *plan) String() string {
-	var b strings.Builder
-	for _, l := range p.listeners {
-		fmt.Fprintf(&b, "listen on %s for %s\n", inspect.Printable(l.Address), l.Name)
-	}
-	if p.stores() {
-		fmt.Fprintf(&b, "keep in %s\n", inspect.Printable(p.Dir))
-		for _, name := range slices.Sorted(maps.Keys(p.routes.keep)) {
-			fmt.Fprintf(&b, "keep of %s %s\n", inspect.Printable(name), keepText(p.routes.keep[name]))
-		}
-	}
-	for _, r := range p.routes.routes {
-		fmt.Fprintf(&b, "route %s\n", inspect.Printable(routeText(r)))
-	}
-	for _, o := range p.routes.onward {
-		fmt.Fprintf(&b, "forward to %s\n", inspect.Printable(o.output.Name))
-	}
-	fmt.Fprintf(&b, "sync %s\n", p.Sync)
-	return b.String()
-}
-
-// keepText says what is kept of a service, where that is said.
-func keepText(keep segment.Retention) string {
-	var said []string
-	switch {
-	case keep.Age > 0:
-		said = append(said, fmt.Sprintf("for %v", keep.Age))
-	case keep.Age < 0:
-		said = append(said, "for ever")
-	}
-	switch {
-	case keep.Bytes > 0:
-		said = append(said, fmt.Sprintf("up to %d bytes", keep.Bytes))
-	case keep.Bytes < 0:
-		said = append(said, "of any size")
-	}
-	return strings.Join(said, ", ")
-}
-
-// routeText says what a route does.
-func routeText(r logs.Route) string {
-	text := "all else"
-	if len(r.Services) > 0 {
-		text = strings.Join(r.Services, ", ")
-	}
-	if r.Level != nil {
-		text += " from " + strings.ToLower(r.Level.Level().String()) + " on"
-	}
-	if r.Words != nil {
-		text += " of " + strings.Join(r.Words, ", ")
-	}
-	var to []string
-	for _, d := range r.To {
-		switch {
-		case d.Store:
-			to = append(to, "store")
-		case d.File != nil:
-			to = append(to, "file:"+d.File.Path)
-		case d.Socket != "":
-			to = append(to, "socket:"+d.Socket)
-		default:
-			to = append(to, map[bool]string{true: "stdout", false: "stderr"}[d.Writer == os.Stdout])
-		}
-	}
-	text += " to " + strings.Join(to, ", ")
-	if r.Cull {
-		text += ", repeats counted"
-	}
-	return text
 }

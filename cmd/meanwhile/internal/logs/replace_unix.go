@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -47,7 +48,16 @@ func newReplacer(p *plan) (*replacer, error) {
 
 func (r *replacer) close() { r.upgrader.Stop() }
 
-func (r *replacer) ready() error { return r.upgrader.Ready() }
+func (r *replacer) ready() error {
+	err := r.upgrader.Ready()
+	if err == nil {
+		return nil
+	}
+	if why, ok := strings.CutPrefix(err.Error(), "tableflip: can't write PID file: "); ok {
+		return fmt.Errorf("--pid-file: %s", why)
+	}
+	return err
+}
 
 // asked reports whether the program is to be replaced, once for each time.
 func (r *replacer) asked() bool { return r.want.Swap(false) }

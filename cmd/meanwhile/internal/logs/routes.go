@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -77,7 +78,7 @@ func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) 
 func (r *routeSettings) route(n *yaml.Node) error {
 	var route logs.Route
 	err := mapping(n, "a route", map[string]func(*yaml.Node) error{
-		"service": texts(&route.Services),
+		"service": services(&route.Services),
 		"level":   level(&route.Level),
 		"words":   texts(&route.Words),
 		"cull":    value(&route.Cull, strconv.ParseBool, "true or false"),
@@ -104,7 +105,10 @@ func (r *routeSettings) destination(route *logs.Route, n *yaml.Node) error {
 	}
 	var f logs.LineFile
 	err := mapping(n, "a file", map[string]func(*yaml.Node) error{
-		"file":      value(&f.Path, func(s string) (string, error) { return s, nil }, "a path"),
+		"file": func(n *yaml.Node) (err error) {
+			f.Path, err = linePath(n.Value)
+			return err
+		},
 		"mode":      value(&f.Mode, mode, "a mode such as 0640"),
 		"max-bytes": value(&f.MaxBytes, bytes, "a size such as 100MB"),
 		"daily":     value(&f.Daily, strconv.ParseBool, "true or false"),
@@ -130,7 +134,8 @@ func (r *routeSettings) place(text string) (logs.Destination, error) {
 	case text == "stderr":
 		return logs.Destination{Writer: os.Stderr}, nil
 	case kind == "file" && rest != "":
-		return logs.Destination{File: &logs.LineFile{Path: rest}}, nil
+		path, err := linePath(rest)
+		return logs.Destination{File: &logs.LineFile{Path: path}}, err
 	case kind == "socket" && rest != "":
 		if err := address(rest); err != nil {
 			return logs.Destination{}, err
@@ -140,10 +145,22 @@ func (r *routeSettings) place(text string) (logs.Destination, error) {
 	return logs.Destination{}, fmt.Errorf("%.60q is none of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
 }
 
+var inBraces = regexp.MustCompile(`\{\w+\}`)
+
+// linePath checks the path of a file of lines.
+func linePath(text string) (string, error) {
+	for _, part := range inBraces.FindAllString(text, -1) {
+		if part != "{service}" {
+			return "", fmt.Errorf("%.60q has %.20s in it, which stands for nothing: there is {service}", text, part)
+		}
+	}
+	return text, nil
+}
+
 func (r *routeSettings) limit(n *yaml.Node) error {
 	var l logs.Limit
 	err := mapping(n, "a limit", map[string]func(*yaml.Node) error{
-		"service": texts(&l.Services),
+		"service": services(&l.Services),
 		"rate":    value(&l.Rate, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "a number of records a second"),
 		"burst":   value(&l.Burst, strconv.Atoi, "a number of records"),
 	})
@@ -155,17 +172,20 @@ func (r *routeSettings) limit(n *yaml.Node) error {
 }
 
 func (r *routeSettings) retain(n *yaml.Node) error {
-	var services []string
+	var names []string
 	var keep segment.Retention
 	err := mapping(n, "what is kept", map[string]func(*yaml.Node) error{
-		"service": texts(&services),
+		"service": services(&names),
 		"age":     value(&keep.Age, orNone(age), "a time such as 12h or 30d; 0 is for ever"),
 		"size":    value(&keep.Bytes, orNone(bytes), "a size such as 500MB or 10GiB; 0 is any"),
 	})
-	if err == nil && (len(services) == 0 || keep == segment.Retention{}) {
+	if err == nil && (len(names) == 0 || keep == segment.Retention{}) {
 		err = fmt.Errorf("line %d: what is kept has services, and an age or a size", n.Line)
 	}
-	for _, name := range services {
+	for _, name := range names {
+		if name == "*" && err == nil {
+			err = fmt.Errorf("line %d: what is kept of all services is told by keep-age and keep-size", n.Line)
+		}
 		if wrong := logs.CheckService(strings.TrimSuffix(name, "*")); err == nil && wrong != nil {
 			err = fmt.Errorf("line %d: service %.40q: %w", n.Line, name, wrong)
 		}
@@ -219,6 +239,21 @@ func texts(into *[]string) func(*yaml.Node) error {
 	}
 }
 
+// services reads names of services, or their beginnings.
+func services(into *[]string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if err := texts(into)(n); err != nil {
+			return err
+		}
+		for _, name := range *into {
+			if strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+				return fmt.Errorf("%.40q: a * stands behind the beginning of a name, as in api-*", name)
+			}
+		}
+		return nil
+	}
+}
+
 func level(into *slog.Leveler) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		l, ok := severity.Level([]byte(n.Value))
@@ -253,7 +288,7 @@ func bytes(text string) (int64, error) {
 	for _, unit := range []struct {
 		name   string
 		factor int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}} {
 		if number, ok := strings.CutSuffix(text, unit.name); ok {
 			text, factor = strings.TrimSpace(number), unit.factor
 			break

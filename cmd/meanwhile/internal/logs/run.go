@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -114,7 +116,10 @@ func (p *plan) run(ctx context.Context, store logs.Store, c logs.Config) (*logs.
 	}
 	p.running.Store(server)
 	defer p.running.Store(nil)
-	return server, server.Run(ctx)
+	if err = server.Run(ctx); errors.Is(err, syscall.EADDRINUSE) {
+		err = fmt.Errorf("%w: stop what listens there, or give another address", err)
+	}
+	return server, err
 }
 
 // server returns the server of the settings, added to what c has.
@@ -138,7 +143,7 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 	}
 	c.Store, c.Routes, c.Limits, c.Listeners = store, p.routes.routes, p.routes.limits, listeners
 	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = logs.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
-	c.Grace, c.Logger = p.Grace, p.logger
+	c.Grace, c.Logger, c.Journal = p.Grace, p.logger, filepath.Join(p.Dir, "lines")
 	server, err := logs.NewServer(c)
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)

@@ -10,17 +10,15 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
-	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
 // Serve is what "meanwhile logs serve" was asked for, as kong fills it.
 type Serve struct {
-	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, routes, limits and forward. It is read again at HUP."`
+	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, keep and forward. Routes and limits are read again at HUP."`
 	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Do what this configuration file of Analogger says: where it listens, its key, and where records go."`
 	Check           bool   `help:"Only say what would be done, or what is wrong with the settings."`
 
-	Dir       string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_DIR" default:"meanwhile-logs" placeholder:"DIR" help:"Keep records in this folder (default ${default}, in the working directory). It is made when it is not there."`
+	Dir       string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_DIR" default:"meanwhile-logs" placeholder:"DIR" help:"Keep records in this folder (default ${default}, in the working directory), and what is on its way into line files. It is made when it is needed and not there."`
 	KeepAge   string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_AGE" default:"30d" placeholder:"TIME" help:"There, delete records that are older (default ${default}); 0 deletes none."`
 	KeepSize  string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_SIZE" default:"10GiB" placeholder:"SIZE" help:"There, delete the oldest records when all have more bytes on disk (default ${default}); 0 deletes none."`
 	To        []string      `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_TO" default:"store" placeholder:"PLACE" help:"Where records go for which the routes of the file say nothing: store, file:PATH (with {service} for the name of the service), stdout, stderr, socket:HOST:PORT. Repeatable (default ${default})."`
@@ -40,6 +38,7 @@ type Serve struct {
 
 	Key      string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY" placeholder:"KEY" help:"What clients must bring. Other users of this machine see the flag; the variable and the file they do not."`
 	KeyFile  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
+	User     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER" placeholder:"NAME:ROLE:HASH" help:"Let this user sign in to the page with what is kept: meanwhile serve hash-password makes the hash. The role is viewer. Repeatable."`
 	Token    []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"Let those read what is kept who bring this token: meanwhile serve new-token makes one. The role is viewer. Repeatable."`
 	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_CERT" placeholder:"FILE" help:"Speak TLS with this certificate, in PEM. It is read again when it changes, and at HUP."`
 	TLSKey   string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_KEY" placeholder:"FILE" help:"The key of the certificate."`
@@ -62,7 +61,7 @@ A setting comes from the flag, else from the environment variable, else from the
 list in the environment is written with commas. Where records of some services go, and how many of them may come, is told by
 routes and limits in the file: see docs/logs.md; where they go onwards to, by forward: see docs/logs-forward.md.
 
-Without a key, tokens and certificates of clients it serves this machine only.
+Without a key, users, tokens and certificates of clients it serves this machine only.
 
 HUP syncs the files, opens them again and reads the routes, the limits and the certificate again. USR2 replaces the program by
 the one that lies there now; no connection is refused, and what comes by TCP goes on. Ctrl-C and TERM take what connections
@@ -74,12 +73,7 @@ Exit codes: 0 stopped; 1 not able to serve; 2 a wrong setting; 124 something did
 // BeforeResolve lets kong take settings from the file, where neither a flag nor the environment has them.
 func (c *Serve) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 	file := c.routes.file()
-	file.Check = func(key string, value any) (err error) {
-		if key == "token" {
-			_, err = settings.ParseAll[access.Token](value.([]string))
-		}
-		return err
-	}
+	file.Check = c.check
 	c.flags = map[string]*kong.Flag{}
 	for _, f := range path.Flags {
 		c.flags[f.Name] = f

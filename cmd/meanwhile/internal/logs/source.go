@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
@@ -96,25 +99,40 @@ func (s *Source) token() (string, error) {
 // use calls fn with what finds records, until a signal.
 func (p *Place) use(streams inspect.Streams, fn func(ctx context.Context, f logs.Finder) error) error {
 	if p.Dir == "" {
+		said := ""
 		client, err := p.Client(func(err error) {
-			fmt.Fprintf(streams.Err, "meanwhile: %s; trying again\n", safe(err.Error()))
+			if text := safe(err.Error()); text != said { // a server may be away for hours
+				said = text
+				fmt.Fprintf(streams.Err, "meanwhile: %s; trying again\n", text)
+			}
 		})
 		if err != nil {
 			return err
 		}
 		defer func() { _ = client.Close() }()
-		return interrupt.Run("logs", func(ctx context.Context) error { return fn(ctx, client) })
+		return absent(interrupt.Run("logs", func(ctx context.Context) error { return fn(ctx, client) }))
 	}
 	if _, err := os.Stat(p.Dir); err != nil {
 		return usage("--dir: %v", err)
 	}
+	if _, err := os.Stat(filepath.Join(p.Dir, "lock")); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return usage("--dir: no records are kept in %s: give the folder that meanwhile logs serve has as --dir", safe(p.Dir))
+	}
 	return interrupt.Run("logs", func(ctx context.Context) error {
 		store, err := segment.OpenReadOnly(p.Dir, segment.Config{})
 		if err != nil {
-			return err
+			return fmt.Errorf("--dir: %w", err)
 		}
 		return errors.Join(fn(ctx, store), store.Close())
 	})
+}
+
+// absent says what to do when there is no server.
+func absent(err error) error {
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%w: start meanwhile logs serve, or give --server", err)
+	}
+	return err
 }
 
 func usage(format string, args ...any) error {

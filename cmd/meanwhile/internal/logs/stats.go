@@ -30,7 +30,7 @@ func (c *Stats) Run(streams inspect.Streams) error {
 		return err
 	}
 	defer func() { _ = client.Close() }()
-	return interrupt.Run("logs", func(ctx context.Context) error {
+	return absent(interrupt.Run("logs", func(ctx context.Context) error {
 		stats, err := client.Stats(ctx)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (c *Stats) Run(streams inspect.Streams) error {
 		}
 		_, err = streams.Out.Write(appendSafe(nil, string(text), "\n"))
 		return err
-	})
+	}))
 }
 
 // outline writes JSON as indented lines of "name: value", in its order. What is empty or zero is left out.

@@ -2,7 +2,6 @@ package logs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
@@ -11,7 +10,7 @@ import (
 
 // Tail is "meanwhile logs tail".
 type Tail struct {
-	Filter []string `arg:"" optional:"" help:"Which records; see below. One text or several, of which all have to be true. Without one, all."`
+	Filter []string `arg:"" optional:"" help:"Which records; see above. One text or several, of which all have to be true. Without one, all."`
 	Lines  int      `group:"Which records" short:"n" default:"10" placeholder:"N" help:"Print the newest N of them first (default ${default})."`
 	Follow bool     `group:"Which records" short:"f" help:"Go on with those that come in, until Ctrl-C. When the server goes away, wait for it, and go on where it was."`
 	Output
@@ -88,7 +87,11 @@ func (c *Tail) follow(ctx context.Context, f logs.Finder, q logs.Query, p *print
 		if failed = err; err != nil {
 			continue
 		}
-		if err := errors.Join(p.print(&r), p.w.Flush()); err != nil {
+		err := p.print(&r)
+		if last := p.w.Flush(); last != nil {
+			err = last
+		}
+		if err != nil {
 			return err
 		}
 	}

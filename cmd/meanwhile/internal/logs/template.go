@@ -7,6 +7,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -41,13 +42,20 @@ func (s stamp) String() string { return s.Format("2006-01-02T15:04:05.000Z07:00"
 func newTemplate(text string, zone *time.Location) (*recordTemplate, error) {
 	t, err := template.New("template").Option("missingkey=zero").Parse(text)
 	if err != nil {
-		return nil, usage("--%v", err)
+		return nil, &inspect.UsageError{Err: templateError(err)}
 	}
 	rt := &recordTemplate{template: t, zone: zone}
 	if _, err := rt.append(nil, &logs.Record{}); err != nil { // fields that there are not
-		return nil, usage("--%v; there are Time, Level, Service, Message, Task, Job, Number, Attrs and JSON", err)
+		return nil, usage(`%w; there are Time, Level, Service, Message, Task, Job, Number, Attrs, as in .Attrs.status or (index .Attrs "http.status"), and JSON`, err)
 	}
 	return rt, nil
+}
+
+// templateError says where in a template what is wrong, without words of the package.
+func templateError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "template: template:")
+	text = strings.Replace(text, `executing "template" at `, "", 1)
+	return fmt.Errorf("--template: line %s", strings.Replace(text, " in type *logs.templateRecord", "", 1))
 }
 
 func (t *recordTemplate) append(b []byte, r *logs.Record) ([]byte, error) {
@@ -60,7 +68,7 @@ func (t *recordTemplate) append(b []byte, r *logs.Record) ([]byte, error) {
 	}
 	var out strings.Builder
 	if err := t.template.Execute(&out, view); err != nil {
-		return b, fmt.Errorf("--template: %w", err)
+		return b, templateError(err)
 	}
 	return append(appendSafe(b, out.String(), "\n\t"), '\n'), nil
 }

@@ -26,19 +26,25 @@ const (
 	livePath    = "/debug/meanwhile"
 )
 
-// handler answers HTTP: who reads needs a token, who writes needs the key. Without either it answers this machine only.
+const pageTitle = "meanwhile logs"
+
+// handler answers HTTP: who reads signs in or brings a token, who writes needs the key. Without either it answers this machine only.
 func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handler, error) {
 	mux := http.NewServeMux()
-	reading, err := access.New(access.Config{Tokens: p.tokens, Local: len(p.tokens) == 0 && !p.Open, Logger: p.logger})
-	if err != nil {
-		return nil, err
+	page := http.NotFoundHandler()
+	stats := func() any { return p.tell(server()) }
+	if store == nil {
+		mux.Handle(remote.Prefix, p.reading.Wrap(remote.Handler(nil, stats)))
+	} else {
+		mux.Handle(remote.Prefix, p.reading.Wrap(remote.Handler(store, stats)))
+		d := dash.Config{Logs: store, Title: pageTitle}
+		if len(p.User) > 0 {
+			d.SignOut = access.SignOutPath
+		}
+		page = dash.New(d)
+		mux.Handle("/logs", p.reading.Wrap(page)) // which would lead to the prefix of searches
 	}
-	if store != nil {
-		mux.Handle(remote.Prefix, reading.Wrap(remote.Handler(store, func() any { return p.tell(server()) })))
-		page := reading.Wrap(dash.New(dash.Config{Logs: store, Title: "meanwhile logs"}))
-		mux.Handle("/", page)
-		mux.Handle("/logs", page) // which would lead to the prefix of searches
-	}
+	mux.Handle("/", p.reading.Wrap(page))
 	feed := func(way string) func(*http.Request) logs.Feed {
 		return func(*http.Request) logs.Feed { return server().Feed(way) }
 	}
@@ -52,8 +58,8 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 		}
 		mux.Handle(path, writing)
 	}
-	mux.Handle(metricsPath, reading.Wrap(metrics.NewLogs(func() logs.Stats { return server().Stats() }).Handler()))
-	mux.Handle(livePath, reading.Wrap(live.Handler(live.Config{Remote: true})))
+	mux.Handle(metricsPath, p.reading.Wrap(metrics.NewLogs(func() logs.Stats { return server().Stats() }).Handler()))
+	mux.Handle(livePath, p.reading.Wrap(live.Handler(live.Config{Remote: true})))
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	return mux, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -33,9 +34,9 @@ type Command struct {
 	Text      bool   `group:"How lines become records" help:"Take lines of JSON as any other."`
 	MaxRecord int    `group:"How lines become records" default:"262144" placeholder:"BYTES" help:"Cut longer records (default ${default})."`
 
-	Spool      string        `group:"What the server does not have yet" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep it in this folder, or nowhere when that is \"off\". The default is one of the service, below the user's caches."`
-	SpoolBytes int64         `group:"What the server does not have yet" default:"268435456" placeholder:"BYTES" help:"Keep no more than that; the oldest records are dropped (default ${default})."`
-	SpoolAge   time.Duration `group:"What the server does not have yet" default:"168h" help:"Keep it for so long (default ${default})."`
+	Spool      string    `group:"What the server does not have yet" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep it in this folder, or nowhere when that is \"off\". The default is one of the service, below the user's caches."`
+	SpoolBytes int64     `group:"What the server does not have yet" default:"268435456" placeholder:"BYTES" help:"Keep no more than that; the oldest records are dropped (default ${default})."`
+	SpoolAge   when.Span `group:"What the server does not have yet" default:"7d" placeholder:"TIME" help:"Keep it for so long (default ${default})."`
 
 	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"What the server asks for. Other users of this machine see the flag; the variable and the file they do not."`
 	KeyFile string `group:"Who sends" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
@@ -84,8 +85,8 @@ func (c *Command) Run(streams inspect.Streams) error {
 		}
 	}
 	sender, err := logs.NewSender(c.To, &p.options)
-	if err != nil {
-		return &inspect.UsageError{Err: err}
+	if err != nil { // the rest was checked above
+		return &inspect.UsageError{Err: fmt.Errorf("--to: %w", err)}
 	}
 	return p.send(sender)
 }
@@ -111,8 +112,12 @@ func (p *plan) readLines() (err error) {
 }
 
 func (p *plan) readService() error {
-	if len(p.Program) > 0 && p.Program[0] == "--" {
-		p.Program = p.Program[1:]
+	if len(p.Program) > 0 {
+		if p.Program[0] == "--" {
+			p.Program = p.Program[1:]
+		} else if strings.HasPrefix(p.Program[0], "-") {
+			return fmt.Errorf("unknown flag %.40q; a command that begins with - stands behind --", p.Program[0])
+		}
 	}
 	switch {
 	case p.Service != "":
@@ -125,7 +130,7 @@ func (p *plan) readService() error {
 		return fmt.Errorf("--service: %w", err)
 	}
 	p.options = logs.SenderOptions{
-		Service: p.Service, Spool: p.Spool, SpoolBytes: p.SpoolBytes, SpoolAge: p.SpoolAge,
+		Service: p.Service, Spool: p.Spool, SpoolBytes: p.SpoolBytes, SpoolAge: time.Duration(p.SpoolAge),
 		OnError: func(err error) { p.problems("%s", inspect.Printable(err.Error())) },
 	}
 	return nil

@@ -129,6 +129,9 @@ func (file File) setting(values map[string]string, flags map[string]*kong.Flag, 
 	if err := flag.Parse(kong.Scan().PushTyped(read, kong.FlagValueToken), trial); err != nil {
 		return fmt.Errorf("%s: %s", key.Value, strings.TrimPrefix(err.Error(), flag.ShortSummary()+": "))
 	}
+	if allowed := flag.EnumSlice(); flag.Enum != "" && !slices.Contains(allowed, read) {
+		return fmt.Errorf("%s: %.40q is none of %s", key.Value, read, strings.Join(allowed, ", "))
+	}
 	if file.Check != nil {
 		if err := file.Check(key.Value, trial.Interface()); err != nil {
 			return fmt.Errorf("%s: %w", key.Value, err)

@@ -33,6 +33,9 @@ func Open(text, secret string) (Output, error) {
 	if err != nil { // whose text quotes the URL
 		return Output{}, errors.New("it is no URL")
 	}
+	if where.Host == "" { // then all of it may be a path, also what is secret
+		return Output{}, errors.New("it has no host: give " + Kinds)
+	}
 	name := *where
 	name.User, name.RawQuery, name.Fragment = nil, "", ""
 	out := Output{Name: name.String()}
@@ -50,7 +53,7 @@ func open(where *url.URL, secret string) (logs.Output, error) {
 	if scheme == "" {
 		scheme = "http"
 	}
-	if scheme != "http" && scheme != "https" || where.Host == "" {
+	if scheme != "http" && scheme != "https" {
 		return nil, errors.New("give " + Kinds)
 	}
 	where.Scheme = scheme

@@ -61,7 +61,7 @@ func TestOpen(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "store", "kafka://hidden@host", "otlp:", "otlp+ftp://host", "opensearch+https://hidden@host:no/", "opensearch://host/Logs",
-		"nats://host", "nats://host/s?creat=true", "nats://host/s?create=perhaps", "nats://host/s?subject=logs.%3E",
+		"otlp:me:hidden@host", "otlp:/me:hidden@host", "nats:hidden@host/s", "nats://hidden@/s", "nats://host", "nats://host/s?creat=true", "nats://host/s?create=perhaps", "nats://host/s?subject=logs.%3E",
 	} {
 		if _, err := outputs.Open(text, ""); err == nil || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%s: %v", text, err)

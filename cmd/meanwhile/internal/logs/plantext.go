@@ -1,0 +1,111 @@
+package logs
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+)
+
+// String says what would be done, a thing a line.
+func (p *plan) String() string {
+	var b strings.Builder
+	for _, l := range p.listeners {
+		fmt.Fprintf(&b, "listen on %s for %s\n", inspect.Printable(l.Address), l.Name)
+	}
+	if p.stores() {
+		fmt.Fprintf(&b, "keep in %s\n", inspect.Printable(p.Dir))
+		for _, name := range slices.Sorted(maps.Keys(p.routes.keep)) {
+			fmt.Fprintf(&b, "keep of %s %s\n", inspect.Printable(name), keepText(p.routes.keep[name]))
+		}
+	}
+	for _, r := range p.routes.routes {
+		fmt.Fprintf(&b, "route %s\n", inspect.Printable(routeText(r)))
+	}
+	for _, l := range p.routes.limits {
+		fmt.Fprintf(&b, "limit %s\n", inspect.Printable(limitText(l)))
+	}
+	for _, o := range p.routes.onward {
+		fmt.Fprintf(&b, "forward to %s\n", inspect.Printable(o.output.Name))
+	}
+	fmt.Fprintf(&b, "sync %s\n", p.Sync)
+	return b.String()
+}
+
+// keepText says what is kept of a service, where that is said.
+func keepText(keep segment.Retention) string {
+	var said []string
+	switch {
+	case keep.Age > 0:
+		said = append(said, "for "+ageText(keep.Age))
+	case keep.Age < 0:
+		said = append(said, "for ever")
+	}
+	switch {
+	case keep.Bytes > 0:
+		said = append(said, "up to "+size(keep.Bytes))
+	case keep.Bytes < 0:
+		said = append(said, "of any size")
+	}
+	return strings.Join(said, ", ")
+}
+
+// ageText writes an age as the file has it.
+func ageText(age time.Duration) string {
+	const day = 24 * time.Hour
+	if age%day == 0 {
+		return fmt.Sprintf("%dd", age/day)
+	}
+	return age.String()
+}
+
+// servicesText says of which services something is.
+func servicesText(services []string) string {
+	if len(services) == 0 {
+		return "all else"
+	}
+	return strings.Join(services, ", ")
+}
+
+func limitText(l logs.Limit) string {
+	text := fmt.Sprintf("%s to %g a second of each", servicesText(l.Services), l.Rate)
+	if l.Burst > 0 {
+		text += fmt.Sprintf(", %d at once", l.Burst)
+	}
+	return text
+}
+
+// routeText says what a route does.
+func routeText(r logs.Route) string {
+	text := servicesText(r.Services)
+	if r.Level != nil {
+		text += " from " + strings.ToLower(r.Level.Level().String()) + " on"
+	}
+	if r.Words != nil {
+		text += " of " + strings.Join(r.Words, ", ")
+	}
+	var to []string
+	for _, d := range r.To {
+		switch {
+		case d.Store:
+			to = append(to, "store")
+		case d.File != nil:
+			to = append(to, "file:"+d.File.Path)
+		case d.Socket != "":
+			to = append(to, "socket:"+d.Socket)
+		default:
+			to = append(to, map[bool]string{true: "stdout", false: "stderr"}[d.Writer == os.Stdout])
+		}
+	}
+	text += " to " + strings.Join(to, ", ")
+	if r.Cull {
+		text += ", repeats counted"
+	}
+	return text
+}

@@ -1,0 +1,33 @@
+// Command collector is an OpenTelemetry Collector of as few parts as its tests need: it takes OTLP and sends OTLP over HTTP.
+// All of them are as they are published; here is only which. The flag --config names its file.
+package main
+
+import (
+	"log"
+
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
+	"go.opentelemetry.io/collector/otelcol"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+)
+
+func main() {
+	settings := otelcol.CollectorSettings{Factories: factories}
+	settings.BuildInfo.Command = "collector"
+	files := &settings.ConfigProviderSettings.ResolverSettings
+	files.ProviderFactories = append(files.ProviderFactories, fileprovider.NewFactory())
+	files.DefaultScheme = "file"
+	if err := otelcol.NewCommand(settings).Execute(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func factories() (f otelcol.Factories, err error) {
+	f.Telemetry = otelconftelemetry.NewFactory()
+	if f.Receivers, err = otelcol.MakeFactoryMap(otlpreceiver.NewFactory()); err != nil {
+		return f, err
+	}
+	f.Exporters, err = otelcol.MakeFactoryMap(otlphttpexporter.NewFactory())
+	return f, err
+}
