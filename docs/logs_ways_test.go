@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,15 +72,20 @@ func TestWaysIn(t *testing.T) {
 			t.Fatalf("the server does not answer: %s", said.String())
 		}
 	}
+	queries := []string{
+		`service=shop "listening on port 80"`, `service=shop started`, `service=shop "no such file" stream=stderr`,
+		`service=shop level=warn slow http.path=/cart`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
+	}
+	if relay := startRsyslog(t, ctx, folder, guide); relay != "" {
+		lines = append(lines, "logger --server 127.0.0.1 --port "+relay+" --tcp --octet-count --tag relayed --priority mail.err 'by way of rsyslog'")
+		queries = append(queries, `service=relayed "by way of rsyslog" facility=mail level=error`)
+	}
 	for _, line := range lines[1:] {
 		if out, err := command(ctx, line).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 	}
-	for _, query := range []string{
-		`service=shop "listening on port 80"`, `service=shop started`, `service=shop "no such file" stream=stderr`,
-		`service=shop level=warn slow http.path=/cart`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
-	} {
+	for _, query := range queries {
 		for {
 			out, _ := command(ctx, "meanwhile logs find --json '"+query+"'").Output()
 			if len(out) > 0 {
@@ -88,6 +94,56 @@ func TestWaysIn(t *testing.T) {
 			if meanwhile.Sleep(ctx, 20*time.Millisecond) != nil {
 				t.Fatalf("nothing came of %s", query)
 			}
+		}
+	}
+}
+
+// startRsyslog starts rsyslog with what the guide says it forwards with, and returns the port it takes messages on; nothing
+// when it is not installed.
+func startRsyslog(t *testing.T, ctx context.Context, folder, guide string) (port string) {
+	t.Helper()
+	program, err := exec.LookPath("rsyslogd")
+	if err != nil {
+		program, err = exec.LookPath("/usr/sbin/rsyslogd") // where Debian has it
+	}
+	if err != nil {
+		if os.Getenv("MEANWHILE_CI") != "" {
+			t.Fatal(err)
+		}
+		t.Logf("without rsyslog: %v", err)
+		return ""
+	}
+	forward := regexp.MustCompile("(?s)```text\n(\\*\\.\\* action\\(type=\"omfwd\".*?)```").FindStringSubmatch(guide)
+	if forward == nil {
+		t.Fatal("the guide does not say how rsyslog forwards")
+	}
+	port = unusedPort(t)
+	conf := filepath.Join(folder, "rsyslog.conf")
+	text := "global(workDirectory=\"" + folder + "\")\nmodule(load=\"imtcp\")\ninput(type=\"imtcp\" address=\"127.0.0.1\" port=\"" + port + "\")\n" + forward[1]
+	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd := exec.CommandContext(ctx, program, "-n", "-f", conf, "-i", filepath.Join(folder, "rsyslogd.pid"))
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(exited) }()
+	t.Cleanup(func() { <-exited })
+	for {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			_ = conn.Close()
+			return port
+		}
+		select {
+		case <-exited:
+			t.Fatalf("rsyslog does not answer: %v: %s", cmd.ProcessState, said.String())
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
