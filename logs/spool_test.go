@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -326,4 +327,20 @@ func FuzzSpoolFile(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A file that the system cannot read is not one that is torn: nothing of its spool is cut or deleted.
+func TestSpoolUnreadable(t *testing.T) {
+	id := NewClient()
+	folder := t.TempDir()
+	unreadable := filepath.Join(folder, id.String(), "00000000000000000001.spool") // for a folder is none of bytes
+	if err := os.MkdirAll(unreadable, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := openSpool(folder, id, 1<<20); err == nil || !strings.Contains(err.Error(), unreadable) {
+		t.Errorf("opened: %v", err)
+	}
+	if !exists(unreadable) {
+		t.Error("it was deleted")
+	}
 }

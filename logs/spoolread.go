@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,14 +149,18 @@ func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
 		return nil, 0, fmt.Errorf("open the spool: %w", err)
 	}
 	head := make([]byte, spoolHead)
-	if _, err := in.ReadAt(head, 0); err != nil || string(head) != spoolMagic+string(id[:]) {
+	if _, err := in.ReadAt(head, 0); failed(err) {
+		return nil, 0, fmt.Errorf("read the spool: %w", err)
+	} else if err != nil || string(head) != spoolMagic+string(id[:]) {
 		return nil, info.Size(), nil
 	}
 	f = &spoolFile{path: path, size: spoolHead, written: info.ModTime()}
 	var room []byte
 	for f.size < info.Size() {
 		frame, last, err := readSpooled(in, f.size, info.Size(), &room)
-		if err != nil || last <= f.last {
+		if failed(err) {
+			return nil, 0, fmt.Errorf("read the spool: %w", err)
+		} else if err != nil || last <= f.last {
 			break
 		}
 		if f.last == 0 {
@@ -169,4 +174,10 @@ func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
 		return nil, info.Size() - spoolHead, nil
 	}
 	return f, info.Size() - f.size, nil
+}
+
+// failed reports whether the system could not read a file, which says nothing of what is in it.
+func failed(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path)
 }

@@ -163,6 +163,10 @@ func (s *Store) openSegments() error {
 		return err
 	}
 	for _, dir := range dirs {
+		if dir.Type().IsRegular() {
+			s.log().Warn("a file among the folders of services is nothing of this store, and is left alone", "file", s.path("services", dir.Name()))
+			continue
+		}
 		files, err := os.ReadDir(s.path("services", dir.Name()))
 		if err != nil {
 			return err

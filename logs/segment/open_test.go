@@ -97,3 +97,21 @@ func TestOpenReadOnlyWithoutAJournal(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What somebody else has put among the folders of services keeps nobody from opening the store.
+func TestOpenBesideAStrangeFile(t *testing.T) {
+	dir := t.TempDir()
+	opened(t, dir, segment.Config{Logger: quiet}, func(context.Context, *segment.Store) {})
+	strange := filepath.Join(dir, "services", "notes.txt")
+	if err := os.WriteFile(strange, []byte("mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opened(t, dir, segment.Config{Logger: quiet}, func(ctx context.Context, s *segment.Store) {
+		if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, 1, 10)); err != nil {
+			t.Error(err)
+		}
+	})
+	if text, err := os.ReadFile(strange); string(text) != "mine\n" {
+		t.Errorf("the file has %q afterwards: %v", text, err)
+	}
+}
