@@ -116,9 +116,6 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	r.tally.begin(answered)
 	r.tally.taken(told)
 	lose(byID, got.Lost)
-	for _, id := range got.Lost {
-		delete(byID, id)
-	}
 	for _, e := range byID {
 		e.mu.Lock()
 		e.renewed = now
@@ -139,14 +136,22 @@ func (r *run) holding(id ID) *execution {
 	return r.held[id]
 }
 
-// lose cancels those of the attempts that the store was asked about and says are not held any more. One that has ended is on
-// its way to the store, which may be why; the next attempt of its job, which may run here by now, is not meant.
+// lose cancels those of the attempts that the store was asked about and says are not held any more, and takes them out of asked.
+// One that has ended is on its way to the store, which may be why; the next attempt of its job, which may run here by now, is
+// not meant. Nor is one whose handler has completed the job by itself: it may go on, there is no lease to lose.
 func lose(asked map[ID]*execution, ids []ID) {
 	for _, id := range ids {
-		if e := asked[id]; e != nil {
+		if e := asked[id]; e != nil && !e.completedItself() {
 			e.cancel(ErrLeaseLost)
+			delete(asked, id)
 		}
 	}
+}
+
+func (e *execution) completedItself() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.completed
 }
 
 // writeInterim writes the progress and the records of jobs that run. What fails is written at the next beat, or at the end.

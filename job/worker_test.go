@@ -788,6 +788,31 @@ func TestCompleteInATransaction(t *testing.T) {
 	})
 }
 
+// What a handler does after its transaction is no matter of leases: the store does not hold the job any more, as it should be.
+func TestAfterComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r *rig
+		var cause error
+		r = newRig(t, job.Config{Lease: 6 * time.Second}, noteKind.Handle(func(ctx context.Context, _ note) error {
+			job.Progress(ctx, 1, 2)
+			if err := job.Complete(ctx, r.store); err != nil {
+				return err
+			}
+			if meanwhile.Sleep(ctx, 20*time.Second) != nil {
+				cause = context.Cause(ctx)
+			}
+			return nil
+		}))
+		id := r.enqueue()
+		seconds(21.5)
+		if cause != nil {
+			t.Errorf("canceled: %v", cause)
+		}
+		r.wantState(id, job.Completed)
+		r.wantEvents("started", "completed")
+	})
+}
+
 // nothing is a transaction that is rolled back.
 type nothing struct{}
 
