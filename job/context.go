@@ -38,7 +38,8 @@ func Progress(ctx context.Context, done, total int64) {
 // Complete settles the job of ctx as completed within a transaction of the handler's own, see the Tx methods of the stores:
 // what the transaction does and the completion happen together, or not at all. The handler then commits and returns nil.
 // It returns ErrLeaseLost when the worker does not hold the job any more; the transaction must then be rolled back, for
-// another worker runs the job. If the handler returns nil without having committed, the attempt fails.
+// another worker runs the job. If the handler returns nil without having committed, the attempt fails. What it does after the
+// commit is not canceled for the lease, which is over then; the end of the process may cut it short.
 //
 //	err = job.Complete(ctx, store.Tx(tx))
 //	…
