@@ -122,6 +122,7 @@ func TestFilterErrors(t *testing.T) {
 		{"path=a*b", 7, "use ~"},
 		{"path=f(x)", 7, "quote it as a whole"},
 		{`path="a"b`, 9, "quote it as a whole"},
+		{`path~"a"b`, 9, "quote it as a whole"},
 		{"a=b,", 5, "a value is missing"},
 		{"status>high", 8, "> compares numbers"},
 		{"status>500,600", 8, "compares with one value"},

@@ -129,10 +129,14 @@ func (p *filterParser) values(op string) ([]value, error) {
 		}
 		p.pos++
 	}
+	return all, p.endOfValue()
+}
+
+func (p *filterParser) endOfValue() error {
 	if c := p.peek(); !isBlank(c) && c != ')' {
-		return nil, p.errorf(p.pos, "a value goes no further than here: quote it as a whole")
+		return p.errorf(p.pos, "a value goes no further than here: quote it as a whole")
 	}
-	return all, nil
+	return nil
 }
 
 // regexp reads a regular expression: a quoted one, or all up to a blank or to a parenthesis that it does not open.
@@ -140,6 +144,9 @@ func (p *filterParser) regexp() (value, error) {
 	v := value{begin: p.pos}
 	if p.peek() == '"' {
 		text, err := p.quoted()
+		if err == nil {
+			err = p.endOfValue()
+		}
 		v.text = text
 		return v, err
 	}
