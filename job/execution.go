@@ -25,10 +25,10 @@ type execution struct {
 	end *ending // nil until the attempt has ended
 
 	mu        sync.Mutex
-	abort     context.CancelCauseFunc // of the attempt's context, once it has begun
-	cause     error                   // for which it is canceled
-	renewed   time.Time               // when its lease was surely in force
-	lost      bool                    // the lease is: nothing may be settled
+	abort     func(cause error) // cancels the attempt, once it has begun
+	cause     error             // for which it is canceled
+	renewed   time.Time         // when its lease was surely in force
+	lost      bool              // the lease is: nothing may be settled
 	ended     bool
 	completed bool // by Complete, in a transaction of the handler's
 	dirty     bool // progress or records are newer than in the store
@@ -153,18 +153,18 @@ func (e *execution) finishUnbegun(end ending) {
 
 type executionKey struct{}
 
-// attempt runs the handler, in a scope of its own so that what it has started has ended when its outcome is decided.
-func (e *execution) attempt(ctx context.Context) {
+// attempt runs the handler, in a scope of its own so that what it has started has ended when its outcome is decided. It reports
+// whether ctx was canceled, or may still be for this attempt, by abort.
+func (e *execution) attempt(ctx context.Context, abort func(cause error)) (aborted bool) {
 	e.begun = time.Now()
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
 	ctx = context.WithValue(ctx, executionKey{}, e)
 	e.mu.Lock()
 	e.abort = abort
-	if e.cause != nil {
-		abort(e.cause)
-	}
+	cause := e.cause
 	e.mu.Unlock()
+	if cause != nil {
+		abort(cause)
+	}
 	if t := e.handler.timeout; t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
@@ -183,11 +183,11 @@ func (e *execution) attempt(ctx context.Context) {
 			slog.Int("job.attempt", e.job.Attempt),
 		))
 	}
-	e.decide(ctx, err)
+	return e.decide(ctx, err)
 }
 
-// decide decides what becomes of the job and hands it to the settle loop.
-func (e *execution) decide(ctx context.Context, err error) {
+// decide decides what becomes of the job and hands it to the settle loop. It reports whether somebody has canceled the attempt.
+func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	r, j := e.run, e.job
 	elapsed := time.Since(e.begun)
 	if n := len(j.Result); n > MaxResult {
@@ -202,6 +202,7 @@ func (e *execution) decide(ctx context.Context, err error) {
 	e.mu.Lock()
 	e.ended = true
 	lost, completed, cause := e.lost, e.completed, e.cause
+	aborted = cause != nil
 	j.Records, j.Progress = e.records, e.progress
 	e.mu.Unlock()
 	if completed && err == nil {
@@ -217,7 +218,7 @@ func (e *execution) decide(ctx context.Context, err error) {
 		err = either(err, ErrLeaseLost)
 		r.drop(e)
 		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
-		return
+		return aborted
 	}
 	event := j.decideSafely(err, cause, elapsed, e.handler.backoff)
 	event.Elapsed = elapsed
@@ -225,6 +226,7 @@ func (e *execution) decide(ctx context.Context, err error) {
 	r.release(j.Queue)
 	r.mu.Unlock()
 	r.finish(e, ending{event: event})
+	return aborted
 }
 
 func either(err, fallback error) error {

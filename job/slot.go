@@ -8,9 +8,11 @@ import (
 )
 
 // A slot is a task that runs one attempt after the other. Slots are kept for a while when there is nothing to run: a fresh
-// goroutine would grow its stack anew for each job, which costs more than all else that is done for a small one.
+// goroutine would grow its stack anew for each job, which costs more than all else that is done for a small one. To cancel an
+// attempt is to cancel its slot, which ends with it: a context for each attempt that may be canceled takes a kilobyte.
 type slot struct {
-	next chan *execution // capacity 1; closed to end the slot
+	next   chan *execution // capacity 1; closed to end the slot
+	cancel func(cause error)
 }
 
 // launch has a slot run e. r.mu is held.
@@ -25,11 +27,14 @@ func (r *run) launch(e *execution) {
 	s := &slot{next: make(chan *execution, 1)}
 	s.next <- e
 	r.slots++
-	meanwhile.Go(r.jobs, func(ctx context.Context) error {
+	s.cancel = meanwhile.Go(r.jobs, func(ctx context.Context) error {
+		r.mu.Lock() // held by launch until the slot can be canceled
+		cancel := s.cancel
+		r.mu.Unlock()
 		for e := range s.next {
-			e.attempt(ctx)
+			canceled := e.attempt(ctx, cancel)
 			r.mu.Lock()
-			if r.closing {
+			if r.closing || canceled {
 				close(s.next)
 			} else {
 				r.idle = append(r.idle, s)
@@ -37,7 +42,7 @@ func (r *run) launch(e *execution) {
 			r.mu.Unlock()
 		}
 		return nil
-	}, meanwhile.Name("slot "+strconv.Itoa(r.slots)))
+	}, meanwhile.Name("slot "+strconv.Itoa(r.slots))).Cancel
 }
 
 // trimSlots ends the slots that were idle all the time since the last call.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -354,6 +355,48 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 		r.wantState(id, job.Canceled)
 		if !errors.Is(cause, job.ErrCanceled) {
 			t.Errorf("cause %v, want ErrCanceled", cause)
+		}
+	})
+}
+
+// TestCancelIsOfOneAttempt cancels jobs as they end: those that come after them in the same slot notice nothing.
+func TestCancelIsOfOneAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const jobs = 500
+		var canceled, kept atomic.Int64
+		r := newIdleRig(t)
+		r.startWorker(r.store, job.Config{Concurrency: 4}, noteKind.Handle(func(ctx context.Context, n note) error {
+			if n.Text == "cancel" {
+				j, _ := job.FromContext(ctx)
+				if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActCancel); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(rand.N(1500 * time.Millisecond)) // the worker hears of it within a second
+			switch cause := context.Cause(ctx); {
+			case n.Text == "keep" && cause != nil:
+				t.Errorf("a job that nobody has canceled was canceled: %v", cause)
+			case n.Text == "keep":
+				kept.Add(1)
+			case cause != nil:
+				canceled.Add(1)
+			}
+			return nil
+		}))
+		t.Cleanup(r.end)
+		for range jobs / 2 {
+			for _, text := range []string{"cancel", "keep"} {
+				if _, err := noteKind.Enqueue(r.ctx, r.store, note{text}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		seconds(jobs)
+		if n := kept.Load(); n != jobs/2 {
+			t.Errorf("%d of %d jobs were kept", n, jobs/2)
+		}
+		if n := canceled.Load(); n < jobs/20 {
+			t.Errorf("%d jobs were canceled while they ran: too few to tell anything", n)
 		}
 	})
 }
