@@ -16,8 +16,8 @@ import (
 //	                meanwhile.Permanent
 //	a panic         as an error, with the stack
 //
-// It may set the job's Result, which must be JSON, and must not change its other fields. ctx is that of a task of its own: it may start tasks
-// with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
+// It may set the job's Result, which must be JSON, and must not change its other fields. ctx is that of a task of its own: it may
+// start tasks with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
 type HandlerFunc func(ctx context.Context, j *Job) error
 
 // A Middleware wraps a handler: it may look at the job, change the context, time the call, or not make it at all.

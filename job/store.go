@@ -59,8 +59,9 @@ type Store interface {
 	Tx
 
 	// Claim takes due jobs for a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
-	// CancelRequested is cleared, but for those that are Expired. They are returned in the order in which they are to be run. A claim survives the death of
-	// any process; where all workers are on the store's own machine, it may be undone when that loses power.
+	// CancelRequested is cleared, but for those that are Expired. They are returned in the order in which they are to be run. A
+	// claim survives the death of any process; where all workers are on the store's own machine, it may be undone when that
+	// loses power.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
 	// Renew sets the leases of the jobs of r that its worker holds to r.Lease from now, and notes the worker as alive. It

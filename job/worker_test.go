@@ -359,6 +359,55 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 	})
 }
 
+// What becomes of a job that is canceled is said by what its handler does, also with tasks of its own; the worker goes on.
+func TestCanceledHandlers(t *testing.T) {
+	obeys := func(ctx context.Context) error { return meanwhile.Sleep(ctx, 3*time.Second) }
+	const plain, told = "context canceled: the job was canceled", "the job was canceled"
+	for name, test := range map[string]struct {
+		handler func(context.Context) error
+		state   job.State
+		err     string
+	}{
+		"obeys":             {obeys, job.Canceled, plain},
+		"tells the cause":   {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, job.Canceled, told},
+		"fails by itself":   {func(ctx context.Context) error { <-ctx.Done(); return errFlaky }, job.Canceled, "flaky"},
+		"is deaf":           {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, job.Completed, ""},
+		"is shielded":       {func(ctx context.Context) error { return meanwhile.Shield(ctx, 5*time.Second, obeys) }, job.Completed, ""},
+		"leaves it to one":  {func(ctx context.Context) error { meanwhile.Go(ctx, obeys); return nil }, job.Canceled, plain},
+		"has one behind it": {func(ctx context.Context) error { meanwhile.Go(ctx, obeys, meanwhile.Background()); return obeys(ctx) }, job.Canceled, plain},
+		"derives a context": {func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+			defer cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		}, job.Canceled, plain},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, n note) error {
+				if n.Text == "next" {
+					return nil
+				}
+				return test.handler(ctx)
+			}))
+			id := r.enqueue()
+			seconds(0.5)
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil {
+				t.Fatal(err)
+			}
+			seconds(6)
+			if j := r.find(id); j.State != test.state || j.LastError() != test.err {
+				t.Errorf("a handler that %s: %s, %q; want %s, %q", name, j.State, j.LastError(), test.state, test.err)
+			}
+			next, err := noteKind.Enqueue(r.ctx, r.store, note{"next"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds(1)
+			r.wantState(next.ID, job.Completed)
+		})
+	}
+}
+
 // TestCancelIsOfOneAttempt cancels jobs as they end: those that come after them in the same slot notice nothing.
 func TestCancelIsOfOneAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
