@@ -20,12 +20,12 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 	}
 	return func(yield func([]T, error) bool) {
 		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
-		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"}, nil)
+		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"})
 		b.scope.tells(b)
 		if b.scope.parent() == nil {
 			b.root.plant(&b.scope)
 		}
-		defer follow(yield, &b.scope)()
+		defer endWith(yield, &b.scope)()
 		defer b.close()
 		b.scope.tellStart()
 		b.each(yield, Go(&b.scope, b.pull, Name("pull")))
@@ -44,7 +44,7 @@ type batcher[T any] struct {
 	size    int
 	wait    time.Duration
 	values  chan valued[T]
-	failure error // of a source that panicked; written before values is closed
+	failure error // of a source that panicked or called Goexit, until the loop gets it; written before values is closed
 	handing atomic.Bool
 }
 
@@ -68,7 +68,7 @@ func (b *batcher[T]) pull(ctx context.Context) error {
 		close(b.values)
 	}()
 	yield := func(value T, err error) bool { return b.hand(ctx, value, err) }
-	defer lead(yield, &b.scope)()
+	defer register(yield, &b.scope)()
 	b.in(yield)
 	returned = true
 	return nil
@@ -105,7 +105,7 @@ func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[Void]) {
 		case v, ok := <-b.values:
 			switch {
 			case !ok:
-				flush(cmp.Or(b.failure, b.ended()))
+				flush(cmp.Or(b.takeFailure(), b.ended()))
 				return
 			case v.err != nil:
 				if !flush(v.err) {
@@ -125,13 +125,19 @@ func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[Void]) {
 				return
 			}
 		case <-pulled: // the values are closed as well, unless the observer kept it from its function
-			flush(cmp.Or(b.failure, pulling.n.outcome(), b.ended()))
+			flush(cmp.Or(b.takeFailure(), pulling.n.error(), b.ended()))
 			return
 		case <-b.scope.Done():
 			flush(b.ended())
 			return
 		}
 	}
+}
+
+func (b *batcher[T]) takeFailure() error {
+	err := b.failure
+	b.failure = nil
+	return err
 }
 
 // ended says how the stream was canceled, if it was.
@@ -143,6 +149,7 @@ func (b *batcher[T]) ended() error {
 	return nil
 }
 
+// close is deferred around the loop, to which it passes on the panic or the Goexit of a source that it was not given.
 func (b *batcher[T]) close() {
 	b.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &b.scope})
 	b.scope.join()
@@ -152,4 +159,5 @@ func (b *batcher[T]) close() {
 	if err := b.scope.leave(nil); err != nil {
 		panic(err)
 	}
+	raise(b.failure)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // maxBlocking is how many calls of Blocking run at once in one process, unless SetMaxBlocking says otherwise.
@@ -21,7 +23,8 @@ func SetMaxBlocking(n int) (before int) {
 // Blocking runs fn, a call that knows no context and may hold a thread: a C library, a file on a slow disk, a driver of
 // old. It returns what fn returns, or ctx's error with its cause as soon as ctx is canceled; fn is then abandoned: it goes
 // on in the background, keeps its place until it returns, and its result is dropped. A panic in fn is returned as a
-// [*PanicError].
+// [*PanicError]; that of an abandoned call fails the nearest scope above ctx's task that has not ended, and is logged
+// where there is none.
 //
 // At most 100 such calls run at once in a process ([SetMaxBlocking]), so that they cannot exhaust its threads; the others
 // wait their turn, in order. The tree shows each call below its task, with what it is doing, also when it is abandoned.
@@ -30,40 +33,63 @@ func Blocking[T any](ctx context.Context, fn func() (T, error)) (T, error) {
 	if err := blocking.Acquire(ctx, 1); err != nil {
 		return none, err
 	}
-	type outcome struct {
+	type result struct {
 		value T
 		err   error
 	}
-	done := make(chan outcome, 1)
+	done := make(chan result, 1)
 	c := newBlockingCall(ctx)
 	go func() {
-		o := outcome{err: errGoexit}
+		r := result{err: ErrGoexit}
 		defer func() {
-			if r := recover(); r != nil {
-				o.err = recovered(r)
+			if p := recover(); p != nil {
+				r.err = recovered(p)
 			}
-			c.ended()
 			blocking.Release(1)
-			done <- o
+			done <- r
+			if abandoned := c.end(); abandoned {
+				if p, ok := r.err.(*PanicError); ok {
+					c.caller.failLater(p)
+				}
+			}
 		}()
-		climb(func() { o.value, o.err = fn() }, c.id, markDigits)
+		labelGoroutine(c.labels)
+		callBlocking(fn, &r.value, &r.err)
 	}()
 	select {
-	case o := <-done:
-		return o.value, o.err
+	case r := <-done:
+		return r.value, r.err
 	case <-ctx.Done():
-		c.abandoned.Store(true)
+		if ended := c.abandon(); ended {
+			r := <-done
+			return r.value, r.err
+		}
 		return none, ctxError(ctx)
 	}
 }
 
+// callBlocking runs fn. A snapshot knows the goroutine of a call by the name of this function.
+//
+//go:noinline
+func callBlocking[T any](fn func() (T, error), value *T, err *error) { *value, *err = fn() }
+
 // A blockingCall is a call that runs, as the tree shows it. It is no task: its task can end before it.
 type blockingCall struct {
-	id        uint32
-	begun     uint32
-	caller    *node // nil for a ctx without a task
-	abandoned atomic.Bool
-	over      atomic.Bool
+	id     uint32
+	labels *goroutine.Set
+	begun  uint32
+	caller *node // nil for a ctx without a task
+	state  atomic.Uint32
+}
+
+const (
+	callAbandoned uint32 = 1 << iota
+	callEnded
+)
+
+// abandon gives the call up, unless it has ended.
+func (c *blockingCall) abandon() (ended bool) {
+	return !c.state.CompareAndSwap(0, callAbandoned)
 }
 
 // blockingCalls are those that run.
@@ -74,6 +100,11 @@ var blockingCalls struct {
 
 func newBlockingCall(ctx context.Context) *blockingCall {
 	c := &blockingCall{id: nextID(), begun: tick(), caller: from(ctx)}
+	if c.caller != nil {
+		c.labels = goroutine.NewSet(extend(c.caller.labels.Labels(), "blocking"))
+	} else {
+		c.labels = goroutine.NewSet(rootLabels(ctx, callersLabels(ctx, nil), "blocking"))
+	}
 	blockingCalls.Lock()
 	defer blockingCalls.Unlock()
 	if blockingCalls.all == nil {
@@ -83,9 +114,11 @@ func newBlockingCall(ctx context.Context) *blockingCall {
 	return c
 }
 
-func (c *blockingCall) ended() {
-	c.over.Store(true)
+// end takes the call out of the tree.
+func (c *blockingCall) end() (abandoned bool) {
+	abandoned = c.state.Or(callEnded)&callAbandoned != 0
 	blockingCalls.Lock()
 	defer blockingCalls.Unlock()
 	delete(blockingCalls.all, c)
+	return abandoned
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 // Causes of cancellations that nobody gave a cause for.
@@ -22,6 +23,11 @@ func (e *timedOut) Error() string { return e.what }
 
 func (e *timedOut) Unwrap() error { return context.DeadlineExceeded }
 
+// Timeout makes the error one of package net, as context.DeadlineExceeded is.
+func (e *timedOut) Timeout() bool { return true }
+
+func (e *timedOut) Temporary() bool { return true }
+
 // A cancellation is one event, shared by every task it reaches.
 type cancellation struct {
 	err   error // context.Canceled or context.DeadlineExceeded: what Err answers
@@ -30,9 +36,24 @@ type cancellation struct {
 
 	once sync.Once
 	std  context.Context
+
+	whole atomic.Pointer[error] // err with the cause
 }
 
-func (c *cancellation) error() error { return withCause(c.err, c.cause) }
+// error is c's error with its cause: one for all tasks that c reaches.
+func (c *cancellation) error() error {
+	if e := c.whole.Load(); e != nil {
+		return *e
+	}
+	err := withCause(c.err, c.cause)
+	c.whole.CompareAndSwap(nil, &err)
+	return *c.whole.Load()
+}
+
+// isError reports whether err says no more than that c has happened.
+func (c *cancellation) isError(err error) bool {
+	return sameError(err, c.err) || sameError(err, c.error())
+}
 
 // standard is a canceled context of the standard library with c's cause: context.Cause reads the cause from the
 // library's own type alone, so a context of ours has to hand one out.
@@ -123,6 +144,13 @@ func (a *after) stop() bool {
 	}
 	a.w = nil
 	return true
+}
+
+// linked reports whether a is in its list: nobody has woken or stopped it.
+func (a *after) linked() bool {
+	a.n.mu.Lock()
+	defer a.n.mu.Unlock()
+	return a.w != nil
 }
 
 // wakers empties a list and adds what was in it to another; the caller holds the mutex.

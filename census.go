@@ -42,12 +42,8 @@ func (n *node) census(own int, inner []*node) (int, []*node) {
 	n.mu.Unlock()
 	for _, k := range below {
 		switch k.kind() {
-		case kindTask:
+		case kindTask, kindItem:
 			own, inner = k.census(own, inner)
-		case kindItem:
-			if k.number.Load() != 0 {
-				own, inner = k.census(own, inner)
-			}
 		default:
 			inner = append(inner, k)
 		}

@@ -25,6 +25,8 @@ type alarm struct {
 // A sleeper is a goroutine that waits for a time.
 type sleeper struct{ parker }
 
+func (*sleeper) kind() waiterKind { return isSleeper }
+
 // clock returns the clock of n's tree.
 func (n *node) clock() *clock {
 	for p := n.parent(); p != nil; p = n.parent() {

@@ -25,14 +25,16 @@ func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)
 	return results, nil
 }
 
-// Any runs the functions at once and returns the first result; the other functions are canceled and waited for, and what
-// they end with is dropped. When all fail it returns their failures, joined.
+// Any runs the functions at once and returns the first result; the other functions are canceled and waited for. What they
+// end with is dropped, but for a panic, which is returned as an error beside the result. When all fail it returns their
+// failures, joined.
 func Any[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
 	return first(ctx, "any", Supervise, fns)
 }
 
 // Race runs the functions at once and returns the result or the failure of the first that ends; the other functions are
-// canceled and waited for. After a result, what they end with is dropped.
+// canceled and waited for. After a result, what they end with is dropped, but for a panic, which is returned as an error
+// beside the result.
 func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
 	return first(ctx, "race", Run, fns)
 }
@@ -55,7 +57,7 @@ func first[T any](ctx context.Context, name string, open scopeFunc, fns []func(c
 				value, err := fn(ctx)
 				if err == nil {
 					once.Do(func() {
-						if scope.hasFailed() {
+						if len(scope.recorded()) > 0 {
 							return // in a race, a failure came first
 						}
 						won, result = true, value
@@ -68,7 +70,31 @@ func first[T any](ctx context.Context, name string, open scopeFunc, fns []func(c
 		return nil
 	}, Name(name))
 	if won {
-		return result, nil
+		return result, panicsOf(err)
 	}
 	return result, err
+}
+
+// panicsOf returns those of the joined failures that are panics, joined.
+func panicsOf(err error) error {
+	var panics failures
+	walkErrors(err, func(e error, _ bool) bool {
+		if _, several := e.(*joined); several {
+			return false
+		}
+		if findPanic(e) {
+			panics.add(e)
+		}
+		return true
+	})
+	return panics.join()
+}
+
+func findPanic(err error) (found bool) {
+	walkErrors(err, func(e error, _ bool) bool {
+		_, ok := e.(*PanicError)
+		found = found || ok
+		return found
+	})
+	return found
 }

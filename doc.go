@@ -25,7 +25,8 @@
 //
 // A [Stream] is an iter.Seq2[T, error] pulled by a range loop. [Map] runs a function on its values, a bounded number at
 // once, and yields the results in order; [Limit], [AdaptiveLimit], [Rate], [Timeout], [Retry], [Window] and [Unordered] say
-// how. An item that fails is yielded as an error in its place, and the others go on.
+// how. An item that fails is yielded as an error in its place, and the others go on. [Generate] makes sources that wait;
+// [Filter], [Take] and [FlatMap] stand in between.
 //
 // # Errors
 //

@@ -2,21 +2,10 @@ package meanwhile
 
 import (
 	"context"
-	"errors"
+	"log/slog"
 	"slices"
 	"time"
 )
-
-// end is deferred around the function of a task.
-func (n *node) end(err *error) {
-	if *err == errUnreturned {
-		*err = recovered(recover())
-	}
-	if *err == nil && n.endEarly() {
-		return
-	}
-	n.finish(*err)
-}
 
 // endEarly ends a task that met nothing unusual.
 func (n *node) endEarly() bool {
@@ -28,71 +17,13 @@ func (n *node) endEarly() bool {
 	return true
 }
 
-// verdict is what an error that a function returned means.
-type verdict uint8
-
-const (
-	success  verdict = iota
-	failure          // its own
-	echo             // it passes on the failure of another task, which counts already
-	obeyed           // it was canceled by its handle and stopped
-	cutShort         // it was canceled from further up and stopped
-)
-
-// judge tells what err means for n.
-func (n *node) judge(err error) verdict {
-	if err == nil {
-		return success
-	}
-	if n.echoes(err) {
-		return echo
-	}
-	n.pull(false)
-	c := n.canceled.Load()
-	switch {
-	case c == nil, !errors.Is(err, c.err) && (c.cause == nil || !errors.Is(err, c.cause)):
-		return failure
-	case c.from != n:
-		return cutShort
-	case c.err == context.DeadlineExceeded:
-		return failure
-	}
-	return obeyed
-}
-
-// echoes reports whether err carries a failure that the scopes of n know of.
-func (n *node) echoes(err error) bool {
-	for p := n; ; {
-		p.mu.Lock()
-		if p.rare != nil && slices.ContainsFunc(p.rare.failed.errs, func(e error) bool { return errors.Is(err, e) }) {
-			p.mu.Unlock()
-			return true
-		}
-		p.mu.Unlock()
-		if p = p.above(); p == nil {
-			return false
-		}
-	}
-}
-
-// above returns the task or scope that a failure of n fails as well, or nil where it is met.
-func (n *node) above() *node {
-	if n.kind() != kindTask {
+// finish ends a task with the error that its function returned: it decides what that means, reports a failure to the scopes
+// above, waits for the tasks below, and wakes those who wait for the task. It returns the task's error.
+func (n *node) finish(err error) error {
+	if err == nil && n.endEarly() {
 		return nil
 	}
-	if p := n.parent(); p.kind() != kindSupervise && p.kind() != kindStream {
-		return p
-	}
-	return nil
-}
-
-// finish ends a task: it decides what its error means, tells the scopes above, waits for the tasks below, and wakes
-// those who wait for it. It returns the outcome.
-func (n *node) finish(err error) error {
-	verdict := n.judge(err)
-	if verdict != success {
-		err = n.wrap(n.explain(err))
-	}
+	outcome := n.judge(err)
 	n.mu.Lock()
 	n.use()
 	leaf := n.live() == 0
@@ -101,42 +32,51 @@ func (n *node) finish(err error) error {
 	}
 	n.mu.Unlock()
 
-	// The scopes know of a failure before those who wait for the task, so that they tell it from an echo; and a task
+	// The scopes know of a failure before those who wait for the task, so that they tell it from a duplicate; and a task
 	// with nothing below it is marked as ended before its scope is canceled, so that whoever waits for it there meets
 	// its failure and not the cancellation that follows.
-	own := err
-	top := n
-	if verdict == failure {
-		top = n.recordFailure(own)
+	if outcome == failed {
+		err = n.wrap(n.explain(err))
+		n.record(err)
 	}
 	if leaf {
-		err = n.settle(own, verdict)
+		n.settle(err, outcome)
 	}
-	switch verdict {
-	case failure:
-		top.cancel(&cancellation{err: context.Canceled, cause: own, from: top})
+	switch outcome {
+	case failed:
+		n.cancelTop(err)
 	case cutShort:
 		n.markCut()
 	}
 	if !leaf {
 		n.join()
-		cut := verdict == success && n.is(isCut) && !n.hasFailed()
+		cut := outcome == succeeded && n.is(isCut) && n.failureBelow() == nil
 		if cut { // the function has returned nil, but what it started stopped by n's cancellation
-			own = n.wrap(n.canceled.Load().error())
-			verdict = n.judge(own)
-			if verdict == failure {
-				top = n.recordFailure(own)
+			err = n.canceled.Load().error()
+			if outcome = n.judge(err); outcome == failed {
+				err = n.wrap(err)
+				n.record(err)
 			}
 		}
-		err = n.settle(own, verdict)
-		if cut && verdict == failure {
-			top.cancel(&cancellation{err: context.Canceled, cause: own, from: top})
+		n.settle(err, outcome)
+		if cut && outcome == failed {
+			n.cancelTop(err)
 		}
 	}
 	n.release()
 	defer n.unlink() // the observer may call Goexit
-	if p := n.parent(); p.kind() == kindSupervise && err != nil && (verdict == failure || err != own) {
-		p.superviseFailure(n)
+	return n.report(outcome)
+}
+
+// report passes the error of a finished task to those that are to know it, and returns it.
+func (n *node) report(outcome outcome) error {
+	supervised := n.parent().kind() == kindSupervise
+	if !supervised && n.shared.observe == nil && n.kind() != kindItem {
+		return nil // the others ask the task
+	}
+	err := n.error()
+	if supervised && err != nil && (outcome == failed || n.is(isFailedBelow)) {
+		n.parent().superviseFailure(n)
 	}
 	if late := n.tellEnd(err); late != nil {
 		n.failLate(late)
@@ -145,9 +85,13 @@ func (n *node) finish(err error) error {
 	return err
 }
 
-// explain adds the cause of n's cancellation to an error that tells of it.
+// explain adds the cause of n's cancellation to an error that carries it, unless that is the value of a panic.
 func (n *node) explain(err error) error {
-	if c := n.canceled.Load(); c != nil && errors.Is(err, c.err) {
+	switch err.(type) {
+	case *panicked, *PanicError:
+		return err
+	}
+	if c := n.canceled.Load(); c != nil && claims(err, c.err) {
 		return withCause(err, c.cause)
 	}
 	return err
@@ -155,23 +99,33 @@ func (n *node) explain(err error) error {
 
 // wrap adds n's path to err, unless it is an item, which has an ItemError, or err has a path already.
 func (n *node) wrap(err error) error {
+	if p, ok := err.(*panicked); ok {
+		err = p.PanicError
+	}
 	if _, ok := err.(*TaskError); ok || n.kind() == kindItem {
 		return err
 	}
 	return &TaskError{Path: n.path(), Err: err}
 }
 
-// settle makes the outcome of a task final and returns it: its own failure, else the first of a task below, else that
-// it stopped.
-func (n *node) settle(err error, v verdict) error {
-	n.mu.Lock()
-	if r := n.rare; v != failure && r != nil && len(r.failed.errs) > 0 {
-		err = r.failed.errs[0]
+// settle makes the error of a task final: its own failure, else the first of a task below, else that it stopped.
+func (n *node) settle(err error, outcome outcome) {
+	flags := isFinished
+	if outcome != failed {
+		if below := n.failureBelow(); below != nil {
+			err = below
+			flags |= isFailedBelow
+		} else if err != nil && n.canceled.Load().isError(err) {
+			flags |= isInterrupted
+		} else if err != nil {
+			err = n.wrap(n.explain(err))
+		}
 	}
-	if err != nil {
+	n.mu.Lock()
+	if err != nil && flags&isInterrupted == 0 {
 		n.moreLocked().err = err
 	}
-	n.flags.Or(isFinished)
+	n.flags.Or(flags)
 	var buf [4]waker
 	waiting := n.ends.wakers(buf[:0])
 	n.ends = nil
@@ -179,7 +133,23 @@ func (n *node) settle(err error, v verdict) error {
 	for _, w := range waiting {
 		w.wake()
 	}
-	return err
+}
+
+// error is what a finished task ended with. An error that says no more than its cancellation is made here, for who asks.
+func (n *node) error() error {
+	flags := n.flags.Load()
+	switch {
+	case flags&isInterrupted != 0:
+		return n.wrap(n.canceled.Load().error())
+	case flags&isUsed == 0:
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.rare == nil {
+		return nil
+	}
+	return n.rare.err
 }
 
 // leave ends a scope or a stream, below which nothing runs any more. It returns the failure of the observer, if that panicked.
@@ -220,7 +190,7 @@ func (n *node) tellEnd(err error) (late error) {
 	late = errUnreturned
 	defer func() {
 		if late == errUnreturned {
-			late = n.wrap(recovered(recover()))
+			late = n.wrap(newPanic(recover()))
 		}
 	}()
 	f(Event{Kind: TaskEnded, Path: n.path(), Err: err, Elapsed: time.Since(n.rare.begin)})
@@ -232,41 +202,69 @@ func (n *node) failLate(err error) {
 	if n.kind() != kindTask {
 		return
 	}
-	top := n.recordFailure(err)
-	if top != n {
-		top.cancel(&cancellation{err: context.Canceled, cause: err, from: top})
+	if n.above() != nil {
+		n.record(err)
+		n.cancelTop(err)
 		return
 	}
-	p := n.parent()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.moreLocked().failed.add(err)
+	n.parent().fails(err, n)
 }
 
-// hasFailed reports whether a failure of a task below, or of the function itself, is recorded in n.
-func (n *node) hasFailed() bool {
+// failLater makes err a failure of the nearest scope above that can still fail, for what went on when its task had ended.
+// Where there is none, it is logged, and reported to the observer. n may be nil.
+func (n *node) failLater(err error) {
+	for p := n; p != nil; p = p.parent() {
+		top := p.top()
+		if top.failsUntilClosed(err, p) {
+			top.cancel(&cancellation{err: context.Canceled, cause: err, from: top})
+			return
+		}
+		p = top
+	}
+	path := ""
+	if n != nil {
+		path = n.path()
+		if f := n.shared.observe; f != nil {
+			f(Event{Kind: TaskEnded, Path: path, Err: err})
+		}
+	}
+	slog.Error("a panic after the end of its task", "task", path, "error", err)
+}
+
+func (n *node) failsUntilClosed(err error, task *node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.rare != nil && len(n.rare.failed.errs) > 0
+	if n.is(isClosed) {
+		return false
+	}
+	n.moreLocked().failed.add(err, task)
+	return true
 }
 
-// recordFailure tells the scopes above of a failure of n and returns the highest that it fails: the nearest Run, or the
-// task right below the nearest Supervise.
-func (n *node) recordFailure(err error) (top *node) {
-	top = n
-	for p := n.above(); p != nil; p = p.above() {
-		p.mu.Lock()
-		p.moreLocked().failed.add(err)
-		p.mu.Unlock()
-		top = p
+// record notes a failure of n in the highest that it fails.
+func (n *node) record(err error) {
+	if top := n.top(); top != n {
+		top.fails(err, n)
 	}
-	return top
+}
+
+// fails notes a failure of the given task in n.
+func (n *node) fails(err error, task *node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.moreLocked().failed.add(err, task)
+}
+
+// cancelTop cancels the highest that a failure of n fails.
+func (n *node) cancelTop(err error) {
+	top := n.top()
+	top.cancel(&cancellation{err: context.Canceled, cause: err, from: top})
 }
 
 // markCut tells the scopes above that the cancellation which reached n kept work of theirs from being finished.
 func (n *node) markCut() {
 	c := n.canceled.Load()
-	for ; n != nil && n.kind() != kindStream && n.canceled.Load() == c && !n.is(isBackground); n = n.parent() {
+	for ; n != nil && n.kind() != kindStream && n.canceled.Load() == c && !n.is(isBackground|isCut); n = n.parent() {
 		n.flags.Or(isCut)
 	}
 }

@@ -14,11 +14,44 @@ type TaskError struct {
 	Err  error  // what the task returned, or a *PanicError
 }
 
-// Error says which task failed and why.
-func (e *TaskError) Error() string { return "task " + e.Path + ": " + e.Err.Error() }
+// Error says which task failed and why. Where that is the failure of a task below, the text has of its path only what follows
+// the path of this one.
+func (e *TaskError) Error() string { return e.textBelow("") }
+
+func (e *TaskError) textBelow(path string) string {
+	shown := e.Path
+	if path != "" {
+		if e.Path == path {
+			return textBelow(e.Err, path)
+		}
+		shown = strings.TrimPrefix(e.Path, path+"/")
+	}
+	return "task " + shown + ": " + textBelow(e.Err, e.Path)
+}
+
+// A pathed error is one whose text can leave out the path of the task that is named before it.
+type pathed interface{ textBelow(path string) string }
+
+// textBelow is the text of err behind that of a task with the given path. It is Error's where err is of another package, which
+// has put its text together by itself.
+func textBelow(err error, path string) string {
+	if e, ok := err.(pathed); ok {
+		return e.textBelow(path)
+	}
+	return fmt.Sprint(err)
+}
 
 // Unwrap returns what the task returned.
 func (e *TaskError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the task failed because of a deadline, as the errors of package net do; [os.IsTimeout] asks it.
+func (e *TaskError) Timeout() bool { return isTimeout(e.Err) }
+
+// isTimeout reports whether err, or the first that it wraps and that has an opinion, is of a deadline.
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
 
 // PanicError is the failure of a task, a stream item or a source that panicked.
 type PanicError struct {
@@ -43,13 +76,21 @@ type ItemError struct {
 }
 
 // Error gives the item's index and its failure. It leaves the input out: it may be long, or a secret.
-func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }
+func (e *ItemError) Error() string { return e.textBelow("") }
+
+func (e *ItemError) textBelow(path string) string {
+	return fmt.Sprintf("item %d: %s", e.Index, textBelow(e.Err, path))
+}
 
 // Unwrap returns what the function returned for the item.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// errGoexit is the failure of a task whose goroutine ended without returning.
-var errGoexit = errors.New("the function called runtime.Goexit (testing's FailNow, Fatal and Skip do: " +
+// Timeout reports whether the item failed because of a deadline, as the errors of package net do.
+func (e *ItemError) Timeout() bool { return isTimeout(e.Err) }
+
+// ErrGoexit is the failure of a task, a stream item or a source that ended its goroutine by [runtime.Goexit] instead of
+// returning.
+var ErrGoexit = errors.New("the function called runtime.Goexit (testing's FailNow, Fatal and Skip do: " +
 	"call them in the test's own goroutine)")
 
 // maxFailures is how many failures a scope keeps; those beyond are counted.
@@ -67,6 +108,18 @@ func (f *failures) add(err error) {
 		return
 	}
 	f.errs = append(f.errs, err)
+}
+
+// taskFailures are failures with the tasks they are of.
+type taskFailures struct {
+	failures
+	from []*node
+}
+
+func (f *taskFailures) add(err error, task *node) {
+	if f.failures.add(err); len(f.from) < len(f.errs) {
+		f.from = append(f.from, task)
+	}
 }
 
 // join returns nil for no failure, the failure itself for one, and for several an error that leads with the first.
@@ -95,14 +148,16 @@ func joinFailures(first, second error) error {
 
 type joined struct{ failures }
 
-func (j *joined) Error() string {
+func (j *joined) Error() string { return j.textBelow("") }
+
+func (j *joined) textBelow(path string) string {
 	var b strings.Builder
-	b.WriteString(j.errs[0].Error())
+	b.WriteString(textBelow(j.errs[0], path))
 	fmt.Fprintf(&b, " (and %d more", len(j.errs)-1+j.more)
 	sep := ": "
 	for _, err := range j.errs[1:] {
 		b.WriteString(sep)
-		b.WriteString(err.Error())
+		b.WriteString(textBelow(err, path))
 		sep = "; "
 	}
 	if j.more > 0 {
@@ -118,13 +173,19 @@ func (j *joined) Unwrap() []error { return j.errs }
 // looks for context.Canceled and a caller who looks for the cause both find it.
 type interrupted struct{ err, cause error }
 
-func (e *interrupted) Error() string { return e.err.Error() + ": " + e.cause.Error() }
+func (e *interrupted) Error() string { return e.textBelow("") }
+
+func (e *interrupted) textBelow(path string) string {
+	return textBelow(e.err, path) + ": " + textBelow(e.cause, path)
+}
 
 func (e *interrupted) Unwrap() []error { return []error{e.err, e.cause} }
 
+func (e *interrupted) Timeout() bool { return isTimeout(e.err) }
+
 // withCause adds cause to err where err does not carry it yet.
 func withCause(err, cause error) error {
-	if cause == nil || errors.Is(err, cause) {
+	if cause == nil || carries(err, cause) {
 		return err
 	}
 	return &interrupted{err, cause}
@@ -135,6 +196,9 @@ func ctxError(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
 		return nil
+	}
+	if n, ok := ctx.(*node); ok {
+		return n.cancellation().error() // one for all tasks that it reaches
 	}
 	return withCause(err, context.Cause(ctx))
 }

@@ -491,6 +491,64 @@ func ExampleLines() {
 	// 0 item 3: strconv.Atoi: parsing "four": invalid syntax
 }
 
+// A source that waits for what it reads gives its ctx on, so that it ends with the loop.
+func ExampleGenerate() {
+	ctx := context.Background()
+	users := meanwhile.Generate(ctx, func(ctx context.Context, yield func(string) bool) error {
+		for part := 1; ; part++ {
+			page, err := fetch(ctx, "/users/"+strconv.Itoa(part))
+			if err != nil {
+				return err
+			}
+			if !yield(page) {
+				return nil
+			}
+		}
+	})
+	for user, err := range meanwhile.Take(users, 2) {
+		fmt.Println(user, err)
+	}
+	// Output:
+	// page /users/1 <nil>
+	// page /users/2 <nil>
+}
+
+func ExampleFilter() {
+	ctx := context.Background()
+	lines := meanwhile.Lines(ctx, strings.NewReader("a\n# a comment\nb\n"))
+	urls := meanwhile.Filter(lines, func(line string) bool { return !strings.HasPrefix(line, "#") })
+	pages, err := meanwhile.Collect(meanwhile.Map(ctx, urls, fetch))
+	fmt.Println(pages, err)
+	// Output:
+	// [page a page b] <nil>
+}
+
+// The first two that can be fetched.
+func ExampleTake() {
+	urls := meanwhile.From(slices.Values([]string{"/a", "/missing", "/b", "/c"}))
+	pages := meanwhile.Map(context.Background(), urls, fetch)
+	for page, err := range meanwhile.Take(pages, 2) {
+		fmt.Println(page, err)
+	}
+	// Output:
+	// page /a <nil>
+	//  item 1: fetch /missing: not found
+	// page /b <nil>
+}
+
+// Each page has many words.
+func ExampleFlatMap() {
+	urls := meanwhile.From(slices.Values([]string{"/a", "/b"}))
+	pages := meanwhile.Map(context.Background(), urls, fetch)
+	words := meanwhile.FlatMap(pages, func(page string) meanwhile.Stream[string] {
+		return meanwhile.From(strings.FieldsSeq(page))
+	})
+	all, err := meanwhile.Collect(words)
+	fmt.Printf("%q %v\n", all, err)
+	// Output:
+	// ["page" "/a" "page" "/b"] <nil>
+}
+
 // A function that yields is a stream too. This one reads a list that comes in parts, as those of many services do.
 func ExampleStream() {
 	users := func(ctx context.Context) meanwhile.Stream[string] {
@@ -843,7 +901,7 @@ func ExampleRetry_stream() {
 	}
 	// Output:
 	// page /a
-	// item 1: fetch /missing: not found
+	// item 1: after 2 attempts: fetch /missing: not found
 }
 
 func ExampleRetryPolicy() {
@@ -1206,6 +1264,28 @@ func ExampleSemaphore_Acquire() {
 	// wait for a connection: context canceled: shutting down
 }
 
+// Ten uploads, of which two run at once: the third call of Go waits until one of the first two has ended.
+func ExampleMaxTasks() {
+	var running, most atomic.Int32
+	upload := func(ctx context.Context) error {
+		now := running.Add(1)
+		defer running.Add(-1)
+		if now > 2 {
+			most.Store(now)
+		}
+		return meanwhile.Sleep(ctx, time.Millisecond)
+	}
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		for range 10 {
+			meanwhile.Go(ctx, upload)
+		}
+		return nil
+	}, meanwhile.MaxTasks(2))
+	fmt.Println(err, "more than two at once:", most.Load() > 0)
+	// Output:
+	// <nil> more than two at once: false
+}
+
 func ExampleSemaphore_TryAcquire() {
 	rebuild := meanwhile.NewSemaphore(1)
 	request := func() string {
@@ -1365,7 +1445,7 @@ func ExampleNode_String() {
 
 		settle(ctx, "sleep", "select")
 		for _, task := range meanwhile.Tree(ctx).Tasks {
-			task.Wait.Line, task.Wait.Until = 31, time.Time{} // so that the output is always the same
+			task.Wait.Line, task.Wait.Until, task.Wait.Snapshots = 31, time.Time{}, 1 // so that the output is always the same
 			fmt.Print(task)
 		}
 		return nil
@@ -1502,4 +1582,48 @@ func ExampleItemError_Unwrap() {
 	// Output:
 	// false
 	// true
+}
+
+// While a watch runs, its snapshots say where the time of the tasks goes.
+func ExampleWaits() {
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		var orders sync.WaitGroup
+		orders.Add(3)
+		for range 3 {
+			meanwhile.Go(ctx, func(ctx context.Context) error {
+				orders.Done()
+				return meanwhile.Sleep(ctx, time.Hour)
+			}, meanwhile.Name("order"), meanwhile.Background())
+		}
+		orders.Wait()
+		meanwhile.Watch(ctx, meanwhile.WatchConfig{})
+
+		var p meanwhile.WaitProfile
+		for p.Snapshots < 3 {
+			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
+				return err
+			}
+			p = meanwhile.Waits()
+		}
+		most := p.Tasks[0]
+		fmt.Println(most.Name, "spends most of its time in", most.Waits[0].Wait.For)
+		return nil
+	}, meanwhile.Name("shop"))
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// shop/order spends most of its time in sleep
+}
+
+func ExampleID() {
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(context.Context) error {
+			return errors.New("out of stock")
+		}, meanwhile.Name("order"), meanwhile.ID("4711"))
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// task run/order 4711: out of stock
 }

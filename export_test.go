@@ -13,3 +13,15 @@ func Listed(ctx context.Context) int {
 	}
 	return listed
 }
+
+// Pullers is how many yield functions are registered.
+func Pullers() (count int) {
+	pullers.Range(func(any, any) bool {
+		count++
+		return true
+	})
+	return count
+}
+
+// WithCause adds a cause to the error of a cancellation.
+func WithCause(err, cause error) error { return withCause(err, cause) }

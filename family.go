@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // A family is what a task has that others are below. The task's mu guards it.
@@ -16,8 +18,8 @@ type family struct {
 	background uint32         // tasks that the end of the function need not wait for
 	started    uint32         // tasks ever started
 	ids, idEnd uint32         // numbers that are set aside for tasks to come
-	tick       uint32         // when the last task was started
-	line       line
+	labels     labelCache
+	scope      *scope // that the family is of; nil for that of a task, item or stream
 }
 
 // A tally counts what is below a task, in one word: the tasks that have not ended, and those in the list, where ended
@@ -38,12 +40,14 @@ func (t *tally) leave() (live, listed uint32) { return split(t.word.Add(^uint64(
 // unlist takes count out of the list. Its caller holds the lock under which tasks enter.
 func (t *tally) unlist(count uint32) { t.word.Add(-uint64(count) * oneListed) }
 
-// crowded says when sweeping pays: it takes out three times what it leaves.
-func crowded(live, listed uint32) bool { return listed > 4*live+32 || live == 0 && listed > 0 }
+// crowded says when sweeping pays: it takes out three times what it leaves. When the last task has ended none is kept, but below
+// a stream: there the last item often ends before the next one starts, and holds nothing any more.
+func (n *node) crowded(live, listed uint32) bool {
+	return listed > 4*live+32 || live == 0 && listed > 0 && n.kind() != kindStream
+}
 
-// link makes n a child of p, and with a starter the last in the line of tasks to be started; it reports whether it is the
-// first there.
-func (n *node) link(p *node, s starter) (head bool) {
+// link makes n a child of p. callers identifies labels that n's ctx adds to those of p.
+func (n *node) link(p *node, callers any) {
 	p.mu.Lock()
 	if p.use()&isClosed != 0 {
 		p.mu.Unlock()
@@ -56,11 +60,12 @@ func (n *node) link(p *node, s starter) (head bool) {
 		p.family = f
 	}
 	f.started++
-	if n.kind() != kindItem {
-		n.number.Store(f.started)
-		f.identify(n)
-		n.begun = f.now()
+	if n.kind() != kindItem { // which has its index
+		n.number = f.started
 	}
+	f.identify(n)
+	n.begun = began()
+	n.labels = goroutine.NewSet(f.labels.labelsBelow(p, n, callers))
 	n.next = f.first
 	f.first = n
 	c := p.canceled.Load()
@@ -71,11 +76,8 @@ func (n *node) link(p *node, s starter) (head bool) {
 			c = dismissal(p)
 		}
 	}
-	if live, listed := f.below.enter(); crowded(live, listed) {
+	if live, listed := f.below.enter(); p.crowded(live, listed) {
 		f.sweep()
-	}
-	if s != nil {
-		head = f.line.enter(s)
 	}
 	p.mu.Unlock()
 	switch {
@@ -85,7 +87,6 @@ func (n *node) link(p *node, s starter) (head bool) {
 	default:
 		n.cancel(c)
 	}
-	return head
 }
 
 // identify gives n a number in the process. A family sets numbers aside, the more the more tasks it has started, so that
@@ -97,16 +98,7 @@ func (f *family) identify(n *node) {
 		f.ids = f.idEnd - count
 	}
 	f.ids++
-	n.mark |= newMark(f.ids, 0)
-}
-
-// now is the present tick. While the tasks that were started before it have not been taken from the line, which is a
-// matter of microseconds, the clock is asked only now and then: that costs a tenth of what a task does.
-func (f *family) now() uint32 {
-	if !f.line.moves || f.started%64 == 0 || f.tick == 0 {
-		f.tick = began()
-	}
-	return f.tick
+	n.ident |= newIdent(f.ids, 0)
 }
 
 // unlink takes n, which is finished, out of its parent, which may wait for that.
@@ -116,6 +108,9 @@ func (n *node) unlink() {
 		return
 	}
 	f := p.family
+	if n.is(hasPlace) {
+		f.scope.places.Release(1)
+	}
 	if n.is(isBackground) {
 		p.mu.Lock()
 		f.background--
@@ -126,12 +121,12 @@ func (n *node) unlink() {
 	// the other.
 	flags := p.flags.Load()
 	joined := flags&isJoining != 0 && (live == 0 || flags&hasBackground != 0)
-	if !joined && !crowded(live, listed) {
+	if !joined && !p.crowded(live, listed) {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if live, listed = f.below.load(); crowded(live, listed) {
+	if live, listed = f.below.load(); p.crowded(live, listed) {
 		f.sweep()
 	}
 	if joined {

@@ -1,6 +1,7 @@
 package meanwhile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,16 +21,40 @@ type finding struct {
 // maxFindings is how many of them are remembered; the others of an interval are not reported.
 const maxFindings = 1000
 
-// report tells of a finding, unless it was told in this interval.
-func (w *watch) report(e Event, place Frame) {
+// report notes a finding of this look. Findings of one kind at one place are one: it has the task that was found so for the
+// longest, and counts them.
+func (s *survey) report(e Event, place Frame) {
 	f := finding{e.Kind, place}
-	if _, told := w.told[f]; told || len(w.told) == maxFindings {
-		return
+	count := max(1, e.Count)
+	before := s.found[f]
+	switch {
+	case before == nil:
+		s.found[f] = &e
+	case before.Elapsed < e.Elapsed:
+		count += before.Count
+		s.found[f] = &e
+	default:
+		count += before.Count
 	}
-	w.told[f] = time.Now()
-	w.c.Log.LogAttrs(context.Background(), slog.LevelWarn, findingTexts[e.Kind], e.attributes()...)
-	if w.observe != nil {
-		w.observe(e)
+	s.found[f].Count = count
+}
+
+// publish writes the findings of a look to the log and passes them to the observer, but for those of which this has been done
+// in this interval.
+func (w *watch) publish(s *survey) {
+	list := slices.SortedFunc(maps.Keys(s.found), func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(s.found[a].Path, s.found[b].Path))
+	})
+	for _, f := range list {
+		if _, told := w.told[f]; told || len(w.told) == maxFindings {
+			continue
+		}
+		w.told[f] = time.Now()
+		e := *s.found[f]
+		w.c.Log.LogAttrs(context.Background(), slog.LevelWarn, findingTexts[e.Kind], e.attributes()...)
+		if w.observe != nil {
+			w.observe(e)
+		}
 	}
 }
 
@@ -43,12 +68,12 @@ func (w *watch) forget(now time.Time) {
 }
 
 var findingTexts = map[EventKind]string{
-	TaskBusy:     "a task keeps a processor or a thread busy",
-	TaskDeadlock: "a task waits for one that waits for it",
-	TaskDeaf:     "a task goes on though it was canceled",
-	TaskStray:    "goroutines have outlived the task that started them",
-	ThreadsHeld:  "many threads are held by system calls or C",
-	SchedulerLag: "goroutines wait for a processor",
+	TaskBusy:            "a task keeps a processor or a thread busy",
+	TaskDeadlock:        "a task waits for one that waits for it",
+	CancellationIgnored: "a task goes on though it was canceled",
+	GoroutineLeaked:     "goroutines have outlived the task that started them",
+	ThreadsHeld:         "many threads are held by system calls or C",
+	SchedulingLatency:   "goroutines wait for a processor",
 }
 
 // attributes are what a finding says in the log.
@@ -60,8 +85,11 @@ func (e Event) attributes() []slog.Attr {
 	if e.Elapsed > 0 {
 		list = append(list, slog.Duration("elapsed", e.Elapsed.Round(time.Millisecond)))
 	}
-	if e.Count > 0 {
+	if e.Count > 1 {
 		list = append(list, slog.Int("count", e.Count))
+	}
+	if e.Kind == TasksPileUp {
+		list = append(list, slog.Int("before", e.Before))
 	}
 	if e.Wait.For != "" {
 		list = append(list, slog.String("wait", e.Wait.String()))

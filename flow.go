@@ -2,7 +2,6 @@ package meanwhile
 
 import (
 	"context"
-	"iter"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -10,69 +9,77 @@ import (
 
 // A flow is one loop over a Map.
 //
-// Workers, goroutines that come with the work and are at most limit, take turns at pulling the next value from the
-// source, run the function on it and put the result into a ring of slots, from which the loop takes it. One worker at a
-// time pulls, without the mutex, because a source may block; after its pull it wakes or starts the next puller if none is
-// on its way. Nobody waits on the mutex for longer than a few instructions; all other waits are on cond, wake or Done,
-// which synctest understands.
+// One goroutine runs the source, and puts each of its values as an item into a ring of slots. Workers, goroutines that are
+// started as they are needed and are at most limit, take the items, run the function on them and put the results into the
+// ring, from which the loop takes them.
+//
+// Items and results are passed on by atomic operations. The mutex is for those who find nothing to do, and for those who wake
+// them: who waits says so first and then checks once more, who provides checks afterwards whether somebody waits. All waits
+// are on the conditions, wake or Done, which synctest understands.
 type flow[In, Out any] struct {
 	scope node
 	root  root // of scope, when no task is above
+	in    Stream[In]
 	fn    func(context.Context, In) (Out, error)
 	o     *streamOptions
-	plain bool // an item needs nothing that a used node could not give it
-	next  func() (In, error, bool)
-	stop  func()
 
-	ring ring[Out]
-	tail atomic.Uint64 // the loop's place: what is before it has been taken
+	ring ring[In, Out]
 	wake chan struct{} // to the loop, which waits for a slot
-	cut  bool          // the stream was canceled before its end
 
-	finished atomic.Uint64 // results so far, places of an unordered stream
-	total    atomic.Uint64 // values of the source plus one; 0 while it has more
-	starved  atomic.Bool   // the window was full: the loop calls the next puller
+	goroutines sync.WaitGroup // the source's and the workers
+	head       atomic.Uint64  // values of the source
+	total      atomic.Uint64  // the same plus one when the source has ended; 0 before
+	left       atomic.Bool    // the loop is left: nothing is to start any more
+	waiting    atomic.Bool    // the source waits until another item may start
+	starved    atomic.Bool    // it waits for the window: the loop lets it go on
+	called     atomic.Bool    // a worker was woken or started, and has not come yet
 
-	pacing atomic.Int32 // workers that wait for their turn at the pacer
+	_       [64]byte      // a cache line, between what different goroutines write
+	taken   atomic.Uint64 // the items before it have been taken by workers
+	ended   atomic.Uint64 // how many have ended
+	results atomic.Uint64 // how many results there are: places of an unordered stream
 
-	workers sync.WaitGroup
+	_    [64]byte
+	tail atomic.Uint64 // the loop's place: what is before it has been taken
+
+	_       [64]byte
 	mu      sync.Mutex
-	cond    sync.Cond
-	head    uint64 // values pulled
-	alive   int    // workers
-	idle    int    // of them, those that wait on cond
-	pulling bool   // a worker pulls
-	called  bool   // a worker was woken or started to pull, and has not come yet
-	over    bool   // nothing is to be pulled any more
-	failure error  // of a source that panicked
+	source  sync.Cond // the source waits on it
+	work    sync.Cond // workers wait on it
+	alive   int       // workers
+	idle    int       // of those, the ones that wait
+	holds   string    // what a value of the source waits for before it may start: limit or rate; empty for none
+	failure error     // of a source that panicked or called Goexit
+
+	stopped bool // yield has returned false; the source's goroutine has this
+
+	// Of the loop's goroutine.
+	cut    bool // the stream was canceled before its end
+	closed bool
+	lost   []error // with panics, which the loop was not given; the source's goroutine may add to them before it ends
 }
 
+// newFlow opens the scope of the stream.
 func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Context, In) (Out, error), o *streamOptions) *flow[In, Out] {
-	f := &flow[In, Out]{
-		fn: fn, o: o, ring: newRing[Out](o.window), wake: make(chan struct{}, 1),
-		plain: o.timeout == 0 && o.retry == nil,
-	}
-	f.cond.L = &f.mu
-	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe, attrs: o.attrs}, nil)
-	f.plain = f.plain && f.scope.shared.observe == nil
+	o.limiter.mustNotNest(from(ctx))
+	f := &flow[In, Out]{in: in, fn: fn, o: o, wake: make(chan struct{}, 1)}
+	f.ring.resize(o.window)
+	f.source.L, f.work.L = &f.mu, &f.mu
+	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe, attrs: o.attrs})
 	if f.scope.parent() == nil {
 		f.root.plant(&f.scope)
 	}
 	f.scope.tells(f)
-	f.next, f.stop = iter.Pull2(func(yield func(In, error) bool) {
-		pull := func(v In, err error) bool { return yield(v, err) }
-		defer lead(pull, &f.scope)()
-		climb(func() { in(pull) }, f.scope.mark.id(), markDigits)
-	})
 	return f
 }
 
 // each yields the results.
 func (f *flow[In, Out]) each(yield func(Out, error) bool) {
 	f.scope.tellStart()
-	leave := f.o.limiter.join(f.call)
+	leave := f.o.limiter.join(f.wakeSource)
 	defer leave()
-	f.call()
+	f.goroutines.Add(1)
+	go f.pump()
 	quarter := max(1, f.ring.size/4)
 	done := f.scope.Done()
 	for t := uint64(0); ; t++ {
@@ -84,10 +91,9 @@ func (f *flow[In, Out]) each(yield func(Out, error) bool) {
 		value, err := s.value, s.err
 		var none Out
 		s.value, s.err = none, nil
-		s.state.Store(slotEmpty)
 		f.tail.Store(t + 1)
 		if (t+1)%quarter == 0 && f.starved.Load() {
-			f.call()
+			f.wakeSource()
 		}
 		if !yield(value, err) {
 			return
@@ -95,14 +101,25 @@ func (f *flow[In, Out]) each(yield func(Out, error) bool) {
 	}
 }
 
+// firstError runs the stream up to its first error.
+func (f *flow[In, Out]) firstError() (first error) {
+	defer f.close()
+	f.each(func(_ Out, err error) bool {
+		first = err
+		return err == nil
+	})
+	return first
+}
+
 // await returns when result t is there, or false when there will be none.
-func (f *flow[In, Out]) await(s *slot[Out], t uint64, done <-chan struct{}) bool {
+func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) bool {
 	for {
 		if f.scope.canceled.Load() != nil {
 			f.cut = true
 			return false
 		}
-		if s.state.Load() == slotReady {
+		state := s.state.Load()
+		if state == ready(t) {
 			// What failed may be no more than an effect of a cancellation that came meanwhile.
 			f.cut = s.err != nil && f.scope.Err() != nil
 			return !f.cut
@@ -113,24 +130,23 @@ func (f *flow[In, Out]) await(s *slot[Out], t uint64, done <-chan struct{}) bool
 			return false
 		}
 		if f.starved.Load() {
-			f.call()
+			f.wakeSource()
 		}
-		if s.state.CompareAndSwap(slotEmpty, slotWaited) && f.total.Load() != t+1 {
+		if s.state.CompareAndSwap(state, waited(t)) && f.total.Load() != t+1 {
 			select {
 			case <-f.wake:
 			case <-done:
 			}
 		}
-		s.state.CompareAndSwap(slotWaited, slotEmpty)
 	}
 }
 
 // last yields what comes after the results: how the source or the stream failed.
 func (f *flow[In, Out]) last(yield func(Out, error) bool) {
-	f.close()
+	f.end()
 	err := f.failure
 	if f.cut {
-		err = f.scope.canceled.Load().error()
+		err = joinFailures(f.scope.canceled.Load().error(), err)
 	}
 	if err != nil {
 		var none Out
@@ -138,32 +154,47 @@ func (f *flow[In, Out]) last(yield func(Out, error) bool) {
 	}
 }
 
-// close cancels what runs and waits for it. It may be called again.
+// close is deferred around each. A panic or a Goexit of a source that the loop was not given, because it was left before,
+// goes on in the goroutine of the loop.
 func (f *flow[In, Out]) close() {
-	f.mu.Lock()
-	f.over = true
-	busy := f.alive > f.idle
-	f.cond.Broadcast()
-	f.mu.Unlock()
-	if f.stop == nil {
+	if f.closed {
 		return
 	}
-	if busy {
-		f.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &f.scope})
-	}
-	f.workers.Wait()
-	f.scope.join()
-	defer f.endScope() // the source may panic, or call Goexit, when it is stopped
-	f.stop()
+	f.end()
+	raise(f.failure)
 }
 
-func (f *flow[In, Out]) endScope() {
-	f.stop = nil
+// end cancels what runs, waits for it, and closes the scope.
+func (f *flow[In, Out]) end() {
+	f.closed = true
+	f.mu.Lock()
+	f.left.Store(true)
+	f.source.Signal()
+	f.work.Broadcast()
+	f.mu.Unlock()
+	if f.total.Load() == 0 || f.running() > 0 {
+		f.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &f.scope})
+	}
+	f.goroutines.Wait()
+	f.loseResults()
+	f.drop()
+	f.scope.join()
 	if f.root.n != nil {
 		defer f.root.fell()
 	}
 	if err := f.scope.leave(nil); err != nil {
 		panic(err)
+	}
+}
+
+// drop lets go of the items that no worker has taken.
+func (f *flow[In, Out]) drop() {
+	for place := f.taken.Load(); place < f.head.Load(); place++ {
+		if err := f.ring.at(place).item.Load().err; err != nil {
+			f.lose(err)
+		} else {
+			f.o.limiter.give()
+		}
 	}
 }
 
@@ -175,57 +206,42 @@ func (f *flow[In, Out]) rouse() {
 	}
 }
 
-// call sees to it that a worker comes to pull, if there is something to pull and room for it.
-func (f *flow[In, Out]) call() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.pulling {
-		f.callLocked()
+// publish puts the result of an item into the ring.
+func (f *flow[In, Out]) publish(index uint64, value Out, err error) {
+	place := index
+	if f.o.unordered {
+		place = f.results.Add(1) - 1
+	}
+	s := f.ring.at(place)
+	s.value, s.err = value, err
+	if s.state.Swap(ready(place)) == waited(place) {
+		f.rouse()
 	}
 }
 
-func (f *flow[In, Out]) callLocked() {
-	if f.called || f.over {
-		return
-	}
-	if !f.room() {
-		f.starved.Store(true)
-		if !f.room() {
-			return
-		}
-	}
-	f.starved.Store(false)
-	switch {
-	case f.idle > 0:
-		f.called = true
-		f.cond.Signal()
-	case f.alive < f.o.limiter.Current():
-		f.called = true
-		f.alive++
-		f.workers.Add(1)
-		go f.work()
-	}
-}
-
-// waits says what the stream waits for, from when it pulls again.
+// waits says what the stream waits for, from when its source goes on.
 func (f *flow[In, Out]) waits() (reason, on string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	limit := f.o.limiter.Current()
 	switch {
-	case f.pulling:
-		return "source", ""
-	case f.over:
+	case f.total.Load() > 0:
 		return "tasks", ""
-	case !f.room() || f.starved.Load(): // it is pulled again once a quarter of the window is free
-		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
-	case f.pacing.Load() > 0:
+	case f.holds == "rate":
 		return "rate", ""
-	case f.alive-f.idle >= limit:
+	case f.holds == "limit":
+		return "limit", strconv.Itoa(limit)
+	case !f.waiting.Load():
+		return "source", ""
+	case !f.room() || f.starved.Load(): // the source goes on once a quarter of the window is free
+		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
+	case f.running() >= uint64(limit):
 		return "limit", strconv.Itoa(limit)
 	}
-	return "running", "" // a worker is on its way
+	return "running", "" // the source is about to go on
 }
+
+func (f *flow[In, Out]) limiter() *Limiter { return f.o.limiter }
 
 // awaited is the item that the loop waits for, as the tree names it.
 func (f *flow[In, Out]) awaited() string {
@@ -234,5 +250,3 @@ func (f *flow[In, Out]) awaited() string {
 	}
 	return string(appendItemLabel(nil, f.tail.Load()))
 }
-
-func (f *flow[In, Out]) room() bool { return f.head-f.tail.Load() < f.ring.size }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,12 +34,13 @@ type layoutRule struct {
 var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rogpeppe/go-internal/testscript/..."}
 
 var layoutRules = []layoutRule{
-	{packages: ".", tests: []string{"internal/..."}},
-	{packages: "internal/stuck", ours: []string{"."}, tests: []string{"."}},                                        // a program, run by its tests
-	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // another one
+	{packages: ".", ours: []string{"internal/goroutine"}, tests: []string{"internal/..."}},
+	{packages: "internal/stuck", ours: []string{"."}, modules: []string{"github.com/jackc/pgx/v5"}, tests: []string{".", "internal/testenv"}}, // a program, run by its tests
+	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},                            // another one
 	{packages: "internal/logfaults", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "internal/trees", ours: []string{"."}},
 	{packages: "internal/access", ours: []string{"internal/..."}},
+	{packages: "internal/testenv", helper: true},
 	{packages: "internal/...", tests: []string{"internal/..."}},
 
 	{packages: "live", ours: []string{".", "internal/..."}},
@@ -66,7 +68,7 @@ var layoutRules = []layoutRule{
 	{packages: "dash/browsertest/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // of its tests, and a program
 	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "docs", tests: []string{"..."}},
-	{packages: "examples/...", ours: []string{".", "live", "job/...", "logs/...", "dash"}, modules: []string{anyModule}, tests: []string{"..."}},
+	{packages: "examples/...", ours: []string{".", "live", "job/...", "logs/...", "dash"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"..."}},
 }
 
 // adapterImports is what a store or a way in may import: its parent, never a sibling.
@@ -93,13 +95,13 @@ func TestLayoutViolations(t *testing.T) {
 	}{
 		{name: "root", path: ".", imports: []string{"context", "golang.org/x/sync/errgroup"}, outside: []string{modulePath, "testing", "pgregory.net/rapid"}},
 		{name: "root imports a domain", path: ".", imports: []string{modulePath + "/job"}, want: []string{
-			`. imports job; rule "." allows std, golang.org/x`,
+			`. imports job; rule "." allows std, golang.org/x, internal/goroutine`,
 		}},
 		{name: "root imports a module", path: ".", imports: []string{"github.com/alecthomas/kong"}, want: []string{
-			`. imports github.com/alecthomas/kong; rule "." allows std, golang.org/x`,
+			`. imports github.com/alecthomas/kong; rule "." allows std, golang.org/x, internal/goroutine`,
 		}},
 		{name: "tests of the root import a domain", path: ".", tests: []string{modulePath + "/job"}, want: []string{
-			`tests of . import job; rule "." allows std, golang.org/x, internal/..., any other module`,
+			`tests of . import job; rule "." allows std, golang.org/x, internal/goroutine, internal/..., any other module`,
 		}},
 		{name: "internal imports the root", path: "internal/ring", imports: []string{modulePath}, want: []string{
 			`internal/ring imports .; rule "internal/..." allows std, golang.org/x`,
@@ -130,7 +132,7 @@ func TestLayoutViolations(t *testing.T) {
 		}},
 		{name: "command", path: "cmd/meanwhile", imports: []string{modulePath + "/dash", modulePath + "/job/postgres", "github.com/alecthomas/kong"}},
 		{name: "example imports internals", path: "examples/crawl", imports: []string{modulePath + "/job/sqlite", modulePath + "/internal/ring"}, want: []string{
-			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., live, job/..., logs/..., dash, any other module`,
+			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., live, job/..., logs/..., dash, modernc.org/sqlite`,
 		}},
 		{name: "no rule", path: "utils", imports: []string{"strings"}, want: []string{
 			`utils: no rule in layout_test.go says what it may import`,
@@ -143,6 +145,21 @@ func TestLayoutViolations(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
+	}
+}
+
+// TestExamplesAreInThisModule lets "go run ./examples/NAME" work from the root for each of them.
+func TestExamplesAreInThisModule(t *testing.T) {
+	mains, err := filepath.Glob("examples/*/main.go")
+	if err != nil || len(mains) == 0 {
+		t.Fatalf("got %d examples, %v", len(mains), err)
+	}
+	packages := listPackages(t)
+	for _, main := range mains {
+		want := path.Join(modulePath, filepath.ToSlash(filepath.Dir(main)))
+		if !slices.ContainsFunc(packages, func(p listedPackage) bool { return p.ImportPath == want }) {
+			t.Errorf("%s is no package of this module: remove its go.mod", filepath.Dir(main))
+		}
 	}
 }
 

@@ -11,11 +11,14 @@ import (
 // defaultLimit is the limit of a stream that is given none.
 const defaultLimit = 64
 
-// A Limiter says how many items of a stream run at once. [Limit] and [AdaptiveLimit] return one. It is a StreamOption
-// and can be changed and read while streams use it; given to several streams, it bounds each of them. Its methods may be
-// called by many goroutines at once.
+// A Limiter is a concurrency limit: how many items of streams run at once. [Limit] and [AdaptiveLimit] return one. It is a
+// StreamOption and can be changed and read while streams use it. Given to several streams, it bounds all of them together, as
+// a [Pacer] does; their items take places in the order in which they ask. The function of an item must not range over
+// another stream with the same Limiter: the item would keep the place that its own items wait for. Such a stream panics. Its
+// methods may be called by many goroutines at once.
 type Limiter struct {
-	limit atomic.Int64
+	limit  atomic.Int64
+	places Semaphore // one for each item that runs
 
 	mu      sync.Mutex
 	streams map[*func()]struct{} // to call when the limit grows
@@ -28,8 +31,14 @@ func (*Limiter) streamOption() {}
 func Limit(n int) *Limiter {
 	mustBePositive("Limit", n)
 	l := new(Limiter)
-	l.limit.Store(int64(n))
+	l.put(n)
 	return l
+}
+
+// put sets the limit, and serves the items that it makes room for.
+func (l *Limiter) put(n int) {
+	l.limit.Store(int64(n))
+	l.places.resize(n)
 }
 
 // Set changes the limit. Streams that run more at the moment let items finish and start no others until they are below
@@ -41,7 +50,7 @@ func (l *Limiter) Set(n int) {
 	if a := l.adapt; a != nil {
 		n = a.set(n)
 	}
-	l.limit.Store(int64(n))
+	l.put(n)
 	l.mu.Unlock()
 	l.tell()
 }
@@ -86,53 +95,69 @@ func (l *Limiter) join(grown func()) (leave func()) {
 	}
 }
 
-// begin and end tell an adaptive limit of one item.
-func (l *Limiter) begin() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.adapt.begin()
-	return time.Now()
+// give gives the place of an item back.
+func (l *Limiter) give() { l.places.Release(1) }
+
+// mustNotNest panics when n is in an item of a stream with the same limiter.
+func (l *Limiter) mustNotNest(n *node) {
+	for ; n != nil; n = n.parent() {
+		if s, ok := n.stream().(interface{ limiter() *Limiter }); ok && s.limiter() == l {
+			panic("meanwhile: a stream inside an item of " + n.path() + ", which has the same Limiter: the item would keep the place " +
+				"that its own items wait for; give the inner stream a Limiter of its own")
+		}
+	}
 }
 
-func (l *Limiter) end(begun time.Time, err error) {
-	took := time.Since(begun)
+// begin and end tell an adaptive limit of one item.
+func (l *Limiter) begin() start {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.adapt.begin()
+}
+
+func (l *Limiter) end(s start, err error) {
+	took := time.Since(s.at)
 	l.mu.Lock()
 	before := l.limit.Load()
-	now := l.adapt.end(took, err)
-	l.limit.Store(now)
+	now := l.adapt.end(s, took, err)
+	if now != before {
+		l.put(int(now))
+	}
 	l.mu.Unlock()
 	if now > before {
 		l.tell()
 	}
 }
 
-// AdaptiveLimit lets a stream find out how many items the far side can take at once, between min and max, and follow it
+// AdaptiveLimit lets a stream find out how many items the server can take at once, between min and max, and follow it
 // when that changes. It starts with min. Use it where what is behind the function has a capacity that you do not know;
 // let the function return [Overloaded] for an answer that says "too much".
 //
-// The limit is set anew after about as many items as it allows at once. It is multiplied by the gradient, the time an item
-// takes without a queue over the time it takes now, and grows by its square root, which is the queue it keeps (Netflix's
-// concurrency-limits, after L. Brakmo and L. Peterson, "TCP Vegas", 1995); it doubles until it meets the first
-// queue. A limit that is not reached does not grow. Overload lowers it in proportion (M. Alizadeh and others, "Data Center
-// TCP", 2010): by the share of the items that met it, and when that is above a tenth by the share of the limit that was
-// busy with them, once for all that began before. The time without a queue is measured again every 50 changes by halving
-// the limit for a moment (N. Cardwell and others, "BBR", 2016). With [Retry] each attempt counts.
+// It doubles until something speaks against it. An item that was refused takes its place with it, so that the limit becomes the
+// number that the server accepted, and at most half of it is lost to one overload; it then stays below what was refused until 100
+// items have succeeded, and tries one more. So about one item in a hundred is refused, or fewer (additive increase and
+// multiplicative decrease, after V. Jacobson, "Congestion Avoidance and Control", 1988). Where the server queues instead, the
+// limit follows the latency: the median time of about as many items as it allows at once is compared with the time without a
+// queue. The limit grows while that is up to 1.05 times as long, faster and faster, and is lowered in proportion when it is more
+// than 1.1 times as long (Netflix's concurrency-limits, after L. Brakmo and L. Peterson, "TCP Vegas", 1995). The median
+// leaves out a few slow items. A limit that is not reached does not grow. The time without a queue is measured now and then after
+// a queue was met, by halving the limit for a moment (N. Cardwell and others, "BBR", 2016). With [Retry] each attempt counts.
 //
 // It panics unless 0 < min <= max. A bound above 2,147,483,647 is as good as that.
 func AdaptiveLimit(min, max int) *Limiter {
 	if min <= 0 || max < min {
 		panic(fmt.Sprintf("meanwhile: AdaptiveLimit(%d, %d): give two positive numbers, the smaller first", min, max))
 	}
-	a := &adapter{min: bound(min), max: bound(max), limit: bound(min), doubling: true}
+	a := newAdapter(bound(min), bound(max))
 	l := &Limiter{adapt: a}
-	l.limit.Store(int64(a.limit))
+	l.put(int(a.limit))
 	return l
 }
 
 // bound is a bound of an adaptive limit, as far as a float64 has each number and an int has room.
 func bound(n int) float64 { return float64(min(n, math.MaxInt32)) }
 
-// Overloaded marks an error as the far side's word that it has too much to do, for [AdaptiveLimit]. It returns nil for
+// Overloaded marks an error as an answer that the server has too much to do, for [AdaptiveLimit]. It returns nil for
 // nil. The mark holds through wrapping.
 func Overloaded(err error) error {
 	if err == nil {

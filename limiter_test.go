@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -143,24 +146,121 @@ func TestLimiterRaisedIsBoundByTheWindow(t *testing.T) {
 	})
 }
 
-func TestLimiterBoundsEachOfItsStreams(t *testing.T) {
+func TestLimiterBoundsItsStreamsTogether(t *testing.T) {
+	for name, limit := range map[string]*Limiter{"fixed": Limit(4), "adaptive": AdaptiveLimit(4, 8)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := [2]*gauge{new(gauge), new(gauge)}
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan struct{}, 2)
+				for i := range 2 {
+					go func() {
+						_ = Each(ctx, endless, func(ctx context.Context, _ int) error { return g[i].hold(ctx, time.Hour) }, limit)
+						ended <- struct{}{}
+					}()
+				}
+				want := func(n int) {
+					t.Helper()
+					if got := g[0].now() + g[1].now(); got != n {
+						t.Errorf("%d run, want %d in both together", got, n)
+					}
+				}
+				want(4)
+				limit.Set(6)
+				want(6)
+				limit.Set(4)
+				want(6) // what runs may finish
+				time.Sleep(90 * time.Minute)
+				want(4)
+				if a, b := g[0].now(), g[1].now(); a == 0 || b == 0 {
+					t.Errorf("%d and %d run, want some of each", a, b)
+				}
+				cancel()
+				<-ended
+				<-ended
+				// All places are free again.
+				left := new(gauge)
+				ctx, cancel = context.WithCancel(t.Context())
+				defer cancel()
+				go func() {
+					_ = Each(ctx, endless, func(ctx context.Context, _ int) error { return left.hold(ctx, time.Hour) }, limit)
+					ended <- struct{}{}
+				}()
+				if got := left.now(); got != 4 {
+					t.Errorf("%d run afterwards, want 4", got)
+				}
+				cancel()
+				<-ended
+			})
+		})
+	}
+}
+
+// A stream that waits for its source, or for the loop, holds no place.
+func TestLimiterIsNotHeldByAStreamThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		limit, g := Limit(3), new(gauge)
+		limit, never := Limit(1), make(chan int)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		for range 2 {
-			go func() {
-				_ = Each(ctx, endless, func(ctx context.Context, _ int) error { return g.hold(ctx, time.Hour) }, limit)
-			}()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = Each(ctx, Receive(ctx, never), func(context.Context, int) error { return nil }, limit)
+		}()
+		synctest.Wait()
+		// Two stages of a pipeline share it, and neither holds what the other needs.
+		double := func(_ context.Context, i int) (int, error) { return 2 * i, nil }
+		got, err := Collect(Map(ctx, Map(ctx, upTo(5), double, limit), double, limit))
+		if err != nil || !slices.Equal(got, []int{0, 4, 8, 12, 16}) {
+			t.Errorf("got %v, %v", got, err)
 		}
-		if got := g.now(); got != 6 {
-			t.Errorf("%d run, want 3 in each of two", got)
+		cancel()
+		<-done
+	})
+}
+
+// An item that panics, fails, times out or ends its goroutine gives its place back.
+func TestLimiterPlacesComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := Limit(2)
+		for range Map(t.Context(), upTo(40), func(ctx context.Context, i int) (int, error) {
+			switch i % 4 {
+			case 0:
+				panic("oops")
+			case 1:
+				runtime.Goexit()
+			case 2:
+				return 0, errTooMuch
+			}
+			return i, Sleep(ctx, time.Hour)
+		}, limit, Timeout(time.Minute)) {
 		}
-		limit.Set(5)
-		if got := g.now(); got != 10 {
-			t.Errorf("%d run, want 5 in each of two", got)
+		start := time.Now()
+		if err := Each(t.Context(), upTo(4), func(ctx context.Context, _ int) error { return Sleep(ctx, time.Second) }, limit); err != nil {
+			t.Error(err)
+		}
+		if got := time.Since(start); got != 2*time.Second {
+			t.Errorf("four items of a second took %v, want 2 s", got)
 		}
 	})
+}
+
+func TestLimiterInsideAnItemPanics(t *testing.T) {
+	limit := Limit(3)
+	nested := func(ctx context.Context, _ int) error {
+		return Run(ctx, func(ctx context.Context) error {
+			return Each(ctx, upTo(1), func(context.Context, int) error { return nil }, limit)
+		})
+	}
+	err := Each(t.Context(), upTo(1), nested, limit, Name("outer"))
+	var p *PanicError
+	if !errors.As(err, &p) || !strings.Contains(err.Error(), "outer, which has the same Limiter") || !strings.Contains(err.Error(), "of its own") {
+		t.Errorf("got %v, want a panic that names the outer stream", err)
+	}
+	if err := Each(t.Context(), upTo(1), nested, Limit(3)); err != nil {
+		t.Errorf("with another limiter: %v", err)
+	}
 }
 
 func TestLimiterMethodsAtOnce(t *testing.T) {
@@ -217,8 +317,8 @@ func TestLimiterSetIsWhereAnAdaptiveLimitGoesOn(t *testing.T) {
 			return Void{}, Sleep(ctx, time.Second)
 		}, limit) {
 		}
-		if got := limit.Current(); got != 42 {
-			t.Errorf("after a window without a queue it is %d, want 36 and its root", got)
+		if got := limit.Current(); got != 37 {
+			t.Errorf("after a window without a queue it is %d, want 37", got)
 		}
 	})
 }

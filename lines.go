@@ -26,10 +26,7 @@ const (
 //go:noinline
 func Lines(ctx context.Context, r io.Reader) Stream[string] {
 	return func(yield func(string, error) bool) {
-		in := &interruptible{ctx: ctx, r: r}
-		if puller := pulledBy(yield); puller != nil {
-			in.left = puller.Done()
-		}
+		in := &interruptible{ctx: ctx, r: r, left: leftBy(yield)}
 		defer in.close()
 		lines := bufio.NewReaderSize(in, chunk)
 		for number := 1; ; number++ {

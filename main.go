@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,6 +39,10 @@ func Grace(d time.Duration) MainOption {
 // start others, such as timeout(1) and npm, pass a signal on that its receiver has got already. QUIT prints the trees,
 // and then lets Go print the goroutines and exit as it always does.
 //
+// HUP, as of a terminal that is closed, is a first signal as well, unless it is ignored, as under nohup, or an [OnSignal] waits
+// for it. It is never a second one. So is PIPE when the standard output or error has lost its reader, as in "program | head";
+// broken connections elsewhere are errors of those who write to them and nothing more.
+//
 // These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go
 // takes for TERM.
 //
@@ -49,22 +54,32 @@ func Grace(d time.Duration) MainOption {
 //	1      it failed; prints a line "program: error"
 //	2      it failed by a panic; prints that with its stack. Also after QUIT
 //	124    it did not end within the grace, as timeout(1) says it; prints the trees
-//	128+n  signal n, as 2 for INT and 15 for TERM, cut the work short or came second; prints nothing
+//	128+n  signal n, as 1 for HUP, 2 for INT, 13 for PIPE and 15 for TERM, cut the work short or came second; prints nothing
 //	other  that of an ExitError in the failure, which comes before 1, 2 and 128+n; prints the failure unless Err is nil
 //
 // Everything is printed to os.Stderr. For a code of 0 Main returns. For others it calls os.Exit, which skips the deferred
 // functions of main: put what must be done into fn.
 //
 // The scope has the name of the program, unless the option [Name] gives another; [Timeout], [Observe] and [Retry] mean
-// what they mean for Run. When Main returns, the signals do again what they did before. It is for func main and called
-// once at a time; tests call fn by Run.
+// what they mean for Run. When Main returns, the signals do again what they did before. It is for func main;
+// tests call fn by Run. Main panics when it is called while it runs.
+//
+// A panic in a goroutine that was started by a plain go statement ends the process at once, as it does without Main: Go calls
+// no function between such a panic and the exit, so neither the trees are printed nor the functions of AtExit called.
 func Main(fn func(ctx context.Context) error, opts ...MainOption) {
+	if !mainRuns.CompareAndSwap(false, true) {
+		panic("meanwhile: Main inside of Main: it is for func main and exits the process; call Run for a scope inside of it")
+	}
+	defer mainRuns.Store(false)
 	watched.Store(true)
 	p := newProcess(opts)
 	if code := p.conclude(p.run(fn)); code != 0 {
 		os.Exit(code)
 	}
 }
+
+// mainRuns says whether there is a Main.
+var mainRuns atomic.Bool
 
 const (
 	defaultGrace = 8 * time.Second
@@ -79,8 +94,9 @@ type process struct {
 	root  *node
 
 	stops, quits chan os.Signal
-	ended        chan struct{} // closed when the scope has ended
-	over         chan struct{} // closed when Main is about to return or exit
+	pipes        chan os.Signal // PIPE, of whichever connection
+	ended        chan struct{}  // closed when the scope has ended
+	over         chan struct{}  // closed when Main is about to return or exit
 	leaving      sync.Once
 	watching     sync.Once
 	watcher      sync.WaitGroup
@@ -91,7 +107,7 @@ type process struct {
 func newProcess(opts []MainOption) *process {
 	p := &process{
 		grace: defaultGrace,
-		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1),
+		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1), pipes: make(chan os.Signal, 1),
 		ended: make(chan struct{}), over: make(chan struct{}),
 	}
 	for _, opt := range opts {
@@ -115,17 +131,18 @@ func programName() string {
 
 // run is Run under the signals.
 func (p *process) run(fn func(context.Context) error) error {
-	signal.Notify(p.stops, stopSignals...)
+	signal.Notify(p.stops, stopSignals()...)
 	notifyQuit(p.quits)
+	notifyPipe(p.pipes)
 	defer p.unwatch()
 	ctx := context.Background()
-	n, r := newScope(ctx)
-	p.root = n
-	err := n.run(ctx, kindRun, func(ctx context.Context) error {
+	s := newScope()
+	p.root = &s.node
+	err := s.run(ctx, kindRun, func(ctx context.Context) error {
 		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
 		p.watching.Do(func() { p.watcher.Go(p.watch) })
 		return fn(ctx)
-	}, &p.o, r)
+	}, &p.o)
 	close(p.ended)
 	p.leave(nil)
 	return err
@@ -153,6 +170,7 @@ func (p *process) print(text string) {
 func (p *process) unwatch() {
 	signal.Stop(p.stops)
 	signal.Stop(p.quits)
+	signal.Stop(p.pipes)
 	close(p.over)
 	p.watcher.Wait()
 }
@@ -161,19 +179,27 @@ func (p *process) unwatch() {
 func (p *process) watch() {
 	var grace <-chan time.Time
 	ended := p.ended
+	stop := func(sig os.Signal) {
+		p.first = time.Now()
+		if ended != nil {
+			grace = time.After(p.grace)
+		}
+		p.stopped = &SignalError{sig}
+		p.root.cancel(&cancellation{err: context.Canceled, cause: p.stopped, from: p.root})
+	}
 	for {
 		select {
 		case sig := <-p.stops:
-			if p.stopped != nil {
+			switch {
+			case p.stopped != nil:
 				p.stopAgain(sig)
-				continue
+			case !isHangup(sig) || !signalWaiters.has(sig):
+				stop(sig)
 			}
-			p.first = time.Now()
-			if ended != nil {
-				grace = time.After(p.grace)
+		case sig := <-p.pipes:
+			if p.stopped == nil && !signalWaiters.has(sig) && outputIsBroken() {
+				stop(sig)
 			}
-			p.stopped = &SignalError{sig}
-			p.root.cancel(&cancellation{err: context.Canceled, cause: p.stopped, from: p.root})
 		case <-p.quits:
 			p.show("")
 			quit()
@@ -188,8 +214,11 @@ func (p *process) watch() {
 	}
 }
 
-// stopAgain exits at the second signal, unless it is the first one that came twice.
+// stopAgain exits at the second signal, unless it is the first one that came twice, or only says that the terminal is gone.
 func (p *process) stopAgain(sig os.Signal) {
+	if isHangup(sig) {
+		return
+	}
 	if p.stopped == nil || sig != p.stopped.Signal || time.Since(p.first) > doubled {
 		os.Exit(exitSignaled + signalNumber(sig))
 	}
@@ -203,7 +232,7 @@ func (p *process) show(title string) {
 	go func() {
 		defer close(shown)
 		fmt.Fprint(os.Stderr, title)
-		for _, tree := range Trees() {
+		for _, tree := range (Node{Tasks: Trees()}).Grouped().Tasks {
 			fmt.Fprint(os.Stderr, tree)
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // The programs that the tests run, each in a process of its own. On standard output they say "ready" when it is time for
@@ -80,6 +82,63 @@ var programs = map[string]func(){
 		Main(func(ctx context.Context) error {
 			fmt.Println("ready")
 			return Sleep(ctx, time.Hour)
+		})
+	},
+	"says how it stops": func() {
+		Main(func(ctx context.Context) error {
+			hangups := make(chan os.Signal, 1)
+			signal.Notify(hangups, syscall.SIGHUP)
+			fmt.Println("ready")
+			<-ctx.Done()
+			fmt.Println("stopping")
+			<-hangups
+			<-time.After(50 * time.Millisecond) // Main could exit
+			fmt.Println("stopped")
+			return nil
+		})
+	},
+	"reloads": func() {
+		Main(func(ctx context.Context) error {
+			reloaded := OnSignal(ctx, func(context.Context, os.Signal) error {
+				fmt.Println("reloaded")
+				return Stop
+			}, syscall.SIGHUP)
+			fmt.Println("ready")
+			<-reloaded.Done()
+			return nil
+		})
+	},
+	"writes for ever": func() {
+		AtExit(func(context.Context) error {
+			fmt.Fprintln(os.Stderr, "exit")
+			return nil
+		})
+		Main(func(ctx context.Context) error {
+			for ctx.Err() == nil {
+				fmt.Println("ready")
+			}
+			return context.Cause(ctx)
+		})
+	},
+	"loses a connection": func() {
+		Main(func(ctx context.Context) error {
+			r, w, err := os.Pipe()
+			if err != nil {
+				return err
+			}
+			_ = r.Close()
+			for range 10 {
+				if _, err := w.Write([]byte("hello")); !errors.Is(err, syscall.EPIPE) {
+					return fmt.Errorf("the write returned %w", err)
+				}
+			}
+			return Sleep(ctx, 50*time.Millisecond)
+		})
+	},
+	"is started twice": func() {
+		Main(func(context.Context) error {
+			Main(func(context.Context) error { return nil })
+			return nil
 		})
 	},
 	"obeys with a word": func() {
@@ -147,7 +206,7 @@ var programs = map[string]func(){
 			Go(ctx, func(context.Context) error {
 				<-make(chan int)
 				return nil
-			}, Name("deaf"))
+			}, Name("ignores"))
 			settle(ctx, "receive")
 			fmt.Println("ready")
 			return nil
@@ -253,6 +312,7 @@ func atExit(name string, err error) (cancel func()) {
 func TestMain(m *testing.M) {
 	program, ok := programs[os.Getenv("MEANWHILE_TEST_PROGRAM")]
 	if !ok {
+		testenv.DefaultSignals()
 		os.Exit(m.Run())
 	}
 	time.AfterFunc(time.Minute, func() { panic("nobody ended the program") })
@@ -267,6 +327,7 @@ func TestMain(m *testing.M) {
 type child struct {
 	t      *testing.T
 	cmd    *exec.Cmd
+	pipe   io.Closer // of stdout
 	stdout *bufio.Reader
 	stderr bytes.Buffer
 }
@@ -292,6 +353,7 @@ func startChild(t *testing.T, program string, stderr *os.File) *child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.pipe = pipe
 	c.stdout = bufio.NewReader(pipe)
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -354,6 +416,8 @@ func TestMainExits(t *testing.T) {
 		{program: "exits 0 with a word", stdout: "deferred\n", stderr: "service: nothing to do\n"},
 		{program: "exits 5, not alone", code: 5, stderr: `service: exit code 5 \(and 1 more: task service/saver: disk full\)` + "\n"},
 		{program: "panics", code: 2, stderr: "service: panic: what now\n\ngoroutine 1 .*main_test.go:\\d+ .*\n"},
+		{program: "is started twice", code: 2, stderr: "service: panic: meanwhile: Main inside of Main: .*"},
+		{program: "loses a connection", stdout: "deferred\n"},
 		{program: "task panics", code: 2, stderr: "service: task service/thinker: panic: what now\n\ngoroutine .*main_test.go:\\d+ .*\n"},
 		{program: "tries again", stdout: "attempts: 3\ndeferred\n"},
 		{
@@ -387,6 +451,9 @@ func TestMainStopsAtASignal(t *testing.T) {
 	}{
 		{program: "obeys", signal: syscall.SIGINT, code: 130},
 		{program: "obeys", signal: syscall.SIGTERM, code: 143},
+		{program: "obeys", signal: syscall.SIGHUP, code: 129},
+		{program: "tidies up and obeys", signal: syscall.SIGHUP, code: 129, stdout: "exit\n"},
+		{program: "reloads", signal: syscall.SIGHUP, stdout: "reloaded\ndeferred\n"},
 		{program: "obeys with a word", signal: syscall.SIGTERM, code: 143},
 		{program: "obeys in an attempt", signal: syscall.SIGTERM, code: 143},
 		{program: "obeys below", signal: syscall.SIGTERM, code: 143},
@@ -403,7 +470,7 @@ func TestMainStopsAtASignal(t *testing.T) {
 		// The first signal comes late, and changes nothing any more.
 		{program: "tidies up for long", signal: syscall.SIGTERM, stdout: "deferred\n", stderr: "service: at exit: .* has not returned within 1.5s\n"},
 		{program: "is stuck", signal: syscall.SIGINT, code: 124, stderr: "service: not ended within 1ms after signal interrupt; what still runs:\n" +
-			`service \(.*\n.* deaf \(canceled\).* receive.*main_test.go:\d+.*\n`},
+			`service \(.*\n.* ignores \(canceled\).* receive.*main_test.go:\d+.*\n`},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.program, " ", test.signal), func(t *testing.T) {
@@ -414,6 +481,31 @@ func TestMainStopsAtASignal(t *testing.T) {
 			c.end(test.code, test.stdout, test.stderr)
 		})
 	}
+}
+
+// A program whose reader has gone calls its functions of AtExit, and ends as Go would have ended it.
+func TestMainStopsAtABrokenPipe(t *testing.T) {
+	t.Parallel()
+	c := startChild(t, "writes for ever", nil)
+	c.await("ready")
+	if err := c.pipe.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.cmd.Wait()
+	if got := c.cmd.ProcessState.ExitCode(); got != 141 || c.stderr.String() != "exit\n" {
+		t.Errorf("got %v and on stderr %q, want exit code 141", c.cmd.ProcessState, &c.stderr)
+	}
+}
+
+// A hangup is never the second signal: it also comes when a terminal is closed after ctrl-C.
+func TestMainGoesOnStoppingAtAHangup(t *testing.T) {
+	t.Parallel()
+	c := startChild(t, "says how it stops", nil)
+	c.await("ready")
+	c.signal(syscall.SIGINT)
+	c.await("stopping")
+	c.signal(syscall.SIGHUP)
+	c.end(0, "stopped\ndeferred\n", "")
 }
 
 func TestMainExitsAtTheSecondSignal(t *testing.T) {
@@ -497,6 +589,15 @@ func TestSignalsAreGivenBack(t *testing.T) {
 				t.Errorf("got %v, want the end by signal %v", c.cmd.ProcessState, test.signal)
 			}
 		})
+	}
+}
+
+// TestSignalsThatAreIgnored has a shell start the test above as nohup(1) would: with signals that are ignored.
+func TestSignalsThatAreIgnored(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), testenv.Program(t, "sh"), "-c", `trap "" HUP INT && exec "$0" "$@"`, os.Args[0], "-test.run=^TestSignalsAreGivenBack$")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -2,13 +2,13 @@ package meanwhile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // A node is a task without its type: the context its function gets, and its place in the tree.
@@ -19,12 +19,13 @@ import (
 type node struct {
 	base     context.Context // what the task was started with: its parent, if nothing was derived in between
 	shared   *shared
-	name     string
+	labels   *goroutine.Set // of the goroutine that runs the task; its address identifies the task
+	name     *taskName      // nil for none
 	canceled atomic.Pointer[cancellation]
 	flags    atomic.Uint32
-	number   atomic.Uint32 // from 1: among the parent's tasks, or the item's place; 0 between two items
-	mark     mark          // identity and kind; set once
-	begun    uint32        // when, see tick; atomic for items
+	number   uint32 // from 1: among the parent's tasks, or the item's index plus one
+	ident    ident  // identity and kind
+	begun    uint32 // when, see tick
 
 	mu     sync.Mutex
 	next   *node         // in the list of the parent's family; guarded by the parent's mu
@@ -49,15 +50,14 @@ type rare struct {
 	deadline time.Time
 	timer    *time.Timer // of Timeout, or of a shield's grace
 	grace    time.Duration
-	shielded bool            // the grace has begun
-	detach   func() bool     // ends the attachment to a foreign base
-	failed   failures        // of the tasks below
-	unwaited []*node         // below Supervise: failures that nobody has waited for yet
-	lost     int             // and those for which there was no room
-	begin    time.Time       // only when observed
-	clock    *clock          // of the tree, at its root
-	stream   stream          // of a stream's scope
-	labels   context.Context // for the profiler
+	shielded bool         // the grace has begun
+	detach   func() bool  // ends the attachment to a foreign base
+	failed   taskFailures // of the tasks below, see top
+	unwaited []*node      // below Supervise: failures that nobody has waited for yet
+	lost     int          // and those for which there was no room
+	begin    time.Time    // only when observed
+	clock    *clock       // of the tree, at its root
+	stream   stream       // of a stream's scope
 }
 
 // stream is that of a stream's scope, if it can tell what it waits for.
@@ -109,8 +109,11 @@ const (
 	isFinished           // the outcome is final
 	isObserved           // somebody waited for the task and got its failure
 	isCounted            // below Supervise: the failure was not kept, but counted in lost
-	isLabeled            // rare.labels is set
+	isStarted            // the goroutine of the task has its labels
 	isCut                // a cancellation from outside kept a task below from finishing its work
+	isInterrupted        // the error of the task is that of its cancellation
+	isFailedBelow        // the error of the task is the failure of one below it
+	hasPlace             // of those that MaxTasks gives to the tasks of the scope above
 )
 
 func (n *node) is(flag uint32) bool { return n.flags.Load()&flag != 0 }
@@ -149,9 +152,8 @@ func (n *node) use() uint32 {
 	return n.flags.Or(isUsed)
 }
 
-// open puts n into the tree: below the task that ctx carries, or as a root. With a starter it is also put into the line of
-// tasks to be started, and open reports whether it is at its head.
-func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (head bool) {
+// open puts n into the tree: below the task that ctx carries, or as a root.
+func (n *node) open(ctx context.Context, kind kind, o *taskOptions) {
 	n.base, n.shared = ctx, &noShared
 	parent, own := ctx.(*node)
 	if !own {
@@ -160,14 +162,10 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 			n.flags.Or(isForeign)
 		}
 	}
-	if parent == nil {
-		n.mark, n.begun = newMark(nextID(), kind), began()
-	} else {
+	if parent != nil {
 		n.shared = parent.shared
-		if kind != kindItem { // which has its worker's number
-			n.mark = newMark(0, kind)
-		}
 	}
+	n.ident = newIdent(0, kind)
 	if o != nil {
 		n.configure(o)
 	}
@@ -182,13 +180,19 @@ func (n *node) open(ctx context.Context, kind kind, o *taskOptions, s starter) (
 	if n.shared.observe != nil {
 		n.more().begin = time.Now()
 	}
+	var callers any
+	if !own {
+		callers = callersLabels(ctx, parent)
+	}
 	if parent != nil {
-		head = n.link(parent, s)
+		n.link(parent, callers)
+	} else {
+		n.ident, n.begun = newIdent(nextID(), kind), began()
+		n.labels = goroutine.NewSet(rootLabels(ctx, callers, n.labelName()))
 	}
 	if foreign && kind == kindShield {
 		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull
 	}
-	return head
 }
 
 // obeys reports whether ctx, which is no task's own, can be canceled otherwise than with its task.
@@ -205,7 +209,9 @@ func (n *node) tellStart() {
 }
 
 func (n *node) configure(o *taskOptions) {
-	n.name = o.name
+	if o.name != "" || o.id != "" {
+		n.name = newTaskName(o.name, o.id)
+	}
 	if o.background {
 		n.flags.Or(isBackground)
 	}
@@ -354,8 +360,8 @@ func (n *node) Value(key any) any {
 		}
 		return nil
 	}
-	if key == labelKey {
-		return n.labels()
+	if key == goroutine.Key {
+		return n.labelValue()
 	}
 	for {
 		base, ok := n.base.(*node)
@@ -368,15 +374,3 @@ func (n *node) Value(key any) any {
 
 // String describes the context, as those of the standard library do.
 func (n *node) String() string { return kindNames[n.kind()] + " " + n.path() }
-
-// errUnreturned stands for the error of a function until it returns: where it is still found, the function panicked or
-// called Goexit. It never leaves the package.
-var errUnreturned = errors.New("the function has not returned")
-
-// recovered is the error of a function that did not return; r is what recover says, nil after Goexit.
-func recovered(r any) error {
-	if r == nil {
-		return errGoexit
-	}
-	return &PanicError{Value: r, Stack: debug.Stack()}
-}

@@ -22,20 +22,24 @@ type Option interface {
 
 type (
 	nameOption       string
+	idOption         string
 	timeoutOption    time.Duration
 	backgroundOption struct{}
 	observeOption    struct{ f func(Event) }
 	unorderedOption  struct{}
 	windowOption     int
+	maxTasksOption   int
 )
 
 func (nameOption) taskOption()        {}
+func (idOption) taskOption()          {}
 func (nameOption) streamOption()      {}
 func (nameOption) mainOption()        {}
 func (timeoutOption) taskOption()     {}
 func (timeoutOption) streamOption()   {}
 func (timeoutOption) mainOption()     {}
 func (backgroundOption) taskOption()  {}
+func (maxTasksOption) taskOption()    {}
 func (observeOption) taskOption()     {}
 func (observeOption) streamOption()   {}
 func (observeOption) mainOption()     {}
@@ -43,9 +47,14 @@ func (retryOption) mainOption()       {}
 func (unorderedOption) streamOption() {}
 func (windowOption) streamOption()    {}
 
-// Name gives a task, scope or stream the name it has in paths, errors and the tree. The default is its number among the
-// tasks of its parent, such as #3, and run, supervise, shield or stream for a scope.
+// Name gives a task, scope or stream the name it has in paths, errors, the tree and the profiler label "task". The default is
+// its number among the tasks of its parent, such as #3, and run, supervise, shield or stream for a scope. A name says what
+// the task does: give what tells it from others of its kind, such as the number of an order, as [ID].
 func Name(name string) Option { return nameOption(name) }
+
+// ID tells a task or scope from others of its name: it stands behind the name in paths, errors and the tree, as in
+// "order 4711", and is left out of profiler labels, so that profiles group the tasks of one name.
+func ID(id string) TaskOption { return idOption(id) }
 
 // Timeout cancels a task when d is over, all its retries included; for a stream it holds for each item. The task's ctx
 // then has the error context.DeadlineExceeded, and the failure of a task that stops by it carries it; a task that returns nil
@@ -79,9 +88,10 @@ func Window(n int) StreamOption {
 }
 
 type taskOptions struct {
-	name       string
+	name, id   string
 	timeout    time.Duration
 	background bool
+	maxTasks   int // zero for no limit
 	observe    func(Event)
 	attrs      []slog.Attr
 	retry      *RetryPolicy
@@ -93,10 +103,14 @@ func (o *taskOptions) read(opts []TaskOption) *taskOptions {
 		switch opt := opt.(type) {
 		case nameOption:
 			o.name = string(opt)
+		case idOption:
+			o.id = string(opt)
 		case timeoutOption:
 			o.timeout = time.Duration(opt)
 		case backgroundOption:
 			o.background = true
+		case maxTasksOption:
+			o.maxTasks = int(opt)
 		case observeOption:
 			o.observe = opt.f
 		case attrsOption:
@@ -118,17 +132,18 @@ const (
 	TaskRetrying                      // an attempt failed with Err; after Delay the next one, number Attempt, begins
 
 	// The findings of a [Watch].
-	TaskBusy     // a task has kept a processor or a thread busy for Elapsed: Wait says where
-	TaskDeadlock // a task waits for one that waits for it: Wait says where, and for which
-	TaskDeaf     // a task goes on though it was canceled Elapsed ago: Wait says where it is
-	TaskStray    // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
-	ThreadsHeld  // Count goroutines hold threads in system calls or C: Places says which tasks, and where
-	SchedulerLag // goroutines waited up to Elapsed for a processor: Places says which tasks were running
+	TaskBusy            // a task has kept a processor or a thread busy for Elapsed: Wait says where
+	TaskDeadlock        // a task waits for one that waits for it: Wait says where, and for which
+	CancellationIgnored // a task goes on though it was canceled Elapsed ago: Wait says where it is
+	GoroutineLeaked     // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
+	ThreadsHeld         // Count goroutines hold threads in system calls or C: Places says which tasks, and where
+	SchedulingLatency   // goroutines waited up to Elapsed for a processor: Places says which tasks were running
+	TasksPileUp         // Count tasks wait at one place and become more: Wait says for what, Path names the oldest
 )
 
 var eventNames = [...]string{
-	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeadlock: "deadlock", TaskDeaf: "deaf",
-	TaskStray: "stray", ThreadsHeld: "threads held", SchedulerLag: "scheduler lag",
+	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeadlock: "deadlock", CancellationIgnored: "cancellation ignored",
+	GoroutineLeaked: "goroutine leaked", ThreadsHeld: "threads held", SchedulingLatency: "scheduling latency", TasksPileUp: "tasks pile up",
 }
 
 // String returns the name in small letters, such as started, retrying or threads held.
@@ -149,7 +164,8 @@ type Event struct {
 	Delay   time.Duration // until the attempt to come
 
 	Wait   Wait     // of a finding: what the task does, and where
-	Count  int      // of a finding about goroutines: how many they are
+	Count  int      // of a finding: how many tasks or goroutines were found so at this place by one look
+	Before int      // of TasksPileUp: how many they were an interval of the watch before
 	Places []string // of such a finding: at most five, those of the most goroutines first; empty where it cannot be told
 }
 

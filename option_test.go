@@ -23,6 +23,7 @@ func TestMisuse(t *testing.T) {
 		"Limit 0":               {func() { Limit(0) }, []string{"Limit(0)", positive}},
 		"Limit -1":              {func() { Limit(-1) }, []string{"Limit(-1)", positive}},
 		"Limiter.Set":           {func() { Limit(1).Set(0) }, []string{"Limiter.Set(0)", positive}},
+		"Semaphore.Set":         {func() { NewSemaphore(1).Set(0) }, []string{"Semaphore.Set(0)", positive}},
 		"AdaptiveLimit 0":       {func() { AdaptiveLimit(0, 5) }, []string{"AdaptiveLimit(0, 5)", "two positive numbers, the smaller first"}},
 		"AdaptiveLimit swapped": {func() { AdaptiveLimit(9, 5) }, []string{"AdaptiveLimit(9, 5)", "the smaller first"}},
 		"Window":                {func() { Window(0) }, []string{"Window(0)", positive}},
@@ -41,6 +42,28 @@ func TestMisuse(t *testing.T) {
 		"Batch wait":            {func() { Batch(ctx, upTo(1), 1, -1) }, []string{"Batch", "-1ns", duration, "zero to wait for ever"}},
 		"Every":                 {func() { Every(ctx, 0, returns) }, []string{"Every(0s)", duration}},
 		"Shield":                {func() { _ = Shield(ctx, 0, returns) }, []string{"Shield", "0s", duration, "call the function itself for none"}},
+		"MaxTasks 0":            {func() { MaxTasks(0) }, []string{"MaxTasks(0)", positive}},
+		"MaxTasks -1":           {func() { MaxTasks(-1) }, []string{"MaxTasks(-1)", positive}},
+		"MaxTasks to Go": {
+			func() { inScope(func(ctx context.Context) { Go(ctx, returns, MaxTasks(1)) }) },
+			[]string{"MaxTasks given to Go", "give it to the Run or Supervise whose tasks it limits"},
+		},
+		"MaxTasks to Async": {
+			func() {
+				inScope(func(ctx context.Context) {
+					Async(ctx, func(ctx context.Context) (int, error) { return 0, returns(ctx) }, MaxTasks(1))
+				})
+			},
+			[]string{"MaxTasks given to Async"},
+		},
+		"MaxTasks to After": {
+			func() { inScope(func(ctx context.Context) { After(ctx, 0, returns, MaxTasks(1)) }) },
+			[]string{"MaxTasks given to Go"},
+		},
+		"MaxTasks to Every": {
+			func() { inScope(func(ctx context.Context) { Every(ctx, 1, returns, MaxTasks(1)) }) },
+			[]string{"MaxTasks given to Go"},
+		},
 		"Background to Run": {
 			func() { _ = Run(ctx, returns, Background()) },
 			[]string{"Background given to Run", "give it to Go, Async or After"},
@@ -100,5 +123,18 @@ func TestEventKindString(t *testing.T) {
 		if got := kind.String(); got != want {
 			t.Errorf("kind %d is %q, want %q", kind, got, want)
 		}
+	}
+}
+
+// inScope calls fn in a scope, and panics as fn does.
+func inScope(fn func(ctx context.Context)) {
+	var panicked any
+	_ = Run(context.Background(), func(ctx context.Context) error {
+		defer func() { panicked = recover() }()
+		fn(ctx)
+		return nil
+	})
+	if panicked != nil {
+		panic(panicked)
 	}
 }

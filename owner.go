@@ -73,7 +73,7 @@ func ownerOf(pkg string) owner {
 	first, _, _ := strings.Cut(pkg, "/")
 	s := here()
 	switch {
-	case pkg == ownPackage:
+	case pkg == ownPackage, pkg == ownPackage+"/internal/goroutine":
 		return ofUs
 	case pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
 		return ofRuntime
@@ -90,14 +90,15 @@ func ownerOf(pkg string) owner {
 	return ofLibrary
 }
 
-// isKernelCall reports whether a function enters the kernel.
+// isKernelCall reports whether a function enters the kernel with the number of a call.
 func isKernelCall(pkg, function string) bool {
-	switch {
-	case pkg == "syscall", strings.HasPrefix(pkg, "internal/runtime/syscall"), strings.HasPrefix(pkg, "internal/syscall/"),
-		strings.HasPrefix(pkg, "golang.org/x/sys/"):
-		return strings.Contains(function[len(pkg):], "yscall")
-	}
-	return false
+	return entersKernel(pkg) && strings.Contains(function[len(pkg):], "yscall")
+}
+
+// entersKernel reports whether a package has functions for the calls of the kernel.
+func entersKernel(pkg string) bool {
+	return pkg == "syscall" || strings.HasPrefix(pkg, "internal/runtime/syscall") ||
+		strings.HasPrefix(pkg, "internal/syscall/") || strings.HasPrefix(pkg, "golang.org/x/sys/")
 }
 
 // packageOf is the path of a function's package.

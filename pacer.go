@@ -1,20 +1,33 @@
 package meanwhile
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 )
 
-// A Pacer spaces starts evenly in time. [Rate] returns one. As a StreamOption it spaces the starts of a stream's items;
-// given to several streams, or asked by [Pacer.Wait] besides, it spaces all of them together. Its methods may be called
-// by many goroutines at once.
+// A Pacer is a rate limit that spaces starts evenly in time. [Rate] returns one. As a StreamOption it spaces the starts of a
+// stream's items, and with [Retry] all their attempts; given to several streams, or asked by [Pacer.Wait] besides, it spaces
+// all of them together. Its methods may be called by many goroutines at once.
 type Pacer struct {
 	mu       sync.Mutex
 	interval time.Duration
 	last     time.Time // the turn that was given last
+	waiting  list.List // of *pacerWait, oldest first
+	timer    *time.Timer
 }
+
+// A pacerWait is a goroutine that waits for its turn at a pacer.
+type pacerWait struct {
+	parker
+	p     *Pacer
+	asked time.Time
+	given bool // guarded by p.mu
+}
+
+func (*pacerWait) kind() waiterKind { return isSleeper }
 
 func (*Pacer) streamOption() {}
 
@@ -26,7 +39,7 @@ func Rate(n int, per time.Duration) *Pacer {
 	return p
 }
 
-// Set changes the rate. Those who wait already keep their turn.
+// Set changes the rate, also for those who wait already.
 func (p *Pacer) Set(n int, per time.Duration) {
 	if n <= 0 || per <= 0 {
 		panic(fmt.Sprintf("meanwhile: Rate(%d, %v): give a positive number and a positive duration", n, per))
@@ -34,18 +47,110 @@ func (p *Pacer) Set(n int, per time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.interval = (per-1)/time.Duration(n) + 1 // rounded up: what is cut off would add up to more starts than n
+	if p.waiting.Len() == 0 {
+		return
+	}
+	now := time.Now()
+	if due := p.last.Add(p.interval); due.Before(now) {
+		p.last = now.Add(-p.interval) // turns that the old rate held back are not made up for
+	}
+	p.give(now)
 }
 
 // Wait returns when it is the caller's turn, callers being served in the order of their calls, or with ctx's error and
-// its cause when ctx is canceled first; the turn is then lost.
-func (p *Pacer) Wait(ctx context.Context) error {
+// its cause when ctx is canceled first; those who came later then move forward. When the turn would come after the deadline of
+// ctx, Wait returns an error at once that says so and is a context.DeadlineExceeded for errors.Is.
+func (p *Pacer) Wait(ctx context.Context) error { return p.wait(ctx, true) }
+
+// wait is Wait, which refuses to wait in vain if it is told to.
+func (p *Pacer) wait(ctx context.Context, refuse bool) error {
+	if err := ctxError(ctx); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	now := time.Now()
-	turn := now
-	if next := p.last.Add(p.interval); next.After(now) {
-		turn = next
+	if p.waiting.Len() == 0 && !p.last.Add(p.interval).After(now) {
+		p.last = now
+		p.mu.Unlock()
+		return nil
 	}
-	p.last = turn
+	if deadline, ok := ctx.Deadline(); ok && refuse {
+		if turn := p.turn(p.waiting.Len()); !turn.Before(deadline) {
+			p.mu.Unlock()
+			return fmt.Errorf("rate: the turn comes in %v, the deadline of ctx in %v: %w",
+				turn.Sub(now), deadline.Sub(now), context.DeadlineExceeded)
+		}
+	}
+	w := &pacerWait{p: p, asked: now}
+	w.ready()
+	place := p.waiting.PushBack(w)
+	p.give(now)
 	p.mu.Unlock()
-	return Sleep(ctx, turn.Sub(now))
+
+	w.park(ctx, w)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.given {
+		return nil
+	}
+	p.waiting.Remove(place)
+	p.give(time.Now())
+	return ctxError(ctx)
+}
+
+// turn is when the one with so many before it will have its turn.
+func (p *Pacer) turn(before int) time.Time {
+	wait := float64(p.interval) * float64(before+1)
+	return p.last.Add(time.Duration(min(wait, float64(forever))))
+}
+
+// give gives their turns to those for whom they have come, and sets the timer for the next one.
+func (p *Pacer) give(now time.Time) {
+	for place := p.waiting.Front(); place != nil; place = p.waiting.Front() {
+		turn := p.turn(0)
+		if turn.After(now) {
+			p.alarm(turn.Sub(now))
+			return
+		}
+		w := place.Value.(*pacerWait)
+		if turn.Before(w.asked) {
+			turn = w.asked
+		}
+		p.last, w.given = turn, true
+		p.waiting.Remove(place)
+		w.wake()
+	}
+	if p.timer != nil {
+		p.timer.Stop()
+		p.timer = nil // another one may be made in another bubble of synctest
+	}
+}
+
+func (p *Pacer) alarm(d time.Duration) {
+	if p.timer != nil {
+		p.timer.Reset(d)
+		return
+	}
+	p.timer = time.AfterFunc(d, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.give(time.Now())
+	})
+}
+
+// maxShown is how many of those who wait know when their turn is: to count those before them takes time.
+const maxShown = 100
+
+// until is when w has its turn, or zero if it has had it, or has too many before it.
+func (w *pacerWait) until() time.Time {
+	w.p.mu.Lock()
+	defer w.p.mu.Unlock()
+	place := w.p.waiting.Front()
+	for before := 0; place != nil && before < maxShown; before++ {
+		if place.Value == w {
+			return w.p.turn(before)
+		}
+		place = place.Next()
+	}
+	return time.Time{}
 }

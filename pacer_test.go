@@ -54,49 +54,134 @@ func TestPacerServesInOrderOfCalls(t *testing.T) {
 	})
 }
 
-func TestPacerWaitEndsWithItsContextAndLosesTheTurn(t *testing.T) {
+func TestPacerWaiterThatGivesUpGivesItsTurnBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start, reason := Rate(1, time.Second), time.Now(), errors.New("reason")
-		_ = p.Wait(t.Context())
-		ctx, cancel := context.WithCancelCause(t.Context())
-		go func() {
-			time.Sleep(100 * time.Millisecond)
-			cancel(reason)
-		}()
-		if err := p.Wait(ctx); !errors.Is(err, reason) || !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+		var at journal[time.Duration]
+		ctxs, cancels := make([]context.Context, 6), make([]context.CancelCauseFunc, 6)
+		for i := range 6 { // turns at 0 to 5 s
+			ctxs[i], cancels[i] = context.WithCancelCause(t.Context())
+			defer cancels[i](nil)
+			go func() {
+				err := p.Wait(ctxs[i])
+				if canceled := i == 1 || i == 3; canceled != (err != nil) || canceled && (!errors.Is(err, reason) || !errors.Is(err, context.Canceled)) {
+					t.Errorf("waiter %d got %v", i, err)
+				}
+				if err == nil {
+					at.add(time.Since(start))
+				}
+			}()
+			synctest.Wait()
 		}
-		if got := time.Since(start); got != 100*time.Millisecond {
-			t.Errorf("canceled at 100 ms, returned at %v", got)
-		}
-		_ = p.Wait(t.Context())
-		if got := time.Since(start); got != 2*time.Second {
-			t.Errorf("the next start was at %v, want 2 s: the turn at 1 s is lost", got)
+		time.Sleep(100 * time.Millisecond)
+		cancels[3](reason) // one in the middle
+		cancels[1](reason) // and the one whose turn is next
+		time.Sleep(time.Minute)
+		s := time.Second
+		if want := []time.Duration{0, s, 2 * s, 3 * s}; !slices.Equal(at.all(), want) {
+			t.Errorf("starts at %v, want %v: those who came later move forward", at.all(), want)
 		}
 	})
 }
 
-func TestPacerSetLeavesTurnsThatWereGiven(t *testing.T) {
+func TestPacerRefusesToWaitBeyondADeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := Rate(1, time.Second), time.Now()
+		wait := func(d time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			defer cancel()
+			return p.Wait(ctx)
+		}
+		if err := wait(time.Millisecond); err != nil {
+			t.Errorf("the first turn comes at once, got %v", err)
+		}
+		err := wait(500 * time.Millisecond)
+		var timeout interface{ Timeout() bool }
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() || time.Since(start) != 0 {
+			t.Errorf("got %v after %v, want the deadline at once", err, time.Since(start))
+		}
+		if want := "rate: the turn comes in 1s, the deadline of ctx in 500ms: context deadline exceeded"; err != nil && err.Error() != want {
+			t.Errorf("got %q, want %q", err, want)
+		}
+		// It has taken no turn, and those that wait count.
+		for range 3 { // turns at 1, 2 and 3 s
+			go func() { _ = p.Wait(t.Context()) }()
+			synctest.Wait()
+		}
+		if err := wait(3500 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 0 {
+			t.Errorf("got %v after %v, want the deadline at once: the turn is at 4 s", err, time.Since(start))
+		}
+		if err := wait(4500 * time.Millisecond); err != nil || time.Since(start) != 4*time.Second {
+			t.Errorf("got %v after %v, want the turn at 4 s", err, time.Since(start))
+		}
+	})
+}
+
+func TestPacerSetHoldsForThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, start := Rate(1, time.Hour), time.Now()
 		var at journal[time.Duration]
-		wait := func() {
-			_ = p.Wait(t.Context())
-			at.add(time.Since(start))
-		}
-		for range 3 { // turns at 0, 1 and 2 s
-			go wait()
+		for range 4 {
+			go func() {
+				_ = p.Wait(t.Context())
+				at.add(time.Since(start))
+			}()
 			synctest.Wait()
 		}
-		p.Set(10, time.Second)
-		for range 3 { // these at the new rate, after the turns that were given
-			go wait()
-			synctest.Wait()
-		}
-		time.Sleep(time.Minute)
-		s, ms := time.Second, time.Millisecond
-		if want := []time.Duration{0, s, 2 * s, 2100 * ms, 2200 * ms, 2300 * ms}; !slices.Equal(at.all(), want) {
+		time.Sleep(10 * time.Minute)
+		p.Set(1, time.Minute) // what the old rate held back is not made up for
+		time.Sleep(90 * time.Second)
+		p.Set(1, 10*time.Minute)
+		time.Sleep(time.Hour)
+		m := time.Minute
+		if want := []time.Duration{0, 10 * m, 11 * m, 21 * m}; !slices.Equal(at.all(), want) {
 			t.Errorf("starts at %v, want %v", at.all(), want)
+		}
+	})
+}
+
+// Whoever asks, gives up or changes its deadline: turns are in order, spaced, and none is lost to one who gave up.
+func TestPacerLawOfGivingUp(t *testing.T) {
+	type caller struct{ Asks, Patience int }
+	rapid.Check(t, func(r *rapid.T) {
+		callers := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) caller {
+			return caller{rapid.IntRange(0, 3000).Draw(r, "asks after"), rapid.IntRange(1, 9000).Draw(r, "patience")}
+		}), 1, 15).Draw(r, "callers")
+		var at []time.Duration
+		got := make([]error, len(callers))
+		synctest.Test(t, func(t *testing.T) {
+			p, start := Rate(1, time.Second), time.Now()
+			var starts journal[time.Duration]
+			for i, c := range callers {
+				time.Sleep(time.Duration(c.Asks) * time.Millisecond)
+				go func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer time.AfterFunc(time.Duration(c.Patience)*time.Millisecond, cancel).Stop()
+					if got[i] = p.Wait(ctx); got[i] == nil {
+						starts.add(time.Since(start))
+					}
+				}()
+				synctest.Wait()
+			}
+			time.Sleep(time.Minute)
+			at = starts.all()
+		})
+		// The same by hand: one who gives up before its turn is as if it had never asked.
+		var want []time.Duration
+		now, last := time.Duration(0), -time.Second
+		for i, c := range callers {
+			now += time.Duration(c.Asks) * time.Millisecond
+			turn := max(now, last+time.Second)
+			gives := now + time.Duration(c.Patience)*time.Millisecond
+			if got[i] == nil {
+				last = turn
+				want = append(want, turn)
+			} else if turn < gives {
+				r.Fatalf("caller %d gave up at %v, its turn was at %v; starts %v", i, gives, turn, at)
+			}
+		}
+		if !slices.Equal(at, want) {
+			r.Fatalf("starts at %v, want %v", at, want)
 		}
 	})
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"unsafe"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // A parker is a goroutine that waits inside this package. It parks on a WaitGroup: 16 bytes, where a channel takes 96.
 // What is embedded around it says what for: a sleeper, a joiner or an acquirer; the tree finds it among what its task's
-// cancellation wakes.
+// cancellation wakes, and a joiner also among what the end of the other task wakes.
 type parker struct {
 	after after
 	wg    sync.WaitGroup
@@ -20,7 +21,8 @@ type parker struct {
 // A waiter is a parker with what is around it.
 type waiter interface {
 	waker
-	number() uint32
+	kind() waiterKind
+	stillParked() bool
 }
 
 // ready is called before anybody could wake the parker.
@@ -36,50 +38,65 @@ func (p *parker) wake() {
 // park waits until w, which p is in, is woken, by whomever it is known to or by the cancellation of ctx.
 func (p *parker) park(ctx context.Context, w waiter) {
 	n, own := ctx.(*node)
-	if !own {
-		p.parkBelow(ctx, w)
+	if !own || goroutine.Exact && goroutine.Current() != n.labels.Address() {
+		p.parkElsewhere(ctx, w)
 		return
 	}
 	n.pull(true)
 	if n.onCancel(&p.after, w) {
-		p.waitLow(p.number())
+		p.wg.Wait()
 		p.after.stop()
 	}
 }
 
-// parkBelow is park with a ctx that was derived from a task's, or is none.
+// parkElsewhere is park with a ctx that is not that of the task whose goroutine this is: one that was derived from it, or
+// another task's, or none. The waiter is shown for the goroutine.
 //
 //go:noinline
-func (p *parker) parkBelow(ctx context.Context, w waiter) {
-	if n := from(ctx); n != nil && n.onCancel(&p.after, onlyShown{w}) {
+func (p *parker) parkElsewhere(ctx context.Context, w waiter) {
+	if n := from(ctx); n != nil && n.onCancel(&p.after, shown{w, currentSet()}) {
 		defer p.after.stop()
 	}
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, w.wake)()
 	}
-	p.waitLow(p.number())
+	p.wg.Wait()
 }
 
-// number tells apart the few parkers that have the ctx of one task.
-func (p *parker) number() uint32 {
-	return uint32(uintptr(unsafe.Pointer(p))/unsafe.Sizeof(*p)) % (markBase * markBase)
+func currentSet() goroutine.Address {
+	if !goroutine.Exact {
+		return goroutine.Address{}
+	}
+	return goroutine.Current()
 }
 
-// waiters adds those whose ctx is n's, or derived from it, to the list. The caller holds mu.
-func (n *node) waiters(list []waiter) []waiter {
+// shown is a waiter with the label set of its goroutine. The ctx that it waits with may have been detached from its task, so
+// it is not woken with that.
+type shown struct {
+	waiter
+	set goroutine.Address
+}
+
+func (shown) wake() {}
+
+// stillParked reports whether the parker waits.
+func (p *parker) stillParked() bool { return p.after.linked() }
+
+// waiters adds those that wait with a ctx of n, or for its end, to the lists of their goroutines' label sets. The caller holds
+// mu.
+func (n *node) waiters(bySet map[goroutine.Address][]waiter) {
 	for a := n.after; a != nil; a = a.next {
 		switch w := a.w.(type) {
-		case onlyShown:
-			list = append(list, w.waiter)
+		case shown:
+			bySet[w.set] = append(bySet[w.set], w.waiter)
 		case waiter:
-			list = append(list, w)
+			set := n.labels.Address()
+			bySet[set] = append(bySet[set], w)
 		}
 	}
-	return list
+	for a := n.ends; a != nil; a = a.next {
+		if j, ok := a.w.(*joiner); ok {
+			bySet[j.set] = append(bySet[j.set], j)
+		}
+	}
 }
-
-// onlyShown is a waiter whose ctx was derived from its task's. It may have been detached from that, and so is not woken
-// with it.
-type onlyShown struct{ waiter }
-
-func (onlyShown) wake() {}

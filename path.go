@@ -3,6 +3,8 @@ package meanwhile
 import (
 	"context"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // AppendPath appends to b the path of the task that ctx belongs to, as errors and trees show it, and returns the longer
@@ -29,8 +31,8 @@ func (n *node) path() string {
 
 // label is the last part of the path.
 func (n *node) label() string {
-	if n.name != "" && n.kind() != kindItem {
-		return n.name
+	if n.name != nil && n.kind() != kindItem {
+		return n.name.text
 	}
 	return string(n.appendLabel(nil))
 }
@@ -38,11 +40,11 @@ func (n *node) label() string {
 func (n *node) appendLabel(b []byte) []byte {
 	switch {
 	case n.kind() == kindItem:
-		return appendItemLabel(b, uint64(n.number.Load())-1)
-	case n.name != "":
-		return append(b, n.name...)
+		return appendItemLabel(b, uint64(n.number)-1)
+	case n.name != nil:
+		return append(b, n.name.text...)
 	case n.kind() == kindTask:
-		return strconv.AppendUint(append(b, '#'), uint64(n.number.Load()), 10)
+		return strconv.AppendUint(append(b, '#'), uint64(n.number), 10)
 	default:
 		return append(b, kindNames[n.kind()]...)
 	}
@@ -50,4 +52,32 @@ func (n *node) appendLabel(b []byte) []byte {
 
 func appendItemLabel(b []byte, place uint64) []byte {
 	return append(strconv.AppendUint(append(b, '['), place, 10), ']')
+}
+
+// A taskName is the name of a task with its ID behind it.
+type taskName struct {
+	text  string
+	label int // so much of it is the name alone
+}
+
+func newTaskName(name, id string) *taskName {
+	name, id = printable(name), printable(id)
+	n := &taskName{name, len(name)}
+	switch {
+	case name == "":
+		n.text = id
+	case id != "":
+		n.text += " " + id
+	}
+	return n
+}
+
+// printable escapes what a name may not have in a path, a label or a log line: what cannot be printed. A "/" is left as it
+// is: names such as "GET /orders" are read more often than they are taken apart.
+func printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
 }

@@ -1,6 +1,7 @@
 package meanwhile
 
 import (
+	"hash/maphash"
 	"runtime"
 	"strings"
 	"sync"
@@ -11,27 +12,25 @@ type place struct {
 	Frame
 	pkg    string // of the function
 	owner  owner
-	digit  int8 // in a climber: of the number that it writes, or noDigit
-	last   bool // the highest
+	begins beginning // of a function of this package that calls the program's
 	serial uint64
-	parks  string // why a goroutine waits that is parked here, by parkReasons
-	ours   string // the same for a function of this package, by ourReasons
-	kernel bool   // enters the kernel
-	stub   bool   // made by cgo to call C
+	parks  string      // why a goroutine waits that is parked here, by parkReasons
+	ours   string      // the same for a function of this package, by ourReasons
+	waits  libraryWait // what the function waits for, by libraryWaits
+	dials  bool        // makes a connection of net/http
+	kernel bool        // enters the kernel
+	stub   bool        // made by cgo to call C
 }
 
-// noDigit is the digit of a place that is in no climber.
-const noDigit = -1
-
 // places remembers what has been found out about program counters; there are no more than the program has code. Its mutex
-// is held by whoever looks at the goroutines.
+// is held by who takes a snapshot of the goroutines.
 var places = struct {
 	sync.Mutex
 	known  map[uintptr]*place
 	recent [1024]recentPlace
 }{known: make(map[uintptr]*place)}
 
-// recentPlace is an entry of a small cache before the map: a look asks for the same few places again and again.
+// recentPlace is an entry of a small cache before the map: a snapshot asks for the same few places again and again.
 type recentPlace struct {
 	pc uintptr
 	p  *place
@@ -52,9 +51,7 @@ func find(pc uintptr) *place {
 	p := places.known[pc]
 	if p == nil {
 		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-		if p = describe(Frame{f.Function, f.File, f.Line}); p.owner == ofUs {
-			p.readDigit(pc)
-		}
+		p = describe(Frame{f.Function, f.File, f.Line})
 		places.known[pc] = p
 	}
 	return p
@@ -73,12 +70,11 @@ func inlined(f Frame) *place {
 // placesByFrame are the inlined ones; the mutex of places guards it.
 var placesByFrame = make(map[Frame]*place)
 
-// lastSerial is the number of the newest place; the mutex of places guards it.
-var lastSerial uint64
+// placeSeed makes the numbers of places.
+var placeSeed = maphash.MakeSeed()
 
 func describe(f Frame) *place {
-	lastSerial++
-	p := &place{Frame: f, serial: lastSerial, pkg: packageOf(f.Func), digit: noDigit}
+	p := &place{Frame: f, serial: maphash.Comparable(placeSeed, f), pkg: packageOf(f.Func)}
 	if home := homeOf(f.File); home != "" {
 		p.pkg = home
 	}
@@ -86,37 +82,11 @@ func describe(f Frame) *place {
 	p.kernel = isKernelCall(p.pkg, f.Func)
 	p.stub = strings.Contains(f.Func, stubMark)
 	p.parks = parkReasons[f.Func]
+	p.waits = libraryWaits[libraryName(f.Func)]
+	p.dials = f.Func == dialHTTP
 	if p.owner == ofUs {
-		p.ours = ourReasons[strings.ReplaceAll(strings.TrimPrefix(f.Func, ownPackage+"."), "[...]", "")]
+		name := strings.ReplaceAll(strings.TrimPrefix(f.Func, ownPackage+"."), "[...]", "")
+		p.ours, p.begins = ourReasons[name], beginnings[name]
 	}
 	return p
-}
-
-// digitLines says where the digits are written: the line of digit 0, counted from that of its function, when each digit
-// takes two. TestEveryDigitIsRead compares it with the code.
-var digitLines = []struct {
-	function string
-	line     int
-	last     bool
-}{
-	{".(*climber).step", 6, false},
-	{".(*climber).step", 6 + 2*markBase + 4, true},
-	{".(*parker).waitLow", 3, false},
-	{".(*parker).waitHigh", 3, true},
-}
-
-// readDigit finds out which digit a place in this package stands for.
-func (p *place) readDigit(pc uintptr) {
-	f := runtime.FuncForPC(pc)
-	if f == nil {
-		return
-	}
-	_, begin := f.FileLine(f.Entry())
-	for _, d := range digitLines {
-		digit := (p.Line - begin - d.line) / 2
-		if p.Func == ownPackage+d.function && p.Line >= begin+d.line && digit < markBase {
-			p.digit, p.last = int8(digit), d.last
-			return
-		}
-	}
 }

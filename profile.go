@@ -7,28 +7,8 @@ import (
 	"errors"
 	"io"
 	"runtime/pprof"
+	"strings"
 )
-
-// takeDeepLook looks at all goroutines as far as 128 calls deep, with the profiler labels they carry; it costs several
-// times what takeLook does. The caller holds the mutex of places.
-func takeDeepLook() *look {
-	l := &look{stacks: make(map[uint32]*stack), cut: true}
-	samples, err := goroutineProfile()
-	if err != nil {
-		return l
-	}
-	l.cut = false
-	for _, s := range samples {
-		for range min(s.count, 2) { // one that two goroutines have is known to be ambiguous
-			l.add(s.calls)
-		}
-		l.cut = l.cut || len(s.calls) >= maxProfileDepth
-	}
-	return l
-}
-
-// maxProfileDepth is how many calls the profiles of runtime/pprof tell of, unless GODEBUG sets profstackdepth.
-const maxProfileDepth = 128
 
 // A sample is what one or more goroutines are doing.
 type sample struct {
@@ -176,7 +156,7 @@ func (p *rawProfile) readFunctions() (map[uint64]Frame, error) {
 			case 1:
 				id = number
 			case 2:
-				f.Func = p.text(number)
+				f.Func = withoutShapes(p.text(number))
 			case 4:
 				f.File = p.text(number)
 			}
@@ -188,6 +168,15 @@ func (p *rawProfile) readFunctions() (map[uint64]Frame, error) {
 		functions[id] = f
 	}
 	return functions, nil
+}
+
+// withoutShapes leaves out which types a generic function was compiled for, as runtime.Frame does.
+func withoutShapes(function string) string {
+	begin, end := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']')
+	if begin < 0 || end < begin {
+		return function
+	}
+	return function[:begin] + "[...]" + function[end+1:]
 }
 
 // readLocations returns the places of each location, of which there are several where calls were inlined.

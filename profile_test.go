@@ -4,51 +4,7 @@ import (
 	"context"
 	"runtime/pprof"
 	"testing"
-	"testing/synctest"
 )
-
-// Both ways to look see the same stacks, as far as the shallow one goes.
-func TestDeepLookSeesWhatTheOtherSees(t *testing.T) {
-	synctest.Test(t, testDeepLook)
-}
-
-func testDeepLook(t *testing.T) {
-	err := Run(t.Context(), func(ctx context.Context) error {
-		for range 5 {
-			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, Background())
-		}
-		synctest.Wait() // until the last has parked
-		places.Lock()
-		defer places.Unlock()
-		shallow, deep := takeLook(), takeDeepLook()
-		if deep.cut || len(shallow.stacks) < 6 {
-			t.Errorf("%d stacks, cut %v", len(shallow.stacks), deep.cut)
-		}
-		for id, s := range shallow.stacks {
-			d := deep.stacks[id]
-			if d == nil {
-				t.Errorf("task %d is not in the deep look", id)
-				continue
-			}
-			if s.outer || len(s.calls) == 0 || s.calls[0].Func != "runtime.gopark" {
-				continue // this goroutine, which goes on
-			}
-			if len(d.calls) != len(s.calls) {
-				t.Errorf("task %d: %d calls, want %d", id, len(d.calls), len(s.calls))
-				continue
-			}
-			for i := range s.calls {
-				if d.calls[i].Frame != s.calls[i].Frame {
-					t.Errorf("task %d, call %d: %+v, want %+v", id, i, d.calls[i].Frame, s.calls[i].Frame)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
 
 func TestProfileHasLabels(t *testing.T) {
 	pprof.Do(t.Context(), pprof.Labels("a", "1", "b", "2"), func(context.Context) {

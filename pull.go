@@ -1,48 +1,84 @@
 package meanwhile
 
 import (
+	"context"
 	"sync"
 	"unsafe"
 )
 
-// A source gets nothing but a yield function, so it cannot know the scope that pulls it, and a loop that is left
-// could not end a source that waits: for a channel, a reader, or a stream further up. These tell it. Where a stream of
-// this package pulls, it registers the yield function it hands out; a source of this package looks itself up by the yield
-// function it got. A function of the user's in between hides the one from the other: then the source ends with
-// its own ctx.
-var pullers sync.Map // of yield functions, by closure, to *node
+// pullers are the scopes of the streams that pull from a source, by the yield function that the source was given.
+//
+// Leaving the loop over a stream must end a source that waits: for a channel, for a reader, for a stream further up. But an
+// iterator is given nothing but its yield function. So a stream registers the yield function that it passes to its source,
+// and the sources of this package look up the one that they were given. What passes values on, such as [Filter], registers
+// its own yield function for the same scope. An iterator of the user's own does not: a source behind it ends with the ctx
+// that the source was made with.
+var pullers sync.Map // unsafe.Pointer to *node
 
-// closure identifies a function value by the object it points to, which the map keeps alive.
-func closure[T any](yield func(T, error) bool) unsafe.Pointer {
+// identity tells a function value from all others that exist: it is the address of the closure. A registered closure
+// cannot be mistaken for another one. The map holds its address and so keeps it from being freed, and it captures variables,
+// so that it is not one of the closures that the compiler makes once for all calls.
+func identity[T any](yield func(T, error) bool) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&yield))
 }
 
-// lead makes scope known as the one that pulls with yield, until done is called.
-func lead[T any](yield func(T, error) bool, scope *node) (done func()) {
-	key := closure(yield)
+// register makes scope the puller of the source that is given yield, until unregister is called.
+func register[T any](yield func(T, error) bool, scope *node) (unregister func()) {
+	key := identity(yield)
 	pullers.Store(key, scope)
 	return func() { pullers.Delete(key) }
 }
 
-// pulledBy returns the scope that pulls with yield, or nil for a plain loop.
-func pulledBy[T any](yield func(T, error) bool) *node {
-	scope, _ := pullers.Load(closure(yield))
+// pullerOf returns the scope that pulls with yield, or nil for a plain loop.
+func pullerOf[T any](yield func(T, error) bool) *node {
+	scope, _ := pullers.Load(identity(yield))
 	n, _ := scope.(*node)
 	return n
 }
 
-// follow makes n end with the scope that pulls with yield, until done is called.
-func follow[T any](yield func(T, error) bool, n *node) (done func()) {
-	puller := pulledBy(yield)
+// pass calls each for the values of in, on behalf of the loop that yield belongs to: what ends a source that is given yield
+// ends in as well. Each must capture a variable.
+func pass[In, Out any](in Stream[In], yield func(Out, error) bool, each func(In, error) bool) {
+	if scope := pullerOf(yield); scope != nil {
+		defer register(each, scope)()
+	}
+	in(each)
+}
+
+// endWith cancels n when the scope that pulls with yield is canceled, until stop is called.
+func endWith[T any](yield func(T, error) bool, n *node) (stop func()) {
+	puller := pullerOf(yield)
 	if puller == nil {
 		return func() {}
 	}
 	puller.pull(true)
 	a := new(after)
-	stop := func() { n.cancel(puller.cancellation()) }
-	if !puller.onCancel(a, wakerFunc(stop)) {
-		stop()
+	cancel := func() { n.cancel(puller.cancellation()) }
+	if !puller.onCancel(a, wakerFunc(cancel)) {
+		cancel()
 		return func() {}
 	}
 	return func() { a.stop() }
+}
+
+// leftBy is closed when the loop that yield belongs to is left while the source waits; it is nil for a plain loop, which
+// cannot be.
+func leftBy[T any](yield func(T, error) bool) <-chan struct{} {
+	if puller := pullerOf(yield); puller != nil {
+		return puller.Done()
+	}
+	return nil
+}
+
+// endingWith returns a ctx that is canceled when the scope that pulls with yield is, or end is called.
+func endingWith[T any](ctx context.Context, yield func(T, error) bool) (inner context.Context, end func()) {
+	inner, cancel := context.WithCancelCause(ctx)
+	stop := func() bool { return true }
+	if puller := pullerOf(yield); puller != nil {
+		stop = context.AfterFunc(puller, func() { cancel(context.Cause(puller)) })
+	}
+	return inner, func() {
+		stop()
+		cancel(errLoopEnded)
+	}
 }

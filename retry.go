@@ -14,11 +14,14 @@ import (
 type RetryPolicy struct {
 	Attempts int           // at most, the first included; default 3
 	Base     time.Duration // bound of the wait before the second attempt; default 100 ms
-	Max      time.Duration // bound of any wait; default 30 s
+	Max      time.Duration // bound of each wait; default 30 s
 	Factor   float64       // by which the bound grows with each attempt; default 2
 	// Jitter is the share of each wait that is random: 1, the default, draws it between zero and the bound ("full
 	// jitter"), a half between half the bound and the bound, and less than zero stands for no randomness.
 	Jitter float64
+	// MaxAfter is the bound of a wait that an error asks for ([RetryAfter]); default Max. A server that asks for more is called
+	// again after the bound.
+	MaxAfter time.Duration
 	// Timeout of each attempt; default none. The option Timeout bounds all attempts and waits together.
 	Timeout time.Duration
 	// If reports whether a failure is worth another attempt; default every failure that is not marked [Permanent].
@@ -36,15 +39,17 @@ func (retryOption) streamOption() {}
 //
 // The waits grow exponentially and are random, so that callers that failed together do not return together (M. Brooker,
 // "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). An error that carries a delay ([RetryAfter])
-// sets the wait instead. There is no further attempt after an error marked [Permanent], after the ctx is canceled,
-// and when the next wait would end after its deadline: then the last failure is returned at once.
+// sets the wait instead, up to MaxAfter. There is no further attempt after an error marked [Permanent], after the ctx is canceled,
+// and when the next wait would end after its deadline: then the last failure is returned at once. After
+// more than one attempt its text begins with how many they were; errors.Is and errors.As find the failure itself.
 func Retry(p RetryPolicy) Option {
-	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.Timeout < 0 || p.Factor != 0 && p.Factor < 1 || p.Jitter > 1 {
+	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.MaxAfter < 0 || p.Timeout < 0 || p.Factor != 0 && p.Factor < 1 || p.Jitter > 1 {
 		panic("meanwhile: Retry with a negative number, a factor below 1 or a jitter above 1: leave a field zero for its default")
 	}
 	p.Attempts = cmp.Or(p.Attempts, 3)
 	p.Base = cmp.Or(p.Base, 100*time.Millisecond)
 	p.Max = cmp.Or(p.Max, 30*time.Second)
+	p.MaxAfter = cmp.Or(p.MaxAfter, p.Max)
 	p.Factor = cmp.Or(p.Factor, 2)
 	p.Jitter = cmp.Or(p.Jitter, 1)
 	return retryOption{&p}
@@ -52,33 +57,62 @@ func Retry(p RetryPolicy) Option {
 
 // run calls fn until it succeeds or the policy gives up.
 func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
+	return p.runPaced(n, nil, fn)
+}
+
+// runPaced is run where each further attempt takes a turn at the pacer, if there is one.
+func (p *RetryPolicy) runPaced(n *node, pacer *Pacer, fn func(context.Context) error) error {
 	bound := min(float64(p.Base), float64(p.Max))
 	for attempt := 1; ; attempt++ {
 		err := p.attempt(n, attempt, fn)
-		if err == nil || attempt == p.Attempts || n.Err() != nil || !p.worthwhile(err) {
-			return err
+		if err == nil {
+			return nil
+		}
+		if attempt == p.Attempts || n.Err() != nil || !p.worthwhile(err) {
+			return afterAttempts(attempt, err)
 		}
 		delay := p.wait(bound, err)
 		if deadline, ok := n.Deadline(); ok && time.Until(deadline) <= delay {
-			return err
+			return afterAttempts(attempt, err)
 		}
 		bound = min(bound*p.Factor, float64(p.Max))
 		if f := n.shared.observe; f != nil {
 			f(Event{Kind: TaskRetrying, Path: n.path(), Err: err, Attempt: attempt + 1, Delay: delay})
 		}
-		if n.sleep(n, delay) != nil {
-			return err
+		if n.sleep(n, delay) != nil || pacer != nil && pacer.Wait(n) != nil {
+			return afterAttempts(attempt, err)
 		}
 	}
 }
 
+// An attemptsError is the failure of the last of several attempts.
+type attemptsError struct {
+	attempts int
+	err      error
+}
+
+func afterAttempts(attempts int, err error) error {
+	if attempts == 1 {
+		return err
+	}
+	return &attemptsError{attempts, err}
+}
+
+func (e *attemptsError) Error() string { return e.textBelow("") }
+
+func (e *attemptsError) textBelow(path string) string {
+	return "after " + strconv.Itoa(e.attempts) + " attempts: " + textBelow(e.err, path)
+}
+
+func (e *attemptsError) Unwrap() error { return e.err }
+
 func (p *RetryPolicy) attempt(n *node, number int, fn func(context.Context) error) error {
-	o := taskOptions{name: "attempt " + strconv.Itoa(number), timeout: p.Timeout}
+	o := taskOptions{name: "attempt", id: strconv.Itoa(number), timeout: p.Timeout, maxTasks: n.maxTasks()}
 	kind := kindRun
 	if n.kind() == kindSupervise {
 		kind = kindSupervise // its tasks fail alone
 	}
-	return new(node).run(n, kind, fn, &o, nil)
+	return newScope().run(n, kind, fn, &o)
 }
 
 func (p *RetryPolicy) worthwhile(err error) bool {
@@ -93,7 +127,7 @@ func (p *RetryPolicy) worthwhile(err error) bool {
 func (p *RetryPolicy) wait(bound float64, err error) time.Duration {
 	var delayed interface{ RetryAfter() time.Duration }
 	if errors.As(err, &delayed) {
-		return max(0, delayed.RetryAfter())
+		return min(max(0, delayed.RetryAfter()), p.MaxAfter)
 	}
 	if p.Jitter > 0 {
 		bound -= bound * p.Jitter * rand.Float64()
@@ -123,7 +157,7 @@ func (e *permanentError) Unwrap() error { return e.err }
 func (e *permanentError) Permanent() bool { return true }
 
 // RetryAfter gives an error the delay after which another attempt makes sense, such as that of an HTTP Retry-After
-// header; [Retry] then waits for so long instead of what its policy says. An error of another package has the same effect
+// header; [Retry] then waits for so long, up to MaxAfter, instead of what its policy says. An error of another package has the same effect
 // when it has a method RetryAfter() time.Duration. It returns nil for nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {

@@ -143,7 +143,7 @@ func TestRetryAttemptsAreScopes(t *testing.T) {
 			t.Errorf("path %q, want %q", got, want)
 		}
 		Go(ctx, func(context.Context) error {
-			return g.hold(context.Background(), time.Minute) // deaf to its cancellation
+			return g.hold(context.Background(), time.Minute) // ignores its cancellation
 		})
 		return Sleep(ctx, time.Second)
 	})
@@ -227,9 +227,10 @@ func TestRetryAfter(t *testing.T) {
 		err  error
 		want time.Duration
 	}{
-		"bare":            {err, 7 * time.Hour}, // also above the policy's bound
-		"wrapped":         {fmt.Errorf("read: %w", err), 7 * time.Hour},
-		"another's":       {fmt.Errorf("call: %w", httpError{}), 7 * time.Hour},
+		"bare":            {err, time.Minute}, // the policy's bound holds
+		"wrapped":         {fmt.Errorf("read: %w", err), time.Minute},
+		"another's":       {fmt.Errorf("call: %w", httpError{}), time.Minute},
+		"within":          {RetryAfter(io.EOF, 59*time.Second), 59 * time.Second},
 		"nothing":         {RetryAfter(io.EOF, 0), 0},
 		"less than zero":  {RetryAfter(io.EOF, -time.Hour), 0},
 		"and not a delay": {io.EOF, time.Second},
@@ -237,6 +238,13 @@ func TestRetryAfter(t *testing.T) {
 		a := try(t, RetryPolicy{Attempts: 2, Base: time.Second, Jitter: -1, Max: time.Minute}, func(context.Context, int) error { return c.err })
 		if want := []time.Duration{0, c.want}; !slices.Equal(a.at, want) || a.err == nil {
 			t.Errorf("%s: attempts at %v, error %v, want %v", name, a.at, a.err, want)
+		}
+	}
+	// A bound of its own, larger or smaller than that of the other waits.
+	for _, most := range []time.Duration{time.Second, 3 * time.Hour, 24 * time.Hour} {
+		a := try(t, RetryPolicy{Attempts: 2, Max: time.Minute, MaxAfter: most}, func(context.Context, int) error { return err })
+		if want := []time.Duration{0, min(most, 7*time.Hour)}; !slices.Equal(a.at, want) {
+			t.Errorf("MaxAfter %v: attempts at %v, want %v", most, a.at, want)
 		}
 	}
 	// The policy's own waits go on growing meanwhile.
@@ -249,6 +257,40 @@ func TestRetryAfter(t *testing.T) {
 	if s := time.Second; !slices.Equal(a.at, []time.Duration{0, 10 * s, 12 * s, 16 * s}) {
 		t.Errorf("attempts at %v", a.at)
 	}
+}
+
+// An error after several attempts says how many they were, and is the last failure for errors.Is and errors.As.
+func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
+	p := RetryPolicy{Attempts: 4, Base: time.Second, Jitter: -1}
+	attempt := func(_ context.Context, n int) error { return fmt.Errorf("call %d: %w", n, httpError{}) }
+	a := try(t, p, attempt)
+	var cause httpError
+	wantText(t, a.err, "after 4 attempts: call 4: 503")
+	if !errors.As(a.err, &cause) {
+		t.Errorf("%v: the cause is out of reach", a.err)
+	}
+	wantText(t, try(t, RetryPolicy{Attempts: 1}, attempt).err, "call 1: 503")
+	// It is said once, also by those who give up early.
+	wantText(t, try(t, p, func(_ context.Context, n int) error {
+		if n == 2 {
+			return Permanent(io.EOF)
+		}
+		return errTooMuch
+	}).err, "after 2 attempts: EOF")
+	wantText(t, try(t, p, alwaysFails, Timeout(4*time.Second)).err, "after 3 attempts: too much")
+	wantText(t, try(t, RetryPolicy{Attempts: 2, Base: time.Second}, func(ctx context.Context, n int) error {
+		return Run(ctx, func(ctx context.Context) error { return attempt(ctx, n) }, Retry(RetryPolicy{Attempts: 1}))
+	}).err, "after 2 attempts: call 2: 503")
+	// Tasks and items as well.
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, fails(errBoom), Name("a"), Retry(p))
+			return nil
+		})
+		wantText(t, err, "task run/a: after 4 attempts: boom")
+		err = Each(ctx, upTo(1), func(context.Context, int) error { return errBoom }, Retry(p))
+		wantText(t, err, "item 0: after 4 attempts: boom")
+	})
 }
 
 func TestRetryUnderSupervise(t *testing.T) {
@@ -265,7 +307,7 @@ func TestRetryUnderSupervise(t *testing.T) {
 			})
 			return nil
 		}, Retry(RetryPolicy{Attempts: 2}))
-		wantText(t, err, "task supervise/attempt 2/a: boom")
+		wantText(t, err, "after 2 attempts: task supervise/attempt 2/a: boom")
 		if done != 2 {
 			t.Errorf("the other task was done %d times, want 2", done)
 		}

@@ -5,50 +5,48 @@ import (
 	"sync/atomic"
 )
 
-// A ring holds the results of a stream between the workers and the loop: one slot for each place of the window. Its parts
-// are made when they are first used, so that a short stream does not pay for a long window.
-type ring[Out any] struct {
+// A ring holds the items of a stream between its source and the workers, and their results between the workers and the loop:
+// one slot for each place of the window. Its parts are made when they are first used, each twice as long as the one before it: a stream pays for the slots that it uses, not
+// for its window.
+type ring[In, Out any] struct {
 	size  uint64 // a power of two
-	parts []atomic.Pointer[[]slot[Out]]
-	shift int // from a place to its part
+	parts [maxParts]atomic.Pointer[[]slot[In, Out]]
 }
 
-// A slot is the place of one result. Its state says who has it: empty and waited belong to the workers, ready to the loop.
-type slot[Out any] struct {
-	state atomic.Uint32
+// A slot is the place of one item, and of one result. Its state says for which place the result is there, or waited for; a
+// slot that was used before has the state of an earlier place.
+type slot[In, Out any] struct {
+	item  atomic.Pointer[item[In]] // stays when it was taken, until the slot is used again
+	state atomic.Uint64
 	value Out
 	err   error
 }
 
+// waited and ready are the states of a slot whose result the loop waits for, and of one whose result is there.
+func waited(place uint64) uint64 { return 2*place + 1 }
+func ready(place uint64) uint64  { return 2*place + 2 }
+
 const (
-	slotEmpty  uint32 = iota
-	slotReady         // the result is there
-	slotWaited        // empty, and the loop waits for it
+	firstPart = 32 // the length of the first part
+	maxParts  = 20 // enough for maxWindow slots
 )
 
-// partSlots is the length of a part.
-const partSlots = 32
-
-func newRing[Out any](window int) ring[Out] {
-	size := uint64(1) << bits.Len(uint(window-1))
-	part := min(size, partSlots)
-	return ring[Out]{
-		size: size, parts: make([]atomic.Pointer[[]slot[Out]], size/part), shift: bits.TrailingZeros64(part),
-	}
-}
+func (r *ring[In, Out]) resize(window int) { r.size = uint64(1) << bits.Len(uint(window-1)) }
 
 // at returns the slot of a place, which it shares with those that are a whole window away.
-func (r *ring[Out]) at(place uint64) *slot[Out] {
+func (r *ring[In, Out]) at(place uint64) *slot[In, Out] {
 	place &= r.size - 1
-	part := &r.parts[place>>r.shift]
+	number := bits.Len64(place/firstPart+1) - 1
+	begin := uint64(firstPart) * (1<<number - 1)
+	part := &r.parts[number]
 	slots := part.Load()
 	if slots == nil {
-		made := make([]slot[Out], 1<<r.shift)
+		made := make([]slot[In, Out], min(firstPart<<number, r.size-begin))
 		if part.CompareAndSwap(nil, &made) {
 			slots = &made
 		} else {
 			slots = part.Load()
 		}
 	}
-	return &(*slots)[place&(1<<r.shift-1)]
+	return &(*slots)[place-begin]
 }

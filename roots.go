@@ -13,12 +13,6 @@ type root struct {
 	prev, next *root
 }
 
-// A rootScope is a scope with its place.
-type rootScope struct {
-	node
-	root root
-}
-
 type grove struct {
 	mu    sync.Mutex
 	first *root
@@ -27,7 +21,7 @@ type grove struct {
 
 var groves [16]grove
 
-func (r *root) grove() *grove { return &groves[r.n.mark.id()%uint32(len(groves))] }
+func (r *root) grove() *grove { return &groves[r.n.ident.id()%uint32(len(groves))] }
 
 // plant makes n known as a root.
 func (r *root) plant(n *node) {
@@ -67,6 +61,6 @@ func roots() []*node {
 		}
 		g.mu.Unlock()
 	}
-	slices.SortFunc(all, func(a, b *node) int { return cmp.Compare(a.mark.id(), b.mark.id()) })
+	slices.SortFunc(all, func(a, b *node) int { return cmp.Compare(a.ident.id(), b.ident.id()) })
 	return all
 }

@@ -2,24 +2,31 @@ package meanwhile
 
 import (
 	"context"
-	"errors"
+	"runtime/pprof"
+	"slices"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // Run opens a scope: it calls fn, waits for every task that was started in it, and returns. The first failure, of fn or
 // of a task, cancels the others, with the failure as the cause of their contexts, and is returned once all have ended;
-// failures that come after it are joined behind it. Errors by which a task only obeys a cancellation are left out. When
-// ctx is canceled and work was cut short by it, Run returns ctx's error together with its cause.
+// failures that come after it are joined behind it. An error that says no more than that a task was canceled is left out; one
+// that is joined with another, and a panic, are not. When ctx is canceled and work was cut short by it, Run returns ctx's
+// error together with its cause.
 //
 // fn runs in the caller's goroutine. A panic in it is returned as a [*PanicError], like one in a task. Scopes nest: in a
 // task, Run makes a scope whose failures the task can handle. The ctx given to fn is canceled when Run returns.
+//
+// What fn defers runs when fn returns, before the tasks that it started have ended: release what the tasks use after Run
+// instead.
 func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	return runScope(ctx, kindRun, "Run", fn, opts)
 }
 
 // Supervise opens a scope whose tasks fail alone: the others go on. It returns the failure of fn, which cancels the
 // tasks, joined with the failures of those tasks that nobody waited for by [Task.Wait]. At most 100 of them are kept, and
-// the rest counted; Observe tells each at once.
+// the rest counted; Observe reports each at once.
 //
 // Only the tasks started by fn with its own ctx are apart from each other; in each of them the first failure cancels
 // what is below it, as everywhere.
@@ -35,26 +42,32 @@ func Shield(ctx context.Context, grace time.Duration, fn func(ctx context.Contex
 		panic("meanwhile: Shield with a grace of " + grace.String() + ": give a positive duration, or call the function itself for none")
 	}
 	o := readScope("Shield", opts)
-	n, r := newScope(ctx)
-	n.more().grace = grace
-	return n.run(ctx, kindShield, fn, o, r)
+	s := newScope()
+	s.more().grace = grace
+	return s.run(ctx, kindShield, fn, o)
 }
 
 func runScope(ctx context.Context, kind kind, caller string, fn func(context.Context) error, opts []TaskOption) error {
-	n, r := newScope(ctx)
 	if len(opts) == 0 {
-		return n.run(ctx, kind, fn, nil, r)
+		return newScope().run(ctx, kind, fn, nil)
 	}
-	return n.run(ctx, kind, fn, readScope(caller, opts), r)
+	return newScope().run(ctx, kind, fn, readScope(caller, opts))
 }
 
-// newScope makes the node of a scope, and its place among the roots if no task is above.
-func newScope(ctx context.Context) (*node, *root) {
-	if from(ctx) != nil {
-		return new(node), nil
-	}
-	s := new(rootScope)
-	return &s.node, &s.root
+// A scope is a task that is run by its caller's goroutine.
+type scope struct {
+	node
+	tasks  family
+	places *Semaphore        // of MaxTasks; nil for no limit
+	root   root              // when no task is above
+	outer  goroutine.Address // the labels that the goroutine has outside
+}
+
+func newScope() *scope {
+	s := new(scope)
+	s.family = &s.tasks
+	s.tasks.scope = s
+	return s
 }
 
 func readScope(caller string, opts []TaskOption) *taskOptions {
@@ -65,61 +78,71 @@ func readScope(caller string, opts []TaskOption) *taskOptions {
 	return o
 }
 
-func (n *node) run(ctx context.Context, kind kind, fn func(context.Context) error, o *taskOptions, r *root) (err error) {
-	n.open(ctx, kind, o, nil)
-	if r != nil {
-		r.plant(n)
+// run opens the scope, runs fn in it and closes it. Meanwhile the goroutine has the labels of the scope.
+func (s *scope) run(ctx context.Context, kind kind, fn func(context.Context) error, o *taskOptions) (err error) {
+	if goroutine.Exact {
+		s.outer = goroutine.Current()
+		defer s.outer.Restore()
+	} else {
+		defer pprof.SetGoroutineLabels(ctx)
 	}
-	climb(func() { err = n.runOpen(fn, o, r) }, n.mark.id(), markDigits)
-	return err
+	if o != nil && o.maxTasks > 0 {
+		s.places = &Semaphore{size: o.maxTasks}
+	}
+	s.open(ctx, kind, o)
+	if s.parent() == nil {
+		s.root.plant(&s.node)
+		defer s.root.fell()
+	}
+	labelGoroutine(s.labels)
+	return s.call(fn, o)
 }
 
-// runOpen runs a scope that is open, and closes it.
-func (n *node) runOpen(fn func(context.Context) error, o *taskOptions, r *root) (err error) {
+// call runs fn and closes the scope. A snapshot knows where on a stack a scope begins by the name of this function.
+//
+//go:noinline
+func (s *scope) call(fn func(context.Context) error, o *taskOptions) (err error) {
 	err = errUnreturned
 	defer func() {
-		defer n.unlabelGoroutine()
-		if r != nil {
-			defer r.fell()
-		}
 		if err == errUnreturned {
-			err = recovered(recover())
+			err = newPanic(recover())
 		}
-		err = n.close(err)
+		err = s.close(err)
 	}()
-	n.labelGoroutine()
-	n.tellStart()
+	s.tellStart()
 	if o != nil && o.retry != nil {
-		return o.retry.run(n, fn)
+		return o.retry.run(&s.node, fn)
 	}
-	return fn(n)
+	return fn(&s.node)
 }
 
 // close ends a scope and returns its error.
 func (n *node) close(err error) error {
-	verdict := n.judge(err)
-	if verdict != success {
+	outcome := n.judge(err)
+	if p, ok := err.(*panicked); ok {
+		err = p.PanicError
+	}
+	if outcome != succeeded {
 		err = n.explain(err)
 	}
-	if verdict == failure {
-		n.mu.Lock()
-		n.moreLocked().failed.add(err)
-		n.mu.Unlock()
+	if outcome == failed {
+		n.fails(err, n)
 		n.cancel(&cancellation{err: context.Canceled, cause: err, from: n})
 	}
 	n.join()
-	err = n.sum(err, verdict)
+	err = n.sum(err, outcome)
 	return joinFailures(err, n.leave(err))
 }
 
 // sum puts together what a scope returns.
-func (n *node) sum(err error, v verdict) error {
+func (n *node) sum(err error, outcome outcome) error {
 	var f failures
 	if r := n.rare; r != nil {
-		f = r.failed
+		f = r.failed.failures
+		f.errs = slices.Clip(f.errs)
 		for _, k := range r.unwaited {
 			if !k.is(isObserved) {
-				f.add(k.outcome())
+				f.add(k.error())
 			}
 		}
 		n.mu.Lock()
@@ -132,7 +155,8 @@ func (n *node) sum(err error, v verdict) error {
 		return err
 	case none && n.is(isCut):
 		return n.canceled.Load().error()
-	case len(f.errs) > 0 && v != failure && saysMore(err, f.errs[0]):
+	case len(f.errs) > 0 && outcome != failed && saysMore(err, f.errs[0]):
+		f.errs = slices.Clone(f.errs)
 		f.errs[0] = err
 	}
 	return f.join()
@@ -141,7 +165,7 @@ func (n *node) sum(err error, v verdict) error {
 // saysMore reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
 // that the failure led to.
 func saysMore(err, failure error) bool {
-	return errors.Is(err, failure) && (!errors.Is(err, context.Canceled) || errors.Is(failure, context.Canceled))
+	return carries(err, failure) && (!claims(err, context.Canceled) || claims(failure, context.Canceled))
 }
 
 // startGrace lets the cancellation c reach a shielded scope when its grace is over.

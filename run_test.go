@@ -269,8 +269,8 @@ func TestGoexitIsAFailure(t *testing.T) {
 			Go(ctx, func(context.Context) error { runtime.Goexit(); return nil })
 			return nil
 		})
-		if err == nil || !strings.Contains(err.Error(), "runtime.Goexit") {
-			t.Errorf("got %v", err)
+		if !errors.Is(err, ErrGoexit) || !strings.Contains(err.Error(), "runtime.Goexit") {
+			t.Errorf("got %v, want ErrGoexit", err)
 		}
 	})
 }

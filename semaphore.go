@@ -24,8 +24,11 @@ type acquirer struct {
 	parker
 	s       *Semaphore
 	weight  int
-	granted bool // guarded by s.mu
+	granted bool  // guarded by s.mu, as is
+	refused error // why it will never be
 }
+
+func (*acquirer) kind() waiterKind { return isAcquirer }
 
 // NewSemaphore returns a semaphore of the given size. It panics unless size is positive.
 func NewSemaphore(size int) *Semaphore {
@@ -36,16 +39,16 @@ func NewSemaphore(size int) *Semaphore {
 }
 
 // Acquire takes weight from the semaphore and waits until so much is free. It returns ctx's error with its cause when ctx
-// is canceled first, and an error at once for a weight that is negative or larger than the semaphore. After nil, call
-// Release with the same weight.
+// is canceled first, and an error at once for a weight that is negative or larger than the semaphore, also when that is made
+// smaller ([Semaphore.Set]) while it waits. After nil, call Release with the same weight.
 func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
 	if err := ctxError(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	if weight < 0 || weight > s.size {
-		defer s.mu.Unlock()
-		return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size)
+	if err := s.check(weight); err != nil {
+		s.mu.Unlock()
+		return err
 	}
 	if s.waiting.Len() == 0 && weight <= s.size-s.held {
 		s.held += weight
@@ -60,12 +63,20 @@ func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
 	a.park(ctx, a)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if a.granted {
-		return nil
+	if a.granted || a.refused != nil {
+		return a.refused
 	}
 	s.waiting.Remove(place)
 	s.grant() // to those behind it
 	return ctxError(ctx)
+}
+
+// check says what is wrong with a weight.
+func (s *Semaphore) check(weight int) error {
+	if weight >= 0 && weight <= s.size {
+		return nil
+	}
+	return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size)
 }
 
 // TryAcquire takes weight if so much is free and nobody waits, and reports whether it did.
@@ -104,11 +115,35 @@ func (s *Semaphore) Waiting() int {
 	return s.waiting.Len()
 }
 
+// Size returns the size in force.
+func (s *Semaphore) Size() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.size
+}
+
+// Set changes the size. A larger one serves those who wait at once. A smaller one lets holders finish: Held is above the size
+// until they have released enough, and nothing is given before. Those who wait with a weight larger than the new size get the
+// error that [Semaphore.Acquire] returns for such a weight. Set panics unless size is positive.
+func (s *Semaphore) Set(size int) {
+	mustBePositive("Semaphore.Set", size)
+	s.resize(size)
+}
+
 // resize changes the size and returns what it was.
 func (s *Semaphore) resize(size int) (before int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.size = s.size, size
+	var next *list.Element
+	for place := s.waiting.Front(); place != nil; place = next {
+		next = place.Next()
+		a := place.Value.(*acquirer)
+		if a.refused = s.check(a.weight); a.refused != nil {
+			s.waiting.Remove(place)
+			a.wake()
+		}
+	}
 	s.grant()
 	return before
 }

@@ -191,6 +191,66 @@ func TestSemaphoreRefusesWeightsThatCannotBe(t *testing.T) {
 	s.Release(3)
 }
 
+func TestSemaphoreSetWhileInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewSemaphore(2)
+		var order journal[int]
+		refused := make(chan error, 1)
+		for i, weight := range []int{2, 3, 1, 1} {
+			go func() {
+				if err := s.Acquire(t.Context(), weight); err != nil {
+					refused <- err
+					return
+				}
+				order.add(i)
+				time.Sleep(time.Hour)
+				s.Release(weight)
+			}()
+			synctest.Wait()
+			if i == 0 {
+				s.Set(3) // so that a weight of 3 is one that can be
+			}
+		}
+		want := func(held, waiting int, served ...int) {
+			t.Helper()
+			synctest.Wait()
+			if s.Held() != held || s.Waiting() != waiting || !slices.Equal(order.all(), served) {
+				t.Errorf("%d held, %d waiting, served %v; want %d, %d, %v", s.Held(), s.Waiting(), order.all(), held, waiting, served)
+			}
+		}
+		want(2, 3, 0)
+		s.Set(5) // the heavy one has room, those behind it have none
+		want(5, 2, 0, 1)
+		s.Set(6)
+		want(6, 1, 0, 1, 2)
+		s.Set(1) // holders finish
+		if want(6, 1, 0, 1, 2); s.Size() != 1 || s.TryAcquire(1) {
+			t.Errorf("size %d, or TryAcquire succeeded", s.Size())
+		}
+		time.Sleep(90 * time.Minute)
+		want(1, 0, 0, 1, 2, 3)
+		// One that waits for more than there will ever be gets an error, and those behind it go on.
+		s.Set(3)
+		heavy, light := make(chan error, 1), make(chan error, 1)
+		go func() { heavy <- s.Acquire(t.Context(), 3) }()
+		synctest.Wait()
+		go func() { light <- s.Acquire(t.Context(), 1) }()
+		synctest.Wait()
+		s.Set(2)
+		const text = "acquire 3 of a semaphore of size 2: the weight must be from 0 to the size"
+		if err := <-heavy; err == nil || err.Error() != text {
+			t.Errorf("got %v, want %q", err, text)
+		}
+		if err := <-light; err != nil {
+			t.Error(err)
+		}
+		if len(refused) > 0 {
+			t.Error(<-refused)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
 func TestSemaphoreOfTheLargestSize(t *testing.T) {
 	s := NewSemaphore(math.MaxInt)
 	if !s.TryAcquire(math.MaxInt - 1) {

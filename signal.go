@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // SignalError is the cause of a cancellation by a signal: see [Main].
@@ -73,6 +74,7 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 type signalQueue struct {
 	name  string
 	kinds []chan os.Signal
+	sigs  []os.Signal          // of each kind
 	cases []reflect.SelectCase // the end of the ctx, then the kinds
 }
 
@@ -84,8 +86,10 @@ func newSignalQueue(sigs []os.Signal) *signalQueue {
 			continue
 		}
 		c := make(chan os.Signal, 1)
+		signalWaiters.add(sig, 1)
 		signal.Notify(c, sig)
 		q.kinds = append(q.kinds, c)
+		q.sigs = append(q.sigs, sig)
 		q.cases = append(q.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})
 		names = append(names, sig.String())
 	}
@@ -106,7 +110,33 @@ func (q *signalQueue) next(ctx context.Context) (os.Signal, error) {
 }
 
 func (q *signalQueue) close() {
-	for _, c := range q.kinds {
+	for i, c := range q.kinds {
 		signal.Stop(c)
+		signalWaiters.add(q.sigs[i], -1)
 	}
+	q.kinds = nil
+}
+
+// signalWaiters counts the tasks of OnSignal by their signals. Main ends the process by some signals only if no task waits for
+// them.
+var signalWaiters signalCount
+
+type signalCount struct {
+	mu    sync.Mutex
+	tasks map[os.Signal]int
+}
+
+func (c *signalCount) add(sig os.Signal, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tasks == nil {
+		c.tasks = make(map[os.Signal]int)
+	}
+	c.tasks[sig] += by
+}
+
+func (c *signalCount) has(sig os.Signal) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tasks[sig] > 0
 }

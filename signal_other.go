@@ -9,7 +9,15 @@ import (
 
 // stopSignals are those by which an operator, or the system, asks a process to end. On Windows the second is how Go tells
 // that the console is closed, the user logs off or the system shuts down.
-var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM}
+func stopSignals() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM} }
+
+// isHangup reports false: there is no such signal.
+func isHangup(os.Signal) bool { return false }
+
+// notifyPipe does nothing: there is no such signal.
+func notifyPipe(chan<- os.Signal) {}
+
+func outputIsBroken() bool { return false }
 
 // signalNumber is the number that the signal has on Unix.
 func signalNumber(sig os.Signal) int {

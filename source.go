@@ -1,7 +1,9 @@
 package meanwhile
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -19,7 +21,7 @@ func From[T any](seq iter.Seq[T]) Stream[T] {
 }
 
 // Receive makes a stream of what comes from ch, up to the close of ch. When ctx is canceled, the last thing yielded is
-// its error with its cause. A [Map] or [Batch] over it that is left while it waits for ch ends the wait.
+// its error with its cause. Leaving the loop over a [Map] or [Batch] of it ends the wait for ch.
 //
 //go:noinline
 func Receive[T any](ctx context.Context, ch <-chan T) Stream[T] {
@@ -28,10 +30,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) Stream[T] {
 
 // receive is what the tree knows the wait for a channel by.
 func receive[T any](ctx context.Context, ch <-chan T, yield func(T, error) bool) {
-	var left <-chan struct{}
-	if puller := pulledBy(yield); puller != nil {
-		left = puller.Done()
-	}
+	left := leftBy(yield)
 	for {
 		if err := ctxError(ctx); err != nil {
 			var none T
@@ -46,6 +45,36 @@ func receive[T any](ctx context.Context, ch <-chan T, yield func(T, error) bool)
 		case <-left:
 			return
 		case <-ctx.Done(): // told above
+		}
+	}
+}
+
+// Generate makes a stream of the values that fn yields. It ends when fn returns; an error of fn is the last thing yielded.
+//
+// yield returns false when no more values are wanted. The ctx that fn gets is canceled then, and also while fn waits for
+// something else, when the loop over a [Map] or [Batch] of the stream is left; so fn can give it to all that it waits for.
+// When the ctx given to Generate is canceled, the last thing yielded is its error with its cause. What fn returns after
+// the loop was left is dropped.
+//
+//go:noinline
+func Generate[T any](ctx context.Context, fn func(ctx context.Context, yield func(T) bool) error) Stream[T] {
+	return func(yield func(T, error) bool) {
+		inner, end := endingWith(ctx, yield)
+		defer end()
+		more := true
+		err := fn(inner, func(value T) bool {
+			if more && !yield(value, nil) {
+				more = false
+				end()
+			}
+			return more
+		})
+		if canceled := ctx.Err(); canceled != nil && (err == nil || errors.Is(err, canceled)) {
+			err = withCause(cmp.Or(err, canceled), context.Cause(ctx))
+		}
+		if err != nil && more {
+			var none T
+			yield(none, err)
 		}
 	}
 }

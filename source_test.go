@@ -143,3 +143,96 @@ func TestReceiveEndsWithTheStreamThatPullsIt(t *testing.T) {
 		})
 	}
 }
+
+func TestGenerate(t *testing.T) {
+	numbers := func(n int, err error) func(context.Context, func(int) bool) error {
+		return func(_ context.Context, yield func(int) bool) error {
+			for i := range n {
+				if !yield(i) {
+					return errTooMuch
+				}
+			}
+			return err
+		}
+	}
+	wantValues(t, Generate(t.Context(), numbers(3, nil)), 0, 1, 2)
+	got, err := Collect(Generate(t.Context(), numbers(2, errBoom)))
+	if !slices.Equal(got, []int{0, 1}) || err != errBoom {
+		t.Errorf("got %v, %v, want the error last", got, err)
+	}
+	for v, err := range Generate(t.Context(), numbers(3, nil)) { // what it returns when it is left is dropped
+		if v == 1 {
+			break
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The ctx of a generator ends with its stream: when the loop is left, when a stream over it is, and with its own ctx.
+func TestGenerateEndsItsContext(t *testing.T) {
+	for name, loop := range map[string]func(ctx context.Context, cancel context.CancelCauseFunc, in Stream[int]) (last error){
+		"a plain loop is left": func(_ context.Context, _ context.CancelCauseFunc, in Stream[int]) error {
+			for range in {
+				break
+			}
+			return context.Canceled
+		},
+		"a plain loop has come to its end": func(_ context.Context, _ context.CancelCauseFunc, in Stream[int]) error {
+			for range Take(in, 1) {
+			}
+			return context.Canceled
+		},
+		"a stream over it is left": func(ctx context.Context, _ context.CancelCauseFunc, in Stream[int]) error {
+			for range Map(ctx, Filter(in, isAny), same) {
+				break
+			}
+			return context.Canceled
+		},
+		"its ctx is canceled": func(_ context.Context, cancel context.CancelCauseFunc, in Stream[int]) (last error) {
+			for _, err := range in {
+				last = err
+				cancel(errWhy)
+			}
+			return last
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				ctx, cancel := context.WithCancelCause(ctx)
+				defer cancel(nil)
+				var inner context.Context
+				start := time.Now()
+				last := loop(ctx, cancel, Generate(ctx, func(ctx context.Context, yield func(int) bool) error {
+					inner = ctx
+					for i := 0; yield(i); i++ {
+						if err := Sleep(ctx, time.Hour); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+				if inner.Err() == nil || !errors.Is(last, context.Canceled) || time.Since(start) != 0 {
+					t.Errorf("ctx %v, last %v, after %v", inner.Err(), last, time.Since(start))
+				}
+				if name == "its ctx is canceled" && !errors.Is(last, errWhy) {
+					t.Errorf("got %v, want the cause", last)
+				}
+			})
+		})
+	}
+}
+
+// One that obeys a cancellation by returning nil does not look like one that has come to its end.
+func TestGenerateTellsItsCancellation(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := Collect(Generate(ctx, func(ctx context.Context, yield func(int) bool) error {
+		cancel(errWhy)
+		<-ctx.Done()
+		return nil
+	}))
+	if !errors.Is(err, errWhy) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -21,12 +21,14 @@ type Stream[T any] = iter.Seq2[T, error]
 // An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others go on. An
 // error that in yields passes through. When ctx is canceled, the last thing yielded is its error with its cause; how the
 // items ended that this cut short is not told. Leaving the loop cancels the items that run, pulls nothing more, and waits
-// until they have returned, and so has in: the sources of this package do at once, one of your own that waits for
-// something should end with a ctx of yours.
+// until they have returned, and so has in: the sources of this package do at once, also through [Filter], [Take] and
+// [FlatMap]; an iterator of your own that waits for something is waited for until it calls yield, or ends. A panic or a Goexit of in is the last thing yielded, as an error; when the loop
+// was left before, it goes on in the goroutine of the loop. A panic of an item that the loop is not given, because it was left or
+// ctx was canceled, is a failure of the scope that ctx belongs to; without one it is logged.
 //
 // Each loop over the stream is a scope of its own, as a child of ctx's task where it has one: fn gets the ctx of its item,
 // which is a task, and may start tasks with it; the item ends when they have ended. The stream can be ranged over again
-// if in can. in is pulled by one goroutine at a time.
+// if in can. in runs in a goroutine of its own, and gets no further than to the next value that can start.
 //
 //go:noinline
 func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) (Out, error), opts ...StreamOption) Stream[Out] {
@@ -34,25 +36,30 @@ func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Co
 	o.read(opts)
 	return func(yield func(Out, error) bool) {
 		f := newFlow(ctx, in, fn, o)
-		defer follow(yield, &f.scope)()
+		defer f.reportLost()
+		defer endWith(yield, &f.scope)()
 		defer f.close()
 		f.each(yield)
 	}
 }
 
 // Each calls fn for the values of in, several at once and in no order, and returns when all have ended. The first
-// failure, of an item as an [*ItemError] or of in, cancels the others and is returned once they have returned. The
-// options are those of [Map].
+// failure, of an item as an [*ItemError] or of in, cancels the others and is returned once they have returned; panics of
+// items that come after it are joined behind it. The options are those of [Map].
 func Each[In any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) error, opts ...StreamOption) error {
-	results := Map(ctx, in, func(ctx context.Context, in In) (Void, error) {
+	o := new(streamOptions)
+	o.read(append([]StreamOption{Name("each"), Unordered()}, opts...))
+	f := newFlow(ctx, in, func(ctx context.Context, in In) (Void, error) {
 		return Void{}, fn(ctx, in)
-	}, append([]StreamOption{Name("each"), Unordered()}, opts...)...)
-	for _, err := range results {
-		if err != nil {
-			return err
-		}
+	}, o)
+	var failed failures
+	if err := f.firstError(); err != nil {
+		failed.add(err)
 	}
-	return nil
+	for _, err := range f.lost {
+		failed.add(err)
+	}
+	return failed.join()
 }
 
 // Collect returns the values of in up to the first error, and that error. The caller answers for their number.
@@ -67,7 +74,7 @@ func Collect[T any](in Stream[T]) ([]T, error) {
 	return values, nil
 }
 
-// maxWindow bounds what a stream takes beforehand for its window: a quarter of a byte for each of its places.
+// maxWindow is the largest window.
 const maxWindow = 1 << 24
 
 type streamOptions struct {
@@ -76,6 +83,7 @@ type streamOptions struct {
 	pacer     *Pacer
 	window    int
 	unordered bool
+	item      *taskOptions // of each item; nil for none
 }
 
 func (o *streamOptions) read(opts []StreamOption) {
@@ -85,6 +93,7 @@ func (o *streamOptions) read(opts []StreamOption) {
 			o.name = string(opt)
 		case timeoutOption:
 			o.timeout = time.Duration(opt)
+			o.item = &taskOptions{timeout: o.timeout}
 		case observeOption:
 			o.observe = opt.f
 		case attrsOption:

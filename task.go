@@ -1,6 +1,10 @@
 package meanwhile
 
-import "context"
+import (
+	"context"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
 
 // Void is the result of a task that has none.
 type Void = struct{}
@@ -20,7 +24,8 @@ type Task[T any] struct {
 // first of them to fail fails it. That ctx is canceled when the task ends. The cost is that of a goroutine and one
 // object; ctx may be one derived from the scope's by the context package.
 //
-// Go panics when ctx carries no scope, or one that has ended. It may be called by many goroutines at once.
+// Go waits only where the scope has a limit ([MaxTasks]) that is reached. It panics when ctx carries no scope, or one that
+// has ended. It may be called by many goroutines at once.
 func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[Void] {
 	t := &goTask{fn: fn}
 	var o *taskOptions
@@ -30,7 +35,14 @@ func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOpt
 			t.fn = func(ctx context.Context) error { return p.run(from(ctx), fn) }
 		}
 	}
-	t.n.begin(ctx, "Go", o, t)
+	err := t.n.begin(ctx, "Go", o)
+	if err != nil {
+		t.fn = func(context.Context) error { return err }
+	}
+	go t.start()
+	if err != nil {
+		t.n.await(context.Background())
+	}
 	return &t.Task
 }
 
@@ -50,19 +62,45 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), 
 			}
 		}
 	}
-	t.n.begin(ctx, "Async", o, t)
+	err := t.n.begin(ctx, "Async", o)
+	if err != nil {
+		t.fn = func(context.Context) (none T, _ error) { return none, err }
+	}
+	go t.start()
+	if err != nil {
+		t.n.await(context.Background())
+	}
 	return &t.Task
 }
 
-// begin opens a task and starts its goroutine, unless another does.
-func (n *node) begin(ctx context.Context, caller string, o *taskOptions, s starter) {
-	if from(ctx) == nil {
+// begin opens a task. An error is what the task is to end with instead of calling its function: its scope has a limit, and ctx
+// was canceled before there was a place for the task.
+func (n *node) begin(ctx context.Context, caller string, o *taskOptions) (err error) {
+	scope := from(ctx)
+	if scope == nil {
 		panic("meanwhile: " + caller + " outside a scope: pass the ctx that Run, Supervise or a task gave to its function")
 	}
-	if n.open(ctx, kindTask, o, s) {
-		go n.parent().start(s)
+	if o != nil && o.maxTasks > 0 {
+		panic("meanwhile: MaxTasks given to " + caller + ", which starts one task: give it to the Run or Supervise whose tasks it limits")
 	}
+	if places := scope.places(); places != nil {
+		err = n.awaitPlace(ctx, places)
+	}
+	n.open(ctx, kindTask, o)
+	return err
 }
+
+// enter is called first in the goroutine of a task.
+func (n *node) enter() {
+	labelGoroutine(n.labels)
+	n.flags.Or(isStarted)
+}
+
+// end ends a task after its function, on a stack that is shallow again: more would make it grow. A snapshot knows the
+// goroutine of a task that waits for those below it by the name of this function.
+//
+//go:noinline
+func (n *node) end(err error) { n.finish(err) }
 
 // A goTask is a task with its function, as Go starts it; an asyncTask is one of Async.
 type goTask struct {
@@ -70,16 +108,28 @@ type goTask struct {
 	fn func(context.Context) error
 }
 
-func (t *goTask) id() uint32 { return t.n.mark.id() }
-
+// start is the goroutine of the task.
 func (t *goTask) start() {
-	err := errUnreturned
-	defer t.n.end(&err)
-	t.n.labelGoroutine()
+	t.n.enter()
+	t.n.end(t.call())
+}
+
+// call runs the function. A snapshot knows the goroutine of a task by the name of this function, which is called with the
+// task's labels in place.
+//
+//go:noinline
+func (t *goTask) call() (err error) {
+	err = errUnreturned
+	defer func() {
+		if err == errUnreturned {
+			err = t.n.unreturned(recover())
+		}
+	}()
 	t.n.tellStart()
 	fn := t.fn
 	t.fn = nil // the handle must not keep what fn holds
 	err = fn(&t.n)
+	return err
 }
 
 type asyncTask[T any] struct {
@@ -87,16 +137,24 @@ type asyncTask[T any] struct {
 	fn func(context.Context) (T, error)
 }
 
-func (t *asyncTask[T]) id() uint32 { return t.n.mark.id() }
-
 func (t *asyncTask[T]) start() {
-	err := errUnreturned
-	defer t.n.end(&err)
-	t.n.labelGoroutine()
+	t.n.enter()
+	t.n.end(t.call())
+}
+
+//go:noinline
+func (t *asyncTask[T]) call() (err error) {
+	err = errUnreturned
+	defer func() {
+		if err == errUnreturned {
+			err = t.n.unreturned(recover())
+		}
+	}()
 	t.n.tellStart()
 	fn := t.fn
 	t.fn = nil
 	t.value, err = fn(&t.n)
+	return err
 }
 
 // Wait returns what the task returned once it and everything below it has ended. The error of a failed task is a
@@ -113,24 +171,11 @@ func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 			return none, ctxError(ctx)
 		}
 	}
-	err := t.n.outcome()
+	err := t.n.error()
 	if err != nil {
 		t.n.observed()
 	}
 	return t.value, err
-}
-
-// outcome is the error of a finished task.
-func (n *node) outcome() error {
-	if !n.is(isUsed) {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.rare == nil {
-		return nil
-	}
-	return n.rare.err
 }
 
 func (n *node) forbidCycle(waiter *node) {
@@ -172,13 +217,18 @@ func (d *doneChannel) wake() { close(d.done) }
 // A joiner is a goroutine that waits for the end of a task.
 type joiner struct {
 	parker
-	target *node
-	end    after
+	end after             // in the list of the task that it waits for
+	set goroutine.Address // the goroutine's label set
 }
+
+func (*joiner) kind() waiterKind { return isJoiner }
+
+// stillParked reports whether the joiner waits. It does not depend on the ctx, which may be no task's.
+func (j *joiner) stillParked() bool { return j.end.linked() && !j.awake.Load() }
 
 // await returns when n has ended, or ctx is canceled.
 func (n *node) await(ctx context.Context) {
-	j := &joiner{target: n}
+	j := &joiner{set: currentSet()}
 	j.ready()
 	if n.onEnd(&j.end, j) {
 		j.park(ctx, j)

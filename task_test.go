@@ -549,8 +549,8 @@ func TestObserve(t *testing.T) {
 			"ended main/bad/attempt 1 after 2s: boom",
 			"retrying main/bad in 1s, attempt 2: boom",
 			"ended main/bad/attempt 2 after 2s: boom",
-			"ended main/bad after 5s: task main/bad: boom",
-			"ended main after 5s: task main/bad: boom",
+			"ended main/bad after 5s: task main/bad: after 2 attempts: boom",
+			"ended main after 5s: task main/bad: after 2 attempts: boom",
 		} {
 			if got[want] != 1 {
 				t.Errorf("missing %q", want)
@@ -695,8 +695,8 @@ func TestAll(t *testing.T) {
 		_, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, errBoom))
 		wantText(t, err, "task race/#2: boom")
 
-		deaf := func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil }
-		_, err = Race(ctx, deaf, value(2, time.Second, errBoom))
+		ignores := func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil }
+		_, err = Race(ctx, ignores, value(2, time.Second, errBoom))
 		wantText(t, err, "task race/#2: boom")
 
 		gone, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("closing"))

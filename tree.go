@@ -19,11 +19,15 @@ type Node struct {
 	Age   time.Duration `json:"age,omitempty"` // since the task began, to 10 ms; zero is unknown, see Tree
 	Wait  Wait          `json:"wait"`          // what the task's own function waits for
 	Tasks []Node        `json:"tasks,omitempty"`
-	More  int           `json:"more,omitempty"` // tasks below that were left out, by whoever passed the Node on
+	More  int           `json:"more,omitempty"` // tasks below that were left out, by what passed the Node on
+	Group []Node        `json:"-"`              // the tasks that the Node stands for, when Grouped has made it of several
 
 	n     *node
 	call  *blockingCall
 	stack []*place
+	calls uint64 // a hash of the stack
+	wait  waitIdentity
+	here  time.Duration // since when snapshots have found it in its place, or in its wait where that is known
 }
 
 // A Wait says what a task waits for, and where.
@@ -32,25 +36,27 @@ type Wait struct {
 	//
 	//	running       none: the task uses a processor, or is about to
 	//	start         its goroutine has not begun yet
-	//	network       I/O on a connection, a listener or a name server; On says which call
+	//	network       I/O on a connection, a listener or a name server; On says which call, see docs/hangs.md
+	//	HTTP connection pool    a connection of an http.Transport that has as many to the host as it may have, all in use
+	//	database pool a connection of a sql.DB or pgxpool.Pool; "new resource" in On: the pool is making one
 	//	file          I/O on a pipe, a terminal or another file that can be waited for; On says which call
 	//	process       the end of a process, which can hold a thread
 	//	receive, send a channel
 	//	select        the first of several channels
 	//	mutex, rwmutex, waitgroup, cond, once    those of package sync
 	//	sleep         a time: Until
-	//	system call   the kernel, holding a thread; On names the call
+	//	system call   the kernel, holding a thread; On names the call, or the function that takes its number
 	//	C call        a function in C, or another language behind cgo, holding a thread; On names the function
 	//	task          another task, which On names by its path
 	//	tasks         the tasks below, after the task's own function has returned
 	//	read          a reader, such as that of [Lines]
-	//	semaphore     a [Semaphore]; On says how much of it is held, and where it was made
+	//	semaphore     a [Semaphore]; On says how much of it is held, and where it was made; or one of golang.org/x/sync
 	//	blocking      a place among the calls of [Blocking], or the call itself
 	//	rate          its turn, as a [Pacer] gives it: Until
 	//	retry         the next attempt of [Retry]: Until
 	//	stream        the next result of a stream; On names the item
 	//	source        the next value of a stream's source, or of iter.Pull
-	//	limit         the items that run: there are as many as the stream's [Limit] allows
+	//	limit         others that run: there are as many as the [Limit] of a stream, or the [MaxTasks] of a scope, allows
 	//	full          the loop over the stream, which has not taken the results that are there
 	//	signal        a signal
 	//	nothing       for ever: an empty select
@@ -62,9 +68,15 @@ type Wait struct {
 	File string `json:"file,omitempty"` // and its place
 	Line int    `json:"line,omitempty"`
 
-	Until    time.Time     `json:"until,omitzero"`     // when the wait will end by itself, where that is known
-	Seen     time.Duration `json:"seen,omitempty"`     // every look found the task in this place since so long ago, or longer
-	Deadlock bool          `json:"deadlock,omitempty"` // the task waits for one that waits for it
+	Until time.Time `json:"until,omitzero"` // when the wait will end by itself, where that is known
+	// Seen is how long snapshots have found the task in this very wait: it has been in it for so long, or longer. It is zero
+	// where a wait cannot be told from the next one at the same place, which is so for channels, locks, connections and all
+	// else outside of this package.
+	Seen time.Duration `json:"seen,omitempty"`
+	// Snapshots is how many snapshots in a row, this one included, have found the task waiting in this place. Between them it
+	// may have been elsewhere.
+	Snapshots int  `json:"snapshots,omitempty"`
+	Deadlock  bool `json:"deadlock,omitempty"` // the task waits for one that waits for it
 }
 
 // A Frame is a function that a task is in.
@@ -88,7 +100,7 @@ func Tree(ctx context.Context) Node {
 	if n == nil {
 		return Node{}
 	}
-	trees := picture([]*node{n}, false)
+	trees := takeSnapshot([]*node{n}, false)
 	if len(trees) == 0 {
 		return Node{}
 	}
@@ -97,7 +109,7 @@ func Tree(ctx context.Context) Node {
 
 // Trees returns all trees of the process: every scope or stream that was started with a ctx which carried no task, the
 // oldest first, with what runs below it. Calls of [Blocking] whose task has ended come last.
-func Trees() []Node { return picture(roots(), true) }
+func Trees() []Node { return takeSnapshot(roots(), true) }
 
 // Stack returns the functions that the task is in, the innermost first, as far as to where the task begins, or where the
 // scope begins that it waits for. It is nil when that is unknown, and for a Node that was read from JSON.
@@ -110,10 +122,10 @@ func (n Node) Stack() []Frame {
 }
 
 // Cancel cancels the task and all below it, as [Task.Cancel] does, and reports whether it was still there. It returns false
-// for a Node that was read from JSON, for a call of [Blocking], and for an item when the stream has gone on to another.
+// for a Node that was read from JSON, and for a call of [Blocking].
 func (n Node) Cancel(cause error) bool {
 	t := n.n
-	if t == nil || t.is(isFinished) || t.kind() == kindItem && t.label() != n.Name {
+	if t == nil || t.is(isFinished) {
 		return false
 	}
 	if cause == nil {
@@ -123,16 +135,17 @@ func (n Node) Cancel(cause error) bool {
 }
 
 // String draws the tree, a task a line: its name, its state unless it is running, its age from one second on, what it waits
-// for, and where.
+// for, and where. Siblings that are alike share a line, as [Node.Grouped] says.
 //
 //	shop, 2m4s: tasks
 //	├─ server, 2m4s: network accept, main.go:31 (http.(*Server).Serve)
 //	├─ mailer (canceled), 12s: receive, mail.go:77
 //	└─ index, 2m4s: full 64 results
-//	   └─ [17], 3s: mutex, index.go:40, here for 3s
+//	   ├─ [17], 3s: mutex, index.go:40, here in 3 snapshots
+//	   └─ [18] … [80], 63 items, oldest 2s: network HTTP answer, index.go:31 (http.(*Client).Do)
 func (n Node) String() string {
 	var b strings.Builder
-	n.draw(&b, "", "")
+	n.Grouped().draw(&b, "", "")
 	return b.String()
 }
 
@@ -142,11 +155,16 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 	if n.State != "running" {
 		b.WriteString(" (" + n.State + ")")
 	}
+	age, upTo := ", ", ""
+	if n.Group != nil {
+		fmt.Fprintf(b, ", %d %s", len(n.Group), n.noun())
+		age, upTo = ", oldest ", "up to "
+	}
 	if n.Age >= time.Second {
-		b.WriteString(", " + n.Age.Truncate(time.Second).String())
+		b.WriteString(age + n.Age.Truncate(time.Second).String())
 	}
 	if n.Wait.For != "" {
-		b.WriteString(": " + n.Wait.String())
+		b.WriteString(": " + n.Wait.text(upTo))
 	}
 	b.WriteString("\n")
 	for i, t := range n.Tasks {
@@ -161,11 +179,25 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 	}
 }
 
+// noun is what several of the kind are called.
+func (n Node) noun() string {
+	switch n.Kind {
+	case kindNames[kindItem], kindNames[kindStream]:
+		return n.Kind + "s"
+	case "blocking":
+		return "calls"
+	}
+	return "tasks"
+}
+
 // place is the place of the caller's own code.
 func (w Wait) place() Frame { return Frame{w.Func, w.File, w.Line} }
 
-// String says it in a line: what for, where, and since when if that is more than a second.
-func (w Wait) String() string {
+// String says it in a line: what for, where, and for how long if that is known and more than a second, or else in how many
+// snapshots in a row if there were several.
+func (w Wait) String() string { return w.text("") }
+
+func (w Wait) text(upTo string) string {
 	var b strings.Builder
 	b.WriteString(w.For)
 	if w.On != "" {
@@ -183,8 +215,11 @@ func (w Wait) String() string {
 	if w.Call != "" {
 		fmt.Fprintf(&b, " (%s)", w.Call[strings.LastIndexByte(w.Call, '/')+1:])
 	}
-	if w.Seen >= time.Second {
-		fmt.Fprintf(&b, ", here for %v", w.Seen.Truncate(time.Second))
+	switch {
+	case w.Seen >= time.Second:
+		fmt.Fprintf(&b, ", here for %s%v", upTo, w.Seen.Truncate(time.Second))
+	case w.Seen == 0 && w.Snapshots > 1:
+		fmt.Fprintf(&b, ", here in %s%d snapshots", upTo, w.Snapshots)
 	}
 	return b.String()
 }

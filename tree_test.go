@@ -206,7 +206,7 @@ func TestNodeAsJSON(t *testing.T) {
 			got = regexp.MustCompile(`("id"|"line"):[1-9][0-9]*|"file":"[^"]*/tree_test.go"`).ReplaceAll(got, []byte("_"))
 			want := `{_,"name":"a","path":"run/a","kind":"task","state":"running","age":100000000,` +
 				`"wait":{"for":"sleep","call":"github.com/meanwhile-go/meanwhile.Sleep",` +
-				`"func":"github.com/meanwhile-go/meanwhile_test.TestNodeAsJSON.func1.1.1",_,_,"until":"2000-01-01T00:00:01Z"}}`
+				`"func":"github.com/meanwhile-go/meanwhile_test.TestNodeAsJSON.func1.1.1",_,_,"until":"2000-01-01T00:00:01Z","snapshots":1}}`
 			if err != nil || string(got) != want {
 				t.Errorf("got %s, %v, want %s", got, err, want)
 			}

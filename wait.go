@@ -1,6 +1,9 @@
 package meanwhile
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // waitOf names what a task waits for, and where, by its part of a goroutine's stack.
 func waitOf(calls []*place) Wait {
@@ -64,7 +67,7 @@ func reasonOf(calls []*place, below int) (reason, on string) {
 	}
 	for i, p := range parked {
 		if p.parks != "" {
-			return refine(p.parks, parked[i+1:])
+			return refine(p.parks, calls[i+2:])
 		}
 	}
 	return "unknown", ""
@@ -82,26 +85,48 @@ var parkReasons = map[string]string{
 	"internal/poll.runtime_pollWait": "poll",
 	"runtime.gcAssistAlloc":          "running", // helps the collector
 	"runtime.gcStart":                "running",
+	"runtime.gcWaitOnMark":           "running", // asked for a collection
 }
 
-// refine makes a reason more exact by the calls around it.
+// refine makes a reason more exact by the calls around it, the innermost first.
 func refine(reason string, calls []*place) (better, on string) {
 	switch reason {
-	case "lock":
-		return lockReason(calls), ""
 	case "poll":
 		return pollReason(calls)
-	case "receive", "select", "send":
+	case "lock":
+		reason = lockReason(calls)
+	}
+	for len(calls) > 0 && (calls[0].owner == ofRuntime || calls[0].pkg == "sync" || calls[0].pkg == "internal/sync") {
+		calls = calls[1:]
+	}
+	if known, ok := knownWait(calls); ok {
+		return known.reason, known.on
+	}
+	if reason == "receive" || reason == "select" {
 		for _, p := range calls {
+			if p.pkg != "net" {
+				break
+			}
 			if on := p.networkCall(); on != "" {
 				return "network", on
-			}
-			if strings.HasPrefix(p.Func, "os/exec.(*Cmd).") {
-				return "process", ""
 			}
 		}
 	}
 	return reason, ""
+}
+
+// knownWait says what the innermost of calls waits for, if that is a function that is known.
+func knownWait(calls []*place) (w libraryWait, ok bool) {
+	for _, p := range calls {
+		known := p.waits
+		if known.reason != "" {
+			w.reason, w.on, ok = known.reason, cmp.Or(w.on, known.on), true
+		}
+		if !known.wrapped {
+			break
+		}
+	}
+	return w, ok
 }
 
 // lockReason names a lock by the outermost call into package sync. There is none for a lock inside the standard library,
@@ -125,41 +150,43 @@ func lockReason(calls []*place) string {
 	return reason
 }
 
-// pollReason tells the network from files.
+// pollReason tells the network from files, and reading from writing. What copies between descriptors in the kernel waits for
+// one of the two: sendfile for the connection that it writes to, splice for the one that it reads from, else for what it
+// writes to.
 func pollReason(calls []*place) (reason, on string) {
 	reason = "file"
+	inside := true // the calls so far are of package internal/poll
 	for _, p := range calls {
-		if method, ok := strings.CutPrefix(p.Func, "internal/poll.(*FD)."); ok && on == "" {
-			on = pollNames[method]
+		switch method, _ := strings.CutPrefix(p.Func, "internal/poll."); {
+		case method == "SendFile", method == "spliceDrain":
+			return "network", on
+		case method == "(*FD).Accept":
+			on = "accept"
+		case on != "" || p.pkg != "internal/poll":
+		case strings.Contains(method, "Read"): // waitRead, or where there is none, on Windows, a method of FD
+			on = "read"
+		case strings.Contains(method, "Write"):
+			on = "write"
 		}
-		switch {
-		case p.pkg == "net":
-			reason = "network"
-			if call := p.networkCall(); call != "" {
-				on = call
+		if inside && p.pkg != "internal/poll" {
+			inside = false
+			if p.pkg == "net" {
+				reason = "network"
 			}
-		case strings.HasPrefix(p.Func, "os.(*Process)."):
+		}
+		if strings.HasPrefix(p.Func, "os.(*Process).") {
 			return "process", ""
+		}
+		if call := p.networkCall(); call != "" && reason == "network" {
+			on = call
 		}
 	}
 	return reason, on
 }
 
-var pollNames = map[string]string{
-	"Accept": "accept", "WaitWrite": "connect", "Connect": "connect", "Write": "write", "Writev": "write", "Pwrite": "write",
-	"WriteTo": "write", "WriteToInet4": "write", "WriteToInet6": "write", "WriteMsg": "write", "WriteMsgInet4": "write",
-	"WriteMsgInet6": "write", "Read": "read", "Pread": "read", "ReadFrom": "read", "ReadFromInet4": "read",
-	"ReadFromInet6": "read", "ReadMsg": "read", "ReadMsgInet4": "read", "ReadMsgInet6": "read", "RawRead": "read",
-	"RawWrite": "write",
-}
-
-// networkCall says what a function of package net, or of one above it, waits for; empty if that is not known.
+// networkCall says what a function of package net waits for, if that is more than to read or write.
 func (p *place) networkCall() string {
 	switch {
-	case (p.pkg == "net/http" || strings.HasPrefix(p.pkg, "net/http/")) && strings.Contains(p.Func, "oundTrip"):
-		return "HTTP answer"
-	case p.pkg == "net/http" && strings.HasSuffix(p.Func, ".getConn"):
-		return "connect"
 	case p.pkg != "net":
 		return ""
 	case strings.Contains(p.Func, "Resolver"), strings.Contains(p.Func, "ookup"):
@@ -170,14 +197,17 @@ func (p *place) networkCall() string {
 	return ""
 }
 
-// kernelCall names the call by the function around it.
+// kernelCall names the call by the function of package syscall, or of one like it, that the code around has called.
 func kernelCall(calls []*place, below int) (reason, on string) {
 	for i, p := range calls {
 		if p.kernel {
+			on = p.Func // where nothing better follows: a call by its number
 			continue
 		}
-		if on == "" {
-			on = strings.ToLower(p.Func[strings.LastIndexByte(p.Func, '.')+1:])
+		if on == "" || strings.Contains(on, ".") {
+			if entersKernel(p.pkg) {
+				on = strings.ToLower(p.Func[strings.LastIndexByte(p.Func, '.')+1:])
+			}
 		}
 		if i >= below {
 			break
@@ -202,11 +232,11 @@ func stubName(calls []*place) string {
 }
 
 // ourReason recognizes the waits inside this package. The innermost counts, except where an outer one is more to the point:
-// a pacer sleeps.
+// a retry sleeps.
 func ourReason(calls []*place) string {
 	reason := ""
 	for _, p := range calls {
-		if r := p.ours; reason == "" || r == "rate" || r == "retry" || r == "blocking" {
+		if r := p.ours; reason == "" || r == "rate" || r == "retry" || r == "blocking" || r == "limit" {
 			reason = r
 		}
 	}
@@ -214,23 +244,21 @@ func ourReason(calls []*place) string {
 }
 
 var ourReasons = map[string]string{
-	"Sleep":                 "sleep",
-	"(*node).sleep":         "sleep",
-	"(*Pacer).Wait":         "rate",
-	"(*RetryPolicy).run":    "retry",
-	"(*node).join":          "tasks",
-	"(*Task).Wait":          "task",
-	"(*Semaphore).Acquire":  "semaphore",
-	"Blocking":              "blocking",
-	"(*flow).await":         "stream",
-	"(*flow).close":         "stream",
-	"(*batcher).each":       "stream",
-	"(*batcher).hand":       "full",
-	"receive":               "receive",
-	"(*interruptible).Read": "read",
-	"(*signalQueue).next":   "signal",
-	"(*worker).turn":        idle,
+	"Sleep":                   "sleep",
+	"(*node).sleep":           "sleep",
+	"(*Pacer).wait":           "rate",
+	"(*RetryPolicy).runPaced": "retry",
+	"(*node).join":            "tasks",
+	"(*Task).Wait":            "task",
+	"(*Semaphore).Acquire":    "semaphore",
+	"Blocking":                "blocking",
+	"(*node).awaitPlace":      "limit",
+	"(*flow).await":           "stream",
+	"(*flow).close":           "stream",
+	"(*batcher).each":         "stream",
+	"(*batcher).hand":         "full",
+	"receive":                 "receive",
+	"(*interruptible).Read":   "read",
+	"(*signalQueue).next":     "signal",
+	"(*flow).admit":           "source",
 }
-
-// idle is the reason of a worker between two items, which is no task.
-const idle = "idle"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -13,16 +14,20 @@ type WatchConfig struct {
 	// Busy is how long a task may keep a processor busy, or hold a thread in a system call or in C, before it is reported;
 	// default 1 s. Calls under [Blocking] may hold theirs.
 	Busy time.Duration
-	// Deaf is how long a task may go on after its cancellation; default 10 s.
-	Deaf time.Duration
-	// Stray is how long a goroutine that a task started with a go statement may outlive it; default 1 s. Goroutines
+	// CancellationIgnored is how long a task may go on after its cancellation; default 10 s.
+	CancellationIgnored time.Duration
+	// GoroutineLeaked is how long a goroutine that a task started with a go statement may outlive it; default 1 s. Goroutines
 	// whose function belongs to the standard library are not reported: those of a connection pool outlive its users.
-	Stray time.Duration
+	GoroutineLeaked time.Duration
 	// Threads is how many goroutines at once may hold threads in system calls or C, those under [Blocking] not
 	// counted; default 100.
 	Threads int
-	// Lag is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
-	Lag time.Duration
+	// SchedulingLatency is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
+	SchedulingLatency time.Duration
+	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for an answer,
+	// before it is reported; default 50. Those count that have been there at each look of a sixth of the Interval; and it is
+	// reported only when they become more and more, and are at least four times as many as an Interval before.
+	PileUp int
 	// Interval is how long the same finding at the same place is not reported again; default 1 minute.
 	Interval time.Duration
 	// Log gets the findings as warnings; default [slog.Default].
@@ -31,10 +36,11 @@ type WatchConfig struct {
 
 func (c WatchConfig) withDefaults() WatchConfig {
 	c.Busy = cmp.Or(c.Busy, time.Second)
-	c.Deaf = cmp.Or(c.Deaf, 10*time.Second)
-	c.Stray = cmp.Or(c.Stray, time.Second)
+	c.CancellationIgnored = cmp.Or(c.CancellationIgnored, 10*time.Second)
+	c.GoroutineLeaked = cmp.Or(c.GoroutineLeaked, time.Second)
 	c.Threads = cmp.Or(c.Threads, 100)
-	c.Lag = cmp.Or(c.Lag, 100*time.Millisecond)
+	c.SchedulingLatency = cmp.Or(c.SchedulingLatency, 100*time.Millisecond)
+	c.PileUp = cmp.Or(c.PileUp, 50)
 	c.Interval = cmp.Or(c.Interval, time.Minute)
 	if c.Log == nil {
 		c.Log = slog.Default()
@@ -49,23 +55,14 @@ func (c WatchConfig) withDefaults() WatchConfig {
 // to the log, and tells the observer that holds for ctx ([Observe]), once for each place and interval. It ends with its
 // scope. One watch is enough for a process.
 //
-// It looks several times within each of its thresholds, but so seldom that it needs no more than a hundredth of one
-// processor; with very many tasks, it finds things later. While it runs, tasks that start label their goroutines with
+// It looks several times within each of its thresholds, at random intervals, but so seldom that it needs no more than a
+// hundredth of one processor; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for. While it runs, tasks that start label their goroutines with
 // their path, for which see [runtime/pprof]: a profile of the processors, and the traceback of a crash, then name the
 // tasks (with GODEBUG=tracebacklabels=1 before Go 1.27). That costs each task about two microseconds.
 func Watch(ctx context.Context, c WatchConfig) *Task[Void] {
 	w := &watch{c: c.withDefaults(), told: make(map[finding]time.Time)}
 	watched.Store(true)
-	labeling.Add(1) // from here on, and not from when the task has begun
-	runs := false
-	defer func() {
-		if !runs {
-			labeling.Add(-1)
-		}
-	}()
-	task := Go(ctx, w.run, Name("watch"), Background())
-	runs = true
-	return task
+	return Go(ctx, w.run, Name("watch"), Background())
 }
 
 // A watch is what the task of Watch remembers from one look to the next.
@@ -73,13 +70,15 @@ type watch struct {
 	c       WatchConfig
 	observe func(Event)
 	told    map[finding]time.Time // when each finding was reported, within the last interval
-	busy    map[uint32]spell      // tasks that were found busy, by number
-	deaf    map[uint32]time.Time  // tasks that were found canceled, since when
-	strays  map[strayKey]time.Time
-	checked time.Time // for strays
+	piles   piles
+	busy    map[uint32]spell     // tasks that were found busy, by number
+	ignored map[uint32]time.Time // tasks that were found canceled, since when
+	leaks   map[leakKey]leak
+	checked time.Time // for leaks
 	looks   int
 	took    [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
-	lag     lagMeter
+	latency latencyMeter
+	waits   *waitCollector
 }
 
 // A spell is the time for which a task was found busy at every look.
@@ -98,25 +97,32 @@ const (
 func (w *watch) run(ctx context.Context) error {
 	n := from(ctx)
 	w.observe = n.shared.observe
-	defer labeling.Add(-1)
-	w.lag.start()
+	w.latency.start()
+	w.waits = newWaitCollector()
+	defer w.waits.close()
 	period := w.period()
 	for {
-		if err := Sleep(ctx, period); err != nil {
+		if err := Sleep(ctx, jittered(period)); err != nil {
 			return err
 		}
 		begun := time.Now()
-		w.look(n.mark.id())
-		w.took[w.looks%len(w.took)] = time.Since(begun)
+		w.look(n.ident.id())
+		took := time.Since(begun)
+		w.waits.spent(took)
+		w.took[w.looks%len(w.took)] = took
 		w.looks++
 		period = max(w.period(), maxWatchShare*slices.Min(w.took[:]))
 	}
 }
 
-// period is the time between two looks that the smallest threshold wants.
+// jittered is a random time that is period on average. Looks in a fixed rhythm would find work in the same rhythm, or in a
+// multiple of it, in the same wait each time, and the wait profile would have that alone.
+func jittered(period time.Duration) time.Duration { return period/2 + rand.N(period) }
+
+// period is the average time between two looks that the smallest threshold wants.
 func (w *watch) period() time.Duration {
 	smallest := time.Second * looksPerThreshold
-	for _, d := range []time.Duration{w.c.Busy, w.c.Deaf, w.c.Stray, w.c.Lag * looksPerThreshold} {
+	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * looksPerThreshold} {
 		if d > 0 {
 			smallest = min(smallest, d)
 		}
@@ -128,14 +134,17 @@ func (w *watch) look(self uint32) {
 	now := time.Now()
 	w.forget(now)
 	trees := Trees()
-	s := survey{now: now, self: self, busy: make(map[uint32]spell), deaf: make(map[uint32]time.Time), live: make(map[uint32]bool)}
+	w.waits.add(now, trees, self)
+	s := survey{now: now, self: self, busy: make(map[uint32]spell), ignored: make(map[uint32]time.Time), live: make(map[uint32]bool), found: make(map[finding]*Event)}
 	for i := range trees {
 		w.survey(&s, &trees[i])
 	}
-	w.busy, w.deaf = s.busy, s.deaf
+	w.busy, w.ignored = s.busy, s.ignored
 	w.checkThreads(&s)
-	w.checkLag(&s)
-	w.checkStrays(&s)
+	w.checkLatency(&s)
+	w.checkLeaks(&s)
+	w.checkPiles(&s)
+	w.publish(&s)
 }
 
 // A survey is what one look found.
@@ -143,8 +152,10 @@ type survey struct {
 	now           time.Time
 	self          uint32
 	busy          map[uint32]spell
-	deaf          map[uint32]time.Time
+	ignored       map[uint32]time.Time
 	live          map[uint32]bool
+	found         map[finding]*Event
+	piled         map[pileKey]*pileCount
 	running, held []*Node
 	blocking      int // calls under Blocking that hold a thread
 }
@@ -154,9 +165,10 @@ func (w *watch) survey(s *survey, n *Node) {
 	s.live[n.ID] = true
 	if n.ID != s.self {
 		w.checkBusy(s, n)
-		w.checkDeaf(s, n)
+		w.checkIgnored(s, n)
+		w.countPiled(s, n)
 		if n.Wait.Deadlock && n.Wait.Seen >= deadlockGrace {
-			w.report(Event{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.place())
+			s.report(Event{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.place())
 		}
 	}
 	for i := range n.Tasks {
@@ -187,23 +199,23 @@ func (w *watch) checkBusy(s *survey, n *Node) {
 	since.looks++
 	s.busy[n.ID] = since
 	if d := s.now.Sub(since.since); d >= w.c.Busy && since.looks > 2 {
-		w.report(Event{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+		s.report(Event{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
 	}
 }
 
-// checkDeaf finds tasks that were canceled and go on by themselves, not for what is below them.
-func (w *watch) checkDeaf(s *survey, n *Node) {
-	if w.c.Deaf < 0 || n.State != "canceled" && n.State != "abandoned" {
+// checkIgnored finds tasks that were canceled and go on by themselves, not for what is below them.
+func (w *watch) checkIgnored(s *survey, n *Node) {
+	if w.c.CancellationIgnored < 0 || n.State != "canceled" && n.State != "abandoned" {
 		return
 	}
-	since, known := w.deaf[n.ID]
+	since, known := w.ignored[n.ID]
 	if !known {
 		since = s.now
 	}
-	s.deaf[n.ID] = since
+	s.ignored[n.ID] = since
 	waits := n.Wait.For != "tasks" && n.Wait.For != "task" && n.Kind != kindNames[kindStream]
-	if d := s.now.Sub(since); waits && d >= w.c.Deaf {
-		w.report(Event{Kind: TaskDeaf, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+	if d := s.now.Sub(since); waits && d >= w.c.CancellationIgnored {
+		s.report(Event{Kind: CancellationIgnored, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
 	}
 }
 
@@ -215,13 +227,13 @@ func (w *watch) checkThreads(s *survey) {
 	if held < w.c.Threads {
 		return
 	}
-	w.report(Event{Kind: ThreadsHeld, Count: held, Places: mostPlaces(s.held)}, Frame{})
+	s.report(Event{Kind: ThreadsHeld, Count: held, Places: mostPlaces(s.held)}, Frame{})
 }
 
-func (w *watch) checkLag(s *survey) {
-	lag := w.lag.longest()
-	if w.c.Lag < 0 || lag < w.c.Lag {
+func (w *watch) checkLatency(s *survey) {
+	latency := w.latency.longest()
+	if w.c.SchedulingLatency < 0 || latency < w.c.SchedulingLatency {
 		return
 	}
-	w.report(Event{Kind: SchedulerLag, Elapsed: lag, Places: mostPlaces(s.running)}, Frame{})
+	s.report(Event{Kind: SchedulingLatency, Elapsed: latency, Places: mostPlaces(s.running)}, Frame{})
 }

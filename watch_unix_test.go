@@ -66,13 +66,13 @@ func TestWatchFindsHeldThreads(t *testing.T) {
 	})
 }
 
-func init() { programs["crashes in a stray"] = crash }
+func init() { programs["crashes in a leaked goroutine"] = crash }
 
 func crash() {
 	_ = Run(context.Background(), func(ctx context.Context) error {
 		Watch(ctx, WatchConfig{})
 		Go(ctx, func(ctx context.Context) error {
-			go func() { panic("stray") }()
+			go func() { panic("leaked") }()
 			<-ctx.Done()
 			return nil
 		}, Name("opener"))
@@ -83,12 +83,12 @@ func crash() {
 // The traceback of a crash names the tasks that the goroutines belong to.
 func TestCrashNamesTheTask(t *testing.T) {
 	t.Setenv("GODEBUG", "tracebacklabels=1") // the default from Go 1.27 on
-	c := startChild(t, "crashes in a stray", nil)
+	c := startChild(t, "crashes in a leaked goroutine", nil)
 	if err := c.cmd.Wait(); err == nil {
 		t.Fatal("it did not crash")
 	}
 	got := c.stderr.String()
-	if !strings.Contains(got, "panic: stray") || !strings.Contains(got, "app/opener") {
+	if !strings.Contains(got, "panic: leaked") || !strings.Contains(got, "app/opener") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -1,227 +1,175 @@
 package meanwhile
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
+
+// An item is a value of a source, and the task in which the function runs on it.
+type item[In any] struct {
+	node  node
+	input In
+	err   error // came with the value, which then is no task, but a result
+}
 
 // A worker of a flow runs items until there are no more, or there are more workers than the limit.
 type worker[In, Out any] struct {
 	*flow[In, Out]
-	number  uint32 // of the goroutine
-	item    *node  // of the value that runs, or of the next one
-	index   uint64 // of that value
-	input   In
-	err     error // what the source gave with the value, then how the item ended
-	drawing bool  // in the source
-	busy    bool  // a value was pulled, and its result is not in the ring yet
+	item  *item[In] // until it has ended
+	place uint64    // of the item in the source
+	value Out
+	err   error
 }
 
-// work is the goroutine of a worker, whose items all have its number.
-func (f *flow[In, Out]) work() {
-	w := &worker[In, Out]{flow: f, number: nextID()}
-	climb(w.start, w.number, markDigits)
+// callWorker sees to it that a worker comes when there are items that none has taken. One is called at a time; it calls the
+// next.
+func (f *flow[In, Out]) callWorker() {
+	if f.called.Load() || f.taken.Load() == f.head.Load() {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.left.Load() || f.called.Swap(true) {
+		return
+	}
+	if f.idle > 0 {
+		f.work.Signal()
+		return
+	}
+	f.alive++
+	f.goroutines.Add(1)
+	go f.startWorker()
 }
 
-func (w *worker[In, Out]) start() {
-	w.scope.labelGoroutine()
-	w.newItem()
+func (f *flow[In, Out]) startWorker() {
+	w := &worker[In, Out]{flow: f}
+	labelGoroutine(w.scope.labels)
 	defer w.leave()
-	for came := true; w.turn(came) && w.pull(); came = false {
-		w.run()
-	}
-}
-
-// newItem makes the node of the next value. One that a function left as it was, without starting a task, say, or asking
-// for Done, serves for the value after it as well: nobody can tell.
-func (w *worker[In, Out]) newItem() {
-	w.item = &node{base: &w.scope, mark: newMark(w.number, kindItem), shared: w.scope.shared}
-	if w.plain {
-		w.item.link(&w.scope, nil)
-	}
-}
-
-// leave ends the worker: it is not needed any more, or the function or the source called Goexit.
-func (w *worker[In, Out]) leave() {
-	if w.drawing {
-		w.pulled(false, errGoexit)
-	}
-	if w.busy {
-		var none Out
-		w.publish(none, &ItemError{Index: int(w.index), Input: w.input, Err: errGoexit})
-	}
-	if w.plain && !w.item.is(isFinished) {
-		w.item.flags.Or(isClosed | isFinished)
-		w.item.unlink()
-	}
-	w.mu.Lock()
-	w.alive--
-	if !w.pulling {
-		w.callLocked()
-	}
-	w.mu.Unlock()
-	w.workers.Done()
-}
-
-// turn waits until the worker is the one to pull, and reports false when it is not needed any more.
-func (w *worker[In, Out]) turn(came bool) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if came {
-		w.called = false
-	}
-	for !w.over && w.alive <= w.o.limiter.Current() {
-		if !w.pulling {
-			if w.room() {
-				w.pulling = true
-				return true
-			}
-			w.starved.Store(true)
-			if w.room() {
-				continue
-			}
+	w.called.Store(false)
+	for w.next() {
+		if w.err = w.item.err; w.err == nil {
+			w.run()
 		}
-		w.idle++
-		w.cond.Wait()
-		w.idle--
-		w.called = false
+		w.finish()
+	}
+}
+
+// next returns when the worker has an item; it reports false when the worker is not needed any more.
+func (w *worker[In, Out]) next() bool {
+	for !w.left.Load() {
+		if w.take() {
+			return true
+		}
+		if !w.rest() {
+			return false
+		}
 	}
 	return false
 }
 
-// pull takes the next value from the source, and reports false when there is none.
-func (w *worker[In, Out]) pull() bool {
-	w.drawing = true
-	more, failure := w.draw()
-	w.drawing = false
-	return w.pulled(more, failure)
-}
-
-func (w *worker[In, Out]) draw() (more bool, failure error) {
-	defer func() {
-		if r := recover(); r != nil {
-			more, failure = false, recovered(r)
+// take takes the oldest item that no worker has.
+func (w *worker[In, Out]) take() bool {
+	for {
+		place := w.taken.Load()
+		if place == w.head.Load() {
+			return false
 		}
-	}()
-	w.input, w.err, more = w.next()
-	return more, nil
+		it := w.ring.at(place).item.Load() // before it is taken: then the slot may get another item
+		if w.taken.CompareAndSwap(place, place+1) {
+			w.item, w.place = it, place
+			w.callWorker()
+			return true
+		}
+	}
 }
 
-// pulled ends the worker's turn and calls the next one. A value that comes when the loop has been left is dropped.
-func (w *worker[In, Out]) pulled(more bool, failure error) bool {
+// rest waits until the worker is called; it reports false when the worker is not needed any more.
+func (w *worker[In, Out]) rest() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pulling = false
-	if !more {
-		w.over, w.failure = true, failure
-		w.total.Store(w.head + 1)
-		w.cond.Broadcast()
-		w.rouse()
+	if w.taken.Load() != w.head.Load() {
+		return true
+	}
+	if w.left.Load() || w.total.Load() > 0 || w.alive > w.o.limiter.Current() {
 		return false
 	}
-	if w.over {
-		return false
-	}
-	w.index = w.head
-	w.head++
-	w.busy = true
-	w.callLocked()
+	w.idle++
+	w.work.Wait()
+	w.idle--
+	w.called.Store(false)
 	return true
 }
 
-// run makes the result of the value that was pulled.
+// run makes the item a task of the stream, which the goroutine runs from here to the end of apply.
 func (w *worker[In, Out]) run() {
-	var value Out
-	err := w.err
-	if err == nil {
-		value, err = w.process()
-		if err != nil {
-			err = &ItemError{Index: int(w.index), Input: w.input, Err: err}
+	n := &w.item.node
+	n.number = uint32(w.place) + 1
+	n.open(&w.scope, kindItem, w.o.item)
+	labelGoroutine(n.labels)
+	w.apply(n)
+	labelGoroutine(w.scope.labels)
+}
+
+// apply runs the function on an item, as the stream's options say. A snapshot knows the goroutine of an item by the name of
+// this function.
+//
+//go:noinline
+func (w *worker[In, Out]) apply(n *node) {
+	w.err = errUnreturned
+	defer func() {
+		if w.err == errUnreturned {
+			w.err = newPanic(recover())
 		}
-	}
-	w.publish(value, err)
-	var none In
-	w.input = none
-}
-
-func (w *worker[In, Out]) publish(value Out, err error) {
-	w.busy = false
-	place := w.index
-	if w.o.unordered {
-		place = w.finished.Add(1) - 1
-	}
-	s := w.ring.at(place)
-	s.value, s.err = value, err
-	if s.state.Swap(slotReady) == slotWaited {
-		w.rouse()
-	}
-}
-
-// process runs the function on the value as the stream's options say.
-func (w *worker[In, Out]) process() (value Out, err error) {
-	if w.o.pacer != nil {
-		w.pacing.Add(1)
-		err := w.o.pacer.Wait(&w.scope)
-		w.pacing.Add(-1)
-		if err != nil {
-			return value, err
-		}
-	}
-	if !w.plain {
-		w.newItem()
-		w.item.number.Store(uint32(w.index) + 1)
-		w.item.open(&w.scope, kindItem, &taskOptions{timeout: w.o.timeout}, nil)
-	} else if w.item.is(isFinished) {
-		w.newItem()
-	}
-	if watched.Load() {
-		atomic.StoreUint32(&w.item.begun, tick())
-	}
-	w.item.number.Store(uint32(w.index) + 1)
-	return w.apply(w.item)
-}
-
-func (w *worker[In, Out]) apply(item *node) (value Out, err error) {
-	err = errUnreturned
-	defer item.endItem(&err)
-	item.tellStart()
+		w.err = n.finish(w.err)
+	}()
+	n.tellStart()
 	if p := w.o.retry; p != nil {
-		err = p.run(item, func(ctx context.Context) (err error) {
-			value, err = w.call(ctx)
+		w.err = p.runPaced(n, w.o.pacer, func(ctx context.Context) (err error) {
+			w.value, err = w.call(ctx)
 			return err
 		})
-	} else {
-		value, err = w.call(item)
+		return
 	}
-	return value, err
+	w.value, w.err = w.call(n)
 }
 
 // call runs the function once; an adaptive limit learns from each attempt.
 func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 	if w.o.limiter.adapt == nil {
-		return w.fn(ctx, w.input)
+		return w.fn(ctx, w.item.input)
 	}
 	begun := w.o.limiter.begin()
-	err = errGoexit // or a panic, unless the function returns
+	err = ErrGoexit // or a panic, unless the function returns
 	defer func() { w.o.limiter.end(begun, err) }()
-	return w.fn(ctx, w.input)
+	return w.fn(ctx, w.item.input)
 }
 
-// endItem is deferred around the function of an item. An item to which nothing is attached is left as it is.
-func (n *node) endItem(err *error) {
-	if *err == errUnreturned {
-		*err = recovered(recover())
+// finish passes the result on, lets go of what the item held, since its ctx may be kept for longer, and counts it out. The
+// source may then go on.
+func (w *worker[In, Out]) finish() {
+	it, value, err := w.item, w.value, w.err
+	if err != nil && it.err == nil {
+		err = &ItemError{Index: int(w.place), Input: it.input, Err: err}
 	}
-	if !n.is(isUsed) {
-		n.number.Store(0)
-		return
+	var noInput In
+	var noValue Out
+	it.input = noInput
+	w.item, w.value, w.err = nil, noValue, nil
+	if it.err == nil {
+		w.o.limiter.give()
 	}
-	n.mu.Lock()
-	idle := n.canceled.Load() == nil && n.rare == nil && n.done == nil && n.after == nil && n.family == nil
-	n.mu.Unlock()
-	if idle {
-		n.number.Store(0)
-		return
+	w.publish(w.place, value, err)
+	w.ended.Add(1)
+	if w.waiting.Load() && !w.starved.Load() {
+		w.wakeSource()
 	}
-	*err = n.finish(*err)
+}
+
+// leave ends the worker: it is not needed any more, or the function called Goexit.
+func (w *worker[In, Out]) leave() {
+	if w.item != nil {
+		w.finish()
+	}
+	w.mu.Lock()
+	w.alive--
+	w.mu.Unlock()
+	w.callWorker()
+	w.goroutines.Done()
 }

@@ -82,7 +82,7 @@ func TestEnqueueAndList(t *testing.T) {
 	if one.Duplicate || !again.Duplicate || again.ID != one.ID {
 		t.Errorf("got %+v, then %+v", one, again)
 	}
-	got := read[page](t, ask(h, "GET", "/jobs?kind=mail.send&args=user=7&state=scheduled&queue=mail&unique_key=mail.send:7", ""), 200)
+	got := read[page](t, ask(h, "GET", "/jobs?kind=mail.send&args=user=7&state=scheduled&queue=mail&unique_key=mail.send+7", ""), 200)
 	if len(got.Jobs) != 1 {
 		t.Fatalf("got %+v, want one job", got)
 	}

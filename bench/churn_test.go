@@ -23,7 +23,7 @@ func BenchmarkChurn(b *testing.B) {
 			var first, last float64
 			err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
 				meanwhile.Watch(ctx, meanwhile.WatchConfig{
-					Busy: 100 * time.Millisecond, Stray: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
+					Busy: 100 * time.Millisecond, GoroutineLeaked: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 				})
 				for i := range 10 {
 					if err := churn(ctx, tasks/10); err != nil {

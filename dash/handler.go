@@ -47,7 +47,7 @@ func New(c Config) http.Handler {
 	} else {
 		h.mux.HandleFunc("GET /{$}", h.noJobs)
 	}
-	h.mux.HandleFunc("POST /theme", h.theme)
+	h.mux.HandleFunc("POST "+ThemePath, h.theme)
 	h.mux.HandleFunc("GET /static/{name}", serveStatic)
 	h.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, refuse(http.StatusNotFound, "There is no such page."))

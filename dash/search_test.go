@@ -37,7 +37,7 @@ func TestSearch(t *testing.T) {
 		"until=1h":                      {},
 		"since=2020-01-31+15:04":        {failed, later},
 		"until=2020-01-31":              {},
-		"key=page.load:one":             {later},
+		"key=page.load+one":             {later},
 		"id=" + later.ID.String():       {later},
 		"before=" + later.ID.String():   {failed},
 		"kind=mail.send&queue=web":      {},

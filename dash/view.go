@@ -109,6 +109,10 @@ func (v *view) clock(kind string, t time.Time, text string) template.HTML {
 	return template.HTML(`<time data-` + kind + ` datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + exact + `">` + text + `</time>`)
 }
 
+// ThemePath is where the button of the colours posts to, below Config.Prefix. It changes nothing but a cookie of the reader's own
+// browser: a guard before the dashboard lets everybody post there who may look.
+const ThemePath = "/theme"
+
 const themeCookie = "meanwhile_theme"
 
 // theme sets the colours for this browser.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/api"
 	"github.com/meanwhile-go/meanwhile/internal/access"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -22,12 +23,7 @@ func mountAPI(mux *http.ServeMux, store job.Store) {
 // TestRequests runs the commands of the guide to the API, block by block, against a server that wants a token.
 func TestRequests(t *testing.T) {
 	for _, program := range []string{"sh", "curl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv("MEANWHILE_CI") != "" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
+		testenv.Program(t, program)
 	}
 	guard, err := access.New(access.Config{Tokens: []access.Token{{Name: "guide", Role: access.Admin, Hash: sha256.Sum256([]byte("t0ken"))}}})
 	if err != nil {

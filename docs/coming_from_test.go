@@ -44,6 +44,7 @@ func Example_comingFrom() {
 	fmt.Println(meanwhile.Any(ctx, name, name))
 	fmt.Println(meanwhile.Race(ctx, name, name))
 	fmt.Println(meanwhile.Each(ctx, items, show, meanwhile.Limit(8)))
+	fmt.Println(meanwhile.Run(ctx, work, meanwhile.MaxTasks(8)))
 	fmt.Println(meanwhile.Collect(meanwhile.Map(ctx, items, fetch)))
 	for range meanwhile.Map(ctx, items, fetch, meanwhile.Limit(8), meanwhile.Timeout(time.Second)) {
 	}
@@ -64,6 +65,7 @@ func Example_comingFrom() {
 	// [Ada Ada] <nil>
 	// Ada <nil>
 	// Ada <nil>
+	// <nil>
 	// <nil>
 	// [page /a page /b] <nil>
 	// <nil>

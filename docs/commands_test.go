@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -15,9 +16,7 @@ import (
 // TestCommands runs each command about jobs that stands in a guide, on a store of its own. Each is understood; whether there
 // is something for it to do is another matter.
 func TestCommands(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
+	testenv.Program(t, "sh")
 	folder := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

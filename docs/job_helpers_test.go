@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -109,10 +110,7 @@ func newDatabase(t *testing.T) string {
 	ctx := context.Background()
 	conn, err := pgx.Connect(ctx, server+"postgres")
 	if err != nil {
-		if os.Getenv("MEANWHILE_CI") == "1" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		testenv.Missing(t, "no PostgreSQL: %v", err)
 	}
 	name := fmt.Sprintf("meanwhile_docs_%d_%08x", os.Getpid(), rand.Uint32())
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
@@ -40,9 +41,7 @@ func TestFilters(t *testing.T) {
 
 // TestSearchCommands runs the commands of the guide to searching, on a store with a record.
 func TestSearchCommands(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
+	testenv.Program(t, "sh")
 	folder := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

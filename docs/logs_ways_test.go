@@ -8,20 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestWaysIn starts the server as the guide to the ways in does, runs its commands, and looks for what they have sent.
 func TestWaysIn(t *testing.T) {
-	for _, tool := range []string{"sh", "curl", "logger"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
+	for _, tool := range []string{"sh", "curl", "logger", "rsyslogd"} {
+		testenv.Program(t, tool)
 	}
 	folder := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
@@ -76,10 +77,9 @@ func TestWaysIn(t *testing.T) {
 		`service=shop "listening on port 80"`, `service=shop started`, `service=shop "no such file" stream=stderr`,
 		`service=shop level=warn slow http.path=/cart`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
 	}
-	if relay := startRsyslog(t, ctx, folder, guide); relay != "" {
-		lines = append(lines, "logger --server 127.0.0.1 --port "+relay+" --tcp --octet-count --tag relayed --priority mail.err 'by way of rsyslog'")
-		queries = append(queries, `service=relayed "by way of rsyslog" facility=mail level=error`)
-	}
+	relay := startRsyslog(t, ctx, folder, guide)
+	lines = append(lines, "logger --server 127.0.0.1 --port "+relay+" --tcp --octet-count --tag relayed --priority mail.err 'by way of rsyslog'")
+	queries = append(queries, `service=relayed "by way of rsyslog" facility=mail level=error`)
 	for _, line := range lines[1:] {
 		if out, err := command(ctx, line).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
@@ -98,21 +98,9 @@ func TestWaysIn(t *testing.T) {
 	}
 }
 
-// startRsyslog starts rsyslog with what the guide says it forwards with, and returns the port it takes messages on; nothing
-// when it is not installed.
+// startRsyslog starts rsyslog with what the guide says it forwards with, and returns the port it takes messages on.
 func startRsyslog(t *testing.T, ctx context.Context, folder, guide string) (port string) {
 	t.Helper()
-	program, err := exec.LookPath("rsyslogd")
-	if err != nil {
-		program, err = exec.LookPath("/usr/sbin/rsyslogd") // where Debian has it
-	}
-	if err != nil {
-		if os.Getenv("MEANWHILE_CI") != "" {
-			t.Fatal(err)
-		}
-		t.Logf("without rsyslog: %v", err)
-		return ""
-	}
 	forward := regexp.MustCompile("(?s)```text\n(\\*\\.\\* action\\(type=\"omfwd\".*?)```").FindStringSubmatch(guide)
 	if forward == nil {
 		t.Fatal("the guide does not say how rsyslog forwards")
@@ -124,7 +112,7 @@ func startRsyslog(t *testing.T, ctx context.Context, folder, guide string) (port
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	cmd := exec.CommandContext(ctx, program, "-n", "-f", conf, "-i", filepath.Join(folder, "rsyslogd.pid"))
+	cmd := exec.CommandContext(ctx, testenv.Program(t, "rsyslogd"), "-n", "-f", conf, "-i", filepath.Join(folder, "rsyslogd.pid"))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
@@ -151,11 +139,9 @@ func startRsyslog(t *testing.T, ctx context.Context, folder, guide string) (port
 // unusedPort returns a port that nobody listens on.
 func unusedPort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := harm.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	return strconv.Itoa(port)
 }

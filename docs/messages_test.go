@@ -55,6 +55,7 @@ func TestMessages(t *testing.T) {
 		{"tasks", func() { meanwhile.Every(ctx, 0, step) }},
 		{"tasks", func() { meanwhile.NewSemaphore(0) }},
 		{"tasks", func() { meanwhile.NewSemaphore(1).Release(1) }},
+		{"tasks", func() { meanwhile.NewSemaphore(1).Set(0) }},
 		{"streams", func() { meanwhile.Limit(0) }},
 		{"streams", func() { meanwhile.Limit(1).Set(-1) }},
 		{"streams", func() { meanwhile.Window(0) }},
@@ -62,6 +63,16 @@ func TestMessages(t *testing.T) {
 		{"streams", func() { meanwhile.Rate(0, time.Second) }},
 		{"streams", func() { meanwhile.Batch(ctx, numbers, 0, 0) }},
 		{"streams", func() { meanwhile.Batch(ctx, numbers, 1, -time.Second) }},
+		{"streams", func() { meanwhile.Take(numbers, -1) }},
+		{"streams", func() {
+			defer func() { panic(recover().(*meanwhile.PanicError).Value) }()
+			for range meanwhile.Map(ctx, func(yield func(int, error) bool) {
+				for yield(1, nil); ; yield(2, nil) {
+				}
+			}, func(_ context.Context, i int) (int, error) { return i, nil }) {
+				break
+			}
+		}},
 		{"streams", func() { meanwhile.Retry(meanwhile.RetryPolicy{Attempts: -1}) }},
 		{"cancellation", func() { meanwhile.Timeout(0) }},
 		{"cancellation", func() { _ = meanwhile.Shield(ctx, 0, step) }},

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestServeCommands runs the commands of the guides to the servers.
 func TestServeCommands(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
+	testenv.Program(t, "sh")
 	folder := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -33,9 +33,7 @@ func TestServeCommands(t *testing.T) {
 
 // TestUnit lets systemd look at the unit, with a program that is there in the place of ours.
 func TestUnit(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip(err)
-	}
+	testenv.Program(t, "systemd-analyze")
 	text, err := os.ReadFile("../deploy/meanwhile.service")
 	if err != nil {
 		t.Fatal(err)

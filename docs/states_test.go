@@ -21,7 +21,10 @@ type life struct {
 	id    job.ID
 }
 
-var Probe = job.Define[string]("probe", job.Timeout(time.Hour))
+var (
+	Probe     = job.Define[string]("probe", job.Timeout(time.Hour))
+	ProbeOnce = job.Define[string]("probe", job.AtMostOnce())
+)
 
 // gone is what the table says where there is no job.
 const gone = "–"
@@ -174,7 +177,7 @@ var transitions = map[string]transition{
 		l.work(moment, func(context.Context) error { mark(); return job.Snooze(time.Hour) })
 		mark()
 	},
-	"its worker stops before it has ended, and puts it back": func(l *life, mark func()) {
+	"its worker stops before it has ended, and releases it": func(l *life, mark func()) {
 		l.enqueue()
 		l.work(moment, func(ctx context.Context) error {
 			mark()
@@ -184,6 +187,26 @@ var transitions = map[string]transition{
 			}
 			return err
 		})
+		mark()
+	},
+	"its worker stops before it has ended, for the 21st time, and attempts are left": func(l *life, mark func()) {
+		l.enqueue()
+		for n := range 21 {
+			l.work(moment, func(ctx context.Context) error {
+				if n == 20 {
+					mark()
+				}
+				return wait(ctx)
+			})
+		}
+		mark()
+	},
+	"its worker stops before it has ended, and its kind is `AtMostOnce`": func(l *life, mark func()) {
+		l.enqueue()
+		runFor(l.T, l.store, moment, job.Config{Grace: -1}, ProbeOnce.Handle(func(ctx context.Context, _ string) error {
+			mark()
+			return wait(ctx)
+		}))
 		mark()
 	},
 	"it is canceled from outside, and its handler stops": func(l *life, mark func()) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -124,6 +125,43 @@ func Example_ownStream() {
 	// 3 <nil>
 }
 
+func Example_generate() {
+	ctx := context.Background()
+	// pages asks for one page after the other, until there are no more.
+	pages := meanwhile.Generate(ctx, func(ctx context.Context, yield func(string) bool) error {
+		for number := 1; number <= 3; number++ {
+			page, err := fetch(ctx, fmt.Sprintf("/users/%d", number))
+			if err != nil {
+				return err
+			}
+			if !yield(page) {
+				return nil
+			}
+		}
+		return nil
+	})
+	for page, err := range pages {
+		fmt.Println(page, err)
+	}
+	// Output:
+	// page /users/1 <nil>
+	// page /users/2 <nil>
+	// page /users/3 <nil>
+}
+
+func Example_combinators() {
+	ctx := context.Background()
+	lines := meanwhile.Lines(ctx, strings.NewReader("a b\n# not these\nc\n"))
+	wanted := meanwhile.Filter(lines, func(line string) bool { return !strings.HasPrefix(line, "#") })
+	urls := meanwhile.FlatMap(wanted, func(line string) meanwhile.Stream[string] {
+		return meanwhile.From(strings.FieldsSeq(line))
+	})
+	pages, err := meanwhile.Collect(meanwhile.Take(meanwhile.Map(ctx, urls, fetch), 2))
+	fmt.Println(pages, err)
+	// Output:
+	// [page a page b] <nil>
+}
+
 func Example_retry() {
 	attempts := 0
 	flaky := func(ctx context.Context, url string) (string, error) {
@@ -186,3 +224,23 @@ func Example_overloaded() {
 }
 
 var errBusy = errors.New("busy")
+
+func Example_chunks() {
+	ctx := context.Background()
+	values := []int{3, 1, 4, 1, 5, 9, 2, 6}
+	squares := func(ctx context.Context, values []int) ([]int, error) {
+		results := make([]int, len(values))
+		for i, v := range values {
+			results[i] = v * v
+		}
+		return results, ctx.Err()
+	}
+	chunks := meanwhile.From(slices.Chunk(values, 3))
+	for results, err := range meanwhile.Map(ctx, chunks, squares, meanwhile.Limit(runtime.GOMAXPROCS(0))) {
+		fmt.Println(results, err)
+	}
+	// Output:
+	// [9 1 16] <nil>
+	// [1 25 81] <nil>
+	// [4 36] <nil>
+}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -147,6 +149,22 @@ func Example_semaphore() {
 	fmt.Println(name, err, connections.Held())
 	// Output:
 	// Ada <nil> 0
+}
+
+// TestLimitForAScope reads folders, at most eight at once.
+func TestLimitForAScope(t *testing.T) {
+	ctx, folders := t.Context(), []string{"a", "b"}
+	var read atomic.Int32
+	readFolder := func(string) error { read.Add(1); return nil }
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		for _, folder := range folders {
+			meanwhile.Go(ctx, func(context.Context) error { return readFolder(folder) })
+		}
+		return nil
+	}, meanwhile.MaxTasks(8))
+	if err != nil || read.Load() != 2 {
+		t.Errorf("read %d folders, %v", read.Load(), err)
+	}
 }
 
 func oldDriver() (int, error) {

@@ -28,7 +28,7 @@ var (
 		switch {
 		case j.State == Queued:
 		case j.State.Finished():
-			j.State, j.Spared = Queued, j.Attempt
+			j.State, j.Spared, j.Released = Queued, j.Attempt, 0
 		default:
 			return false
 		}

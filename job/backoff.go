@@ -7,16 +7,21 @@ import (
 
 const (
 	backoffBase = time.Second
-	backoffMax  = 2 * time.Hour
+	backoffMax  = 6 * time.Hour
 )
 
 // backoff draws the wait after a failed attempt: between half the bound and the bound.
 func backoff(attempt int) time.Duration {
-	bound := backoffMax
-	if n := max(attempt, 1) - 1; n < 13 { // 2¹³ s > 2 h
-		bound = min(backoffMax, backoffBase<<n)
-	}
+	bound := backoffBound(attempt)
 	return bound/2 + jitter(bound/2)
+}
+
+// backoffBound doubles with each attempt.
+func backoffBound(attempt int) time.Duration {
+	if n := max(attempt, 1) - 1; n < 15 { // 2¹⁵ s > 6 h
+		return min(backoffMax, backoffBase<<n)
+	}
+	return backoffMax
 }
 
 // jitter draws a duration of at most d.

@@ -109,7 +109,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 		if r.quiet.Load() {
 			free = 0
 		}
-		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed)}
+		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Durable: r.durable}
 		crowded = false
 		for _, q := range r.config.Queues {
 			left := q.Concurrency - r.inQueue[q.Name]

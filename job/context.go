@@ -1,6 +1,7 @@
 package job
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +13,31 @@ func executionOf(ctx context.Context) *execution {
 	return e
 }
 
-// FromContext returns the job that ctx, the context of a handler or of what it has started, belongs to. It is not to be
-// changed.
+// FromContext returns a copy of the job that ctx, the context of a handler or of what it has started, belongs to: with the failures
+// of the attempts before, and the progress and the records so far, but without a Result. What is done to the copy changes nothing.
+// When the attempt has ended, it has neither what the job has gathered nor RunAt. It may be called by many goroutines at once, and
+// costs a copy of the args.
 func FromContext(ctx context.Context) (*Job, bool) {
 	if e := executionOf(ctx); e != nil {
-		return e.job, true
+		return e.copyJob(), true
 	}
 	return nil, false
+}
+
+// copyJob leaves out what is written without e.mu, or when the attempt has ended: the Result is the handler's to set.
+func (e *execution) copyJob() *Job {
+	j := e.job
+	c := &Job{
+		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: Running, Priority: j.Priority,
+		Attempt: j.Attempt, Died: j.Died, MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor,
+		Created: j.Created, Started: j.Started, Worker: j.Worker, CancelRequested: j.CancelRequested,
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.ended {
+		c.RunAt, c.Spared, c.Detail = j.RunAt, j.Spared, e.gathered()
+	}
+	return c
 }
 
 // Progress notes how far the job of ctx is, for everybody who looks at it: done of total, in whatever unit. It is written to

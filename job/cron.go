@@ -19,16 +19,18 @@ type Cron struct {
 	Name    string         // stays the same for ever: stores know the cron by it
 	Spec    string         // see above
 	Zone    *time.Location // of the spec; default UTC
-	CatchUp CatchUp        // what becomes of ticks while no worker ran
+	CatchUp CatchUp        // what becomes of ticks that were missed
 	// Job makes the job of a tick. It is called by every worker, with the time of the tick, in Zone. A nil job skips the tick.
 	Job func(tick time.Time) (*Job, error)
 }
 
-// A CatchUp says what becomes of the ticks that were missed because no worker ran.
+// A CatchUp says what becomes of the ticks that were missed: because no worker with the cron ran at the time, or because the store
+// was away, or the machine asleep, until the next tick came. A single tick that a running worker gets to within a minute is late
+// and not missed.
 type CatchUp int
 
 const (
-	CatchUpLast CatchUp = iota // the newest of them is enqueued late
+	CatchUpLast CatchUp = iota // the newest of them is enqueued late, unless a later tick is due by then
 	CatchUpNone                // none is
 	CatchUpAll                 // each is, at most the 1,000 newest
 )

@@ -1,29 +1,29 @@
 package job
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
-	onTime     = time.Minute // a tick younger than this was not missed: its worker was slow, or its store was away
+	mostLate   = time.Minute // a tick that its worker gets to later was missed: the store was away, or the machine slept
 	maxCatchUp = 1000        // ticks
 )
 
-// due returns which ticks in (last, now] to enqueue, the oldest first. Those that are less than a minute old always are; of
-// the older ones, which were missed, it depends on the policy. With CatchUpLast none is when one is on time: that one is
-// the newest.
-func due(s *schedule, last, now time.Time, c CatchUp) []time.Time {
-	recent := now.Add(-onTime)
-	if recent.Before(last) {
-		recent = last
+// due returns which ticks in (last, now] to enqueue, the oldest first. seen is up to when this worker has looked for ticks, or
+// when it started: those before were either enqueued by another or missed. Of several that are due at once all but the newest
+// were overtaken, which only CatchUpAll makes up for.
+func due(s *schedule, last, seen, now time.Time, c CatchUp) []time.Time {
+	switch c {
+	case CatchUpAll:
+		return newest(s, last, now, maxCatchUp)
+	case CatchUpNone:
+		return newest(s, latest(last, seen, now.Add(-mostLate)), now, 1)
 	}
-	if c != CatchUpAll {
-		ticks := newest(s, recent, now, maxCatchUp)
-		if len(ticks) > 0 || c == CatchUpNone {
-			return ticks
-		}
-		return newest(s, last, now, 1)
-	}
-	return newest(s, last, now, maxCatchUp)
+	return newest(s, last, now, 1)
 }
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // newest returns the newest ticks in (last, now], at most n, the oldest first. It looks back twice as far until there are n,
 // so that it takes as long as there are ticks to return, and not as last is ago.

@@ -20,23 +20,28 @@ func TestCronDue(t *testing.T) {
 		return v.AddDate(2026, 0, 0)
 	}
 	for _, c := range []struct {
-		name      string
-		last, now string
-		policy    CatchUp
-		want      []string
+		name            string
+		last, seen, now string
+		policy          CatchUp
+		want            []string
 	}{
-		{"nothing yet", "10:00:00", "10:59:59", CatchUpLast, nil},
-		{"on time", "10:00:00", "11:00:00", CatchUpNone, []string{"11:00:00"}},
-		{"a little late", "10:00:00", "11:00:59", CatchUpNone, []string{"11:00:00"}},
-		{"missed, none", "10:00:00", "14:30:00", CatchUpNone, nil},
-		{"missed, last", "10:00:00", "14:30:00", CatchUpLast, []string{"14:00:00"}},
-		{"missed, all", "10:00:00", "14:30:00", CatchUpAll, []string{"11:00:00", "12:00:00", "13:00:00", "14:00:00"}},
-		{"missed and on time, none", "10:00:00", "14:00:10", CatchUpNone, []string{"14:00:00"}},
-		{"missed and on time, last", "10:00:00", "14:00:10", CatchUpLast, []string{"14:00:00"}},
-		{"last is that of another clock", "15:00:00", "14:00:10", CatchUpAll, nil},
+		{"nothing yet", "10:00:00", "10:59:00", "10:59:59", CatchUpLast, nil},
+		{"on time", "10:00:00", "10:59:00", "11:00:00", CatchUpNone, []string{"11:00:00"}},
+		{"a little late", "10:00:00", "10:59:00", "11:00:59", CatchUpNone, []string{"11:00:00"}},
+		{"too late", "10:00:00", "10:59:00", "11:01:00", CatchUpNone, nil},
+		{"missed, none", "10:00:00", "10:30:00", "14:30:00", CatchUpNone, nil},
+		{"missed, last", "10:00:00", "10:30:00", "14:30:00", CatchUpLast, []string{"14:00:00"}},
+		{"missed, all", "10:00:00", "10:30:00", "14:30:00", CatchUpAll, []string{"11:00:00", "12:00:00", "13:00:00", "14:00:00"}},
+		{"missed and on time, none", "10:00:00", "13:59:59", "14:00:10", CatchUpNone, []string{"14:00:00"}},
+		{"missed and on time, last", "10:00:00", "13:59:59", "14:00:10", CatchUpLast, []string{"14:00:00"}},
+		{"before the start, none", "10:00:00", "14:00:00", "14:00:10", CatchUpNone, nil},
+		{"before the start, last", "10:00:00", "14:00:00", "14:00:10", CatchUpLast, []string{"14:00:00"}},
+		{"before the start, all", "12:00:00", "14:00:00", "14:00:10", CatchUpAll, []string{"13:00:00", "14:00:00"}},
+		{"another worker has enqueued it", "14:00:00", "13:59:59", "14:00:10", CatchUpNone, nil},
+		{"last is that of another clock", "15:00:00", "13:59:00", "14:00:10", CatchUpAll, nil},
 	} {
 		var got []string
-		for _, tick := range due(hourly, at(c.last), at(c.now), c.policy) {
+		for _, tick := range due(hourly, at(c.last), at(c.seen), at(c.now), c.policy) {
 			got = append(got, tick.Format("15:04:05"))
 		}
 		if !slices.Equal(got, c.want) {
@@ -51,12 +56,14 @@ func TestCronDueAfterACentury(t *testing.T) {
 	s := mustSpec(t, "* * * * * *", time.UTC)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, last := range []time.Time{now.AddDate(-100, 0, 0), {}} {
-		got := due(s, last, now, CatchUpAll)
+		got := due(s, last, last, now, CatchUpAll)
 		if len(got) != maxCatchUp || !got[len(got)-1].Equal(now) || !got[0].Equal(now.Add(-(maxCatchUp-1)*time.Second)) {
 			t.Errorf("got %d ticks", len(got))
 		}
-		if got := due(s, last, now, CatchUpLast); len(got) != 60 {
-			t.Errorf("got %d ticks on time, want 60", len(got))
+		for _, policy := range []CatchUp{CatchUpLast, CatchUpNone} {
+			if got := due(s, last, last, now, policy); len(got) != 1 || !got[0].Equal(now) {
+				t.Errorf("policy %d: got %v, want the newest tick", policy, got)
+			}
 		}
 	}
 }
@@ -65,7 +72,7 @@ func TestCronDueAfterACentury(t *testing.T) {
 func TestCronDueSinceEver(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	got := due(mustSpec(t, "@yearly", time.UTC), time.Time{}, now, CatchUpAll)
+	got := due(mustSpec(t, "@yearly", time.UTC), time.Time{}, now, now, CatchUpAll)
 	if len(got) != maxCatchUp || got[0].Year() != 2026-maxCatchUp+1 || got[len(got)-1].Year() != 2026 {
 		t.Errorf("got %d ticks: %v", len(got), got)
 	}
@@ -88,21 +95,20 @@ func TestCronDueLaws(t *testing.T) {
 		for tick := s.next(last); !tick.After(now); tick = s.next(tick) {
 			all = append(all, tick)
 		}
-		punctual := slices.DeleteFunc(slices.Clone(all), func(tick time.Time) bool { return now.Sub(tick) >= onTime })
+		seen := now.Add(-time.Duration(rapid.Int64Range(0, 40000).Draw(t, "unseen")) * time.Second)
+		newest := all[max(0, len(all)-1):]
+		late := slices.DeleteFunc(slices.Clone(newest), func(tick time.Time) bool { return now.Sub(tick) >= mostLate || !tick.After(seen) })
 		for policy, want := range map[CatchUp][]time.Time{
 			CatchUpAll:  all[max(0, len(all)-maxCatchUp):],
-			CatchUpNone: punctual,
-			CatchUpLast: punctual,
+			CatchUpNone: late,
+			CatchUpLast: newest,
 		} {
-			if policy == CatchUpLast && len(punctual) == 0 && len(all) > 0 {
-				want = all[len(all)-1:]
-			}
-			got := due(s, last, now, policy)
+			got := due(s, last, seen, now, policy)
 			if !slices.EqualFunc(got, want, time.Time.Equal) {
 				t.Fatalf("policy %d, %v in (%v, %v]: got %v, want %v", policy, s, last, now, got, want)
 			}
 			if len(got) > 0 {
-				if again := due(s, got[len(got)-1], now, policy); len(again) > 0 {
+				if again := due(s, got[len(got)-1], seen, now, policy); len(again) > 0 {
 					t.Fatalf("policy %d: %v are due again", policy, again)
 				}
 			}

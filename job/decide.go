@@ -19,29 +19,49 @@ const (
 
 var errNotCommitted = errors.New("the handler called job.Complete and returned nil, but the transaction was not committed")
 
+// errDecideGoexit is the failure of an attempt whose outcome could not be decided.
+var errDecideGoexit = fmt.Errorf("the backoff of the kind, or a method of the handler's error: %w", meanwhile.ErrGoexit)
+
+// maxReleases bounds how often a job that was begun is released without an attempt used: one that takes longer than its workers live
+// would go on for ever.
+const maxReleases = 20
+
 // decide sets what becomes of the job after an attempt that took elapsed and returned err, in a context canceled for cause
-// (nil if it was not), and returns the event that tells of it.
+// (nil if it was not), and returns the event that tells of it. d is what is known of its kind.
 //
 //	err nil                          Completed
-//	cause ErrStopping                Queued, at once, the attempt spared
+//	cause ErrStopping                Queued, at once, the attempt spared, at most 20 times
 //	cause ErrCanceled, or Cancel     Canceled
 //	Snooze                           Queued, after its delay, the attempt spared
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
-func (j *Job) decide(err, cause error, elapsed time.Duration, backoff func(int, error) time.Duration) Event {
+//
+// Of a kind that is run at most once none is queued again: this attempt is the last, and none is spared.
+func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Event {
 	if err == nil {
 		j.State = Completed
 		return Event{Kind: JobCompleted}
 	}
 	j.Result = nil
-	if errors.Is(cause, ErrStopping) {
+	stopping := errors.Is(cause, ErrStopping)
+	if stopping && !d.once && j.Released < maxReleases {
+		j.Released++
 		j.queueAgain(0, true)
 		return Event{Kind: JobPutBack, Err: err}
 	}
-	if snooze, ok := errors.AsType[*snoozeError](err); ok && !errors.Is(cause, ErrCanceled) {
+	snooze, snoozed := errors.AsType[*snoozeError](err)
+	if snoozed && !d.once && !errors.Is(cause, ErrCanceled) {
 		delay := min(snooze.delay, maxDelay)
 		j.queueAgain(delay, true)
 		return Event{Kind: JobSnoozed, Delay: delay}
+	}
+	switch {
+	case stopping && d.once:
+		err = fmt.Errorf("its worker stopped, and a job of its kind is run at most once: %w", err)
+	case stopping:
+		err = fmt.Errorf("its worker stopped, as before: after %d times each counts as an attempt: %w", maxReleases, err)
+	case snoozed && d.once:
+		err = fmt.Errorf("the handler returned Snooze(%v), which is not for a kind that is run at most once", snooze.delay)
 	}
 	_, canceled := errors.AsType[*cancelError](err)
 	if errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout) {
@@ -56,24 +76,32 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, backoff func(int, 
 		j.State = Discarded
 		return Event{Kind: JobDiscarded, Err: err}
 	}
-	delay := retryDelay(err, j.Used(), backoff)
+	delay := retryDelay(err, j.Used(), d.backoff)
 	j.queueAgain(delay, false)
 	return Event{Kind: JobRetried, Err: err, Delay: delay}
 }
 
 // decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
-// panics, the attempt has failed by that.
-func (j *Job) decideSafely(err, cause error, elapsed time.Duration, backoff func(int, error) time.Duration) (event Event) {
+// panics or calls runtime.Goexit, the attempt has failed by that. It calls then with the event, also while its goroutine ends.
+func (j *Job) decideSafely(err, cause error, elapsed time.Duration, d definition, then func(Event)) {
 	before := *j
+	var event Event
+	decided := false
 	defer func() {
-		if v := recover(); v != nil {
+		if !decided {
 			*j = before
-			// The text of err is made by fmt, which outlives a panic of it.
-			err = fmt.Errorf("%v; what decides what becomes of the job: %w", err, &meanwhile.PanicError{Value: fmt.Sprint(v), Stack: debug.Stack()})
-			event = j.decide(err, cause, elapsed, nil)
+			failure := errDecideGoexit
+			if v := recover(); v != nil {
+				// The text of err is made by fmt, which survives a panic of it.
+				failure = fmt.Errorf("%v; what decides what becomes of the job: %w", err, &meanwhile.PanicError{Value: fmt.Sprint(v), Stack: debug.Stack()})
+			}
+			d.backoff = nil
+			event = j.decide(failure, cause, elapsed, d)
 		}
+		then(event)
 	}()
-	return j.decide(err, cause, elapsed, backoff)
+	event = j.decide(err, cause, elapsed, d)
+	decided = true
 }
 
 // queueAgain makes the job wait for another claim.

@@ -21,5 +21,6 @@
 // A job whose Enqueue has returned is durable, and is run at least once. It can be run twice: when its process dies, or
 // is cut off from the store for longer than the lease, before the outcome is written. Only the worker that holds a job can
 // settle it. An attempt is counted when it is claimed, so that a job that kills its process comes to an end.
-// For effects in the database of the store, [Complete] makes it exactly once.
+// For effects in the database of the store, [Complete] makes it exactly once; a kind that must rather be left out than run twice
+// is [AtMostOnce].
 package job

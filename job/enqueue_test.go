@@ -27,8 +27,7 @@ func TestNewSetsWhatOptionsSay(t *testing.T) {
 		{"In", []job.EnqueueOption{job.At(at), job.In(time.Minute)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2, Delay: time.Minute}},
 		{"In, past", []job.EnqueueOption{job.In(-time.Minute)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2}},
 		{"At", []job.EnqueueOption{job.In(time.Minute), job.At(at)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2, RunAt: at}},
-		{"Unique", []job.EnqueueOption{job.Unique("k"), job.UniqueFor(time.Hour)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2, UniqueKey: "note:k", UniqueFor: time.Hour}},
-		{"UniqueFor alone", []job.EnqueueOption{job.UniqueFor(time.Hour)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2}},
+		{"Unique", []job.EnqueueOption{job.Unique("k"), job.UniqueFor(time.Hour)}, job.Job{Queue: "mail", MaxAttempts: 3, Priority: 2, UniqueKey: "note k", UniqueFor: time.Hour}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -99,8 +98,9 @@ func TestNewErrors(t *testing.T) {
 		{"k", "1", []job.EnqueueOption{job.Priority(10)}, `job kind "k": priority 10: give from 1 to 9`},
 		{"k", "1", []job.EnqueueOption{job.MaxAttempts(0)}, `job kind "k": 0 attempts: give from 1 to a million`},
 		{"k", "1", []job.EnqueueOption{job.Unique("")}, `job kind "k": the unique key is empty: leave the option out for a job that need not be unique`},
-		{"k", "1", []job.EnqueueOption{job.Unique("a\x00")}, `the unique key is not UTF-8 or has a control character in it: "k:a\x00"`},
+		{"k", "1", []job.EnqueueOption{job.Unique("a\x00")}, `the unique key is not UTF-8 or has a control character in it: "k a\x00"`},
 		{"k", "1", []job.EnqueueOption{job.Unique("a"), job.UniqueFor(-1)}, `job kind "k": unique for -1ns: give up to a hundred years`},
+		{"k", "1", []job.EnqueueOption{job.UniqueFor(time.Hour)}, `job kind "k": UniqueFor(1h0m0s) says how long, and nothing says what is unique: give Unique or UniqueArgs as well`},
 		{"k", "1", []job.EnqueueOption{job.In(200 * 365 * 24 * time.Hour)}, `job kind "k": a delay of 1752000h0m0s: give up to a hundred years`},
 		{"k", "1", []job.EnqueueOption{job.At(time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC))}, `job kind "k": a run time in the year 1: give one from 1970 to 9999`},
 	}
@@ -112,6 +112,18 @@ func TestNewErrors(t *testing.T) {
 	}
 	if _, err := job.Define[chan int]("k").New(nil); err == nil || !strings.Contains(err.Error(), `args of job kind "k"`) {
 		t.Errorf("args that are no JSON: %v", err)
+	}
+}
+
+// TestUniqueForOfAKind: a kind says how long, and each of its jobs what is unique.
+func TestUniqueForOfAKind(t *testing.T) {
+	kind := job.Define[note]("note", job.UniqueFor(time.Hour))
+	j, err := kind.New(note{}, job.Unique("k"))
+	if err != nil || j.UniqueFor != time.Hour || j.UniqueKey != "note k" {
+		t.Errorf("%+v, %v; want a key that is held for an hour", j, err)
+	}
+	if _, err := kind.New(note{}); err == nil || !strings.Contains(err.Error(), "give Unique or UniqueArgs as well") {
+		t.Errorf("a job without a key: %v", err)
 	}
 }
 

@@ -51,6 +51,9 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 		e.size += e.records[i].size()
 	}
 	j.Result, j.Progress = nil, nil
+	if e.handler != nil && e.handler.once {
+		j.MaxAttempts = 1
+	}
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
 	r.tally.began(claimed, j, e.wait)
 	if expired != "" {
@@ -72,7 +75,7 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 	case j.CancelRequested:
 		e.canceledMeanwhile()
 	case j.Used() > j.MaxAttempts:
-		e.diedTooOften()
+		e.outOfAttempts()
 	case e.handler == nil:
 		e.unknownKind()
 	default:
@@ -113,10 +116,14 @@ func (e *execution) canceledMeanwhile() {
 	e.finishUnbegun(ending{event: Event{Kind: JobCanceled, Err: ErrCanceled}})
 }
 
-// diedTooOften discards a job whose last attempt ended with its process.
-func (e *execution) diedTooOften() {
+// outOfAttempts discards a job whose last attempt ended with its process, or one that was begun before its kind came to be run at most
+// once.
+func (e *execution) outOfAttempts() {
 	j := e.job
-	err := fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
+	err := fmt.Errorf("the job was begun before, and is out of attempts (%d)", j.MaxAttempts)
+	if j.Died > 0 {
+		err = fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
+	}
 	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
 	j.State = Discarded
 	e.finishUnbegun(ending{event: Event{Kind: JobDiscarded, Err: err}})
@@ -170,20 +177,23 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
 		defer cancel()
 	}
+	err := errHandlerGoexit // unless the handler returns: then what is deferred is all that runs of the slot
+	defer func() { aborted = e.decide(ctx, err) }()
 	e.run.observe(Event{Kind: JobStarted, Job: e.job, Wait: e.wait})
-	err := context.Cause(ctx) // canceled before it began
-	if err == nil {
-		name := scopeName(e.job)
+	if cause := context.Cause(ctx); cause != nil { // canceled before it began
+		err = cause
+	} else {
+		id := e.job.ID.String()
 		err = meanwhile.Run(ctx, func(ctx context.Context) error {
 			return e.handler.run(ctx, e.job)
-		}, meanwhile.Name(name), meanwhile.Attrs(
-			slog.String("job.id", name[len(e.job.Kind)+1:]),
+		}, meanwhile.Name(e.job.Kind), meanwhile.ID(id), meanwhile.Attrs(
+			slog.String("job.id", id),
 			slog.String("job.kind", e.job.Kind),
 			slog.String("job.queue", e.job.Queue),
 			slog.Int("job.attempt", e.job.Attempt),
 		))
 	}
-	return e.decide(ctx, err)
+	return aborted // as decide says
 }
 
 // decide decides what becomes of the job and hands it to the settle loop. It reports whether somebody has canceled the attempt.
@@ -220,12 +230,13 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 		r.observe(Event{Kind: JobLost, Job: j, Err: err, Elapsed: elapsed})
 		return aborted
 	}
-	event := j.decideSafely(err, cause, elapsed, e.handler.backoff)
-	event.Elapsed = elapsed
-	r.mu.Lock()
-	r.release(j.Queue)
-	r.mu.Unlock()
-	r.finish(e, ending{event: event})
+	j.decideSafely(err, cause, elapsed, e.handler.definition, func(event Event) {
+		event.Elapsed = elapsed
+		r.mu.Lock()
+		r.release(j.Queue)
+		r.mu.Unlock()
+		r.finish(e, ending{event: event})
+	})
 	return aborted
 }
 

@@ -13,7 +13,7 @@ type Filter struct {
 	CreatedAfter, CreatedBefore time.Time
 	// FinishedBefore is for finished jobs only; others do not match when it is set.
 	FinishedBefore time.Time
-	UniqueKey      string
+	UniqueKey      string // whole, see Job.UniqueKey
 
 	// These two are checked exactly by [List] and by the acts; for Store.List they are hints.
 	Args  []ArgsMatch

@@ -15,6 +15,7 @@ import (
 //	another error   Queued again, due after the backoff; Discarded when it was the last attempt or the error is marked
 //	                meanwhile.Permanent
 //	a panic         as an error, with the stack
+//	runtime.Goexit  as an error, meanwhile.ErrGoexit: what testing's FailNow, Fatal and Skip call
 //
 // It may set the job's Result, which must be JSON, and must not change its other fields. ctx is that of a task of its own: it may
 // start tasks with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
@@ -97,7 +98,7 @@ func newHandler(kind string, run HandlerFunc, d definition) Handler {
 	return Handler{kind: kind, queue: in.Job.Queue, run: run, definition: d}
 }
 
-// DefaultBackoff waits about 1, 2, 4, 8 … seconds after the first, second, third, fourth … failed attempt, up to two hours;
+// DefaultBackoff waits about 1, 2, 4, 8 … seconds after the first, second, third, fourth … failed attempt, up to six hours;
 // up to half of it, at random, is left out, so that jobs that failed together do not return together.
 func DefaultBackoff(attempt int, _ error) time.Duration {
 	return backoff(attempt)

@@ -59,7 +59,7 @@ type Job struct {
 	MaxAttempts int             `json:"max_attempts"`
 
 	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two
-	// jobs hold the same one. Empty for none. It begins with the kind.
+	// jobs hold the same one. Empty for none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
 	UniqueKey string        `json:"unique_key,omitempty"`
 	UniqueFor time.Duration `json:"unique_for,omitempty"`
 
@@ -84,6 +84,8 @@ type Detail struct {
 	Records  []Record        `json:"records,omitempty"`  // logged by its handler, by time
 	Progress *ProgressReport `json:"progress,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"` // what the handler returned
+	// Released is how often it was begun and released, uncounted, because its worker stopped before it had ended: at most 20 times.
+	Released int `json:"released,omitempty"`
 }
 
 // A Failure is an attempt that did not succeed.
@@ -139,7 +141,7 @@ func (j *Job) LastError() string {
 // EncodeDetail returns the detail as a store keeps it: JSON, or nil for an empty one.
 func (j *Job) EncodeDetail() []byte {
 	d := &j.Detail
-	if len(d.Failures) == 0 && len(d.Records) == 0 && d.Progress == nil && d.Result == nil {
+	if len(d.Failures) == 0 && len(d.Records) == 0 && d.Progress == nil && d.Result == nil && d.Released == 0 {
 		return nil
 	}
 	text, err := json.Marshal(d)

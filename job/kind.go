@@ -33,8 +33,7 @@ func define(name string, opts []DefineOption) definition {
 	for _, o := range d.defaults {
 		o.enqueue(in)
 	}
-	in.unique = nil // depends on the args
-	if err := in.finish(); err != nil {
+	if err := in.check(); err != nil {
 		panic("job: Define: " + err.Error())
 	}
 	return d
@@ -123,24 +122,38 @@ func newInsertion(kind string, args json.RawMessage) *insertion {
 	}}
 }
 
-// finish checks what options and the caller have set, and makes the unique key.
-func (in *insertion) finish() error {
+// check returns what is wrong with what options and the caller have set, but for the unique key, which depends on the args.
+func (in *insertion) check() error {
 	j := in.Job
 	if in.err != nil {
 		return fmt.Errorf("job kind %q: %w", j.Kind, in.err)
 	}
-	if err := checkJob(j); err != nil {
+	if in.once {
+		if in.attempts && j.MaxAttempts != 1 {
+			return fmt.Errorf("job kind %q: %d attempts, and it is run at most once, see AtMostOnce: leave MaxAttempts out", j.Kind, j.MaxAttempts)
+		}
+		j.MaxAttempts = 1
+	}
+	return checkJob(j)
+}
+
+// finish checks the job and makes its unique key.
+func (in *insertion) finish() error {
+	if err := in.check(); err != nil {
 		return err
 	}
+	j := in.Job
 	if in.unique == nil {
-		j.UniqueFor = 0
+		if j.UniqueFor > 0 {
+			return fmt.Errorf("job kind %q: UniqueFor(%v) says how long, and nothing says what is unique: give Unique or UniqueArgs as well", j.Kind, j.UniqueFor)
+		}
 		return nil
 	}
 	key, err := in.unique(j)
 	if err != nil {
 		return fmt.Errorf("unique key of job kind %q: %w", j.Kind, err)
 	}
-	j.UniqueKey = j.Kind + ":" + key
+	j.UniqueKey = j.Kind + " " + key // no kind has a space in it, so that no two kinds share a key
 	return checkKey(j.UniqueKey)
 }
 

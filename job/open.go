@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
 var (
@@ -21,15 +23,19 @@ func Register(scheme string, open func(ctx context.Context, url string) (Store, 
 	openers[scheme] = open
 }
 
-// Open opens the store that url names, such as sqlite:jobs.db or postgres://user@host/database. The package of the store
-// must be imported, for example by import _ "github.com/meanwhile-go/meanwhile/job/sqlite". Errors do not show passwords.
+// Open opens the store that url names, such as sqlite:jobs.db or postgres://user@host/database; a keyword string of libpq
+// such as "host=db dbname=app" names one of scheme postgres. The package of the store must be imported, for example by
+// import _ "github.com/meanwhile-go/meanwhile/job/sqlite". Errors do not show passwords.
 func Open(ctx context.Context, url string) (Store, error) {
-	scheme, _, found := strings.Cut(url, ":")
+	scheme := storeurl.Scheme(url)
 	openersMu.RLock()
 	open := openers[scheme]
 	known := slices.Sorted(maps.Keys(openers))
 	openersMu.RUnlock()
-	if !found || open == nil {
+	switch {
+	case scheme == "":
+		return nil, fmt.Errorf("the URL of a store begins with its scheme: known are %s", strings.Join(known, ":, ")+":")
+	case open == nil:
 		return nil, fmt.Errorf("no store is known for a URL that begins with %.20q: known are %s", scheme+":", strings.Join(known, ":, ")+":")
 	}
 	return open(ctx, url)

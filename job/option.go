@@ -22,13 +22,16 @@ type definition struct {
 	defaults []EnqueueOption
 	timeout  time.Duration
 	backoff  func(attempt int, err error) time.Duration
+	once     bool // AtMostOnce
 }
 
 // An insertion is a job while options are applied to it.
 type insertion struct {
 	*Job
-	unique func(*Job) (string, error) // makes the key, without the kind; nil for none
-	err    error                      // of an option
+	unique   func(*Job) (string, error) // makes the key, without the kind; nil for none
+	attempts bool                       // MaxAttempts was given
+	once     bool                       // AtMostOnce was
+	err      error                      // of an option
 }
 
 type both func(*insertion)
@@ -55,10 +58,23 @@ func Priority(p int) Option {
 }
 
 // MaxAttempts bounds how often a job is run until it succeeds. The default is 20, which takes about a day with the default
-// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process ends as well; with 1
-// it is run at most once.
+// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process ends as well. Snoozes do not
+// count, nor do the first 20 times that its worker stops before the job has ended: with 1 it may be begun more than once, see
+// [AtMostOnce].
 func MaxAttempts(n int) Option {
-	return both(func(in *insertion) { in.Job.MaxAttempts = n })
+	return both(func(in *insertion) { in.Job.MaxAttempts, in.attempts = n, true })
+}
+
+// AtMostOnce is for a kind whose handler must never begin twice for one job: then a job that has been begun and has not completed is
+// discarded, whether its handler failed, its worker stopped, or its process died. It is the handler of the kind that keeps it, also
+// for jobs that were enqueued without the option. [Snooze] fails such a job. Only who retries it by hand, see [ActRetry], begins it
+// again; so does a database that loses what it has acknowledged, as one that is restored from a backup. A job may also be
+// discarded without having been begun, when its process dies, or its claim is answered too late, before that.
+func AtMostOnce() DefineOption {
+	return defineOnly(func(def *definition) {
+		def.once = true
+		def.defaults = append(def.defaults, enqueueOnly(func(in *insertion) { in.once = true }))
+	})
 }
 
 // Unique makes a job the only one of its kind with the key: while an unfinished job holds it, Enqueue enqueues nothing and

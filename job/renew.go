@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -200,11 +201,16 @@ func (e *execution) interim() *Job {
 // snapshot copies the job with what is new of it, without what its handler may be setting. e.mu is held.
 func (e *execution) snapshot() *Job {
 	j := &Job{ID: e.job.ID, Kind: e.job.Kind, Queue: e.job.Queue, Priority: e.job.Priority, Attempt: e.job.Attempt, Spared: e.job.Spared, MaxAttempts: e.job.MaxAttempts, Worker: e.job.Worker}
-	j.Failures = e.job.Failures
-	j.Records = append([]Record(nil), e.records...)
+	j.Detail = e.gathered()
+	return j
+}
+
+// gathered copies what the job has gathered so far. e.mu is held.
+func (e *execution) gathered() Detail {
+	d := Detail{Failures: slices.Clone(e.job.Failures), Records: slices.Clone(e.records), Released: e.job.Released}
 	if e.progress != nil {
 		p := *e.progress
-		j.Progress = &p
+		d.Progress = &p
 	}
-	return j
+	return d
 }

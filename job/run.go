@@ -87,10 +87,12 @@ func (r *run) work(stop, ctx context.Context) error {
 	renewing := meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.Background())
 	meanwhile.Go(ctx, r.expireLoop, meanwhile.Name("expire"), meanwhile.Background())
 
-	err := meanwhile.Supervise(ctx, func(jobs context.Context) error {
+	var err error
+	// A slot fails only when a handler calls runtime.Goexit, which is the failure of that attempt and of nothing else.
+	_ = meanwhile.Supervise(ctx, func(jobs context.Context) error {
 		r.jobs = jobs
 		defer r.closeSlots()
-		if err := r.claimUntil(stop); err != nil {
+		if err = r.claimUntil(stop); err != nil {
 			r.cancelAll(ErrStopping)
 			return err
 		}

@@ -9,7 +9,8 @@ import (
 
 // A slot is a task that runs one attempt after the other. Slots are kept for a while when there is nothing to run: a fresh
 // goroutine would grow its stack anew for each job, which costs more than all else that is done for a small one. To cancel an
-// attempt is to cancel its slot, which ends with it: a context for each attempt that may be canceled takes a kilobyte.
+// attempt is to cancel its slot, which ends with it: a context for each attempt that may be canceled takes a kilobyte. A handler
+// that calls runtime.Goexit ends its slot, too; the next job gets another.
 type slot struct {
 	next   chan *execution // capacity 1; closed to end the slot
 	cancel func(cause error)

@@ -60,8 +60,8 @@ type Store interface {
 
 	// Claim takes due jobs for a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
 	// CancelRequested is cleared, but for those that are Expired. They are returned in the order in which they are to be run. A
-	// claim survives the death of any process; where all workers are on the store's own machine, it may be undone when that
-	// loses power.
+	// claim survives the death of any process; where all workers are on the store's own machine, one that is not Durable may be
+	// undone when that loses power.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
 	// Renew sets the leases of the jobs of r that its worker holds to r.Lease from now, and notes the worker as alive. It
@@ -154,6 +154,8 @@ type Claim struct {
 	Queues []QueueLimit // in order: what is due in the first is taken before the second is looked at
 	Limit  int          // at most so many jobs in all
 	Lease  time.Duration
+	// Durable makes the claim survive what every write does, a loss of power too, which may take longer.
+	Durable bool
 	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, RunAt and CancelRequested stay. Their
 	// worker is in Claimed.Expired.
 	Expired bool

@@ -19,6 +19,7 @@ type cronState struct {
 	Cron
 	schedule *schedule
 	last     time.Time // the last tick that was dealt with, by anybody
+	seen     time.Time // up to when this worker has enqueued what was due
 }
 
 func (w *Worker) prepareCrons() error {
@@ -53,6 +54,10 @@ func (r *run) cronLoop(ctx context.Context) error {
 	case <-r.clock.known:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	started := r.clock.at(time.Now())
+	for _, c := range r.crons {
+		c.seen = started
 	}
 	var noted time.Time
 	for {
@@ -126,12 +131,13 @@ func (r *run) tickAll(ctx context.Context) (time.Duration, error) {
 }
 
 func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {
-	for _, at := range due(c.schedule, c.last, now, c.CatchUp) {
+	for _, at := range due(c.schedule, c.last, c.seen, now, c.CatchUp) {
 		if err := r.tick(ctx, c, at); err != nil {
 			return fmt.Errorf("cron %q at %v: %w", c.Name, at, err)
 		}
 		c.last = at
 	}
+	c.seen = now
 	return nil
 }
 

@@ -2,11 +2,15 @@ package job_test
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
 )
 
 // TestACronThatFailsHoldsUpNoOther has a cron that gives the same job at each tick, which the store takes once.
@@ -36,4 +40,196 @@ func TestACronThatFailsHoldsUpNoOther(t *testing.T) {
 			t.Errorf("ticks: %v; want 1 of the cron that fails, and 10 of the other", made)
 		}
 	})
+}
+
+// A cronRig has a cron that ticks each five seconds, from the beginning of the bubble on. Nothing runs its jobs.
+type cronRig struct {
+	*rig
+	begun  time.Time
+	config job.Config
+}
+
+func newCronRig(t *testing.T, policy job.CatchUp) *cronRig {
+	return &cronRig{newIdleRig(t), time.Now(), job.Config{
+		Queues: []job.QueueConfig{{Name: "none"}},
+		Crons: []job.Cron{{Name: "c", Spec: "@every 5s", CatchUp: policy, Job: func(at time.Time) (*job.Job, error) {
+			return noteKind.New(note{at.Format(time.RFC3339)})
+		}}},
+	}}
+}
+
+// until lets the time pass until so many seconds after the beginning.
+func (r *cronRig) until(n float64) { seconds(n - time.Since(r.begun).Seconds()) }
+
+// workUntil has a worker run until then.
+func (r *cronRig) workUntil(store job.Store, n float64) {
+	r.Helper()
+	r.startWorker(store, r.config)
+	r.until(n)
+	r.stop()
+	if err := <-r.ended; err != nil {
+		r.Errorf("the worker ended with %v", err)
+	}
+}
+
+// ticks returns the ticks that were enqueued, in seconds after the beginning.
+func (r *cronRig) ticks() []int {
+	r.Helper()
+	var all []int
+	for j, err := range job.List(r.ctx, r.store, job.Filter{}) {
+		if err != nil {
+			r.Fatal(err)
+		}
+		args, err := noteKind.Args(j)
+		if err != nil {
+			r.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, args.Text)
+		if err != nil {
+			r.Fatal(err)
+		}
+		all = append(all, int(at.Sub(r.begun).Seconds()))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r *cronRig) wantTicks(want ...int) {
+	r.Helper()
+	if got := r.ticks(); !slices.Equal(got, want) {
+		r.Errorf("ticks at %v, want %v", got, want)
+	}
+}
+
+// TestCatchUpAfterADeployment has no worker for fifty seconds.
+func TestCatchUpAfterADeployment(t *testing.T) {
+	for policy, want := range map[job.CatchUp][]int{
+		job.CatchUpNone: {5, 10, 75, 80},
+		job.CatchUpLast: {5, 10, 70, 75, 80},
+		job.CatchUpAll:  {5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70, 75, 80},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, policy)
+			r.workUntil(r.store, 12)
+			r.until(72)
+			r.workUntil(r.store, 82)
+			r.wantTicks(want...)
+		})
+	}
+}
+
+// TestCatchUpOfWorkersThatOverlap has each worker start before the last one stops, and stop in the second of a tick: none is missed,
+// and none comes twice.
+func TestCatchUpOfWorkersThatOverlap(t *testing.T) {
+	for _, policy := range []job.CatchUp{job.CatchUpNone, job.CatchUpLast, job.CatchUpAll} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, policy)
+			next := &cronRig{&rig{T: t, ctx: r.ctx, store: r.store, ended: make(chan error, 1)}, r.begun, r.config}
+			r.startWorker(r.store, r.config)
+			r.until(13)
+			next.startWorker(r.store, r.config)
+			r.until(15.5)
+			r.stop()
+			r.until(28)
+			r.startWorker(r.store, r.config)
+			r.until(30)
+			next.stop()
+			r.until(36)
+			r.stop()
+			for _, ended := range []chan error{r.ended, r.ended, next.ended} {
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}
+			r.wantTicks(5, 10, 15, 20, 25, 30, 35)
+		})
+	}
+}
+
+// TestCatchUpAfterAnOutage has a store that takes no ticks for fifty seconds, while the worker runs: the newest tick of that time is
+// late, those before it were overtaken.
+func TestCatchUpAfterAnOutage(t *testing.T) {
+	for policy, want := range map[job.CatchUp][]int{
+		job.CatchUpNone: {5, 10, 60, 65, 70},
+		job.CatchUpLast: {5, 10, 60, 65, 70},
+		job.CatchUpAll:  {5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, policy)
+			var down atomic.Bool
+			store := jobtest.Faulty(r.store, func(c jobtest.Call) jobtest.Fault {
+				if down.Load() && (c.Method == "Tick" || c.Method == "Crons") {
+					return jobtest.Fault{Before: errors.New("not now")}
+				}
+				return jobtest.Fault{}
+			})
+			r.startWorker(store, r.config)
+			r.until(12)
+			down.Store(true)
+			r.until(62)
+			down.Store(false)
+			r.until(72)
+			r.stop()
+			if err := <-r.ended; err != nil {
+				t.Error(err)
+			}
+			r.wantTicks(want...)
+		})
+	}
+}
+
+// TestCatchUpOfALongOutage: after more than a minute the newest tick is not late any more, but missed.
+func TestCatchUpOfALongOutage(t *testing.T) {
+	for policy, want := range map[job.CatchUp][]int{job.CatchUpNone: {3600, 10800}, job.CatchUpLast: {3600, 7200, 10800}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newCronRig(t, policy)
+			r.config.Crons[0].Spec = "@every 1h"
+			var down atomic.Bool
+			store := jobtest.Faulty(r.store, func(jobtest.Call) jobtest.Fault {
+				if down.Load() {
+					return jobtest.Fault{Before: errors.New("not now")}
+				}
+				return jobtest.Fault{}
+			})
+			r.startWorker(store, r.config)
+			r.until(7190)
+			down.Store(true)
+			r.until(7290)
+			down.Store(false)
+			r.until(10810)
+			r.stop()
+			if err := <-r.ended; err != nil {
+				t.Error(err)
+			}
+			r.wantTicks(want...)
+		})
+	}
+}
+
+// TestCatchUpByTheClockOfTheStore has a worker whose clock is an hour behind that of the store.
+func TestCatchUpByTheClockOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newCronRig(t, job.CatchUpNone)
+		store := &aheadStore{Store: r.store}
+		r.workUntil(store, 12)
+		r.until(72)
+		r.workUntil(store, 82)
+		r.wantTicks(3605, 3610, 3675, 3680)
+	})
+}
+
+// An aheadStore says that it is an hour later than it is.
+type aheadStore struct{ job.Store }
+
+func (s *aheadStore) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	got, err := s.Store.Renew(ctx, r)
+	got.Now = got.Now.Add(time.Hour)
+	return got, err
+}
+
+func (s *aheadStore) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	if t.Job == nil && t.At.IsZero() {
+		t.At = time.Now().Add(time.Hour) // the time of the call
+	}
+	return s.Store.Tick(ctx, t)
 }

@@ -31,6 +31,7 @@ type Worker struct {
 	handlers map[string]*Handler
 	crons    []*cronState
 	weighted bool
+	durable  bool // a claim must not be forgotten: some kind is run at most once
 	health   health
 	err      error // what is wrong with the config
 }
@@ -54,6 +55,7 @@ func (w *Worker) prepare(handlers []Handler) error {
 			h.run = m(h.run)
 		}
 		w.handlers[h.kind] = &h
+		w.durable = w.durable || h.once
 		queues = append(queues, h.queue)
 	}
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
@@ -121,7 +123,7 @@ func workerName() string {
 }
 
 // Run works until ctx is canceled, or the worker is told to stop by an [Order], and then stops gracefully: it claims no more,
-// lets running jobs end within the grace, cancels the others with ErrStopping and puts them back, and returns nil. Before that
+// lets running jobs end within the grace, cancels the others with ErrStopping and releases them to their queue, and returns nil. Before that
 // it returns only when the config is wrong, the store does not answer at the start or is closed, or its schema does not fit.
 // Trouble with the store later on is reported (Config.Observe, Config.Logger) and outlived: calls are repeated.
 //
@@ -134,7 +136,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	r := newRun(w)
 	w.health.run.Store(r)
 	defer w.health.run.Store(nil)
-	if err := w.store.Ping(ctx); err != nil {
+	switch err := w.store.Ping(ctx); {
+	case ctx.Err() != nil:
+		return nil // stopped before it had begun
+	case err != nil:
 		return fmt.Errorf("worker: %w", err)
 	}
 	err := meanwhile.Shield(ctx, math.MaxInt64, func(inner context.Context) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
@@ -361,4 +362,31 @@ func TestAnswerAboutTheAttemptBefore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A hangingStore does not answer the first ping of a worker until that gives up.
+type hangingStore struct{ job.Store }
+
+func (hangingStore) Ping(ctx context.Context) error {
+	<-ctx.Done()
+	return fmt.Errorf("ping: %w", ctx.Err())
+}
+
+// TestWorkerStopsBeforeItsStoreAnswers: a stop is no failure, however early it comes.
+func TestWorkerStopsBeforeItsStoreAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		r.startWorker(hangingStore{r.store}, job.Config{})
+		seconds(60)
+		r.stop()
+		if err := <-r.ended; err != nil {
+			t.Errorf("the worker ended with %v, want nil", err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		store := jobtest.Faulty(memory.New(), func(jobtest.Call) jobtest.Fault { return jobtest.Fault{Before: errFlaky} })
+		if err := job.NewWorker(store, job.Config{}).Run(t.Context()); !errors.Is(err, errFlaky) {
+			t.Errorf("a worker whose store answers with an error ended with %v, want %v", err, errFlaky)
+		}
+	})
 }

@@ -371,7 +371,7 @@ func TestCanceledHandlers(t *testing.T) {
 		"obeys":             {obeys, job.Canceled, plain},
 		"tells the cause":   {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, job.Canceled, told},
 		"fails by itself":   {func(ctx context.Context) error { <-ctx.Done(); return errFlaky }, job.Canceled, "flaky"},
-		"is deaf":           {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, job.Completed, ""},
+		"ignores it":        {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, job.Completed, ""},
 		"is shielded":       {func(ctx context.Context) error { return meanwhile.Shield(ctx, 5*time.Second, obeys) }, job.Completed, ""},
 		"leaves it to one":  {func(ctx context.Context) error { meanwhile.Go(ctx, obeys); return nil }, job.Canceled, plain},
 		"has one behind it": {func(ctx context.Context) error { meanwhile.Go(ctx, obeys, meanwhile.Background()); return obeys(ctx) }, job.Canceled, plain},

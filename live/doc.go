@@ -13,6 +13,10 @@
 //	GET                  the trees as text, after a line with the program and its counts
 //	GET ?format=json     a Snapshot; the same with the header Accept: application/json
 //	GET ?task=ID         a Detail as JSON, or 404 when the task has ended
+//	GET ?waits           the wait profile of the last minute as text: where the time of the tasks went, by their names
+//	GET ?waits&format=json    the same as a [meanwhile.WaitProfile]
+//	GET ?waits&format=pprof   the same for go tool pprof, with the labels task and wait
+//	                     each of the three is a 404 while the program runs no [meanwhile.Watch]
 //	POST cancel=ID&path=PATH, as a form, with the header Authorization: Bearer TOKEN
 //	                     cancels the task if that is still its path, and answers 204; 403 when the program allows no
 //	                     canceling, 401 without the token or with a wrong one, 404 when the task has ended
@@ -20,6 +24,10 @@
 // The trees come with up to 10,000 tasks, or up to ?max=N, at most 1,000,000. The shallow ones come first; the rest, and
 // what is more than 1,000 levels deep, is counted in the field More of the task above it. Trees that are left out as a
 // whole are counted in Tasks of the Snapshot.
+//
+// To draw the wait profile as a flame graph:
+//
+//	go tool pprof -http=: 'http://localhost:6060/debug/meanwhile?waits&format=pprof'
 //
 // The types [Snapshot] and [Detail] read the JSON. An error comes as one line of text: 400 says what is wrong with the
 // request, 403 which setting would allow it.

@@ -83,6 +83,9 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if q.waits {
+		return showWaits(w, meanwhile.Waits(), q)
+	}
 	full, err := h.looks.look(r.Context())
 	if err != nil {
 		return err

@@ -289,9 +289,18 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 	return n, nil
 }
 
+// unlike returns so many tasks, each of which has a line of its own.
+func unlike(count int) []meanwhile.Node {
+	trees := make([]meanwhile.Node, count)
+	for i := range trees {
+		trees[i].Wait.Line = i
+	}
+	return trees
+}
+
 // An answer that could not be written is cut off: it must not look complete.
 func TestBrokenConnection(t *testing.T) {
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return make([]meanwhile.Node, 5_000) })
+	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return unlike(5_000) })
 	for target, rooms := range map[string][]int{
 		"/":             {0, 10, 1000},
 		"/?format=json": {0, 10, 1000, 50_000, 100_000},

@@ -18,6 +18,8 @@ type query struct {
 	json   bool
 	detail bool
 	task   uint32 // with detail
+	waits  bool   // the wait profile
+	pprof  bool   // of it
 }
 
 func readQuery(r *http.Request) (query, error) {
@@ -39,6 +41,10 @@ func readQuery(r *http.Request) (query, error) {
 			return q, err
 		}
 	}
+	q.waits = values.Has("waits")
+	if q.waits && q.detail {
+		return q, refuse(http.StatusBadRequest, "ask for waits, which are those of all tasks, or for a task")
+	}
 	format := values.Get("format")
 	switch {
 	case !values.Has("format"):
@@ -47,6 +53,10 @@ func readQuery(r *http.Request) (query, error) {
 		q.json = true
 	case format == "text" && q.detail:
 		return q, refuse(http.StatusBadRequest, "format must be json for a task, or left out")
+	case format == "pprof" && q.waits:
+		q.pprof = true
+	case format != "text" && q.waits:
+		return q, refuse(http.StatusBadRequest, "format must be json, text or pprof")
 	case format != "text":
 		return q, refuse(http.StatusBadRequest, "format must be json or text")
 	}

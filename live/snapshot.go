@@ -95,7 +95,7 @@ func (s *Snapshot) writeText(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, tree := range s.Trees {
+	for _, tree := range (meanwhile.Node{Tasks: s.Trees}).Grouped().Tasks {
 		if _, err := io.WriteString(w, tree.String()); err != nil {
 			return err
 		}

@@ -74,9 +74,8 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 		f.routing = a.s.routing.Load()
 	}
 	plan, reason := f.routing.plan([]byte(b.Service))
-	if plan == nil {
-		f.Refuse(reason)
-		return nil, nil
+	if reason != "" {
+		f.way.repair(reason, int64(b.Count))
 	}
 	plan.counts.heard.Store(f.now)
 	plan.counts.records.Add(int64(b.Count))
@@ -105,7 +104,7 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 		}
 		if !apart {
 			v.Service = service
-			plan.adopt(v)
+			v.rename(plan.name)
 		}
 		for i := range outputs {
 			switch o := &outputs[i]; {

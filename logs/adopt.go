@@ -123,6 +123,7 @@ func (s *Sender) adopt(ctx context.Context, id Client, limit int64) (left int64,
 	if torn > 0 {
 		s.errors.report(fmt.Errorf("the spool of an earlier process: a torn end of %d bytes was cut", torn))
 	}
+	spool.drops.serve(s.o.Service)
 	a := &adopted{spool: spool, more: make(chan struct{}, 1)}
 	defer func() {
 		if closing := spool.close(a.known()); err == nil {
@@ -138,8 +139,17 @@ func (s *Sender) adopt(ctx context.Context, id Client, limit int64) (left int64,
 	s.stats.Dropped += dropped
 	online := s.online
 	s.mu.Unlock()
-	if !online || spool.empty() {
-		return 0, nil
+	if !online {
+		if spool.empty() {
+			err = spool.drops.moveTo(s.drops, s.spool.saveDrops)
+		}
+		return 0, err
 	}
-	return 0, meanwhile.Run(ctx, func(ctx context.Context) error { return s.deliver(ctx, id, a) }, meanwhile.Name("spool of "+id.String()))
+	if !spool.empty() {
+		err = meanwhile.Run(ctx, func(ctx context.Context) error { return s.deliver(ctx, id, a) }, meanwhile.Name("spool of "+id.String()))
+	}
+	for err == nil && spool.drops.owes() {
+		err = s.report(ctx, spool.drops)
+	}
+	return 0, err
 }

@@ -35,19 +35,14 @@ func (e *encoding) free() {
 }
 
 // encode encodes a record of somebody else, which it leaves as it is but for a time.
-func (e *encoding) encode(v *View) (service string, record []byte, at int64, err error) {
-	if len(v.Service) > 0 {
-		service = string(v.Service)
-		if err := CheckService(service); err != nil {
-			return "", nil, 0, err
-		}
-	}
+func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
+	service = string(beginning(v.Service, 2*maxFromService))
 	own := *v
 	if own.Time == 0 {
 		own.Time = time.Now().UnixNano()
 	}
 	e.record = appendBounded(e.record[:0], &own)
-	return service, e.record, own.Time, nil
+	return service, e.record, own.Time
 }
 
 // usualRoom is as much as most records take.

@@ -64,12 +64,7 @@ const (
 func (f *feed) Add(v *View) {
 	p := f.plan
 	if p == nil || p.name != string(v.Service) {
-		if p = f.turn(v.Service); p == nil {
-			return
-		}
-		if p.name != string(v.Service) {
-			p.adopt(v)
-		}
+		p = f.turn(v.Service)
 	}
 	if p.rate != nil && !f.untold && !p.rate.take(f.now) {
 		p.counts.limited.Add(1)
@@ -77,6 +72,9 @@ func (f *feed) Add(v *View) {
 	}
 	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) > f.s.maxRecord {
 		f.cut(v)
+	}
+	if p.name != string(v.Service) {
+		v.rename(p.name)
 	}
 	f.records++
 	f.bytes += int64(len(v.Message))
@@ -137,9 +135,8 @@ func (f *feed) turn(service []byte) *servicePlan {
 	}
 	p, reason := f.routing.plan(service)
 	f.plan, f.turned, f.only = p, f.turned[:0], nil
-	if p == nil {
-		f.Refuse(reason)
-		return nil
+	if reason != "" {
+		f.way.repair(reason, 1)
 	}
 	for _, o := range p.outputs {
 		f.turned = append(f.turned, gatedStage{f.stage(o.stageKey), o.gate})

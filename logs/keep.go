@@ -17,7 +17,7 @@ func (c *session) take(ctx context.Context, f frame) error {
 		return fmt.Errorf("%w: number %d does not follow %d", errFrameBody, h.first, c.last)
 	}
 	p := pending{room: f.room, held: h.size, batch: Batch{
-		Service: string(h.service), Client: c.client, First: h.first, Last: h.last, Count: h.count, Min: h.min, Max: h.max, Data: payload,
+		Service: string(beginning(h.service, 2*maxFromService)), Client: c.client, First: h.first, Last: h.last, Count: h.count, Min: h.min, Max: h.max, Data: payload,
 	}}
 	if err := c.makeRoom(ctx, p.held); err != nil {
 		giveBuffer(f.room)
@@ -116,9 +116,6 @@ func (c *session) free(p pending) {
 
 // checkBatch reads every record, so that what is kept is what the frame says.
 func checkBatch(b *Batch) error {
-	if err := CheckService(b.Service); err != nil {
-		return fmt.Errorf("%w: %w", errFrameBody, err)
-	}
 	count, oldest, newest := 0, b.Max, b.Min
 	var v View
 	for data := b.Data; len(data) > 0; count++ {

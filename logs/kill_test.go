@@ -36,6 +36,8 @@ func TestRole(t *testing.T) {
 		clientRole(role[1], role[2])
 	case "server":
 		serverRole(role[1], role[2])
+	case "dropper":
+		dropperRole(role[1], role[2])
 	case "main":
 		mainRole(role[1], role[2])
 	case "files":
@@ -69,6 +71,68 @@ func clientRole(address, spool string) {
 			}
 			cancel()
 		}
+	}
+}
+
+// dropperRole logs more than its spool holds, prints how much of it is dropped, and waits to be killed.
+func dropperRole(address, spool string) {
+	s, err := NewSender("tcp://"+address, &SenderOptions{Service: "dropper", Spool: spool, SpoolBytes: 256 << 10, MemoryBytes: 64 << 10, OnError: func(error) {}})
+	if err != nil {
+		panic(err)
+	}
+	for n := range 30_000 {
+		if err := s.Send(context.Background(), &View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
+			panic(err)
+		}
+	}
+	for s.Stats().Memory > 0 {
+		<-time.After(time.Millisecond)
+	}
+	fmt.Printf("dropped %d\n", s.Stats().Dropped)
+	select {}
+}
+
+// TestKilledClientsReportDrops kills clients that have dropped records, while the server is away, and then one that reports for them,
+// and the server, again and again: what is reported in the end is what was dropped.
+func TestKilledClientsReportDrops(t *testing.T) {
+	dir := t.TempDir()
+	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
+	var want int64
+	for range 3 {
+		client := startRole(t, "dropper", address, spool)
+		n, err := strconv.ParseInt(client.wait(t, "dropped"), 10, 64)
+		if err != nil || n == 0 {
+			t.Fatalf("%d dropped, %v", n, err)
+		}
+		want += n
+		client.kill()
+	}
+	for round := 0; ; round++ {
+		server := startRole(t, "server", address, path)
+		server.wait(t, "ready")
+		last := startRole(t, "client", address, spool)
+		id := last.wait(t, "client")
+		if round < 5 {
+			last.wait(t, "acknowledged")
+			<-time.After(time.Duration(round) * 20 * time.Millisecond)
+			server.kill()
+			last.kill()
+			continue
+		}
+		await(t, func() bool {
+			names, _ := os.ReadDir(spool)
+			return len(names) == 0 || len(names) == 1 && names[0].Name() == id
+		})
+		last.kill()
+		server.kill()
+		break
+	}
+	store, err := openLineStore(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if reported, _ := store.reported(); reported != want {
+		t.Errorf("%d are reported, want %d", reported, want)
 	}
 }
 
@@ -150,7 +214,7 @@ func serverRole(address, path string) {
 	})
 }
 
-// A lineStore is a store in a file of lines: client, number of the batch's last record, messages.
+// A lineStore is a store in a file of lines: client, number of the batch's last record, messages, with _ for spaces.
 type lineStore struct {
 	*mapStore
 	f *os.File
@@ -179,7 +243,9 @@ func openLineStore(path string) (*lineStore, error) {
 		if s.last[client], err = strconv.ParseUint(fields[1], 10, 64); err != nil {
 			return nil, err
 		}
-		s.messages[client] = append(s.messages[client], fields[2:]...)
+		for _, message := range fields[2:] {
+			s.messages[client] = append(s.messages[client], strings.ReplaceAll(message, "_", " "))
+		}
 	}
 	if err := f.Truncate(whole); err != nil {
 		return nil, err
@@ -199,7 +265,7 @@ func (s *lineStore) Append(ctx context.Context, batches ...*Batch) error {
 			if err != nil {
 				return err
 			}
-			line = append(append(line, ' '), v.Message...)
+			line = append(append(line, ' '), strings.ReplaceAll(string(v.Message), " ", "_")...)
 		}
 		half := len(line) / 2 // in two writes, so that a kill can come between them
 		if _, err := s.f.Write(line[:half]); err != nil {

@@ -155,7 +155,7 @@ func (s *Server) serveConn(ctx context.Context, l *Listener, h HandedConn) {
 		defer s.leave(c)
 		c.run(ctx)
 		return nil
-	}, meanwhile.Name(h.Origin))
+	}, meanwhile.ID(h.Origin))
 }
 
 // serveOther lets Serve serve a connection, whose ctx ends when the server does.

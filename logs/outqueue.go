@@ -1,8 +1,8 @@
 package logs
 
 import (
+	"cmp"
 	"fmt"
-	"log/slog"
 	"runtime"
 	"time"
 )
@@ -17,6 +17,8 @@ func (s *Sender) put(service string, record []byte, at int64) error {
 	err := s.take(service, record, at)
 	if err != nil {
 		s.stats.Dropped++
+		s.drops.add(1)
+		signal(s.owed)
 	}
 	crowded := s.used > s.o.MemoryBytes/2 && (s.stats.Added+s.stats.Dropped)%crowdedEvery == 0
 	s.mu.Unlock()
@@ -66,7 +68,6 @@ func (s *Sender) begin(service string) *outBatch {
 
 // seal gives the open batch its numbers and puts it behind the others.
 func (s *Sender) seal() {
-	s.confess()
 	b := s.open
 	if b == nil {
 		return
@@ -79,23 +80,6 @@ func (s *Sender) seal() {
 	if s.used > s.o.MemoryBytes/2 {
 		signal(s.spill)
 	}
-}
-
-// confess adds a record about those that were dropped since the last one of this kind, when there is room for it.
-func (s *Sender) confess() {
-	n := s.stats.Dropped - s.told
-	if n == 0 || s.closed || s.used > s.o.MemoryBytes/4*3 {
-		return
-	}
-	s.told = s.stats.Dropped
-	v := View{Time: time.Now().UnixNano(), Level: slog.LevelWarn, Message: fmt.Appendf(nil, "%d log records were dropped: memory or spool was full", n)}
-	v.AddAttr(slog.Int64("logs.dropped", n))
-	record := v.Append(nil)
-	if s.open == nil {
-		s.begin(s.o.Service)
-	}
-	s.open.add(record, v.Time)
-	s.used += len(record)
 }
 
 // forget removes batches from the front of the sealed ones: they are acknowledged, or in the spool.
@@ -137,6 +121,9 @@ func (s *Sender) putAway() error {
 		return nil
 	}
 	err := s.spillAll()
+	if s.drops.unsaved() && s.drops.owes() {
+		err = cmp.Or(err, s.spool.saveDrops())
+	}
 	s.mu.Lock()
 	acked := s.acked
 	s.mu.Unlock()

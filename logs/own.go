@@ -25,6 +25,7 @@ func (o own) reset(last uint64) error {
 	s.online, s.trouble = true, nil
 	s.settleUpTo(last)
 	signal(s.call)
+	signal(s.owed)
 	return nil
 }
 
@@ -55,14 +56,11 @@ func (o own) pick() (f outFrame, wait time.Duration, ok bool, err error) {
 			return outFrame{head: frame}, 0, true, nil
 		}
 	}
-	if s.sent == len(s.sealed) {
-		if s.open == nil {
-			s.confessBySeal()
-		} else if wait := s.lingers(); wait > 0 {
+	if s.sent == len(s.sealed) && s.open != nil {
+		if wait := s.lingers(); wait > 0 {
 			return f, wait, false, nil
-		} else {
-			s.seal()
 		}
+		s.seal()
 	}
 	if s.sent == len(s.sealed) {
 		if s.closed && len(s.inflight) == 0 {
@@ -76,13 +74,6 @@ func (o own) pick() (f outFrame, wait time.Duration, ok bool, err error) {
 	s.fly(b.Last, b.size())
 	f.batch = b
 	return f, 0, true, nil
-}
-
-// confessBySeal makes a batch of the record about dropped ones, when there is nothing else to send with it.
-func (s *Sender) confessBySeal() {
-	if s.stats.Dropped > s.told {
-		s.seal()
-	}
 }
 
 // lingers returns for how long the open batch waits for more records.

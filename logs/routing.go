@@ -47,22 +47,23 @@ type stageKey struct {
 	cull    bool
 }
 
-// plan returns the plan of a service, or why there is none. That of a service that is not kept apart has another name.
-func (r *routing) plan(name []byte) (*servicePlan, string) {
-	r.mu.RLock()
-	p := r.services[string(name)]
-	r.mu.RUnlock()
-	if p != nil {
+// plan returns the plan of a service. That of a service whose name is repaired, for the reason, or that is not kept apart, has
+// another name.
+func (r *routing) plan(name []byte) (p *servicePlan, reason string) {
+	if p = r.known(name); p != nil {
 		return p, ""
 	}
-	if CheckService(string(name)) != nil {
-		return nil, "no valid service"
+	service, reason := RepairService(string(name))
+	if service != string(name) {
+		if p = r.known([]byte(service)); p != nil {
+			return p, reason
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	service, counts := r.s.countsOf(string(name))
+	service, counts := r.s.countsOf(service)
 	if p = r.services[service]; p != nil {
-		return p, ""
+		return p, reason
 	}
 	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), counts: counts}
 	if l := limitOf(r.limits, p.name); l != nil {
@@ -74,7 +75,13 @@ func (r *routing) plan(name []byte) (*servicePlan, string) {
 		}
 	}
 	r.services[p.name] = p
-	return p, ""
+	return p, reason
+}
+
+func (r *routing) known(name []byte) *servicePlan {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.services[string(name)]
 }
 
 // add adds an output. One that two routes lead to gets what either of them lets through, once, and culls only what both do.

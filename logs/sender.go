@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +22,8 @@ const SpoolOff = "off"
 
 // SenderOptions are those of a [Sender]. The zero value works.
 type SenderOptions struct {
-	// Service names the program in its records. The default is the name of its file. A record that has a service keeps it.
+	// Service names the program in its records; [CheckService] says which names are valid. The default is the name of its file,
+	// as [RepairService] returns it. A record that has a service keeps it.
 	Service string
 
 	Key string      // for a server that asks for one. That in the address comes before it
@@ -59,8 +59,9 @@ type SenderOptions struct {
 }
 
 // A Sender brings records to a server and loses none while there is room: what is not acknowledged stays in memory or in
-// the spool, and is sent again, in order, to be kept once. What is dropped is counted, and a record says how much and why
-// as soon as there is room for it. Methods may be called at once.
+// the spool, and is sent again, in order, to be kept once. What is dropped is counted, and reported by records of its service with
+// the attribute logs.dropped as soon as there is a connection, also by the next process with the same spool. Methods may be called
+// at once.
 //
 // It is what a [Handler] sends through, and serves who has records from elsewhere.
 type Sender struct {
@@ -81,6 +82,10 @@ type Sender struct {
 	rush  chan struct{} // and when somebody waits for a connection
 	call  chan struct{} // and when a connection was made, for those who adopt
 	heirs chan struct{} // closed when the server was brought, once, what dead processes had left
+	owed  chan struct{} // has a value when there may be something to report
+
+	drops    *dropCount    // that of the spool, when there is one
+	reporter chan struct{} // has a value while reports are sent
 
 	mu       sync.Mutex
 	open     *outBatch   // takes records; nil for none
@@ -98,7 +103,6 @@ type Sender struct {
 	trouble  error         // why the last attempt to have one ended; nil before the end of the first
 	changed  chan struct{} // closed and made anew when something was acknowledged, dropped, or went wrong
 	stats    SenderStats
-	told     int64 // of the dropped ones
 
 	errors errorReport
 }
@@ -112,7 +116,7 @@ type flight struct {
 // SenderStats counts what a [Sender] did.
 type SenderStats struct {
 	Added        int64  // records taken
-	Dropped      int64  // records not taken, or dropped from the spool; records about dropped ones among them
+	Dropped      int64  // records not taken, or dropped from the spool, also from that of an earlier process
 	Acknowledged int64  // records the server has, as far as their numbers tell
 	Memory       int    // bytes of records in memory
 	Spooled      int64  // bytes in the spool
@@ -129,7 +133,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	s := &Sender{
 		o: o.withDefaults(), id: NewClient(), right: steady.New().Steady, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
 		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
-		rush: make(chan struct{}, 1), heirs: make(chan struct{}),
+		rush: make(chan struct{}, 1), heirs: make(chan struct{}), owed: make(chan struct{}, 1), reporter: make(chan struct{}, 1),
 	}
 	if err := CheckService(s.o.Service); err != nil {
 		return nil, err
@@ -154,6 +158,11 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	if s.o.Spool != SpoolOff {
 		s.openSpool()
 	}
+	s.drops = newDropCount(s.id, "")
+	if s.spool != nil {
+		s.drops = s.spool.drops
+	}
+	s.drops.serve(s.o.Service)
 	s.stats.Client = s.id
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
@@ -163,7 +172,9 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 }
 
 func (o SenderOptions) withDefaults() SenderOptions {
-	o.Service = cmp.Or(o.Service, strings.ToValidUTF8(filepath.Base(os.Args[0]), "_"))
+	if o.Service == "" {
+		o.Service, _ = RepairService(filepath.Base(os.Args[0]))
+	}
 	o.SpoolBytes = cmp.Or(o.SpoolBytes, 256<<20)
 	o.SpoolAge = cmp.Or(o.SpoolAge, 7*24*time.Hour)
 	o.MemoryBytes = cmp.Or(o.MemoryBytes, 8<<20)
@@ -193,6 +204,7 @@ func (s *Sender) run(ctx context.Context) {
 			meanwhile.Go(ctx, s.spilling, meanwhile.Name("spool"))
 			meanwhile.Go(ctx, s.adopting, meanwhile.Name("adopt"))
 		}
+		meanwhile.Go(ctx, s.reporting, meanwhile.Name("report"))
 		return s.delivering(ctx)
 	}, meanwhile.Name("logs "+s.to.address))
 }
@@ -213,14 +225,12 @@ func (s *Sender) Stats() SenderStats {
 }
 
 // Add takes a record, without waiting. It copies it; a time that is zero becomes the present. An error says that the record
-// was dropped: ErrFull, ErrClosed, or that of [CheckService].
+// was dropped: ErrFull or ErrClosed. A service without a valid name goes to the server as it is, which stores the record under the
+// one that [RepairService] makes of it.
 func (s *Sender) Add(v *View) error {
 	e := newEncoding()
 	defer e.free()
-	service, record, at, err := e.encode(v)
-	if err != nil {
-		return err
-	}
+	service, record, at := e.encode(v)
 	return s.put(service, record, at)
 }
 
@@ -229,10 +239,7 @@ func (s *Sender) Add(v *View) error {
 func (s *Sender) Send(ctx context.Context, v *View) error {
 	e := newEncoding()
 	defer e.free()
-	service, record, at, err := e.encode(v)
-	if err != nil {
-		return err
-	}
+	service, record, at := e.encode(v)
 	for {
 		s.mu.Lock()
 		err, changed := s.take(service, record, at), s.changed
@@ -259,7 +266,7 @@ func (s *Sender) Flush(ctx context.Context) error {
 }
 
 // Close sends what it can, until ctx is canceled or the server is found to be away: what it took, and what dead processes have
-// left in the spool's folder. The rest stays in the spool, and the next process with this folder sends it. An error says what could be neither sent nor spooled. Records that come after
+// left in the spool's folder, and what is to be reported of dropped records. The rest stays in the spool, and the next process with this folder sends it. An error says what could be neither sent nor spooled. Records that come after
 // Close are dropped, and counted.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -281,6 +288,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	s.unregister()
 	_ = s.settle(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
 	s.inherit(ctx)
+	s.reportAll(ctx)
 	s.cancel(ErrClosed)
 	<-s.over
 	return s.putAway()

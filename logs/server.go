@@ -99,8 +99,8 @@ func NewServer(c Config) (*Server, error) {
 	if c.ListenPacket == nil {
 		c.ListenPacket = func(l *Listener) (net.PacketConn, error) { return net.ListenPacket(l.network(), l.Address) }
 	}
-	if c.MaxRecord < 64 || c.MaxRecord > MaxRecord-512 {
-		return nil, fmt.Errorf("a record of at most %d bytes: give 64 to %d", c.MaxRecord, MaxRecord-512)
+	if c.MaxRecord < 64 || c.MaxRecord > MaxRecord-2*mostAdded {
+		return nil, fmt.Errorf("a record of at most %d bytes: give 64 to %d", c.MaxRecord, MaxRecord-2*mostAdded)
 	}
 	switch c.Sync {
 	case SyncAlways, SyncInterval, SyncOS:
@@ -154,6 +154,9 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit) error {
 // Feed returns a feed for what brings records in without a listener of its own, such as a handler of HTTP requests. The
 // name is that of its counters.
 func (s *Server) Feed(way string) Feed { return &feed{s: s, way: s.wayCounts(way)} }
+
+// mostAdded is more than what is added to a record that is cut, or stored under another service.
+const mostAdded = 512
 
 // Run serves until ctx is canceled, or [Server.HandOver] has been called. It then takes what its connections still hold,
 // writes it, syncs, and returns; for that it has the grace of its configuration. It is called once.

@@ -93,6 +93,8 @@ func TestRoutes(t *testing.T) {
 	equal(t, "words", lines(t, dir+"/words.log"), "words|odd|7", "words|error|8")
 	equal(t, "errors", lines(t, dir+"/errors.log"), "api-search|fatal|4", "words|error|8")
 	equal(t, "no path", lines(t, dir+"/%2e.%2f..%2fx.log"), "../../x|info|9")
+	equal(t, "no name", lines(t, dir+"/analogger.log"), "analogger|info|10")
+	equal(t, "no valid name", lines(t, dir+"/a_b.log"), `a_b|info|11 from_service=a\nb`)
 }
 
 // Of several routes to one place, each record takes one; it is culled there if it is by all of them.

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"fmt"
+	"log/slog"
 	"unicode"
 	"unicode/utf8"
 )
@@ -9,21 +10,89 @@ import (
 // MaxService is the longest name of a service, in bytes.
 const MaxService = 128
 
+// UnknownService is the service of records that name none and come by an input without a default of its own.
+const UnknownService = "unknown_service"
+
+// fromService is the attribute of a record that is stored under another service than it came with: the name it came with, of
+// which the first maxFromService bytes are kept.
+const (
+	fromService    = "from_service"
+	maxFromService = 256
+)
+
+// The reasons for which names are repaired, as they are counted.
+const (
+	repairedLength  = "too long"
+	repairedUTF8    = "not UTF-8"
+	repairedControl = "control character"
+)
+
 // CheckService says why a text is no name of a service, or nil: it is 1 to [MaxService] bytes of valid UTF-8 without
 // control characters. What a name would mean to a file system does not matter: stores escape it.
 func CheckService(name string) error {
-	switch {
-	case name == "":
+	if name == "" {
 		return fmt.Errorf("a service has no name")
-	case len(name) > MaxService:
+	}
+	switch whyRepaired(name) {
+	case repairedLength:
 		return fmt.Errorf("the name of a service is %d bytes long, at most %d are", len(name), MaxService)
-	case !utf8.ValidString(name):
+	case repairedUTF8:
 		return fmt.Errorf("the name of a service is not UTF-8: %q", name)
+	case repairedControl:
+		return fmt.Errorf("the name of a service has a control character: %q", name)
+	}
+	return nil
+}
+
+func whyRepaired(name string) (reason string) {
+	switch {
+	case len(name) > MaxService:
+		return repairedLength
+	case !utf8.ValidString(name):
+		return repairedUTF8
 	}
 	for _, r := range name {
 		if unicode.IsControl(r) {
-			return fmt.Errorf("the name of a service has a control character: %q", name)
+			return repairedControl
 		}
 	}
-	return nil
+	return ""
+}
+
+// RepairService returns the name under which the records of a service are stored, whichever input they come by. A name that
+// [CheckService] accepts stays as it is. In any other, "_" takes the place of each control character and of each byte that is not
+// UTF-8, and what follows the last whole character within [MaxService] bytes is cut. An empty name becomes [UnknownService].
+//
+// The reason is the one that a [Server] counts such a record under: "too long", "not UTF-8" or "control character", the first of
+// them that applies. It is empty for a valid name and for an empty one.
+func RepairService(name string) (repaired, reason string) {
+	if name == "" {
+		return UnknownService, ""
+	}
+	if reason = whyRepaired(name); reason == "" {
+		return name, ""
+	}
+	b := make([]byte, 0, MaxService)
+	for i, r := range name {
+		c := name[i:]
+		if _, size := utf8.DecodeRuneInString(c); r == utf8.RuneError && size == 1 || unicode.IsControl(r) {
+			c = "_"
+		} else {
+			c = c[:size]
+		}
+		if len(b)+len(c) > MaxService {
+			break
+		}
+		b = append(b, c...)
+	}
+	return string(b), reason
+}
+
+// rename makes a record one of the service that it is stored under, and adds the name it came with, unless that is empty.
+func (v *View) rename(service string) {
+	if len(v.Service) > 0 && len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < MaxRecord-mostAdded {
+		v.attrs = v.attrs[:len(v.attrs):len(v.attrs)] // other records may follow in the buffer
+		v.AddAttr(slog.String(fromService, string(beginning(v.Service, maxFromService))))
+	}
+	v.Service = []byte(service)
 }

@@ -2,8 +2,6 @@ package logs
 
 import (
 	"context"
-	"log/slog"
-	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -17,7 +15,6 @@ const (
 	// OtherServices is the service of records whose own is one too many for a server. That is their attribute from_service.
 	OtherServices = "others"
 
-	fromService   = "from_service"
 	silentService = 24 * time.Hour // without a record, after which a service may be forgotten
 	crowdedLook   = time.Minute
 )
@@ -45,15 +42,6 @@ func (s *Server) countsOf(service string) (name string, c *serviceCounts) {
 	c = &serviceCounts{}
 	s.services[service] = c
 	return service, c
-}
-
-// adopt makes a record of a service that is not kept apart one of this plan's.
-func (p *servicePlan) adopt(v *View) {
-	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < MaxRecord-512 {
-		v.attrs = slices.Clip(v.attrs) // other records may follow in the buffer
-		v.AddAttr(slog.String(fromService, string(v.Service)))
-	}
-	v.Service = []byte(p.name)
 }
 
 // knowStored has the services count that the store has records of.

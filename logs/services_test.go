@@ -138,7 +138,7 @@ func TestMoreServicesThanAreKeptApart(t *testing.T) {
 func TestRecordsFitIntoAStore(t *testing.T) {
 	long := bytes.Repeat([]byte("ü"), logs.MaxRecord)
 	short := []byte("short")
-	const most = logs.MaxRecord - 512
+	const most = logs.MaxRecord - 1024
 	attr := func(v logs.View) *logs.View {
 		v.AddText([]byte("key"), long)
 		return &v

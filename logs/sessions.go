@@ -17,7 +17,9 @@ import (
 // An Acceptor keeps what clients send by the own protocol. A [Store] is one.
 type Acceptor interface {
 	// Append and Last are those of [Store], but that Last may tell a lower number: what comes again is left out. The batches
-	// have been checked, and all of one call are of one client. Append keeps nothing of their data after it has returned.
+	// have been checked, but for their services, and all of one call are of one client. Append keeps nothing of their data after
+	// it has returned. Records of a service without a valid name belong under the one that [RepairService] returns: the Acceptor
+	// of a [Server] stores them so, a Store on its own returns an error.
 	Append(ctx context.Context, batches ...*Batch) error
 	Last(ctx context.Context, client Client) (uint64, error)
 }

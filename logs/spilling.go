@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -14,6 +15,7 @@ func (s *Sender) spilling(ctx context.Context) error {
 	timer := time.NewTimer(spillEvery)
 	defer timer.Stop()
 	away := time.Now() // since when there is no connection
+	synced := time.Now()
 	for {
 		s.mu.Lock()
 		online, acked := s.online, s.acked
@@ -32,15 +34,25 @@ func (s *Sender) spilling(ctx context.Context) error {
 		if _, err := s.spillSome(all); err != nil {
 			s.errors.report(err)
 		}
-		if s.spool.dirt || !online {
+		if unsaved := s.drops.unsaved(); (s.spool.dirt || unsaved) && time.Since(synced) >= spillEvery {
+			synced = time.Now()
+			err := s.spool.sync()
+			if unsaved {
+				err = cmp.Or(err, s.spool.saveDrops())
+			}
+			if err != nil {
+				s.errors.report(err)
+			}
+		}
+		if s.spool.dirt || s.drops.unsaved() || !online {
 			timer.Reset(spillEvery)
+		}
+		if s.drops.owes() {
+			signal(s.owed)
 		}
 		select {
 		case <-s.spill:
 		case <-timer.C:
-			if err := s.spool.sync(); err != nil {
-				s.errors.report(err)
-			}
 		case <-ctx.Done():
 			return nil
 		}

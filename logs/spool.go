@@ -16,6 +16,7 @@ import (
 //
 //	<folder>/<identity>/lock                  locked while a process has the spool
 //	<folder>/<identity>/<first number>.spool  spoolMagic, identity, data frames
+//	<folder>/<identity>/drops                 how many records were dropped; see dropCount
 type spool struct {
 	folder string // of all identities
 	dir    string // of this one
@@ -23,7 +24,11 @@ type spool struct {
 	limit  int64 // bytes
 	each   int64 // bytes of a file, about
 
-	lock *os.File // nil before something is written
+	drops *dropCount
+
+	locking sync.Mutex
+	lock    *os.File // nil before something is written
+
 	out  *os.File // the file that is written; nil for none
 	dirt bool     // something was written and not synced
 
@@ -51,8 +56,9 @@ const (
 )
 
 func newSpool(folder string, id Client, limit int64) *spool {
+	dir := filepath.Join(folder, id.String())
 	return &spool{
-		folder: folder, dir: filepath.Join(folder, id.String()), id: id,
+		folder: folder, dir: dir, id: id, drops: newDropCount(id, dir),
 		limit: limit, each: min(max(limit/16, 64<<10), 8<<20),
 	}
 }
@@ -116,9 +122,17 @@ func (s *spool) drained() bool {
 // take makes the folder and locks it. Before that is done, another process may take it for that of a dead one for a moment, and
 // removes it, as nothing is in it.
 func (s *spool) take() (err error) {
+	s.locking.Lock()
+	defer s.locking.Unlock()
 	for tries := 0; s.lock == nil; tries++ {
 		if err = os.MkdirAll(s.dir, 0o700); err == nil {
 			s.lock, err = lockFolder(s.dir)
+		}
+		if err == nil && s.drops.unsaved() { // a report that was sent without a folder has a number, which is not to be used again
+			if err = s.drops.save(); err != nil {
+				_ = s.lock.Close()
+				s.lock = nil
+			}
 		}
 		if err != nil && (tries == mostTries || !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("make the spool: %w", err)
@@ -203,11 +217,11 @@ func (s *spool) sync() error {
 func (s *spool) makeRoom(more int64, acked uint64, keep *spoolFile) (dropped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.size+more > s.limit && len(s.files) > 0 && s.files[0] != keep {
-		dropped += s.files[0].left(acked)
-		s.remove(0, 1)
+	n := 0
+	for size := s.size + more; size > s.limit && n < len(s.files) && s.files[n] != keep; n++ {
+		size -= s.files[n].size
 	}
-	return dropped
+	return s.drop(n, acked)
 }
 
 // dropOld drops files that nobody has written for so long, but the one that is written, and returns how many records went
@@ -215,11 +229,32 @@ func (s *spool) makeRoom(more int64, acked uint64, keep *spoolFile) (dropped int
 func (s *spool) dropOld(age time.Duration, acked uint64) (dropped int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.files) > 0 && !s.files[0].writing && time.Since(s.files[0].written) > age {
-		dropped += s.files[0].left(acked)
-		s.remove(0, 1)
+	n := 0
+	for n < len(s.files) && !s.files[n].writing && time.Since(s.files[n].written) > age {
+		n++
 	}
+	return s.drop(n, acked)
+}
+
+// drop drops the oldest files. It counts their records first, so that a kill in between does not leave them out. The mutex is held.
+func (s *spool) drop(n int, acked uint64) (dropped int64) {
+	if n == 0 {
+		return 0
+	}
+	for _, f := range s.files[:n] {
+		dropped += f.left(acked)
+	}
+	s.drops.addFiles(dropped, s.files[n-1].last)
+	s.remove(0, n)
 	return dropped
+}
+
+// saveDrops brings to disk how many records were dropped, in a folder that is made for that where there is none.
+func (s *spool) saveDrops() error {
+	if err := s.take(); err != nil {
+		return err
+	}
+	return cmp.Or(s.drops.save(), s.drops.sync())
 }
 
 // left returns how many records a file has that are not acknowledged, as far as their numbers tell.
@@ -277,7 +312,11 @@ func (s *spool) close(acked uint64) error {
 	if s.lock == nil {
 		return err
 	}
-	if len(s.files) == 0 {
+	if s.drops.unsaved() {
+		err = cmp.Or(err, s.drops.save())
+	}
+	err = cmp.Or(err, s.drops.sync(), s.drops.close())
+	if len(s.files) == 0 && !s.drops.owes() {
 		removeFolder(s.dir)
 	} else {
 		err = cmp.Or(err, syncFolder(s.dir))

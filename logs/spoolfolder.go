@@ -21,6 +21,7 @@ func folderName(service string) string {
 
 // removeFolder removes the empty spool of one identity, the lock last.
 func removeFolder(dir string) {
+	_ = os.Remove(filepath.Join(dir, dropFile))
 	_ = os.Remove(filepath.Join(dir, "lock"))
 	_ = os.Remove(dir)
 }

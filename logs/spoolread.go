@@ -109,6 +109,9 @@ func openSpool(folder string, id Client, limit int64) (s *spool, torn int64, err
 	if s.lock, err = lockFolder(s.dir); err != nil {
 		return nil, 0, err
 	}
+	if err := s.drops.load(); err != nil {
+		return nil, 0, errors.Join(err, s.lock.Close())
+	}
 	names, err := os.ReadDir(s.dir)
 	for _, entry := range names {
 		if !strings.HasSuffix(entry.Name(), ".spool") {
@@ -119,7 +122,7 @@ func openSpool(folder string, id Client, limit int64) (s *spool, torn int64, err
 		torn += cut
 		switch {
 		case bad != nil:
-		case f == nil: // killed before it had written a frame
+		case f == nil, s.drops.dropped(f.last): // killed before it had written a frame, or when it had counted the file as dropped
 			bad = os.Remove(path)
 		default:
 			if cut > 0 {

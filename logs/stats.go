@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,10 @@ type WayStats struct {
 	Records     int64            `json:"records"`
 	Bytes       int64            `json:"bytes"`   // of their messages
 	Refused     map[string]int64 `json:"refused"` // what was no record, by reason
+
+	// Repaired counts records of services without a valid name, which are stored under another one, by the reasons of
+	// [RepairService].
+	Repaired map[string]int64 `json:"repaired"`
 }
 
 // ServiceTraffic is what came of one service.
@@ -44,8 +49,9 @@ type OutputStats struct {
 type wayCounts struct {
 	open, connections, records, bytes atomic.Int64
 
-	mu      sync.Mutex
-	refused map[string]int64
+	mu       sync.Mutex
+	refused  map[string]int64
+	repaired map[string]int64
 }
 
 // mostReasons is how many reasons to refuse are kept apart.
@@ -61,6 +67,15 @@ func (c *wayCounts) refuse(reason string) {
 		reason = "other"
 	}
 	c.refused[reason]++
+}
+
+func (c *wayCounts) repair(reason string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.repaired == nil {
+		c.repaired = map[string]int64{}
+	}
+	c.repaired[reason] += n
 }
 
 // wayCounts returns the counts of a way in.
@@ -80,11 +95,10 @@ func (s *Server) Stats() Stats {
 	st := Stats{Began: s.began, Ways: map[string]WayStats{}, Services: map[string]ServiceTraffic{}}
 	s.mu.Lock()
 	for name, c := range s.ways {
-		w := WayStats{Open: c.open.Load(), Connections: c.connections.Load(), Records: c.records.Load(), Bytes: c.bytes.Load(), Refused: map[string]int64{}}
+		w := WayStats{Open: c.open.Load(), Connections: c.connections.Load(), Records: c.records.Load(), Bytes: c.bytes.Load(), Refused: map[string]int64{}, Repaired: map[string]int64{}}
 		c.mu.Lock()
-		for reason, n := range c.refused {
-			w.Refused[reason] = n
-		}
+		maps.Copy(w.Refused, c.refused)
+		maps.Copy(w.Repaired, c.repaired)
 		c.mu.Unlock()
 		st.Ways[name] = w
 	}

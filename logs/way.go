@@ -4,8 +4,9 @@ import "context"
 
 // A Feed takes the records that one connection brings, for as long as that lasts. It is used by one task at a time.
 type Feed interface {
-	// Add takes a record. It copies what it keeps of it, sets a time that is zero, cuts a message that is too long, and
-	// counts and leaves out what has no valid service or comes faster than its service may. The view may be changed.
+	// Add takes a record. It copies what it keeps of it, sets a time that is zero, cuts a message that is too long, stores and
+	// counts a record whose service has no valid name under the one that [RepairService] makes of it, and counts and leaves out
+	// what comes faster than its service may. The view may be changed.
 	Add(v *View)
 
 	// Flush hands on what was added. A way in calls it when it has taken all that one read brought. It waits while those

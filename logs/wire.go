@@ -27,8 +27,8 @@ const (
 	dataFixed  = 1 + 8 + 8 + 4 + 4 + 8 + 8 + 2 // of the body of a data frame, before the name of the service
 	maxKey     = 512
 	maxRefusal = 512
-	maxSmall   = 1 << 10 // of the body of any frame but a data frame
-	maxData    = dataFixed + MaxService + MaxBatch
+	maxSmall   = 1 << 10                          // of the body of any frame but a data frame
+	maxData    = dataFixed + 1<<16 - 1 + MaxBatch // with the longest short text: names are checked by who stores them
 )
 
 var (
@@ -137,7 +137,7 @@ func parseData(body []byte) (h dataHead, payload []byte, err error) {
 	h.max = int64(binary.LittleEndian.Uint64(body[33:]))
 	service, payload, ok := cutShort(body[41:])
 	switch {
-	case !ok || len(service) > MaxService:
+	case !ok:
 		return h, nil, errFrameBody
 	case count == 0 || count > MaxBatchRecords || size == 0 || size > MaxBatch || h.min > h.max:
 		return h, nil, errFrameBody

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"regexp"
 	"strings"
@@ -41,6 +42,26 @@ func TestProtocolExamples(t *testing.T) {
 		}
 		if !bytes.Equal(frame, want) {
 			t.Errorf("example %d:\ngot  % x\nwant % x", i+1, frame, want)
+		}
+	}
+}
+
+// SendRaw sends a record of a service by the own protocol, as a client that checks nothing does, and waits for the acknowledgement.
+func SendRaw(t *testing.T, address, service, message string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	b := Batch{Service: service, Client: NewClient(), First: 1, Last: 1}
+	b.Add(&View{Time: time.Now().UnixNano(), Message: []byte(message)})
+	r := rawClient{t: t, conn: conn, in: newFrameReader(conn)}
+	r.send(hello{client: b.Client}.append([]byte(wireMagic)))
+	r.send(append(appendData(nil, &b, compressNone, b.Data), b.Data...))
+	for _, want := range []byte{frameWelcome, frameAck} {
+		if kind, n, refusal := r.next(); kind != want {
+			t.Errorf("got %c, %d, %v, want %c", kind, n, refusal, want)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -34,6 +35,7 @@ type Collector struct {
 	jobs   *attempts
 	failed *prometheus.CounterVec // calls of the store
 	ticks  *prometheus.CounterVec // of crons
+	waits  *waits
 	queues places[string]
 	crons  places[string]
 
@@ -46,6 +48,7 @@ func New(c Config) *Collector {
 	m := &Collector{
 		limit: cmp.Or(max(c.Limit, 0), defaultLimit),
 		jobs:  newAttempts(),
+		waits: newWaits(),
 		failed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "meanwhile_store_errors_total",
 			Help: "Calls of the store that failed, by call.",
@@ -69,6 +72,7 @@ func (m *Collector) Describe(ch chan<- *prometheus.Desc) {
 	m.jobs.describe(ch)
 	m.failed.Describe(ch)
 	m.ticks.Describe(ch)
+	m.waits.seconds.Describe(ch)
 	for _, d := range gauges {
 		ch <- d
 	}
@@ -83,6 +87,7 @@ func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.jobs.collect(ch)
 	m.failed.Collect(ch)
 	m.ticks.Collect(ch)
+	m.waits.collect(ch, meanwhile.Waits())
 }
 
 // gauge sends the present value of one.

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,6 +222,12 @@ func everything(t *testing.T) *metrics.Collector {
 	begun := make(chan bool)
 	go func() {
 		ended <- meanwhile.Run(ctx, func(ctx context.Context) error {
+			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			for meanwhile.Waits().Snapshots == 0 {
+				if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
+					return err
+				}
+			}
 			close(begun)
 			return meanwhile.Sleep(ctx, time.Hour)
 		}, meanwhile.Name("index"))

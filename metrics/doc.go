@@ -18,5 +18,5 @@
 // # Bounds
 //
 // Labels are bounded, so that names from outside cannot fill anybody's memory: there are at most [MaxLabels] pairs of queue
-// and kind, and as many queues, crons and scopes. What comes beyond them is counted under the label "other".
+// and kind, and as many queues, crons, scopes and names of tasks. What comes beyond them is counted under the label "other".
 package metrics

@@ -103,9 +103,9 @@ func TestHealthOfACutOffWorker(t *testing.T) {
 		store := &troubled{Store: memory.New()}
 		defer store.Close()
 		m := metrics.New(metrics.Config{})
-		deaf := job.Define[note]("deaf")
-		enqueue(t, store, deaf)
-		stop := work(t, m, store, job.Config{Concurrency: 1}, deaf.Handle(func(context.Context, note) error {
+		stuck := job.Define[note]("stuck")
+		enqueue(t, store, stuck)
+		stop := work(t, m, store, job.Config{Concurrency: 1}, stuck.Handle(func(context.Context, note) error {
 			time.Sleep(time.Hour) // whatever becomes of its ctx
 			return nil
 		}))

@@ -122,11 +122,11 @@ type troubled struct {
 }
 
 const (
-	answers  = iota
-	refuses  // at once
-	waits    // until the deadline
-	deafens  // for an hour, whatever the deadline
-	deafTime = time.Hour
+	answers   = iota
+	refuses   // at once
+	waits     // until the deadline
+	stalls    // for an hour, whatever the deadline
+	stallTime = time.Hour
 )
 
 func (s *troubled) delay(ctx context.Context) error {
@@ -136,8 +136,8 @@ func (s *troubled) delay(ctx context.Context) error {
 	case waits:
 		<-ctx.Done()
 		return context.Cause(ctx)
-	case deafens:
-		time.Sleep(deafTime)
+	case stalls:
+		time.Sleep(stallTime)
 	}
 	return nil
 }

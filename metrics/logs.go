@@ -26,6 +26,7 @@ var (
 	logRecords     = desc("logs_records_total", "Records that came in, by the way in.", "way")
 	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by the way in.", "way")
 	logRefused     = desc("logs_refused_total", "Input that was no record, by the way in and the reason.", "way", "reason")
+	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by the way in and the reason.", "way", "reason")
 	logOfService   = desc("logs_service_records_total", "Records of the service that came in.", "service")
 	logLimited     = desc("logs_service_limited_total", "Records of the service that came too fast and were left out.", "service")
 	logCut         = desc("logs_service_cut_total", "Records of the service that were too long and were cut.", "service")
@@ -34,7 +35,7 @@ var (
 	logUp          = desc("logs_output_up", "Whether the output takes what it is given.", "output")
 
 	logDescs = []*prometheus.Desc{
-		logConnections, logConnected, logRecords, logBytes, logRefused, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
+		logConnections, logConnected, logRecords, logBytes, logRefused, logRepaired, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
 	}
 )
 
@@ -58,6 +59,9 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		counter(logBytes, way.Bytes, name)
 		for reason, n := range way.Refused {
 			counter(logRefused, n, name, reason)
+		}
+		for reason, n := range way.Repaired {
+			counter(logRepaired, n, name, reason)
 		}
 	}
 	services := map[string]logs.ServiceTraffic{}

@@ -34,7 +34,7 @@ func TestLogs(t *testing.T) {
 	}
 	m := metrics.NewLogs(func() logs.Stats {
 		return logs.Stats{
-			Ways:     map[string]logs.WayStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}}},
+			Ways:     map[string]logs.WayStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}, Repaired: map[string]int64{"not UTF-8": 5}}},
 			Services: services,
 			Outputs:  []logs.OutputStats{{Name: "a.log", Waiting: 7, Lost: 2, Failure: "disk full"}, {Name: "store"}},
 		}
@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 		`meanwhile_logs_connections{way="own"} 1`, `meanwhile_logs_connections_total{way="own"} 3`, `meanwhile_logs_records_total{way="own"} 300`,
 		`meanwhile_logs_service_records_total{service="other"} 100`, `meanwhile_logs_service_limited_total{service="other"} 50`,
 		`meanwhile_logs_output_up{output="a.log"} 0`, `meanwhile_logs_output_up{output="store"} 1`, `meanwhile_logs_output_waiting{output="a.log"} 7`,
-		`meanwhile_logs_output_lost_total{output="a.log"} 2`,
+		`meanwhile_logs_output_lost_total{output="a.log"} 2`, `meanwhile_logs_repaired_total{reason="not UTF-8",way="own"} 5`,
 	} {
 		if !strings.Contains(answer.Body.String(), want+"\n") {
 			t.Errorf("%s is missing", want)

@@ -25,7 +25,7 @@ func TestTroubledStore(t *testing.T) {
 	}{
 		{"refuses", refuses, 0},
 		{"waits until the deadline", waits, 2 * time.Second},
-		{"ignores the deadline", deafens, 2 * time.Second},
+		{"ignores the deadline", stalls, 2 * time.Second},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,20 +49,20 @@ func TestTroubledStore(t *testing.T) {
 					absent(t, got, fromStore...)
 				}
 				store.mode.Store(answers)
-				time.Sleep(2 * deafTime)
+				time.Sleep(2 * stallTime)
 				want(t, gather(t, m), map[string]float64{`meanwhile_store_up`: 1, `meanwhile_queue_depth{queue="default"}`: 1})
 			})
 		})
 	}
 }
 
-// TestDeafStoreIsAskedOnce: a call that does not return is one call, however long that lasts.
-func TestDeafStoreIsAskedOnce(t *testing.T) {
+// TestStalledStoreIsAskedOnce: a call that does not return is one call, however long that lasts.
+func TestStalledStoreIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &troubled{Store: memory.New()}
 		defer store.Close()
 		m := metrics.New(metrics.Config{Store: store})
-		store.mode.Store(deafens)
+		store.mode.Store(stalls)
 		for range 10 {
 			gather(t, m)
 			time.Sleep(time.Minute)
@@ -72,7 +72,7 @@ func TestDeafStoreIsAskedOnce(t *testing.T) {
 		}
 		want(t, gather(t, m), map[string]float64{`meanwhile_store_errors_total{call="counts"}`: 11})
 		store.mode.Store(answers)
-		time.Sleep(deafTime)
+		time.Sleep(stallTime)
 		want(t, gather(t, m), map[string]float64{`meanwhile_store_up`: 1})
 	})
 }

@@ -54,7 +54,7 @@ func TestDemoInterrupted(t *testing.T) {
 		code           int
 	}{
 		{"10s", "The search engine, at", exitInterrupted},
-		{"1ms", "Ctrl-C stops it", 0},
+		{"1ms", "Ctrl-C stops the demo", 0},
 	} {
 		temporary := t.TempDir()
 		cmd, lines := startDemo(t, temporary, "--documents", "5", "--latency", test.latency)

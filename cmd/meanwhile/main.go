@@ -1,6 +1,7 @@
-// Command meanwhile shows what the toolkit of the same name is for: "meanwhile demo" indexes documents in three ways and
-// compares them, "meanwhile fetch" fetches many URLs at once, "meanwhile jobs" and "meanwhile work" do work that outlives
-// its process, "meanwhile serve" shows it, "meanwhile logs" gathers what many processes log, "meanwhile top" and "meanwhile tree" show the tasks of a running program.
+// Command meanwhile runs and inspects durable background jobs ("meanwhile jobs", "meanwhile work"), serves the dashboard,
+// HTTP API and metrics for them ("meanwhile serve"), collects and searches the logs of many processes ("meanwhile logs"),
+// shows the tasks of a running Go program ("meanwhile top", "meanwhile tree"), and fetches many URLs concurrently
+// ("meanwhile fetch"). "meanwhile demo" compares sequential with concurrent work.
 package main
 
 import (
@@ -11,6 +12,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -38,14 +40,14 @@ const (
 type commands struct {
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Demo  demo.Command  `cmd:"" help:"Index 1,000 documents in three ways, and compare."`
-	Fetch fetch.Command `cmd:"" help:"Fetch many URLs at once."`
-	Jobs  jobs.Command  `cmd:"" help:"Enqueue durable jobs, look at them and act on them."`
-	Work  work.Command  `cmd:"" help:"Run the jobs of HTTP requests."`
-	Logs  logs.Command  `cmd:"" help:"Gather what many processes log."`
-	Serve serve.Command `cmd:"" help:"Serve the dashboard and the HTTP API of a store, and run its jobs."`
-	Top   top.Command   `cmd:"" help:"Watch the tasks of a running program."`
-	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running program once."`
+	Demo  demo.Command  `cmd:"" help:"Start here: 1,000 tasks beside 3 workers, and a dashboard."`
+	Fetch fetch.Command `cmd:"" help:"Fetch many URLs concurrently, with limits, rates and retries."`
+	Jobs  jobs.Command  `cmd:"" help:"Enqueue, inspect and manage durable background jobs."`
+	Work  work.Command  `cmd:"" help:"Run a worker for jobs that are HTTP requests."`
+	Logs  logs.Command  `cmd:"" help:"Collect, search and follow the logs of many processes."`
+	Serve serve.Command `cmd:"" help:"Serve the dashboard, HTTP API and metrics; run a worker."`
+	Top   top.Command   `cmd:"" help:"Show the tasks of a running Go program, live."`
+	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running Go program once."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -56,7 +58,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var cli commands
 	parser, err := kong.New(&cli,
 		kong.Name("meanwhile"),
-		kong.Description("Work that waits, many waits at once."),
+		kong.Description("Structured concurrency, durable background jobs, log collection and a dashboard for Go."),
 		kong.Vars{"version": version(), "httprequest": httprequest.Kind.Name()},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { answered = true }),
@@ -81,9 +83,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
 		}
-		return fail(stderr, context, &inspect.UsageError{Err: err})
+		return fail(stderr, context, args, &inspect.UsageError{Err: err})
 	}
-	return fail(stderr, context, context.Run(
+	return fail(stderr, context, args, context.Run(
 		fetch.Streams{In: stdin, Out: stdout, Err: stderr},
 		inspect.Streams{In: stdin, Out: stdout, Err: stderr},
 	))
@@ -95,8 +97,8 @@ var oneDash = regexp.MustCompile("^unknown flag -[^-]")
 // isFilter reports whether an argument is a filter of records, in which - negates.
 func isFilter(argument *kong.Positional) bool { return argument.Name == "filter" }
 
-// fail prints what err has to say and returns its exit code. The context names the command.
-func fail(stderr io.Writer, context *kong.Context, err error) int {
+// fail prints what err has to say and returns its exit code. The context names the command; errors quote the arguments.
+func fail(stderr io.Writer, context *kong.Context, args []string, err error) int {
 	if err == nil {
 		return 0
 	}
@@ -112,7 +114,7 @@ func fail(stderr io.Writer, context *kong.Context, err error) int {
 		}
 		return exit.Code
 	}
-	fmt.Fprintf(stderr, "meanwhile: %v\n", err)
+	fmt.Fprintf(stderr, "meanwhile: %s\n", withoutPasswords(err.Error(), args))
 	_, wrong := errors.AsType[*fetch.UsageError](err)
 	if _, ok := errors.AsType[*inspect.UsageError](err); ok || wrong {
 		command := "meanwhile"
@@ -123,6 +125,19 @@ func fail(stderr io.Writer, context *kong.Context, err error) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// password is what has a password in an argument, as of a database URL that stands in the wrong place.
+var password = regexp.MustCompile(`(://[^\s/@":]*:)[^\s"]*(@)|(?i:(\bpassword\s*=\s*)[^\s"]+)`)
+
+// withoutPasswords returns a text that quotes arguments without the passwords in them.
+func withoutPasswords(text string, args []string) string {
+	for _, arg := range args {
+		for _, secret := range password.FindAllString(arg, -1) {
+			text = strings.ReplaceAll(text, secret, password.ReplaceAllString(secret, "${1}${3}xxxxx${2}"))
+		}
+	}
+	return text
 }
 
 func version() string {

@@ -10,12 +10,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	if os.Getenv("MEANWHILE_TEST_MAIN") != "" {
 		main()
 	}
+	testenv.DefaultSignals()
 	testscript.Main(m, map[string]func(){"meanwhile": main, "request": request})
 }
 

@@ -9,31 +9,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
-// lastPort is the last that freePort has looked at. Tests of several packages may run at once, and begin apart.
-var lastPort = func() *atomic.Uint32 { n := new(atomic.Uint32); n.Store(rand.Uint32N(1e6)); return n }()
-
-// freePort returns a port that nobody listens on, another one each time. It is none of those that the system gives to who
-// asks for any, and to connections: before it is used, it would give it to somebody else now and then.
+// freePort returns a port that nobody listens on, another one each time.
 func freePort() (string, error) {
-	for range 1000 {
-		port := strconv.Itoa(20_000 + int(lastPort.Add(1)%10_000))
-		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
-			return port, l.Close()
-		}
-	}
-	return "", errors.New("no port is free")
+	port, err := harm.FreePort()
+	return strconv.Itoa(port), err
 }
 
 // writeCertificate writes a certificate and its key to a folder.

@@ -4,35 +4,24 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
-// readAxe returns the script of axe-core: that of MEANWHILE_AXE, or what npm installs beside this file.
+// readAxe returns the script of axe-core, whose path MEANWHILE_AXE is.
 func readAxe(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MEANWHILE_AXE")
 	if path == "" {
-		path = filepath.Join("node_modules", "axe-core", "axe.min.js")
-		if _, err := os.Stat(path); err != nil {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			if err := os.MkdirAll("node_modules", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.CommandContext(ctx, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--no-package-lock", "--prefix", ".", "axe-core@4").CombinedOutput()
-			if err != nil {
-				missing(t, "no axe-core: npm install: %v\n%s", err, out)
-			}
-		}
+		testenv.Missing(t, "no axe-core: npm install --prefix FOLDER axe-core@4, and MEANWHILE_AXE=FOLDER/node_modules/axe-core/axe.min.js")
 	}
 	script, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("read MEANWHILE_AXE: %v", err)
 	}
 	return string(script)
 }

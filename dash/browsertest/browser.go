@@ -28,12 +28,20 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	if path == "" {
 		return nil, nil, ErrNoBrowser
 	}
-	allocated, release := chromedp.NewExecAllocator(ctx,
+	temporary, err := os.MkdirTemp("", "chromium-*") // for what Chromium leaves there
+	if err != nil {
+		return nil, nil, fmt.Errorf("start %s: %w", path, err)
+	}
+	allocated, release := chromedp.NewExecAllocator(ctx, chromedp.Env("TMPDIR="+temporary),
 		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.WSURLReadTimeout(time.Minute))
 	browser, quit := chromedp.NewContext(allocated)
-	stop = func() { quit(); release() }
+	stop = func() {
+		quit()
+		release()
+		_ = os.RemoveAll(temporary)
+	}
 	if err := chromedp.Do(browser); err != nil {
 		stop()
 		return nil, nil, fmt.Errorf("start %s: %w", path, err)

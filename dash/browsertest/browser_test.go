@@ -24,21 +24,13 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
-
-// missing skips a test that misses what it needs, or fails it in CI.
-func missing(t *testing.T, what string, args ...any) {
-	t.Helper()
-	if os.Getenv("MEANWHILE_CI") == "1" {
-		t.Fatalf(what, args...)
-	}
-	t.Skipf(what, args...)
-}
 
 // A stage is a scene that is played, with a browser to look at it.
 type stage struct {
@@ -63,7 +55,7 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 			defer cancel()
 			browser, stop, err := Start(ctx)
 			if errors.Is(err, ErrNoBrowser) {
-				missing(t, "%v", err)
+				testenv.Missing(t, "%v", err)
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +117,7 @@ func openPostgres(t *testing.T) job.Store {
 	}
 	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])
 	if err := run("create database " + name); err != nil {
-		missing(t, "no PostgreSQL: %v", err)
+		testenv.Missing(t, "no PostgreSQL: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := run("drop database " + name + " with (force)"); err != nil {

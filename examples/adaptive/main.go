@@ -1,6 +1,6 @@
-// Adaptive calls a server whose capacity changes: it works on 40 calls at once, then on 10, then on 40 again. Calls
-// beyond that wait in a queue, and beyond twice the capacity the server answers 503. The client knows none of this. It
-// has an AdaptiveLimit between 1 and 200 and tells it by Overloaded of each 503.
+// Adaptive shows an adaptive concurrency limit. It calls a server whose capacity changes: 40 calls at once, then 10, then 40
+// again. Calls beyond that wait in a queue, and beyond twice the capacity the server returns 503. The client knows none of
+// this. It has an AdaptiveLimit between 1 and 200, and reports each 503 to it with Overloaded.
 //
 // Every 150 ms it prints a line with the server's capacity (|) and the client's limit, the length of the bar:
 //
@@ -10,7 +10,7 @@
 //	 …
 //	1650        10    14 ##########|###
 //
-// At the end it prints how many calls were answered, and how many refused by 503.
+// At the end it prints how many calls succeeded, and how many were rejected with 503.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Article makes an article out of a title, which takes 2 s to write, and five paragraphs of 1 s each. First one after
-// the other, then at once, with the same two functions.
+// Article runs calls concurrently and joins their results: a title, which takes 2 s to write, and five paragraphs of 1 s each.
+// First in sequence, then concurrently, with the same two functions.
 //
-// It prints how long each way took, 7 s and 2 s, and that both gave the same article:
+// It prints how long both took, 7 s and 2 s, and that the articles are equal:
 //
 //	one after the other  7.0 s
 //	at once              2.0 s

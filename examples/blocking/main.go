@@ -1,21 +1,21 @@
-// Blocking makes 1,000 calls that take 500 ms each, in three ways, and counts the threads that the process needs at most.
+// Blocking bounds calls that block a thread. It makes 1,000 calls that take 500 ms each, in three ways, and prints the most
+// threads that the process had.
 //
-// A function that knows ctx, such as Sleep or a call to the network, waits as a goroutine: 1,000 of them cost no thread. A
-// function of old, such as a library in C or a file on a slow disk, waits in the kernel and holds a thread meanwhile: 1,000
-// calls at once take 1,000 threads, which the process keeps until it ends. Under Blocking 100 of them run at once: that
-// takes ten rounds, and 100 threads.
+// A function that uses its ctx, such as Sleep or a network call, waits as a goroutine: 1,000 of them need no thread. A blocking
+// system call, such as one by a C library or to a file on a slow disk, holds a thread: 1,000 calls at once take 1,000 threads,
+// which the process keeps until it ends. With Blocking 100 of them run at once: that takes ten rounds, and 100 threads.
 //
 //	1,000 calls of 500 ms             time    threads
 //	tasks with Sleep                  0.51 s        4
 //	tasks that hold a thread          0.70 s     1004
 //	tasks with Blocking               5.04 s      104
 //
-// Each way has a process of its own, with a Watch, which says on standard error what the second way does:
+// Each way runs in its own process, with a Watch, which reports on standard error what the second way does:
 //
 //	WARN many threads are held by system calls or C count=653 places="reports/report 0: system call read, driver_unix.go:29, and 651 more there"
 //
-// Then a call is canceled, in the first and in the third way. Nothing can end one that holds a thread: Blocking returns
-// without it. The tree shows it below its task, and as abandoned when that has ended:
+// Then a call is canceled, in the first and in the third way. A call that holds a thread cannot be interrupted: Blocking returns
+// without waiting for it. The tree shows the call below its task, and as abandoned when the task has ended:
 //
 //	canceled after 100 ms             returned after
 //	Sleep                             100 ms
@@ -25,7 +25,7 @@
 //	report: blocking, main.go:65 (meanwhile.Blocking[...])
 //	└─ blocking: system call read, driver_unix.go:29 (syscall.Read)
 //	the tree afterwards:
-//	blocking (abandoned): system call read, driver_unix.go:29 (syscall.Read)
+//	blocking (abandoned): system call read, driver_unix.go:29 (syscall.Read), here in 2 snapshots
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Calls makes the same 20 calls to an API, whose answers take 50 ms, in four ways: one by one, all at once, at most five
-// at once, and at a rate of 40 a second.
+// Calls shows a concurrency limit and a rate limit. It makes the same 20 calls to an API, with a latency of 50 ms, in four ways:
+// one by one, all at once, at most five at once, and at a rate of 40 per second.
 //
-// It prints how long each way took and how many calls the server had at once at most:
+// It prints how long each way took, and the most calls that the server had at once:
 //
 //	                             time     at once
 //	one by one                   1.01 s         1
@@ -9,7 +9,7 @@
 //	at most 5 at once            0.20 s         5
 //	40 a second                  0.53 s         3
 //
-// The server is one of the program's own.
+// The server is part of the program.
 package main
 
 import (

@@ -1,36 +1,36 @@
-// Hang is the server of a small shop that hangs, each part of it in a way of its own: one waits for a connection that does
-// not answer, one for a mutex, two for each other. It shows its tasks over HTTP, asks for them after two and a half
-// seconds, as curl would, prints what it got, and exits:
+// Hang shows how to inspect a program that hangs. It is the server of a small shop, whose parts hang in seven ways: one waits
+// for a connection that does not respond, one for a mutex, two for each other. It serves its task tree over HTTP, requests it
+// after two and a half seconds, as curl would, prints the response, and exits:
 //
 //	hang (pid 4711): 20 tasks, 32 goroutines, 7 threads
 //	shop, 2s: network HTTP answer, main.go:115 (http.(*Client).Do)
-//	├─ server, 2s: network accept, main.go:103 (http.(*Server).Serve), here for 2s
+//	├─ server, 2s: network accept, main.go:103 (http.(*Server).Serve), here in 9 snapshots
 //	├─ watch, 2s: sleep for another 51ms
-//	├─ warehouse, 2s: network accept, shop.go:43 (net.(*TCPListener).Accept), here for 2s
+//	├─ warehouse, 2s: network accept, shop.go:43 (net.(*TCPListener).Accept), here in 9 snapshots
 //	├─ heartbeat, 2s: sleep for another 99ms
-//	├─ receipts, 2s: receive, receipts.go:8, here for 2s
+//	├─ receipts, 2s: receive, receipts.go:8, here in 9 snapshots
 //	├─ parcels (joining), 2s: tasks, here for 2s
 //	│  ├─ invoice, 2s: task shop/parcels/parcel, a deadlock, parcels.go:15 (meanwhile.(*Task[...]).Wait), here for 2s
 //	│  └─ parcel, 2s: task shop/parcels/invoice, a deadlock, parcels.go:19 (meanwhile.(*Task[...]).Wait), here for 2s
 //	├─ stock (joining), 2s: tasks, here for 2s
-//	│  ├─ refresh, 2s: network read, stock.go:40 (net.(*conn).Read), here for 2s
-//	│  └─ customer, 2s: mutex, stock.go:45 (sync.(*Mutex).Lock), here for 2s
-//	├─ index, 2s: send, index.go:21, here for 2s
-//	│  └─ pages, 2s: full 64 results, here for 2s
+//	│  ├─ refresh, 2s: network read, stock.go:40 (net.(*conn).Read), here in 9 snapshots
+//	│  └─ customer, 2s: mutex, stock.go:45 (sync.(*Mutex).Lock), here in 9 snapshots
+//	├─ index, 2s: send, index.go:21, here in 9 snapshots
+//	│  └─ pages, 2s: full 64 results, here in 9 snapshots
 //	├─ photos, 2s: semaphore 2 of 2 held, made at photos.go:12, photos.go:17 (meanwhile.(*Semaphore).Acquire), here for 2s
-//	│  ├─ photo 1, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here for 2s
-//	│  └─ photo 2, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here for 2s
+//	│  ├─ photo 1, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here in 9 snapshots
+//	│  └─ photo 2, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here in 9 snapshots
 //	├─ mailer, 2s: task shop/mailer/printer, mailer.go:18 (meanwhile.(*Task[...]).Wait), here for 2s
-//	│  └─ printer (canceled), 2s: send, mailer.go:14, here for 2s
-//	└─ orders, 2s: network read, orders.go:18 (bufio.(*Scanner).Scan), here for 2s
+//	│  └─ printer (canceled), 2s: send, mailer.go:14, here in 9 snapshots
+//	└─ orders, 2s: network read, orders.go:18 (bufio.(*Scanner).Scan), here in 9 snapshots
 //
-// docs/hangs.md reads it line by line. What is wrong for certain the program says by itself, on standard error:
+// docs/hangs.md explains it line by line. A Watch reports what is certainly wrong, on standard error:
 //
 //	WARN a task waits for one that waits for it task=shop/parcels/invoice elapsed=1.015s wait="task shop/parcels/parcel, a deadlock, parcels.go:15 (meanwhile.(*Task[...]).Wait), here for 1s"
 //	WARN a task waits for one that waits for it task=shop/parcels/parcel elapsed=1.015s wait="task shop/parcels/invoice, a deadlock, parcels.go:19 (meanwhile.(*Task[...]).Wait), here for 1s"
-//	WARN a task goes on though it was canceled task=shop/mailer/printer elapsed=1.011s wait="send, mailer.go:14, here for 1s"
+//	WARN a task goes on though it was canceled task=shop/mailer/printer elapsed=1.011s wait="send, mailer.go:14, here in 9 snapshots"
 //
-// With -serve it goes on until it is interrupted, and then prints what does not end. Others can look at it:
+// With -serve it runs until it is interrupted, and then prints what does not end. Inspect it with:
 //
 //	go run ./examples/hang -serve
 //	curl localhost:6060/debug/meanwhile
@@ -74,7 +74,7 @@ func run(ctx context.Context, listen string, serve bool) error {
 		return err
 	}
 	meanwhile.Go(ctx, func(ctx context.Context) error { return show(ctx, listener) }, meanwhile.Name("server"))
-	meanwhile.Watch(ctx, meanwhile.WatchConfig{Deaf: time.Second})
+	meanwhile.Watch(ctx, meanwhile.WatchConfig{CancellationIgnored: time.Second})
 	if err := open(ctx); err != nil {
 		return err
 	}

@@ -1,15 +1,15 @@
-// Llm-summaries has 60 articles summarized by a model behind an API that often says no: it takes 25 requests a second and
-// answers 429 to more, it is overloaded now and then and answers 503, each time with a Retry-After, and it answers 413 to an
-// article that is too long.
+// Llm-summaries calls an LLM API with durable jobs. 60 articles are summarized by an API that often rejects requests: it has a
+// rate limit of 25 requests per second and returns 429 above it, it is overloaded now and then and returns 503, each time with a
+// Retry-After, and it returns 413 for an article that is too long.
 //
-// The handler turns each answer into what is to become of the job:
+// The handler maps each status to the outcome of the job:
 //
 //	200  the summary is the job's result
-//	429  job.Snooze: the quota will be back; nothing has failed, so no attempt is used
-//	503  meanwhile.RetryAfter: a failed attempt, made again when the API asks for it
-//	413  job.Cancel: another attempt would not help, and somebody should see it
+//	429  job.Snooze: the rate limit allows it later; nothing has failed, so no attempt is used
+//	503  meanwhile.RetryAfter: a failed attempt, retried when the API asks for it
+//	413  job.Cancel: another attempt would not help
 //
-// It prints what came of it:
+// It prints the results:
 //
 //	canceled: summarize article 17: 413 Request Entity Too Large
 //	59 completed, 1 canceled, in 2.98 s
@@ -17,7 +17,7 @@
 //	attempts that failed: 7; put off without using an attempt: 31
 //	a summary: article 59 in four words
 //
-// The API is a server of the program's own, the jobs are in a SQLite file in a folder that the program removes.
+// The API is part of the program. The jobs are in a SQLite file in a temporary folder, which the program removes.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Notifications tells 100 people something in three ways, by e-mail, push and text message. Each job asks all three
-// services at once; the one for text messages fails every third time. Only what failed is repeated: a table remembers
-// which parts of a job are done.
+// Notifications sends 100 notifications by three services: e-mail, push and text message. Each job calls all three concurrently;
+// the service for text messages fails every third time. Only the failed part is retried: a table records which parts of a job
+// are done.
 //
-// It prints what each service got and how many messages arrived, and what the jobs took:
+// It prints how many calls each service received and how many messages arrived, and the outcome of the jobs:
 //
 //	       calls  failed  arrived  twice
 //	email    100       0      100      0
@@ -10,7 +10,7 @@
 //	text     149      49      100      0
 //	100 jobs completed, 49 attempts failed, 3.13 s
 //
-// The services are servers of the program's own. The jobs and the table are in a SQLite file in a folder that the program
+// The services are part of the program. The jobs and the table are in a SQLite file in a temporary folder, which the program
 // removes.
 package main
 

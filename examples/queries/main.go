@@ -1,8 +1,8 @@
-// Queries serves a page that needs the answers of four database queries, 200 ms each and independent of each other. One
-// handler makes them one after the other, another makes them at once, with the same functions over database/sql.
+// Queries makes the database queries of a web page concurrently. The page needs four queries, 200 ms each and independent of each
+// other. One handler makes them in sequence, another concurrently, with the same functions over database/sql.
 //
-// It asks both for the page and prints how long they took, and that the pages are the same; then it asks a third time,
-// gives up after 100 ms, and prints how many queries still ran 50 ms later:
+// It requests the page from both and prints how long they took, and that the pages are equal; then it requests it once more,
+// cancels after 100 ms, and prints how many queries still ran 50 ms later:
 //
 //	one after the other  0.81 s
 //	at once              0.20 s
@@ -10,7 +10,7 @@
 //	customers 3, orders 5, turnover 1780, best customer Ada
 //	given up after 100 ms: 0 queries are left
 //
-// The database is a SQLite file in a folder that the program removes. A function registered with SQLite makes the
+// The database is a SQLite file in a temporary folder, which the program removes. A function registered with SQLite makes the
 // queries slow.
 package main
 

@@ -1,7 +1,7 @@
-// Search-indexing writes 1,000 documents into a search index that takes 50 ms for each: once by a worker that runs three
-// jobs at a time, as pools of workers do, and once by one that runs 1,000.
+// Search-indexing runs 1,000 durable jobs concurrently. They write 1,000 documents to a search index that takes 50 ms for each: once
+// with a worker that runs three jobs at a time, as pools of workers do, and once with one that runs 1,000.
 //
-// It prints what each process took, the most requests that the index had at once, and how many documents are in it:
+// It prints for each worker the time, the most concurrent requests at the index, and how many documents are in it:
 //
 //	                   wall      CPU   memory  at once  documents
 //	   3 at a time  18.65 s   1.39 s    24 MB        3       1000
@@ -9,8 +9,8 @@
 //
 // The index never had all 1,000 at once because it was done with the first before the last had begun.
 //
-// The index is a server of this program. Each worker is a process of its own, so that its figures are its own; it is the
-// same program with other arguments, and gets its jobs through a SQLite file.
+// The index is part of this program. Each worker is a separate process, so that its figures are separate; it is the same
+// program with other arguments, and claims its jobs from a SQLite file.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Shutdown is a small server program: it serves pages, counts the visits, and writes the count down ten times a second.
-// A part of it that nobody needs fails, and the rest goes on. Then the program is interrupted, as by ctrl-C, in the
-// middle of a request: the request is answered, the count is written a last time, and everything has ended when main
-// goes on.
+// Shutdown shows a graceful shutdown. It is a small server that serves pages, counts the visits, and writes the count to disk ten
+// times a second. A part that is not essential fails, and the rest continues. Then the program is interrupted, as by Ctrl-C, in
+// the middle of a request: the request is completed, the count is written a last time, and main continues when every task has
+// ended.
 //
-// It prints what happens in order, some 700 ms in all:
+// It prints the events in order, some 700 ms in all:
 //
 //	100 ms  failed, alone: task program/parts/adviser: panic: no advice today
 //	200 ms  running: server, writer, visitor
@@ -14,7 +14,7 @@
 //	670 ms  written a last time: visits 1
 //	670 ms  main goes on
 //
-// The program interrupts itself, so that it needs nobody at the keyboard.
+// The program interrupts itself.
 package main
 
 import (

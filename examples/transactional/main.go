@@ -1,6 +1,6 @@
-// Transactional is a shop with its orders and its jobs in one SQLite file. It kills its processes at the worst moments,
-// looks into the file after each, and shows that a job exists if and only if its order does, and that what it does to the
-// stock is done once, unless the job is completed apart from its effects:
+// Transactional shows transactional enqueueing and exactly-once effects. It is a shop with its orders and its jobs in one SQLite
+// file. It kills its processes at the worst moments and inspects the file after each. A job exists if and only if its order does,
+// and its effect on the stock happens once, unless the job is completed outside the transaction of its effects:
 //
 //	                                          orders  stock  job
 //	an order, killed before the commit             0     10  none
@@ -13,7 +13,7 @@
 //	shipped, killed after the commit               1      9  running, attempt 1
 //	a worker that looks for more                   1      8  completed, attempt 2
 //
-// Each line but those with a colon is a process of its own: the same program with other arguments.
+// Each line but those with a colon is a separate process: the same program with other arguments.
 package main
 
 import (

@@ -8,39 +8,58 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+
+	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
 
 // A Config says who may come in. Without users and tokens nobody is asked, and everybody may do everything.
 type Config struct {
 	Users  []User
 	Tokens []Token
-	// Local refuses what does not come from a program on this machine, and what asks for it by the name of another.
+	// Local refuses what does not come from a program on this machine, or was passed on by a proxy.
 	Local bool
+	// Hosts are the names and addresses, without a port, by which requests may ask for the server, beside localhost and loopback
+	// addresses: a page of another site, whose name was made to lead here, asks by that name. An unspecified address such as
+	// 0.0.0.0 stands for all addresses. With users or tokens the default is any name, since such a page has no session here.
+	Hosts []string
 	// Proxy believes the last X-Forwarded-For and X-Forwarded-Proto: a proxy sets them, and nobody comes past it.
 	Proxy  bool
-	Public []string     // paths that are shown to everybody, such as those of health checks
-	Title  string       // of the sign-in page; default "meanwhile"
-	Logger *slog.Logger // for who signs in and who fails to; default slog.Default()
+	Public []string // paths that are shown to everybody, such as those of health checks
+	// Personal are paths where those who may look only may post, too: what changes there is their own browser's.
+	Personal []string
+	Title    string       // of the sign-in page; default "meanwhile"
+	Logger   *slog.Logger // for who signs in and who fails to; default slog.Default()
 }
 
 // A Guard is the middleware of a Config. Its sessions are in memory: they end with the process.
 type Guard struct {
-	config   Config
-	public   map[string]bool
-	users    *users
-	tokens   tokens
-	sessions sessions
-	attempts limiter
-	cross    http.CrossOriginProtection
+	config     Config
+	public     map[string]bool
+	personal   map[string]bool
+	hosts      *loopback.Hosts
+	checksHost bool
+	users      *users
+	tokens     tokens
+	sessions   sessions
+	attempts   limiter
+	cross      http.CrossOriginProtection
 }
 
-// New makes a guard. It returns an error for names that are empty or come twice and for hashes that are none.
+// New makes a guard. It returns an error for names that are empty or come twice, for hosts that are none and for hashes that are none.
 func New(c Config) (*Guard, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Title = cmp.Or(c.Title, "meanwhile")
-	g := &Guard{config: c, public: map[string]bool{}, tokens: c.Tokens}
+	g := &Guard{config: c, public: map[string]bool{}, personal: map[string]bool{}, tokens: c.Tokens}
+	g.checksHost = !g.Asks() || len(c.Hosts) > 0
 	for _, path := range c.Public {
 		g.public[path] = true
+	}
+	for _, path := range c.Personal {
+		g.personal[path] = true
+	}
+	var err error
+	if g.hosts, err = loopback.NewHosts(c.Hosts); err != nil {
+		return nil, fmt.Errorf("--host: %w", err)
 	}
 	seen := map[string]bool{}
 	for _, u := range c.Users {
@@ -56,13 +75,15 @@ func New(c Config) (*Guard, error) {
 		}
 		seen[t.Name] = true
 	}
-	var err error
 	g.users, err = newUsers(c.Users)
 	return g, err
 }
 
 // Asks reports whether the guard asks anybody who they are.
 func (g *Guard) Asks() bool { return len(g.config.Users)+len(g.config.Tokens) > 0 }
+
+// HostOf returns the host of an address to listen on as one of Config.Hosts: the empty host is all addresses.
+func HostOf(listen string) string { return cmp.Or(listen, "0.0.0.0") }
 
 // client returns the address that a request comes from. An IPv6 address stands for its network of 64 bits, which is what
 // one customer gets; the zero prefix is a Unix socket, or an address that nobody can read.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +119,7 @@ func TestWhoComesIn(t *testing.T) {
 		{"nobody", "GET", "/jobs", nil, 401, "bring a token"},
 		{"nobody, in a browser", "GET", "/jobs?a=b", []func(*http.Request){html}, 303, "/sign-in?to=%2Fjobs%3Fa%3Db"},
 		{"nobody, in a browser, at the root", "GET", "/", []func(*http.Request){html}, 303, "/sign-in"},
-		{"nobody, who posts", "POST", "/jobs", []func(*http.Request){html}, 401, "bring a token"},
+		{"nobody, who posts", "POST", "/jobs", []func(*http.Request){html}, 401, "sign in, and do it again"},
 		{"nobody, health", "GET", "/healthz", nil, 200, "nobody looks"},
 		{"nobody, below health", "GET", "/healthz/x", nil, 401, ""},
 		{"nobody, who posts to health", "POST", "/healthz", nil, 401, ""},
@@ -157,32 +158,130 @@ func TestWhoComesIn(t *testing.T) {
 
 func TestNobodyIsAsked(t *testing.T) {
 	for _, local := range []bool{false, true} {
-		_, h, _ := newGuard(t, func(c *Config) { c.Users, c.Tokens, c.Local = nil, nil, local })
+		_, h, _ := newGuard(t, func(c *Config) {
+			c.Users, c.Tokens, c.Local, c.Hosts = nil, nil, local, []string{"Jobs.example", "192.0.2.1", "[2001:db8::1]"}
+		})
 		here := func(r *http.Request) { r.RemoteAddr, r.Host = "127.0.0.1:4000", "localhost:7" }
+		host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 		for _, test := range []struct {
 			what   string
 			edits  []func(*http.Request)
 			status int // when it is local
 			want   string
+			open   bool // when it is not
 		}{
-			{"this machine", []func(*http.Request){here}, 200, "acts"},
-			{"another machine", []func(*http.Request){here, from("192.0.2.7:4000")}, 403, "comes from another machine"},
-			{"a name that leads here", []func(*http.Request){here, func(r *http.Request) { r.Host = "evil.example" }}, 403, "ask for localhost"},
-			{"a proxy", []func(*http.Request){here, with("X-Forwarded-For", "127.0.0.1")}, 403, "header X-Forwarded-For"},
+			{"this machine", []func(*http.Request){here}, 200, "acts", true},
+			{"another machine", []func(*http.Request){here, from("192.0.2.7:4000")}, 403, "comes from another machine", true},
+			{"a proxy", []func(*http.Request){here, with("X-Forwarded-For", "127.0.0.1")}, 403, "header X-Forwarded-For", true},
+			{"a name that leads here", []func(*http.Request){here, host("evil.example")}, 421, `not called \"evil.example\": ask for localhost`, false},
+			{"another address", []func(*http.Request){here, host("192.0.2.2:7070")}, 421, "with --host", false},
+			{"no name", []func(*http.Request){here, host("")}, 421, "with --host", false},
+			{"a name that begins well", []func(*http.Request){here, host("jobs.example.evil.example")}, 421, "with --host", false},
+			{"a name that it was given", []func(*http.Request){here, host("jobs.EXAMPLE.:7070")}, 200, "acts", true},
+			{"an address that it was given", []func(*http.Request){here, host("192.0.2.1:7070")}, 200, "acts", true},
+			{"an IPv6 address that it was given", []func(*http.Request){here, host("[2001:db8:0::1]:7070")}, 200, "acts", true},
 		} {
-			w := ask(h, "POST", "/", test.edits...)
-			if !local {
-				test.status, test.want = 200, "acts"
-			}
-			if w.Code != test.status || !strings.Contains(w.Body.String(), test.want) {
-				t.Errorf("local %t, %s: got %d %s, want %d %s", local, test.what, w.Code, w.Body, test.status, test.want)
+			for _, method := range []string{"GET", "POST"} {
+				w := ask(h, method, "/", test.edits...)
+				status, want := test.status, test.want
+				if !local && test.open {
+					status, want = 200, "acts"
+				}
+				if w.Code != status || !strings.Contains(w.Body.String(), want) {
+					t.Errorf("local %t, %s, %s: got %d %s, want %d %s", local, test.what, method, w.Code, w.Body, status, want)
+				}
 			}
 		}
-		if w := ask(h, "POST", "/", here, with("Sec-Fetch-Site", "cross-site")); w.Code != 403 {
-			t.Errorf("local %t: a page of another origin: got %d, want 403", local, w.Code)
+		for _, edit := range []func(*http.Request){with("Sec-Fetch-Site", "cross-site"), with("Origin", "http://evil.example")} {
+			if w := ask(h, "POST", "/", here, edit); w.Code != 403 {
+				t.Errorf("local %t: a page of another origin: got %d, want 403", local, w.Code)
+			}
 		}
 		if w := ask(h, "GET", "/sign-in", here); w.Body.String() != " acts" {
 			t.Errorf("local %t: there is a sign-in page: %s", local, w.Body)
+		}
+	}
+}
+
+func TestHosts(t *testing.T) {
+	for _, test := range []struct {
+		what  string
+		asks  bool
+		hosts []string
+		host  string
+		want  int
+	}{
+		{"by default no other name", false, nil, "jobs.example", 421},
+		{"by default no address", false, nil, "192.0.2.1", 421},
+		{"all addresses", false, []string{"0.0.0.0"}, "192.0.2.1", 200},
+		{"all addresses, IPv6", false, []string{"::"}, "[2001:db8::1]:7", 200},
+		{"all addresses, and no name", false, []string{"0.0.0.0"}, "jobs.example", 421},
+		{"with users any name", true, nil, "jobs.example", 401},
+		{"with users and hosts no other name", true, []string{"shop.example"}, "jobs.example", 421},
+		{"with users and hosts the name", true, []string{"shop.example"}, "shop.example", 401},
+	} {
+		_, h, _ := newGuard(t, func(c *Config) {
+			c.Hosts = test.hosts
+			if !test.asks {
+				c.Users, c.Tokens = nil, nil
+			}
+		})
+		if w := ask(h, "GET", "/", func(r *http.Request) { r.Host = test.host }); w.Code != test.want {
+			t.Errorf("%s: got %d, want %d", test.what, w.Code, test.want)
+		}
+	}
+}
+
+// TestPages has a browser get a page for what is refused, and a program problem details.
+func TestPages(t *testing.T) {
+	_, h, _ := newGuard(t, func(c *Config) {
+		c.Title, c.Personal, c.Hosts = "<b>Jobs</b>", []string{"/theme"}, []string{"jobs.example"}
+	})
+	vi := cookieOf(t, signIn(h, "vi", password, ""))
+	wrong, elsewhere := with("Authorization", "Bearer x"), func(r *http.Request) { r.Host = "<i>.example" }
+	if w := ask(h, "POST", "/theme", vi); w.Code != 200 || w.Body.String() != "vi looks" {
+		t.Errorf("a viewer changes what is theirs: got %d %s", w.Code, w.Body)
+	}
+	if w := ask(h, "POST", "/theme", vi, with("Sec-Fetch-Site", "cross-site")); w.Code != 403 {
+		t.Errorf("another site changes it: got %d, want 403", w.Code)
+	}
+	if w := ask(h, "POST", "/theme"); w.Code != 401 {
+		t.Errorf("nobody changes it: got %d, want 401", w.Code)
+	}
+	for _, test := range []struct {
+		edits  []func(*http.Request)
+		status int
+		want   string
+	}{
+		{[]func(*http.Request){vi}, 403, "vi may look only"},
+		{[]func(*http.Request){vi, with("Sec-Fetch-Site", "cross-site")}, 403, "vi may look only"},
+		{[]func(*http.Request){wrong}, 401, "not one of those"},
+		{[]func(*http.Request){with("Authorization", "Basic YTpi")}, 401, "not of the form"},
+		{[]func(*http.Request){elsewhere}, 421, "not called"},
+	} {
+		page := ask(h, "POST", "/jobs/act", append(test.edits, with("Accept", "text/html,application/xhtml+xml"))...)
+		body := page.Body.String()
+		if page.Code != test.status || !strings.HasPrefix(page.Header().Get("Content-Type"), "text/html") || !strings.Contains(body, test.want) || !strings.Contains(body, "<h1>") ||
+			!strings.HasPrefix(page.Header().Get("Content-Security-Policy"), "default-src 'none'") || strings.Contains(body, "<b>") || strings.Contains(body, "<i>") {
+			t.Errorf("%s: a browser gets %d %v\n%s", test.want, page.Code, page.Header(), body)
+		}
+		program := ask(h, "POST", "/jobs/act", append(test.edits, with("Accept", "*/*"))...)
+		if program.Code != test.status || program.Header().Get("Content-Type") != "application/problem+json" || !strings.Contains(program.Body.String(), test.want) {
+			t.Errorf("%s: a program gets %d %v\n%s", test.want, program.Code, program.Header(), program.Body)
+		}
+	}
+}
+
+// TestStrictTransport has each answer by TLS, and none without, tell the browser to come by TLS.
+func TestStrictTransport(t *testing.T) {
+	_, h, _ := newGuard(t, func(c *Config) { c.Proxy = true })
+	overTLS := func(r *http.Request) { r.TLS = &tls.ConnectionState{} }
+	for _, path := range []string{"/", "/sign-in", "/healthz"} {
+		if got := ask(h, "GET", path, overTLS).Header().Get("Strict-Transport-Security"); got != "max-age=31536000" {
+			t.Errorf("%s by TLS: %q", path, got)
+		}
+		if got := ask(h, "GET", path, with("X-Forwarded-Proto", "https")).Header().Get("Strict-Transport-Security"); got != "" {
+			t.Errorf("%s without: %q", path, got)
 		}
 	}
 }
@@ -195,6 +294,8 @@ func TestNewRefuses(t *testing.T) {
 		{Config{Users: []User{{"a", Admin, hash()}, {"a", Viewer, hash()}}}, `user "a" is named twice`},
 		{Config{Tokens: []Token{{Name: "a"}, {Name: "a"}}}, `token "a" is named twice`},
 		{Config{Users: []User{{"a", Admin, "secret"}}}, "is no bcrypt hash"},
+		{Config{Hosts: []string{"jobs.example:7070"}}, `"jobs.example:7070" is no host such as jobs.example.org`},
+		{Config{Hosts: []string{""}}, "without a port"},
 	} {
 		if _, err := New(test.c); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want %s", err, test.want)

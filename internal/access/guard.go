@@ -1,7 +1,6 @@
 package access
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,14 +19,21 @@ const (
 	stylePath   = "/sign-in.css"
 )
 
-// Wrap returns a handler that lets those in to next who may come in, and answers everybody else.
+// secureTime is how long a browser that has come by TLS comes by nothing else: a year.
+const secureTime = "max-age=31536000"
+
+// Wrap returns a handler that lets those in to next who may come in, and answers everybody else. By TLS, each answer tells the
+// browser to come by nothing else for a year.
 //
 // What changes something is refused to viewers, and to pages of other origins that a browser shows, see
 // [http.CrossOriginProtection]; a token is proof enough against these.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil {
+			w.Header().Set("Strict-Transport-Security", secureTime)
+		}
 		switch {
-		case g.config.Local && !g.checkLocal(w, r):
+		case !g.checkLocal(w, r):
 		case len(g.config.Users) > 0 && g.own(w, r):
 		case g.public[r.URL.Path] && isSafe(r.Method):
 			next.ServeHTTP(w, r)
@@ -39,24 +45,28 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
+// checkLocal refuses what comes from where it must not, and what asks for a host by a name that is not one of the server's.
 func (g *Guard) checkLocal(w http.ResponseWriter, r *http.Request) bool {
-	err := loopback.Check(r)
-	if err == nil {
-		return true
+	if g.config.Local {
+		if err := loopback.CheckSender(r); err != nil {
+			g.fail(w, r, http.StatusForbidden, "this server has no users and no tokens, so it answers its own machine only, and "+err.Error()+
+				": give it users or tokens, and --proxy behind a proxy")
+			return false
+		}
 	}
-	remedy := "give it users or tokens, and --proxy behind a proxy"
-	if errors.Is(err, loopback.ErrHost) {
-		remedy = "ask for localhost, or give it users or tokens"
+	if g.checksHost && !g.hosts.Has(r.Host) {
+		g.fail(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("this server is not called %.100q: ask for localhost or the address that it listens on, "+
+			"or have it answer to that name with --host", r.Host))
+		return false
 	}
-	problem.Write(w, http.StatusForbidden, "this server has no users and no tokens, so it answers its own machine only, and "+err.Error()+": "+remedy, nil)
-	return false
+	return true
 }
 
 // ask finds out who sent a request.
 func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	text, err := bearer(r)
 	if err != nil {
-		g.refuse(w, err.Error())
+		g.refuse(w, r, err.Error())
 		return
 	}
 	if text != "" {
@@ -72,28 +82,28 @@ func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	g.pass(w, r.WithContext(ctx), who, next, false)
 }
 
+// byToken lets a right token in, however many wrong ones came from its address: to compare them costs nothing, and others there
+// are not to suffer from a program with an old one.
 func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, next http.Handler) {
-	now, client := time.Now(), g.client(r)
-	if wait := g.attempts.blocked(client, now); wait > 0 {
+	if token, ok := g.tokens.find(text); ok {
+		g.pass(w, r, Identity{Name: token.Name, Role: token.Role}, next, true)
+		return
+	}
+	client := g.client(r)
+	if wait := g.attempts.wrongToken(client, time.Now()); wait > 0 {
 		retryAfter(w, wait)
-		problem.Write(w, http.StatusTooManyRequests, "too many wrong tokens and passwords came from this address: wait "+seconds(wait), nil)
+		g.fail(w, r, http.StatusTooManyRequests, "the token is not one of those that this server takes, and too many such came from this address: wait "+seconds(wait))
 		return
 	}
-	token, ok := g.tokens.find(text)
-	if !ok {
-		g.attempts.charge(client, now)
-		g.config.Logger.Warn("access: a wrong token", "address", client.Addr())
-		g.refuse(w, "the token is not one of those that this server takes")
-		return
-	}
-	g.pass(w, r, Identity{Name: token.Name, Role: token.Role}, next, true)
+	g.config.Logger.Warn("access: a wrong token", "address", client.Addr())
+	g.refuse(w, r, "the token is not one of those that this server takes")
 }
 
 // pass hands a request on, unless it changes something and must not.
 func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next http.Handler, byToken bool) {
 	if !isSafe(r.Method) {
-		if who.Role != Admin {
-			problem.Write(w, http.StatusForbidden, fmt.Sprintf("%s may look only: the role is %s", who.Name, who.Role), nil)
+		if who.Role != Admin && !g.personal[r.URL.Path] {
+			g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may look only: the role is %s", who.Name, who.Role))
 			return
 		}
 		if !byToken && !g.checkOrigin(w, r) {
@@ -105,7 +115,7 @@ func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next 
 
 func (g *Guard) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	if err := g.cross.Check(r); err != nil {
-		problem.Write(w, http.StatusForbidden, "a page of another origin sent this request, and it would change something", nil)
+		g.fail(w, r, http.StatusForbidden, "a page of another origin sent this request, and it would change something")
 		return false
 	}
 	return true
@@ -113,8 +123,12 @@ func (g *Guard) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 
 // askToSignIn leads a browser to the page, and tells a program what to bring.
 func (g *Guard) askToSignIn(w http.ResponseWriter, r *http.Request) {
-	if len(g.config.Users) == 0 || !isSafe(r.Method) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
-		g.refuse(w, "bring a token: Authorization: Bearer TOKEN")
+	switch {
+	case len(g.config.Users) == 0 || !wantsPage(r):
+		g.refuse(w, r, "bring a token: Authorization: Bearer TOKEN")
+		return
+	case !isSafe(r.Method):
+		g.refuse(w, r, "you are not signed in, or your session has ended: sign in, and do it again")
 		return
 	}
 	target := SignInPath
@@ -125,10 +139,25 @@ func (g *Guard) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, target, http.StatusSeeOther)
 }
 
-func (g *Guard) refuse(w http.ResponseWriter, detail string) {
+func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, detail string) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="meanwhile"`)
-	problem.Write(w, http.StatusUnauthorized, detail, nil)
+	g.fail(w, r, http.StatusUnauthorized, detail)
 }
+
+// fail answers what was wrong: a page to a browser, and problem details to a program.
+func (g *Guard) fail(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	if !wantsPage(r) {
+		problem.Write(w, status, detail, nil)
+		return
+	}
+	g.page(w, status, "problem.html", struct {
+		Title, Status, Detail string
+		Styled                bool
+	}{g.config.Title, http.StatusText(status), detail, len(g.config.Users) > 0})
+}
+
+// wantsPage reports whether a browser is to show the answer.
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 

@@ -6,22 +6,36 @@ import (
 	"time"
 )
 
-// How many attempts may fail: so many at once, and then one each time so long.
-const (
-	burstOfOne  = 10
-	eachOfOne   = 30 * time.Second
-	burstOfAll  = 100
-	eachOfAll   = time.Second
-	mostClients = 4096 // that are remembered
+// A bound is how many attempts may fail: so many at once, and then one each time so long.
+type bound struct {
+	burst float64
+	each  time.Duration
+}
+
+var (
+	ofName   = bound{10, 30 * time.Second} // passwords for one name from one address
+	ofClient = bound{30, 10 * time.Second} // passwords for any names from one address
+	ofAll    = bound{100, time.Second}     // passwords from anywhere, each of which keeps a processor busy
+	ofToken  = bound{10, 30 * time.Second} // wrong tokens from one address that are answered and logged one by one
 )
 
-// A limiter bounds the attempts of each client and those of all of them, so that neither one nor many can guess for long, or keep
-// the processors busy with hashes. When it remembers as many clients as it may, it forgets the one with the fewest
-// failures; what bounds all of them holds still.
+const mostKept = 4096 // addresses, and names from addresses, whose failures are remembered
+
+// A limiter bounds the passwords that are tried, so that neither one client nor many can guess for long, or keep the processors
+// busy with hashes. A name counts for each address apart: whoever fails for one keeps neither others there from signing in nor
+// the same user elsewhere. Wrong tokens count apart from passwords, and right ones do not count.
 type limiter struct {
 	mu      sync.Mutex
 	all     bucket
+	names   map[nameFrom]*bucket
 	clients map[netip.Prefix]*bucket
+	tokens  map[netip.Prefix]*bucket
+}
+
+// A nameFrom is a name that somebody signs in with, whether there is such a user or not, from an address.
+type nameFrom struct {
+	client netip.Prefix
+	name   string // at most mostName bytes of it
 }
 
 // A bucket holds what is left of a burst. The zero bucket is full.
@@ -31,84 +45,85 @@ type bucket struct {
 }
 
 // wait fills the bucket up to now, and returns how long it takes until there is an attempt in it.
-func (b *bucket) wait(now time.Time, burst float64, each time.Duration) time.Duration {
-	b.used = max(b.used-float64(now.Sub(b.at))/float64(each), 0)
+func (b *bucket) wait(now time.Time, of bound) time.Duration {
+	b.used = max(b.used-float64(now.Sub(b.at))/float64(of.each), 0)
 	b.at = now
-	return max(time.Duration((b.used+1-burst)*float64(each)), 0)
+	return max(time.Duration((b.used+1-of.burst)*float64(of.each)), 0)
 }
 
-// take takes an attempt of a client, one at a password: it counts against all. When there is none it takes none, and
-// returns how long it takes until there is one.
-func (l *limiter) take(client netip.Prefix, now time.Time) time.Duration {
+// take takes an attempt at the password of a name. When there is none it takes none, and returns how long it takes until there
+// is one.
+func (l *limiter) take(client netip.Prefix, name string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.client(client, now)
-	if wait := max(one.wait(now, burstOfOne, eachOfOne), l.all.wait(now, burstOfAll, eachOfAll)); wait > 0 {
+	byName, byClient := l.buckets(client, name, now)
+	if wait := max(byName.wait(now, ofName), byClient.wait(now, ofClient), l.all.wait(now, ofAll)); wait > 0 {
 		return wait
 	}
-	one.used++
+	byName.used++
+	byClient.used++
 	l.all.used++
 	return 0
 }
 
 // giveBack returns an attempt that did not fail.
-func (l *limiter) giveBack(client netip.Prefix, now time.Time) {
+func (l *limiter) giveBack(client netip.Prefix, name string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one := l.client(client, now)
-	one.used = max(one.used-1, 0)
-	l.all.used = max(l.all.used-1, 0)
+	byName, byClient := l.buckets(client, name, now)
+	for _, b := range []*bucket{byName, byClient, &l.all} {
+		b.used = max(b.used-1, 0)
+	}
 }
 
-// blocked returns how long it takes until a client has an attempt.
-func (l *limiter) blocked(client netip.Prefix, now time.Time) time.Duration {
+// wrongToken counts a wrong token. It returns how long it takes until another one of the address is answered, 0 when this one is.
+func (l *limiter) wrongToken(client netip.Prefix, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if one, ok := l.clients[client]; ok {
-		return one.wait(now, burstOfOne, eachOfOne)
+	one := bucketOf(&l.tokens, client, now, ofToken)
+	if wait := one.wait(now, ofToken); wait > 0 {
+		return wait
 	}
+	one.used++
 	return 0
 }
 
-// charge takes an attempt of a client after it has failed, one with a token: whoever has none cannot keep others from
-// signing in by it.
-func (l *limiter) charge(client netip.Prefix, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	one := l.client(client, now)
-	one.wait(now, burstOfOne, eachOfOne)
-	one.used = min(one.used+1, burstOfOne)
+// buckets returns the bucket of a name from an address, and that of the address.
+func (l *limiter) buckets(client netip.Prefix, name string, now time.Time) (byName, byClient *bucket) {
+	name = name[:min(len(name), mostName)]
+	return bucketOf(&l.names, nameFrom{client, name}, now, ofName), bucketOf(&l.clients, client, now, ofClient)
 }
 
-// client returns the bucket of a client.
-func (l *limiter) client(client netip.Prefix, now time.Time) *bucket {
-	if one, ok := l.clients[client]; ok {
+// bucketOf returns the bucket of a key. When there are as many as may be remembered, it forgets the one with the fewest failures;
+// what bounds all attempts together holds still.
+func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) *bucket {
+	if one, ok := (*all)[key]; ok {
 		return one
 	}
-	if l.clients == nil {
-		l.clients = map[netip.Prefix]*bucket{}
+	if *all == nil {
+		*all = map[K]*bucket{}
 	}
-	if len(l.clients) >= mostClients {
-		l.forget(now)
+	if len(*all) >= mostKept {
+		forget(*all, now, of)
 	}
 	one := &bucket{at: now}
-	l.clients[client] = one
+	(*all)[key] = one
 	return one
 }
 
-// forget forgets the clients whose buckets are full, or the fullest one.
-func (l *limiter) forget(now time.Time) {
-	var fullest netip.Prefix
-	least := float64(burstOfOne + 1)
-	for client, one := range l.clients {
-		one.wait(now, burstOfOne, eachOfOne)
+// forget forgets the buckets that are full, or the fullest one.
+func forget[K comparable](all map[K]*bucket, now time.Time, of bound) {
+	var fullest K
+	least := of.burst + 1
+	for key, one := range all {
+		one.wait(now, of)
 		if one.used == 0 {
-			delete(l.clients, client)
+			delete(all, key)
 		} else if one.used < least {
-			fullest, least = client, one.used
+			fullest, least = key, one.used
 		}
 	}
-	if len(l.clients) >= mostClients {
-		delete(l.clients, fullest)
+	if len(all) >= mostKept {
+		delete(all, fullest)
 	}
 }

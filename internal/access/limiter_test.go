@@ -1,28 +1,38 @@
 package access
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-func TestAttemptsOfOneAddress(t *testing.T) {
+// TestAttemptsOfOneName has whoever fails for one name keep from signing in nobody but themselves.
+func TestAttemptsOfOneName(t *testing.T) {
 	hash() // not in the bubble: it takes time
 	synctest.Test(t, func(t *testing.T) {
 		_, h, _ := newGuard(t, nil)
-		for i := range burstOfOne {
+		ada := cookieOf(t, signIn(h, "ada", password, ""))
+		for i := range 10 {
 			if w := signIn(h, "ada", "wrong", ""); w.Code != 401 {
 				t.Fatalf("attempt %d: got %d, want 401", i, w.Code)
 			}
 		}
 		w := signIn(h, "ada", password, "")
 		if w.Code != 429 || w.Header().Get("Retry-After") != "30" {
-			t.Errorf("after %d attempts: got %d, Retry-After %s; want 429 and 30", burstOfOne, w.Code, w.Header().Get("Retry-After"))
+			t.Errorf("after 10 attempts: got %d, Retry-After %s; want 429 and 30", w.Code, w.Header().Get("Retry-After"))
 		}
-		if w := ask(h, "GET", "/", with("Authorization", "Bearer "+token)); w.Code != 429 {
-			t.Errorf("a token from the same address: got %d, want 429", w.Code)
+		if w := ask(h, "GET", "/", ada); w.Code != 200 {
+			t.Errorf("a session from the same address: got %d, want 200", w.Code)
+		}
+		if w := ask(h, "GET", "/", with("Authorization", "Bearer "+token)); w.Code != 200 {
+			t.Errorf("a token from the same address: got %d, want 200", w.Code)
+		}
+		if w := signIn(h, "vi", password, ""); w.Code != 303 {
+			t.Errorf("another name from the same address: got %d, want 303", w.Code)
 		}
 		if w := signIn(h, "ada", password, "", from("192.0.2.99:1")); w.Code != 303 {
 			t.Errorf("another address: got %d, want 303", w.Code)
@@ -40,44 +50,101 @@ func TestAttemptsOfOneAddress(t *testing.T) {
 	})
 }
 
+// TestWrongTokens has a program with an old token keep nobody out, for as long as it tries, and its attempts are bounded.
+func TestWrongTokens(t *testing.T) {
+	hash()
+	synctest.Test(t, func(t *testing.T) {
+		_, h, log := newGuard(t, nil)
+		ada := cookieOf(t, signIn(h, "ada", password, ""))
+		for i := range 300 { // five minutes
+			want := 401
+			if i >= 10 && i%30 != 0 {
+				want = 429
+			}
+			w := ask(h, "GET", "/", with("Authorization", "Bearer old"))
+			if w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
+				t.Fatalf("attempt %d: got %d %v, want %d", i, w.Code, w.Header(), want)
+			}
+			if w := ask(h, "POST", "/", with("Authorization", "Bearer "+token)); w.Code != 200 {
+				t.Fatalf("after attempt %d: a right token gets %d", i, w.Code)
+			}
+			if w := ask(h, "GET", "/", ada); w.Code != 200 {
+				t.Fatalf("after attempt %d: a session gets %d", i, w.Code)
+			}
+			if w := signIn(h, "vi", password, ""); w.Code != 303 {
+				t.Fatalf("after attempt %d: a right password gets %d", i, w.Code)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := strings.Count(log.String(), "a wrong token"); n > 20 {
+			t.Errorf("the log has %d wrong tokens, want at most 20", n)
+		}
+	})
+}
+
+// TestAttemptsOfOneAddress has one address try many names.
+func TestAttemptsOfOneAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, h, _ := newGuard(t, nil)
+		compared := 0
+		for i := range 1000 {
+			if w := signIn(h, fmt.Sprint("name", i), "wrong", ""); w.Code == 401 {
+				compared++
+			}
+		}
+		if compared != 30 {
+			t.Errorf("%d passwords were compared, want 30", compared)
+		}
+		if w := signIn(h, "ada", "wrong", ""); w.Code != 429 || w.Header().Get("Retry-After") != "10" {
+			t.Errorf("one more: got %d, Retry-After %s; want 429 and 10", w.Code, w.Header().Get("Retry-After"))
+		}
+		if w := ask(h, "GET", "/", with("Authorization", "Bearer "+token)); w.Code != 200 {
+			t.Errorf("a right token gets %d", w.Code)
+		}
+	})
+}
+
 func TestAttemptsOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
-		attempt := func(i int) time.Duration {
-			return l.take(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), time.Now())
-		}
-		for i := range burstOfAll {
+		attempt := func(i int) time.Duration { return l.take(addressOf(i), "ada", time.Now()) }
+		for i := range 100 {
 			if wait := attempt(i); wait > 0 {
 				t.Fatalf("attempt %d: wait %v", i, wait)
 			}
 		}
 		if wait := attempt(1000); wait != time.Second {
-			t.Errorf("after %d attempts of as many addresses: wait %v, want 1 s", burstOfAll, wait)
+			t.Errorf("after 100 attempts of as many addresses: wait %v, want 1 s", wait)
 		}
 		for i := range 10_000 { // a second each: as fast as all of them may
-			time.Sleep(eachOfAll)
+			time.Sleep(time.Second)
 			if wait := attempt(i); wait > 0 {
 				t.Fatalf("attempt %d: wait %v", i, wait)
 			}
+			l.wrongToken(addressOf(i), time.Now())
 		}
-		if n := len(l.clients); n > mostClients {
-			t.Errorf("%d addresses are remembered, more than %d", n, mostClients)
+		if len(l.clients) > mostKept || len(l.names) > mostKept || len(l.tokens) > mostKept {
+			t.Errorf("%d addresses, %d names and %d addresses with tokens are remembered, more than %d", len(l.clients), len(l.names), len(l.tokens), mostKept)
 		}
 	})
+}
+
+func addressOf(i int) netip.Prefix {
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32)
 }
 
 func TestForgetKeepsThoseWhoFailedMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
 		guesser := netip.MustParsePrefix("192.0.2.1/32")
-		for range burstOfOne {
-			l.charge(guesser, time.Now())
+		for range 10 {
+			l.wrongToken(guesser, time.Now())
 		}
-		for i := range 2 * mostClients {
-			l.charge(netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}), 32), time.Now())
+		for i := range 2 * mostKept {
+			l.wrongToken(addressOf(i), time.Now())
 		}
-		if wait := l.blocked(guesser, time.Now()); wait <= 0 || len(l.clients) > mostClients {
-			t.Errorf("the guesser waits %v, %d addresses are remembered", wait, len(l.clients))
+		if wait := l.wrongToken(guesser, time.Now()); wait <= 0 || len(l.tokens) > mostKept {
+			t.Errorf("the guesser waits %v, %d addresses are remembered", wait, len(l.tokens))
 		}
 	})
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-//go:embed signin.html signin.css
+//go:embed signin.html problem.html signin.css
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "signin.html"))
+var pages = template.Must(template.ParseFS(files, "*.html"))
 
 const (
 	mostForm   = 16 << 10 // bytes
@@ -61,8 +61,12 @@ func onlyBy(w http.ResponseWriter, methods string) {
 	http.Error(w, "use "+methods, http.StatusMethodNotAllowed)
 }
 
-// show shows the page, with what went wrong before.
+// show shows the page to sign in, with what went wrong before.
 func (g *Guard) show(w http.ResponseWriter, status int, name, to, trouble string) {
+	g.page(w, status, "signin.html", struct{ Title, Name, To, Trouble string }{g.config.Title, name, to, trouble})
+}
+
+func (g *Guard) page(w http.ResponseWriter, status int, name string, data any) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
@@ -70,7 +74,7 @@ func (g *Guard) show(w http.ResponseWriter, status int, name, to, trouble string
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer the form would come with the origin "null"
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = page.Execute(w, struct{ Title, Name, To, Trouble string }{g.config.Title, name, to, trouble})
+	_ = pages.ExecuteTemplate(w, name, data)
 }
 
 func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
@@ -82,9 +86,9 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	name, to := r.PostForm.Get("name"), r.PostForm.Get("to")
 	client := g.client(r)
-	if wait := g.attempts.take(client, time.Now()); wait > 0 {
+	if wait := g.attempts.take(client, name, time.Now()); wait > 0 {
 		retryAfter(w, wait)
-		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts. Wait "+seconds(wait)+".")
+		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts for this name, or from this address. Wait "+seconds(wait)+".")
 		return
 	}
 	user, ok := g.compare(r.Context(), name, r.PostForm.Get("password"))
@@ -94,7 +98,7 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	g.attempts.giveBack(client, now)
+	g.attempts.giveBack(client, name, now)
 	g.config.Logger.Info("access: signed in", "user", user.Name, "address", client.Addr())
 	secure := g.secure(r)
 	g.sessions.quit(cookie(r, secure))

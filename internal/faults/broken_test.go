@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ var breakers = map[string]func(job.Store) job.Store{
 	"fence":  func(s job.Store) job.Store { return &unfenced{s} },
 	"twice":  func(s job.Store) job.Store { return &twice{Store: s} },
 	"keys":   func(s job.Store) job.Store { return &keyless{s} },
-	"ticks":  func(s job.Store) job.Store { return &deafTicks{s} },
+	"ticks":  func(s job.Store) job.Store { return &joblessTicks{s} },
 }
 
 // A forgetful store acknowledges now and then jobs that it has not stored.
@@ -63,7 +62,7 @@ func (s *unfenced) Settle(ctx context.Context, worker string, jobs ...*job.Job) 
 	return nil, err
 }
 
-// A store that claims twice gives a job away now and then that it has given away before.
+// A store that claims twice gives a job away that it has given away before, whenever there is room for it.
 type twice struct {
 	job.Store
 	mu   sync.Mutex
@@ -74,12 +73,17 @@ func (s *twice) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	got, err := s.Store.Claim(ctx, c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil && s.last != nil && len(got.Jobs) == 0 && rand.N(4) == 0 {
-		got.Jobs, s.last = append(got.Jobs, s.last), nil
+	if err != nil || len(got.Jobs) >= c.Limit {
+		return got, err
 	}
+	last := s.last
+	s.last = nil
 	if len(got.Jobs) > 0 {
 		again := *got.Jobs[0]
 		s.last = &again
+	}
+	if last != nil {
+		got.Jobs = append(got.Jobs, last)
 	}
 	return got, err
 }
@@ -97,10 +101,10 @@ func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error
 	return s.Store.Insert(ctx, without...)
 }
 
-// A store that is deaf to ticks notes some without their job.
-type deafTicks struct{ job.Store }
+// A store of jobless ticks notes some without their job.
+type joblessTicks struct{ job.Store }
 
-func (s *deafTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
+func (s *joblessTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	if t.Job != nil && t.At.Unix()%2 == 0 {
 		return true, nil
 	}

@@ -31,6 +31,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/job"
 )
 
 // A config is what the program was asked for.
@@ -47,7 +48,8 @@ type config struct {
 	only      string // part of the names of the faults
 	dir       string // for the folder
 	keep      bool
-	self      string // the program of the processes, built already, in tests
+	self      string                                                                    // the program of the processes, built already, in tests
+	drive     func(ctx context.Context, store job.Store, workers []*harm.Process) error // breaks things in its own time, in tests
 
 	// Of a process that the program starts.
 	url, ledger, name string

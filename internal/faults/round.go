@@ -79,7 +79,12 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 		if err != nil {
 			return err
 		}
-		if err := o.inject(ctx, o.faults(workers, enqueuers), d); err != nil {
+		if o.drive != nil {
+			err = o.drive(ctx, store, workers)
+		} else {
+			err = o.inject(ctx, o.faults(workers, enqueuers), d)
+		}
+		if err != nil {
 			return err
 		}
 		if err := stopEnqueuers(); err != nil {

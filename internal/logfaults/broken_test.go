@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -21,88 +21,114 @@ import (
 const breakWay = "MEANWHILE_LOGFAULTS_BREAK"
 
 // breakers are the ways.
-var breakers = map[string]func(logs.Acceptor) logs.Acceptor{
-	"":       func(a logs.Acceptor) logs.Acceptor { return a },
-	"trust":  func(a logs.Acceptor) logs.Acceptor { return a },        // it is built in another way
-	"lines":  func(a logs.Acceptor) logs.Acceptor { return &late{a} }, // and it has no journal of line files
-	"early":  func(a logs.Acceptor) logs.Acceptor { return &early{Acceptor: a} },
-	"forget": func(a logs.Acceptor) logs.Acceptor { return &forgetful{Acceptor: a} },
-	"twice":  func(a logs.Acceptor) logs.Acceptor { return &twice{a} },
+var breakers = map[string]func(a logs.Acceptor, ripe string) logs.Acceptor{
+	"":       func(a logs.Acceptor, ripe string) logs.Acceptor { return a },
+	"trust":  func(a logs.Acceptor, ripe string) logs.Acceptor { return a },                           // it is built in another way
+	"lines":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &late{a, ripe, lineService} }, // and it has no journal of line files
+	"early":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &early{Acceptor: a, ripe: ripe} },
+	"forget": func(a logs.Acceptor, ripe string) logs.Acceptor { return &forgetful{Acceptor: a} },
+	"twice":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &twice{a, ripe} },
 }
 
-// An early server acknowledges half a second before it keeps.
+// A broken server makes a file beside its store, once, when it is where a kill does harm: a test waits for that, so that the harm
+// does not depend on how busy the machine is.
+func ripeFile(store string) string { return filepath.Join(filepath.Dir(store), "ripe") }
+
+// becomeRipe makes the file, and reports whether it was not there.
+func becomeRipe(name string) bool {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+	return err == nil && file.Close() == nil
+}
+
+// An early server acknowledges a batch when it has one, and keeps it when it has the next one of the same client, or ends in order.
 type early struct {
 	logs.Acceptor
+	ripe    string
 	mu      sync.Mutex
-	last    map[logs.Client]uint64
-	waiting []*logs.Batch
+	waiting map[logs.Client]*logs.Batch
 }
 
 func (s *early) Append(_ context.Context, batches ...*logs.Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.last == nil {
-		s.last = map[logs.Client]uint64{}
+	if s.waiting == nil {
+		s.waiting = map[logs.Client]*logs.Batch{}
 	}
 	for _, b := range batches {
+		s.store(b.Client)
 		c := *b
 		c.Data = slices.Clone(b.Data)
-		if len(s.waiting) == 0 {
-			time.AfterFunc(500*time.Millisecond, s.store)
-		}
-		s.waiting = append(s.waiting, &c)
-		s.last[b.Client] = b.Last
+		s.waiting[b.Client] = &c
 	}
+	becomeRipe(s.ripe)
 	return nil
 }
 
-func (s *early) store() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range s.waiting { // of several clients
+// store keeps what a client waits for. The caller holds mu.
+func (s *early) store(c logs.Client) {
+	if b := s.waiting[c]; b != nil {
 		_ = s.Acceptor.Append(context.Background(), b)
 	}
-	s.waiting = nil
+	delete(s.waiting, c)
+}
+
+func (s *early) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.waiting {
+		s.store(c)
+	}
 }
 
 func (s *early) Last(ctx context.Context, c logs.Client) (uint64, error) {
+	last, err := s.Acceptor.Last(ctx, c)
 	s.mu.Lock()
-	last := s.last[c]
-	s.mu.Unlock()
-	stored, err := s.Acceptor.Last(ctx, c)
-	return max(last, stored), err
+	defer s.mu.Unlock()
+	if b := s.waiting[c]; b != nil {
+		last = max(last, b.Last)
+	}
+	return last, err
 }
 
 // A forgetful server acknowledges now and then what it does not keep.
 type forgetful struct {
 	logs.Acceptor
-	mu sync.Mutex
-	n  int
+	n atomic.Int64
 }
 
 func (s *forgetful) Append(ctx context.Context, batches ...*logs.Batch) error {
-	s.mu.Lock()
-	s.n++
-	forget := s.n%20 == 0
-	s.mu.Unlock()
-	if forget {
+	if s.n.Add(1)%3 == 0 {
 		return nil
 	}
 	return s.Acceptor.Append(ctx, batches...)
 }
 
-// A late server takes its time before it acknowledges.
-type late struct{ logs.Acceptor }
+// A late server keeps a batch of a service, or of any, and does not acknowledge it before it is killed.
+type late struct {
+	logs.Acceptor
+	ripe    string
+	service string // or ""
+}
 
 func (s *late) Append(ctx context.Context, batches ...*logs.Batch) error {
 	if err := s.Acceptor.Append(ctx, batches...); err != nil {
 		return err
 	}
-	return meanwhile.Sleep(ctx, 20*time.Millisecond) // long enough to be killed before the acknowledgement
+	if s.service != "" && !slices.ContainsFunc(batches, func(b *logs.Batch) bool { return b.Service == s.service }) {
+		return nil
+	}
+	if becomeRipe(s.ripe) {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // A server that keeps twice does not know whose records it has already.
-type twice struct{ logs.Acceptor }
+type twice struct {
+	logs.Acceptor
+	ripe string
+}
 
 func (s *twice) Append(ctx context.Context, batches ...*logs.Batch) error {
 	unknown := make([]*logs.Batch, len(batches))
@@ -111,7 +137,7 @@ func (s *twice) Append(ctx context.Context, batches ...*logs.Batch) error {
 		c.Client = logs.Client{}
 		unknown[i] = &c
 	}
-	return (&late{s.Acceptor}).Append(ctx, unknown...)
+	return (&late{Acceptor: s.Acceptor, ripe: s.ripe}).Append(ctx, unknown...)
 }
 
 func (s *twice) Last(context.Context, logs.Client) (uint64, error) { return 0, nil }
@@ -161,6 +187,16 @@ func serve(ctx context.Context, address, folder string) error {
 	if err != nil {
 		return err
 	}
-	sessions = logs.NewSessions(breakers[os.Getenv(breakWay)](server.Acceptor()), logs.SessionConfig{})
-	return server.Run(ctx)
+	acceptor := breakers[os.Getenv(breakWay)](server.Acceptor(), ripeFile(folder))
+	sessions = logs.NewSessions(acceptor, logs.SessionConfig{})
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	unhook := context.AfterFunc(ctx, func() {
+		if e, ok := acceptor.(*early); ok {
+			e.end()
+		}
+		stop()
+	})
+	defer unhook()
+	return server.Run(serving)
 }

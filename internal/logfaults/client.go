@@ -21,8 +21,8 @@ const (
 	mostAtOnce = 500                  // records of a moment
 	flushEach  = 50 * time.Millisecond
 	flushLimit = 2 * time.Second
-	closeLimit = 20 * time.Second
-	sendLimit  = 30 * time.Second // for what is left at last
+	closeLimit = time.Minute
+	sendLimit  = 2 * time.Minute // for what is left at last
 )
 
 // client is a client process: it logs records until it is told to stop, as many as are due, and writes down how far it is.

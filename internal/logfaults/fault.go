@@ -27,8 +27,12 @@ const (
 	replacedKilled = "server killed while it is replaced"
 )
 
-// inject breaks things for a while: kills so many, and between them something else. When it returns, all is mended.
+// inject breaks things for a while: kills so many, and between them something else. When it returns, all is mended. A test that
+// drives has it break nothing by time.
 func (s *site) inject(ctx context.Context) error {
+	if s.drive != nil {
+		return s.drive(ctx, s)
+	}
 	others := slices.DeleteFunc(s.faults(), func(f harm.Fault) bool { return !strings.Contains(f.Name, s.only) })
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		if s.kills > 0 {

@@ -52,7 +52,8 @@ type config struct {
 	address, spool, ledger, name string
 	begun                        int64
 	last                         bool
-	serve                        func(site *site) []string // how to start the server, in tests
+	serve                        func(site *site) []string                   // how to start the server, in tests
+	drive                        func(ctx context.Context, site *site) error // breaks things in its own time, in tests
 	env                          []string
 }
 

@@ -226,10 +226,14 @@ func (s *site) serverCommand(string, int) []string {
 }
 
 func (s *site) clientCommand(p *harm.Process, name string, last bool) []string {
+	records, length := s.records, s.length
+	if s.drive != nil { // which takes as long as it takes: clients go on meanwhile, as fast
+		records, length = 100*records, 100*length
+	}
 	command := []string{
 		s.self, "-role", "client", "-name", name, "-address", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.proxy.Port())),
 		"-spool", filepath.Join(s.folder, p.Name), "-ledger", filepath.Join(s.ledgers(), name+".ledger"),
-		"-clients", strconv.Itoa(s.config.clients), "-records", strconv.Itoa(s.records), "-for", s.length.String(),
+		"-clients", strconv.Itoa(s.config.clients), "-records", strconv.Itoa(records), "-for", length.String(),
 		"-begun", strconv.FormatInt(s.begunAt.UnixNano(), 10),
 	}
 	if last {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 )
 
@@ -29,14 +28,22 @@ func (e *ProxyError) Error() string {
 	return "the header " + e.Header + " tells of a proxy that may speak for another machine"
 }
 
-// Check returns an error unless a program on this machine sent the request for itself.
+// Check returns an error unless a program on this machine sent the request for itself, and asked for this machine.
 func Check(r *http.Request) error {
-	if !IsUnixSocket(r.RemoteAddr) && !isLoopbackPort(r.RemoteAddr) {
-		return ErrAddress
+	if err := CheckSender(r); err != nil {
+		return err
 	}
 	// The browser sends the name of the page, whatever address somebody had it resolved to.
-	if !isLocalHost(r.Host) {
+	if !(*Hosts)(nil).Has(r.Host) {
 		return ErrHost
+	}
+	return nil
+}
+
+// CheckSender is Check without the host that was asked for, which [Hosts] know.
+func CheckSender(r *http.Request) error {
+	if !IsUnixSocket(r.RemoteAddr) && !isLoopbackPort(r.RemoteAddr) {
+		return ErrAddress
 	}
 	for _, name := range ofProxies {
 		if _, ok := r.Header[name]; ok {
@@ -53,11 +60,6 @@ func IsUnixSocket(remoteAddr string) bool { return remoteAddr == "" || remoteAdd
 func isLoopbackPort(remoteAddr string) bool {
 	a, err := netip.ParseAddrPort(remoteAddr)
 	return err == nil && a.Addr().IsLoopback()
-}
-
-// isLocalHost reports whether a Host header, with a port or without, names this machine and nothing else.
-func isLocalHost(host string) bool {
-	return IsHost((&url.URL{Host: host}).Hostname())
 }
 
 // IsHost reports whether a name or an address, without a port, is this machine and can be reached by no other.

@@ -19,7 +19,7 @@ func init() {
 		}},
 		way{name: "handed", start: handed, want: []want{
 			{path: "receiver", wait: "receive", at: "handed-receive"},
-			{path: "sleeper", wait: "sleep", at: "handed-sleep", until: time.Minute},
+			{path: "sleeper", wait: "sleep", at: "handed-sleep", until: time.Minute, vague: true},
 			{path: "acquirer", wait: "semaphore", at: "handed-acquire", has: []string{"1 of 1", "@handed-made"}},
 			{path: "waiter", wait: "receive", at: "handed-wait"},
 			{path: "scope", wait: "receive", at: "handed-scope"},

@@ -3,12 +3,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
+	"unsafe"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -26,11 +28,18 @@ func init() {
 			{path: "waiter", wait: "system call", at: "fifo-open", has: []string{"open"}},
 		}},
 		way{name: "process", start: process, want: []want{{path: "waiter", wait: "process", at: "process"}}},
+		way{name: "process-pipe", start: processPipe, want: []want{
+			{path: "waiter", wait: "file", on: "pipes of a process that has ended", at: "process-pipe"},
+		}},
+		way{name: "process-output", start: processOutput, want: []want{{path: "waiter", wait: "process", at: "process-output"}}},
 		way{name: "flock", start: flock, want: []want{
 			{path: "waiter", wait: "system call", at: "flock", has: []string{"flock"}},
 		}},
 		way{name: "raw-read", start: rawRead, want: []want{
 			{path: "waiter", wait: "system call", at: "raw-read", has: []string{"read"}},
+		}},
+		way{name: "raw-call", start: rawCall, want: []want{
+			{path: "waiter", wait: "system call", on: "syscall.Syscall", at: "raw-call"},
 		}},
 		way{name: "blocking", start: blockingRead, want: []want{
 			{path: "caller", wait: "blocking", at: "blocking"},
@@ -113,6 +122,42 @@ func process(ctx context.Context) error {
 	return nil
 }
 
+// processPipe waits for a command that has ended. It has left behind another one, which has its output open, and ends when
+// its input does, and so with this program.
+func processPipe(ctx context.Context) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	hold(w)
+	cmd := exec.Command("sh", "-c", "cat <&3 &")
+	cmd.ExtraFiles = []*os.File{r}
+	cmd.Stdout = new(bytes.Buffer)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		return cmd.Wait() // stuck: process-pipe
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// processOutput waits for a command with a ctx, and all that it prints.
+func processOutput(ctx context.Context) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	hold(w)
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, "cat")
+		cmd.Stdin = r
+		_, err := cmd.CombinedOutput() // stuck: process-output
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
 // flock locks a file twice. The locks of two descriptors do not know that one process has both.
 func flock(ctx context.Context) error {
 	dir, err := tempDir()
@@ -155,6 +200,20 @@ func rawRead(ctx context.Context) error {
 	}
 	meanwhile.Go(ctx, func(context.Context) error {
 		_, err := syscall.Read(fd, make([]byte, 1)) // stuck: raw-read
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// rawCall enters the kernel by itself.
+func rawCall(ctx context.Context) error {
+	fd, err := rawPipe()
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		buf := make([]byte, 1)
+		_, _, err := syscall.Syscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), 1) // stuck: raw-call
 		return err
 	}, meanwhile.Name("waiter"))
 	return nil

@@ -13,6 +13,12 @@ func init() {
 		way{name: "semaphore", start: semaphore, want: []want{
 			{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made"}},
 		}},
+		way{name: "max-tasks", start: maxTasks, want: []want{
+			{path: "scope", wait: "task", on: "stuck/scope/run", at: "max-tasks-run"},
+			{path: "scope/run", wait: "limit", on: "2", at: "max-tasks"},
+			{path: "scope/run/holder", wait: "receive", at: "max-tasks-holder"},
+			{path: "scope/run/starter", wait: "limit", on: "2", at: "max-tasks-async"},
+		}},
 		way{name: "rate", start: rate, want: []want{{path: "waiter", wait: "rate", at: "rate", until: time.Hour}}},
 		way{name: "retry", start: retry, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
 		way{name: "retry-scope", start: retryScope, want: []want{
@@ -40,6 +46,27 @@ func semaphore(ctx context.Context) error {
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		return sem.Acquire(ctx, 1) // stuck: semaphore
 	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// maxTasks has a scope with as many tasks as it may have, one of which starts another there, as does the scope's function.
+func maxTasks(ctx context.Context) error {
+	ch := make(chan int)
+	fill := func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(context.Context) error {
+			<-ch // stuck: max-tasks-holder
+			return nil
+		}, meanwhile.Name("holder"))
+		meanwhile.Go(ctx, func(context.Context) error {
+			_, err := meanwhile.Async(ctx, func(context.Context) (int, error) { return 0, nil }).Wait(ctx) // stuck: max-tasks-async
+			return err
+		}, meanwhile.Name("starter"))
+		meanwhile.Go(ctx, func(context.Context) error { return nil }) // stuck: max-tasks
+		return nil
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Run(ctx, fill, meanwhile.MaxTasks(2)) // stuck: max-tasks-run
+	}, meanwhile.Name("scope"))
 	return nil
 }
 

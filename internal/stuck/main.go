@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -25,6 +26,7 @@ func main() {
 	flags := flag.NewFlagSet("stuck", flag.ExitOnError)
 	looks := flags.Int("looks", 200, "look so many `times`")
 	list := flags.Bool("list", false, "list the cases and exit")
+	flags.BoolVar(&namesOnly, "names", false, "a task may be unknown, as in a build with the tag meanwhile_nolinkname")
 	_ = flags.Parse(os.Args[1:]) // exits by itself
 	if *list {
 		for _, w := range ways {
@@ -80,9 +82,16 @@ func leave(r result) {
 }
 
 // held keeps from the garbage collector what would be closed by it: the far end of a pipe, say.
-var held []any
+var held struct {
+	sync.Mutex
+	things []any
+}
 
-func hold(things ...any) { held = append(held, things...) }
+func hold(things ...any) {
+	held.Lock()
+	defer held.Unlock()
+	held.things = append(held.things, things...)
+}
 
 // tempDir returns a new folder, which cleanUp removes.
 func tempDir() (string, error) {

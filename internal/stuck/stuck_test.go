@@ -13,16 +13,19 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // variants are the ways in which the compiler lays out calls and lines differently.
 var variants = []struct {
 	name  string
 	flags []string
+	args  []string
 }{
-	{"plain", nil},
-	{"race", []string{"-race"}},
-	{"unoptimized", []string{"-gcflags=all=-N -l"}},
+	{"plain", nil, nil},
+	{"race", []string{"-race"}, nil},
+	{"unoptimized", []string{"-gcflags=all=-N -l"}, nil},
+	{"names", []string{"-tags=meanwhile_nolinkname"}, []string{"-names"}},
 }
 
 // casesInC are left out of a program that was built without cgo.
@@ -60,7 +63,7 @@ func TestStuck(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer atOnce.Release(1)
-					if got, want := output(t, program, name, "-looks", looks), name+" "+looks+"/"+looks+" ok\n"; got != want {
+					if got, want := output(t, program, slices.Concat([]string{name, "-looks", looks}, v.args)...), name+" "+looks+"/"+looks+" ok\n"; got != want {
 						t.Errorf("got %q, want %q", got, want)
 					}
 				})
@@ -75,11 +78,7 @@ func needCgo(t *testing.T) {
 	if strings.TrimSpace(output(t, "go", "env", "CGO_ENABLED")) == "1" {
 		return
 	}
-	const reason = "cgo is off: it needs CGO_ENABLED=1 and a C compiler"
-	if os.Getenv("MEANWHILE_CI") != "" {
-		t.Fatal(reason)
-	}
-	t.Skip(reason)
+	testenv.Missing(t, "cgo is off: it needs CGO_ENABLED=1 and a C compiler")
 }
 
 func compile(t *testing.T, flags []string) (program string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -34,7 +35,7 @@ func init() {
 			{path: "outer/race/#2", wait: "sleep", at: "race-two", until: time.Hour},
 		}},
 		way{name: "canceled", start: canceled, want: []want{
-			{path: "deaf", wait: "receive", at: "canceled", state: "canceled"},
+			{path: "ignores", wait: "receive", at: "canceled", state: "canceled"},
 		}},
 		way{name: "deadlock", start: deadlock, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "deadlock-a", deadlock: true},
@@ -50,6 +51,27 @@ func init() {
 			{path: "a", wait: "task", on: "stuck/b", at: "below-a", deadlock: true},
 			{path: "b/child", wait: "task", on: "stuck/a", at: "below-child", deadlock: true},
 		}},
+		way{name: "deadlock-background", start: deadlockBackground, want: []want{
+			{path: "a", wait: "task", on: "stuck/b", at: "background-a", deadlock: true},
+			{path: "b", wait: "task", on: "stuck/a", at: "background-b", deadlock: true},
+			{path: "outside", wait: "task", on: "stuck/a", at: "background-outside"},
+		}},
+		way{name: "deadlock-contexts", start: deadlockContexts, want: []want{
+			{path: "a", wait: "task", on: "stuck/b", at: "contexts-a", deadlock: true},
+			{path: "b", wait: "task", on: "stuck/c", at: "contexts-b", deadlock: true},
+			{path: "c", wait: "task", on: "stuck/a", at: "contexts-c", deadlock: true},
+		}},
+		way{name: "deadlock-scope", start: deadlockScope, want: []want{
+			{path: "a", wait: "task", on: "stuck/a/run", at: "scope-a"},
+			{path: "a/run", wait: "task", on: "stuck/b", at: "scope-run", deadlock: true},
+			{path: "b", wait: "task", on: "stuck/a", at: "scope-b", deadlock: true},
+		}},
+		way{name: "wait-background", start: waitBackground, want: []want{
+			{path: "child", wait: "receive", at: "lone-child"},
+			{path: "mixed", wait: "task", on: "stuck/child", at: "lone-mixed", vague: true},
+			{path: "receiver", wait: "receive", at: "lone-receive"},
+			{path: "changing", wait: "task", on: "stuck/child", at: "lone-second"},
+		}, also: []string{"lone-mixed-too", "lone-receive-too"}},
 	)
 }
 
@@ -126,11 +148,11 @@ func race(ctx context.Context) error {
 // canceled has a task that does not listen to its cancellation.
 func canceled(ctx context.Context) error {
 	ch := make(chan int)
-	deaf := meanwhile.Go(ctx, func(context.Context) error {
+	ignores := meanwhile.Go(ctx, func(context.Context) error {
 		<-ch // stuck: canceled
 		return nil
-	}, meanwhile.Name("deaf"))
-	deaf.Cancel(nil)
+	}, meanwhile.Name("ignores"))
+	ignores.Cancel(nil)
 	return nil
 }
 
@@ -188,5 +210,96 @@ func deadlockBelow(ctx context.Context) error {
 		}, meanwhile.Name("child"))
 		return nil
 	}, meanwhile.Name("b"))
+	return nil
+}
+
+// deadlockBackground has two tasks wait for each other with a ctx that no task is behind, and one that waits for them so.
+func deadlockBackground(ctx context.Context) error {
+	a, b := make(other, 2), make(other, 1)
+	first := meanwhile.Go(ctx, func(context.Context) error {
+		_, err := (<-b).Wait(context.Background()) // stuck: background-a
+		return err
+	}, meanwhile.Name("a"))
+	a <- first
+	a <- first
+	b <- meanwhile.Go(ctx, func(context.Context) error {
+		_, err := (<-a).Wait(context.Background()) // stuck: background-b
+		return err
+	}, meanwhile.Name("b"))
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := (<-a).Wait(context.Background()) // stuck: background-outside
+		return err
+	}, meanwhile.Name("outside"))
+	return nil
+}
+
+// deadlockContexts has three tasks wait for each other: with a ctx of a foreign deadline, with one that the standard library
+// detached, and with the task's own.
+func deadlockContexts(ctx context.Context) error {
+	a, b, c := make(other, 1), make(other, 1), make(other, 1)
+	a <- meanwhile.Go(ctx, func(context.Context) error {
+		foreign, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		_, err := (<-b).Wait(foreign) // stuck: contexts-a
+		return err
+	}, meanwhile.Name("a"))
+	b <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-c).Wait(context.WithoutCancel(ctx)) // stuck: contexts-b
+		return err
+	}, meanwhile.Name("b"))
+	c <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := (<-a).Wait(ctx) // stuck: contexts-c
+		return err
+	}, meanwhile.Name("c"))
+	return nil
+}
+
+// deadlockScope has a scope inside a task wait for one that waits for the task.
+func deadlockScope(ctx context.Context) error {
+	a, b := make(other, 1), make(other, 1)
+	a <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Run(ctx, func(context.Context) error { // stuck: scope-a
+			_, err := (<-b).Wait(context.Background()) // stuck: scope-run
+			return err
+		})
+	}, meanwhile.Name("a"))
+	b <- meanwhile.Go(ctx, func(context.Context) error {
+		_, err := (<-a).Wait(context.Background()) // stuck: scope-b
+		return err
+	}, meanwhile.Name("b"))
+	return nil
+}
+
+// waitBackground has tasks wait with a ctx that no task is behind, while goroutines that they started do so for others.
+func waitBackground(ctx context.Context) error {
+	ch := make(chan int)
+	receive := func(context.Context) error {
+		<-ch // stuck: lone-child
+		return nil
+	}
+	child := meanwhile.Go(ctx, receive, meanwhile.Name("child"))
+	receiver := meanwhile.Go(ctx, func(context.Context) error {
+		go func() {
+			_, _ = child.Wait(context.Background()) // stuck: lone-receive-too
+		}()
+		<-ch // stuck: lone-receive
+		return nil
+	}, meanwhile.Name("receiver"))
+	meanwhile.Go(ctx, func(context.Context) error {
+		go func() {
+			_, _ = receiver.Wait(context.Background()) // stuck: lone-mixed-too
+		}()
+		_, err := child.Wait(context.Background()) // stuck: lone-mixed
+		return err
+	}, meanwhile.Name("mixed"))
+	meanwhile.Go(ctx, func(context.Context) error {
+		impatient, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		if _, err := receiver.Wait(impatient); err == nil {
+			return errors.New("the receiver has ended")
+		}
+		_, err := child.Wait(context.Background()) // stuck: lone-second
+		return err
+	}, meanwhile.Name("changing"))
 	return nil
 }

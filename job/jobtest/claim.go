@@ -27,6 +27,13 @@ var claimPromises = []promise{
 			f.Errorf("stored %+v, want what was claimed: %+v", stored, got)
 		}
 	}},
+	{"a durable claim takes what is due", func(f *fixture) {
+		a, b := f.insertNew(), f.insertNew()
+		c := job.Claim{Worker: "w", Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Durable: true}
+		for _, j := range []*job.Job{a, b} {
+			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), []job.ID{j.ID})
+		}
+	}},
 	{"a job is claimed once", func(f *fixture) {
 		f.insertNew()
 		f.claimOne("a")

@@ -46,6 +46,11 @@ var claimFaults = []fault{
 			return got, err
 		}
 	}},
+	{name: "a durable claim takes nothing", noticed: []string{"a durable claim takes what is due"}, apply: claimAs(func(c *job.Claim) {
+		if c.Durable {
+			c.Limit = 0
+		}
+	}, nil)},
 	{name: "claim ignores its limit", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) { c.Limit = 1000 }, nil)},
 	{name: "claim takes one when asked for none", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) {
 		c.Limit = max(c.Limit, 1)

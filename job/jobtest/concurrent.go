@@ -177,9 +177,9 @@ func (a *actor) randomJob() *job.Job {
 	opts := []job.EnqueueOption{job.Queue([]string{"default", "b"}[a.rand.IntN(2)]), job.Priority(1 + a.rand.IntN(9))}
 	if a.rand.IntN(3) == 0 {
 		opts = append(opts, job.Unique(fmt.Sprint(a.rand.IntN(5))))
-	}
-	if a.rand.IntN(6) == 0 {
-		opts = append(opts, job.UniqueFor(a.upTo(2*short)))
+		if a.rand.IntN(2) == 0 {
+			opts = append(opts, job.UniqueFor(a.upTo(2*short)))
+		}
 	}
 	if a.rand.IntN(3) == 0 {
 		opts = append(opts, job.In(a.upTo(short)))
@@ -306,7 +306,7 @@ func watchKeys(ctx context.Context, store job.Store, over <-chan struct{}) error
 		}
 		holders := map[string]*job.Job{}
 		for _, j := range jobs {
-			if other := holders[j.UniqueKey]; other != nil && strings.HasPrefix(j.UniqueKey, "k:") {
+			if other := holders[j.UniqueKey]; other != nil && strings.HasPrefix(j.UniqueKey, "k ") {
 				return fmt.Errorf("jobs %v (%s) and %v (%s) both hold the unique key %q", j.ID, j.State, other.ID, other.State, j.UniqueKey)
 			}
 			holders[j.UniqueKey] = j

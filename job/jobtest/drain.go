@@ -17,7 +17,8 @@ type Drained struct {
 
 // Drain works on the jobs of a store until none is due and none of those it claimed is running: what is due in any queue, paused
 // ones left out, and what becomes due meanwhile. Jobs that are due later, such as retried ones, stay. It runs a worker
-// with the handlers; see [DrainFor] for one that goes on. The test ends when the store fails.
+// with the handlers; see [DrainFor] for one that goes on. The test ends when the store fails, and when a handler or a task of it
+// calls t.Fatal, t.FailNow, t.Skip or runtime.Goexit: then those that still run are canceled.
 func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	t.Helper()
 	d := &drain{store: store, handlers: handlers}
@@ -80,13 +81,19 @@ func (d *drain) work(t testing.TB, queues []job.QueueConfig) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	idle := &untilIdle{Store: d.store, idle: cancel}
+	left := goexit{stop: cancel}
 	config := job.Config{
-		Queues: queues, Observe: d.count, Logger: logger(t),
+		Queues: queues, Logger: logger(t), Grace: -1,
+		Observe: func(e job.Event) {
+			d.count(e)
+			left.observe(e)
+		},
 		Retention: map[job.State]time.Duration{}, // pruning is left to others
 	}
 	if err := job.NewWorker(idle, config, d.handlers...).Run(ctx); err != nil {
 		t.Fatalf("jobtest.Drain: %v", err)
 	}
+	left.endTest(t, "jobtest.Drain")
 }
 
 func (d *drain) count(e job.Event) {

@@ -3,6 +3,7 @@ package jobtest
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -148,7 +149,10 @@ var insertFaults = []fault{
 			return ids(jobs), nil
 		}
 	}},
-	{name: "all keys are one", noticed: []string{"jobs without a unique key are all stored"}, apply: insertAs(func(j *job.Job) { j.UniqueKey = "k:" })},
+	{name: "a colon stands between kind and key", noticed: []string{"a unique key is that of its kind"}, apply: insertAs(func(j *job.Job) {
+		j.UniqueKey = strings.Replace(j.UniqueKey, " ", ":", 1)
+	})},
+	{name: "all keys are one", noticed: []string{"jobs without a unique key are all stored"}, apply: insertAs(func(j *job.Job) { j.UniqueKey = "k " })},
 	{name: "unique keys are held for ever", noticed: []string{"a unique key is free when its job has finished"}, apply: insertAs(func(j *job.Job) { j.UniqueFor = 1000 * time.Hour })},
 	{name: "UniqueFor is ignored", noticed: []string{
 		"unique for holds the key beyond the end of its job",

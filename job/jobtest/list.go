@@ -93,7 +93,7 @@ var listPromises = []promise{
 			{Queues: []string{"none"}},
 			{States: []job.State{job.Running}},
 			{Worker: "none"},
-			{UniqueKey: "k:none"},
+			{UniqueKey: "k none"},
 			{CreatedAfter: time.Now().AddDate(100, 0, 0)},
 			{CreatedBefore: time.Now().Add(-time.Hour)},
 			{FinishedBefore: f.now().Add(time.Hour)},
@@ -191,7 +191,7 @@ func (s *scene) tests() []listTest {
 		{"scheduled, queued and completed", states(job.Scheduled, job.Queued, job.Completed), pick(append(queued, "completed")...)},
 		{"retrying and running", states(job.Running, job.Retrying), pick("retrying", "failed, due again", "running")},
 		{"worker", job.Filter{Worker: "w1"}, pick("completed", "discarded", "retrying", "snoozed")},
-		{"unique key", job.Filter{UniqueKey: "b:u"}, pick("due")},
+		{"unique key", job.Filter{UniqueKey: "b u"}, pick("due")},
 		{"created after", job.Filter{CreatedAfter: s.now.Add(-12 * time.Hour)}, pick("scheduled")},
 		{"created before", job.Filter{CreatedBefore: s.now.Add(-48 * time.Hour)}, pick("due")},
 		{

@@ -14,7 +14,8 @@ import (
 // Run runs one attempt of a job by itself, as a worker does, and returns what became of it: Kind says how it ended, such as
 // [job.JobCompleted] or [job.JobRetried], Err why it failed, Delay when it would be due again, and Job is the job as a store
 // would keep it, with its Result, Failures and Records. It needs no store, and j stays as it is: to see a third
-// attempt, set its Attempt to 2. A handler that calls [job.Complete] needs a store, see [Drain].
+// attempt, set its Attempt to 2. A handler that calls [job.Complete] needs a store, see [Drain]. Where the handler, or a task of
+// it, ends the test by t.Fatal, t.FailNow or t.Skip, or calls runtime.Goexit, Run does not return: it ends the test.
 func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -22,11 +23,13 @@ func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	one := *j
 	one.Queue, one.RunAt = cmp.Or(one.Queue, job.DefaultQueue), time.Now()
 	var ended job.Event
+	left := goexit{stop: cancel}
 	w := job.NewWorker(&single{job: &one}, job.Config{
 		Queues: []job.QueueConfig{{Name: one.Queue}},
 		Grace:  -1,
 		Logger: logger(t),
 		Observe: func(e job.Event) {
+			left.observe(e)
 			switch e.Kind {
 			case job.JobCompleted, job.JobRetried, job.JobSnoozed, job.JobCanceled, job.JobDiscarded:
 				ended = e
@@ -39,6 +42,7 @@ func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	if err := w.Run(ctx); err != nil {
 		t.Fatalf("jobtest.Run: %v", err)
 	}
+	left.endTest(t, "jobtest.Run")
 	if ended.Job == nil {
 		t.Fatalf("jobtest.Run: the attempt of %s did not end before the test did", j.Kind)
 	}

@@ -47,6 +47,19 @@ var settlePromises = []promise{
 			f.Errorf("settled as queued it is %+v", got)
 		}
 	}},
+	{"a job that was released is claimed with how often", func(f *fixture) {
+		f.insertNew()
+		for n := range 3 {
+			j := f.claimOne("w")
+			if j.Released != n || j.Used() != 1 {
+				f.Errorf("claimed with %d releases and %d attempts used, want %d and 1", j.Released, j.Used(), n)
+			}
+			j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, 0
+			j.Spared++
+			j.Released++
+			f.settle("w", j)
+		}
+	}},
 	{"settle as queued with a delay", func(f *fixture) {
 		f.insertNew()
 		j := f.claimOne("w")
@@ -212,6 +225,7 @@ func oddDetail() job.Detail {
 		Records:  []job.Record{{Attempt: 1, Time: at, Level: "INFO", Message: odd, Attrs: `a="b c"`}},
 		Progress: &job.ProgressReport{Done: 3, Total: 1 << 40, Time: at},
 		Result:   json.RawMessage(`{"b":[1,2.50,"\u0000"],"a":null}`),
+		Released: 7,
 	}
 }
 

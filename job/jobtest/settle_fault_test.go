@@ -80,6 +80,7 @@ var settleFaults = []fault{
 	}},
 	{name: "settle drops the detail", noticed: []string{"what a caller does with its jobs does not reach the store"}, apply: settleAs(func(j *job.Job) { j.Detail = job.Detail{} })},
 	{name: "settle cuts the detail", noticed: []string{"a large detail"}, apply: settleAs(func(j *job.Job) { j.Records = j.Records[:min(len(j.Records), 10)] })},
+	{name: "settle drops the releases", noticed: []string{"a job that was released is claimed with how often"}, apply: settleAs(func(j *job.Job) { j.Released = 0 })},
 	{name: "settle drops the delay", noticed: []string{"settle as queued with a delay"}, apply: settleAs(func(j *job.Job) { j.Delay = 0 })},
 	{name: "settle drops the time", noticed: []string{"settle as queued writes when it is due and what changed"}, apply: settleAs(func(j *job.Job) { j.RunAt = time.Time{} })},
 	{name: "settle delays all", noticed: []string{

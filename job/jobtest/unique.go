@@ -19,6 +19,16 @@ var uniquePromises = []promise{
 		f.settle("w", running)
 		f.taken("a", first.ID)
 	}},
+	{"a unique key is that of its kind", func(f *fixture) {
+		a, b, c := f.kind("a", job.Unique("b:c")), f.kind("a:b", job.Unique("c")), f.kind("a", job.Unique("b c"))
+		f.insert(a, b)
+		f.insert(c)
+		for _, j := range []*job.Job{f.kind("a", job.Unique("b:c")), f.kind("a:b", job.Unique("c")), f.kind("a", job.Unique("b c"))} {
+			holders := map[string]job.ID{a.UniqueKey: a.ID, b.UniqueKey: b.ID, c.UniqueKey: c.ID}
+			f.sameIDs("holder of "+j.UniqueKey, f.tryInsert(j), []job.ID{holders[j.UniqueKey]})
+			f.sameIDs("listed by "+j.UniqueKey, ids(f.list(job.Filter{UniqueKey: j.UniqueKey})), []job.ID{holders[j.UniqueKey]})
+		}
+	}},
 	{"jobs without a unique key are all stored", func(f *fixture) {
 		f.insert(f.job(), f.job(), f.job())
 	}},

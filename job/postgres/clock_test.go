@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 )
@@ -17,7 +18,7 @@ func TestStoreWithAnotherClock(t *testing.T) {
 	}
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if err != nil || len(found) == 0 {
-		missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")
+		testenv.Missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")
 	}
 	url := newServer(t, "LD_PRELOAD="+found[0], "FAKETIME=-3600").url()
 	n := 0

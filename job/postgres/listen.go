@@ -28,7 +28,7 @@ const (
 type listener struct {
 	conn    *pgx.Conn // nil when there is none
 	heardAt time.Time
-	deaf    time.Time   // when to test again; zero when notices come through
+	testAt  time.Time   // when to test again; zero when notices come through
 	heard   string      // the payload of the newest notice
 	stale   atomic.Bool // the connection may lead to the wrong server
 }
@@ -42,14 +42,14 @@ func (s *Store) listenOnce(ctx context.Context) error {
 		l.close()
 	}
 	switch now := time.Now(); {
-	case now.Before(l.deaf):
+	case now.Before(l.testAt):
 		pause(ctx, pollEvery)
 		s.waits.noticedAll()
 		return nil
 	case l.conn == nil:
 		err := s.startListening(ctx)
 		if errors.Is(err, errNotHeard) {
-			l.deaf = time.Now().Add(testAgain)
+			l.testAt = time.Now().Add(testAgain)
 			err = nil
 		}
 		if err == nil {
@@ -103,7 +103,7 @@ func (s *Store) startListening(ctx context.Context) (err error) {
 	if _, err := l.conn.Exec(ctx, "listen "+pgx.Identifier{s.schema}.Sanitize()); err != nil {
 		return s.explain(ctx, err)
 	}
-	l.heardAt, l.deaf = time.Now(), time.Time{}
+	l.heardAt, l.testAt = time.Now(), time.Time{}
 	return s.testListening(ctx)
 }
 

@@ -48,13 +48,23 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 		var cancel context.CancelFunc
 		ctx, cancel = bounded(ctx, migrateTimeout)
 		defer cancel()
-		err = s.explain(ctx, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx, version) }))
+		err = s.explain(ctx, s.tryMigrate(ctx, version))
 	}
 	s.checked.Store(false)
 	if err != nil {
 		return fmt.Errorf("migrate schema %q: %w", s.schema, err)
 	}
 	return nil
+}
+
+// tryMigrate tries again where the migration and a program that uses the tables have waited for each other.
+func (s *Store) tryMigrate(ctx context.Context, version int) error {
+	for try := 1; ; try++ {
+		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx, version) })
+		if err == nil || try == tries || !undone(err) || !pause(ctx, time.Duration(try)*100*time.Millisecond) {
+			return err
+		}
+	}
 }
 
 func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {

@@ -3,10 +3,14 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
@@ -105,20 +109,73 @@ func TestServerNotThere(t *testing.T) {
 	}
 }
 
+// TestBadURL opens what cannot be opened: no error shows the password, nor does a value inside the error.
 func TestBadURL(t *testing.T) {
 	const password = "geheim123"
-	for _, url := range []string{
-		"postgres://somebody:" + password + "@127.0.0.1:port/none",
-		"postgres://somebody:" + password + "@127.0.0.1/none?schema=",
-		"postgres://somebody:" + password + "@127.0.0.1/none?schema=pg_own",
-		"postgres://somebody:" + password + "@127.0.0.1/none?sslmode=what",
-		"postgres://somebody:" + password + "%@127.0.0.1/none",
+	for url, want := range map[string]string{
+		"postgres://somebody:" + password + "@127.0.0.1:port/none":             "no port number",
+		"postgres://somebody:" + password + "@127.0.0.1/none?schema=":          "the name of the schema has 0 bytes",
+		"postgres://somebody:" + password + "@127.0.0.1/none?schema=pg_own":    "those that begin with pg_",
+		"postgres://somebody:" + password + "@127.0.0.1/none?sslmode=what":     "sslmode",
+		"postgres://somebody:" + password + "@127.0.0.1/none?pool_max_conns=x": "pool_max_conns",
+		"postgres://somebody:" + password + "%@127.0.0.1/none":                 "percent-encode",
+		"postgres://somebody:" + password + "%zz@127.0.0.1/none":               "% is %25",
+		"postgres://somebody:" + password + "#x@127.0.0.1/none":                "# is %23",
+		"postgres://somebody:" + password + "/x@127.0.0.1/none":                "/ is %2F",
+		"postgres://somebody:1/" + password + "@127.0.0.1/none":                "/ is %2F",
+		"postgres://somebody:" + password + "?x@127.0.0.1/none":                "? is %3F",
+		"postgres://somebody:x@" + password + "@127.0.0.1/none":                "@ is %40",
+		"postgres://somebody%3A" + password + "%40127.0.0.1/none":              "the host has an @ in it",
+		"postgres://somebody@127.0.0.1/none?password=x&" + password:            "KEY=VALUE",
+		"host=127.0.0.1 password=x " + password:                                "KEYWORD=VALUE",
+		"host=127.0.0.1 password='" + password:                                 "KEYWORD=VALUE",
+		"host=127.0.0.1 sslmode=what password=" + password:                     "sslmode",
+		"host=somebody:" + password + "@127.0.0.1":                             "the host has an @ in it",
+		"dbname=postgres://somebody:" + password + "@127.0.0.1/none":           "give the name of the database",
+		"postgres:somebody:" + password + "@127.0.0.1/none":                    "not of the form",
 	} {
-		s, err := postgres.Open(t.Context(), url)
-		if err == nil {
-			t.Errorf("Open(%q) = %v, want an error", url, s)
-		} else if strings.Contains(err.Error(), password) {
-			t.Errorf("Open shows the password: %v", err)
+		for name, open := range map[string]func() error{
+			"postgres.Open": func() error { _, err := postgres.Open(t.Context(), url); return err },
+			"job.Open":      func() error { _, err := job.Open(t.Context(), url); return err },
+		} {
+			err := open()
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s(%q) = %v, want %s", name, url, err, want)
+			}
+			for ; err != nil; err = errors.Unwrap(err) {
+				if text := fmt.Sprintf("%v %+v", err, err); strings.Contains(text, password) {
+					t.Errorf("%s shows the password: %s", name, text)
+				}
+				if parse, ok := err.(*pgconn.ParseConfigError); ok && strings.Contains(parse.ConnString, password) {
+					t.Errorf("%s returns an error that has the password in a field: %q", name, parse.ConnString)
+				}
+			}
+		}
+	}
+}
+
+// TestURLReachesServer has settings arrive at the server as they are written, in a URL and in a keyword string.
+func TestURLReachesServer(t *testing.T) {
+	url := database(t, server())
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keywords := fmt.Sprintf("host=%s port=%d user=%s dbname=%s password='s3 \\'cret' schema=own", config.Host, config.Port, config.User, config.Database)
+	for _, text := range []string{
+		url + "?options=-c%20statement_timeout%3D7777&schema=own",
+		url + "?options=-c%20statement_timeout=7777&schema=own",
+		keywords + " options='-c statement_timeout=7777'",
+	} {
+		s := bare(t, text)
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var timeout string
+		var table bool
+		row := s.Pool().QueryRow(t.Context(), "select current_setting('statement_timeout'), to_regclass('own.queued') is not null")
+		if err := row.Scan(&timeout, &table); err != nil || timeout != "7777ms" || !table {
+			t.Errorf("%s: the timeout is %q, there is a table: %t, %v", text, timeout, table, err)
 		}
 	}
 }

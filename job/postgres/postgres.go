@@ -59,9 +59,11 @@ type Store struct {
 var _ job.Store = (*Store)(nil)
 
 // Open makes a store with a pool of connections of its own. The URL is one of pgx, such as
-// postgres://user:password@host:5432/database?sslmode=require, with pool_max_conns and the like if wanted; its parameter
-// schema names the schema of the tables. It does not connect: a server that is not there, or has no tables yet, is an
-// error of the first call; [Store.Ping] asks. The ctx is that of this call alone.
+// postgres://user:password@host:5432/database?sslmode=require, with pool_max_conns and the like if wanted, or a keyword
+// string of libpq such as "host=db dbname=app"; the parameter schema names the schema of the tables. In a URL, what is
+// special in a password is percent-encoded: % is %25, # is %23, / is %2F, ? is %3F, @ is %40. A URL in which it is not is
+// refused; no error shows a password. Open does not connect: a server that is not there, or has no tables yet, is an error
+// of the first call; [Store.Ping] asks. The ctx is that of this call alone.
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, schema, err := parseURL(url)
 	if err != nil {

@@ -1,9 +1,7 @@
 package postgres_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -13,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // A folder belongs to the user postgres if the tests run as root, which servers refuse to be run by.
@@ -34,11 +33,12 @@ func newFolder(t testing.TB) *folder {
 			t.Error(err)
 		}
 	})
+	guardFolder(t, path)
 	f := &folder{t: t, path: path}
 	if os.Getuid() == 0 {
 		u, err := user.Lookup("postgres")
 		if err != nil {
-			missing(t, "no user to run a server as: %v", err)
+			testenv.Missing(t, "no user to run a server as: %v", err)
 		}
 		uid, uidErr := strconv.Atoi(u.Uid)
 		gid, gidErr := strconv.Atoi(u.Gid)
@@ -75,15 +75,14 @@ func (f *folder) write(name, text string) {
 	}
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that nobody listens on, another one each time.
 func freePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := harm.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // An ownServer is a PostgreSQL for one test, which may stop it.
@@ -98,27 +97,36 @@ func newServer(t testing.TB, env ...string) *ownServer {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(found) == 0 {
-		missing(t, "no initdb in /usr/lib/postgresql")
+		testenv.Missing(t, "no initdb in /usr/lib/postgresql")
 	}
 	s := &ownServer{folder: newFolder(t), bin: filepath.Dir(found[len(found)-1]), data: "data", port: freePort(t)}
 	s.run(filepath.Join(s.bin, "initdb"), "-D", s.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
 	s.env = env
-	s.start()
 	s.stopAtEnd()
+	s.start()
 	return s
 }
 
+// stopAtEnd stops the server at the end of the test, and shows its last words when that has failed.
 func (s *ownServer) stopAtEnd() {
-	s.t.Cleanup(func() { _ = s.ctl("stop", "-m", "immediate").Run() }) // it may be stopped already
+	guardServer(s.t, filepath.Join(s.path, s.data))
+	s.t.Cleanup(func() {
+		_ = s.ctl("stop", "-m", "immediate").Run() // it may be stopped already
+		if s.t.Failed() {
+			s.t.Logf("the server of %s has written:\n%s", s.data, lastLines(s.logFile()))
+		}
+	})
 }
+
+func (s *ownServer) logFile() string { return filepath.Join(s.path, s.data+".log") }
 
 // newStandby makes a second server that follows this one, and is ready to take its place.
 func (s *ownServer) newStandby() *ownServer {
 	s.t.Helper()
 	standby := &ownServer{folder: s.folder, bin: s.bin, data: "standby", port: freePort(s.t)}
 	s.run(filepath.Join(s.bin, "pg_basebackup"), "-D", standby.data, "-R", "-X", "stream", "-c", "fast", "-h", "127.0.0.1", "-p", strconv.Itoa(s.port), "-U", "postgres")
-	standby.start()
 	standby.stopAtEnd()
+	standby.start()
 	return standby
 }
 
@@ -136,8 +144,7 @@ func (s *ownServer) start(options ...string) {
 	}
 	// Not CombinedOutput: the server would keep the pipe open.
 	if err := s.ctl("-l", s.data+".log", "-o", o, "start").Run(); err != nil {
-		log, _ := os.ReadFile(filepath.Join(s.path, s.data+".log"))
-		s.t.Fatalf("start the server: %v\n%s", err, log)
+		s.t.Fatalf("start the server: %v\n%s", err, lastLines(s.logFile()))
 	}
 }
 
@@ -150,54 +157,6 @@ func (s *ownServer) stop() {
 
 func (s *ownServer) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres", s.port)
-}
-
-// newPooler starts a PgBouncer in transaction mode before a server, and returns the URL of a database through it.
-func newPooler(t testing.TB, url string) string {
-	t.Helper()
-	path, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/pgbouncer") // where Debian has it
-	}
-	if err != nil {
-		missing(t, "no pgbouncer: %v", err)
-	}
-	config, err := pgx.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, port := newFolder(t), freePort(t)
-	f.write("users", fmt.Sprintf("%q \"\"\n", config.User))
-	f.write("pgbouncer.ini", fmt.Sprintf(`[databases]
-* = host=%s port=%d
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = %d
-unix_socket_dir =
-auth_type = trust
-auth_file = users
-pool_mode = transaction
-default_pool_size = 4
-`, config.Host, config.Port, port))
-	c := f.command(path, "pgbouncer.ini")
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = c.Process.Kill()
-		_ = c.Wait() // killed
-	})
-	through := fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s", config.User, port, config.Database)
-	eventually(t, "the pooler answers", func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		conn, err := pgx.Connect(ctx, through)
-		if err == nil {
-			err = conn.Close(ctx)
-		}
-		return err
-	})
-	return through
 }
 
 // eventually waits until something goes well.

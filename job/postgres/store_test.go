@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
@@ -26,15 +27,6 @@ func server() string {
 	return "postgres://postgres@127.0.0.1:5432/postgres"
 }
 
-// missing skips a test that misses what it needs, or fails it in CI.
-func missing(t testing.TB, what string, args ...any) {
-	t.Helper()
-	if os.Getenv("MEANWHILE_CI") == "1" {
-		t.Fatalf(what, args...)
-	}
-	t.Skipf(what, args...)
-}
-
 // database makes a database on a server for the time of a test, and returns its URL.
 func database(t testing.TB, server string) string {
 	t.Helper()
@@ -46,7 +38,7 @@ func database(t testing.TB, server string) string {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		missing(t, "no PostgreSQL: %v", err)
+		testenv.Missing(t, "no PostgreSQL: %v", err)
 	}
 	defer conn.Close(ctx)
 	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])

@@ -4,44 +4,66 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	neturl "net/url"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
-// parseURL reads a URL of pgx that may name the schema as well. Its errors show no password.
-func parseURL(url string) (*pgxpool.Config, string, error) {
-	u, err := neturl.Parse(url)
-	if err != nil {
-		if wrong := new(neturl.Error); errors.As(err, &wrong) {
-			err = wrong.Err // without the URL itself
-		}
+// parseURL reads a URL or a keyword string of pgx, which may name the schema as well. Its errors show no password.
+func parseURL(text string) (*pgxpool.Config, string, error) {
+	if err := storeurl.Check(text); err != nil {
 		return nil, "", fmt.Errorf("read the URL of PostgreSQL: %w", err)
 	}
-	values := u.Query()
-	schema := DefaultSchema
-	if values.Has("schema") {
-		schema = values.Get("schema")
-		values.Del("schema")
-	}
-	sized := values.Has("pool_max_conns")
-	u.RawQuery = values.Encode()
-	config, err := pgxpool.ParseConfig(u.String())
+	text = escapeValues(text)
+	given, err := pgconn.ParseConfig(text) // which leaves in place what is not for the connection
 	if err != nil {
-		return nil, "", fmt.Errorf("read the URL of PostgreSQL: %w", err)
+		return nil, "", redacted(text, err)
 	}
-	if !sized {
+	config, err := pgxpool.ParseConfig(text)
+	if err != nil {
+		return nil, "", redacted(text, err)
+	}
+	schema, named := given.RuntimeParams["schema"]
+	if !named {
+		schema = DefaultSchema
+	}
+	delete(config.ConnConfig.RuntimeParams, "schema")
+	if _, sized := given.RuntimeParams["pool_max_conns"]; !sized {
 		config.MaxConns = max(config.MaxConns, minConns)
 	}
-	if !values.Has("default_query_exec_mode") {
+	if _, chosen := given.RuntimeParams["default_query_exec_mode"]; !chosen {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
 	return config, schema, nil
+}
+
+// escapeValues escapes each = in the values of a URL's query, such as options=-c%20search_path=app: pgx wants it so.
+func escapeValues(text string) string {
+	address, query, ok := strings.Cut(text, "?")
+	if !ok || !strings.Contains(address, "://") {
+		return text
+	}
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		pairs[i] = key + "=" + strings.ReplaceAll(value, "=", "%3D")
+	}
+	return address + "?" + strings.Join(pairs, "&")
+}
+
+// redacted is an error of pgx without the password, which it keeps with the text that it could not read.
+func redacted(text string, err error) error {
+	if parse := new(pgconn.ParseConfigError); errors.As(err, &parse) {
+		parse.ConnString = storeurl.Redacted(text)
+	}
+	return fmt.Errorf("read the URL of PostgreSQL: %w", err)
 }
 
 // checkSchemaName returns what is wrong with the name of a schema.

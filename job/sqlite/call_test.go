@@ -55,11 +55,16 @@ func TestSynced(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: 1e9}); err != nil {
-		t.Fatal(err)
-	}
-	if got := level(); got != normal {
-		t.Errorf("after Claim: synchronous is %d, want %d", got, normal)
+	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: 1e9}
+	durable := claim
+	durable.Durable = true
+	for c, want := range map[*job.Claim]int64{&claim: normal, &durable: full} {
+		if _, err := s.Claim(t.Context(), *c); err != nil {
+			t.Fatal(err)
+		}
+		if got := level(); got != want {
+			t.Errorf("after Claim with Durable %t: synchronous is %d, want %d", c.Durable, got, want)
+		}
 	}
 }
 

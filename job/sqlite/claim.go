@@ -13,7 +13,11 @@ import (
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var claimed job.Claimed
 	var taken []stored
-	err := s.writeUnsynced(ctx, "claim jobs", func(t *txn) (err error) {
+	write := s.writeUnsynced
+	if c.Durable {
+		write = s.write
+	}
+	err := write(ctx, "claim jobs", func(t *txn) (err error) {
 		claimed, taken, err = t.claim(c)
 		return err
 	})

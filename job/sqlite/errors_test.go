@@ -46,6 +46,12 @@ func TestOpenErrors(t *testing.T) {
 		{"nothing", "sqlite:", "names no file", nil},
 		{"host", "sqlite://jobs.db", `names the host "jobs.db": write sqlite:jobs.db for a file in this folder`, nil},
 		{"escape", "sqlite:%zz", "invalid URL escape", nil},
+		{"URL of a server", "postgres://me:geheim@db/app", "use the package job/postgres", nil},
+		{"keyword string", "host=db password=geheim", "a file of such a name is written sqlite:NAME", nil},
+		{"quoted URL", `"postgres://me:geheim@db/app"`, "not even a quote", nil},
+		{"user of a host", "sqlite://me:geheim@db/app", "user:password@", nil},
+		{"escaped URL", "file:postgres%3A%2F%2Fme%3Ageheim%40db", "user:password@", nil},
+		{"query", "sqlite:jobs.db?_pragma=geheim%", "invalid URL escape", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -55,6 +61,9 @@ func TestOpenErrors(t *testing.T) {
 			}
 			if !strings.HasPrefix(err.Error(), "open SQLite store: ") || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %q, want one line with %q", err, tt.want)
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error shows a password: %v", err)
 			}
 			if tt.is != nil && !errors.Is(err, tt.is) {
 				t.Errorf("got %v, want it to be %v", err, tt.is)

@@ -50,7 +50,8 @@ type Store struct {
 }
 
 // Open opens the store in a file, and makes or migrates it where needed; its folder must exist. url is a path, or a URL
-// such as sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A file whose schema is newer gives [job.ErrSchema].
+// such as sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A new file can be read and written by its owner alone, and
+// so can its -wal and -shm; one that is there keeps its mode. A file whose schema is newer gives [job.ErrSchema].
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parsePlace(url)
 	if err != nil {
@@ -68,7 +69,10 @@ func Open(ctx context.Context, url string) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
-	var err error
+	err := s.place.create()
+	if err != nil {
+		return err
+	}
 	if s.reads, err = openPool(s.place.source(false, "query_only(1)"), readers); err != nil {
 		return err
 	}

@@ -1,11 +1,15 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/privatefile"
+	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
 // A place is where a store is: a file, and how to open it.
@@ -14,35 +18,45 @@ type place struct {
 	query url.Values // of the URL, for the driver
 }
 
-// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro.
+// parsePlace reads a path, or a URL like sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db?mode=ro. What is more
+// likely to be the URL or the keyword string of a server is refused without being shown.
 func parsePlace(address string) (place, error) {
+	if scheme := storeurl.Scheme(address); scheme == "postgres" || scheme == "postgresql" {
+		return place{}, errors.New("it is the URL or the keyword string of a PostgreSQL server: use the package job/postgres; a file of such a name is written sqlite:NAME")
+	}
 	rest, isURL := strings.CutPrefix(address, "sqlite:")
 	if !isURL {
 		rest, isURL = strings.CutPrefix(address, "file:")
 	}
-	p := place{path: rest}
+	if err := storeurl.CheckPath(rest); err != nil {
+		return place{}, err
+	}
+	p, shown := place{path: rest}, storeurl.Redacted(address)
 	if isURL {
 		path, query, _ := strings.Cut(rest, "?")
 		if after, ok := strings.CutPrefix(path, "//"); ok {
 			host, _, _ := strings.Cut(after, "/")
 			if host != "" && host != "localhost" {
-				return place{}, fmt.Errorf("%q names the host %q: write sqlite:%s for a file in this folder", address, host, after)
+				return place{}, fmt.Errorf("%q names the host %q: write sqlite:%s for a file in this folder", shown, host, after)
 			}
 			path = after[len(host):]
 		}
 		var err error
 		if p.path, err = url.PathUnescape(path); err != nil {
-			return place{}, fmt.Errorf("%q: %w", address, err)
+			return place{}, fmt.Errorf("%q: %w", shown, err)
 		}
 		if p.query, err = url.ParseQuery(query); err != nil {
-			return place{}, fmt.Errorf("%q: %w", address, err)
+			return place{}, fmt.Errorf("%q: %w", shown, err)
+		}
+		if err := storeurl.CheckPath(p.path); err != nil {
+			return place{}, err
 		}
 	}
 	switch {
 	case p.path == "":
-		return place{}, fmt.Errorf("%q names no file", address)
+		return place{}, fmt.Errorf("%q names no file", shown)
 	case strings.HasPrefix(p.path, ":memory:"), p.query.Get("mode") == "memory":
-		return place{}, fmt.Errorf("%q is not on disk: use the package job/memory for jobs that need not last", address)
+		return place{}, fmt.Errorf("%q is not on disk: use the package job/memory for jobs that need not last", shown)
 	}
 	return p, nil
 }
@@ -63,6 +77,14 @@ func (p place) check() error {
 		return fmt.Errorf("%s is a file, not a folder", folder)
 	}
 	return nil
+}
+
+// create makes the file where SQLite would make it, but readable by its owner alone.
+func (p place) create() error {
+	if mode := p.query.Get("mode"); mode != "" && mode != "rwc" {
+		return nil
+	}
+	return privatefile.Create(p.path)
 }
 
 // source returns the name by which the driver opens the file, with pragmas for every connection. immediate is for

@@ -19,6 +19,9 @@ import (
 // MaxFrame is the room a connection needs for one frame, in bytes: a longer frame is refused.
 const MaxFrame = 8191
 
+// Service is that of records that name none.
+const Service = "analogger"
+
 // What clients are answered.
 const (
 	accepted = "accepted\n"
@@ -107,6 +110,10 @@ func (p *parser) unfinished(taken int, head []byte, feed logs.Feed, reply []byte
 
 func (p *parser) add(service, word, message []byte, feed logs.Feed) {
 	v := &p.view
+	v.Reset() // a feed may have changed it
+	if len(service) == 0 {
+		service = unnamed
+	}
 	v.Service, v.Message = service, message
 	switch string(word) {
 	case "info":
@@ -122,17 +129,14 @@ func (p *parser) add(service, word, message []byte, feed logs.Feed) {
 	default:
 		v.Level, _ = severity.Level(word) // info for what is none
 		v.AddText(severityKey, word)
-		feed.Add(v)
-		v.Reset()
-		return
 	}
 	feed.Add(v)
-	if v.Time != 0 { // a feed may change the view
-		v.Reset()
-	}
 }
 
-var severityKey = []byte("severity")
+var (
+	severityKey = []byte("severity")
+	unnamed     = []byte(Service)
+)
 
 // End counts a frame whose rest never came.
 func (p *parser) End(data []byte, feed logs.Feed) {

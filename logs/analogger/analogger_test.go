@@ -1,6 +1,7 @@
 package analogger
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -109,7 +110,7 @@ func TestSplitLaw(t *testing.T) {
 		for range rapid.IntRange(0, 10).Draw(rt, "records") {
 			service, message := word.Draw(rt, "service"), text.Draw(rt, "message")
 			input += frame(service, "info", message)
-			want = append(want, fmt.Sprintf("INFO %s %q", service, message))
+			want = append(want, fmt.Sprintf("INFO %s %q", cmp.Or(service, Service), message))
 		}
 		way := &Way{Key: "k"}
 		if got := logtest.Drive(way, []byte(input)); !slices.Equal(got.Records, want) {

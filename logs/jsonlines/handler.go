@@ -86,10 +86,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if given := r.URL.Query().Get("service"); given != "" {
 		service = given
 	}
-	if err := logs.CheckService(service); err != nil {
-		answer{status: http.StatusBadRequest, Error: err.Error()}.write(w)
-		return
-	}
 	body, done, err := decompress(http.MaxBytesReader(w, r.Body, h.config.Body), r.Header.Get("Content-Encoding"), h.config.Body)
 	if err != nil {
 		answer{status: http.StatusUnsupportedMediaType, Error: err.Error()}.write(w)

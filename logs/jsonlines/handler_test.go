@@ -168,9 +168,8 @@ func TestHandlerRefuses(t *testing.T) {
 		origin         string
 		want           int
 	}{
-		"reading":              {http.MethodGet, "/", "", 405},
-		"a page of others":     {http.MethodPost, "/", "https://evil.example", 403},
-		"a service of nowhere": {http.MethodPost, "/?service=a%0ab", "", 400},
+		"reading":          {http.MethodGet, "/", "", 405},
+		"a page of others": {http.MethodPost, "/", "https://evil.example", 403},
 	}
 	for name, test := range tests {
 		r := httptest.NewRequest(test.method, test.target, strings.NewReader("{}"))

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	client "github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/nats"
@@ -29,10 +29,7 @@ func server(t *testing.T) (js jetstream.JetStream, stream string) {
 	t.Helper()
 	conn, err := client.Connect("nats://" + address)
 	if err != nil {
-		if os.Getenv("MEANWHILE_CI") != "" {
-			t.Fatalf("NATS at %s: %v", address, err)
-		}
-		t.Skipf("no NATS with JetStream at %s: %v", address, err)
+		testenv.Missing(t, "no NATS with JetStream at %s: %v", address, err)
 	}
 	t.Cleanup(conn.Close)
 	if js, err = jetstream.New(conn); err != nil {

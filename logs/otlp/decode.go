@@ -11,11 +11,10 @@ import (
 
 // An intake makes records of one request, and gives them to a feed.
 type intake struct {
-	feed     logs.Feed
-	flush    func() error // of the feed
-	waiting  int          // bytes of records since the last flush
-	records  int64
-	rejected int64 // records of services whose name is none
+	feed    logs.Feed
+	flush   func() error // of the feed
+	waiting int          // bytes of records since the last flush
+	records int64
 }
 
 func newIntake(ctx context.Context, feed logs.Feed) *intake {
@@ -68,7 +67,7 @@ func (in *intake) resourceLogs(b []byte) error {
 		return err
 	}
 	if len(m.Service) == 0 {
-		m.Service = []byte(unknownService)
+		m.Service = []byte(logs.UnknownService)
 	}
 	return each(b, 2, func(b []byte) error { return in.scopeLogs(m, b) })
 }
@@ -171,11 +170,6 @@ func (in *intake) logRecord(m making, b []byte) error {
 		m.AddAttr(slog.Uint64(droppedKey, m.dropped))
 	}
 	in.records++
-	if logs.CheckService(string(m.Service)) != nil {
-		in.rejected++
-		in.feed.Refuse("the name of a service")
-		return nil
-	}
 	in.waiting += len(m.Message) + len(m.Task) + len(m.Job) + len(m.EncodedAttrs())
 	in.feed.Add(&m.View)
 	if in.waiting < flushed {

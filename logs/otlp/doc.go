@@ -35,6 +35,4 @@ const (
 	spanKey    = "span_id"
 	flagsKey   = "trace_flags"
 	eventKey   = "event_name"
-
-	unknownService = "unknown_service" // as the specification wants it
 )

@@ -29,7 +29,7 @@ const (
 
 // Handler takes requests to export logs, as protobuf or JSON, also gzipped: it answers those at any path, so mount it at
 // /v1/logs. Each gives its records to a feed of its own, which open returns, and is acknowledged when [logs.Feed.Sync] has
-// returned. A record whose service has no valid name is counted in the answer as rejected.
+// returned.
 //
 // A body of more than [MaxBody] is answered with 413, a malformed one with 400 (what stands before the damage is taken), and
 // when there is no room, 503 asks to come back. Bodies of all requests together take at most 128 MiB; they must arrive
@@ -82,7 +82,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, asJSON, answer)
 		return
 	}
-	succeed(w, asJSON, in.rejected)
+	succeed(w, asJSON)
 }
 
 // take reads a body and gives its records to the feed.
@@ -170,19 +170,11 @@ func unreadable(err error) error {
 	return &problem{status: http.StatusBadRequest, text: "the body could not be read to its end"}
 }
 
-// succeed writes an ExportLogsServiceResponse.
-func succeed(w http.ResponseWriter, asJSON bool, rejected int64) {
-	const why = "the name of a service is 1 to 128 bytes of UTF-8 without control characters"
+// succeed writes an ExportLogsServiceResponse: all records were taken.
+func succeed(w http.ResponseWriter, asJSON bool) {
 	var body []byte
-	switch {
-	case asJSON && rejected > 0:
-		body = fmt.Appendf(nil, `{"partialSuccess":{"rejectedLogRecords":"%d","errorMessage":"%s"}}`, rejected, why)
-	case asJSON:
+	if asJSON {
 		body = []byte("{}")
-	case rejected > 0:
-		var at int
-		body, at = begin(nil, 1)
-		body = end(appendBytes(appendVarint(body, 1, uint64(rejected)), 2, why), at)
 	}
 	write(w, asJSON, http.StatusOK, body)
 }

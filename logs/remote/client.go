@@ -48,10 +48,10 @@ func NewClient(address string, c Config) (*Client, error) {
 	}
 	u, err := url.Parse(full)
 	switch {
+	case strings.Contains(address, "@"): // also where it cannot be read, for what is special in a password
+		return nil, errors.New("the address of a server of logs has a user or a password in it: give a token")
 	case err != nil:
 		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port", address)
-	case u.User != nil:
-		return nil, errors.New("the address of a server of logs has a password in it: give a token")
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", u.RawQuery != "", u.Fragment != "":
 		return nil, fmt.Errorf("%.80q is no address of a server of logs: give http://host:port or https://host", address)
 	}

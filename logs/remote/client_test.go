@@ -218,6 +218,7 @@ func TestAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"localhost:6768": "http://localhost:6768", "https://logs.example": "https://logs.example", "http://proxy/deep": "http://proxy/deep",
 		"ftp://x": "", "http://": "", "http://me:secret@host": "", "http://x?y": "", "http://[": "",
+		"http://me:secret%@host": "", "http://me:secret#@host": "", "http://me:secret/x@host": "", "ftp://me:secret@host": "", "me:secret@host": "",
 	} {
 		c, err := NewClient(address, Config{})
 		if (err == nil) != (want != "") || err == nil && c.String() != want || err != nil && strings.Contains(err.Error(), "secret") {

@@ -1,11 +1,5 @@
 package syslog
 
-import (
-	"unicode/utf8"
-
-	"github.com/meanwhile-go/meanwhile/logs"
-)
-
 // legacy reads what follows the priority of a message of RFC 3164, "date host tag[process]: text", of which each part may
 // be missing. A word counts as the tag when a colon or the process ends it, so that no first word of a text makes a
 // service.
@@ -38,20 +32,23 @@ func (p *parser) legacy(text []byte, facility int) {
 	v.Message = trimMark(text)
 }
 
+// maxTag is how long a word is that counts as a tag, in bytes, and so is its process ID. RFC 3164 has 32.
+const maxTag = 1 << 10
+
 // cutTag cuts "tag:", "tag[process]:" or "tag[process]" off, and a space that follows it.
 func cutTag(text []byte) (tag, process, rest []byte, ok bool) {
 	i := 0
-	for i < len(text) && i <= logs.MaxService && text[i] > ' ' && text[i] != ':' && text[i] != '[' && text[i] != '<' {
+	for i < len(text) && i <= maxTag && text[i] > ' ' && text[i] != ':' && text[i] != '[' && text[i] != '<' {
 		i++
 	}
-	if i == 0 || i == len(text) || i > logs.MaxService {
+	if i == 0 || i == len(text) || i > maxTag {
 		return nil, nil, nil, false
 	}
 	tag, rest = text[:i], text[i:]
 	if rest[0] == '[' {
 		end := 1
 		for end < len(rest) && rest[end] != ']' {
-			if rest[end] <= ' ' || rest[end] == '[' || end > logs.MaxService {
+			if rest[end] <= ' ' || rest[end] == '[' || end > maxTag {
 				return nil, nil, nil, false
 			}
 			end++
@@ -75,9 +72,6 @@ func cutTag(text []byte) (tag, process, rest []byte, ok bool) {
 	case process == nil: // "10:15", "http://…"
 		return nil, nil, nil, false
 	}
-	if tag = service(tag); tag == nil {
-		return nil, nil, nil, false
-	}
 	return tag, process, rest, true
 }
 
@@ -93,23 +87,4 @@ func cutHost(text []byte) (host, rest []byte, ok bool) {
 		}
 	}
 	return nil, nil, false
-}
-
-// service returns a name, or nil for what is none.
-func service(name []byte) []byte {
-	if len(name) > logs.MaxService {
-		return nil
-	}
-	for _, c := range name {
-		switch {
-		case c >= utf8.RuneSelf:
-			if logs.CheckService(string(name)) != nil {
-				return nil
-			}
-			return name
-		case c < ' ' || c == 0x7f:
-			return nil
-		}
-	}
-	return name
 }

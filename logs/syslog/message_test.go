@@ -20,7 +20,7 @@ func TestMessages(t *testing.T) {
 		"version 2":          {`<14>2 - h app - - - hi`, `INFO syslog "2 - h app - - - hi"` + host},
 		"leap second":        {`<14>1 2016-12-31T23:59:60Z h app - - - hi`, `2017-01-01T00:00:00Z INFO app "hi" facility=String:"user" host=String:"h"`},
 		"no such day":        {`<14>1 2026-02-29T23:59:60Z h app - - - hi`, `INFO syslog "1 2026-02-29T23:59:60Z h app - - - hi"` + host},
-		"name of no service": {"<14>1 - h a\x01b - - - hi", `INFO syslog "hi" facility=String:"user" host=String:"h"`},
+		"name of no service": {"<14>1 - h a\x01b - - - hi", "INFO a\x01b \"hi\" facility=String:\"user\" host=String:\"h\""},
 
 		"all of RFC 3164":     {`<34>Oct 11 22:14:15 mymachine su: 'su root' failed`, `2025-10-11T22:14:15Z ERROR+1 su "'su root' failed" facility=String:"auth" host=String:"mymachine"`},
 		"process":             {`<30>May  4 03:02:01 h postfix/smtpd[4711]: x`, `2026-05-04T03:02:01Z INFO postfix/smtpd "x" facility=String:"daemon" host=String:"h" procid=String:"4711"`},

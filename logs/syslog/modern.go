@@ -72,7 +72,7 @@ func (p *parser) fields(text []byte, facility int) (rest []byte, ok bool) {
 		fields[0] = p.origin
 	}
 	v := &p.view
-	v.Service = service(fields[1])
+	v.Service = fields[1]
 	p.attr(keyFacility, facilities[facility])
 	p.attr(keyHost, fields[0])
 	p.attr(keyProcess, fields[2])

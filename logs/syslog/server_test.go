@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
@@ -67,22 +68,9 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string, await func(lines in
 	return all
 }
 
-// program finds a program that CI has, and that may be missing elsewhere.
-func program(t *testing.T, name string) (path string) {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil && os.Getenv("MEANWHILE_CI") != "" {
-		t.Fatal(err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
-	return path
-}
-
 // logger(1) of bsdutils and util-linux is understood in all forms it has.
 func TestLogger(t *testing.T) {
-	logger := program(t, "logger")
+	logger := testenv.Program(t, "logger")
 	forms := map[string][]string{
 		"a": {"--rfc5424", "--tcp"},
 		"b": {"--rfc5424", "--tcp", "--octet-count", "--sd-id", "zoo@123", "--sd-param", `tiger="hungry"`},
@@ -119,7 +107,7 @@ func TestLogger(t *testing.T) {
 
 // Python's handler ends messages with a NUL, where others have a line feed. What it has sent is there while it is connected.
 func TestPython(t *testing.T) {
-	python := program(t, "python3")
+	python := testenv.Program(t, "python3")
 	const script = `
 import logging, logging.handlers, socket, sys
 log = logging.getLogger()

@@ -40,11 +40,18 @@ func (c *Clock) Jump(by, length time.Duration) error {
 	if now.Before(c.until) {
 		return ErrNothing
 	}
-	c.until = now.Add(length)
+	return c.set(by, now.Add(length))
+}
+
+// Right has the clock be right again at once.
+func (c *Clock) Right() error { return c.set(0, time.Unix(0, 0)) }
+
+func (c *Clock) set(by time.Duration, until time.Time) error {
+	c.until = until
 	b := binary.NativeEndian.AppendUint64(nil, uint64(by/time.Second))
-	b = binary.NativeEndian.AppendUint64(b, uint64(c.until.UnixNano()))
+	b = binary.NativeEndian.AppendUint64(b, uint64(until.UnixNano()))
 	if _, err := c.file.WriteAt(b, 0); err != nil {
-		return fmt.Errorf("let a clock jump: %w", err)
+		return fmt.Errorf("set a clock: %w", err)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	stopLimit = 30 * time.Second // for a process to end after it was told to
-	lastWords = 4 << 10          // bytes of what it has said, for a violation
+	stopLimit = 2 * time.Minute // for a process to end after it was told to
+	lastWords = 4 << 10         // bytes of what it has said, for a violation
 )
 
 var errOver = errors.New("the run is over")

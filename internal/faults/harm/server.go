@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-const goneLimit = 30 * time.Second
+const goneLimit = 120 * time.Second
 
 // killServer ends the server of a data folder, if it runs; its processes end with the first one.
 func killServer(folder string) error {

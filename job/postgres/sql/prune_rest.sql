@@ -11,6 +11,6 @@ with w as (
 ), s as (
     delete from meanwhile.stats where minute < now() - $5::interval
 )
-delete from meanwhile.keys where key = any (array(
-    select key from meanwhile.keys where free_at <= now() order by free_at limit $3 for update skip locked
+delete from meanwhile.unique_keys where key = any (array(
+    select key from meanwhile.unique_keys where free_at <= now() order by free_at limit $3 for update skip locked
 ))

@@ -14,11 +14,11 @@ with outcome as materialized (
     from gone g
     where not exists (select from meanwhile.finished f where f.id = g.id)
 ), freed as (
-    delete from meanwhile.keys k using gone g
+    delete from meanwhile.unique_keys k using gone g
     where g.unique_key is not null and k.key = g.unique_key and k.id = g.id
         and (g.unique_for is null or g.created + g.unique_for <= now())
 ), held as (
-    update meanwhile.keys k set free_at = g.created + g.unique_for from gone g
+    update meanwhile.unique_keys k set free_at = g.created + g.unique_for from gone g
     where g.unique_key is not null and k.key = g.unique_key and k.id = g.id and g.created + g.unique_for > now()
 ), counted as (
     insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)

@@ -6,35 +6,36 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
 
 // A Command is what "meanwhile demo" was asked for, as kong fills it.
 type Command struct {
-	Listen    string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Serve at this loopback address; port 0 is a free one (default ${default})."`
-	Documents int           `default:"1000" placeholder:"N" help:"Index so many documents, up to 1,000 (default ${default})."`
-	Latency   time.Duration `default:"50ms" placeholder:"TIME" help:"Let the search engine take so long for each request (default ${default})."`
-	Exit      bool          `help:"Exit when the documents are indexed."`
+	Listen    string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Serve the dashboard at this loopback address; port 0 picks a free one (default ${default})."`
+	Documents int           `default:"1000" placeholder:"N" help:"Index this many documents, up to 1,000 (default ${default})."`
+	Latency   time.Duration `default:"50ms" placeholder:"TIME" help:"Latency of each request to the search engine (default ${default})."`
+	Exit      bool          `help:"Exit after the comparison."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Indexes doc comments of the Go standard library into a small search engine of its own, three times: one after the
-other, by jobs that 3 workers run, and by jobs that run as 1,000 tasks. Prints what each took, and what a search finds. Where
-that would be slow, only a part is indexed and the rest extrapolated; what is, is marked.
+	return `Indexes doc comments of the Go standard library in a built-in search engine, in three ways: one by one in a loop, with durable
+jobs on 3 workers, and with durable jobs as 1,000 concurrent tasks. Prints a comparison and a search result.
 
-It needs nothing: jobs and documents are in SQLite files, in a folder that is removed at the end. It goes on with some work to
-look at until it is interrupted.
+To keep the demo short, only the 1,000 tasks index all documents. The loop and the 3 workers index a part of them, up to 40
+and 120, and the times for all are extrapolated from it: these are marked with ~.
+
+Nothing has to be installed: jobs and documents are in SQLite files in a temporary folder, which is removed at the end. After
+the comparison the demo runs background jobs for the dashboard to show, until it is interrupted.
 
 Ctrl-C stops it; a second one exits at once.
 
-Exit codes: 0 all done, also when interrupted after that; 1 not able to; 2 not understood; 130 interrupted before.`
+Exit codes: 0 done, or interrupted after the comparison; 1 failed; 2 usage error; 130 interrupted before.`
 }
 
 const longestLatency = 10 * time.Second
@@ -60,19 +61,10 @@ func (c *Command) check() error {
 	if err != nil {
 		return fmt.Errorf("--listen: %.100q is no address such as 127.0.0.1:8080", c.Listen)
 	}
-	if !isLoopback(host) {
+	if !loopback.IsHost(host) {
 		return fmt.Errorf("--listen: %.100q is open to others, who could do anything: give a loopback address such as 127.0.0.1:8080", c.Listen)
 	}
 	return nil
-}
-
-// isLoopback reports whether a host, as it stands in an address, is this machine and nothing else.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
 }
 
 func (c *Command) listen() (net.Listener, error) {

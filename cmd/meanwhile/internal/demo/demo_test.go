@@ -136,7 +136,7 @@ func TestPart(t *testing.T) {
 			t.Errorf("got %+v, want completed jobs only", c)
 		}
 	}
-	if !strings.Contains(printed.String(), "~ for 200 documents, extrapolated") {
+	if !strings.Contains(printed.String(), "\n~ extrapolated to 200 documents, from 40 (one by one) and 120 (3 workers).\n") {
 		t.Errorf("the table does not say what is extrapolated:\n%s", printed)
 	}
 	checkWidth(t, printed.String())
@@ -196,7 +196,7 @@ func TestInterrupted(t *testing.T) {
 	}{
 		{"The search engine, at", 10 * time.Second, errEnough},
 		{"one by one    5 documents", 0, errEnough},
-		{"The dashboard at", 0, nil},
+		{"Ctrl-C stops the demo", 0, nil},
 	} {
 		temporary := t.TempDir()
 		t.Setenv("TMPDIR", temporary)

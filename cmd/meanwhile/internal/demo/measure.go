@@ -39,9 +39,13 @@ func (d *demo) index(ctx context.Context, w way) (figures, error) {
 		return figures{}, err
 	}
 	worked, atLast := time.Since(enqueued), usage()
-	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, inspect.Count(w.part, "document"), seconds(worked), inspect.Number(d.engine.reset()))
-
 	all := len(d.documents)
+	indexed := inspect.Count(all, "document")
+	if w.part < all {
+		indexed = inspect.Number(w.part) + " of " + indexed
+	}
+	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(worked), inspect.Number(d.engine.reset()))
+
 	factor := float64(all) / float64(w.part)
 	f := figures{way: w, of: all, memory: atLast.memory}
 	if w.jobs {

@@ -72,7 +72,7 @@ func (c *Command) run(ctx context.Context, streams inspect.Streams) (err error) 
 		if err := d.show(work); err != nil || c.Exit {
 			return err
 		}
-		d.console.line("\nThe dashboard at %s has some work to show.\nCtrl-C stops it, and removes %s.", d.address, folder)
+		d.console.line("\nBackground jobs are running: see the dashboard at\n%s\nCtrl-C stops the demo and removes %s.", d.address, folder)
 		if err := d.goOn(work); work.Err() == nil {
 			return err
 		}

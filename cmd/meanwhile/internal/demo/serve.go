@@ -5,12 +5,12 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
 
 const (
@@ -56,7 +56,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) {
 // onlyLocal refuses what a page of another site, whose name was made to lead here, asks for.
 func onlyLocal(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback((&url.URL{Host: r.Host}).Hostname()) {
+		if !(*loopback.Hosts)(nil).Has(r.Host) {
 			http.Error(w, "the demo answers under the name localhost or a loopback address only", http.StatusForbidden)
 			return
 		}

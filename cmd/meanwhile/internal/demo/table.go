@@ -12,19 +12,19 @@ import (
 func table(all []figures) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, "", "documents", "enqueue", "total", "docs/s", "memory", "CPU", "faster")
-	extrapolated := false
+	var parts []string // of those who did not index all
 	for _, f := range all {
 		mark := ""
 		if f.part < f.of {
-			mark, extrapolated = "~", true
+			mark, parts = "~", append(parts, fmt.Sprintf("%s (%s)", inspect.Number(f.part), f.name))
 		}
 		fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, f.name, inspect.Number(f.part), known(f.enqueue, ""),
 			known(f.total, mark), significant(f.rate()), megabytes(f.memory), known(f.cpu, mark), significant(f.rate()/all[0].rate())+"×")
 	}
-	if extrapolated {
-		fmt.Fprintf(&b, "~ for %s, extrapolated from those that were indexed.\n", inspect.Count(all[0].of, "document"))
+	if len(parts) > 0 {
+		fmt.Fprintf(&b, "~ extrapolated to %s, from %s.\n", inspect.Count(all[0].of, "document"), strings.Join(parts, " and "))
 	}
-	b.WriteString("CPU and memory are of the whole process, the search engine included; memory is\nthe most it has had so far.\n")
+	b.WriteString("docs/s and faster follow from total, which includes enqueue.\nCPU and memory are of the whole process, the search engine included; memory is\nthe most it has had so far.\n")
 	return b.String()
 }
 

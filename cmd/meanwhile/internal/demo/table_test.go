@@ -17,7 +17,8 @@ func TestTable(t *testing.T) {
 one by one           40         –     ~52 s      19    26 MB   ~1.25 s     1.0×
 3 workers           120   0.023 s     ~19 s      53    30 MB   ~1.00 s     2.7×
 1,000 tasks       1,000   0.021 s    0.53 s   1,880    88 MB    0.51 s      98×
-~ for 1,000 documents, extrapolated from those that were indexed.
+~ extrapolated to 1,000 documents, from 40 (one by one) and 120 (3 workers).
+docs/s and faster follow from total, which includes enqueue.
 CPU and memory are of the whole process, the search engine included; memory is
 the most it has had so far.
 `
@@ -29,6 +30,7 @@ the most it has had so far.
 	last.cpu, last.memory = 0, 0
 	want = `              documents   enqueue     total  docs/s   memory       CPU   faster
 1,000 tasks       1,000   0.021 s    0.53 s   1,880        -         -     1.0x
+docs/s and faster follow from total, which includes enqueue.
 CPU and memory are of the whole process, the search engine included; memory is
 the most it has had so far.
 `

@@ -36,10 +36,10 @@ func redirects(c *Command) func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		}
 		if len(before) > c.MaxRedirs {
-			return &finalError{fmt.Errorf("more than %d redirects", c.MaxRedirs)}
+			return &finalError{classRedirect, fmt.Errorf("more than %d redirects", c.MaxRedirs)}
 		}
 		if err := checkURL(next.URL); err != nil {
-			return &finalError{fmt.Errorf("redirect to %s: %w", printable(next.URL.Redacted()), err)}
+			return &finalError{classRedirect, fmt.Errorf("redirect to %s: %w", printable(next.URL.Redacted()), err)}
 		}
 		next.Header.Del("Referer")
 		for _, request := range append(before[1:], next) {

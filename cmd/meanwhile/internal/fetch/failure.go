@@ -32,8 +32,20 @@ type (
 		bytes int64
 	}
 	tooLongError struct{ most int64 }
+	// A connectionError is a connection that broke, or was never made.
+	connectionError struct{ class, text string }
 	// A finalError will come again with each attempt.
-	finalError struct{ err error }
+	finalError struct {
+		class string
+		err   error
+	}
+)
+
+// The classes of final errors.
+const (
+	classFile     = "file not written"
+	classRedirect = "redirect not followed"
+	classRequest  = "request not made"
 )
 
 func (e *statusError) Error() string {
@@ -52,6 +64,8 @@ func (e *timeoutError) Error() string {
 }
 
 func (e *tooLongError) Error() string { return "longer than " + shortSize(e.most) + " (--max-bytes)" }
+
+func (e *connectionError) Error() string { return e.text }
 
 func (e *finalError) Error() string { return e.err.Error() }
 
@@ -125,16 +139,16 @@ func explain(ctx context.Context, err error, clock *clock, bytes int64) error {
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("the answer broke off after %s", shortSize(bytes))
+		return &connectionError{"answer broken off", "the answer broke off after " + shortSize(bytes)}
 	case errors.Is(err, io.EOF):
-		return errors.New("the connection was closed without an answer")
+		return &connectionError{"closed without an answer", "the connection was closed without an answer"}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return errors.New("connection refused")
+		return &connectionError{"connection refused", "connection refused"}
 	case errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("the connection was reset after %s", shortSize(bytes))
+		return &connectionError{"connection reset", "the connection was reset after " + shortSize(bytes)}
 	}
 	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return &finalError{path}
+		return &finalError{classFile, path}
 	}
 	return err
 }

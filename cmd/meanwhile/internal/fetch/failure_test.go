@@ -49,7 +49,7 @@ func TestWorthwhile(t *testing.T) {
 		{&net.DNSError{IsTemporary: true}, true},
 		{&tls.CertificateVerificationError{}, false},
 		{&tooLongError{}, false},
-		{&finalError{errors.New("x")}, false},
+		{&finalError{classRequest, errors.New("x")}, false},
 	}
 	for _, test := range tests {
 		if got := worthwhile(test.err); got != test.want {

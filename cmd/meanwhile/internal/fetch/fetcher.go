@@ -7,8 +7,6 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
-
-	"github.com/meanwhile-go/meanwhile"
 )
 
 // maxDrained is how much is read of an answer that is not wanted, so that its connection can be used again.
@@ -19,26 +17,25 @@ type fetcher struct {
 	template *template
 	client   *http.Client
 	folder   *folder // nil for none
-	pacer    *meanwhile.Pacer
 	maxTime  time.Duration
 	maxBytes int64
 	retries  int
 
-	running  atomic.Int64 // attempts
+	flights  flights
 	retrying atomic.Int64 // transfers that wait for their next one
 }
 
 // fetch makes one attempt. Its error says whether another makes sense, and when.
 func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
-	if err := f.pace(ctx, t); err != nil {
-		return t, err
+	if t.attempts > 0 { // the first one waited for its turn in line
+		if err := t.held.pace(ctx); err != nil {
+			return t, err
+		}
 	}
 	f.wait(t, false)
 	if t.attempts++; t.attempts == 1 {
 		t.begun = time.Now()
 	}
-	f.running.Add(1)
-	defer f.running.Add(-1)
 	t.err = f.attempt(ctx, t)
 	t.elapsed = time.Since(t.begun)
 	t.ended = t.err == nil || ctx.Err() == nil && (t.attempts > f.retries || !worthwhile(t.err))
@@ -57,17 +54,6 @@ func (f *fetcher) wait(t *transfer, again bool) {
 	t.again = again
 }
 
-// pace waits for the turn of a further attempt. The first one waited before it came here.
-func (f *fetcher) pace(ctx context.Context, t *transfer) error {
-	if t.attempts == 0 {
-		return nil
-	}
-	if err := t.held.pace(ctx); err != nil || f.pacer == nil {
-		return err
-	}
-	return f.pacer.Wait(ctx)
-}
-
 // attempt asks for the URL once, and sets what the transfer knows of the answer.
 func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	if f.folder != nil {
@@ -79,11 +65,12 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	defer cancel()
 	clock := newClock()
 	defer func() { t.spent = clock.stop() }()
+	defer f.flights.enter(t.url.Redacted(), clock)()
 	t.status, t.bytes, t.final, t.location = 0, 0, nil, ""
 
 	request, err := f.template.make(httptrace.WithClientTrace(ctx, clock.trace()), t.url)
 	if err != nil {
-		return &finalError{err}
+		return &finalError{classRequest, err}
 	}
 	answer, err := f.client.Do(request)
 	if err != nil {

@@ -67,7 +67,7 @@ func (f *folder) free(u *url.URL) error {
 }
 
 func existsError(name string) error {
-	return &finalError{fmt.Errorf("file %s exists (replace it with --overwrite)", name)}
+	return &finalError{classFile, fmt.Errorf("file %s exists (replace it with --overwrite)", name)}
 }
 
 // save writes a body to the file for its URL, which is there once it is complete.
@@ -75,11 +75,11 @@ func (f *folder) save(u *url.URL, body io.Reader) (name string, n int64, err err
 	name = fileName(u)
 	file, part, err := f.temporary(name)
 	if err != nil {
-		return "", 0, &finalError{err}
+		return "", 0, &finalError{classFile, err}
 	}
 	n, err = io.Copy(localWriter{file}, body)
 	if closed := file.Close(); err == nil && closed != nil {
-		err = &finalError{closed}
+		err = &finalError{classFile, closed}
 	}
 	if err == nil {
 		err = f.publish(part, name)
@@ -108,7 +108,7 @@ func (f *folder) publish(part, name string) error {
 		}
 	}
 	if err := f.root.Rename(part, name); err != nil {
-		return &finalError{err}
+		return &finalError{classFile, err}
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ type localWriter struct{ w io.Writer }
 func (l localWriter) Write(p []byte) (int, error) {
 	n, err := l.w.Write(p)
 	if err != nil {
-		err = &finalError{err}
+		err = &finalError{classFile, err}
 	}
 	return n, err
 }

@@ -68,10 +68,10 @@ func (c *Command) open(streams Streams) (*run, error) {
 		hosts: newHosts(c.PerHost, c.PerHostRate), limiter: limiter, pacer: pacer,
 		stats: newStats(),
 		fetcher: &fetcher{
-			template: template, client: newClient(c, most), folder: out, pacer: pacer,
+			template: template, client: newClient(c, most), folder: out,
 			maxTime: time.Duration(c.MaxTime), maxBytes: int64(c.MaxBytes), retries: c.Retry,
 		},
-		retry:     meanwhile.RetryPolicy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay))},
+		retry:     meanwhile.RetryPolicy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay)), MaxAfter: c.retryTime()},
 		retryTime: c.retryTime(),
 		json:      c.JSON, silent: c.Silent, blocks: terminal.DrawsBlocks(),
 		showView: !c.Silent && !c.NoProgress && terminal.Is(streams.Err) && terminal.MovesCursor(),
@@ -203,7 +203,7 @@ func (r *run) say(text string) {
 func (r *run) conclude(interrupted bool) error {
 	f := r.stats.figures()
 	if !r.silent {
-		summarize(r.console.notes, f, r.stats.spans(), r.blocks)
+		summarize(r.console.notes, f, r.stats.outcomes(), r.stats.spans(), r.blocks)
 	}
 	switch {
 	case interrupted:
@@ -245,7 +245,8 @@ func (r *run) show(ctx context.Context) (hide func()) {
 	var m meter
 	v := terminal.NewView(r.console.notes.(*os.File), func(width int) []string {
 		p := progress{figures: r.stats.figures(), limit: r.limiter.Current()}
-		p.running, p.retrying = int(r.fetcher.running.Load()), int(r.fetcher.retrying.Load())
+		p.running, p.retrying = r.fetcher.flights.count(), int(r.fetcher.retrying.Load())
+		p.oldest = r.fetcher.flights.oldest(time.Now())
 		select {
 		case <-total.Done():
 			p.total, _ = total.Wait(ctx)

@@ -21,11 +21,12 @@ type stats struct {
 	bytes   int64
 	sum     time.Duration // of all transfers, as if one came after the other
 	longest time.Duration
+	came    map[outcome]int
 	times   *hdrhistogram.Histogram // of those done, in microseconds, three digits exact
 }
 
 func newStats() *stats {
-	return &stats{begun: time.Now(), times: hdrhistogram.New(1, longestTime.Microseconds(), 3)}
+	return &stats{begun: time.Now(), came: make(map[outcome]int), times: hdrhistogram.New(1, longestTime.Microseconds(), 3)}
 }
 
 // add takes in a transfer that ended.
@@ -35,12 +36,20 @@ func (s *stats) add(t *transfer) {
 	s.bytes += t.bytes
 	s.sum += t.elapsed
 	s.longest = max(s.longest, t.elapsed)
+	s.came[outcomeOf(t)]++
 	if t.err != nil {
 		s.failed++
 		return
 	}
 	s.done++
 	_ = s.times.RecordValue(min(t.elapsed, longestTime).Microseconds())
+}
+
+// outcomes counts what came of the transfers.
+func (s *stats) outcomes() []outcomeCount {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return listOutcomes(s.came)
 }
 
 func (s *stats) addNotURL() {

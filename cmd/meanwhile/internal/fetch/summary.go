@@ -17,7 +17,7 @@ const (
 )
 
 // summarize writes what became of everything, at most 80 columns wide.
-func summarize(w io.Writer, f figures, spans []span, blocks bool) {
+func summarize(w io.Writer, f figures, outcomes []outcomeCount, spans []span, blocks bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s in %s: %s done, %s failed", inspect.Count(f.done+f.failed, "URL"), shortTime(f.elapsed), inspect.Number(f.done), inspect.Number(f.failed))
 	if f.notURLs > 0 {
@@ -29,10 +29,10 @@ func summarize(w io.Writer, f figures, spans []span, blocks bool) {
 		if gain := f.sum.Seconds() / f.elapsed.Seconds(); gain >= 1.1 {
 			fmt.Fprintf(&b, "; %s times faster", significant(gain))
 		}
-		b.WriteString("\n")
+		b.WriteString("\n\n" + tabulate(outcomes))
 	}
 	if f.done > 0 {
-		fmt.Fprintf(&b, "p50 %s  p90 %s  p99 %s  max %s\n\n", shortTime(f.p50), shortTime(f.p90), shortTime(f.p99), shortTime(f.slowest))
+		fmt.Fprintf(&b, "\np50 %s  p90 %s  p99 %s  max %s\n\n", shortTime(f.p50), shortTime(f.p90), shortTime(f.p99), shortTime(f.slowest))
 		b.WriteString(histogram(spans, blocks))
 	}
 	text := b.String()

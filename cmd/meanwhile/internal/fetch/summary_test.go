@@ -1,18 +1,26 @@
 package fetch
 
 import (
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile"
 )
 
 func someStats() *stats {
 	s := newStats()
 	for i := range 1000 {
-		s.add(&transfer{elapsed: time.Duration(50+i/5) * time.Millisecond, bytes: 1000})
+		s.add(&transfer{elapsed: time.Duration(50+i/5) * time.Millisecond, bytes: 1000, status: 200 + 4*(i%2)})
 	}
-	s.add(&transfer{elapsed: 30 * time.Second, err: errNotDone})
+	s.add(&transfer{elapsed: 30 * time.Second, status: 200, err: &timeoutError{phase: receiving}})
 	s.addNotURL()
 	return s
 }
@@ -22,10 +30,15 @@ func TestSummary(t *testing.T) {
 	f := s.figures()
 	f.elapsed = 31 * time.Second
 	var b strings.Builder
-	summarize(&b, f, s.spans(), false)
+	summarize(&b, f, s.outcomes(), s.spans(), false)
 	want := `
 1,001 URLs in 31.0s: 1,000 done, 1 failed, 1 line without a URL, 1.0MB
 one after the other 3m00s; ideal, the longest alone, 30.0s; 5.8 times faster
+
+  200  OK                                                500
+  204  No Content                                        500
+  ERR  timed out, receiving                                1
+
 p50 149ms  p90 229ms  p99 247ms  max 249ms
 
   up to   56ms  #######                                   35
@@ -46,8 +59,10 @@ p50 149ms  p90 229ms  p99 247ms  max 249ms
 
 func TestSummaryFits(t *testing.T) {
 	s := newStats()
+	status := 100
 	for d := time.Microsecond; d < 48*time.Hour; d += d/3 + 1 {
-		s.add(&transfer{elapsed: d, bytes: 1 << 40})
+		s.add(&transfer{elapsed: d, bytes: 1 << 40, status: status})
+		status++
 	}
 	spans := s.spans()
 	if len(spans) > maxSpans {
@@ -63,11 +78,55 @@ func TestSummaryFits(t *testing.T) {
 	f := s.figures()
 	f.elapsed = f.sum / 1000
 	var b strings.Builder
-	summarize(&b, f, spans, true)
+	summarize(&b, f, s.outcomes(), spans, true)
 	for line := range strings.Lines(b.String()) {
 		if n := utf8.RuneCountInString(line); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{nil, "200  OK"},
+		{&statusError{status: 429}, "200  OK"}, // the status is that of the transfer
+		{meanwhile.Permanent(&statusError{status: 404}), "200  OK"},
+		{&timeoutError{phase: handshake}, "ERR  timed out, in the TLS handshake"},
+		{&tooLongError{1}, "ERR  longer than --max-bytes"},
+		{&finalError{classRedirect, errNotDone}, "ERR  redirect not followed"},
+		{&finalError{classFile, os.ErrExist}, "ERR  file not written"},
+		{&net.DNSError{IsNotFound: true}, "ERR  no such host"},
+		{&net.DNSError{}, "ERR  host lookup failed"},
+		{&tls.CertificateVerificationError{}, "ERR  certificate not accepted"},
+		{&meanwhile.PanicError{}, "ERR  panic"},
+		{io.ErrNoProgress, "ERR  other error of the connection"},
+	}
+	for _, test := range tests {
+		if got := outcomeOf(&transfer{status: 200, err: test.err}).String(); got != test.want {
+			t.Errorf("%v: got %q, want %q", test.err, got, test.want)
+		}
+	}
+	ctx := t.Context()
+	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNREFUSED, syscall.ECONNRESET} {
+		if got := classOf(explain(ctx, fmt.Errorf("read: %w", err), newClock(), 0)); strings.HasPrefix(got, "other") {
+			t.Errorf("%v is of class %q", err, got)
+		}
+	}
+}
+
+// The table is bounded: what comes rarely in it is one line.
+func TestOutcomesAreBounded(t *testing.T) {
+	s := newStats()
+	for status := range 40 {
+		s.add(&transfer{status: 200 + status})
+	}
+	lines := strings.Split(strings.TrimSpace(tabulate(s.outcomes())), "\n")
+	last := lines[len(lines)-1]
+	if len(lines) != maxOutcomes+1 || !strings.HasPrefix(last, "  28 other outcomes") || !strings.HasSuffix(last, " 28") {
+		t.Errorf("%d lines, the last is %q", len(lines), last)
 	}
 }
 

@@ -17,6 +17,7 @@ type progress struct {
 	running, limit int
 	retrying       int     // wait for their next attempt
 	rate           float64 // ended per second, lately
+	oldest         []string
 }
 
 // lines shows the progress in lines that are narrower than width.
@@ -47,7 +48,7 @@ func (p progress) lines(width int, blocks bool) []string {
 			line = part
 		}
 	}
-	lines = append(lines, line)
+	lines = append(append(lines, line), p.oldest...)
 	for i, line := range lines {
 		if !blocks {
 			line = ascii(line)

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ func busy() progress {
 			done: 123_456, failed: 7_890, elapsed: time.Hour, p50: 123 * time.Millisecond, p99: 59 * time.Second,
 		},
 		total: 1_000_000, running: 512, limit: 512, rate: 1234.5,
+		oldest: []string{"   12.0s  waiting for an answer  http://example.com/" + strings.Repeat("long/", 20)},
 	}
 }
 
@@ -20,7 +23,8 @@ func TestProgressLines(t *testing.T) {
 	got := strings.Join(busy().lines(80, true), "\n")
 	want := `█████▎░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   13%  131,346/1,000,000  11m44s left
 123,456 done  7,890 failed  1,235/s  512 in flight, limit 512
-p50 123ms, p99 59.0s`
+p50 123ms, p99 59.0s
+   12.0s  waiting for an answer  http://example.com/long/long/long/long/long/lo`
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -34,7 +38,7 @@ func TestProgressFits(t *testing.T) {
 		for _, blocks := range []bool{true, false} {
 			for width := 20; width < 130; width++ {
 				lines := p.lines(width, blocks)
-				if len(lines) > 6 {
+				if len(lines) > 6+maxOldest {
 					t.Errorf("%d lines at width %d", len(lines), width)
 				}
 				for _, line := range lines {
@@ -44,6 +48,29 @@ func TestProgressFits(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The oldest attempts in flight are shown, of those that are old.
+func TestOldestFlights(t *testing.T) {
+	var f flights
+	now := time.Now()
+	var leave []func()
+	for i, age := range []time.Duration{90 * time.Second, 30 * time.Second, 2 * time.Second, 1500 * time.Millisecond, 999 * time.Millisecond} {
+		c := newClock()
+		c.begun = now.Add(-age)
+		c.enter(waiting, false)
+		leave = append(leave, f.enter("http://h/"+strconv.Itoa(i), c))
+	}
+	want := []string{"   1m30s  waiting for an answer  http://h/0", "   30.0s  waiting for an answer  http://h/1", "   2.00s  waiting for an answer  http://h/2"}
+	if got := f.oldest(now); !slices.Equal(got, want) || f.count() != 5 {
+		t.Errorf("%d in flight, got %q, want %q", f.count(), got, want)
+	}
+	leave[0]()
+	leave[2]()
+	want = []string{want[1], "   1.50s  waiting for an answer  http://h/3"}
+	if got := f.oldest(now); !slices.Equal(got, want) || f.count() != 3 {
+		t.Errorf("%d in flight, got %q, want %q", f.count(), got, want)
 	}
 }
 

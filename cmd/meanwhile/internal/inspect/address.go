@@ -57,6 +57,10 @@ func ParseAddress(text string) (Address, error) {
 }
 
 func errAddress(text string, err error) error {
+	if strings.Contains(text, "@") { // the text and what is wrong with it may be a password
+		return &UsageError{errors.New("the address cannot be read: give host:port, http://host:port/path or unix:/path/to/socket; " +
+			"in a user and a password, % is %25, # is %23, / is %2F, ? is %3F, @ is %40")}
+	}
 	return &UsageError{fmt.Errorf("address %q: %w: give host:port, http://host:port/path or unix:/path/to/socket", text, err)}
 }
 

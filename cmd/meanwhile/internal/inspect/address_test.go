@@ -52,6 +52,15 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
+func TestParseAddressShowsNoPassword(t *testing.T) {
+	for _, text := range []string{"http://me:secret%@host", "http://me:secret#@host", "http://me:secret/x@host", "http://me:secret?x@host", "me:secret%@host", "ftp://me:secret@host"} {
+		_, err := ParseAddress(text)
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "% is %25, # is %23, / is %2F") {
+			t.Errorf("%q: got %v, want what to write, without the password", text, err)
+		}
+	}
+}
+
 func TestAddressKeepsItsQuery(t *testing.T) {
 	a, err := ParseAddress("host:1/x?key=a%20b&max=1")
 	if err != nil {

@@ -76,6 +76,16 @@ func (c *Client) Detail(ctx context.Context, id uint32) (live.Detail, error) {
 	return d, err
 }
 
+// Waits returns the wait profile. A program in which no Watch runs has none, which is a Failure.
+func (c *Client) Waits(ctx context.Context) (meanwhile.WaitProfile, error) {
+	var p meanwhile.WaitProfile
+	err := c.get(ctx, url.Values{"format": {"json"}, "waits": {""}}, &p)
+	if err == nil && p.Snapshots == 0 {
+		err = c.notOurs(errors.New("it has no snapshots"))
+	}
+	return p, err
+}
+
 // Cancel cancels the task if path is still its path, or returns ErrEnded.
 func (c *Client) Cancel(ctx context.Context, n meanwhile.Node, token string) error {
 	form := url.Values{"cancel": {strconv.FormatUint(uint64(n.ID), 10)}, "path": {n.Path}}.Encode()

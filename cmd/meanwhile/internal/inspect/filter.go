@@ -42,9 +42,10 @@ func filter(trees []meanwhile.Node, word string) (kept []meanwhile.Node, matches
 
 // Below counts the tasks below a task, those left out included.
 func Below(n *meanwhile.Node) int {
-	below := n.More + len(n.Tasks)
+	below := n.More
 	for i := range n.Tasks {
-		below += Below(&n.Tasks[i])
+		k := &n.Tasks[i]
+		below += max(1, len(k.Group)) + Below(k)
 	}
 	return below
 }

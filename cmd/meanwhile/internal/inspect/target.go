@@ -8,7 +8,7 @@ import (
 
 // A Target is what the commands that look at a program have in common, as kong fills it.
 type Target struct {
-	Address string        `arg:"" optional:"" default:"localhost:6060" help:"Where the program answers: host:port, http://host:port/path or unix:/path/to/socket (default ${default}). Without a path it is /debug/meanwhile."`
+	Address string        `arg:"" optional:"" default:"localhost:6060" help:"Address of the program: host:port, http://host:port/path or unix:/path/to/socket (default ${default}). Without a path it is /debug/meanwhile."`
 	Timeout time.Duration `default:"10s" placeholder:"TIME" help:"Time for each request (default ${default})."`
 }
 

@@ -18,9 +18,9 @@ import (
 // An Act is what the commands that act on jobs have in common, as kong fills it.
 type Act struct {
 	Filter
-	All   bool `group:"Which jobs" help:"All of them."`
-	Limit int  `placeholder:"N" group:"Which jobs" help:"Only so many, the newest."`
-	Yes   bool `short:"y" help:"Do not ask."`
+	All   bool `group:"Which jobs" help:"Select all jobs."`
+	Limit int  `placeholder:"N" group:"Which jobs" help:"At most N jobs, the newest."`
+	Yes   bool `short:"y" help:"Do not ask for confirmation."`
 }
 
 // The commands that act on jobs.
@@ -36,7 +36,7 @@ type (
 	// Move is "meanwhile jobs move".
 	Move struct {
 		Act
-		To string `required:"" placeholder:"NAME" help:"The other queue."`
+		To string `required:"" placeholder:"NAME" help:"The queue to move them to."`
 	}
 	// Priority is "meanwhile jobs priority".
 	Priority struct {
@@ -58,7 +58,7 @@ func (r *Retry) Run(c *Command, streams inspect.Streams) error {
 
 // Help is the text above the flags.
 func (*Retry) Help() string {
-	return "Finished jobs get all their attempts again; queued ones are due now. Running ones are left alone."
+	return "Finished jobs get all their attempts again; queued jobs become due now. Running jobs are skipped."
 }
 
 // Run cancels.
@@ -68,7 +68,7 @@ func (r *Cancel) Run(c *Command, streams inspect.Streams) error {
 
 // Help is the text above the flags.
 func (*Cancel) Help() string {
-	return "The worker of a running job is asked to cancel it, which takes about a second, and as long as its handler takes to return."
+	return "A running job is canceled by its worker within about a second; it ends when its handler returns."
 }
 
 // Run discards.

@@ -19,31 +19,31 @@ import (
 type Enqueue struct {
 	Kind string `arg:"" help:"Kind of the job, such as ${httprequest}."`
 	Args string `arg:"" optional:"" help:"Its args, as JSON (default null)."`
-	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file, the line being its args; - is standard input. Empty lines are skipped."`
+	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file; the line is its args. - is standard input. Empty lines are skipped."`
 
-	Queue        string      `placeholder:"NAME" group:"How" help:"In this queue (default that of the kind)."`
+	Queue        string      `placeholder:"NAME" group:"How" help:"Enqueue to this queue (default that of the kind)."`
 	Priority     *int        `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
 	MaxAttempts  *int        `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
 	In           when.Span   `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
 	At           when.Moment `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
 	Unique       string      `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
-	UniqueArgs   bool        `group:"How" help:"Only if no unfinished job of the kind has the same args: then a file can be enqueued twice."`
+	UniqueArgs   bool        `group:"How" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
 	UniqueFields []string    `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
-	UniqueFor    when.Span   `placeholder:"TIME" group:"How" help:"Hold the key so long, also when the job has finished."`
+	UniqueFor    when.Span   `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
 }
 
 // Help is the text above the flags.
 func (*Enqueue) Help() string {
-	return `Prints the ID of the job, or of the one that holds its unique key; for a file, how many were enqueued.
+	return `Prints the ID of the job, or of the existing job with its unique key; for a file, how many were enqueued.
 
-A file is checked as a whole before anything of it is enqueued. Standard input cannot be, unless it is a file: what comes
-before a wrong line is enqueued, and the error says how much that is. A file may have any length.
+A file of any length is validated as a whole before its first job is enqueued. A pipe cannot be: the jobs before an invalid
+line are enqueued, and the error reports how many.
 
-Any kind can be enqueued; it waits until a worker of its queue has a handler for it. For http.request, which "meanwhile
-work" runs, the args are checked:
+Jobs of any kind can be enqueued; they wait for a worker of their queue that has a handler. The args of http.request,
+which "meanwhile work" runs, are validated:
   {"method":"POST", "url":"https://…", "headers":{"Name":"value"}, "json":{…} or "body":"text",
    "expect":[200,"300-399"], "timeout":"30s"}
-All but the URL may be left out.`
+All fields but the URL are optional.`
 }
 
 // Run enqueues.

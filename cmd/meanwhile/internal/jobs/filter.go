@@ -13,14 +13,14 @@ import (
 // A Filter says which jobs are meant, as kong fills it.
 type Filter struct {
 	IDs    []string  `arg:"" optional:"" name:"id" help:"IDs of jobs."`
-	Kind   []string  `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Repeatable, as the next three; one of them has to be true."`
+	Kind   []string  `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Like --queue and --state it is repeatable: a job has to match one of the values."`
 	Queue  []string  `placeholder:"NAME" group:"Which jobs" help:"In this queue."`
-	State  []string  `placeholder:"STATE" group:"Which jobs" help:"In this state: queued, running, completed, canceled, discarded; scheduled and retrying are queued ones."`
-	Worker string    `placeholder:"NAME" group:"Which jobs" help:"That this worker claimed last."`
-	Args   []string  `sep:"none" placeholder:"PATH=VALUE" group:"Which jobs" help:"With this value in their args, as in user.id=7. Repeatable; all have to be true."`
-	Error  string    `placeholder:"TEXT" group:"Which jobs" help:"With this in the error of an attempt, in small or capital letters."`
-	After  when.Past `placeholder:"TIME" group:"Which jobs" help:"Made after this time, such as \"2026-01-31 15:04\", or since this long, as in 2h or 7d."`
-	Before when.Past `placeholder:"TIME" group:"Which jobs" help:"Made before this time, or longer ago than that."`
+	State  []string  `placeholder:"STATE" group:"Which jobs" help:"In this state: queued, running, completed, canceled, discarded; scheduled and retrying are parts of queued."`
+	Worker string    `placeholder:"NAME" group:"Which jobs" help:"Last claimed by this worker."`
+	Args   []string  `sep:"none" placeholder:"PATH=VALUE" group:"Which jobs" help:"With this value in the args, such as user.id=7. Repeatable; a job has to match all of them."`
+	Error  string    `placeholder:"TEXT" group:"Which jobs" help:"With this text in the error of an attempt, ignoring case."`
+	After  when.Past `placeholder:"TIME" group:"Which jobs" help:"Enqueued after this time, such as \"2026-01-31 15:04\", or within the last 2h or 7d."`
+	Before when.Past `placeholder:"TIME" group:"Which jobs" help:"Enqueued before this time, or longer ago than this."`
 }
 
 var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}

@@ -11,15 +11,15 @@ import (
 
 // Migrate is "meanwhile jobs migrate".
 type Migrate struct {
-	To     *int `placeholder:"N" help:"Bring the tables to this version, also a lower one; 0 drops them, with every job."`
-	Status bool `help:"Only say whether the tables fit this program."`
-	Yes    bool `short:"y" help:"Do not ask, before --to drops what a version knows and this one does not."`
+	To     *int `placeholder:"N" help:"Migrate to this version, up or down; 0 drops the tables with all jobs."`
+	Status bool `help:"Only report whether the tables match this program."`
+	Yes    bool `short:"y" help:"Do not ask for confirmation before --to drops data that the older version has no place for."`
 }
 
 // Help is the text above the flags.
 func (*Migrate) Help() string {
-	return `Makes the tables that are not there and brings older ones up to date. Many processes may do it at once, and it does
-nothing where nothing is to be done. A SQLite file is brought up to date by whoever opens it.`
+	return `Creates missing tables and migrates older ones to the current version; it does nothing when they are up to date. Several
+processes may run it at the same time. A SQLite file is migrated by any program that opens it.`
 }
 
 // A migrator is a store with tables.

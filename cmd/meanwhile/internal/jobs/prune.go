@@ -12,17 +12,17 @@ import (
 
 // Prune is "meanwhile jobs prune".
 type Prune struct {
-	Completed when.Span `default:"1d" placeholder:"TIME" help:"Keep completed jobs so long (default ${default})."`
-	Canceled  when.Span `default:"7d" placeholder:"TIME" help:"Keep canceled jobs so long (default ${default})."`
-	Discarded when.Span `default:"30d" placeholder:"TIME" help:"Keep discarded jobs so long (default ${default})."`
-	Yes       bool      `short:"y" help:"Do not ask."`
+	Completed when.Span `default:"1d" placeholder:"TIME" help:"Keep completed jobs this long (default ${default})."`
+	Canceled  when.Span `default:"7d" placeholder:"TIME" help:"Keep canceled jobs this long (default ${default})."`
+	Discarded when.Span `default:"30d" placeholder:"TIME" help:"Keep discarded jobs this long (default ${default})."`
+	Yes       bool      `short:"y" help:"Do not ask for confirmation."`
 }
 
 const prunePart = 1000
 
 // Help is the text above the flags.
 func (*Prune) Help() string {
-	return "Workers do the same all the time, with these defaults unless they are told otherwise. Jobs that have not finished are never pruned."
+	return "Workers prune continuously, with these defaults unless they are configured otherwise. Unfinished jobs are never pruned."
 }
 
 // Run prunes.

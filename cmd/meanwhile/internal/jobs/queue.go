@@ -68,7 +68,7 @@ type (
 
 type pausing struct {
 	Queues []string `arg:"" optional:"" name:"queue" help:"Names of queues."`
-	Cron   []string `placeholder:"NAME" help:"A cron. Repeatable."`
+	Cron   []string `placeholder:"NAME" help:"Name of a cron. Repeatable."`
 }
 
 // Run pauses.
@@ -76,7 +76,7 @@ func (p *Pause) Run(c *Command, streams inspect.Streams) error { return p.set(c,
 
 // Help is the text above the flags.
 func (*Pause) Help() string {
-	return "No worker claims jobs of a paused queue; those that run go on. A queue can be paused before it has jobs. A paused cron has no ticks."
+	return "Workers claim no jobs of a paused queue; running jobs continue. A queue can be paused before it has jobs. A paused cron enqueues nothing."
 }
 
 // Run resumes.

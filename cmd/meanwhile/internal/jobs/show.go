@@ -18,7 +18,7 @@ import (
 // Show is "meanwhile jobs show".
 type Show struct {
 	IDs    []string `arg:"" name:"id" help:"IDs of jobs."`
-	Stacks bool     `help:"Print the whole stack of a panic."`
+	Stacks bool     `help:"Print the full stack trace of a panic."`
 }
 
 const (

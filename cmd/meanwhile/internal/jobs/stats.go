@@ -12,7 +12,7 @@ import (
 
 // Stats is "meanwhile jobs stats".
 type Stats struct {
-	Kinds bool `help:"Count the kinds of each queue apart."`
+	Kinds bool `help:"Count each kind of a queue separately."`
 }
 
 // figures are those of a queue, or of a kind in it.

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"   // sqlite: and file:
@@ -19,7 +19,7 @@ import (
 
 // A Target is the store that a command works with, as kong fills it.
 type Target struct {
-	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"Where the jobs are: sqlite:jobs.db, the path of such a file, or postgres://user@host/database (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
+	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"The store of the jobs: sqlite:jobs.db, the path of a SQLite file, postgres://user@host/database, or a keyword string such as \"host=db dbname=app\" (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
 }
 
 const (
@@ -27,27 +27,26 @@ const (
 	pingTimeout  = 15 * time.Second
 )
 
-var hasScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+:`) // two letters at least: C:\jobs.db is a path
-
 // address returns the URL of the store.
 func (t *Target) address() string {
 	switch {
 	case t.Store == "":
 		return defaultStore
-	case !hasScheme.MatchString(t.Store):
+	case storeurl.Scheme(t.Store) == "":
 		return "sqlite:" + t.Store
 	}
 	return t.Store
 }
 
 // String names the store without its password.
-func (t *Target) String() string {
-	address := t.address()
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		u.RawQuery = "" // which may have one, too
-		address = u.Redacted()
+func (t *Target) String() string { return inspect.Printable(storeurl.Redacted(t.address())) }
+
+// CheckStore returns what is wrong with the name of the store, without showing it.
+func (t *Target) CheckStore() error {
+	if err := storeurl.Check(t.address()); err != nil {
+		return fmt.Errorf("--store: %w", err)
 	}
-	return inspect.Printable(address)
+	return nil
 }
 
 // file returns the path of the file that the store is in, if it is.
@@ -68,6 +67,9 @@ func (t *Target) file() (path string, ok bool) {
 
 // Open opens the store. A file that is not there is made only if create is set.
 func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
+	if err := storeurl.Check(t.address()); err != nil {
+		return nil, fmt.Errorf("store %s: %w", t, err)
+	}
 	if path, ok := t.file(); ok && !create {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("store %s: there is no such file; enqueue a job, or make it with: meanwhile jobs migrate", t)

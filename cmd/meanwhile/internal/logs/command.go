@@ -5,18 +5,18 @@ import "github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/send"
 
 // A Command is what "meanwhile logs" was asked for, as kong fills it.
 type Command struct {
-	Serve Serve        `cmd:"" help:"Take records in from many processes and keep them."`
-	Send  send.Command `cmd:"" help:"Send lines of standard input or of a command."`
+	Serve Serve        `cmd:"" help:"Run a log server: receive, store, search and forward records."`
+	Send  send.Command `cmd:"" help:"Send the output of a command, or stdin, to a log server."`
 
-	Find     Find     `cmd:"" help:"Print the records that match."`
-	Tail     Tail     `cmd:"" help:"Print the newest records that match, and follow them."`
-	Services Services `cmd:"" help:"List the services of which records are kept."`
-	Stats    Stats    `cmd:"" help:"Print what a server has done."`
+	Find     Find     `cmd:"" help:"Search records and print them."`
+	Tail     Tail     `cmd:"" help:"Print the newest records and follow new ones."`
+	Services Services `cmd:"" help:"List the services that have stored records."`
+	Stats    Stats    `cmd:"" help:"Print the counters of a log server."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Gathers what many processes log in one place.
+	return `Collects the logs of many processes on one server, which stores, searches and forwards them.
 
-Exit codes: 0 done, 1 not done, 2 not understood, 130 interrupted.`
+Exit codes: 0 done, 1 not done, 2 usage error, 130 interrupted.`
 }

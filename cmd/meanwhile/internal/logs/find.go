@@ -13,7 +13,7 @@ import (
 
 // Find is "meanwhile logs find".
 type Find struct {
-	Filter []string  `arg:"" optional:"" help:"Which records; see above. One text or several, of which all have to be true. Without one, all."`
+	Filter []string  `arg:"" optional:"" help:"Filters, as above; a record has to match all of them. Without one, all records match."`
 	Since  when.Past `group:"Which records" placeholder:"TIME" help:"Not before this time: an age such as 2h or 3d, a time such as \"2026-01-31 15:04\" or 2026-01-31T15:04:05Z, or yesterday 14:00."`
 	Until  when.Past `group:"Which records" placeholder:"TIME" help:"Before this time."`
 	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`
@@ -28,7 +28,7 @@ func (*Find) Help() string {
 
 ` + filterHelp + `
 
-Exit codes: 0 searched, also when nothing was found, which is said; 1 not searched to the end; 2 not understood; 130 interrupted.`
+Exit codes: 0 searched, even if nothing matches; 1 the search failed; 2 usage error; 130 interrupted.`
 }
 
 const filterHelp = `A filter is words and conditions:

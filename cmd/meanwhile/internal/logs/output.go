@@ -16,9 +16,9 @@ import (
 // Output is how records are printed, as kong fills it.
 type Output struct {
 	JSON     bool   `group:"How" name:"json" xor:"format" help:"Print each record as a line of JSON."`
-	Template string `group:"How" xor:"format" placeholder:"TEMPLATE" help:"Print each record by this template of Go, such as '{{.Time}} {{.Message}}'."`
-	UTC      bool   `group:"How" name:"utc" help:"Print times in UTC (default: in the zone of this machine)."`
-	NoColor  bool   `group:"How" help:"Print no colors; NO_COLOR in the environment does the same. Only a terminal gets any."`
+	Template string `group:"How" xor:"format" placeholder:"TEMPLATE" help:"Print each record with this Go template, such as '{{.Time}} {{.Message}}'."`
+	UTC      bool   `group:"How" name:"utc" help:"Print times in UTC (default: the local time zone)."`
+	NoColor  bool   `group:"How" help:"Print no colors, like NO_COLOR in the environment. Colors are only printed to a terminal."`
 }
 
 // A printer prints records.

@@ -17,6 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -34,6 +35,7 @@ type plan struct {
 	certificate *certificate.Certificate // nil without TLS
 	tls         *tls.Config
 	reading     *access.Guard
+	users       int
 	keepAge     time.Duration
 	keepSize    int64
 	syncEvery   time.Duration // 0: the interval
@@ -121,20 +123,32 @@ func (p *plan) readTLS() (err error) {
 
 // readReaders makes the guard of what is read.
 func (p *plan) readReaders() error {
-	users, err := settings.ParseAll[access.User](p.User)
+	users, err := settings.Users(p.User, p.UserFile)
 	if err != nil {
-		return fmt.Errorf("--user: %w", err)
+		return err
 	}
+	p.users = len(users)
 	tokens, err := settings.ParseAll[access.Token](p.Token)
 	if err != nil {
 		return fmt.Errorf("--token: %w", err)
 	}
 	asks := len(users)+len(tokens) > 0
-	if asks && p.Open {
-		return errors.New("--open lets everybody in: leave it out, or the users and tokens")
+	if asks && p.NoAuth {
+		return errors.New("--no-auth lets everybody in: leave it out, or the users and tokens")
 	}
-	p.reading, err = access.New(access.Config{Users: users, Tokens: tokens, Local: !asks && !p.Open, Title: pageTitle, Logger: p.logger})
+	p.reading, err = access.New(access.Config{
+		Users: users, Tokens: tokens, Local: !asks && !p.NoAuth, Hosts: p.hosts(asks), Personal: []string{dash.ThemePath}, Title: pageTitle, Logger: p.logger,
+	})
 	return err
+}
+
+// hosts returns the hosts that HTTP requests may ask for.
+func (p *plan) hosts(asks bool) []string {
+	host, _, err := net.SplitHostPort(p.HTTP)
+	if err != nil || asks && len(p.Host) == 0 {
+		return p.Host
+	}
+	return append(slices.Clone(p.Host), access.HostOf(host))
 }
 
 func (p *plan) readKeep() (err error) {
@@ -163,7 +177,7 @@ func keepSize(text string) (int64, error) {
 	return keep, nil
 }
 
-const mostRecord = logs.MaxRecord - 512 // beside the message there is more in a record
+const mostRecord = logs.MaxRecord - 1024 // beside the message there is more in a record
 
 func checkMaxRecord(bytes int) error {
 	if bytes < 64 || bytes > mostRecord {
@@ -294,13 +308,13 @@ func (p *plan) readListeners() error {
 		if l.flag == nameHTTP {
 			asked = p.reading.Asks() && p.Key != ""
 		}
-		if !loopback.IsHost(host) && !asked && !p.Open {
-			remedy := "give --client-ca and TLS, or --open if everybody may"
+		if !loopback.IsHost(host) && !asked && !p.NoAuth {
+			remedy := "give --client-ca and TLS, or --no-auth if everybody may"
 			switch {
 			case l.flag == nameHTTP:
-				remedy = "give --user or --token for who may read and --key for who may write, or --open if everybody may do both"
+				remedy = "give --user or --token for who may read and --key for who may write, or --no-auth if everybody may do both"
 			case l.asks:
-				remedy = "give --key, or --client-ca and TLS, or --open if everybody may"
+				remedy = "give --key, or --client-ca and TLS, or --no-auth if everybody may"
 			}
 			return fmt.Errorf("--%s: others can reach %s: %s", l.flag, inspect.Printable(l.address), remedy)
 		}

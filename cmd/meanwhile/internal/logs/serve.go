@@ -14,39 +14,41 @@ import (
 
 // Serve is what "meanwhile logs serve" was asked for, as kong fills it.
 type Serve struct {
-	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, keep and forward. Routes and limits are read again at HUP."`
-	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Do what this configuration file of Analogger says: where it listens, its key, and where records go."`
-	Check           bool   `help:"Only say what would be done, or what is wrong with the settings."`
+	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, keep and forward. Routes and limits are reloaded on HUP."`
+	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Use this configuration file of Analogger: its address, its key and its log destinations."`
+	Check           bool   `help:"Only report the settings in effect, or what is wrong with them."`
 
-	Dir       string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_DIR" default:"meanwhile-logs" placeholder:"DIR" help:"Keep records in this folder (default ${default}, in the working directory), and what is on its way into line files. It is made when it is needed and not there."`
-	KeepAge   string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_AGE" default:"30d" placeholder:"TIME" help:"There, delete records that are older (default ${default}); 0 deletes none."`
-	KeepSize  string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_SIZE" default:"10GiB" placeholder:"SIZE" help:"There, delete the oldest records when all have more bytes on disk (default ${default}); 0 deletes none."`
-	To        []string      `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_TO" default:"store" placeholder:"PLACE" help:"Where records go for which the routes of the file say nothing: store, file:PATH (with {service} for the name of the service), stdout, stderr, socket:HOST:PORT. Repeatable (default ${default})."`
-	Cull      bool          `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_CULL" help:"There, count records that repeat the one before, instead of keeping them."`
-	Sync      string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_SYNC" default:"always" enum:"always,interval,os" help:"When what is kept is on disk: always before it is acknowledged; at each interval; or when the system likes (default ${default})."`
-	Interval  time.Duration `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_INTERVAL" default:"1s" help:"The time between syncs of files, and in which repeats are looked for (default ${default})."`
-	MaxRecord int           `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_MAX_RECORD" default:"262144" placeholder:"BYTES" help:"Cut messages of longer records (default ${default})."`
+	Dir       string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_DIR" default:"meanwhile-logs" placeholder:"DIR" help:"Store records in this folder (default ${default}, in the working directory), and the journal of line files. It is created when it is needed."`
+	KeepAge   string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_AGE" default:"30d" placeholder:"TIME" help:"Delete stored records that are older (default ${default}); 0 keeps all."`
+	KeepSize  string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_SIZE" default:"10GiB" placeholder:"SIZE" help:"Delete the oldest stored records when the store is larger on disk (default ${default}); 0 keeps all."`
+	To        []string      `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_TO" default:"store" placeholder:"PLACE" help:"Default destination, for records without a route in the file: store, file:PATH (with {service} for the name of the service), stdout, stderr, socket:HOST:PORT. Repeatable (default ${default})."`
+	Cull      bool          `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_CULL" help:"Deduplicate there: a record that repeats the one before is counted instead of stored."`
+	Sync      string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_SYNC" default:"always" enum:"always,interval,os" help:"When records are synced to disk: always, before they are acknowledged; at each interval; or when the operating system does (default ${default})."`
+	Interval  time.Duration `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_INTERVAL" default:"1s" help:"The time between syncs, and the period in which repeats are counted (default ${default})."`
+	MaxRecord int           `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_MAX_RECORD" default:"262144" placeholder:"BYTES" help:"Truncate the message of a longer record (default ${default})."`
 
-	Listen    string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_LISTEN" default:"127.0.0.1:6767" placeholder:"HOST:PORT" help:"Listen for clients of this program (default ${default}). An address that is empty is not listened on; port 0 is a free one."`
+	Listen    string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_LISTEN" default:"127.0.0.1:6767" placeholder:"HOST:PORT" help:"Listen for clients of meanwhile (default ${default}). An empty address turns this off; port 0 picks a free one."`
 	Analogger string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_ANALOGGER" default:"127.0.0.1:6766" placeholder:"HOST:PORT" help:"Listen for clients of Analogger (default ${default})."`
 	SyslogTCP string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_SYSLOG_TCP" name:"syslog-tcp" placeholder:"HOST:PORT" help:"Listen for syslog by TCP."`
 	SyslogUDP string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_SYSLOG_UDP" name:"syslog-udp" placeholder:"HOST:PORT" help:"Listen for syslog by UDP."`
 	SyslogTLS string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_SYSLOG_TLS" name:"syslog-tls" placeholder:"HOST:PORT" help:"Listen for syslog by TLS; it needs --tls-cert and --tls-key."`
-	JSON      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_JSON" name:"json" placeholder:"HOST:PORT" help:"Listen for lines of JSON by TCP."`
-	HTTP      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_HTTP" name:"http" default:"127.0.0.1:6768" placeholder:"HOST:PORT" help:"Listen for searches, and for records by HTTP (default ${default})."`
-	MaxConns  int    `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_MAX_CONNS" default:"20000" placeholder:"N" help:"Serve so many connections at once (default ${default})."`
+	JSON      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_JSON" name:"json" placeholder:"HOST:PORT" help:"Listen for JSON lines by TCP."`
+	HTTP      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_HTTP" name:"http" default:"127.0.0.1:6768" placeholder:"HOST:PORT" help:"Listen for HTTP: searches, JSON lines and OTLP (default ${default})."`
+	MaxConns  int    `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_MAX_CONNS" default:"20000" placeholder:"N" help:"Maximum number of connections (default ${default})."`
 
-	Key      string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY" placeholder:"KEY" help:"What clients must bring. Other users of this machine see the flag; the variable and the file they do not."`
+	Key      string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY" placeholder:"KEY" help:"Shared key that clients must send. Other users of this machine can see the flag, but not the variable or the file."`
 	KeyFile  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
-	User     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER" placeholder:"NAME:ROLE:HASH" help:"Let this user sign in to the page with what is kept: meanwhile serve hash-password makes the hash. The role is viewer. Repeatable."`
-	Token    []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"Let those read what is kept who bring this token: meanwhile serve new-token makes one. The role is viewer. Repeatable."`
-	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_CERT" placeholder:"FILE" help:"Speak TLS with this certificate, in PEM. It is read again when it changes, and at HUP."`
-	TLSKey   string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_KEY" placeholder:"FILE" help:"The key of the certificate."`
-	ClientCA string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_CLIENT_CA" placeholder:"FILE" help:"Let in clients whose certificates one of these has signed, in PEM, and nobody else."`
-	Open     bool     `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_OPEN" help:"Let everybody in who can reach the addresses."`
+	User     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER" placeholder:"NAME:ROLE:HASH" help:"A user who may sign in to the web page and search records: meanwhile serve hash-password makes the hash. The role is viewer. Repeatable."`
+	UserFile string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER_FILE" placeholder:"FILE" help:"File with more users, one per line as for --user. It is read at the start."`
+	Token    []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"A token for programs that search records: meanwhile serve new-token makes one. The role is viewer. Repeatable."`
+	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_CERT" placeholder:"FILE" help:"Serve TLS with this certificate chain, in PEM. It is reloaded when it changes, and on HUP."`
+	TLSKey   string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate."`
+	ClientCA string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_CLIENT_CA" placeholder:"FILE" help:"Accept only clients with a certificate that is signed by one of these authorities, in PEM."`
+	Host     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_HOST" placeholder:"NAME" help:"Allowed host name of HTTP requests, such as logs.example.org. Without users, tokens and a key, only such names, the host of --http, localhost and loopback addresses are served. Repeatable."`
+	NoAuth   bool     `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_NO_AUTH" help:"Turn authentication off: accept every client that can reach the addresses; HTTP requests need an allowed host name."`
 
-	PIDFile string        `env:"MEANWHILE_LOGS_SERVE_PID_FILE" name:"pid-file" placeholder:"FILE" help:"Keep the ID of the process in this file, also when USR2 replaces the program."`
-	Grace   time.Duration `env:"MEANWHILE_LOGS_SERVE_GRACE" default:"5s" help:"The time to end in (default ${default})."`
+	PIDFile string        `env:"MEANWHILE_LOGS_SERVE_PID_FILE" name:"pid-file" placeholder:"FILE" help:"Write the process ID to this file, also after USR2 replaces the program."`
+	Grace   time.Duration `env:"MEANWHILE_LOGS_SERVE_GRACE" default:"5s" help:"Grace period at shutdown (default ${default})."`
 
 	routes routeSettings
 	flags  map[string]*kong.Flag
@@ -54,20 +56,19 @@ type Serve struct {
 
 // Help is the text above the flags.
 func (*Serve) Help() string {
-	return `Takes records in, from clients of this program and of Analogger, by syslog, JSON and HTTP, and keeps them in a folder
-where they are found again, in files of lines, or sends them on.
+	return `Receives log records from clients of meanwhile and Analogger, by syslog, JSON lines and OTLP. Stores them in a folder that
+can be searched, writes them to line files, or forwards them to other systems.
 
-A setting comes from the flag, else from the environment variable, else from the file of --config, else it has its default. A
-list in the environment is written with commas. Where records of some services go, and how many of them may come, is told by
-routes and limits in the file: see docs/logs.md; where they go onwards to, by forward: see docs/logs-forward.md.
+Precedence of settings: flag, environment variable, file of --config, default. Lists in the environment are separated by commas.
+The file also has routes and rate limits by service, see docs/logs.md, and outputs to forward to, see docs/logs-forward.md.
 
-Without a key, users, tokens and certificates of clients it serves this machine only.
+Without a key, users, tokens and client certificates it serves this machine only.
 
-HUP syncs the files, opens them again and reads the routes, the limits and the certificate again. USR2 replaces the program by
-the one that lies there now; no connection is refused, and what comes by TCP goes on. Ctrl-C and TERM take what connections
-still hold, write it, and print what was running; a second one exits at once.
+HUP syncs and reopens the files, and reloads the routes, the limits and the certificate. USR2 replaces the process with the
+program that is installed now, without refusing a connection. Ctrl-C and TERM read what connections have already sent, write
+it, and exit; a second one exits at once.
 
-Exit codes: 0 stopped; 1 not able to serve; 2 a wrong setting; 124 something did not stop in time.`
+Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not stop in time.`
 }
 
 // BeforeResolve lets kong take settings from the file, where neither a flag nor the environment has them.

@@ -19,9 +19,9 @@ type Services struct {
 
 // Help is the text above the flags.
 func (*Services) Help() string {
-	return `Lists the services of which records are kept, with how many, how much they take on disk, and from when they are.
+	return `Lists the services that have stored records: how many, their size on disk, and the times of the oldest and newest.
 
-Exit codes: 0 listed, 1 not listed, 2 not understood, 130 interrupted.`
+Exit codes: 0 listed, 1 not listed, 2 usage error, 130 interrupted.`
 }
 
 // Run lists.

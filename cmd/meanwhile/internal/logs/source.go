@@ -23,10 +23,10 @@ import (
 
 // A Source is where records are looked for, as kong fills it.
 type Source struct {
-	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"Ask this server of logs (default ${default})."`
-	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"The server's token for reading is in this file. Without it, MEANWHILE_LOGS_TOKEN is the token."`
-	CA        string        `group:"Where" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Trust servers whose certificates one of these has signed, in PEM (default those that the system trusts)."`
-	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server says nothing for so long (default ${default})."`
+	Server    string        `group:"Where" env:"MEANWHILE_LOGS_SERVER" default:"http://127.0.0.1:6768" placeholder:"URL" help:"URL of the log server (default ${default})."`
+	TokenFile string        `group:"Where" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
+	CA        string        `group:"Where" name:"ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust, in PEM (default those of the system)."`
+	Timeout   time.Duration `group:"Where" default:"30s" placeholder:"TIME" help:"Give up when the server sends nothing for this long (default ${default})."`
 
 	Of string `kong:"-"` // how the flags of another command begin, such as logs for --logs and --logs-ca; default: those above
 }
@@ -34,7 +34,7 @@ type Source struct {
 // A Place is a Source, or a folder.
 type Place struct {
 	Source
-	Dir string `group:"Where" placeholder:"DIR" help:"Read the folder of a server that does not run, instead."`
+	Dir string `group:"Where" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead."`
 }
 
 // mostToken is the longest token, in bytes.

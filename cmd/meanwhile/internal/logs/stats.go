@@ -12,15 +12,15 @@ import (
 
 // Stats is "meanwhile logs stats".
 type Stats struct {
-	JSON bool `group:"How" name:"json" help:"Print what the server says, as JSON."`
+	JSON bool `group:"How" name:"json" help:"Print the response as JSON."`
 	Source
 }
 
 // Help is the text above the flags.
 func (*Stats) Help() string {
-	return `Prints what a server of logs has done since it began: what came in by each way, what was refused and why, where it went.
+	return `Prints the counters of a log server since its start: records received by each input, rejected and why, written to each output.
 
-Exit codes: 0 printed, 1 not printed, 2 not understood, 130 interrupted.`
+Exit codes: 0 printed, 1 not printed, 2 usage error, 130 interrupted.`
 }
 
 // Run prints.

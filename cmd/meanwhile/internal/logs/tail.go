@@ -10,20 +10,20 @@ import (
 
 // Tail is "meanwhile logs tail".
 type Tail struct {
-	Filter []string `arg:"" optional:"" help:"Which records; see above. One text or several, of which all have to be true. Without one, all."`
-	Lines  int      `group:"Which records" short:"n" default:"10" placeholder:"N" help:"Print the newest N of them first (default ${default})."`
-	Follow bool     `group:"Which records" short:"f" help:"Go on with those that come in, until Ctrl-C. When the server goes away, wait for it, and go on where it was."`
+	Filter []string `arg:"" optional:"" help:"Filters, as above; a record has to match all of them. Without one, all records match."`
+	Lines  int      `group:"Which records" short:"n" default:"10" placeholder:"N" help:"Print the newest N records first (default ${default})."`
+	Follow bool     `group:"Which records" short:"f" help:"Follow new records until Ctrl-C. While the server is unreachable, wait for it; then continue with the record after the last."`
 	Output
 	Source
 }
 
 // Help is the text above the flags.
 func (*Tail) Help() string {
-	return `Prints the newest records that match a filter, and with -f those that come in from then on.
+	return `Prints the newest records that match a filter, and with -f follows new ones.
 
 ` + filterHelp + `
 
-Exit codes: 0 printed; 1 not to the end; 2 not understood; 130 interrupted.`
+Exit codes: 0 printed; 1 failed; 2 usage error; 130 interrupted.`
 }
 
 // Run prints, and follows.

@@ -38,7 +38,7 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 	} else {
 		mux.Handle(remote.Prefix, p.reading.Wrap(remote.Handler(store, stats)))
 		d := dash.Config{Logs: store, Title: pageTitle}
-		if len(p.User) > 0 {
+		if p.users > 0 {
 			d.SignOut = access.SignOutPath
 		}
 		page = dash.New(d)
@@ -67,7 +67,7 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 // keyed lets those write who bring the key.
 func (p *plan) keyed(next http.Handler) (http.Handler, error) {
 	if p.Key == "" {
-		guard, err := access.New(access.Config{Local: !p.Open, Logger: p.logger})
+		guard, err := access.New(access.Config{Local: !p.NoAuth, Hosts: p.hosts(false), Logger: p.logger})
 		if err != nil {
 			return nil, err
 		}

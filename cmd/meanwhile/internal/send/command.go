@@ -23,41 +23,44 @@ import (
 type Command struct {
 	Program []string `arg:"" optional:"" passthrough:"" name:"command" help:"Run this command, and send what it writes. Without one, standard input is sent."`
 
-	To      string        `env:"MEANWHILE_LOGS_TO" default:"tcp://127.0.0.1:6767" placeholder:"URL" help:"The server, at tcp://HOST:PORT or tls://HOST:PORT (default ${default})."`
+	To      string        `env:"MEANWHILE_LOGS_TO" default:"tcp://127.0.0.1:6767" placeholder:"URL" help:"URL of the log server, tcp://HOST:PORT or tls://HOST:PORT (default ${default})."`
 	Service string        `env:"MEANWHILE_SERVICE" placeholder:"NAME" help:"The service of records that name none. The default is the name of the command."`
-	Tee     bool          `help:"Pass on what comes, as it comes."`
-	Wait    time.Duration `default:"5s" help:"At the end, wait so long for the server to have all; the rest goes to the spool (default ${default})."`
+	Tee     bool          `help:"Also pass the output through, unchanged."`
+	Wait    time.Duration `default:"5s" help:"At the end, wait this long for the server to acknowledge everything; the rest goes to the spool (default ${default})."`
 
 	Level     string `group:"How lines become records" default:"info" placeholder:"LEVEL" help:"The level of records that name none (default ${default})."`
 	Multiline string `group:"How lines become records" placeholder:"REGEXP" help:"Lines that match begin a record; all others belong to the one before. By default lines that begin with white space do."`
 	Lines     bool   `group:"How lines become records" help:"Each line is a record."`
-	Text      bool   `group:"How lines become records" help:"Take lines of JSON as any other."`
-	MaxRecord int    `group:"How lines become records" default:"262144" placeholder:"BYTES" help:"Cut longer records (default ${default})."`
+	Text      bool   `group:"How lines become records" help:"Do not parse lines of JSON."`
+	MaxRecord int    `group:"How lines become records" default:"262144" placeholder:"BYTES" help:"Truncate longer records (default ${default})."`
 
 	Spool      string    `group:"What the server does not have yet" env:"MEANWHILE_SPOOL" placeholder:"FOLDER" help:"Keep it in this folder, or nowhere when that is \"off\". The default is one of the service, below the user's caches."`
 	SpoolBytes int64     `group:"What the server does not have yet" default:"268435456" placeholder:"BYTES" help:"Keep no more than that; the oldest records are dropped (default ${default})."`
 	SpoolAge   when.Span `group:"What the server does not have yet" default:"7d" placeholder:"TIME" help:"Keep it for so long (default ${default})."`
 
-	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"What the server asks for. Other users of this machine see the flag; the variable and the file they do not."`
+	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"Shared key of the server. Other users of this machine can see the flag, but not the variable or the file."`
 	KeyFile string `group:"Who sends" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
-	CA      string `group:"Who sends" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Trust servers with certificates that one of these has signed, in PEM, and no other."`
-	TLSCert string `group:"Who sends" env:"MEANWHILE_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Show this certificate to the server, in PEM."`
-	TLSKey  string `group:"Who sends" env:"MEANWHILE_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"The key of the certificate."`
+	CA      string `group:"Who sends" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Certificate authorities to trust, in PEM, instead of those of the system."`
+	TLSCert string `group:"Who sends" env:"MEANWHILE_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Client certificate, in PEM."`
+	TLSKey  string `group:"Who sends" env:"MEANWHILE_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"Private key of the client certificate."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Sends lines of standard input, or of a command that it runs, to the server of meanwhile logs serve.
+	return `Sends lines of standard input, or of a command that it runs, to a log server: see "meanwhile logs serve".
 
     server 2>&1 | meanwhile logs send --service api
     meanwhile logs send --service api -- server --port 80
 
-A line that is an object of JSON becomes a record with its fields. Other lines are messages; a line that begins with white
+A line that is a JSON object becomes a record with its fields. Other lines are messages; a line that begins with white
 space belongs to the one before it, as in traces of calls. What the server does not acknowledge is kept in a folder and sent
 when it is back, by this command or by the next with the same folder.
 
-The command gets the signals that this program gets, and what it writes to standard error has the attribute stream. At the end
-of its input Ctrl-C stops the wait for the server; before that it lets --wait pass for the input to end.
+What the command writes to standard error has the attribute stream. The command gets the signals that this program gets: HUP, INT,
+QUIT, TERM, USR1, USR2 and WINCH, but for those that the terminal sends to both. It runs on whatever becomes of the records: while
+memory and spool are full it is held up for a second, and then for a tenth of the time at most; records for which there is no room
+by then are dropped, and counted. At the end of the input Ctrl-C stops the wait for the server; before that it lets --wait pass for the
+input to end.
 
 Exit codes: that of the command, or 128 and its signal; 126 or 127 when it cannot be run. Without a command, 0 when the server
 has all records or the spool keeps the rest, 1 when some were lost. 2 not understood.`
@@ -122,7 +125,7 @@ func (p *plan) readService() error {
 	switch {
 	case p.Service != "":
 	case len(p.Program) > 0:
-		p.Service = strings.ToValidUTF8(filepath.Base(p.Program[0]), "_")
+		p.Service, _ = logs.RepairService(filepath.Base(p.Program[0]))
 	default:
 		return errors.New("--service: say what the records are of")
 	}

@@ -17,7 +17,7 @@ const together = 500 * time.Millisecond
 
 // A lines makes records of what is written to it.
 type lines struct {
-	take   func(v *logs.View) error
+	take   func(v *logs.View)
 	level  slog.Level
 	begin  *regexp.Regexp // nil: all lines that do not begin with white space begin a record
 	single bool           // all lines do
@@ -35,7 +35,7 @@ type lines struct {
 	view    logs.View
 }
 
-// Write takes a part of the stream. An error is one of take.
+// Write takes a part of the stream. It never fails: whoever writes has more to do than to log.
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,35 +53,31 @@ func (l *lines) Write(b []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		if err := l.end(); err != nil {
-			return 0, err
-		}
+		l.end()
 	}
 	return len(b), nil
 }
 
 // end takes the line, which is complete.
-func (l *lines) end() error {
+func (l *lines) end() {
 	line, beyond := bytes.TrimRight(l.line, "\r"), l.beyond
 	l.line, l.beyond = l.line[:0], 0
 	switch {
 	case len(line) == 0 && (l.begin == nil || l.record == nil):
-		return nil
+		return
 	case !l.text && beyond == 0 && bytes.HasPrefix(line, []byte{'{'}) && l.decoder.Decode(line, &l.view) == nil:
-		return l.object()
+		l.object()
+		return
 	case l.record != nil && l.continues(line):
 		l.extend(line, beyond)
-		return nil
+		return
 	}
-	if err := l.flush(); err != nil {
-		return err
-	}
+	l.flush()
 	l.record = append(make([]byte, 0, len(line)), line...)
 	l.missing, l.since = beyond, time.Now()
 	if l.single {
-		return l.flush()
+		l.flush()
 	}
-	return nil
 }
 
 // continues reports whether a line belongs to the one before.
@@ -104,12 +100,10 @@ func (l *lines) extend(line []byte, beyond int) {
 }
 
 // object sends the record of a line of JSON, which the decoder has read.
-func (l *lines) object() error {
+func (l *lines) object() {
 	view := l.view // what is flushed makes another
 	l.view = logs.View{}
-	if err := l.flush(); err != nil {
-		return err
-	}
+	l.flush()
 	if view.Time == 0 {
 		view.Time = time.Now().UnixNano()
 	}
@@ -117,13 +111,13 @@ func (l *lines) object() error {
 		view.Level = l.level
 	}
 	l.view = view
-	return l.send()
+	l.send()
 }
 
 // flush sends the record whose lines have come.
-func (l *lines) flush() error {
+func (l *lines) flush() {
 	if l.record == nil {
-		return nil
+		return
 	}
 	l.view.Reset()
 	l.view.Time, l.view.Level, l.view.Message = l.since.UnixNano(), l.level, l.record
@@ -131,34 +125,31 @@ func (l *lines) flush() error {
 		l.view.Message = fmt.Appendf(l.record, " [cut: %d bytes more]", l.missing)
 	}
 	l.record = nil
-	return l.send()
+	l.send()
 }
 
-func (l *lines) send() error {
+func (l *lines) send() {
 	if l.stream != "" {
 		l.view.AddText([]byte("stream"), []byte(l.stream))
 	}
-	return l.take(&l.view)
+	l.take(&l.view)
 }
 
 // idle sends a record that no line has followed for a while.
-func (l *lines) idle(now time.Time) error {
+func (l *lines) idle(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.record == nil || now.Sub(l.since) < together {
-		return nil
+	if l.record != nil && now.Sub(l.since) >= together {
+		l.flush()
 	}
-	return l.flush()
 }
 
 // close sends what is left.
-func (l *lines) close() error {
+func (l *lines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.line) > 0 {
-		if err := l.end(); err != nil {
-			return err
-		}
+		l.end()
 	}
-	return l.flush()
+	l.flush()
 }

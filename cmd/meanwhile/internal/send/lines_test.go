@@ -17,7 +17,7 @@ import (
 // gather gives the parts to lines, and returns the messages of the records, those of other levels than info with theirs.
 func gather(t interface{ Fatal(...any) }, l *lines, parts ...string) []string {
 	var got []string
-	l.take = func(v *logs.View) error {
+	l.take = func(v *logs.View) {
 		r := v.Record()
 		text := r.Message
 		if r.Level != slog.LevelInfo {
@@ -29,7 +29,6 @@ func gather(t interface{ Fatal(...any) }, l *lines, parts ...string) []string {
 		if got = append(got, text); r.Time.UnixNano() == 0 {
 			t.Fatal("a record without time:", text)
 		}
-		return nil
 	}
 	if l.most == 0 {
 		l.most = 100
@@ -39,9 +38,7 @@ func gather(t interface{ Fatal(...any) }, l *lines, parts ...string) []string {
 			t.Fatal(n, err)
 		}
 	}
-	if err := l.close(); err != nil {
-		t.Fatal(err)
-	}
+	l.close()
 	return got
 }
 
@@ -95,15 +92,13 @@ func TestLinesLaw(t *testing.T) {
 // A record does not wait for a line that never comes.
 func TestIdle(t *testing.T) {
 	var got []string
-	l := lines{most: 100, take: func(v *logs.View) error { got = append(got, string(v.Message)); return nil }}
+	l := lines{most: 100, take: func(v *logs.View) { got = append(got, string(v.Message)) }}
 	if _, err := l.Write([]byte("a\n b\nc")); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
 	for _, at := range []time.Duration{0, together * 2, together * 4} {
-		if err := l.idle(now.Add(at)); err != nil {
-			t.Fatal(err)
-		}
+		l.idle(now.Add(at))
 	}
 	if !slices.Equal(got, []string{"a\n b"}) {
 		t.Errorf("got %q", got)

@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"sync/atomic"
+	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -36,24 +37,12 @@ func (e *ExitError) Error() string {
 // send brings the input, or what the command writes, to the sender, and closes it.
 func (p *plan) send(sender *logs.Sender) error {
 	return meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, syscall.SIGPIPE) // who reads --tee may go
-		patient, abandon := context.WithCancelCause(ctx)
-		defer abandon(nil)
-		take := func(v *logs.View) error {
-			if patient.Err() == nil {
-				err := sender.Send(patient, v)
-				if patient.Err() == nil {
-					return err
-				}
-			}
-			_ = sender.Add(v) // which does not wait, and counts what it drops
-			return nil
-		}
-		run := p.pipe
+		run, survived := p.pipe, []os.Signal{syscall.SIGPIPE} // who reads --tee may go
 		if len(p.Program) > 0 {
-			run = p.wrap
+			run, survived = p.wrap, append(survived, heeded(forwarded)...) // before the command begins and after it has ended, too
 		}
-		err := run(ctx, take, abandon)
+		meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, survived...)
+		err := run(ctx, sender)
 		if lost := p.close(ctx, sender); err == nil {
 			err = lost
 		}
@@ -61,7 +50,7 @@ func (p *plan) send(sender *logs.Sender) error {
 	}, meanwhile.Name("meanwhile logs send"))
 }
 
-func (p *plan) lines(take func(*logs.View) error, stream string) *lines {
+func (p *plan) lines(take func(*logs.View), stream string) *lines {
 	return &lines{take: take, level: p.level, begin: p.begin, single: p.Lines, text: p.Text, most: p.MaxRecord, stream: stream}
 }
 
@@ -70,18 +59,14 @@ func watch(ctx context.Context, all []*lines, fn func(ctx context.Context) error
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Every(ctx, together/2, func(context.Context) error {
 			for _, l := range all {
-				if err := l.idle(time.Now()); err != nil {
-					return err
-				}
+				l.idle(time.Now())
 			}
 			return nil
 		}, meanwhile.Name("lines"))
 		return fn(ctx)
 	}, meanwhile.Name("read"))
 	for _, l := range all {
-		if last := l.close(); err == nil {
-			err = last
-		}
+		l.close()
 	}
 	return err
 }
@@ -108,10 +93,16 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.lines.Write(b)
 }
 
-// pipe reads the input to its end. A signal gives it the time of --wait for that, as who writes it may have got the signal
-// as well; another one stops at once.
-func (p *plan) pipe(ctx context.Context, take func(*logs.View) error, abandon context.CancelCauseFunc) error {
-	l := p.lines(take, "")
+// pipe reads the input to its end; whoever writes it waits while there is no room for its records. A signal gives it the time of
+// --wait for that, as who writes it may have got the signal as well; another one stops at once.
+func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
+	patient, abandon := context.WithCancelCause(ctx)
+	defer abandon(nil)
+	l := p.lines(func(v *logs.View) {
+		if patient.Err() != nil || sender.Send(patient, v) != nil {
+			_ = sender.Add(v) // which does not wait, and counts what it drops
+		}
+	}, "")
 	to := p.tee(p.streams.Out, l)
 	return watch(ctx, []*lines{l}, func(ctx context.Context) error {
 		reading, stop := context.WithCancelCause(ctx)
@@ -141,30 +132,34 @@ func (p *plan) pipe(ctx context.Context, take func(*logs.View) error, abandon co
 	})
 }
 
-// wrap runs the command to its end.
-func (p *plan) wrap(ctx context.Context, take func(*logs.View) error, abandon context.CancelCauseFunc) error {
-	out, err := p.lines(take, ""), p.lines(take, "stderr")
+// wrap runs the command to its end, whatever becomes of the records.
+func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
+	h := &holdUp{sender: sender, ctx: ctx}
+	out, err := p.lines(h.take, ""), p.lines(h.take, "stderr")
 	command := exec.Command(p.Program[0], p.Program[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = p.streams.In, p.tee(p.streams.Out, out), p.tee(p.streams.Err, err)
 	command.WaitDelay = p.Wait // for those the command has left, which may hold its output
 	return watch(ctx, []*lines{out, err}, func(ctx context.Context) error {
-		var started atomic.Bool
-		meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
-			if started.Load() && !p.told(sig) {
-				_ = command.Process.Signal(sig) // it may have ended
-			}
-			return nil
-		}, forwarded...)
-		if err := command.Start(); err != nil {
+		begun := make(chan struct{}) // closed when there is a process to signal, or will be none
+		if signals := heeded(forwarded); len(signals) > 0 {
+			meanwhile.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
+				<-begun
+				if command.Process != nil && !p.told(sig) {
+					_ = command.Process.Signal(sig) // it may have ended
+				}
+				return nil
+			}, signals...)
+		}
+		err := command.Start()
+		close(begun)
+		if err != nil {
 			code := 126
 			if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 				code = 127
 			}
 			return &ExitError{Code: code, Err: err}
 		}
-		started.Store(true)
-		err := command.Wait()
-		time.AfterFunc(p.Wait, func() { abandon(exec.ErrWaitDelay) }) // what it has written is held up no longer than that
+		err = command.Wait()
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			return &ExitError{Code: exitCode(exit.ProcessState)}
 		}
@@ -175,27 +170,47 @@ func (p *plan) wrap(ctx context.Context, take func(*logs.View) error, abandon co
 	})
 }
 
-// told reports whether the terminal has told the command of a signal already, as it does with keys.
+// heeded returns the signals that whoever started this program does not have it ignore, as nohup does with HUP: the command
+// ignores them as well, as long as nothing here waits for them.
+func heeded(signals []os.Signal) (some []os.Signal) {
+	for _, sig := range signals {
+		if !signal.Ignored(sig) {
+			some = append(some, sig)
+		}
+	}
+	return some
+}
+
+// told reports whether the terminal has sent the command a signal already, as it does for its keys and its size.
 func (p *plan) told(sig os.Signal) bool {
 	in, ok := p.streams.In.(*os.File)
-	return ok && (sig == os.Interrupt || sig == syscall.SIGQUIT) && term.IsTerminal(int(in.Fd()))
+	return ok && slices.Contains(ofTerminal, sig) && term.IsTerminal(int(in.Fd()))
 }
 
 // close waits for the server, and says what it does not have.
 func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 	wait, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if len(p.Program) > 0 {
+		ending = append(ending, heeded(stopping)...)
+	}
 	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
 		cancel()
 		return nil
-	}, os.Interrupt, syscall.SIGTERM)
+	}, ending...)
 	err := sender.Close(wait)
 	cancel()
 	if pending, ok := errors.AsType[*logs.PendingError](sender.Flush(wait)); ok && err == nil && pending.Spooled > 0 {
 		p.problems("%d records are in the spool, to be sent by the next that has it", pending.Spooled)
 	}
-	if dropped := sender.Stats().Dropped; err == nil && dropped > 0 {
-		err = fmt.Errorf("%d records were dropped", dropped)
+	if dropped := sender.Stats().Dropped; dropped > 0 {
+		drops := fmt.Errorf("%d records were dropped", dropped)
+		if err == nil {
+			err = drops
+		} else {
+			err = fmt.Errorf("%w; before that, %w", err, drops)
+		}
 	}
 	if err != nil && len(p.Program) > 0 { // whose exit code says how the command did
 		p.problems("%s", inspect.Printable(err.Error()))

@@ -55,7 +55,7 @@ func TestSettings(t *testing.T) {
 
 // FuzzConfig reads any file: what is wrong is told with its name, and what is right is taken by the flags.
 func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{"listen: x\nqueue: [a, 'b,c:2']\n", "a: &a [*a]\n", "{}", "- 1", "? [x]\n: y", "user: {a: b}\nuser: c", "\x00", "concurrency: 0x10", "!!binary open: yes", "queue: [[a]]"} {
+	for _, seed := range []string{"listen: x\nqueue: [a, 'b,c:2']\n", "a: &a [*a]\n", "{}", "- 1", "? [x]\n: y", "user: {a: b}\nuser: c", "\x00", "concurrency: 0x10", "!!binary no-auth: yes", "queue: [[a]]"} {
 		f.Add(seed)
 	}
 	flags := model(f)

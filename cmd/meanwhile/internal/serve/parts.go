@@ -32,7 +32,7 @@ func (p *plan) parts(store job.Store, finder logs.Finder) (http.Handler, *job.Wo
 		},
 	}))
 	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logs: finder}
-	if len(p.User) > 0 {
+	if p.users > 0 {
 		d.SignOut = access.SignOutPath
 	}
 	mux.Handle("/", dash.New(d))

@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
@@ -28,6 +29,7 @@ const logsTime = 15 * time.Second
 type plan struct {
 	*Command
 	logger      *slog.Logger
+	users       int
 	local       bool // only this machine can reach the address
 	guard       *access.Guard
 	certificate *certificate.Certificate // nil without TLS
@@ -41,10 +43,14 @@ func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, err
 	if err := c.Pool.Check(0); err != nil {
 		return nil, err
 	}
-	users, err := settings.ParseAll[access.User](c.User)
-	if err != nil {
-		return nil, fmt.Errorf("--user: %w", err)
+	if err := c.CheckStore(); err != nil {
+		return nil, err
 	}
+	users, err := settings.Users(c.User, c.UserFile)
+	if err != nil {
+		return nil, err
+	}
+	p.users = len(users)
 	tokens, err := settings.ParseAll[access.Token](c.Token)
 	if err != nil {
 		return nil, fmt.Errorf("--token: %w", err)
@@ -54,12 +60,12 @@ func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, err
 		return nil, fmt.Errorf("--listen: %.100q is no address such as 127.0.0.1:7070", c.Listen)
 	}
 	p.local = loopback.IsHost(host)
-	asks := len(c.User)+len(c.Token) > 0
+	asks := len(users)+len(tokens) > 0
 	switch {
-	case asks && c.Open:
-		return nil, errors.New("--open lets everybody in: leave it out, or the users and tokens")
-	case !asks && !p.local && !c.Open:
-		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --open if everybody may", inspect.Printable(c.Listen))
+	case asks && c.NoAuth:
+		return nil, errors.New("--no-auth lets everybody in: leave it out, or the users and tokens")
+	case !asks && !p.local && !c.NoAuth:
+		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --no-auth if everybody may", inspect.Printable(c.Listen))
 	}
 	switch {
 	case c.TLSCert != "" && c.TLSKey != "":
@@ -86,8 +92,13 @@ func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, err
 	if slices.Equal(c.Mask, []string{"none"}) {
 		c.Mask = []string{}
 	}
+	hosts := c.Host
+	if !asks || len(hosts) > 0 {
+		hosts = append(slices.Clone(hosts), access.HostOf(host))
+	}
 	p.guard, err = access.New(access.Config{
-		Users: users, Tokens: tokens, Local: p.local && !asks && !c.Open, Proxy: c.Proxy, Public: healthPaths, Logger: logger,
+		Users: users, Tokens: tokens, Local: p.local && !asks && !c.NoAuth, Hosts: hosts, Proxy: c.Proxy,
+		Public: healthPaths, Personal: []string{dash.ThemePath}, Logger: logger,
 	})
 	return p, err
 }
@@ -125,12 +136,12 @@ func (p *plan) String() string {
 // audience says who may use it.
 func (p *plan) audience() string {
 	switch {
-	case p.Open:
+	case p.NoAuth:
 		return "everybody"
 	case !p.guard.Asks():
 		return "this machine only"
 	}
-	return inspect.Count(len(p.User), "user") + " and " + inspect.Count(len(p.Token), "token")
+	return inspect.Count(p.users, "user") + " and " + inspect.Count(len(p.Token), "token")
 }
 
 func (p *plan) work() string {

@@ -20,6 +20,8 @@ func (m *model) askToCancel() {
 		m.note = "This program lets nobody cancel: it has to set CancelToken in its live.Config."
 	case !m.token:
 		m.note = "To cancel takes the token of the program: give it as MEANWHILE_TOKEN or with --token."
+	case n == nil && m.list.currentGroup() != nil:
+		m.note = manyTasks
 	case n == nil:
 		m.note = "Select a task first."
 	case m.page != nil && m.page.ended:

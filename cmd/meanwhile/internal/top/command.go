@@ -19,18 +19,19 @@ import (
 // A Command is what "meanwhile top" was asked for, as kong fills it.
 type Command struct {
 	inspect.Target
-	Every time.Duration `default:"1s" placeholder:"TIME" help:"Look again so long after each answer (default ${default})."`
-	Token string        `env:"MEANWHILE_TOKEN" placeholder:"TOKEN" help:"What the program wants to see before it cancels a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
+	Every time.Duration `default:"1s" placeholder:"TIME" help:"Refresh this long after each response (default ${default})."`
+	Token string        `env:"MEANWHILE_TOKEN" placeholder:"TOKEN" help:"Token that the program requires to cancel a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Shows the tasks of a running program, and what each of them waits for, until you leave it with q. The keys are shown
-with ?. The program has to mount live.Handler, usually at /debug/meanwhile. "meanwhile tree" prints the tasks once.
+	return `Shows the task tree of a running Go program, and what each task waits for: since when, and at which line. Press q to
+quit, ? for the keys. The program has to mount live.Handler, usually at /debug/meanwhile. "meanwhile tree" prints the tasks
+once.
 
-Up to 10,000 tasks are shown, those near the root first; the others are counted. An answer of more than 256 MB is refused.
+Up to 10,000 tasks are shown, those near the root first; the others are counted. A response of more than 256 MB is refused.
 
-Exit codes: 0 left with q, 1 no answer that could be used, 2 not understood or no terminal, 130 interrupted by a signal.`
+Exit codes: 0 quit with q, 1 no usable response, 2 usage error or no terminal, 130 interrupted by a signal.`
 }
 
 // ErrInterrupted is what Run returns after a signal, when there is nothing left to say.

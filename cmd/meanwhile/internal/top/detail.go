@@ -10,20 +10,26 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 )
 
+// manyTasks is what a group of tasks says when it is asked for what only one task has.
+const manyTasks = "The line stands for several tasks: → shows them."
+
 // openDetail shows the selected task in detail. Its stack comes with the next answer.
 func (m *model) openDetail() tea.Cmd {
 	n := m.list.current()
 	if n == nil {
+		if m.list.currentGroup() != nil {
+			m.note = manyTasks
+		}
 		return nil
 	}
-	m.page = &page{task: n}
+	m.page = &page{kind: detailPage, task: n}
 	m.line.detail = n
 	return m.line.next()
 }
 
 func (m *model) showDetail(a answer) {
 	p := m.page
-	if p == nil || p.task == nil || p.task.ID != a.task.ID || p.task.Path != a.task.Path {
+	if p == nil || p.kind != detailPage || p.task.ID != a.task.ID || p.task.Path != a.task.Path {
 		return // the user has gone on
 	}
 	switch {
@@ -63,6 +69,8 @@ func (m *model) detailText(p *page) string {
 	}
 	if w.Seen > 0 {
 		field("Since", inspect.Span(w.Seen)+" or longer")
+	} else if w.Snapshots > 1 {
+		field("Since", inspect.Count(w.Snapshots, "snapshot")+"; it may have been elsewhere in between")
 	}
 	field("Called", w.Call)
 	field("In", w.Func)

@@ -77,6 +77,8 @@ func (m *model) keyEverywhere(name string) tea.Cmd {
 	case "r":
 		m.forced = true
 		return m.look()
+	case "s":
+		return m.openWaits()
 	case "?":
 		m.toggleHelp()
 	}

@@ -2,6 +2,7 @@ package top
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -31,11 +32,24 @@ type row struct {
 
 // A key tells a row from all others, in this picture and the next.
 type key struct {
-	id   uint32
-	more bool
+	id    uint32
+	more  bool
+	group string
 }
 
-func (r row) key() key { return key{r.node.ID, r.more} }
+func (r row) key() key {
+	return key{id: r.node.ID, more: r.more, group: groupKey(r.node)}
+}
+
+// groupKey tells a Node that stands for several tasks from the others, whichever of the tasks there are in a picture; it is
+// empty for a task.
+func groupKey(n *meanwhile.Node) string {
+	if n.Group == nil {
+		return ""
+	}
+	w := n.Wait
+	return fmt.Sprint(strings.TrimSuffix(n.Group[0].Path, n.Group[0].Name), n.Kind, n.State, w.For, w.Func, w.File, w.Line)
+}
 
 // A list is the rows, which of them is selected and which are on the screen.
 type list struct {
@@ -45,6 +59,7 @@ type list struct {
 	matches  int
 	rows     []row
 	folded   map[uint32]bool
+	opened   map[string]bool // groups whose tasks are shown one by one, by their keys
 	selected int
 	chosen   key // what the user selected last
 	offset   int // the first row on the screen
@@ -61,6 +76,7 @@ func (l *list) show(trees []meanwhile.Node) {
 // forget takes away all rows, and what is known of their tasks.
 func (l *list) forget() {
 	clear(l.folded)
+	clear(l.opened)
 	l.rows, l.selected, l.offset = nil, 0, 0
 }
 
@@ -80,6 +96,9 @@ func (l *list) build() []row {
 	}
 	var rows []row
 	if l.order == byTree {
+		if l.folds() {
+			trees = meanwhile.Node{Tasks: trees}.Grouped().Tasks
+		}
 		return l.addTree(rows, trees, -1)
 	}
 	rows = l.addFlat(rows, trees)
@@ -89,7 +108,7 @@ func (l *list) build() []row {
 		case l.order == byAge:
 			return cmp.Compare(y.Age, x.Age)
 		case x.Wait.Deadlock == y.Wait.Deadlock:
-			return cmp.Compare(seen(y), seen(x))
+			return cmp.Or(cmp.Compare(seen(y), seen(x)), cmp.Compare(y.Wait.Snapshots, x.Wait.Snapshots))
 		case x.Wait.Deadlock: // which will wait longest
 			return -1
 		}
@@ -115,6 +134,14 @@ func (l *list) addTree(rows []row, siblings []meanwhile.Node, parent int) []row 
 		}
 		at := len(rows)
 		rows = append(rows, r)
+		if n.Group != nil && l.opened[groupKey(n)] {
+			members := slices.Clone(n.Group)
+			for j := range members {
+				members[j] = members[j].Grouped()
+			}
+			rows = l.addTree(rows, members, at)
+			continue
+		}
 		rows = l.addTree(rows, n.Tasks, at)
 		if n.More > 0 {
 			rows = append(rows, row{node: n, parent: at, last: true, more: true})
@@ -185,9 +212,17 @@ func (l *list) filter(word string) {
 	}
 }
 
+// currentGroup is the selected Node when it stands for several tasks, else nil.
+func (l *list) currentGroup() *meanwhile.Node {
+	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.rows[l.selected].node.Group == nil {
+		return nil
+	}
+	return l.rows[l.selected].node
+}
+
 // current is the selected task with all that is below it, or nil when none is selected.
 func (l *list) current() *meanwhile.Node {
-	if l.selected >= len(l.rows) || l.rows[l.selected].more {
+	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.currentGroup() != nil {
 		return nil
 	}
 	n := l.rows[l.selected].node
@@ -221,6 +256,9 @@ func (l *list) folds() bool { return l.order == byTree && l.word == "" }
 
 // setFolded folds the selected task, or unfolds it, and reports whether that changed something.
 func (l *list) setFolded(folded bool) bool {
+	if group := l.currentGroup(); group != nil {
+		return l.setOpen(group, !folded)
+	}
 	n := l.current()
 	if n == nil || !l.folds() || l.folded[n.ID] == folded || len(n.Tasks)+n.More == 0 {
 		return false
@@ -229,6 +267,21 @@ func (l *list) setFolded(folded bool) bool {
 		l.folded[n.ID] = true
 	} else {
 		delete(l.folded, n.ID)
+	}
+	l.arrange()
+	return true
+}
+
+// setOpen shows the members of a group one by one, or the group, and reports whether that changed something.
+func (l *list) setOpen(group *meanwhile.Node, open bool) bool {
+	k := groupKey(group)
+	if l.opened[k] == open {
+		return false
+	}
+	if open {
+		l.opened[k] = true
+	} else {
+		delete(l.opened, k)
 	}
 	l.arrange()
 	return true

@@ -47,7 +47,7 @@ type (
 )
 
 func newModel(address string, every time.Duration, token bool, do func(request) tea.Cmd) *model {
-	return &model{address: address, every: every, token: token, line: line{do: do}, list: list{folded: map[uint32]bool{}}}
+	return &model{address: address, every: every, token: token, line: line{do: do}, list: list{folded: map[uint32]bool{}, opened: map[string]bool{}}}
 }
 
 // Init starts the clock and the timer to the next look.
@@ -95,12 +95,13 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// look asks for a picture, and for the task that is shown.
+// look asks for a picture, and for the task or the wait profile that is shown.
 func (m *model) look() tea.Cmd {
 	m.line.picture = true
-	if m.page != nil && m.page.task != nil && !m.page.ended {
+	if m.page != nil && m.page.kind == detailPage && !m.page.ended {
 		m.line.detail = m.page.task
 	}
+	m.line.waits = m.page != nil && m.page.kind == waitPage
 	return m.line.next()
 }
 
@@ -110,6 +111,9 @@ func (m *model) receive(a answer) tea.Cmd {
 	switch a.kind {
 	case detail:
 		m.showDetail(a)
+		return nil
+	case waits:
+		m.showWaits(a)
 		return nil
 	case cancel:
 		m.tellCanceled(a)
@@ -151,7 +155,7 @@ func (m *model) startAnew() {
 	m.list.forget()
 	m.doomed, m.line.cancel, m.line.detail = nil, nil, nil
 	if m.page != nil {
-		m.page.ended = true
+		m.page.ended, m.page.waits = true, nil
 	}
 }
 

@@ -102,6 +102,32 @@ func TestFold(t *testing.T) {
 	s.wantLine("Tasks fold in tree order and without a filter")
 }
 
+// Siblings that are alike are one row until it is opened. Sorted and filtered lists have each task.
+func TestGroups(t *testing.T) {
+	workers := task(10, "workers", task(11, "w 1", task(21, "query")), task(12, "w 2", task(22, "query")), task(13, "w 3", task(23, "query")))
+	s := newScreen(t, workers)
+	s.wantRows("›workers", " └─ w 1 … w 3 ×3", "    └─ query ×3")
+	s.press("down", "enter")
+	s.wantLine("The line stands for several tasks: → shows them.")
+	s.press("right")
+	opened := []string{" workers", "›└─ w 1 … w 3 ×3", "    ├─ w 1", "    │  └─ query", "    ├─ w 2", "    │  └─ query", "    └─ w 3", "       └─ query"}
+	s.wantRows(opened...)
+	s.show(workers) // stays open in the next picture
+	s.wantRows(opened...)
+	s.press("right")
+	if got := s.model.list.current(); got == nil || got.Name != "w 1" {
+		t.Errorf("the first task is %+v", got)
+	}
+	s.press("left", "left", "left")
+	s.wantRows(" workers", "›└─ w 1 … w 3 ×3", "    └─ query ×3")
+	s.press("home", "left")
+	s.wantRows("›workers [+6]")
+	s.press("a")
+	if got := len(s.rows()); got != 7 {
+		t.Errorf("%d rows sorted by age, want 7", got)
+	}
+}
+
 func TestTasksThatAreNotListed(t *testing.T) {
 	s := newScreen(t, task(1, "shop", with(task(2, "many", task(3, "one")), func(n *meanwhile.Node) { n.More = 1234 }), task(4, "b")))
 	s.wantRows("›shop", " ├─ many", " │  ├─ one", " │  └─ … and 1,234 more", " └─ b")
@@ -201,7 +227,7 @@ func TestSelectionOfATaskThatEnded(t *testing.T) {
 func TestScreenStandsStillAroundTheSelection(t *testing.T) {
 	many := func(from, to uint32) (tasks []meanwhile.Node) {
 		for id := from; id <= to; id++ {
-			tasks = append(tasks, task(id, fmt.Sprint("t", id)))
+			tasks = append(tasks, apart(task(id, fmt.Sprint("t", id))))
 		}
 		return tasks
 	}

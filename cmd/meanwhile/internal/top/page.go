@@ -13,17 +13,27 @@ import (
 //go:embed help.txt
 var helpText string
 
-// A page is text that hides the list and can be scrolled: the help, or a task in detail.
+// A page is text that hides the list and can be scrolled: the help, a task in detail, or the wait profile.
 type page struct {
-	task   *meanwhile.Node // nil for the help
-	detail *live.Detail    // nil until it has come
-	failed error           // why the last request for it failed, or nil
-	ended  bool            // the task; what was known last stays
+	kind   pageKind
+	task   *meanwhile.Node        // of the detail
+	detail *live.Detail           // nil until it has come
+	failed error                  // why the last request for it failed, or nil
+	ended  bool                   // the task; what was known last stays
+	waits  *meanwhile.WaitProfile // nil until it has come
 
 	lines  []string
 	offset int // the first line on the screen
 	height int // how many lines the screen has
 }
+
+type pageKind int
+
+const (
+	helpPage pageKind = iota
+	detailPage
+	waitPage
+)
 
 // fit breaks the text into lines for the screen.
 func (p *page) fit(text string, width, height int) {
@@ -64,11 +74,11 @@ func (m *model) keyInPage(name string) tea.Cmd {
 	return nil
 }
 
-func (m *model) closePage() { m.page, m.line.detail = nil, nil }
+func (m *model) closePage() { m.page, m.line.detail, m.line.waits = nil, nil, false }
 
 // toggleHelp shows the help, or leaves it.
 func (m *model) toggleHelp() {
-	help := m.page == nil || m.page.task != nil
+	help := m.page == nil || m.page.kind != helpPage
 	m.closePage()
 	if help {
 		m.page = &page{}

@@ -21,6 +21,7 @@ const (
 	picture requestKind = iota
 	detail
 	cancel
+	waits
 )
 
 // A request is what the program is asked.
@@ -35,6 +36,7 @@ type answer struct {
 	at       time.Time
 	snapshot live.Snapshot
 	detail   live.Detail
+	waits    meanwhile.WaitProfile
 	err      error
 }
 
@@ -47,6 +49,8 @@ func (r request) run(ctx context.Context, client *inspect.Client, token string) 
 		a.detail, a.err = client.Detail(ctx, r.task.ID)
 	case cancel:
 		a.err = client.Cancel(ctx, r.task, token)
+	case waits:
+		a.waits, a.err = client.Waits(ctx)
 	}
 	a.at = time.Now()
 	return a
@@ -58,6 +62,7 @@ type line struct {
 	underway bool
 	cancel   *meanwhile.Node
 	detail   *meanwhile.Node
+	waits    bool
 	picture  bool
 }
 
@@ -74,6 +79,9 @@ func (l *line) next() tea.Cmd {
 	case l.detail != nil:
 		r = request{detail, *l.detail}
 		l.detail = nil
+	case l.waits:
+		r = request{kind: waits}
+		l.waits = false
 	case l.picture:
 		r = request{kind: picture}
 		l.picture = false

@@ -137,7 +137,7 @@ func (s *screen) wantAsked(want ...string) {
 	s.Helper()
 	var got []string
 	for _, r := range s.asked {
-		got = append(got, strings.TrimSpace([]string{"picture", "detail", "cancel"}[r.kind]+" "+r.task.Path))
+		got = append(got, strings.TrimSpace([]string{"picture", "detail", "cancel", "waits"}[r.kind]+" "+r.task.Path))
 	}
 	if !slices.Equal(got, want) {
 		s.Errorf("asked for %q, want %q", got, want)
@@ -163,6 +163,12 @@ func placed(n meanwhile.Node, above string) meanwhile.Node {
 // with changes a node.
 func with(n meanwhile.Node, change func(*meanwhile.Node)) meanwhile.Node {
 	change(&n)
+	return n
+}
+
+// apart has a node wait at a line of its own, so that it is like no other.
+func apart(n meanwhile.Node) meanwhile.Node {
+	n.Wait.Line = int(n.ID)
 	return n
 }
 

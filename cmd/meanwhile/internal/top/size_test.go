@@ -152,7 +152,7 @@ func TestDeepTrees(t *testing.T) {
 func TestManyTasks(t *testing.T) {
 	var tasks []meanwhile.Node
 	for i := range uint32(10_000) {
-		tasks = append(tasks, task(i+1, fmt.Sprint("task ", i)))
+		tasks = append(tasks, apart(task(i+1, fmt.Sprint("task ", i))))
 	}
 	few, many := newScreen(t, tasks[:100]...), newScreen(t, tasks...)
 	draw := func(s *screen) float64 {

@@ -33,6 +33,9 @@ func (m *model) label(r row) (name, note string) {
 	if r.node.State != "running" {
 		note = " (" + inspect.Printable(r.node.State) + ")"
 	}
+	if n := len(r.node.Group); n > 0 {
+		note = " ×" + inspect.Number(n) + note
+	}
 	if r.folded > 0 {
 		note += " [+" + inspect.Number(r.folded) + "]"
 	}
@@ -86,7 +89,7 @@ func (m *model) row(c columns, i int, r row, dress dress) string {
 	}
 	n := r.node
 	waits := dress(styleOf(n), pad(inspect.Waits(n.Wait, m.snapshot.Time), c.waits))
-	return c.line(cell, known(n.Age), waits, known(n.Wait.Seen), dress(faint, pad(inspect.Place(n.Wait), c.place)))
+	return c.line(cell, known(n.Age), waits, since(n.Wait), dress(faint, pad(inspect.Place(n.Wait), c.place)))
 }
 
 func styleOf(n *meanwhile.Node) style {
@@ -97,6 +100,14 @@ func styleOf(n *meanwhile.Node) style {
 		return active
 	}
 	return nil
+}
+
+// since shows for how long a task has been in its wait, or where that is unknown, in how many snapshots it was found there.
+func since(w meanwhile.Wait) string {
+	if w.Seen == 0 && w.Snapshots > 1 {
+		return "×" + inspect.Number(w.Snapshots)
+	}
+	return known(w.Seen)
 }
 
 // known shows a time, or nothing where it is unknown.

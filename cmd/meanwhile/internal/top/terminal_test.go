@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -22,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -48,6 +50,7 @@ var binary = sync.OnceValues(func() (file string, err error) {
 })
 
 func TestMain(m *testing.M) {
+	testenv.DefaultSignals()
 	code := m.Run()
 	if binaryFolder != "" {
 		_ = os.RemoveAll(binaryFolder)
@@ -170,6 +173,7 @@ func program(t *testing.T, f func(address string, nap *meanwhile.Task[meanwhile.
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		nap := meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name("long nap"))
 		defer nap.Cancel(nil)
+		meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 		server := httptest.NewServer(live.Handler(live.Config{CancelToken: "sesame"}))
 		defer server.Close()
 		f(server.URL+"/", nap)
@@ -189,6 +193,10 @@ func TestTop(t *testing.T) {
 		s.await("PgUp PgDn")
 		s.press("\x1b") // a lone one is told from a sequence by what does not follow
 		s.await("long nap")
+		s.press("s")
+		s.await("shop/long nap: ")
+		s.press("\x1b")
+		s.await("tree order")
 		s.press("j\r")
 		s.await("Stack, the innermost")
 		s.press("c")

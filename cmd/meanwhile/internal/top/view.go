@@ -26,8 +26,11 @@ func (m *model) fit() {
 	m.list.scroll()
 	if p := m.page; p != nil {
 		text := helpText
-		if p.task != nil {
+		switch p.kind {
+		case detailPage:
 			text = m.detailText(p)
+		case waitPage:
+			text = waitText(p)
 		}
 		p.fit(text, max(1, m.width), rest)
 	}
@@ -72,11 +75,14 @@ func (m *model) foot() []string {
 }
 
 func (m *model) keys() string {
-	keys := []string{"q quit", "? help", "↑↓ move", "←→ fold", "/ filter", "Enter details", "a age", "w wait", "t tree", "p pause", "c cancel"}
+	keys := []string{"q quit", "? help", "↑↓ move", "←→ fold", "/ filter", "Enter details", "a age", "w wait", "t tree", "s time", "p pause", "c cancel"}
 	if m.page != nil {
 		keys = []string{"q quit", "Esc back", "↑↓ scroll"}
-		if m.page.task != nil {
+		switch m.page.kind {
+		case detailPage:
 			keys = append(keys, "p pause", "c cancel")
+		case waitPage:
+			keys = append(keys, "p pause")
 		}
 	}
 	return joinFitting(keys, "  ", m.width)

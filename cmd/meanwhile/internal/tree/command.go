@@ -13,19 +13,19 @@ import (
 // A Command is what "meanwhile tree" was asked for, as kong fills it.
 type Command struct {
 	inspect.Target
-	JSON   bool   `name:"json" help:"Print what the program answers, as JSON; times are in nanoseconds."`
+	JSON   bool   `name:"json" help:"Print the response as JSON; times are in nanoseconds."`
 	Max    int    `default:"10000" placeholder:"N" help:"List up to N tasks, those near the root first (default ${default}); the others are counted."`
 	Filter string `placeholder:"WORD" help:"Show only tasks with the word in their path, state, wait or place, and the tasks above them."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Prints the tasks of a running program, and what each of them waits for. The program has to mount live.Handler, usually
-at /debug/meanwhile. "meanwhile top" shows the same as it changes.
+	return `Prints the task tree of a running Go program, and what each task waits for: since when, and at which line. The program
+has to mount live.Handler, usually at /debug/meanwhile. "meanwhile top" shows the same, live.
 
-An answer of more than 256 MB is refused.
+A response of more than 256 MB is refused.
 
-Exit codes: 0 printed, 1 no answer that could be used, 2 not understood.`
+Exit codes: 0 printed, 1 no usable response, 2 usage error.`
 }
 
 // Run asks once and prints the answer.

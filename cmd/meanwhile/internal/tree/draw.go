@@ -16,7 +16,7 @@ func draw(w io.Writer, s live.Snapshot, whole bool) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s (pid %d): %s, %s, %s\n", inspect.Printable(s.Program), s.PID, inspect.Count(s.Tasks, "task"),
 		inspect.Count(s.Goroutines, "goroutine"), inspect.Count(s.Threads, "thread"))
-	for _, n := range printable(s.Trees) {
+	for _, n := range (meanwhile.Node{Tasks: printable(s.Trees)}).Grouped().Tasks {
 		_, _ = b.WriteString(n.String()) // an error stays with b until Flush
 	}
 	if left := leftOut(s) - inside(s.Trees); whole && left > 0 {

@@ -19,22 +19,22 @@ type Command struct {
 	jobs.Target
 	Pool
 	Drain  bool `help:"Exit when no job of the queues is due or running."`
-	Silent bool `short:"s" help:"Print no line for an attempt that failed, and no summary."`
+	Silent bool `short:"s" help:"Print neither failed attempts nor a summary."`
 }
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Runs the jobs of kind http.request, until it is interrupted. Each is a request; an answer with a status that it expects,
-usually 200 to 299, completes it and is kept with it, up to 16 KiB: see "meanwhile jobs show". Other failures but those that
-another attempt cannot change are tried again, up to 20 times within about a day; Retry-After is honoured. Jobs of other
+	return `Runs jobs of kind http.request until it is interrupted. Each job is one request. A response with an expected status,
+usually 200 to 299, completes the job and is its result, up to 16 KiB: see "meanwhile jobs show". Failures that may be temporary
+are retried, up to 20 times within about a day; Retry-After is honored. Jobs of other
 kinds are left to other workers.
 
-Prints a line for each attempt that fails. A request may be made twice when the process dies.
+Prints a line for each failed attempt. A request may be sent twice if the process crashes.
 
-Ctrl-C lets the requests that run end, for 5 seconds, puts the others back and exits; a second one exits at once.
+Ctrl-C waits up to 5 seconds for running requests, releases the others back to the queue and exits; a second one exits at once.
 
-Exit codes: 0 stopped, or drained and nothing was discarded; 1 not able to work, or with --drain some were discarded; 2 not
-understood; 130 interrupted before --drain was done.`
+Exit codes: 0 stopped, or drained and no job was discarded; 1 the worker failed, or with --drain jobs were discarded; 2 usage
+error; 130 interrupted before --drain was done.`
 }
 
 // Run works. When the exit code is not 0 it exits.

@@ -12,9 +12,9 @@ import (
 
 // A Pool is a worker of the built-in kinds, as kong fills it.
 type Pool struct {
-	Queue        []Queue `env:"MEANWHILE_QUEUE" placeholder:"NAME[:N[:WEIGHT]]" help:"Work on this queue, on up to N of its jobs at once. Without weights the first given is the first served; with them, one of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
+	Queue        []Queue `env:"MEANWHILE_QUEUE" placeholder:"NAME[:N[:WEIGHT]]" help:"Run jobs of this queue, up to N of them at once. Without weights, queues have priority in the given order; with weights, a queue of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
 	Concurrency  int     `short:"n" env:"MEANWHILE_CONCURRENCY" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
-	AllowPrivate bool    `env:"MEANWHILE_ALLOW_PRIVATE" help:"Allow requests to addresses that are not public, such as those of this machine and its network, and by the proxy that the environment names."`
+	AllowPrivate bool    `env:"MEANWHILE_ALLOW_PRIVATE" help:"Allow requests to private addresses, such as those of this machine and its network, and through the proxy of the environment."`
 }
 
 const mostConcurrency = 100_000

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -323,6 +324,23 @@ func TestOverHTTP(t *testing.T) {
 	}
 	if got := response.Header.Get("Content-Type"); got != "application/json; charset=UTF-8" {
 		t.Errorf("got content type %q", got)
+	}
+}
+
+// TestFilesArePrivate wants the files of an index readable by their owner alone.
+func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no such modes")
+	}
+	ask := open(t)
+	files, err := filepath.Glob(filepath.Join(ask.engine.config.Folder, "index-*"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v; want mode 600", file, info, err)
+		}
 	}
 }
 

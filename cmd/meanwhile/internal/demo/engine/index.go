@@ -11,6 +11,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/internal/privatefile"
 )
 
 var (
@@ -53,7 +54,10 @@ type index struct {
 func openIndex(path, name string, fields []string) (*index, error) {
 	x := &index{name: name, path: path, fields: fields}
 	x.writes = group.New(mostGrouped, 1, x.flush)
-	var err error
+	err := privatefile.Create(path)
+	if err != nil {
+		return nil, err
+	}
 	if x.writer, err = sql.Open("sqlite", source(path, "journal_mode(WAL)", "synchronous(NORMAL)")); err != nil {
 		return nil, err
 	}

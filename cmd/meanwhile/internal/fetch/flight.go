@@ -1,0 +1,59 @@
+package fetch
+
+import (
+	"container/list"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	maxOldest = 3           // requests in flight that the view shows
+	oldAge    = time.Second // younger ones come and go too quickly to be read
+)
+
+// A flights knows the attempts that run, in the order in which they began.
+type flights struct {
+	mu   sync.Mutex
+	list list.List // of *flight
+}
+
+// A flight is an attempt that runs.
+type flight struct {
+	url   string
+	clock *clock
+}
+
+// enter notes an attempt. Call leave at its end.
+func (f *flights) enter(url string, c *clock) (leave func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.list.PushBack(&flight{url, c})
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.list.Remove(e)
+	}
+}
+
+func (f *flights) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list.Len()
+}
+
+// oldest describes the attempts that have run the longest, if that is long, a line each.
+func (f *flights) oldest(now time.Time) []string {
+	var lines []string
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for e := f.list.Front(); e != nil && len(lines) < maxOldest; e = e.Next() {
+		at := e.Value.(*flight)
+		age := now.Sub(at.clock.begun)
+		if age < oldAge {
+			break
+		}
+		lines = append(lines, fmt.Sprintf("  %6s  %s  %s", shortTime(age), at.clock.phase(), printable(at.url)))
+	}
+	return lines
+}

@@ -1,0 +1,112 @@
+package fetch
+
+import (
+	"cmp"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+)
+
+// maxOutcomes is how many lines the table of outcomes has at most; the rest is one line more.
+const maxOutcomes = 12
+
+// An outcome is what transfers have in common for the table in the summary: the status of the answer, or the class of the error.
+type outcome struct {
+	status int    // 0 where the error is not a status
+	class  string // of the error; empty for a status
+}
+
+// outcomeOf tells what came of a transfer. There are at most as many as statuses, and some twenty classes.
+func outcomeOf(t *transfer) outcome {
+	_, isStatus := errors.AsType[*statusError](t.err)
+	if t.err == nil || isStatus {
+		return outcome{status: t.status}
+	}
+	return outcome{class: classOf(t.err)}
+}
+
+// classOf names the class of an error that is not a status.
+func classOf(err error) string {
+	if timeout, ok := errors.AsType[*timeoutError](err); ok {
+		return "timed out, " + timeout.phase.String()
+	}
+	if broken, ok := errors.AsType[*connectionError](err); ok {
+		return broken.class
+	}
+	if unknown, ok := errors.AsType[*net.DNSError](err); ok {
+		if unknown.IsNotFound {
+			return "no such host"
+		}
+		return "host lookup failed"
+	}
+	if _, ok := errors.AsType[*tooLongError](err); ok {
+		return "longer than --max-bytes"
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return "certificate not accepted"
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "certificate not accepted"
+	}
+	if _, ok := errors.AsType[*meanwhile.PanicError](err); ok {
+		return "panic"
+	}
+	if final, ok := errors.AsType[*finalError](err); ok {
+		return final.class
+	}
+	return "other error of the connection"
+}
+
+func (o outcome) String() string {
+	if o.class != "" {
+		return "ERR  " + o.class
+	}
+	return strings.TrimSpace(strconv.Itoa(o.status) + "  " + http.StatusText(o.status))
+}
+
+// An outcomeCount is a line of the table.
+type outcomeCount struct {
+	outcome
+	count int
+}
+
+// listOutcomes sorts the table: statuses in their order, then errors, the most frequent first.
+func listOutcomes(counts map[outcome]int) []outcomeCount {
+	list := make([]outcomeCount, 0, len(counts))
+	for o, n := range counts {
+		list = append(list, outcomeCount{o, n})
+	}
+	slices.SortFunc(list, func(a, b outcomeCount) int {
+		if a.class == "" || b.class == "" {
+			return cmp.Or(cmp.Compare(min(1, len(a.class)), min(1, len(b.class))), cmp.Compare(a.status, b.status))
+		}
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(a.class, b.class))
+	})
+	return list
+}
+
+// tabulate writes the table, at most 80 columns wide.
+func tabulate(list []outcomeCount) string {
+	var b strings.Builder
+	for i, o := range list {
+		if i == maxOutcomes && len(list) > maxOutcomes+1 {
+			rest := 0
+			for _, o := range list[i:] {
+				rest += o.count
+			}
+			fmt.Fprintf(&b, "  %-45s  %11s\n", fmt.Sprintf("%d other outcomes", len(list)-i), inspect.Number(rest))
+			break
+		}
+		fmt.Fprintf(&b, "  %-45s  %11s\n", o.outcome, inspect.Number(o.count))
+	}
+	return b.String()
+}

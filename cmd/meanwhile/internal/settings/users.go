@@ -1,0 +1,42 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/access"
+)
+
+// Users reads the users of --user, and those of the file of --user-file, which has one in each line; empty lines and those that
+// begin with # do not count. Errors do not show what was given, which may be a password.
+func Users(texts []string, file string) ([]access.User, error) {
+	users, err := ParseAll[access.User](texts)
+	if err != nil {
+		return nil, fmt.Errorf("--user: %w", err)
+	}
+	if file == "" {
+		return users, nil
+	}
+	text, err := readFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--user-file: %w", err)
+	}
+	before := len(users)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		var u access.User
+		if err := u.UnmarshalText([]byte(line)); err != nil {
+			return nil, fmt.Errorf("--user-file: %s:%d: %w", inspect.Printable(file), n, err)
+		}
+		users = append(users, u)
+	}
+	if len(users) == before {
+		return nil, fmt.Errorf("--user-file: %s has no user: write each in a line, as NAME:ROLE:HASH", inspect.Printable(file))
+	}
+	return users, nil
+}

@@ -1,0 +1,225 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A wrapped program is one that "meanwhile logs send" runs, in a folder of its own, with a server that nothing answers for.
+type wrapped struct {
+	t      *testing.T
+	dir    string
+	cmd    *exec.Cmd
+	out    bytes.Buffer
+	begun  time.Time
+	exited chan error
+}
+
+// wrap runs a script of the shell by "meanwhile logs send", as a process. The command before it may be empty.
+func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
+	t.Helper()
+	w := &wrapped{t: t, dir: t.TempDir(), exited: make(chan error, 1), begun: time.Now()}
+	args := append([]string{"logs", "send", "--to", "tcp://127.0.0.1:1", "--tee"}, flags...)
+	args = append(args, "--", "sh", "-c", script)
+	w.cmd = exec.Command(os.Args[0], args...)
+	if before != "" {
+		w.cmd = exec.Command("sh", append([]string{"-c", before + `; exec "$0" "$@"`, os.Args[0]}, args...)...)
+	}
+	w.cmd.Dir = w.dir
+	w.cmd.Env = append(os.Environ(), "MEANWHILE_TEST_MAIN=1", "HOME="+w.dir)
+	w.cmd.Stdout, w.cmd.Stderr = &w.out, &w.out
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { w.exited <- w.cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = w.cmd.Process.Kill()
+		if text, err := os.ReadFile(filepath.Join(w.dir, "pid")); err == nil { // of the program, which the wrapper may have left
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+	})
+	return w
+}
+
+// await waits until the program has written a line to a file, which the shell makes before that, and returns it.
+func (w *wrapped) await(name string) string {
+	w.t.Helper()
+	for {
+		text, err := os.ReadFile(filepath.Join(w.dir, name))
+		if err == nil && bytes.HasSuffix(text, []byte("\n")) {
+			return string(text)
+		}
+		select {
+		case err := <-w.exited:
+			w.t.Fatalf("it ended before there was %s: %v, %.500q", name, err, w.out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+		if time.Since(w.begun) > time.Minute {
+			w.t.Fatalf("there is no %s within a minute", name)
+		}
+	}
+}
+
+func (w *wrapped) signal(sig os.Signal) {
+	w.t.Helper()
+	if err := w.cmd.Process.Signal(sig); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// code waits for the end, and returns the exit code.
+func (w *wrapped) code() int {
+	w.t.Helper()
+	select {
+	case err := <-w.exited:
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return exit.ExitCode()
+		} else if err != nil {
+			w.t.Fatal(err)
+		}
+		return 0
+	case <-time.After(time.Minute):
+		w.t.Fatal("it has not ended within a minute")
+		return 0
+	}
+}
+
+// Whatever becomes of the records, the program runs to its end: all it writes is read, and its exit code is kept.
+func TestSendRunsTheProgramToItsEnd(t *testing.T) {
+	t.Parallel()
+	const much = `i=0; while [ $i -lt 12 ]; do head -c 1000000 /dev/zero | tr '\0' x | fold -w 10000; echo; i=$((i+1)); done; `
+	notFolder := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notFolder, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		script string
+		flags  []string
+	}{
+		"services without valid names": {script: `echo '{"service":"a\u0007b","msg":"x"}'; printf '{"service":"\377\376","msg":"x"}\n'; echo '{"service":"` + strings.Repeat("n", 200) + `","msg":"x"}'; sleep 0.2; `, flags: []string{"--spool", "off"}},
+		"lines that are no JSON":       {script: `echo '{"msg":'; echo '{}{'; printf '\000\377\n'; `, flags: []string{"--spool", "off"}},
+		"lines that are too long":      {script: `head -c 2000000 /dev/zero | tr '\0' x; echo; `, flags: []string{"--spool", "off"}},
+		"memory is full":               {script: much, flags: []string{"--spool", "off"}},
+		"the spool is full":            {script: much, flags: []string{"--spool", "spool", "--spool-bytes", "100000"}},
+		"the spool cannot be written":  {script: much, flags: []string{"--spool", notFolder}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := wrap(t, "", test.script+"echo after; echo >done; exit 7", append(test.flags, "--wait", "100ms")...)
+			w.await("done")
+			if code := w.code(); code != 7 || !strings.Contains(w.out.String(), "after\n") {
+				t.Errorf("exit code %d, %.1000q", code, w.out.String())
+			}
+		})
+	}
+}
+
+// A TERM ends a program that writes without an end, and the wrapper, while memory is full and nothing takes the records.
+func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]struct {
+		trap string
+		code int
+	}{
+		"as the default":          {"", 128 + 15},
+		"with a handler":          {`trap 'echo last words; exit 9' TERM; `, 9},
+		"and more that it writes": {`trap 'head -c 300000 /dev/zero | tr "\0" x; exit 9' TERM; `, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const line = "0123456789012345678901234567890123456789012345678901234567890123456789"
+			script := end.trap + "echo $$ >pid; i=0; while :; do echo " + strings.Repeat(line, 100) + "; i=$((i+1)); [ $i -eq 3000 ] && echo >full; done"
+			w := wrap(t, "", script, "--spool", "off", "--wait", "100ms")
+			w.await("full") // 21 MB of lines
+			w.signal(syscall.SIGTERM)
+			if code := w.code(); code != end.code {
+				t.Errorf("exit code %d, want %d", code, end.code)
+			}
+			if got := w.out.String(); !droppedAtTheEnd.MatchString(got) {
+				t.Errorf("it reports %q, without the records that were dropped while memory was full", got)
+			}
+		})
+	}
+}
+
+var droppedAtTheEnd = regexp.MustCompile(`[1-9]\d* log records were not sent, and there is no spool; before that, [1-9]\d{2,} records were dropped`)
+
+// The program gets the signals that the wrapper gets.
+func TestSendPassesSignalsOn(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]os.Signal{
+		"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
+		"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "WINCH": syscall.SIGWINCH,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := wrap(t, "", fmt.Sprintf(`trap 'exit 9' %s; echo $$ >pid; while :; do sleep 0.02; done`, name), "--spool", "off", "--wait", "100ms")
+			w.await("pid")
+			w.signal(sig)
+			if code := w.code(); code != 9 {
+				t.Errorf("exit code %d, want 9: %s", code, w.out.String())
+			}
+		})
+	}
+}
+
+// What whoever started the wrapper has it ignore, as nohup does with HUP, the program ignores, too.
+func TestSendLeavesIgnoredSignals(t *testing.T) {
+	t.Parallel()
+	w := wrap(t, `trap "" HUP`, `echo $$ >pid; while ! [ -e end ]; do sleep 0.02; done; exit 9`, "--spool", "off", "--wait", "100ms")
+	w.await("pid")
+	w.signal(syscall.SIGHUP)
+	w.signal(syscall.SIGUSR1) // which ends the program, when it comes
+	if code := w.code(); code != 128+int(syscall.SIGUSR1) {
+		t.Errorf("exit code %d, want that of USR1", code)
+	}
+}
+
+// A program that a signal has ended gives the exit code that it has in a shell.
+func TestSendTellsDeathBySignal(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"KILL": 128 + 9, "TERM": 128 + 15, "SEGV": 128 + 11} {
+		if code := wrap(t, "", "kill -"+name+" $$", "--spool", "off", "--wait", "100ms").code(); code != want {
+			t.Errorf("%s: exit code %d, want %d", name, code, want)
+		}
+	}
+}
+
+// After the end of the program, signals end the wait for the server at most: the exit code is that of the program.
+func TestSendKeepsTheExitCodeAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			w := wrap(t, "", "echo line; echo $$ >began; exit 5", "--spool", "off", "--wait", "3s")
+			pid, err := strconv.Atoi(strings.TrimSpace(w.await("began")))
+			for err == nil {
+				if err = syscall.Kill(pid, 0); err == nil {
+					<-time.After(time.Millisecond)
+				}
+			}
+			if !errors.Is(err, syscall.ESRCH) {
+				t.Fatal(err)
+			}
+			w.signal(sig)
+			if code := w.code(); code != 5 {
+				t.Errorf("exit code %d, want 5: %s", code, w.out.String())
+			}
+		})
+	}
+}

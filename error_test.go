@@ -1,0 +1,81 @@
+package meanwhile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+// The text of an error has no path twice, and its errors have their whole path.
+func TestErrorsDoNotRepeatPaths(t *testing.T) {
+	task := func(path string, err error) error { return &TaskError{Path: path, Err: err} }
+	for want, err := range map[string]error{
+		"task a: boom":                           task("a", task("a", errBoom)),
+		"task a: task b/c: boom":                 task("a", task("a/b/c", errBoom)),
+		"task a: task b: task c: boom":           task("a", task("a/b", task("a/b/c", errBoom))),
+		"task a: task b: task a/c: boom":         task("a", task("b", task("a/c", errBoom))),
+		"task a: task ab: boom":                  task("a", task("ab", errBoom)),
+		"task a/b: task a: boom":                 task("a/b", task("a", errBoom)),
+		"task : task a: boom":                    task("", task("a", errBoom)),
+		"task a: item 3: task map/[3]/b: boom":   task("a", &ItemError{Index: 3, Err: task("a/map/[3]/b", errBoom)}),
+		"item 3: task a/map/[3]/b: boom":         &ItemError{Index: 3, Err: task("a/map/[3]/b", errBoom)},
+		"item 3: <nil>":                          &ItemError{Index: 3},
+		"task a: context canceled: task b: boom": task("a", WithCause(context.Canceled, task("a/b", errBoom))),
+		"task a: read: task a/b: boom":           task("a", fmt.Errorf("read: %w", task("a/b", errBoom))),
+		"task a: panic: task a/b: boom\n\nhere":  task("a", &PanicError{Value: task("a/b", errBoom), Stack: []byte("here")}),
+	} {
+		wantText(t, err, want)
+	}
+}
+
+func TestFailuresDoNotRepeatPaths(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		late := func(ctx context.Context) error { <-ctx.Done(); return errors.New("late") }
+		stops := func(ctx context.Context) error { return Sleep(ctx, time.Hour) }
+		var err error
+		err = Run(ctx, func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				Go(ctx, fails(errBoom), Name("b"))
+				return nil
+			}, Name("a"), Retry(RetryPolicy{Attempts: 2}))
+			return nil
+		})
+		wantText(t, err, "task run/a: after 2 attempts: task attempt 2/b: boom")
+		var last *TaskError
+		if !errors.As(errors.Unwrap(err), &last) || last.Path != "run/a/attempt 2/b" {
+			t.Errorf("got the path %q", last.Path)
+		}
+
+		err = Run(ctx, func(ctx context.Context) error { // joined failures, below a task and not
+			Go(ctx, func(ctx context.Context) error {
+				return Run(ctx, func(ctx context.Context) error {
+					Go(ctx, fails(errBoom), Name("b"))
+					Go(ctx, late, Name("c"))
+					return nil
+				}, Name("scope"))
+			}, Name("a"))
+			Go(ctx, late, Name("d"))
+			return nil
+		})
+		wantText(t, err, "task run/a: task scope/b: boom (and 1 more: task scope/c: late) (and 1 more: task run/d: late)")
+
+		err = Run(ctx, func(ctx context.Context) error { // interrupted by the failure of a task below, and of one that is not
+			Go(ctx, func(ctx context.Context) error {
+				return Run(ctx, func(ctx context.Context) error {
+					stopped := Go(ctx, stops, Name("c"))
+					Go(ctx, fails(errBoom), Name("b"))
+					_, err := stopped.Wait(context.WithoutCancel(ctx))
+					wantText(t, err, "task run/a/scope/c: context canceled: task run/a/scope/b: boom")
+					return &TaskError{Path: "run/a/scope", Err: errors.Join(err, errBoom)}
+				}, Name("scope"))
+			}, Name("a"))
+			return nil
+		})
+		wantText(t, errors.Unwrap(err), "task run/a/scope/b: boom (and 1 more: task run/a/scope: "+
+			"task run/a/scope/c: context canceled: task run/a/scope/b: boom\nboom)")
+	})
+}

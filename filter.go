@@ -1,0 +1,66 @@
+package meanwhile
+
+import "strconv"
+
+// Filter yields the values of in for which keep returns true, and the errors of in. For a decision that waits or can fail,
+// use [Map] before it. keep runs where in runs, one call at a time.
+//
+//go:noinline
+func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
+	return func(yield func(T, error) bool) {
+		pass(in, yield, func(value T, err error) bool {
+			if err == nil && !keep(value) {
+				return true
+			}
+			return yield(value, err)
+		})
+	}
+}
+
+// Take yields the first n values of in, and the errors among them, and pulls no more of in than that. It panics if n is
+// negative.
+//
+//go:noinline
+func Take[T any](in Stream[T], n int) Stream[T] {
+	if n < 0 {
+		panic("meanwhile: Take(" + strconv.Itoa(n) + "): give the number of values to take, or zero for none")
+	}
+	return func(yield func(T, error) bool) {
+		left := n
+		if left == 0 {
+			return
+		}
+		pass(in, yield, func(value T, err error) bool {
+			if err == nil {
+				left--
+			}
+			return yield(value, err) && left > 0
+		})
+	}
+}
+
+// FlatMap yields the values of the streams that fn makes of the values of in, one stream after the other, and the errors of
+// all of them. With it, a stream of pages becomes one of the lines on them. fn runs where in runs, one call at a time; what
+// it should do at once for several values goes into a [Map] before it.
+//
+//go:noinline
+func FlatMap[In, Out any](in Stream[In], fn func(In) Stream[Out]) Stream[Out] {
+	return func(yield func(Out, error) bool) {
+		more := true
+		each := func(value Out, err error) bool {
+			more = yield(value, err)
+			return more
+		}
+		if scope := pullerOf(yield); scope != nil {
+			defer register(each, scope)()
+		}
+		pass(in, yield, func(value In, err error) bool {
+			if err != nil {
+				var none Out
+				return yield(none, err)
+			}
+			fn(value)(each)
+			return more
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package goroutine
+
+import (
+	"context"
+	"reflect"
+	"runtime/pprof"
+	"unsafe"
+)
+
+// A Label is a key and a value, laid out as runtime/pprof has them.
+type Label struct{ Key, Value string }
+
+// A Set is a profiler label set. Its address identifies who made it, so there is one for each task and it is never used
+// again. It must not point at the task: goroutines that inherit the set would keep the task from being collected, and what
+// the task can reach from counting as leaked.
+type Set struct {
+	list []Label // sorted by key, as runtime/pprof wants it
+}
+
+// NewSet returns a set with its own address. The list is shared and must not be changed; it is sorted by key.
+func NewSet(list []Label) *Set { return &Set{list} }
+
+// Labels returns the labels of a set.
+func (s *Set) Labels() []Label { return s.list }
+
+// Key is what runtime/pprof asks a context for its labels with.
+var Key = func() any {
+	p := keyProbe{key: new(byte)} // which nobody else has, if it does not ask
+	_, _ = pprof.Label(&p, "")
+	return p.key
+}()
+
+// keyProbe is a context that remembers what it was asked for.
+type keyProbe struct {
+	context.Context
+	key any
+}
+
+func (p *keyProbe) Value(key any) any {
+	p.key = key
+	return nil
+}
+
+// setType is runtime/pprof's pointer to a label set.
+var setType reflect.Type
+
+// Exact reports whether goroutines can be told apart by their label sets, as far as is known without a snapshot. It never
+// changes while the program runs.
+var Exact = linked && knownLayout()
+
+// knownLayout reports whether a Set is laid out as runtime/pprof's own, and notes the type of that.
+func knownLayout() bool {
+	value := pprof.WithLabels(context.Background(), pprof.Labels("a", "b")).Value(Key)
+	t := reflect.TypeOf(value)
+	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[Set]()) {
+		return false
+	}
+	set := (*Set)(reflect.ValueOf(value).UnsafePointer())
+	if len(set.list) != 1 || set.list[0] != (Label{"a", "b"}) {
+		return false
+	}
+	setType = t.Elem()
+	return true
+}
+
+// sameLayout compares two types in memory. A struct of one field is laid out as its field.
+func sameLayout(a, b reflect.Type) bool {
+	a, b = innermost(a), innermost(b)
+	if a.Kind() != b.Kind() || a.Size() != b.Size() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		if a.NumField() != b.NumField() {
+			return false
+		}
+		for i := range a.NumField() {
+			if a.Field(i).Offset != b.Field(i).Offset || !sameLayout(a.Field(i).Type, b.Field(i).Type) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice:
+		return sameLayout(a.Elem(), b.Elem())
+	case reflect.String:
+		return true
+	}
+	return false
+}
+
+func innermost(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Struct && t.NumField() == 1 {
+		t = t.Field(0).Type
+	}
+	return t
+}
+
+// Value returns the set as a context answers [Key] with it, so that pprof.Do in a task adds to the task's labels and
+// restores the set itself afterwards. It may be called only where [Exact] is true.
+func (s *Set) Value() any { return reflect.NewAt(setType, unsafe.Pointer(s)).Interface() }
+
+// FromContext returns the labels that a context carries, sorted by key.
+func FromContext(ctx context.Context) []Label {
+	var list []Label
+	pprof.ForLabels(ctx, func(key, value string) bool {
+		list = append(list, Label{key, value})
+		return true
+	})
+	return list
+}
+
+// An Address is that of the label set that a goroutine has; the zero value stands for none. Two are equal when they are of
+// the same set. It keeps the set from being collected.
+type Address struct{ set unsafe.Pointer }
+
+// Address returns the address of s.
+func (s *Set) Address() Address { return Address{unsafe.Pointer(s)} }

@@ -1,0 +1,53 @@
+package loopback
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Hosts are the names by which a server may be asked for. Those of this machine, localhost and loopback addresses, are always
+// among them; nil are these alone.
+type Hosts struct {
+	names     map[string]bool
+	addresses bool // each address: no page of another site has one as its name
+}
+
+// NewHosts returns the names and addresses that are given, without a port, beside those of this machine. An unspecified address
+// stands for all addresses.
+func NewHosts(names []string) (*Hosts, error) {
+	h := &Hosts{names: map[string]bool{}}
+	for _, name := range names {
+		a, err := netip.ParseAddr(strings.Trim(name, "[]"))
+		switch {
+		case err == nil && a.IsUnspecified():
+			h.addresses = true
+		case err == nil:
+			h.names[a.String()] = true
+		case name == "" || strings.ContainsAny(name, ":/ *@"):
+			return nil, fmt.Errorf("%.100q is no host such as jobs.example.org: give a name or an address, without a port", name)
+		default:
+			h.names[fold(name)] = true
+		}
+	}
+	return h, nil
+}
+
+// fold makes names the same that name the same host.
+func fold(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
+
+// Has reports whether a Host header, with a port or without, is one of the names.
+func (h *Hosts) Has(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	if IsHost(name) {
+		return true
+	}
+	if h == nil {
+		return false
+	}
+	if a, err := netip.ParseAddr(name); err == nil {
+		return h.addresses || h.names[a.String()]
+	}
+	return h.names[fold(name)]
+}

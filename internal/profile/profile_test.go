@@ -1,0 +1,71 @@
+package profile
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// go tool pprof reads the samples, their places and their labels.
+func TestGoToolPprof(t *testing.T) {
+	p := New("wait", time.Minute)
+	query := Frame{"shop.query", "shop/db.go", 12}
+	p.Add(30*time.Second, []Frame{{"database/sql.(*DB).QueryContext", "sql.go", 7}, query, {"shop.order", "shop/order.go", 94}},
+		Label{"task", "shop/order"}, Label{"wait", "database pool"})
+	p.Add(10*time.Second, []Frame{{"sync.(*Mutex).Lock", "mutex.go", 3}, {"shop.order", "shop/order.go", 90}},
+		Label{"task", "shop/order"}, Label{"wait", "mutex"})
+	p.Add(5*time.Second, nil, Label{"task", "shop/mail"})
+	path := filepath.Join(t.TempDir(), "waits.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		flag  string
+		wants []string
+	}{
+		{"-top", []string{
+			"Type: wait", "Duration: 60s, Total samples = 45s",
+			"30s 66.67% 66.67%        30s 66.67%  database/sql.(*DB).QueryContext", "0     0% 88.89%        40s 88.89%  shop.order",
+		}},
+		{"-tags", []string{"task: Total", "shop/order", "shop/mail", "database pool"}},
+		{"-list=shop.query", []string{"shop/db.go"}},
+	} {
+		cmd := exec.Command("go", "tool", "pprof", test.flag, "-unit=s", path)
+		cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v", test.flag, err)
+		}
+		for _, want := range test.wants {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: %q is not in\n%s", test.flag, want, out)
+			}
+		}
+	}
+}
+
+// A profile without samples can be read, too.
+func TestEmpty(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "waits.pb.gz")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := New("wait", 0).Write(f); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "tool", "pprof", "-raw", path).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !unix
+
+package postgres_test
+
+import (
+	"os"
+	"testing"
+)
+
+func guardFolder(testing.TB, string)         {}
+func guardServer(testing.TB, string)         {}
+func guardProcess(testing.TB, *os.Process)   {}
+func unguardProcess(testing.TB, *os.Process) {}

@@ -1,0 +1,188 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+)
+
+// keyVersion is the last version of the schema in which a colon stands between the kind and the unique key.
+const keyVersion = 3
+
+// keys returns who holds which key, by what is in a table of the database.
+func keys(t *testing.T, pool *pgxpool.Pool, table string) []string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), "select key || ' ' || replace(id::text, '-', '') from meanwhile."+table+` order by key collate "C"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func keyed(t *testing.T, kind, key string, opts ...job.EnqueueOption) *job.Job {
+	t.Helper()
+	j, err := job.New(kind, []byte("null"), append(opts, job.Unique(key))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// insertKeyed stores jobs none of whose keys is held.
+func insertKeyed(t *testing.T, s *postgres.Store, jobs ...*job.Job) {
+	t.Helper()
+	ids, err := s.Insert(t.Context(), jobs...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, j := range jobs {
+		if ids[i] != j.ID {
+			t.Errorf("the key %q is held by %v", j.UniqueKey, ids[i])
+		}
+	}
+}
+
+// TestMigrateUniqueKeys leads keys from the old form to the new one: whoever held one holds it still, and no other.
+func TestMigrateUniqueKeys(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	hour := job.UniqueFor(time.Hour)
+	queued, running := keyed(t, "a:b", "c"), keyed(t, "mail", "x y:z")
+	done, pruned := keyed(t, "done", "k", hour), keyed(t, "p:q", "k", hour)
+	free := keyed(t, "free", "k")
+	insertKeyed(t, s, running, done, pruned, free)
+	claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 9}}, Limit: 9, Lease: time.Hour})
+	if err != nil || len(claimed.Jobs) != 4 {
+		t.Fatalf("claimed %+v, %v", claimed, err)
+	}
+	held := claimed.Jobs[slices.IndexFunc(claimed.Jobs, func(j *job.Job) bool { return j.ID == running.ID })]
+	for _, j := range claimed.Jobs {
+		if j.State = job.Completed; j == held {
+			continue
+		}
+		if lost, err := s.Settle(ctx, "w", j); len(lost) > 0 || err != nil {
+			t.Fatalf("settle: %v, %v", lost, err)
+		}
+	}
+	execSQL(t, pool, "delete from meanwhile.finished where id = $1", pruned.ID.String())
+	insertKeyed(t, s, queued)
+
+	if err := s.MigrateTo(ctx, keyVersion); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		fmt.Sprintf("a:b:c %x", queued.ID[:]), fmt.Sprintf("done:k %x", done.ID[:]),
+		fmt.Sprintf("mail:x y:z %x", running.ID[:]), fmt.Sprintf("p:q:k %x", pruned.ID[:]),
+	}
+	if got := keys(t, pool, "keys"); !slices.Equal(got, want) {
+		t.Errorf("version %d has the keys\n%q, want\n%q", keyVersion, got, want)
+	}
+	if _, err := s.Insert(ctx, keyed(t, "a", "b")); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("insert into version %d: %v, want ErrSchema", keyVersion, err)
+	}
+
+	if err := s.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		kind, key string
+		holder    *job.Job // nil: the key is free
+	}{
+		{"a:b", "c", queued},
+		{"a", "b:c", nil},
+		{"mail", "x y:z", running},
+		{"mail", "x", nil},
+		{"done", "k", done},
+		{"p:q", "k", pruned},
+		{"p", "q:k", pruned}, // its kind is not known any more
+		{"free", "k", nil},
+	} {
+		j := keyed(t, test.kind, test.key)
+		wanted := j.ID
+		if test.holder != nil {
+			wanted = test.holder.ID
+		}
+		if ids, err := s.Insert(ctx, j); err != nil || ids[0] != wanted {
+			t.Errorf("insert of %q: %v, %v; want %v", j.UniqueKey, ids, err, wanted)
+		}
+	}
+	if found, err := job.Find(ctx, s, running.ID); err != nil || found.UniqueKey != "mail x y:z" {
+		t.Errorf("the running job is %+v, %v", found, err)
+	}
+	held.UniqueKey = "mail x y:z"
+	if lost, err := s.Settle(ctx, "w", held); len(lost) > 0 || err != nil {
+		t.Errorf("settle of the running job: %v, %v", lost, err)
+	}
+	insertKeyed(t, s, keyed(t, "mail", "x y:z"))
+}
+
+// TestMigrateUniqueKeysDown: of two keys that are one in the old form one stays.
+func TestMigrateUniqueKeysDown(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	a, b := keyed(t, "a", "b:c"), keyed(t, "a:b", "c")
+	insertKeyed(t, s, a, b)
+	if err := s.MigrateTo(t.Context(), keyVersion); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(t, pool, "keys"); len(got) != 1 || got[0] != fmt.Sprintf("a:b:c %x", a.ID[:]) {
+		t.Errorf("keys %q, want that of the first job", got)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys(t, pool, "unique_keys"); len(got) != 1 || got[0] != fmt.Sprintf("a b:c %x", a.ID[:]) {
+		t.Errorf("keys %q, want that of the first job", got)
+	}
+}
+
+// TestMigrateBesideAWriter has a program of before hold the queue, and wait for the keys that the migration holds: the server ends
+// the migration, whose patience is shorter, and it has to begin again.
+func TestMigrateBesideAWriter(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	s, pool := open(t, url+"?deadlock_timeout=3s"), connect(t, url)
+	if err := s.MigrateTo(ctx, keyVersion); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // committed by then
+	if _, err := tx.Exec(ctx, "set local deadlock_timeout = '1min'; lock table meanwhile.queued in row exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, s.Migrate)
+		waits := "select count(*) from pg_locks where not granted and relation = 'meanwhile.queued'::regclass"
+		for n := 0; n == 0; {
+			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, "lock table meanwhile.keys in row exclusive mode"); err != nil {
+			return fmt.Errorf("the program of before: %w", err)
+		}
+		return tx.Commit(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		t.Error(err)
+	}
+}

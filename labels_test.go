@@ -1,0 +1,211 @@
+package meanwhile_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+// blocked starts n tasks that run fn and then wait, calls while they do, and ends them.
+func blocked(t *testing.T, n int, start func(ctx context.Context, i int, wait func(context.Context) error), while func(ctx context.Context)) {
+	t.Helper()
+	var ready sync.WaitGroup
+	ready.Add(n)
+	release := make(chan struct{})
+	wait := func(context.Context) error {
+		ready.Done()
+		<-release
+		return nil
+	}
+	err := Run(t.Context(), func(ctx context.Context) error {
+		defer close(release)
+		for i := range n {
+			start(ctx, i, wait)
+		}
+		ready.Wait()
+		while(ctx)
+		return nil
+	}, Name("labels"))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// goroutineProfile is what /debug/pprof/goroutine?debug=1 serves.
+func goroutineProfile(t *testing.T) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestProfilesGroupEqualTasks(t *testing.T) {
+	const tasks = 10_000
+	blocked(t, tasks, func(ctx context.Context, _ int, wait func(context.Context) error) { Go(ctx, wait) }, func(context.Context) {
+		until := time.Now().Add(20 * time.Second)
+		for {
+			profile := goroutineProfile(t)
+			groups := strings.Count(profile, `labels: {"task":"labels/#"}`)
+			if groups >= 1 && groups <= 3 && strings.Contains(profile, fmt.Sprint(tasks, " @ ")) {
+				return
+			}
+			if time.Now().After(until) { // the last of them may not have parked yet
+				t.Fatalf("%d groups:\n%.2000s", groups, profile)
+			}
+		}
+	})
+}
+
+// IDs are in paths, and not in labels: there are too many of them.
+func TestIDsAreNoLabels(t *testing.T) {
+	blocked(t, 100, func(ctx context.Context, i int, wait func(context.Context) error) {
+		Go(ctx, wait, Name("order"), ID(fmt.Sprint("no. ", i)))
+		Go(ctx, func(context.Context) error { return nil }, ID(fmt.Sprint(i)))
+	}, func(ctx context.Context) {
+		if tree := Tree(ctx); !slices.ContainsFunc(tree.Tasks, func(n Node) bool { return n.Path == "labels/order no. 7" }) {
+			t.Errorf("no task has the path: %v", tree)
+		}
+		if profile := goroutineProfile(t); strings.Contains(profile, "no. ") || !strings.Contains(profile, `{"task":"labels/order"}`) {
+			t.Errorf("got %.2000s", profile)
+		}
+	})
+}
+
+func TestTasksKeepTheLabelsOfTheirCallers(t *testing.T) {
+	const tasks = 500
+	blocked(t, tasks, func(ctx context.Context, i int, wait func(context.Context) error) {
+		pprof.Do(ctx, pprof.Labels("customer", fmt.Sprint(i)), func(ctx context.Context) {
+			Go(ctx, wait, Name("order"))
+		})
+	}, func(context.Context) {
+		profile := goroutineProfile(t)
+		for i := range tasks {
+			want := fmt.Sprintf(`labels: {"customer":"%d", "task":"labels/order"}`, i)
+			if !strings.Contains(profile, want) {
+				t.Fatalf("no goroutine has %s:\n%.2000s", want, profile)
+			}
+		}
+	})
+}
+
+// labelsNow are the labels of the running goroutine, as its profile shows them.
+func labelsNow(t *testing.T) string {
+	t.Helper()
+	for block := range strings.SplitSeq(goroutineProfile(t), "\n\n") {
+		if strings.Contains(block, "labelsNow") {
+			_, labels, _ := strings.Cut(block, "# labels: ")
+			labels, _, _ = strings.Cut(labels, "\n")
+			return labels
+		}
+	}
+	t.Fatal("the profile has no such goroutine")
+	return ""
+}
+
+func TestLabelsAreRestored(t *testing.T) {
+	pprof.Do(t.Context(), pprof.Labels("request", "7"), func(ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			if got, want := labelsNow(t), `{"request":"7", "task":"outer"}`; got != want {
+				t.Errorf("in the scope: %s, want %s", got, want)
+			}
+			pprof.Do(ctx, pprof.Labels("step", "1"), func(ctx context.Context) {
+				if got, want := labelsNow(t), `{"request":"7", "step":"1", "task":"outer"}`; got != want {
+					t.Errorf("in pprof.Do: %s, want %s", got, want)
+				}
+				if n := Tree(ctx); n.Wait.For != "running" || !strings.HasSuffix(n.Wait.File, "labels_test.go") {
+					t.Errorf("in pprof.Do the task is described as %v", n.Wait)
+				}
+			})
+			if n := Tree(ctx); n.Wait.For != "running" || n.Wait.Call != "github.com/meanwhile-go/meanwhile.Tree" {
+				t.Errorf("after pprof.Do the task is described as %v", n.Wait)
+			}
+			return nil
+		}, Name("outer"))
+		if err != nil {
+			t.Error(err)
+		}
+		if got, want := labelsNow(t), `{"request":"7"}`; got != want {
+			t.Errorf("after the scope: %s, want %s", got, want)
+		}
+	})
+}
+
+type heldKey struct{}
+
+// A goroutine that a task started, and its label set with it, must not keep the task.
+func TestALeakedGoroutineDoesNotKeepItsTask(t *testing.T) {
+	release, collected := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	err := Run(t.Context(), func(ctx context.Context) error {
+		Go(ctx, func(ctx context.Context) error {
+			held := new([1 << 20]byte)
+			runtime.AddCleanup(held, func(c chan struct{}) { close(c) }, collected)
+			go func() { <-release }()
+			ctx = context.WithValue(ctx, heldKey{}, held)
+			Go(ctx, func(context.Context) error { go func() { <-release }(); return nil })
+			return nil
+		})
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for begun := time.Now(); ; runtime.GC() {
+		select {
+		case <-collected:
+			return
+		default:
+		}
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("what the ctx of an ended task holds is not collected")
+		}
+	}
+}
+
+var sink atomic.Pointer[[64 << 10]byte]
+
+// The runtime keeps a record for each distinct stack that allocates: tasks must not make theirs distinct.
+func TestTasksDoNotMultiplyStacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("allocates 2 GB")
+	}
+	allocate := func(tasks int) {
+		err := Run(t.Context(), func(ctx context.Context) error {
+			limit := NewSemaphore(64)
+			for range tasks {
+				if err := limit.Acquire(ctx, 1); err != nil {
+					return err
+				}
+				Go(ctx, func(context.Context) error {
+					defer limit.Release(1)
+					sink.Store(new([64 << 10]byte))
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var before, after runtime.MemStats
+	allocate(2_000)
+	runtime.ReadMemStats(&before)
+	allocate(30_000)
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.BuckHashSys) - int64(before.BuckHashSys); grown > 64<<10 {
+		t.Errorf("the runtime's records of stacks have grown by %d bytes", grown)
+	}
+}

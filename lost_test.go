@@ -1,0 +1,185 @@
+package meanwhile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+)
+
+// panicsLate is the function of a stream whose item 0 has a result at once, while the others panic when they are canceled.
+func panicsLate(ctx context.Context, i int) (int, error) {
+	if i > 0 {
+		<-ctx.Done()
+		panic("lost")
+	}
+	return i, nil
+}
+
+// firstLine is the text of an error without the stack.
+func firstLine(err error) string {
+	if err == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// A panic of an item that the loop is not given is a failure of the scope.
+func TestPanicOfAnItemAfterTheLoopWasLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		fn   func(context.Context, int) (int, error)
+		opts []StreamOption
+		want string
+	}{
+		"its own":   {panicsLate, nil, "task run/pages: item 1: panic: lost"},
+		"unordered": {panicsLate, []StreamOption{Unordered()}, "task run/pages: item 1: panic: lost"},
+		"retry":     {panicsLate, []StreamOption{Retry(RetryPolicy{})}, "task run/pages: item 1: panic: lost"},
+		"of a task below": {func(ctx context.Context, i int) (int, error) {
+			if i == 0 {
+				return i, nil
+			}
+			Go(ctx, func(ctx context.Context) error { _, err := panicsLate(ctx, i); return err }, Name("below"))
+			return i, nil
+		}, nil, "task run/pages: item 1: task [1]/below: panic: lost"},
+		"of a scope inside": {func(ctx context.Context, i int) (int, error) {
+			return i, Run(ctx, func(ctx context.Context) error { _, err := panicsLate(ctx, i); return err })
+		}, nil, "task run/pages: item 1: panic: lost"},
+		"ended before": {func(_ context.Context, i int) (int, error) {
+			if i > 0 {
+				panic("lost")
+			}
+			return i, nil
+		}, nil, "task run/pages: item 1: panic: lost"},
+		"only errors": {func(ctx context.Context, i int) (int, error) {
+			if i > 0 {
+				<-ctx.Done()
+				return 0, errBoom
+			}
+			return i, nil
+		}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Run(ctx, func(ctx context.Context) error {
+					for range Map(ctx, count(2), c.fn, append(c.opts, Name("pages"))...) {
+						synctest.Wait()
+						break
+					}
+					return nil
+				})
+				if got := firstLine(err); got != c.want {
+					t.Errorf("got %q, want %q", got, c.want)
+				}
+				if p := (*PanicError)(nil); c.want != "" && (!errors.As(err, &p) || !bytes.Contains(p.Stack, []byte("lost_test.go"))) {
+					t.Errorf("no stack of the panic in %v", err)
+				}
+			})
+		})
+	}
+}
+
+// What has an error with a panic before another stream that is left is not lost either.
+func TestPanicOfAnItemOfAnInnerStream(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			panics := Map(ctx, count(3), func(_ context.Context, i int) (int, error) {
+				if i == 1 {
+					panic("lost")
+				}
+				return i, nil
+			})
+			for range Map(ctx, panics, func(_ context.Context, i int) (int, error) { return i, nil }) {
+				synctest.Wait()
+				break
+			}
+			return nil
+		})
+		if got := firstLine(err); !strings.HasSuffix(got, "item 1: panic: lost") {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// A panic that the scope knows already is not reported a second time by the items that it cancels.
+func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
+	for name, give := range map[string]func(ctx context.Context, task *Task[Void]) error{
+		"error":      func(ctx context.Context, _ *Task[Void]) error { return ctx.Err() },
+		"cause":      func(ctx context.Context, _ *Task[Void]) error { return context.Cause(ctx) },
+		"both":       func(ctx context.Context, _ *Task[Void]) error { return errors.Join(ctx.Err(), errBoom) },
+		"other task": func(_ context.Context, task *Task[Void]) error { _, err := task.Wait(context.Background()); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Run(ctx, func(ctx context.Context) error {
+					task := Go(ctx, func(ctx context.Context) error {
+						_ = Sleep(ctx, time.Second)
+						panic("once")
+					}, Name("panics"))
+					for _, err := range Map(ctx, count(3), func(ctx context.Context, _ int) (int, error) {
+						<-ctx.Done()
+						return 0, give(ctx, task)
+					}) {
+						if item := (*ItemError)(nil); errors.As(err, &item) {
+							t.Errorf("the loop was given %v", err)
+						}
+					}
+					return nil
+				})
+				if got := firstLine(err); got != "task run/panics: panic: once" || strings.Count(err.Error(), "panic: once") != 1 {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Each joins the panics that come after the first failure to it, also when no scope is above.
+func TestEachReturnsLaterPanics(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		each := func(ctx context.Context) error {
+			return Each(ctx, count(3), func(ctx context.Context, i int) error {
+				switch i {
+				case 0:
+					synctest.Wait()
+					return errBoom
+				case 1:
+					<-ctx.Done()
+					return errors.New("late")
+				}
+				<-ctx.Done()
+				panic("lost")
+			})
+		}
+		want := "item 0: boom (and 1 more: item 2: panic: lost"
+		if got := firstLine(each(ctx)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if got := firstLine(Run(ctx, each)); got != want {
+			t.Errorf("in a scope: got %q, want %q", got, want)
+		}
+	})
+}
+
+// Without a scope, a panic that the loop is not given is logged.
+func TestPanicOfAnItemWithoutAScopeIsLogged(t *testing.T) {
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	bubble(t, func(_ *testing.T, ctx context.Context) {
+		for range Map(ctx, count(2), panicsLate, Name("pages")) {
+			synctest.Wait()
+			break
+		}
+	})
+	if !strings.Contains(log.String(), "task pages: item 1: panic: lost") {
+		t.Errorf("got the log %q", log.String())
+	}
+}

@@ -1,0 +1,54 @@
+package meanwhile
+
+import "context"
+
+// MaxTasks limits how many tasks of a scope run at once: those that [Go], [Async], [After] and [Every] start with the
+// scope's own ctx, or one that the context package derived from it. Give it to [Run], [Supervise] or [Shield]. Tasks below
+// those tasks do not count, nor do scopes and streams. The default is no limit.
+//
+// While n tasks run, Go and the others wait until one of them has ended, in the order of the calls. When their ctx is
+// canceled, also before the call, they return a task that has ended with ctx's error and cause, and whose function was not
+// called. The tree shows what they wait for as "limit", with n.
+//
+// A task keeps its place until all tasks below it have ended, and between the attempts of [Retry]; a background task, such as
+// that of Every, often until the scope ends. A task of the scope that calls Go with the scope's ctx keeps its place while it
+// waits: when all n do so, none can go on. Let tasks start others with their own ctx, which the limit does not count.
+//
+// It panics unless n is positive. Go panics when MaxTasks is given to it.
+func MaxTasks(n int) TaskOption {
+	mustBePositive("MaxTasks", n)
+	return maxTasksOption(n)
+}
+
+// places are those for the tasks of a scope with MaxTasks, or nil.
+func (n *node) places() *Semaphore {
+	switch n.kind() {
+	case kindRun, kindSupervise, kindShield:
+		return n.family.scope.places
+	}
+	return nil
+}
+
+// maxTasks is the limit, or zero for none.
+func (n *node) maxTasks() int {
+	if places := n.places(); places != nil {
+		return places.Size()
+	}
+	return 0
+}
+
+// awaitPlace waits for a place among the tasks of a scope. It fails only when ctx is canceled, even if that has made the place
+// free. A snapshot knows what its caller waits for by its name.
+//
+//go:noinline
+func (n *node) awaitPlace(ctx context.Context, places *Semaphore) error {
+	if err := places.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	if err := ctxError(ctx); err != nil {
+		places.Release(1)
+		return err
+	}
+	n.flags.Or(hasPlace)
+	return nil
+}

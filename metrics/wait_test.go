@@ -1,0 +1,83 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/metrics"
+)
+
+// The counters have the time of the tasks, whenever they are asked, also of a name that comes again after the profile has
+// forgotten it, and go on when the watch has ended.
+func TestTaskWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := metrics.New(metrics.Config{})
+		slept := func() float64 {
+			return gather(t, m)[`meanwhile_task_wait_seconds_total{task="shop/order",wait="sleep"}`]
+		}
+		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			sleep := func(d time.Duration) { _ = meanwhile.Sleep(ctx, d) }
+			want := 0.0
+			for range 3 {
+				for range 4 {
+					meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, 30*time.Second) }, meanwhile.Name("order"))
+				}
+				sleep(10 * time.Second)
+				if got := slept(); math.Abs(got-want-40) > 2 {
+					t.Errorf("%.1f s, want %v", got, want+40)
+				}
+				sleep(40 * time.Second)
+				want += 120
+				if got := slept(); math.Abs(got-want) > 6 {
+					t.Errorf("%.1f s, want %v", got, want)
+				}
+				sleep(2 * time.Minute)
+				slept()
+			}
+			return nil
+		}, meanwhile.Name("shop"))
+		if err != nil {
+			t.Error(err)
+		}
+		if got := slept(); math.Abs(got-360) > 6 {
+			t.Errorf("after the end of the watch %.1f s, want 360", got)
+		}
+	})
+}
+
+// Of three times as many names as there is room for, the others are counted together.
+func TestTaskWaitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 3 * metrics.MaxLabels
+		m := metrics.New(metrics.Config{})
+		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			for i := range many {
+				meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name(fmt.Sprint(i)), meanwhile.Background())
+			}
+			_ = meanwhile.Sleep(ctx, 10*time.Second)
+			count, sum := 0, 0.0
+			for name, seconds := range gather(t, m) {
+				if strings.HasPrefix(name, "meanwhile_task_wait_seconds_total{") {
+					count++
+					sum += seconds
+				}
+			}
+			if want := (many + 1) * meanwhile.Waits().Window.Seconds(); count != metrics.MaxLabels+1 || math.Abs(sum-want) > 1e-3 {
+				t.Errorf("%d series with %.1f s, want %d with %.1f s", count, sum, metrics.MaxLabels+1, want)
+			}
+			return nil
+		}, meanwhile.Name("shop"))
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
