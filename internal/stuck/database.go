@@ -175,6 +175,11 @@ func pgxQuery(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	conn, err := pool.Acquire(ctx) // so that the query does not wait for the pool to connect first
+	if err != nil {
+		return err
+	}
+	conn.Release()
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		_, err := pool.Exec(ctx, "SELECT 1") // stuck: pgx-query
 		return err
