@@ -43,7 +43,7 @@ func (s *scene) examine(looks int) result {
 	right := 0
 	for look := range looks {
 		tree := s.look()
-		if wrong := s.differences(tree, true); len(wrong) == 0 {
+		if wrong := s.differences(tree); len(wrong) == 0 {
 			right++
 		} else if len(shown) < mostShown {
 			shown = append(shown, fmt.Sprintf("look %d:\n  %s\n%s", look+1, strings.Join(wrong, "\n  "), describe(tree)))
@@ -60,13 +60,15 @@ func (s *scene) look() meanwhile.Node {
 	return meanwhile.Tree(s.ctx) // stuck: look
 }
 
-// settle returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark.
-// What has no goroutine of its own, such as a stream, can only be asked of the tree.
+// settle returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark, and
+// the tree says what it should. On its way to where it is stuck a task may wait at the same line for something else: for a
+// connection that is made, or a process that starts. What the tree says wrongly of one that is stuck it says until patience
+// is over.
 func (s *scene) settle() error {
 	agreed := 0
 	for {
 		tree := s.look()
-		missing := append(s.missing(), s.differences(tree, false)...)
+		missing := append(s.missing(), s.differences(tree)...)
 		if len(missing) == 0 {
 			agreed++
 		} else {
@@ -128,17 +130,12 @@ func (s *scene) missing() []string {
 	return missing
 }
 
-// differences says what is wrong about a tree: about all tasks, or only about those whose waits have no line.
-func (s *scene) differences(tree meanwhile.Node, all bool) []string {
-	var wrong []string
+// differences says what is wrong about a tree.
+func (s *scene) differences(tree meanwhile.Node) []string {
 	nodes := byPath(tree)
+	wrong := loadDifferences(nodes)
 	for _, w := range s.want {
-		if all || w.at == "" {
-			wrong = append(wrong, w.differences(nodes[w.fullPath()], s.funcs[w.at], s.started)...)
-		}
-	}
-	if all {
-		wrong = append(wrong, loadDifferences(nodes)...)
+		wrong = append(wrong, w.differences(nodes[w.fullPath()], s.funcs[w.at], s.started)...)
 	}
 	return wrong
 }
