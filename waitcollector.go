@@ -102,13 +102,17 @@ func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 		c.begun = now
 		return
 	}
-	c.turn(now)
-	elapsed := min(max(0, now.Sub(before)), waitSlots*waitSlot) // when the program was stopped for longer, nothing is known of that
+	elapsed := max(0, now.Sub(before))
+	if elapsed > waitSlots*waitSlot { // the program was stopped, and nothing is known of that
+		elapsed = waitSlots * waitSlot
+		c.turn(now)
+	}
 	c.slots[c.slot].covered += elapsed
 	c.slots[c.slot].snapshots++
 	for i := range trees {
 		c.count(&trees[i], elapsed, self)
 	}
+	c.turn(now) // after it, because that time is before the next slot
 }
 
 // spent notes what the snapshot that was added last took.
