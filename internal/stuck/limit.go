@@ -83,7 +83,11 @@ func semaphoreDeadlock(ctx context.Context) error {
 	}
 	meanwhile.Go(ctx, take(one, two), meanwhile.Name("a"))
 	meanwhile.Go(ctx, take(two, one), meanwhile.Name("b"))
-	both.Wait()
+	for one.Waiting() == 0 || two.Waiting() == 0 { // or it might be before b in the queue, and b wait for it as well
+		if err := meanwhile.Sleep(ctx, glance); err != nil {
+			return err
+		}
+	}
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		return one.Acquire(ctx, 1) // stuck: swap-outside
 	}, meanwhile.Name("outside"))
