@@ -44,6 +44,11 @@ func Leaks() ([]Leak, error) {
 	if profile == nil {
 		return nil, ErrNoLeakProfile
 	}
+	return leaksIn(profile)
+}
+
+// leaksIn reads a profile of goroutines.
+func leaksIn(profile *pprof.Profile) ([]Leak, error) {
 	places.Lock()
 	defer places.Unlock()
 	samples, err := readSamples(profile)

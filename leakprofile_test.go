@@ -147,3 +147,35 @@ func TestNoLeakProfile(t *testing.T) {
 		}
 	})
 }
+
+// The profile of all goroutines is read in the same way: with the names of tasks, and as far as to where the task begins.
+func TestLeaksAreReadWithTheirTasks(t *testing.T) {
+	err := Run(t.Context(), func(ctx context.Context) error {
+		ch, begun := make(chan int), make(chan bool)
+		defer close(ch)
+		for range 3 {
+			Go(ctx, func(context.Context) error { leakFromTask(ch, begun); return nil }, Name("waits"))
+			<-begun
+		}
+		var leaks []Leak
+		for begun := time.Now(); time.Since(begun) < time.Minute; { // until the last one waits
+			var err error
+			if leaks, err = LeaksIn(pprof.Lookup("goroutine")); err != nil {
+				return err
+			}
+			for _, l := range leaks {
+				if l.Task == "run/waits" && withoutLines(l.String()) == "3 goroutines of run/waits: receive, leakprofile_test.go" {
+					return nil
+				}
+			}
+		}
+		t.Errorf("got %v", leaks)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if got, want := (Leak{Count: 1, Wait: Wait{For: "send"}}).String(), "1 goroutine of no task: send"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
