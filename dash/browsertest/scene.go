@@ -109,9 +109,9 @@ func (s *Scene) handlers() []job.Handler {
 func importFeed(ctx context.Context, f Feed) error {
 	pages := make(chan int)
 	turns := meanwhile.NewSemaphore(1)
-	for _, host := range f.Hosts {
+	for n, host := range f.Hosts {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			for i := range 3 {
+			for i := range 3 + 3*n {
 				meanwhile.Go(ctx, func(ctx context.Context) error {
 					if err := turns.Acquire(ctx, 1); err != nil {
 						return err
