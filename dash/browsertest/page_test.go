@@ -26,6 +26,7 @@ func TestPages(t *testing.T) {
 		}
 		t.Run("tree", s.testTree)
 		t.Run("groups", s.testGroups)
+		t.Run("waits", s.testWaits)
 		t.Run("search", s.testSearch)
 		t.Run("keys", s.testKeys)
 		t.Run("live", s.testLive)
@@ -65,6 +66,16 @@ func (s *stage) testGroups(t *testing.T) {
 	b.run(Until(fmt.Sprintf(`[...%s].some(e => e.innerText === "page 4" && e.checkVisibility())`, members)))
 	b.run(Do(opened + `.querySelector(".stop").click()`))
 	b.sees("Cancel task page ")
+}
+
+// The first page says where the time of a kind goes, as its worker reports it, and leads to the jobs.
+func (s *stage) testWaits(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/")
+	b.sees("Where the time goes")
+	b.run(Until(`/feed\.import[^]*% semaphore made at scene\.go:/.test(document.querySelector("#waits").innerText)`))
+	b.click("#waits", "feed.import")
+	b.run(Until(`location.search.includes("kind=feed.import") && document.querySelectorAll("tr[data-id]").length === 1`))
 }
 
 func (s *stage) testSearch(t *testing.T) {
