@@ -1,46 +1,50 @@
 package meanwhile
 
-// A waitGraph is which tasks wait for the end of which, found while a picture is painted.
-type waitGraph struct{ edges map[*node]*node }
+import "slices"
 
-func (g *waitGraph) waitsFor(waiter, target *node) {
+// A waitGraph is which tasks wait for the end of which.
+type waitGraph struct{ edges map[*node]*joiner }
+
+func (g *waitGraph) waitsFor(waiter *node, j *joiner) {
 	if g.edges == nil {
-		g.edges = make(map[*node]*node)
+		g.edges = make(map[*node]*joiner)
 	}
-	g.edges[waiter] = target
+	g.edges[waiter] = j
 }
 
-// markDeadlocks marks the tasks that wait for one that cannot end before they do: a task ends after those it waits for,
-// and after those below it.
-func (g *waitGraph) markDeadlocks(nodes []Node) {
-	if len(g.edges) == 0 {
+// markDeadlocks marks the tasks that wait for one that cannot end, or release a semaphore, before they do: a task ends after
+// those it waits for, and after those below it.
+func (s *snapshot) markDeadlocks(nodes []Node) {
+	targets := s.jamEdges()
+	for waiter, j := range s.edges {
+		targets[waiter] = []*node{j.end.n}
+	}
+	if len(targets) == 0 {
 		return
 	}
 	// A task is stuck with another when each is reached from the other. The graph is cut into such groups by Tarjan's
 	// algorithm (R. Tarjan, "Depth-first search and linear graph algorithms", 1972).
-	t := tarjan{edges: g.edges, index: make(map[*node]int), low: make(map[*node]int), group: make(map[*node]int), below: make(map[*node][]*node)}
+	t := tarjan{edges: targets, index: make(map[*node]int), low: make(map[*node]int), group: make(map[*node]int), below: make(map[*node][]*node)}
 	t.list(nodes)
-	for waiter := range g.edges {
+	for waiter := range targets {
 		if t.index[waiter] == 0 {
 			t.visit(waiter)
 		}
 	}
-	g.mark(nodes, t.group)
+	t.mark(nodes)
 }
 
-func (g *waitGraph) mark(nodes []Node, group map[*node]int) {
+// mark marks those that wait for one of their group.
+func (t *tarjan) mark(nodes []Node) {
 	for i := range nodes {
 		n := &nodes[i]
-		if target := g.edges[n.n]; n.n != nil && target != nil && group[n.n] == group[target] {
-			n.Wait.Deadlock = true
-		}
-		g.mark(n.Tasks, group)
+		n.Wait.Deadlock = slices.ContainsFunc(t.edges[n.n], func(target *node) bool { return t.group[n.n] == t.group[target] })
+		t.mark(n.Tasks)
 	}
 }
 
 type tarjan struct {
-	edges             map[*node]*node
-	below             map[*node][]*node
+	edges, below      map[*node][]*node
 	index, low, group map[*node]int
 	stack             []*node
 }
@@ -62,11 +66,7 @@ func (t *tarjan) visit(n *node) {
 	t.index[n] = len(t.index) + 1
 	t.low[n] = t.index[n]
 	t.stack = append(t.stack, n)
-	next := t.below[n]
-	if target := t.edges[n]; target != nil {
-		next = append(next[:len(next):len(next)], target)
-	}
-	for _, k := range next {
+	for _, k := range slices.Concat(t.below[n], t.edges[n]) {
 		switch {
 		case t.index[k] == 0:
 			t.visit(k)

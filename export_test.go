@@ -1,6 +1,9 @@
 package meanwhile
 
-import "context"
+import (
+	"context"
+	"runtime/pprof"
+)
 
 // Listed is how many tasks the list of ctx's task holds, the ended ones included.
 func Listed(ctx context.Context) int {
@@ -22,6 +25,9 @@ func Pullers() (count int) {
 	})
 	return count
 }
+
+// LeaksIn reads another profile of goroutines as Leaks reads its own.
+func LeaksIn(profile *pprof.Profile) ([]Leak, error) { return leaksIn(profile) }
 
 // WithCause adds a cause to the error of a cancellation.
 func WithCause(err, cause error) error { return withCause(err, cause) }

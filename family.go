@@ -48,6 +48,7 @@ func (n *node) crowded(live, listed uint32) bool {
 
 // link makes n a child of p. callers identifies labels that n's ctx adds to those of p.
 func (n *node) link(p *node, callers any) {
+	n.begun = began() // before the lock, for it may ask the clock
 	p.mu.Lock()
 	if p.use()&isClosed != 0 {
 		p.mu.Unlock()
@@ -64,7 +65,6 @@ func (n *node) link(p *node, callers any) {
 		n.number = f.started
 	}
 	f.identify(n)
-	n.begun = began()
 	n.labels = goroutine.NewSet(f.labels.labelsBelow(p, n, callers))
 	n.next = f.first
 	f.first = n

@@ -74,6 +74,9 @@ var findingTexts = map[EventKind]string{
 	GoroutineLeaked:     "goroutines have outlived the task that started them",
 	ThreadsHeld:         "many threads are held by system calls or C",
 	SchedulingLatency:   "goroutines wait for a processor",
+	TasksPileUp:         "tasks pile up at one place",
+
+	GoroutineUnreachable: "goroutines wait for what nothing else can reach, and are leaked",
 }
 
 // attributes are what a finding says in the log.

@@ -139,11 +139,14 @@ const (
 	ThreadsHeld         // Count goroutines hold threads in system calls or C: Places says which tasks, and where
 	SchedulingLatency   // goroutines waited up to Elapsed for a processor: Places says which tasks were running
 	TasksPileUp         // Count tasks wait at one place and become more: Wait says for what, Path names the oldest
+
+	GoroutineUnreachable // Count goroutines can never go on, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
 )
 
 var eventNames = [...]string{
 	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeadlock: "deadlock", CancellationIgnored: "cancellation ignored",
 	GoroutineLeaked: "goroutine leaked", ThreadsHeld: "threads held", SchedulingLatency: "scheduling latency", TasksPileUp: "tasks pile up",
+	GoroutineUnreachable: "goroutine unreachable",
 }
 
 // String returns the name in small letters, such as started, retrying or threads held.

@@ -17,11 +17,14 @@ type sample struct {
 	labels map[string]string
 }
 
-// goroutineProfile reads the profile of all goroutines. Its format is that of github.com/google/pprof/proto/profile.proto;
-// only what is needed is read.
-func goroutineProfile() ([]sample, error) {
+// goroutineProfile reads the profile of all goroutines.
+func goroutineProfile() ([]sample, error) { return readSamples(pprof.Lookup("goroutine")) }
+
+// readSamples reads a profile of goroutines. Its format is that of github.com/google/pprof/proto/profile.proto; only what is
+// needed is read. The caller holds the mutex of places.
+func readSamples(profile *pprof.Profile) ([]sample, error) {
 	var packed bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&packed, 0); err != nil {
+	if err := profile.WriteTo(&packed, 0); err != nil {
 		return nil, err
 	}
 	z, err := gzip.NewReader(&packed)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // A Semaphore bounds what runs at once by weight. Those who wait get it in the order in which they asked, so that a
-// heavy one is not overtaken for ever by light ones. Its methods may be called by many goroutines at once.
+// heavy one is not overtaken for ever by light ones. Any goroutine may release what another took; the tree shows which tasks
+// took it, and finds deadlocks as long as each task releases what it took. Its methods may be called by many goroutines at once.
 type Semaphore struct {
 	made [1]uintptr // the place where it was
 
@@ -17,12 +20,15 @@ type Semaphore struct {
 	size    int
 	held    int
 	waiting list.List // of *acquirer, oldest first
+	tracked bool      // who holds it: not so for the limits of this package, whose places are given back by others
+	holders holders
 }
 
 // An acquirer is a goroutine that waits for a semaphore.
 type acquirer struct {
 	parker
 	s       *Semaphore
+	set     goroutine.Address // the goroutine's label set
 	weight  int
 	granted bool  // guarded by s.mu, as is
 	refused error // why it will never be
@@ -33,7 +39,7 @@ func (*acquirer) kind() waiterKind { return isAcquirer }
 // NewSemaphore returns a semaphore of the given size. It panics unless size is positive.
 func NewSemaphore(size int) *Semaphore {
 	mustBePositive("NewSemaphore", size)
-	s := &Semaphore{size: size}
+	s := &Semaphore{size: size, tracked: goroutine.Exact}
 	runtime.Callers(2, s.made[:])
 	return s
 }
@@ -52,10 +58,13 @@ func (s *Semaphore) Acquire(ctx context.Context, weight int) error {
 	}
 	if s.waiting.Len() == 0 && weight <= s.size-s.held {
 		s.held += weight
+		if s.tracked {
+			s.holders.add(goroutine.Current(), weight)
+		}
 		s.mu.Unlock()
 		return nil
 	}
-	a := &acquirer{s: s, weight: weight}
+	a := &acquirer{s: s, set: currentSet(), weight: weight}
 	a.ready()
 	place := s.waiting.PushBack(a)
 	s.mu.Unlock()
@@ -87,18 +96,27 @@ func (s *Semaphore) TryAcquire(weight int) bool {
 		return false
 	}
 	s.held += weight
+	if s.tracked {
+		s.holders.add(goroutine.Current(), weight)
+	}
 	return true
 }
 
 // Release gives weight back. It panics when more is given back than is held.
 func (s *Semaphore) Release(weight int) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if weight < 0 || weight > s.held {
-		panic(fmt.Sprintf("meanwhile: Release(%d) of a semaphore with %d held: release once what one Acquire took", weight, s.held))
+	if held := s.held; weight < 0 || weight > held {
+		s.mu.Unlock()
+		panic(fmt.Sprintf("meanwhile: Release(%d) of a semaphore with %d held: release once what one Acquire took", weight, held))
 	}
 	s.held -= weight
-	s.grant()
+	if s.tracked {
+		s.holders.remove(weight, s.held)
+	}
+	if s.waiting.Len() > 0 {
+		s.grant()
+	}
+	s.mu.Unlock()
 }
 
 // Held returns how much of the semaphore is taken.
@@ -156,6 +174,9 @@ func (s *Semaphore) grant() {
 			return
 		}
 		s.held += a.weight
+		if s.tracked {
+			s.holders.add(a.set, a.weight)
+		}
 		s.waiting.Remove(place)
 		a.granted = true
 		a.wake()

@@ -2,8 +2,6 @@ package meanwhile
 
 import (
 	"cmp"
-	"fmt"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -23,6 +21,7 @@ type snapshot struct {
 	waits   map[goroutine.Address][]waiter // what waited inside this package before that, by the goroutine's label set
 	calls   map[*node][]*blockingCall      // by the nearest task above that has not ended
 	waitGraph
+	semaphores
 }
 
 // takeSnapshot returns the given tasks with all that runs below them, and the calls of Blocking that no task is above if
@@ -44,6 +43,7 @@ func takeSnapshot(tops []*node, others bool) []Node {
 	defer places.Unlock()
 	s.stacks, s.now = takeStacks(&s.runners), time.Now()
 	all = s.describeAll(all)
+	s.findJams()
 	s.markDeadlocks(all)
 	sightings.forget(begun, others)
 	return all
@@ -52,7 +52,7 @@ func takeSnapshot(tops []*node, others bool) []Node {
 // collect walks the tree below n.
 func (s *snapshot) collect(n *node, path string) Node {
 	seen := Node{ID: n.ident.id(), Name: n.label(), Path: path, Kind: kindNames[n.kind()], State: "running", n: n}
-	r := runner{kind: n.kind().begins(), path: path, started: n.is(isStarted)}
+	r := runner{kind: n.kind().begins(), n: n, path: path, started: n.is(isStarted)}
 	seen.Age = age(n.begun)
 	var below []*node
 	n.mu.Lock()
@@ -243,13 +243,13 @@ func (s *snapshot) detail(n *Node, waiter waiter, w *Wait) {
 		w.Until = waiter.until()
 	case *joiner:
 		w.On = waiter.end.n.path()
-		s.waitsFor(n.n, waiter.end.n)
+		s.waitsFor(n.n, waiter)
 	case *acquirer:
 		if w.For == "limit" {
 			w.On = strconv.Itoa(waiter.s.Size())
 			break
 		}
-		w.On = waiter.s.describe()
+		w.On = s.semaphore(n.n, waiter)
 	}
 }
 
@@ -293,19 +293,6 @@ func (n *Node) awaited() string {
 		}
 	}
 	return item
-}
-
-// describe says how much of s is held, and where it was made.
-func (s *Semaphore) describe() string {
-	s.mu.Lock()
-	held, size := s.held, s.size
-	s.mu.Unlock()
-	text := strconv.Itoa(held) + " of " + strconv.Itoa(size) + " held"
-	if s.made[0] != 0 {
-		f := at(s.made[0])
-		text += fmt.Sprintf(", made at %s:%d", filepath.Base(f.File), f.Line)
-	}
-	return text
 }
 
 // callsByTask returns the calls of Blocking by the nearest task above them that has not ended.

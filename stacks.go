@@ -13,12 +13,14 @@ import (
 // A runner is what a goroutine's label set identifies: a task, or a call of Blocking.
 type runner struct {
 	kind    beginning
+	n       *node // nil for a call of Blocking
 	labels  *goroutine.Set
 	started bool              // it had begun before the stacks were read
 	outer   goroutine.Address // of a scope: the label set that its goroutine has outside
 	path    string
 	stack   *stack // nil when it was not found
 	twice   bool   // two goroutines were found
+	others  bool   // there are goroutines with the label set that do not run it
 }
 
 // runners are the tasks and calls of a snapshot by their label sets.
@@ -135,6 +137,9 @@ func (s *stacks) add(r *runners, one *runner, set goroutine.Address, calls []*pl
 		}
 		begin, inner, set = i+1, set, one.outer
 		one = r.bySet[set]
+	}
+	if one != nil {
+		one.others = true
 	}
 	if reason := ourReason(calls); reason != "" {
 		s.parked[parkedKey{set, waiterFor(reason)}] = true

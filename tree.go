@@ -50,7 +50,7 @@ type Wait struct {
 	//	task          another task, which On names by its path
 	//	tasks         the tasks below, after the task's own function has returned
 	//	read          a reader, such as that of [Lines]
-	//	semaphore     a [Semaphore]; On says how much of it is held, and where it was made; or one of golang.org/x/sync
+	//	semaphore     a [Semaphore]; On says how much of it is held, where it was made, and which tasks took it; or one of golang.org/x/sync
 	//	blocking      a place among the calls of [Blocking], or the call itself
 	//	rate          its turn, as a [Pacer] gives it: Until
 	//	retry         the next attempt of [Retry]: Until
@@ -75,8 +75,10 @@ type Wait struct {
 	Seen time.Duration `json:"seen,omitempty"`
 	// Snapshots is how many snapshots in a row, this one included, have found the task waiting in this place. Between them it
 	// may have been elsewhere.
-	Snapshots int  `json:"snapshots,omitempty"`
-	Deadlock  bool `json:"deadlock,omitempty"` // the task waits for one that waits for it
+	Snapshots int `json:"snapshots,omitempty"`
+	// Deadlock is whether the task waits for one that waits for it: for its end, or for a semaphore that it took. A semaphore
+	// counts as long as each task has released what it took, see docs/hangs.md.
+	Deadlock bool `json:"deadlock,omitempty"`
 }
 
 // A Frame is a function that a task is in.

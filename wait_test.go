@@ -108,7 +108,7 @@ func TestWaits(t *testing.T) {
 				Go(ctx, func(ctx context.Context) error { return p.Wait(ctx) }, Name("rate"))
 				Go(ctx, func(context.Context) error { return errors.New("no") }, Name("retry"), Retry(RetryPolicy{Base: time.Hour, Max: time.Hour, Jitter: -1}))
 			},
-			map[string]string{"semaphore": "semaphore 2 of 2 held, made at wait_test.go", "rate": "rate", "retry": "retry"},
+			map[string]string{"semaphore": "semaphore 2 of 2 held, made at wait_test.go, taken by run", "rate": "rate", "retry": "retry"},
 		},
 		"package sync": {
 			func(ctx context.Context) {

@@ -224,6 +224,7 @@ func (w *Wait) onWithoutCounts() string {
 	switch w.For {
 	case "semaphore", "blocking":
 		_, made, _ := strings.Cut(w.On, " held, ")
+		made, _, _ = strings.Cut(made, takenBy)
 		return made
 	case "task", "stream", "full", "limit", "unknown":
 		return ""

@@ -28,6 +28,9 @@ type WatchConfig struct {
 	// before it is reported; default 50. Those count that have been there at each look of a sixth of the Interval; and it is
 	// reported only when they become more and more, and are at least four times as many as an Interval before.
 	PileUp int
+	// LeakProfile is how often the garbage collector is asked for goroutines that can never go on ([Leaks]); default never. Each
+	// time is a garbage collection of the whole program. It is done more seldom where that takes more than a hundredth of the time.
+	LeakProfile time.Duration
 	// Interval is how long the same finding at the same place is not reported again; default 1 minute.
 	Interval time.Duration
 	// Log gets the findings as warnings; default [slog.Default].
@@ -50,15 +53,13 @@ func (c WatchConfig) withDefaults() WatchConfig {
 
 // Watch starts a background task that looks at all trees of the process now and then, and reports what is wrong: a task
 // that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
-// that outlive the task which started them, threads that pile up in system calls, and goroutines that wait for a
-// processor. It writes each finding
-// to the log, and tells the observer that holds for ctx ([Observe]), once for each place and interval. It ends with its
-// scope. One watch is enough for a process.
+// that outlive the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
+// goroutines that wait for a processor. It writes each finding to the log, and tells the observer that holds for ctx
+// ([Observe]), once for each place and interval. It ends with its scope. One watch is enough for a process.
 //
 // It looks several times within each of its thresholds, at random intervals, but so seldom that it needs no more than a
-// hundredth of one processor; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for. While it runs, tasks that start label their goroutines with
-// their path, for which see [runtime/pprof]: a profile of the processors, and the traceback of a crash, then name the
-// tasks (with GODEBUG=tracebacklabels=1 before Go 1.27). That costs each task about two microseconds.
+// hundredth of one processor; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for.
+// While it runs, tasks note when they begin, which costs each a reading of the clock.
 func Watch(ctx context.Context, c WatchConfig) *Task[Void] {
 	w := &watch{c: c.withDefaults(), told: make(map[finding]time.Time)}
 	watched.Store(true)
@@ -75,10 +76,12 @@ type watch struct {
 	ignored map[uint32]time.Time // tasks that were found canceled, since when
 	leaks   map[leakKey]leak
 	checked time.Time // for leaks
-	looks   int
-	took    [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
-	latency latencyMeter
-	waits   *waitCollector
+
+	profiled time.Time // when the leak profile may be read again
+	looks    int
+	took     [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
+	latency  latencyMeter
+	waits    *waitCollector
 }
 
 // A spell is the time for which a task was found busy at every look.
@@ -143,6 +146,7 @@ func (w *watch) look(self uint32) {
 	w.checkThreads(&s)
 	w.checkLatency(&s)
 	w.checkLeaks(&s)
+	w.checkUnreachable(&s)
 	w.checkPiles(&s)
 	w.publish(&s)
 }

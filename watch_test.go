@@ -196,6 +196,45 @@ func TestWatchFindsADeadlock(t *testing.T) {
 	})
 }
 
+// Tasks that took semaphores in opposite order are reported with what each waits for, and who took that.
+func TestWatchFindsADeadlockOfSemaphores(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := watched(t, only(TaskStarted), func(ctx context.Context, _ *findings) {
+			one, two := NewSemaphore(1), NewSemaphore(1)
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			done := make(chan bool, 2)
+			Go(ctx, func(ctx context.Context) error {
+				defer func() { done <- true }()
+				_ = one.Acquire(ctx, 1)
+				defer one.Release(1)
+				_ = Sleep(ctx, time.Second)
+				_ = two.Acquire(ctx, 1)
+				return nil
+			}, Name("a"))
+			Go(ctx, func(ctx context.Context) error {
+				defer func() { done <- true }()
+				_ = two.Acquire(ctx, 1)
+				defer two.Release(1)
+				_ = Sleep(ctx, time.Second)
+				_ = one.Acquire(ctx, 1)
+				return nil
+			}, Name("b"))
+			<-done
+			<-done
+		})
+		got := f.of(TaskDeadlock)
+		if len(got) != 2 {
+			t.Fatalf("got %+v, want one report for each task", got)
+		}
+		for i, want := range [][2]string{{"watched/app/a", "taken by watched/app/b"}, {"watched/app/b", "taken by watched/app/a"}} {
+			if e := got[i]; e.Path != want[0] || !strings.HasSuffix(e.Wait.On, want[1]) || !e.Wait.Deadlock || e.Elapsed < time.Second {
+				t.Errorf("got %+v", e)
+			}
+		}
+	})
+}
+
 // One finding stands for all tasks that were found so at one place, and counts them.
 func TestWatchCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

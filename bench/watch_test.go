@@ -56,6 +56,41 @@ func BenchmarkWatch(b *testing.B) {
 	}
 }
 
+// BenchmarkSpawnWatched opens a scope, starts 1,000 tasks that do nothing, and waits for them: alone, and while a watch with its
+// defaults runs, and 5,000 tasks wait.
+func BenchmarkSpawnWatched(b *testing.B) {
+	const waiting, started = 5000, 1000
+	for _, watch := range []string{"none", "default"} {
+		b.Run("watch="+watch, func(b *testing.B) {
+			err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
+				if watch != "none" {
+					meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+				}
+				api := meanwhile.NewSemaphore(10)
+				for i := range waiting {
+					meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) }, meanwhile.Background())
+				}
+				for b.Loop() {
+					err := meanwhile.Run(ctx, func(ctx context.Context) error {
+						for range started {
+							meanwhile.Go(ctx, func(context.Context) error { return nil })
+						}
+						return nil
+					})
+					if err != nil {
+						return err
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*started), "ns/task")
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
 // waitSomehow has a quarter of the tasks wait for each of four things.
 func waitSomehow(ctx context.Context, i int, api *meanwhile.Semaphore) error {
 	never := make(chan int)

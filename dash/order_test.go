@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +86,7 @@ func shopTree(j *job.Job) meanwhile.Node {
 	root := meanwhile.Node{ID: 1, Name: name, Path: "shop/" + name, State: "running", Kind: "run", Age: time.Minute, Wait: meanwhile.Wait{For: "task", On: "shop/" + name + "/page 1"}}
 	for i := range 30 {
 		page := meanwhile.Node{ID: uint32(10 + i), Name: fmt.Sprintf("page %d", i+1), Path: fmt.Sprintf("%s/page %d", root.Path, i+1), State: "running", Kind: "task"}
-		page.Wait = meanwhile.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12}
+		page.Wait = meanwhile.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12 + i} // so that none is like the other
 		root.Tasks = append(root.Tasks, page)
 	}
 	root.Tasks[0].Wait.Deadlock = true
@@ -123,6 +124,33 @@ func TestLiveTree(t *testing.T) {
 	}
 	has(t, get(t, h, path), http.StatusOK, "not Live tasks")
 	has(t, post(t, h, path+"/task", "task", "10"), http.StatusConflict, "does not run any more")
+}
+
+// Tasks that are alike share a line, and so do those below them. Each of them can be seen, and canceled.
+func TestLiveTreeIsGrouped(t *testing.T) {
+	s := memory.New()
+	j := told(t, s, func(j *job.Job) meanwhile.Node {
+		root := meanwhile.Node{ID: 1, Name: "feed.import " + j.ID.String(), Path: "shop", State: "running", Kind: "run", Wait: meanwhile.Wait{For: "tasks"}}
+		for i := range 40 {
+			host := meanwhile.Node{ID: uint32(1000 + i), Name: fmt.Sprintf("host %d", i), Path: fmt.Sprintf("shop/host %d", i), State: "running", Kind: "task", Age: time.Minute, Wait: meanwhile.Wait{For: "tasks"}}
+			for k := range 4 {
+				host.Tasks = append(host.Tasks, meanwhile.Node{
+					ID: uint32(2000 + 10*i + k), Name: fmt.Sprintf("page %d", k), Path: fmt.Sprintf("%s/page %d", host.Path, k), State: "running", Kind: "task",
+					Wait: meanwhile.Wait{For: "network", On: "read", File: "/src/shop/feed.go", Line: 12},
+				})
+			}
+			root.Tasks = append(root.Tasks, host)
+		}
+		return root
+	})
+	path := "/jobs/" + j.ID.String()
+	w := get(t, dash.New(dash.Config{Store: s}), path)
+	has(t, w, http.StatusOK, `201 tasks: network × 160, tasks × 41`, `<span class="task-name">host 0 … host 39</span> <span class="tag">× 40</span>`,
+		`<span class="task-name">page 0 … page 3</span> <span class="tag">× 160</span>`, "<summary>40 tasks one by one</summary>", "<summary>4 tasks one by one</summary>",
+		"oldest <time", path+"/task?task=1039", path+"/task?task=2393", "not task?task=0\"", "not <summary>160 tasks")
+	if got := strings.Count(w.Body.String(), path+"/task?task=2393"); got != 1 {
+		t.Errorf("one task can be canceled at %d places", got)
+	}
 }
 
 func TestHostileTree(t *testing.T) {

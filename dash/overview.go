@@ -15,6 +15,7 @@ type overview struct {
 	From     time.Time
 	Queues   []queueRow
 	Workers  []workerRow
+	Waits    []kindRow
 }
 
 func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
@@ -30,6 +31,7 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	if o.Workers, err = h.workerRows(ctx); err != nil {
 		return nil, err
 	}
+	o.Waits = kindRows(o.Workers)
 	crons, err := h.cronRows(ctx)
 	if err != nil {
 		return nil, err

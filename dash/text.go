@@ -19,6 +19,7 @@ var functions = template.FuncMap{
 	"short":  short,
 	"join":   func(list []string) string { return strings.Join(list, ", ") },
 	"bytes":  bytesText,
+	"tenth":  func(part int) string { return strconv.FormatFloat(float64(part)/10, 'f', 1, 64) },
 	"oneline": func(text string) string {
 		return clip(strings.Join(strings.Fields(text), " "), 200)
 	},

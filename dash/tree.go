@@ -75,34 +75,61 @@ func nodes(n *meanwhile.Node) func(yield func(*meanwhile.Node) bool) {
 	return func(yield func(*meanwhile.Node) bool) { walk(n, yield) }
 }
 
-// A taskView is a task of a tree, for its template.
+// A taskView is a task of a tree, or a group of tasks that are alike, for its template. What runs below a group is shown twice:
+// together, grouped again, and below each member.
 type taskView struct {
 	meanwhile.Node
-	v    *view
-	t    *tree
-	id   job.ID
-	root bool
+	v        *view
+	t        *tree
+	id       job.ID
+	root     bool
+	together bool // below a group: its own members are not shown
+	member   bool // or below one: of a group, the members alone are shown
 }
 
 // Task returns the root of the tree of this page's job.
 func (v *view) Task() taskView {
 	d := v.Data.(*detail)
-	return taskView{Node: d.Tree.Root, v: v, t: d.Tree, id: d.ID, root: true}
+	return taskView{Node: d.Tree.Root.Grouped(), v: v, t: d.Tree, id: d.ID, root: true}
 }
 
-func (t taskView) below(nodes []meanwhile.Node) []taskView {
-	views := make([]taskView, len(nodes))
-	for i, n := range nodes {
-		views[i] = taskView{Node: n, v: t.v, t: t.t, id: t.id}
+// below returns the tasks from first up to end, as far as there are so many.
+func (t taskView) below(first, end int) []taskView {
+	if t.Group != nil && t.member {
+		return nil
+	}
+	var views []taskView
+	for _, n := range t.Tasks[min(first, len(t.Tasks)):min(end, len(t.Tasks))] {
+		views = append(views, taskView{Node: n, v: t.v, t: t.t, id: t.id, together: t.together || t.Group != nil, member: t.member})
 	}
 	return views
 }
 
 // First are the tasks below that are shown at once.
-func (t taskView) First() []taskView { return t.below(t.Tasks[:min(mostRow, len(t.Tasks))]) }
+func (t taskView) First() []taskView { return t.below(0, mostRow) }
 
 // Rest are the tasks below that are folded.
-func (t taskView) Rest() []taskView { return t.below(t.Tasks[min(mostRow, len(t.Tasks)):]) }
+func (t taskView) Rest() []taskView { return t.below(mostRow, len(t.Tasks)) }
+
+// Left is how many tasks below are not known here.
+func (t taskView) Left() int {
+	if t.Group != nil && t.member {
+		return 0
+	}
+	return t.More
+}
+
+// Members are the tasks of a group, where they are shown.
+func (t taskView) Members() []taskView {
+	if t.together {
+		return nil
+	}
+	var views []taskView
+	for _, n := range t.Group {
+		views = append(views, taskView{Node: n.Grouped(), v: t.v, t: t.t, id: t.id, member: true})
+	}
+	return views
+}
 
 // Began shows for how long the task has been there.
 func (t taskView) Began() template.HTML {
@@ -155,7 +182,7 @@ func (t taskView) Label() string {
 
 // Stop is the address of the question whether to cancel the task, where one may.
 func (t taskView) Stop() string {
-	if t.v.ReadOnly || t.root || t.Kind == "blocking" || t.State == "abandoned" {
+	if t.v.ReadOnly || t.root || t.Group != nil || t.Kind == "blocking" || t.State == "abandoned" {
 		return ""
 	}
 	return t.v.URL("/jobs/"+t.id.String()+"/task") + "?task=" + strconv.FormatUint(uint64(t.ID), 10)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime/metrics"
+	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,7 @@ type run struct {
 	lookout lookout
 	clock   *storeClock
 	tally   tally
+	waits   kindWaits
 
 	notice chan struct{} // capacity 1: jobs may have become due
 	freed  chan struct{} // capacity 1: there may be room again
@@ -211,6 +213,8 @@ func (r *run) info() WorkerInfo {
 		info.Crons = append(info.Crons, c.Name)
 	}
 	info.Quiet = r.quiet.Load()
+	path, _ := pprof.Label(r.ctx, "task")
+	info.Waits = r.waits.latest(time.Now(), path+"/jobs/slot/", info.Kinds)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info.Running, info.Stopping = r.running, r.draining

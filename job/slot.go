@@ -43,7 +43,7 @@ func (r *run) launch(e *execution) {
 			r.mu.Unlock()
 		}
 		return nil
-	}, meanwhile.Name("slot "+strconv.Itoa(r.slots))).Cancel
+	}, meanwhile.Name("slot"), meanwhile.ID(strconv.Itoa(r.slots))).Cancel
 }
 
 // trimSlots ends the slots that were idle all the time since the last call.

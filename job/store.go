@@ -212,6 +212,9 @@ type WorkerInfo struct {
 	Quiet       bool      `json:"quiet,omitempty"` // it claims no more, see OrderQuiet
 	Stopping    bool      `json:"stopping,omitempty"`
 	Seen        time.Time `json:"seen"` // by the store's clock
+	// Waits says where the time of its jobs went, by kind, the one with the most time first: at most ten kinds with five waits each,
+	// of up to 120 bytes. It is empty while the process runs no meanwhile.Watch.
+	Waits []KindWaits `json:"waits,omitempty"`
 }
 
 // A Decision is what Change does with a job.

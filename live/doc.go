@@ -17,6 +17,8 @@
 //	GET ?waits&format=json    the same as a [meanwhile.WaitProfile]
 //	GET ?waits&format=pprof   the same for go tool pprof, with the labels task and wait
 //	                     each of the three is a 404 while the program runs no [meanwhile.Watch]
+//	GET ?leaks           goroutines that can never go on, as text; the program collects its garbage for it
+//	GET ?leaks&format=json    the same as [Leaks]; both are a 501 where the program was built with a version of Go before 1.27
 //	POST cancel=ID&path=PATH, as a form, with the header Authorization: Bearer TOKEN
 //	                     cancels the task if that is still its path, and answers 204; 403 when the program allows no
 //	                     canceling, 401 without the token or with a wrong one, 404 when the task has ended
@@ -29,7 +31,7 @@
 //
 //	go tool pprof -http=: 'http://localhost:6060/debug/meanwhile?waits&format=pprof'
 //
-// The types [Snapshot] and [Detail] read the JSON. An error comes as one line of text: 400 says what is wrong with the
+// The types [Snapshot], [Detail] and [Leaks] read the JSON. An error comes as one line of text: 400 says what is wrong with the
 // request, 403 which setting would allow it.
 //
 // # Who gets an answer
@@ -48,5 +50,6 @@
 // # What it costs
 //
 // Nothing until somebody asks. A look at 100,000 tasks can take a second of a processor. Requests at the same time share
-// one look, and so do those of the 100 ms after it, or of the time it took if that is longer: an answer may be that old.
+// one look, and so do those of the 100 ms after it, or of the time it took if that is longer: an answer may be that old. Leaks
+// are looked for once in ten seconds, or in a hundred times what that took.
 package live

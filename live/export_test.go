@@ -8,3 +8,10 @@ import (
 
 // HandlerOf is a Handler that shows the trees it is given.
 func HandlerOf(c Config, trees func() []meanwhile.Node) http.Handler { return newHandler(c, trees) }
+
+// HandlerOfLeaks is a Handler that finds the leaks it is given.
+func HandlerOfLeaks(profile func() ([]meanwhile.Leak, error)) http.Handler {
+	h := newHandler(Config{}, meanwhile.Trees)
+	h.leaks.profile = profile
+	return h
+}

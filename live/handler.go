@@ -34,10 +34,11 @@ type handler struct {
 	token  token
 	origin http.CrossOriginProtection
 	looks  lookout
+	leaks  leakCheck
 }
 
 func newHandler(c Config, trees func() []meanwhile.Node) *handler {
-	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}}
+	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}, leaks: leakCheck{profile: meanwhile.Leaks}}
 }
 
 // A refusal is an error that the client is to see: it becomes the answer.
@@ -85,6 +86,9 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	if q.waits {
 		return showWaits(w, meanwhile.Waits(), q)
+	}
+	if q.leaks {
+		return h.leaks.show(w, q)
 	}
 	full, err := h.looks.look(r.Context())
 	if err != nil {

@@ -20,6 +20,7 @@ type query struct {
 	task   uint32 // with detail
 	waits  bool   // the wait profile
 	pprof  bool   // of it
+	leaks  bool   // the goroutine leak profile
 }
 
 func readQuery(r *http.Request) (query, error) {
@@ -44,6 +45,10 @@ func readQuery(r *http.Request) (query, error) {
 	q.waits = values.Has("waits")
 	if q.waits && q.detail {
 		return q, refuse(http.StatusBadRequest, "ask for waits, which are those of all tasks, or for a task")
+	}
+	q.leaks = values.Has("leaks")
+	if q.leaks && (q.waits || q.detail) {
+		return q, refuse(http.StatusBadRequest, "ask for leaks, which are those of the whole program, or for waits, or for a task")
 	}
 	format := values.Get("format")
 	switch {

@@ -159,9 +159,9 @@ func (s *stage) testTask(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs/" + s.Import.String())
 	b.sees("page 3")
-	count := `[...document.querySelectorAll(".task-name")].filter(e => e.innerText === "page 3").length`
+	count := `[...document.querySelectorAll(".task-name")].filter(e => e.textContent === "page 3").length`
 	before := eval[int](b, count)
-	b.run(Do(`[...document.querySelectorAll(".task")].find(e => e.querySelector(".task-name").innerText === "page 3").querySelector(".stop").click()`))
+	b.run(Do(`[...document.querySelectorAll(".task")].find(e => e.querySelector(".task-name").textContent === "page 3").querySelector(".stop").click()`))
 	b.sees("Cancel task page 3?")
 	b.click(".question", "Cancel the task")
 	b.sees("told to cancel the task")

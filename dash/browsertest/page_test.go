@@ -25,6 +25,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 		t.Run("tree", s.testTree)
+		t.Run("groups", s.testGroups)
+		t.Run("waits", s.testWaits)
 		t.Run("search", s.testSearch)
 		t.Run("keys", s.testKeys)
 		t.Run("live", s.testLive)
@@ -47,6 +49,33 @@ func (s *stage) testTree(t *testing.T) {
 	}
 	b.sees("of 240") // its progress
 	b.sees("a host answers slowly")
+}
+
+// Tasks that are alike share a line. It can be opened, and stays open when the tree changes; each task in it can be canceled.
+func (s *stage) testGroups(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/jobs/" + s.Import.String())
+	b.run(Until(`[...document.querySelectorAll(".task .tag")].some(e => /^× [56]$/.test(e.innerText))`))
+	opened := `[...document.querySelectorAll(".tree details")].find(e => /^[56] tasks one by one$/.test(e.querySelector("summary").innerText))`
+	b.run(Do(opened + `.querySelector("summary").click()`))
+	asOf := `document.querySelector("#treehead time").dateTime`
+	before := eval[string](b, asOf)
+	b.run(Until(fmt.Sprintf("%s !== %q", asOf, before)))
+	b.run(Until(opened + `.open`))
+	members := opened + `.querySelectorAll(".task-name")`
+	b.run(Until(fmt.Sprintf(`[...%s].some(e => e.innerText === "page 4" && e.checkVisibility())`, members)))
+	b.run(Do(opened + `.querySelector(".stop").click()`))
+	b.sees("Cancel task page ")
+}
+
+// The first page says where the time of a kind goes, as its worker reports it, and leads to the jobs.
+func (s *stage) testWaits(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/")
+	b.sees("Where the time goes")
+	b.run(Until(`/feed\.import[^]*% semaphore made at scene\.go:/.test(document.querySelector("#waits").innerText)`))
+	b.click("#waits", "feed.import")
+	b.run(Until(`location.search.includes("kind=feed.import") && document.querySelectorAll("tr[data-id]").length === 1`))
 }
 
 func (s *stage) testSearch(t *testing.T) {

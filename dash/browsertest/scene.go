@@ -61,6 +61,7 @@ func Play(ctx context.Context, store job.Store, ready func(Scene) error) error {
 			},
 			Concurrency: 50, Grace: -1, Logger: slog.New(slog.DiscardHandler),
 		}, s.handlers()...)
+		meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)}) // so that the worker reports waits
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		working := meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
@@ -109,9 +110,9 @@ func (s *Scene) handlers() []job.Handler {
 func importFeed(ctx context.Context, f Feed) error {
 	pages := make(chan int)
 	turns := meanwhile.NewSemaphore(1)
-	for _, host := range f.Hosts {
+	for n, host := range f.Hosts {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			for i := range 3 {
+			for i := range 3 + 3*n {
 				meanwhile.Go(ctx, func(ctx context.Context) error {
 					if err := turns.Acquire(ctx, 1); err != nil {
 						return err

@@ -17,7 +17,7 @@
 //	│  └─ customer, 2s: mutex, stock.go:45 (sync.(*Mutex).Lock), here in 9 snapshots
 //	├─ index, 2s: send, index.go:21, here in 9 snapshots
 //	│  └─ pages, 2s: full 64 results, here in 9 snapshots
-//	├─ photos, 2s: semaphore 2 of 2 held, made at photos.go:12, photos.go:17 (meanwhile.(*Semaphore).Acquire), here for 2s
+//	├─ photos, 2s: semaphore 2 of 2 held, made at photos.go:12, taken by shop/photos, photos.go:17 (meanwhile.(*Semaphore).Acquire), here for 2s
 //	│  ├─ photo 1, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here in 9 snapshots
 //	│  └─ photo 2, 2s: network HTTP answer, photos.go:34 (http.(*Client).Do), here in 9 snapshots
 //	├─ mailer, 2s: task shop/mailer/printer, mailer.go:18 (meanwhile.(*Task[...]).Wait), here for 2s

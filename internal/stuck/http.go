@@ -27,6 +27,13 @@ func init() {
 		way{name: "http2-handler", start: http2Handler, want: []want{
 			{path: "reader", wait: "network", on: "read", at: "http2-handler-read"},
 		}},
+		way{name: "http2-unread", start: http2Unread, want: []want{
+			{path: "writer", wait: "network", on: "write", at: "http2-unread"},
+		}},
+		way{name: "http-shutdown", start: httpShutdown, want: []want{
+			{path: "stopper", wait: "select", at: "http-shutdown", polls: true},
+			{path: "handler", wait: "receive", at: "http-shutdown-handler"},
+		}},
 		way{name: "http-serve", start: httpServe, want: []want{
 			{path: "server", wait: "network", on: "accept", at: "http-serve"},
 		}},
@@ -138,8 +145,7 @@ func http2Body(ctx context.Context) error {
 	return nil
 }
 
-// http2Handler has a handler that reads a body which does not come. (One whose answer is not read goes on at times, until both
-// sides have agreed on their windows, so it is in no case.)
+// http2Handler has a handler that reads a body which does not come.
 func http2Handler(ctx context.Context) error {
 	url, err := serve(func(_ http.ResponseWriter, r *http.Request) {
 		_ = meanwhile.Run(ctx, func(context.Context) error {
@@ -160,7 +166,53 @@ func http2Handler(ctx context.Context) error {
 	return nil
 }
 
-// httpServe waits for connections. (Its Shutdown is in no case: it asks again and again whether all requests have ended.)
+// http2Unread has a handler that writes a body which nobody reads. It does so by one Write of more than the client's window:
+// with several it would be found waiting at each of them, until the window is full.
+func http2Unread(ctx context.Context) error {
+	url, err := serve(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		_ = meanwhile.Run(ctx, func(context.Context) error {
+			_, err := w.Write(make([]byte, 16<<20)) // stuck: http2-unread
+			return err
+		}, meanwhile.Name("writer"))
+	})
+	if err != nil {
+		return err
+	}
+	body, err := get(newHTTP2(), url)
+	hold(body)
+	return err
+}
+
+// httpShutdown has a server that waits for the end of a request. It asks for that again and again, twice a second in the end, so
+// a look may find it running.
+func httpShutdown(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	never, begun := make(chan int), make(chan struct{})
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		_ = meanwhile.Run(ctx, func(context.Context) error {
+			close(begun)
+			<-never // stuck: http-shutdown-handler
+			return nil
+		}, meanwhile.Name("handler"))
+	})}
+	go func() { _ = server.Serve(l) }()
+	go func() {
+		answer, err := http.Get("http://" + l.Addr().String())
+		hold(answer, err)
+	}()
+	<-begun
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return server.Shutdown(ctx) // stuck: http-shutdown
+	}, meanwhile.Name("stopper"))
+	return nil
+}
+
+// httpServe waits for connections.
 func httpServe(ctx context.Context) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -11,8 +12,22 @@ import (
 func init() {
 	know(
 		way{name: "semaphore", start: semaphore, want: []want{
-			{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made"}},
+			{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made", "taken by stuck"}},
 		}},
+		way{name: "semaphore-deadlock", start: semaphoreDeadlock, want: []want{
+			{path: "a", wait: "semaphore", at: "swap-second", has: []string{"1 of 1", "@swap-two", "taken by stuck/b"}, deadlock: true},
+			{path: "b", wait: "semaphore", at: "swap-second", has: []string{"1 of 1", "@swap-one", "taken by stuck/a"}, deadlock: true},
+			{path: "outside", wait: "semaphore", at: "swap-outside", has: []string{"@swap-one", "taken by stuck/a"}},
+		}},
+		way{name: "semaphore-and-task", start: semaphoreAndTask, want: []want{
+			{path: "a", wait: "task", on: "stuck/a/run", at: "mixed-scope"},
+			{path: "a/run", wait: "task", on: "stuck/b", at: "mixed-wait", deadlock: true},
+			{path: "b", wait: "semaphore", at: "mixed-acquire", has: []string{"@mixed-made", "taken by stuck/a"}, deadlock: true},
+		}},
+		way{name: "semaphore-handed", start: semaphoreHanded, want: []want{
+			{path: "a", wait: "semaphore", at: "handed-second", has: []string{"taken by stuck/b"}},
+			{path: "b", wait: "semaphore", at: "handed-second", has: []string{"taken by stuck/a"}},
+		}, also: []string{"handed-holder", "handed-holder"}},
 		way{name: "max-tasks", start: maxTasks, want: []want{
 			{path: "scope", wait: "task", on: "stuck/scope/run", at: "max-tasks-run"},
 			{path: "scope/run", wait: "limit", on: "2", at: "max-tasks"},
@@ -46,6 +61,83 @@ func semaphore(ctx context.Context) error {
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		return sem.Acquire(ctx, 1) // stuck: semaphore
 	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// semaphoreDeadlock has two tasks that take two semaphores in opposite order, and one that waits for them.
+func semaphoreDeadlock(ctx context.Context) error {
+	one := meanwhile.NewSemaphore(1) // stuck: swap-one
+	two := meanwhile.NewSemaphore(1) // stuck: swap-two
+	var both sync.WaitGroup
+	both.Add(2)
+	take := func(first, second *meanwhile.Semaphore) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if err := first.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			defer first.Release(1)
+			both.Done()
+			both.Wait()
+			return second.Acquire(ctx, 1) // stuck: swap-second
+		}
+	}
+	meanwhile.Go(ctx, take(one, two), meanwhile.Name("a"))
+	meanwhile.Go(ctx, take(two, one), meanwhile.Name("b"))
+	for one.Waiting() == 0 || two.Waiting() == 0 { // or it might be before b in the queue, and b wait for it as well
+		if err := meanwhile.Sleep(ctx, glance); err != nil {
+			return err
+		}
+	}
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return one.Acquire(ctx, 1) // stuck: swap-outside
+	}, meanwhile.Name("outside"))
+	return nil
+}
+
+// semaphoreAndTask has a task that waits, in a scope, for one that waits for the semaphore which the first took.
+func semaphoreAndTask(ctx context.Context) error {
+	sem := meanwhile.NewSemaphore(1) // stuck: mixed-made
+	b := make(other, 1)
+	taken := make(chan struct{})
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		if err := sem.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer sem.Release(1)
+		close(taken)
+		return meanwhile.Run(ctx, func(ctx context.Context) error { // stuck: mixed-scope
+			_, err := (<-b).Wait(ctx) // stuck: mixed-wait
+			return err
+		})
+	}, meanwhile.Name("a"))
+	b <- meanwhile.Go(ctx, func(ctx context.Context) error {
+		<-taken
+		return sem.Acquire(ctx, 1) // stuck: mixed-acquire
+	}, meanwhile.Name("b"))
+	return nil
+}
+
+// semaphoreHanded has two tasks that wait for what the other took, and handed to a goroutine that will release it.
+func semaphoreHanded(ctx context.Context) error {
+	one, two := meanwhile.NewSemaphore(1), meanwhile.NewSemaphore(1)
+	var both sync.WaitGroup
+	both.Add(2)
+	take := func(first, second *meanwhile.Semaphore) func(context.Context) error {
+		return func(ctx context.Context) error {
+			if err := first.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			go func() {
+				<-ctx.Done() // stuck: handed-holder
+				first.Release(1)
+			}()
+			both.Done()
+			both.Wait()
+			return second.Acquire(ctx, 1) // stuck: handed-second
+		}
+	}
+	meanwhile.Go(ctx, take(one, two), meanwhile.Name("a"))
+	meanwhile.Go(ctx, take(two, one), meanwhile.Name("b"))
 	return nil
 }
 

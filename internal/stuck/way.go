@@ -36,6 +36,7 @@ type want struct {
 	until     time.Duration // Wait.Until, to a second, counted from the start of the way; zero for none
 	vague     bool          // On and Until may be left out, because the task waits with the ctx of another, or a goroutine that it started waits as it does; they must not be wrong
 	orUnknown bool          // "unknown" is right as well, and then without a place
+	polls     bool          // a timer wakes it up now and then: it may be found running, at the same place
 	state     string        // running, unless it is given
 	deadlock  bool
 }
@@ -77,6 +78,9 @@ func (w want) differences(nodes []meanwhile.Node, funcs []string, started time.T
 	}
 	if w.orUnknown && got.For == "unknown" {
 		w = want{path: w.path, wait: "unknown", on: got.On}
+	}
+	if w.polls && got.For == "running" {
+		w.wait = got.For
 	}
 	if got.For != w.wait {
 		differ("Wait.For", got.For, w.wait)

@@ -180,6 +180,7 @@ var workerInfo = job.WorkerInfo{
 	Host: "host", PID: 42, Version: "v1.2.3", Started: time.Date(2026, 3, 29, 1, 30, 0, 0, time.UTC),
 	Queues: []string{"default", "mail"}, Kinds: []string{"k", "mail.send"}, Concurrency: 100, Running: 3, Memory: 1 << 33, Stopping: true,
 	Quiet: true, Crons: []string{"nightly", "sweep"},
+	Waits: []job.KindWaits{{Kind: "mail.send", Time: time.Minute, Waits: []job.WaitTime{{Wait: "network read, mail.go:12", Time: time.Second}}}},
 }
 
 // decide changes jobs, some of which are left alone because of conflicts.

@@ -68,5 +68,9 @@ func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 func copyWorker(info job.WorkerInfo) job.WorkerInfo {
 	info.Queues, info.Kinds = slices.Clone(info.Queues), slices.Clone(info.Kinds)
 	info.Crons = slices.Clone(info.Crons)
+	info.Waits = slices.Clone(info.Waits)
+	for i := range info.Waits {
+		info.Waits[i].Waits = slices.Clone(info.Waits[i].Waits)
+	}
 	return info
 }

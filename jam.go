@@ -1,0 +1,261 @@
+package meanwhile
+
+import "slices"
+
+// A jam is a semaphore with tasks that wait for it, as it was at one moment. Those behind the first that cannot be served
+// before they go on themselves wait for each other.
+type jam struct {
+	takers []taker
+	queue  []*acquirer       // oldest first; their weights do not change
+	places map[*acquirer]int // in the queue
+	size   int
+	first  int // in the queue, of those that cannot be served
+}
+
+// A taker is a task that took a weight of a semaphore; nil for none that the snapshot knows.
+type taker struct {
+	n      *node
+	weight int
+}
+
+// semaphores are those that tasks of a snapshot wait for.
+type semaphores struct {
+	texts   map[*Semaphore]string
+	waiting map[*node]*acquirer // by the task whose goroutine waits
+	jams    map[*Semaphore]*jam
+	verdicts
+}
+
+// semaphore notes that n waits for one, and describes it: in the same way for all that wait for it.
+func (s *snapshot) semaphore(n *node, a *acquirer) string {
+	if s.texts == nil {
+		s.texts, s.waiting = make(map[*Semaphore]string), make(map[*node]*acquirer)
+	}
+	text, known := s.texts[a.s]
+	if !known {
+		text = a.s.describe(&s.runners)
+		s.texts[a.s] = text
+	}
+	if n != nil {
+		s.waiting[n] = a
+	}
+	return text
+}
+
+const maxRounds = 100 // in which it is found out who waits for whom; beyond that nothing is said
+
+// findJams finds the semaphores whose waiters cannot be served before they go on themselves. What a task took is released by
+// that task, as far as is known: this is so until a goroutine has released what another took, or there is one below the task
+// that does something else than to wait in the jam. A task that waits for what it took itself may wait for whom it handed
+// that to, so of such a semaphore something is said only when it was seen that tasks release what they took.
+//
+// It starts with all that wait, and takes out those that can be served, or whose task to wait for can end, until none is left
+// to take out: the rest wait for each other.
+func (s *snapshot) findJams() {
+	s.jams = make(map[*Semaphore]*jam)
+	for sem := range s.texts {
+		if j := s.newJam(sem); j != nil {
+			s.jams[sem] = j
+		}
+	}
+	for range maxRounds {
+		if len(s.jams) == 0 {
+			return
+		}
+		if !s.unjam() {
+			s.confirm()
+			return
+		}
+	}
+	clear(s.jams)
+}
+
+// newJam is nil for a semaphore of which something is not known, or which no task that may be stuck took.
+func (s *snapshot) newJam(sem *Semaphore) *jam {
+	sem.mu.Lock()
+	defer sem.mu.Unlock()
+	h := &sem.holders
+	if h.unknown || h.handed || !sem.tracked {
+		return nil
+	}
+	j := &jam{size: sem.size, places: make(map[*acquirer]int)}
+	for _, one := range h.list {
+		t := taker{weight: one.weight}
+		if r := s.runners.bySet[one.set]; r != nil {
+			t.n = r.n
+		}
+		j.takers = append(j.takers, t)
+	}
+	if !slices.ContainsFunc(j.takers, s.mayBeStuck) {
+		return nil
+	}
+	for place := sem.waiting.Front(); place != nil; place = place.Next() {
+		a := place.Value.(*acquirer)
+		r := s.runners.bySet[a.set]
+		if !h.released && r != nil && slices.ContainsFunc(j.takers, func(t taker) bool { return related(t.n, r.n) }) {
+			return nil
+		}
+		j.places[a] = len(j.queue)
+		j.queue = append(j.queue, a)
+	}
+	return j
+}
+
+// related reports whether one of two tasks is the other, or above it.
+func related(a, b *node) bool { return a != nil && b != nil && (a.isAbove(b) || b.isAbove(a)) }
+
+func (n *node) isAbove(below *node) bool {
+	for ; below != nil; below = below.parent() {
+		if below == n {
+			return true
+		}
+	}
+	return false
+}
+
+// mayBeStuck reports whether a task that took something waits in a way that may be part of a jam.
+func (s *snapshot) mayBeStuck(t taker) bool {
+	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.is(isJoining))
+}
+
+// inside is the scope that n's goroutine is in, or nil.
+func (s *snapshot) inside(n *node) *node {
+	r := s.runners.bySet[n.labels.Address()]
+	if r == nil || r.stack == nil {
+		return nil
+	}
+	if inner := s.runners.bySet[r.stack.inner]; inner != nil {
+		return inner.n
+	}
+	return nil
+}
+
+// unjam takes out of the jams those that can be served, and reports whether there were any.
+func (s *snapshot) unjam() (changed bool) {
+	s.verdicts = verdicts{ends: make(map[*node]bool), frozen: make(map[*node]bool)}
+	first := make(map[*Semaphore]int)
+	for sem, j := range s.jams {
+		free := j.size
+		for _, t := range j.takers {
+			if t.n != nil && s.isFrozen(t.n) {
+				free -= t.weight
+			}
+		}
+		first[sem] = slices.IndexFunc(j.queue, func(a *acquirer) bool { return a.weight > free })
+	}
+	for sem, at := range first {
+		j := s.jams[sem]
+		changed = changed || at != j.first
+		if j.first = at; at < 0 {
+			delete(s.jams, sem)
+		}
+	}
+	return changed
+}
+
+// jammed reports whether n waits for a semaphore that will not serve it.
+func (s *snapshot) jammed(n *node) bool {
+	a := s.waiting[n]
+	if a == nil {
+		return false
+	}
+	j := s.jams[a.s]
+	if j == nil {
+		return false
+	}
+	place, known := j.places[a]
+	return known && place >= j.first
+}
+
+// verdicts are what has been found out about tasks in one round.
+type verdicts struct {
+	ends, frozen map[*node]bool
+	joiners      []*joiner // of tasks that wait for others
+}
+
+// cannotEnd reports whether n waits for ever, or a task below that it has to wait for does.
+func (s *snapshot) cannotEnd(n *node) bool {
+	known, ok := s.ends[n]
+	if ok {
+		return known
+	}
+	s.ends[n] = true // who waits for itself waits for ever
+	stuck := s.isStuck(n) || slices.ContainsFunc(n.below(), func(k *node) bool { return !k.is(isBackground) && s.cannotEnd(k) })
+	s.ends[n] = stuck
+	return stuck
+}
+
+// isStuck reports whether n's own function waits for ever.
+func (s *snapshot) isStuck(n *node) bool {
+	if s.jammed(n) {
+		return true
+	}
+	if j := s.edges[n]; j != nil {
+		s.joiners = append(s.joiners, j)
+		return s.cannotEnd(j.end.n)
+	}
+	inner := s.inside(n)
+	return inner != nil && !inner.is(isFinished) && s.cannotEnd(inner)
+}
+
+// isFrozen reports whether all goroutines that n has started wait for ever, its own included, so that none of them releases
+// anything.
+func (s *snapshot) isFrozen(n *node) bool {
+	known, ok := s.frozen[n]
+	if ok {
+		return known
+	}
+	below := n.below()
+	r := s.runners.bySet[n.labels.Address()]
+	frozen := r != nil && !r.others && !r.twice && len(s.calls[n]) == 0 &&
+		(s.isStuck(n) || n.is(isJoining) && len(below) > 0) &&
+		!slices.ContainsFunc(below, func(k *node) bool { return !s.isFrozen(k) })
+	s.frozen[n] = frozen
+	return frozen
+}
+
+// below are the tasks below n that have not ended.
+func (n *node) below() []*node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.children(nil)
+}
+
+// confirm drops all jams when one of those that wait has gone on meanwhile: the semaphores were not read at one moment. When
+// none has, all of them waited from the first moment to the last.
+func (s *snapshot) confirm() {
+	moved := slices.ContainsFunc(s.joiners, func(j *joiner) bool { return !j.stillParked() })
+	for _, j := range s.jams {
+		moved = moved || slices.ContainsFunc(j.queue[j.first:], func(a *acquirer) bool { return a.awake.Load() })
+	}
+	if moved {
+		clear(s.jams)
+	}
+}
+
+// jamEdges returns whom tasks wait for at semaphores: those who took what they need and cannot go on, and who waits right
+// before them.
+func (s *snapshot) jamEdges() map[*node][]*node {
+	edges := make(map[*node][]*node)
+	if len(s.jams) == 0 {
+		return edges
+	}
+	for n, a := range s.waiting {
+		if !s.jammed(n) {
+			continue
+		}
+		j := s.jams[a.s]
+		for _, t := range j.takers {
+			if t.n != nil && s.frozen[t.n] {
+				edges[n] = append(edges[n], t.n)
+			}
+		}
+		if place := j.places[a]; place > j.first {
+			before := j.queue[place-1]
+			if r := s.runners.bySet[before.set]; r != nil && r.n != nil && s.waiting[r.n] == before {
+				edges[n] = append(edges[n], r.n)
+			}
+		}
+	}
+	return edges
+}

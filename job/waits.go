@@ -1,0 +1,96 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// KindWaits says where the time of the jobs of a kind went in the last minute, in the process of one worker.
+type KindWaits struct {
+	Kind  string        `json:"kind"`
+	Time  time.Duration `json:"time"`  // of all tasks of these jobs, added up
+	Waits []WaitTime    `json:"waits"` // the longest first; what Time has more is of shorter ones
+}
+
+// A WaitTime is how long tasks waited for one thing at one place, as a line of a tree has it.
+type WaitTime struct {
+	Wait string        `json:"wait"`
+	Time time.Duration `json:"time"`
+}
+
+const (
+	waitsEvery    = 10 * time.Second // the wait profile is read so often
+	mostWaitKinds = 10               // with the most time are reported
+	mostKindWaits = 5                // of each
+	mostWaitBytes = 120
+)
+
+// kindWaits is what a worker reports of the waits of its jobs. It is kept for a while, because a worker reports once a second.
+type kindWaits struct {
+	mu   sync.Mutex
+	list []KindWaits
+	read time.Time
+}
+
+func (k *kindWaits) latest(now time.Time, prefix string, kinds []string) []KindWaits {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.list) == 0 || now.Sub(k.read) >= waitsEvery {
+		k.list, k.read = waitsByKind(meanwhile.Waits(), prefix, kinds), now
+	}
+	return k.list
+}
+
+// waitsByKind sums up a wait profile by the kinds of jobs, whose tasks have names that begin with prefix. Tasks that wait for
+// others of their job are left out, as those others count.
+func waitsByKind(p meanwhile.WaitProfile, prefix string, kinds []string) []KindWaits {
+	byKind := make(map[string]map[string]time.Duration)
+	for _, task := range p.Tasks {
+		kind := kindOf(task.Name, prefix, kinds)
+		if kind == "" {
+			continue
+		}
+		for _, share := range task.Waits {
+			switch share.Wait.For {
+			case "task", "tasks", "stream", "limit", "full":
+				continue
+			}
+			if byKind[kind] == nil {
+				byKind[kind] = make(map[string]time.Duration)
+			}
+			byKind[kind][cut(share.Wait.String(), mostWaitBytes)] += share.Time
+		}
+	}
+	var list []KindWaits
+	for kind, waits := range byKind {
+		k := KindWaits{Kind: kind}
+		for wait, d := range waits {
+			k.Time += d
+			k.Waits = append(k.Waits, WaitTime{wait, d})
+		}
+		slices.SortFunc(k.Waits, func(a, b WaitTime) int { return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Wait, b.Wait)) })
+		k.Waits = k.Waits[:min(mostKindWaits, len(k.Waits))]
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b KindWaits) int { return cmp.Or(cmp.Compare(b.Time, a.Time), strings.Compare(a.Kind, b.Kind)) })
+	return list[:min(mostWaitKinds, len(list))]
+}
+
+// kindOf is the kind of job that a task with the name belongs to; "" for none. Of two that may be meant, it is the longer one.
+func kindOf(name, prefix string, kinds []string) (found string) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	if !ok {
+		return ""
+	}
+	for _, kind := range kinds {
+		if after, ok := strings.CutPrefix(rest, kind); ok && (after == "" || after[0] == '/') && len(kind) > len(found) {
+			found = kind
+		}
+	}
+	return found
+}
