@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // Batch groups the values of in: it yields a batch when it has size values, when wait has passed since its first value,
@@ -20,14 +22,14 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 	}
 	return func(yield func([]T, error) bool) {
 		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
-		b.scope.open(ctx, kindStream, &taskOptions{name: "batch"})
-		b.scope.tells(b)
-		if b.scope.parent() == nil {
-			b.root.plant(&b.scope)
+		b.scope.Open(ctx, scope.KindStream, &scope.Settings{Name: "batch"})
+		b.scope.Tells(b)
+		if b.scope.Parent == nil {
+			b.scope.Register()
 		}
 		defer endWith(yield, &b.scope)()
 		defer b.close()
-		b.scope.tellStart()
+		b.scope.TellStart()
 		b.each(yield, Go(&b.scope, b.pull, Name("pull")))
 	}
 }
@@ -38,8 +40,7 @@ type valued[T any] struct {
 }
 
 type batcher[T any] struct {
-	scope   node
-	root    root // of scope, when no task is above
+	scope   scope.Node
 	in      Stream[T]
 	size    int
 	wait    time.Duration
@@ -48,22 +49,22 @@ type batcher[T any] struct {
 	handing atomic.Bool
 }
 
-// waits says what the stream waits for: its source, in the task below it, or its loop.
-func (b *batcher[T]) waits() (reason, on string) {
+// Waits says what the stream waits for: its source, in the task below it, or its loop.
+func (b *batcher[T]) Waits() (reason, on string) {
 	if b.handing.Load() {
 		return "full", ""
 	}
 	return "source", ""
 }
 
-func (b *batcher[T]) awaited() string { return "" }
+func (b *batcher[T]) Awaited() string { return "" }
 
 // pull hands the values over one at a time.
 func (b *batcher[T]) pull(ctx context.Context) error {
 	returned := false
 	defer func() {
 		if !returned {
-			b.failure = recovered(recover())
+			b.failure = scope.Recovered(recover())
 		}
 		close(b.values)
 	}()
@@ -86,7 +87,7 @@ func (b *batcher[T]) hand(ctx context.Context, value T, err error) bool {
 	}
 }
 
-func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[Void]) {
+func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[struct{}]) {
 	var batch []T
 	flush := func(err error) bool {
 		full := batch
@@ -125,7 +126,7 @@ func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[Void]) {
 				return
 			}
 		case <-pulled: // the values are closed as well, unless the observer kept it from its function
-			flush(cmp.Or(b.takeFailure(), pulling.n.error(), b.ended()))
+			flush(cmp.Or(b.takeFailure(), pulling.n.Failure(), b.ended()))
 			return
 		case <-b.scope.Done():
 			flush(b.ended())
@@ -142,21 +143,21 @@ func (b *batcher[T]) takeFailure() error {
 
 // ended says how the stream was canceled, if it was.
 func (b *batcher[T]) ended() error {
-	b.scope.pull(false) // it may still be on its way here
-	if c := b.scope.canceled.Load(); c != nil {
-		return c.error()
+	b.scope.Pull(false) // it may still be on its way here
+	if c := b.scope.CanceledBy(); c != nil {
+		return c.Failure()
 	}
 	return nil
 }
 
 // close is deferred around the loop, to which it passes on the panic or the Goexit of a source that it was not given.
 func (b *batcher[T]) close() {
-	b.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &b.scope})
-	b.scope.join()
-	if b.root.n != nil {
-		defer b.root.fell()
+	b.scope.CancelBecause(scope.ErrLoopEnded)
+	b.scope.Join()
+	if b.scope.Parent == nil {
+		defer b.scope.Unregister()
 	}
-	if err := b.scope.leave(nil); err != nil {
+	if err := b.scope.Leave(nil); err != nil {
 		panic(err)
 	}
 	raise(b.failure)

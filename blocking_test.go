@@ -62,10 +62,10 @@ func TestBlockingIsAbandonedWhenCanceled(t *testing.T) {
 		g, release, done := new(gauge), make(chan struct{}), make(chan error, mostBlocking)
 		for range mostBlocking {
 			go func() {
-				_, err := Blocking(t.Context(), func() (Void, error) {
+				_, err := Blocking(t.Context(), func() (struct{}, error) {
 					g.add(1)
 					<-release
-					return Void{}, nil
+					return struct{}{}, nil
 				})
 				done <- err
 			}()
@@ -94,12 +94,12 @@ func TestBlockingWaitsForItsTurnInOrder(t *testing.T) {
 		var order journal[int]
 		for i := range mostBlocking + waiting {
 			go func() {
-				_, _ = Blocking(t.Context(), func() (Void, error) {
+				_, _ = Blocking(t.Context(), func() (struct{}, error) {
 					g.add(1)
 					order.add(i)
 					<-next
 					g.add(-1)
-					return Void{}, nil
+					return struct{}{}, nil
 				})
 			}()
 			if i >= mostBlocking-1 { // from here on the order counts
@@ -110,7 +110,7 @@ func TestBlockingWaitsForItsTurnInOrder(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		given := make(chan error, 1)
 		go func() {
-			_, err := Blocking(ctx, func() (Void, error) { t.Error("a canceled call ran"); return Void{}, nil })
+			_, err := Blocking(ctx, func() (struct{}, error) { t.Error("a canceled call ran"); return struct{}{}, nil })
 			given <- err
 		}()
 		synctest.Wait()

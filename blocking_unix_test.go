@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime/metrics"
 	"strings"
 	"syscall"
@@ -15,8 +16,6 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 )
-
-func init() { programs["makes 1,000 calls that hold a thread"] = holdThreads }
 
 // holdThreads makes 1,000 calls that hold a thread until as many of them do as there are places, and prints the most threads
 // that the process had.
@@ -30,7 +29,7 @@ func holdThreads() {
 		}
 		for range calls {
 			Go(ctx, func(ctx context.Context) error {
-				_, err := Blocking(ctx, func() (Void, error) { return Void{}, holdThread(fds[0]) })
+				_, err := Blocking(ctx, func() (struct{}, error) { return struct{}{}, holdThread(fds[0]) })
 				return err
 			})
 		}
@@ -64,16 +63,22 @@ func holdThread(fd int) error {
 }
 
 func TestBlockingNeedsAThreadForEachOfItsPlaces(t *testing.T) {
-	t.Setenv("GOMAXPROCS", "4") // there are as many other threads as processors, and some
-	c := startChild(t, "makes 1,000 calls that hold a thread", nil)
-	line, err := c.stdout.ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
+	if os.Getenv("MEANWHILE_TEST_THREADS") != "" {
+		holdThreads()
+		return
 	}
+	child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	// There are as many other threads as processors, and some.
+	child.Env = append(os.Environ(), "MEANWHILE_TEST_THREADS=1", "GOMAXPROCS=4")
+	out, err := child.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
 	var most int
 	var rest string
 	if _, err := fmt.Sscan(line, &most, &rest); err != nil || rest != "<nil>" {
-		t.Fatalf("got %q", strings.TrimSpace(line))
+		t.Fatalf("got %q", line)
 	}
 	if most < mostBlocking || most > mostBlocking+20 {
 		t.Errorf("%d threads for %d places", most, mostBlocking)

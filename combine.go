@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // All runs the functions at once and returns their results in the functions' order. The first failure cancels the
@@ -29,46 +31,30 @@ func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)
 // end with is dropped, but for a panic, which is returned as an error beside the result. When all fail it returns their
 // failures, joined.
 func Any[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
-	return first(ctx, "any", Supervise, fns)
-}
-
-// Race runs the functions at once and returns the result or the failure of the first that ends; the other functions are
-// canceled and waited for. After a result, what they end with is dropped, but for a panic, which is returned as an error
-// beside the result.
-func Race[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
-	return first(ctx, "race", Run, fns)
-}
-
-type scopeFunc = func(context.Context, func(context.Context) error, ...TaskOption) error
-
-func first[T any](ctx context.Context, name string, open scopeFunc, fns []func(context.Context) (T, error)) (T, error) {
 	var (
 		once   sync.Once
 		won    bool
 		result T
 	)
 	if len(fns) == 0 {
-		return result, errors.New("meanwhile: " + name + " of no functions has no result")
+		return result, errors.New("meanwhile: any of no functions has no result")
 	}
-	err := open(ctx, func(ctx context.Context) error {
-		scope := from(ctx)
+	err := Supervise(ctx, func(ctx context.Context) error {
+		n := scope.From(ctx)
 		for _, fn := range fns {
 			Go(ctx, func(ctx context.Context) error {
 				value, err := fn(ctx)
 				if err == nil {
 					once.Do(func() {
-						if len(scope.recorded()) > 0 {
-							return // in a race, a failure came first
-						}
 						won, result = true, value
-						scope.cancel(&cancellation{err: context.Canceled, cause: errLost, from: scope})
+						n.CancelBecause(scope.ErrLost)
 					})
 				}
 				return err
 			})
 		}
 		return nil
-	}, Name(name))
+	}, Name("any"))
 	if won {
 		return result, panicsOf(err)
 	}
@@ -77,21 +63,21 @@ func first[T any](ctx context.Context, name string, open scopeFunc, fns []func(c
 
 // panicsOf returns those of the joined failures that are panics, joined.
 func panicsOf(err error) error {
-	var panics failures
-	walkErrors(err, func(e error, _ bool) bool {
-		if _, several := e.(*joined); several {
+	var panics scope.Failures
+	scope.WalkErrors(err, func(e error, _ bool) bool {
+		if _, several := e.(*scope.Joined); several {
 			return false
 		}
 		if findPanic(e) {
-			panics.add(e)
+			panics.Add(e)
 		}
 		return true
 	})
-	return panics.join()
+	return panics.Join()
 }
 
 func findPanic(err error) (found bool) {
-	walkErrors(err, func(e error, _ bool) bool {
+	scope.WalkErrors(err, func(e error, _ bool) bool {
 		_, ok := e.(*PanicError)
 		found = found || ok
 		return found

@@ -67,7 +67,7 @@ var contextMakers = []contextMaker{
 // taskContext returns the ctx of a task that lives as long as the test.
 func taskContext(t *testing.T, parent context.Context) (context.Context, func(error)) {
 	got, done, ended := make(chan context.Context), make(chan struct{}), make(chan struct{})
-	tasks := make(chan *Task[Void], 1)
+	tasks := make(chan *Task[struct{}], 1)
 	go func() {
 		defer close(ended)
 		_ = Run(parent, func(ctx context.Context) error {

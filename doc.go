@@ -35,8 +35,9 @@
 //
 // # What is everything waiting for
 //
-// [Tree] and [Trees] show what runs, and what each task waits for, and where in the caller's own code. Package live serves
-// that over HTTP. [Watch] reports by itself what is wrong. [Main] prints the trees of what does not stop.
+// Package inspect shows what runs, what each task waits for, and where in the caller's own code; its Watch reports blocked
+// tasks, ignored cancellations, deadlocks and leaked goroutines. Package live serves that over HTTP. Main of package process
+// runs a program as one scope, and prints the tasks that do not stop.
 //
 // # Misuse
 //

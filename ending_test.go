@@ -134,18 +134,14 @@ func TestPanicsWithTheCancellation(t *testing.T) {
 }
 
 func TestPanicsOfLosers(t *testing.T) {
-	for name, first := range map[string]func(context.Context, ...func(context.Context) (int, error)) (int, error){"Any": Any[int], "Race": Race[int]} {
-		t.Run(name, func(t *testing.T) {
-			won, err := first(t.Context(),
-				func(context.Context) (int, error) { return 7, nil },
-				func(ctx context.Context) (int, error) { <-ctx.Done(); panic("lost") },
-				func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, errRollback },
-			)
-			var p *PanicError
-			if won != 7 || !errors.As(err, &p) || p.Value != "lost" || errors.Is(err, errRollback) {
-				t.Errorf("got %d, %v", won, err)
-			}
-		})
+	won, err := Any(t.Context(),
+		func(context.Context) (int, error) { return 7, nil },
+		func(ctx context.Context) (int, error) { <-ctx.Done(); panic("lost") },
+		func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, errRollback },
+	)
+	var p *PanicError
+	if won != 7 || !errors.As(err, &p) || p.Value != "lost" || errors.Is(err, errRollback) {
+		t.Errorf("got %d, %v", won, err)
 	}
 }
 

@@ -16,9 +16,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/tasklog"
 )
-
-// The examples call fetch where a program would wait for a network, a disk or a database.
 
 var errNotFound = errors.New("not found")
 
@@ -35,17 +34,6 @@ func fetch(ctx context.Context, url string) (string, error) {
 		return "", fmt.Errorf("fetch %s: %w", url, errNotFound)
 	}
 	return "page " + url, nil
-}
-
-// settle returns once the tasks below ctx's wait for what is given, and do not merely start.
-func settle(ctx context.Context, waits ...string) {
-	for i := 0; i < len(waits); {
-		if meanwhile.Tree(ctx).Tasks[i].Wait.For == waits[i] {
-			i++
-		} else {
-			time.Sleep(time.Millisecond)
-		}
-	}
 }
 
 // Plain sequential code, many waits at once: the pages come in the order of the urls, while up to eight are fetched at
@@ -322,17 +310,6 @@ func ExampleAny() {
 	// page /mirror3 <nil>
 }
 
-// The first answer counts, also when it says no: here the two replicas hold the same data.
-func ExampleRace() {
-	_, err := meanwhile.Race(context.Background(),
-		func(ctx context.Context) (string, error) { return fetch(ctx, "/replica1/slow") },
-		func(ctx context.Context) (string, error) { return fetch(ctx, "/replica2/missing") },
-	)
-	fmt.Println(err)
-	// Output:
-	// task race/#2: fetch /replica2/missing: not found
-}
-
 func ExampleMap() {
 	ctx := context.Background()
 	urls := meanwhile.From(slices.Values([]string{"/a", "/b", "/c"}))
@@ -580,39 +557,6 @@ func ExampleSleep() {
 	// context canceled: shutting down
 }
 
-func ExampleAfter() {
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		meanwhile.After(ctx, time.Millisecond, func(ctx context.Context) error {
-			fmt.Println("the mail is sent")
-			return nil
-		})
-		return nil // the scope waits for it
-	})
-	fmt.Println(err)
-	// Output:
-	// the mail is sent
-	// <nil>
-}
-
-// What is not needed any more is canceled, else its scope would wait for it.
-func ExampleAfter_cancel() {
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		patience := meanwhile.After(ctx, time.Minute, func(ctx context.Context) error {
-			fmt.Println("this takes longer than usual")
-			return nil
-		})
-		defer patience.Cancel(nil)
-
-		page, err := fetch(ctx, "/report")
-		fmt.Println(page)
-		return err
-	})
-	fmt.Println(err)
-	// Output:
-	// page /report
-	// <nil>
-}
-
 func ExampleEvery() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		beats, third := 0, make(chan struct{})
@@ -653,175 +597,6 @@ func ExampleStop() {
 	// <nil>
 }
 
-// interrupt does what ctrl-C does.
-func interrupt() {
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Signal(os.Interrupt)
-	}
-	if err != nil {
-		panic(err)
-	}
-}
-
-// A function that has done what it should when it is interrupted returns nil: the exit code is 0, and Main returns.
-func ExampleMain() {
-	meanwhile.Main(func(ctx context.Context) error {
-		meanwhile.After(ctx, time.Millisecond, func(context.Context) error {
-			interrupt()
-			return nil
-		})
-		<-ctx.Done()
-		fmt.Println(context.Cause(ctx))
-		return nil
-	})
-	fmt.Println("main returns")
-	// Output:
-	// stopped by signal interrupt
-	// main returns
-}
-
-// A shield, with less time than the grace, for what must be done before the end.
-func ExampleGrace() {
-	meanwhile.Main(func(ctx context.Context) error {
-		interrupt()
-		<-ctx.Done()
-		return meanwhile.Shield(ctx, 10*time.Second, func(ctx context.Context) error {
-			_, err := fetch(ctx, "/save")
-			fmt.Println("saved:", err == nil)
-			return err
-		})
-	}, meanwhile.Grace(20*time.Second))
-	// Output:
-	// saved: true
-}
-
-// The clerk writes in the background, outside of all tasks. What it still holds when the program ends is not lost.
-func ExampleAtExit() {
-	clerk := make(chan string, 10)
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		for line := range clerk {
-			fmt.Println("written:", line)
-		}
-	}()
-	meanwhile.AtExit(func(ctx context.Context) error {
-		close(clerk)
-		select {
-		case <-written:
-			return nil
-		case <-ctx.Done():
-			return errors.New("not all was written")
-		}
-	})
-
-	meanwhile.Main(func(ctx context.Context) error {
-		clerk <- "begun"
-		interrupt()
-		<-ctx.Done()
-		clerk <- "stopped"
-		return nil
-	})
-	// Output:
-	// written: begun
-	// written: stopped
-}
-
-func ExampleSignalError() {
-	meanwhile.Main(func(ctx context.Context) error {
-		interrupt()
-		err := meanwhile.Sleep(ctx, time.Hour)
-		if stopped, ok := errors.AsType[*meanwhile.SignalError](err); ok {
-			fmt.Println("given up:", stopped.Signal)
-		}
-		return nil
-	})
-	// Output:
-	// given up: interrupt
-}
-
-func ExampleSignalError_Error() {
-	fmt.Println((&meanwhile.SignalError{Signal: os.Interrupt}).Error())
-	// Output:
-	// stopped by signal interrupt
-}
-
-// A task, however deep, says with which code the program is to end; Main prints the error and exits with it.
-func ExampleExitError() {
-	const exitUsage = 64
-	readFlags := func(context.Context) error {
-		return &meanwhile.ExitError{Code: exitUsage, Err: errors.New("unknown flag -x")}
-	}
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error { // for Main, which would exit
-		meanwhile.Go(ctx, readFlags, meanwhile.Name("flags"))
-		return nil
-	}, meanwhile.Name("copy"))
-	var exit *meanwhile.ExitError
-	fmt.Println(errors.As(err, &exit), exit.Code)
-	fmt.Println(err)
-	// Output:
-	// true 64
-	// task copy/flags: unknown flag -x
-}
-
-func ExampleExitError_Error() {
-	fmt.Println((&meanwhile.ExitError{Code: 3, Err: errNotFound}).Error())
-	fmt.Println((&meanwhile.ExitError{Code: 3}).Error())
-	// Output:
-	// not found
-	// exit code 3
-}
-
-func ExampleExitError_Unwrap() {
-	err := &meanwhile.ExitError{Code: 3, Err: errNotFound}
-	fmt.Println(errors.Is(err, errNotFound))
-	// Output:
-	// true
-}
-
-// Each signal has the file opened anew, as those who rotate logs want it.
-func ExampleOnSignal() {
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		reopened := meanwhile.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
-			fmt.Println("reopen the log, because of", sig)
-			return meanwhile.Stop // once is enough for this example
-		}, os.Interrupt) // for syscall.SIGHUP
-		interrupt()
-		_, err := reopened.Wait(ctx)
-		return err
-	})
-	fmt.Println(err)
-	// Output:
-	// reopen the log, because of interrupt
-	// <nil>
-}
-
-func ExampleLogHandler() {
-	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
-		if a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}
-	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime})
-	log := slog.New(meanwhile.LogHandler(text))
-
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		log.InfoContext(ctx, "begun")
-		meanwhile.Go(ctx, func(ctx context.Context) error {
-			log.InfoContext(ctx, "written", "files", 3)
-			return nil
-		}, meanwhile.Name("writer"))
-		return nil
-	}, meanwhile.Name("index"))
-	log.Info("ended", "err", err)
-	// Output:
-	// level=INFO msg=begun task=index
-	// level=INFO msg=written files=3 task=index/writer
-	// level=INFO msg=ended err=<nil>
-}
-
 // All that is logged for a tenant tells which one it is, however deep in the tree.
 func ExampleAttrs() {
 	text := slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
@@ -830,7 +605,7 @@ func ExampleAttrs() {
 		}
 		return a
 	}})
-	log := slog.New(meanwhile.LogHandler(text))
+	log := slog.New(tasklog.Handler(text))
 	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			log.InfoContext(ctx, "written", "files", 3)
@@ -840,34 +615,6 @@ func ExampleAttrs() {
 	}, meanwhile.Name("index"), meanwhile.Attrs(slog.String("tenant", "acme")))
 	// Output:
 	// level=INFO msg=written files=3 task=index/writer tenant=acme
-}
-
-// A handler of your own asks for the attributes of the task when it writes a record.
-func ExampleTaskAttrs() {
-	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		return meanwhile.Run(ctx, func(ctx context.Context) error {
-			for _, a := range meanwhile.TaskAttrs(ctx) {
-				fmt.Println(a)
-			}
-			return nil
-		}, meanwhile.Attrs(slog.Int("shard", 2)))
-	}, meanwhile.Attrs(slog.String("tenant", "acme")))
-	// Output:
-	// tenant=acme
-	// shard=2
-}
-
-func ExampleAppendPath() {
-	_ = meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		return meanwhile.Run(ctx, func(ctx context.Context) error {
-			line := []byte("task=")
-			line = meanwhile.AppendPath(ctx, line)
-			fmt.Println(string(line))
-			return nil
-		}, meanwhile.Name("writer"))
-	}, meanwhile.Name("index"))
-	// Output:
-	// task=index/writer
 }
 
 func ExampleRetry() {
@@ -1174,13 +921,13 @@ func ExampleTimeout_stream() {
 	// item 1: fetch /slow: context deadline exceeded: the timeout of 2ms is over
 }
 
-func ExampleBackground() {
+func ExampleInBackground() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			<-ctx.Done() // keeps a cache fresh for as long as there is something to serve
 			fmt.Println(context.Cause(ctx))
 			return nil
-		}, meanwhile.Background())
+		}, meanwhile.InBackground())
 
 		page, err := fetch(ctx, "/a")
 		fmt.Println(page)
@@ -1390,73 +1137,6 @@ func ExampleBlocking() {
 	// 42 <nil>
 }
 
-// The tree is a value: to show on a page, to send as JSON, to search for what was canceled and still runs.
-func ExampleTree() {
-	read := func(ctx context.Context) error {
-		_, err := fetch(ctx, "/slow")
-		return err
-	}
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		meanwhile.Go(ctx, read, meanwhile.Name("a.txt"), meanwhile.Background())
-		meanwhile.Go(ctx, read, meanwhile.Name("b.txt"), meanwhile.Background())
-		for _, task := range meanwhile.Tree(ctx).Tasks {
-			fmt.Println(task.Kind, task.Path, task.State)
-		}
-		return nil
-	}, meanwhile.Name("index"))
-	fmt.Println(err)
-	// Output:
-	// task index/a.txt running
-	// task index/b.txt running
-	// <nil>
-}
-
-func ExampleScopes() {
-	wait := func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		for range 3 {
-			meanwhile.Go(ctx, wait, meanwhile.Background())
-		}
-		for name, tasks := range meanwhile.Scopes() {
-			fmt.Println(name, tasks)
-		}
-		return nil
-	}, meanwhile.Name("index"))
-	fmt.Println(err)
-	// Output:
-	// index 4
-	// <nil>
-}
-
-func ExampleNode_String() {
-	quiet := make(chan string) // nobody sends
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		meanwhile.Go(ctx, func(ctx context.Context) error {
-			return meanwhile.Sleep(ctx, time.Hour)
-		}, meanwhile.Name("timer"), meanwhile.Background())
-		meanwhile.Go(ctx, func(ctx context.Context) error {
-			select {
-			case <-quiet:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}, meanwhile.Name("reader"), meanwhile.Background())
-
-		settle(ctx, "sleep", "select")
-		for _, task := range meanwhile.Tree(ctx).Tasks {
-			task.Wait.Line, task.Wait.Until, task.Wait.Snapshots = 31, time.Time{}, 1 // so that the output is always the same
-			fmt.Print(task)
-		}
-		return nil
-	}, meanwhile.Name("service"))
-	fmt.Println(err)
-	// Output:
-	// timer: sleep, example_test.go:31 (meanwhile.Sleep)
-	// reader: select, example_test.go:31
-	// <nil>
-}
-
 func ExampleTaskError() {
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -1582,38 +1262,6 @@ func ExampleItemError_Unwrap() {
 	// Output:
 	// false
 	// true
-}
-
-// While a watch runs, its snapshots say where the time of the tasks goes.
-func ExampleWaits() {
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		var orders sync.WaitGroup
-		orders.Add(3)
-		for range 3 {
-			meanwhile.Go(ctx, func(ctx context.Context) error {
-				orders.Done()
-				return meanwhile.Sleep(ctx, time.Hour)
-			}, meanwhile.Name("order"), meanwhile.Background())
-		}
-		orders.Wait()
-		meanwhile.Watch(ctx, meanwhile.WatchConfig{})
-
-		var p meanwhile.WaitProfile
-		for p.Snapshots < 3 {
-			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
-				return err
-			}
-			p = meanwhile.Waits()
-		}
-		most := p.Tasks[0]
-		fmt.Println(most.Name, "spends most of its time in", most.Waits[0].Wait.For)
-		return nil
-	}, meanwhile.Name("shop"))
-	if err != nil {
-		fmt.Println(err)
-	}
-	// Output:
-	// shop/order spends most of its time in sleep
 }
 
 func ExampleID() {

@@ -2,19 +2,13 @@ package meanwhile
 
 import (
 	"context"
-	"runtime/pprof"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // Listed is how many tasks the list of ctx's task holds, the ended ones included.
 func Listed(ctx context.Context) int {
-	n := from(ctx)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	listed := 0
-	for k := n.family.first; k != nil; k = k.next {
-		listed++
-	}
-	return listed
+	return scope.From(ctx).Listed()
 }
 
 // Pullers is how many yield functions are registered.
@@ -26,8 +20,5 @@ func Pullers() (count int) {
 	return count
 }
 
-// LeaksIn reads another profile of goroutines as Leaks reads its own.
-func LeaksIn(profile *pprof.Profile) ([]Leak, error) { return leaksIn(profile) }
-
 // WithCause adds a cause to the error of a cancellation.
-func WithCause(err, cause error) error { return withCause(err, cause) }
+func WithCause(err, cause error) error { return scope.WithCause(err, cause) }

@@ -51,8 +51,8 @@ func FlatMap[In, Out any](in Stream[In], fn func(In) Stream[Out]) Stream[Out] {
 			more = yield(value, err)
 			return more
 		}
-		if scope := pullerOf(yield); scope != nil {
-			defer register(each, scope)()
+		if puller := pullerOf(yield); puller != nil {
+			defer register(each, puller)()
 		}
 		pass(in, yield, func(value In, err error) bool {
 			if err != nil {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // A flow is one loop over a Map.
@@ -17,8 +19,7 @@ import (
 // them: who waits says so first and then checks once more, who provides checks afterwards whether somebody waits. All waits
 // are on the conditions, wake or Done, which synctest understands.
 type flow[In, Out any] struct {
-	scope node
-	root  root // of scope, when no task is above
+	scope scope.Node
 	in    Stream[In]
 	fn    func(context.Context, In) (Out, error)
 	o     *streamOptions
@@ -61,21 +62,21 @@ type flow[In, Out any] struct {
 
 // newFlow opens the scope of the stream.
 func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Context, In) (Out, error), o *streamOptions) *flow[In, Out] {
-	o.limiter.mustNotNest(from(ctx))
+	o.limiter.mustNotNest(scope.From(ctx))
 	f := &flow[In, Out]{in: in, fn: fn, o: o, wake: make(chan struct{}, 1)}
 	f.ring.resize(o.window)
 	f.source.L, f.work.L = &f.mu, &f.mu
-	f.scope.open(ctx, kindStream, &taskOptions{name: o.name, observe: o.observe, attrs: o.attrs})
-	if f.scope.parent() == nil {
-		f.root.plant(&f.scope)
+	f.scope.Open(ctx, scope.KindStream, &scope.Settings{Name: o.Name, Observe: o.Observe, Attrs: o.Attrs})
+	if f.scope.Parent == nil {
+		f.scope.Register()
 	}
-	f.scope.tells(f)
+	f.scope.Tells(f)
 	return f
 }
 
 // each yields the results.
 func (f *flow[In, Out]) each(yield func(Out, error) bool) {
-	f.scope.tellStart()
+	f.scope.TellStart()
 	leave := f.o.limiter.join(f.wakeSource)
 	defer leave()
 	f.goroutines.Add(1)
@@ -114,7 +115,7 @@ func (f *flow[In, Out]) firstError() (first error) {
 // await returns when result t is there, or false when there will be none.
 func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) bool {
 	for {
-		if f.scope.canceled.Load() != nil {
+		if f.scope.CanceledBy() != nil {
 			f.cut = true
 			return false
 		}
@@ -125,8 +126,8 @@ func (f *flow[In, Out]) await(s *slot[In, Out], t uint64, done <-chan struct{}) 
 			return !f.cut
 		}
 		if f.total.Load() == t+1 {
-			f.scope.pull(false) // the source may have ended by a cancellation that is still on its way here
-			f.cut = f.scope.canceled.Load() != nil
+			f.scope.Pull(false) // the source may have ended by a cancellation that is still on its way here
+			f.cut = f.scope.CanceledBy() != nil
 			return false
 		}
 		if f.starved.Load() {
@@ -146,7 +147,7 @@ func (f *flow[In, Out]) last(yield func(Out, error) bool) {
 	f.end()
 	err := f.failure
 	if f.cut {
-		err = joinFailures(f.scope.canceled.Load().error(), err)
+		err = scope.JoinFailures(f.scope.CanceledBy().Failure(), err)
 	}
 	if err != nil {
 		var none Out
@@ -173,16 +174,16 @@ func (f *flow[In, Out]) end() {
 	f.work.Broadcast()
 	f.mu.Unlock()
 	if f.total.Load() == 0 || f.running() > 0 {
-		f.scope.cancel(&cancellation{err: context.Canceled, cause: errLoopEnded, from: &f.scope})
+		f.scope.CancelBecause(scope.ErrLoopEnded)
 	}
 	f.goroutines.Wait()
 	f.loseResults()
 	f.drop()
-	f.scope.join()
-	if f.root.n != nil {
-		defer f.root.fell()
+	f.scope.Join()
+	if f.scope.Parent == nil {
+		defer f.scope.Unregister()
 	}
-	if err := f.scope.leave(nil); err != nil {
+	if err := f.scope.Leave(nil); err != nil {
 		panic(err)
 	}
 }
@@ -219,8 +220,8 @@ func (f *flow[In, Out]) publish(index uint64, value Out, err error) {
 	}
 }
 
-// waits says what the stream waits for, from when its source goes on.
-func (f *flow[In, Out]) waits() (reason, on string) {
+// Waits says what the stream waits for, from when its source goes on.
+func (f *flow[In, Out]) Waits() (reason, on string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	limit := f.o.limiter.Current()
@@ -243,10 +244,10 @@ func (f *flow[In, Out]) waits() (reason, on string) {
 
 func (f *flow[In, Out]) limiter() *Limiter { return f.o.limiter }
 
-// awaited is the item that the loop waits for, as the tree names it.
-func (f *flow[In, Out]) awaited() string {
+// Awaited is the item that the loop waits for, as the tree names it.
+func (f *flow[In, Out]) Awaited() string {
 	if f.o.unordered {
 		return ""
 	}
-	return string(appendItemLabel(nil, f.tail.Load()))
+	return string(scope.AppendItemLabel(nil, f.tail.Load()))
 }

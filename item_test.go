@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
 // An item's ctx is its own, whatever the item did with it: after the item it says that the task has ended, no task can be
@@ -28,7 +29,7 @@ func TestItemHasItsOwnContext(t *testing.T) {
 				opts = append(opts, Name("pages"))
 				err := drain(Map(ctx, count(20), func(ctx context.Context, i int) (int, error) {
 					items.add(ctx)
-					if got, want := string(AppendPath(ctx, nil)), fmt.Sprintf("pages/[%d]", i); got != want || ctx.Err() != nil {
+					if got, want := string(tasklog.AppendPath(ctx, nil)), fmt.Sprintf("pages/[%d]", i); got != want || ctx.Err() != nil {
 						t.Errorf("while it runs: path %q, error %v, want %q", got, ctx.Err(), want)
 					}
 					return i, nil
@@ -49,7 +50,7 @@ func TestItemHasItsOwnContext(t *testing.T) {
 					if text := panicText(func() { Go(ctx, func(context.Context) error { return nil }) }); !strings.Contains(text, "a task was started after") {
 						t.Errorf("a task was started after the item: %s", text)
 					}
-					paths = append(paths, string(AppendPath(ctx, nil)))
+					paths = append(paths, string(tasklog.AppendPath(ctx, nil)))
 				}
 				slices.Sort(paths)
 				if len(slices.Compact(paths)) != 20 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // blocked starts n tasks that run fn and then wait, calls while they do, and ends them.
@@ -128,7 +129,7 @@ func TestLabelsAreRestored(t *testing.T) {
 					t.Errorf("in pprof.Do the task is described as %v", n.Wait)
 				}
 			})
-			if n := Tree(ctx); n.Wait.For != "running" || n.Wait.Call != "github.com/meanwhile-go/meanwhile.Tree" {
+			if n := Tree(ctx); n.Wait.For != "running" || n.Wait.Call != "github.com/meanwhile-go/meanwhile/inspect.Tree" {
 				t.Errorf("after pprof.Do the task is described as %v", n.Wait)
 			}
 			return nil

@@ -34,25 +34,29 @@ type layoutRule struct {
 var testOnly = []string{"testing/...", "pgregory.net/rapid/...", "github.com/rogpeppe/go-internal/testscript/..."}
 
 var layoutRules = []layoutRule{
-	{packages: ".", ours: []string{"internal/goroutine"}, tests: []string{"internal/..."}},
-	{packages: "internal/stuck", ours: []string{"."}, modules: []string{"github.com/jackc/pgx/v5"}, tests: []string{".", "internal/testenv"}}, // a program, run by its tests
-	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},                            // another one
+	{packages: ".", ours: []string{"internal/scope", "internal/goroutine"}, tests: []string{"inspect", "tasklog", "internal/..."}},
+	{packages: "internal/scope", ours: []string{"internal/goroutine"}},
+	{packages: "inspect", ours: []string{".", "internal/scope", "internal/goroutine"}, tests: []string{"internal/..."}},
+	{packages: "process", ours: []string{".", "inspect", "internal/scope"}, tests: []string{"internal/..."}},
+	{packages: "tasklog", ours: []string{"internal/scope"}, tests: []string{".", "inspect"}},
+	{packages: "internal/stuck", ours: []string{".", "inspect", "process"}, modules: []string{"github.com/jackc/pgx/v5"}, tests: []string{".", "internal/testenv"}}, // a program, run by its tests
+	{packages: "internal/faults/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},                                                  // another one
 	{packages: "internal/logfaults", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
-	{packages: "internal/trees", ours: []string{"."}},
+	{packages: "internal/trees", ours: []string{"inspect"}},
 	{packages: "internal/access", ours: []string{"internal/..."}},
 	{packages: "internal/testenv", helper: true},
 	{packages: "internal/...", tests: []string{"internal/..."}},
 
-	{packages: "live", ours: []string{".", "internal/..."}},
+	{packages: "live", ours: []string{".", "inspect", "internal/..."}},
 
-	{packages: "job", ours: []string{".", "internal/..."}, tests: []string{"job/..."}},
+	{packages: "job", ours: []string{".", "inspect", "internal/..."}, tests: []string{"tasklog", "job/..."}},
 	{packages: "job/jobtest", ours: []string{".", "job"}, tests: []string{"job/..."}, helper: true},
 	{packages: "job/sqlite", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"modernc.org/sqlite"}},
 	{packages: "job/postgres", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"github.com/jackc/pgx/v5"}},
 	{packages: "job/redis", ours: adapterImports("job"), tests: []string{"job/..."}, modules: []string{"github.com/redis/go-redis/v9"}},
 	{packages: "job/*", ours: adapterImports("job"), tests: []string{"job/..."}},
 
-	{packages: "logs", ours: []string{".", "internal/..."}, tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs", ours: []string{".", "process", "tasklog", "internal/..."}, tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
 	{packages: "logs/logtest", ours: []string{".", "logs", "internal/..."}, tests: []string{"logs/..."}, helper: true},
 	{packages: "logs/otlp", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf"}},
 	{packages: "logs/jsonlines", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
@@ -62,13 +66,13 @@ var layoutRules = []layoutRule{
 	{packages: "logs/*", ours: adapterImports("logs"), tests: []string{"logs/..."}},
 
 	{packages: "api", ours: []string{".", "job", "internal/..."}, tests: []string{"job/..."}},
-	{packages: "dash", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
-	{packages: "metrics", ours: []string{".", "job", "logs", "internal/..."}, tests: []string{"job/..."}, modules: []string{"github.com/prometheus/client_golang"}},
+	{packages: "dash", ours: []string{".", "inspect", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
+	{packages: "metrics", ours: []string{".", "inspect", "job", "logs", "internal/..."}, tests: []string{"job/..."}, modules: []string{"github.com/prometheus/client_golang"}},
 	{packages: "cmd/meanwhile/internal/demo/engine", ours: []string{".", "internal/..."}, modules: []string{"modernc.org/sqlite"}},
 	{packages: "dash/browsertest/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}}, // of its tests, and a program
 	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "docs", tests: []string{"..."}},
-	{packages: "examples/...", ours: []string{".", "live", "job/...", "logs/...", "dash"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"..."}},
+	{packages: "examples/...", ours: []string{".", "inspect", "process", "tasklog", "live", "job/...", "logs/...", "dash"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"..."}},
 }
 
 // adapterImports is what a store or a way in may import: its parent, never a sibling.
@@ -76,8 +80,8 @@ func adapterImports(parent string) []string { return []string{".", parent, "inte
 
 // A listedPackage is what go list -json says about a package.
 type listedPackage struct {
-	Dir, ImportPath                    string
-	Imports, TestImports, XTestImports []string
+	Dir, ImportPath, Name, Doc                  string
+	GoFiles, Imports, TestImports, XTestImports []string
 }
 
 func TestLayout(t *testing.T) {
@@ -95,24 +99,24 @@ func TestLayoutViolations(t *testing.T) {
 	}{
 		{name: "root", path: ".", imports: []string{"context", "golang.org/x/sync/errgroup"}, outside: []string{modulePath, "testing", "pgregory.net/rapid"}},
 		{name: "root imports a domain", path: ".", imports: []string{modulePath + "/job"}, want: []string{
-			`. imports job; rule "." allows std, golang.org/x, internal/goroutine`,
+			`. imports job; rule "." allows std, golang.org/x, internal/scope, internal/goroutine`,
 		}},
 		{name: "root imports a module", path: ".", imports: []string{"github.com/alecthomas/kong"}, want: []string{
-			`. imports github.com/alecthomas/kong; rule "." allows std, golang.org/x, internal/goroutine`,
+			`. imports github.com/alecthomas/kong; rule "." allows std, golang.org/x, internal/scope, internal/goroutine`,
 		}},
 		{name: "tests of the root import a domain", path: ".", tests: []string{modulePath + "/job"}, want: []string{
-			`tests of . import job; rule "." allows std, golang.org/x, internal/goroutine, internal/..., any other module`,
+			`tests of . import job; rule "." allows std, golang.org/x, internal/scope, internal/goroutine, inspect, tasklog, internal/..., any other module`,
 		}},
 		{name: "internal imports the root", path: "internal/ring", imports: []string{modulePath}, want: []string{
 			`internal/ring imports .; rule "internal/..." allows std, golang.org/x`,
 		}},
 		{name: "domain", path: "job", imports: []string{modulePath, modulePath + "/internal/ring"}, outside: []string{modulePath + "/job/jobtest", modulePath + "/job/memory"}},
 		{name: "domain imports the other", path: "logs", imports: []string{modulePath + "/job"}, outside: []string{modulePath + "/job"}, want: []string{
-			`logs imports job; rule "logs" allows std, golang.org/x, ., internal/..., github.com/klauspost/compress`,
-			`tests of logs import job; rule "logs" allows std, golang.org/x, ., internal/..., logs/..., any other module`,
+			`logs imports job; rule "logs" allows std, golang.org/x, ., process, tasklog, internal/..., github.com/klauspost/compress`,
+			`tests of logs import job; rule "logs" allows std, golang.org/x, ., process, tasklog, internal/..., logs/..., any other module`,
 		}},
 		{name: "domain imports its store", path: "job", imports: []string{modulePath + "/job/memory"}, want: []string{
-			`job imports job/memory; rule "job" allows std, golang.org/x, ., internal/...`,
+			`job imports job/memory; rule "job" allows std, golang.org/x, ., inspect, internal/...`,
 		}},
 		{name: "store", path: "job/sqlite", imports: []string{"database/sql", "modernc.org/sqlite", modulePath, modulePath + "/job"}},
 		{name: "store imports another", path: "job/redis", imports: []string{modulePath + "/job/memory"}, want: []string{
@@ -128,11 +132,11 @@ func TestLayoutViolations(t *testing.T) {
 			`cmd/meanwhile imports logs/logtest, which only tests may`,
 		}},
 		{name: "dashboard imports a store", path: "dash", imports: []string{modulePath + "/job", modulePath + "/job/postgres"}, outside: []string{modulePath + "/job/memory"}, want: []string{
-			`dash imports job/postgres; rule "dash" allows std, golang.org/x, ., job, logs, internal/...`,
+			`dash imports job/postgres; rule "dash" allows std, golang.org/x, ., inspect, job, logs, internal/...`,
 		}},
 		{name: "command", path: "cmd/meanwhile", imports: []string{modulePath + "/dash", modulePath + "/job/postgres", "github.com/alecthomas/kong"}},
 		{name: "example imports internals", path: "examples/crawl", imports: []string{modulePath + "/job/sqlite", modulePath + "/internal/ring"}, want: []string{
-			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., live, job/..., logs/..., dash, modernc.org/sqlite`,
+			`examples/crawl imports internal/ring; rule "examples/..." allows std, golang.org/x, ., inspect, process, tasklog, live, job/..., logs/..., dash, modernc.org/sqlite`,
 		}},
 		{name: "no rule", path: "utils", imports: []string{"strings"}, want: []string{
 			`utils: no rule in layout_test.go says what it may import`,
@@ -145,6 +149,34 @@ func TestLayoutViolations(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}
 		})
+	}
+}
+
+// maxNames is how many top-level names the root package may export: as many as a newcomer can read through.
+const maxNames = 60
+
+func TestRootIsSmall(t *testing.T) {
+	out, err := exec.Command("go", "doc", "-short", ".").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "const") || !strings.HasSuffix(line, "...") {
+			names++
+		}
+	}
+	if names == 0 || names > maxNames {
+		t.Errorf("the root package exports %d names, at most %d wanted:\n%s", names, maxNames, out)
+	}
+}
+
+// TestPackagesSayWhatTheyHold wants a doc comment for each package that programs or packages of this module import.
+func TestPackagesSayWhatTheyHold(t *testing.T) {
+	for _, p := range listPackages(t) {
+		if p.Name != "main" && p.Doc == "" && len(p.GoFiles) > 0 {
+			t.Errorf("package %s has no doc comment", shortPath(p.ImportPath))
+		}
 	}
 }
 
@@ -166,7 +198,7 @@ func TestExamplesAreInThisModule(t *testing.T) {
 // listPackages returns the packages of this module.
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=Dir,ImportPath,Imports,TestImports,XTestImports", "./...").Output()
+	out, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,Doc,GoFiles,Imports,TestImports,XTestImports", "./...").Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
 	} else if err != nil {

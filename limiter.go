@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // defaultLimit is the limit of a stream that is given none.
@@ -18,7 +20,7 @@ const defaultLimit = 64
 // methods may be called by many goroutines at once.
 type Limiter struct {
 	limit  atomic.Int64
-	places Semaphore // one for each item that runs
+	places scope.Sem // one for each item that runs
 
 	mu      sync.Mutex
 	streams map[*func()]struct{} // to call when the limit grows
@@ -38,7 +40,7 @@ func Limit(n int) *Limiter {
 // put sets the limit, and serves the items that it makes room for.
 func (l *Limiter) put(n int) {
 	l.limit.Store(int64(n))
-	l.places.resize(n)
+	l.places.Resize(n)
 }
 
 // Set changes the limit. Streams that run more at the moment let items finish and start no others until they are below
@@ -99,10 +101,10 @@ func (l *Limiter) join(grown func()) (leave func()) {
 func (l *Limiter) give() { l.places.Release(1) }
 
 // mustNotNest panics when n is in an item of a stream with the same limiter.
-func (l *Limiter) mustNotNest(n *node) {
-	for ; n != nil; n = n.parent() {
-		if s, ok := n.stream().(interface{ limiter() *Limiter }); ok && s.limiter() == l {
-			panic("meanwhile: a stream inside an item of " + n.path() + ", which has the same Limiter: the item would keep the place " +
+func (l *Limiter) mustNotNest(n *scope.Node) {
+	for ; n != nil; n = n.Parent {
+		if s, ok := n.Stream().(interface{ limiter() *Limiter }); ok && s.limiter() == l {
+			panic("meanwhile: a stream inside an item of " + n.Path() + ", which has the same Limiter: the item would keep the place " +
 				"that its own items wait for; give the inner stream a Limiter of its own")
 		}
 	}

@@ -57,8 +57,8 @@ func TestLimitsThatAreNone(t *testing.T) {
 					l.Set(math.MaxInt)
 				}
 				g, items := new(gauge), 0
-				for _, err := range Map(t.Context(), upTo(64), func(ctx context.Context, _ int) (Void, error) {
-					return Void{}, g.hold(ctx, time.Second)
+				for _, err := range Map(t.Context(), upTo(64), func(ctx context.Context, _ int) (struct{}, error) {
+					return struct{}{}, g.hold(ctx, time.Second)
 				}, opt) {
 					if err != nil {
 						t.Fatal(err)
@@ -313,8 +313,8 @@ func TestLimiterSetIsWhereAnAdaptiveLimitGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := AdaptiveLimit(1, 100)
 		limit.Set(36)
-		for range Map(t.Context(), upTo(36), func(ctx context.Context, _ int) (Void, error) {
-			return Void{}, Sleep(ctx, time.Second)
+		for range Map(t.Context(), upTo(36), func(ctx context.Context, _ int) (struct{}, error) {
+			return struct{}{}, Sleep(ctx, time.Second)
 		}, limit) {
 		}
 		if got := limit.Current(); got != 37 {
@@ -337,9 +337,9 @@ func TestOverloaded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limit := AdaptiveLimit(1, 100)
 				limit.Set(40)
-				for range Map(t.Context(), upTo(40), func(ctx context.Context, _ int) (Void, error) {
+				for range Map(t.Context(), upTo(40), func(ctx context.Context, _ int) (struct{}, error) {
 					_ = Sleep(ctx, time.Second)
-					return Void{}, err
+					return struct{}{}, err
 				}, limit) {
 				}
 				if got := limit.Current(); got != 20 {

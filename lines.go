@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 const (
@@ -104,7 +106,7 @@ type read struct {
 }
 
 func (in *interruptible) Read(p []byte) (int, error) {
-	if err := ctxError(in.ctx); err != nil {
+	if err := scope.CtxError(in.ctx); err != nil {
 		return 0, err
 	}
 	if in.asks == nil {
@@ -119,7 +121,7 @@ func (in *interruptible) Read(p []byte) (int, error) {
 	case <-in.left:
 		return 0, in.interrupt(errLeft)
 	case <-in.ctx.Done():
-		return 0, in.interrupt(ctxError(in.ctx))
+		return 0, in.interrupt(scope.CtxError(in.ctx))
 	}
 }
 
@@ -130,10 +132,10 @@ func (in *interruptible) serve() {
 }
 
 func (in *interruptible) readOnce(size int) {
-	r := read{err: errUnreturned}
+	r := read{err: scope.ErrUnreturned}
 	defer func() {
-		if r.err == errUnreturned {
-			r.err = recovered(recover())
+		if r.err == scope.ErrUnreturned {
+			r.err = scope.Recovered(recover())
 		}
 		in.reads <- r
 	}()

@@ -1,6 +1,10 @@
 package meanwhile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
 
 // lose notes an error that the loop will not be given, if it carries a panic: that of the function for an item, or of a task
 // below the item. Other errors are dropped.
@@ -13,11 +17,11 @@ func (f *flow[In, Out]) lose(err error) {
 // hasPanic reports whether err carries a panic that is not known above the stream already: as the cause of its cancellation, or
 // as the failure of another task that an item has waited for.
 func (f *flow[In, Out]) hasPanic(err error) (found bool) {
-	c, items := f.scope.canceled.Load(), f.scope.path()+"/"
-	walkErrors(err, func(e error, _ bool) bool {
+	c, items := f.scope.CanceledBy(), f.scope.Path()+"/"
+	scope.WalkErrors(err, func(e error, _ bool) bool {
 		switch e := e.(type) {
 		case *PanicError:
-			found = found || c == nil || !sameError(e, c.cause)
+			found = found || c == nil || !scope.SameError(e, c.Cause)
 			return true
 		case *TaskError:
 			return !strings.HasPrefix(e.Path, items)
@@ -44,6 +48,6 @@ func (f *flow[In, Out]) loseResults() {
 // close.
 func (f *flow[In, Out]) reportLost() {
 	for _, err := range f.lost {
-		f.scope.parent().failLater(f.scope.wrap(err))
+		f.scope.Parent.FailLater(f.scope.Wrap(err))
 	}
 }

@@ -109,11 +109,14 @@ func TestPanicOfAnItemOfAnInnerStream(t *testing.T) {
 
 // A panic that the scope knows already is not reported a second time by the items that it cancels.
 func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
-	for name, give := range map[string]func(ctx context.Context, task *Task[Void]) error{
-		"error":      func(ctx context.Context, _ *Task[Void]) error { return ctx.Err() },
-		"cause":      func(ctx context.Context, _ *Task[Void]) error { return context.Cause(ctx) },
-		"both":       func(ctx context.Context, _ *Task[Void]) error { return errors.Join(ctx.Err(), errBoom) },
-		"other task": func(_ context.Context, task *Task[Void]) error { _, err := task.Wait(context.Background()); return err },
+	for name, give := range map[string]func(ctx context.Context, task *Task[struct{}]) error{
+		"error": func(ctx context.Context, _ *Task[struct{}]) error { return ctx.Err() },
+		"cause": func(ctx context.Context, _ *Task[struct{}]) error { return context.Cause(ctx) },
+		"both":  func(ctx context.Context, _ *Task[struct{}]) error { return errors.Join(ctx.Err(), errBoom) },
+		"other task": func(_ context.Context, task *Task[struct{}]) error {
+			_, err := task.Wait(context.Background())
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, ctx context.Context) {

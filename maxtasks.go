@@ -1,8 +1,12 @@
 package meanwhile
 
-import "context"
+import (
+	"context"
 
-// MaxTasks limits how many tasks of a scope run at once: those that [Go], [Async], [After] and [Every] start with the
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// MaxTasks limits how many tasks of a scope run at once: those that [Go], [Async] and [Every] start with the
 // scope's own ctx, or one that the context package derived from it. Give it to [Run], [Supervise] or [Shield]. Tasks below
 // those tasks do not count, nor do scopes and streams. The default is no limit.
 //
@@ -20,19 +24,11 @@ func MaxTasks(n int) TaskOption {
 	return maxTasksOption(n)
 }
 
-// places are those for the tasks of a scope with MaxTasks, or nil.
-func (n *node) places() *Semaphore {
-	switch n.kind() {
-	case kindRun, kindSupervise, kindShield:
-		return n.family.scope.places
-	}
-	return nil
-}
-
-// maxTasks is the limit, or zero for none.
-func (n *node) maxTasks() int {
-	if places := n.places(); places != nil {
-		return places.Size()
+// maxTasksOf is the limit of a scope, or zero for none.
+func maxTasksOf(n *scope.Node) int {
+	if places := n.Places(); places != nil {
+		_, _, size := places.Usage()
+		return size
 	}
 	return 0
 }
@@ -41,14 +37,14 @@ func (n *node) maxTasks() int {
 // free. A snapshot knows what its caller waits for by its name.
 //
 //go:noinline
-func (n *node) awaitPlace(ctx context.Context, places *Semaphore) error {
+func awaitPlace(ctx context.Context, n *scope.Node, places *scope.Sem) error {
 	if err := places.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	if err := ctxError(ctx); err != nil {
+	if err := scope.CtxError(ctx); err != nil {
 		places.Release(1)
 		return err
 	}
-	n.flags.Or(hasPlace)
+	n.TakesPlace()
 	return nil
 }

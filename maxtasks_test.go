@@ -13,6 +13,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 var scopes = map[string]func(context.Context, func(context.Context) error, ...TaskOption) error{
@@ -43,9 +44,9 @@ func TestMaxTasksBoundsAScope(t *testing.T) {
 					for range 10 {
 						Go(ctx, g.second)
 						Go(derived, g.second)
-						Go(ctx, g.second, Background())
+						Go(ctx, g.second, InBackground())
 						Async(ctx, func(ctx context.Context) (int, error) { return 0, g.second(ctx) })
-						After(ctx, 0, g.second)
+						Go(ctx, g.second)
 						Go(ctx, func(ctx context.Context) error { // has a place until what is below it has ended
 							Go(ctx, func(ctx context.Context) error { return g.second(ctx) })
 							return nil

@@ -4,20 +4,21 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A TaskOption changes one task or scope: [Run], [Supervise], [Shield], [Go], [Async], [After] and [Every] take them.
+// A TaskOption changes one task or scope: [Run], [Supervise], [Shield], [Go], [Async] and [Every] take them.
 type TaskOption interface{ taskOption() }
 
 // A StreamOption changes how a stream runs its items: [Map] and [Each] take them.
 type StreamOption interface{ streamOption() }
 
-// An Option may be given to a task, to a stream and to Main. For a stream, Name names the stream, and Timeout, Retry,
-// Observe and Attrs hold for each item.
+// An Option may be given to a task and to a stream. For a stream, Name names the stream, and Timeout, Retry, Observe and
+// Attrs hold for each item.
 type Option interface {
 	TaskOption
 	StreamOption
-	MainOption
 }
 
 type (
@@ -34,16 +35,12 @@ type (
 func (nameOption) taskOption()        {}
 func (idOption) taskOption()          {}
 func (nameOption) streamOption()      {}
-func (nameOption) mainOption()        {}
 func (timeoutOption) taskOption()     {}
 func (timeoutOption) streamOption()   {}
-func (timeoutOption) mainOption()     {}
 func (backgroundOption) taskOption()  {}
 func (maxTasksOption) taskOption()    {}
 func (observeOption) taskOption()     {}
 func (observeOption) streamOption()   {}
-func (observeOption) mainOption()     {}
-func (retryOption) mainOption()       {}
 func (unorderedOption) streamOption() {}
 func (windowOption) streamOption()    {}
 
@@ -66,14 +63,24 @@ func Timeout(d time.Duration) Option {
 	return timeoutOption(d)
 }
 
-// Background makes a task one that its scope does not wait for: the scope ends when its other tasks have ended, cancels
+// InBackground makes a task one that its scope does not wait for: the scope ends when its other tasks have ended, cancels
 // the task with a cause that says so, and waits until it has returned. A failure of the task counts like any other.
-func Background() TaskOption { return backgroundOption{} }
+func InBackground() TaskOption { return backgroundOption{} }
 
 // Observe calls f with what happens to the task, or to the stream and its items, and to every task below it. It replaces
 // an Observe further up. f is called in the goroutine of the task the event is about, and so by many at once; the task
 // waits for it. A panic of f is a failure of the task, and at its end one of the scope that it belongs to.
 func Observe(f func(Event)) Option { return observeOption{f} }
+
+// Attrs gives a task, and every task below it, attributes for what they log: the Handler of package tasklog adds them to records, and so
+// does every handler that asks its Attrs. For a stream they are those of its items.
+// Several Attrs add up. The attributes must not be changed afterwards.
+func Attrs(attrs ...slog.Attr) Option { return attrsOption(attrs) }
+
+type attrsOption []slog.Attr
+
+func (attrsOption) taskOption()   {}
+func (attrsOption) streamOption() {}
 
 // Unordered makes a stream yield results as they come instead of in the order of their inputs.
 func Unordered() StreamOption { return unorderedOption{} }
@@ -88,13 +95,17 @@ func Window(n int) StreamOption {
 }
 
 type taskOptions struct {
-	name, id   string
-	timeout    time.Duration
-	background bool
-	maxTasks   int // zero for no limit
-	observe    func(Event)
-	attrs      []slog.Attr
-	retry      *RetryPolicy
+	scope.Settings
+	maxTasks int // zero for no limit
+	retry    *RetryPolicy
+}
+
+// ofTask are those that concern the task itself; o may be nil.
+func (o *taskOptions) ofTask() *scope.Settings {
+	if o == nil {
+		return nil
+	}
+	return &o.Settings
 }
 
 // The type switches here and below, where methods of the options would be shorter, keep the options off the heap.
@@ -102,19 +113,19 @@ func (o *taskOptions) read(opts []TaskOption) *taskOptions {
 	for _, opt := range opts {
 		switch opt := opt.(type) {
 		case nameOption:
-			o.name = string(opt)
+			o.Name = string(opt)
 		case idOption:
-			o.id = string(opt)
+			o.ID = string(opt)
 		case timeoutOption:
-			o.timeout = time.Duration(opt)
+			o.Timeout = time.Duration(opt)
 		case backgroundOption:
-			o.background = true
+			o.Background = true
 		case maxTasksOption:
 			o.maxTasks = int(opt)
 		case observeOption:
-			o.observe = opt.f
+			o.Observe = newObserver(opt.f)
 		case attrsOption:
-			o.attrs = joinAttrs(o.attrs, opt)
+			o.Attrs = scope.JoinAttrs(o.Attrs, opt)
 		case retryOption:
 			o.retry = opt.p
 		}
@@ -131,25 +142,11 @@ const (
 	TaskEnded                         // it ended: Err and Elapsed say how
 	TaskRetrying                      // an attempt failed with Err; after Delay the next one, number Attempt, begins
 
-	// The findings of a [Watch].
-	TaskBusy            // a task has kept a processor or a thread busy for Elapsed: Wait says where
-	TaskDeadlock        // a task waits for one that waits for it: Wait says where, and for which
-	CancellationIgnored // a task goes on though it was canceled Elapsed ago: Wait says where it is
-	GoroutineLeaked     // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
-	ThreadsHeld         // Count goroutines hold threads in system calls or C: Places says which tasks, and where
-	SchedulingLatency   // goroutines waited up to Elapsed for a processor: Places says which tasks were running
-	TasksPileUp         // Count tasks wait at one place and become more: Wait says for what, Path names the oldest
-
-	GoroutineUnreachable // Count goroutines can never go on, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
 )
 
-var eventNames = [...]string{
-	TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying", TaskBusy: "busy", TaskDeadlock: "deadlock", CancellationIgnored: "cancellation ignored",
-	GoroutineLeaked: "goroutine leaked", ThreadsHeld: "threads held", SchedulingLatency: "scheduling latency", TasksPileUp: "tasks pile up",
-	GoroutineUnreachable: "goroutine unreachable",
-}
+var eventNames = [...]string{TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying"}
 
-// String returns the name in small letters, such as started, retrying or threads held.
+// String returns the name in small letters, such as started or retrying.
 func (k EventKind) String() string {
 	if k == 0 || int(k) >= len(eventNames) {
 		return "unknown"
@@ -162,14 +159,25 @@ type Event struct {
 	Kind    EventKind
 	Path    string        // of the task
 	Err     error         // of an ended task, or of the attempt that failed; nil for success
-	Elapsed time.Duration // from the start of an ended task to its end, the tasks below it included; see the findings, too
+	Elapsed time.Duration // from the start of an ended task to its end, the tasks below it included
 	Attempt int           // of the attempt to come, from 2
 	Delay   time.Duration // until the attempt to come
+}
 
-	Wait   Wait     // of a finding: what the task does, and where
-	Count  int      // of a finding: how many tasks or goroutines were found so at this place by one look
-	Before int      // of TasksPileUp: how many they were an interval of the watch before
-	Places []string // of such a finding: at most five, those of the most goroutines first; empty where it cannot be told
+// observerFunc passes what happens to a task to a function of the program.
+type observerFunc func(Event)
+
+func newObserver(f func(Event)) scope.Observer {
+	if f == nil {
+		return nil
+	}
+	return observerFunc(f)
+}
+
+func (f observerFunc) TaskStarted(path string) { f(Event{Kind: TaskStarted, Path: path}) }
+
+func (f observerFunc) TaskEnded(path string, err error, elapsed time.Duration) {
+	f(Event{Kind: TaskEnded, Path: path, Err: err, Elapsed: elapsed})
 }
 
 func mustBePositive(what string, n int) {

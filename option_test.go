@@ -56,31 +56,27 @@ func TestMisuse(t *testing.T) {
 			},
 			[]string{"MaxTasks given to Async"},
 		},
-		"MaxTasks to After": {
-			func() { inScope(func(ctx context.Context) { After(ctx, 0, returns, MaxTasks(1)) }) },
-			[]string{"MaxTasks given to Go"},
-		},
 		"MaxTasks to Every": {
 			func() { inScope(func(ctx context.Context) { Every(ctx, 1, returns, MaxTasks(1)) }) },
 			[]string{"MaxTasks given to Go"},
 		},
-		"Background to Run": {
-			func() { _ = Run(ctx, returns, Background()) },
-			[]string{"Background given to Run", "give it to Go, Async or After"},
+		"InBackground to Run": {
+			func() { _ = Run(ctx, returns, InBackground()) },
+			[]string{"InBackground given to Run", "give it to Go or Async"},
 		},
-		"Background to Supervise": {
-			func() { _ = Supervise(ctx, returns, Background()) },
-			[]string{"Background given to Supervise", "give it to Go, Async or After"},
+		"InBackground to Supervise": {
+			func() { _ = Supervise(ctx, returns, InBackground()) },
+			[]string{"InBackground given to Supervise", "give it to Go or Async"},
 		},
-		"Background to Shield": {
-			func() { _ = Shield(ctx, time.Second, returns, Background()) },
-			[]string{"Background given to Shield", "give it to Go, Async or After"},
+		"InBackground to Shield": {
+			func() { _ = Shield(ctx, time.Second, returns, InBackground()) },
+			[]string{"InBackground given to Shield", "give it to Go or Async"},
 		},
 		"NewSemaphore": {func() { NewSemaphore(0) }, []string{"NewSemaphore(0)", positive}},
 		"Release":      {func() { NewSemaphore(3).Release(1) }, []string{"Release(1)", "0 held", "release once what one Acquire took"}},
 		"Release -1":   {func() { NewSemaphore(3).Release(-1) }, []string{"Release(-1)", "release once"}},
 		"After outside a scope": {
-			func() { After(ctx, 1, returns) },
+			func() { Every(ctx, 1, returns) },
 			[]string{"outside a scope", "pass the ctx that Run, Supervise or a task gave to its function"},
 		},
 	} {
@@ -109,7 +105,7 @@ func TestBackgroundThatEndsTogetherWithItsScope(t *testing.T) {
 		})
 		start := time.Now()
 		err := Run(t.Context(), func(ctx context.Context) error {
-			Go(ctx, func(context.Context) error { return nil }, Background(), Name("a"))
+			Go(ctx, func(context.Context) error { return nil }, InBackground(), Name("a"))
 			return Sleep(ctx, time.Second)
 		}, slow)
 		if err != nil || time.Since(start) != time.Minute {

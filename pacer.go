@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // A Pacer is a rate limit that spaces starts evenly in time. [Rate] returns one. As a StreamOption it spaces the starts of a
@@ -21,13 +23,13 @@ type Pacer struct {
 
 // A pacerWait is a goroutine that waits for its turn at a pacer.
 type pacerWait struct {
-	parker
+	scope.Parker
 	p     *Pacer
 	asked time.Time
 	given bool // guarded by p.mu
 }
 
-func (*pacerWait) kind() waiterKind { return isSleeper }
+func (*pacerWait) Kind() scope.WaiterKind { return scope.IsSleeper }
 
 func (*Pacer) streamOption() {}
 
@@ -64,7 +66,7 @@ func (p *Pacer) Wait(ctx context.Context) error { return p.wait(ctx, true) }
 
 // wait is Wait, which refuses to wait in vain if it is told to.
 func (p *Pacer) wait(ctx context.Context, refuse bool) error {
-	if err := ctxError(ctx); err != nil {
+	if err := scope.CtxError(ctx); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -82,12 +84,12 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 		}
 	}
 	w := &pacerWait{p: p, asked: now}
-	w.ready()
+	w.Ready()
 	place := p.waiting.PushBack(w)
 	p.give(now)
 	p.mu.Unlock()
 
-	w.park(ctx, w)
+	w.Park(ctx, w)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.given {
@@ -95,13 +97,13 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 	}
 	p.waiting.Remove(place)
 	p.give(time.Now())
-	return ctxError(ctx)
+	return scope.CtxError(ctx)
 }
 
 // turn is when the one with so many before it will have its turn.
 func (p *Pacer) turn(before int) time.Time {
 	wait := float64(p.interval) * float64(before+1)
-	return p.last.Add(time.Duration(min(wait, float64(forever))))
+	return p.last.Add(time.Duration(min(wait, float64(scope.Forever))))
 }
 
 // give gives their turns to those for whom they have come, and sets the timer for the next one.
@@ -118,7 +120,7 @@ func (p *Pacer) give(now time.Time) {
 		}
 		p.last, w.given = turn, true
 		p.waiting.Remove(place)
-		w.wake()
+		w.Wake()
 	}
 	if p.timer != nil {
 		p.timer.Stop()
@@ -141,8 +143,8 @@ func (p *Pacer) alarm(d time.Duration) {
 // maxShown is how many of those who wait know when their turn is: to count those before them takes time.
 const maxShown = 100
 
-// until is when w has its turn, or zero if it has had it, or has too many before it.
-func (w *pacerWait) until() time.Time {
+// Until is when w has its turn, or zero if it has had it, or has too many before it.
+func (w *pacerWait) Until() time.Time {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	place := w.p.waiting.Front()

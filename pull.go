@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"unsafe"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // pullers are the scopes of the streams that pull from a source, by the yield function that the source was given.
@@ -22,43 +24,43 @@ func identity[T any](yield func(T, error) bool) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&yield))
 }
 
-// register makes scope the puller of the source that is given yield, until unregister is called.
-func register[T any](yield func(T, error) bool, scope *node) (unregister func()) {
+// register makes puller that of the source that is given yield, until unregister is called.
+func register[T any](yield func(T, error) bool, puller *scope.Node) (unregister func()) {
 	key := identity(yield)
-	pullers.Store(key, scope)
+	pullers.Store(key, puller)
 	return func() { pullers.Delete(key) }
 }
 
 // pullerOf returns the scope that pulls with yield, or nil for a plain loop.
-func pullerOf[T any](yield func(T, error) bool) *node {
-	scope, _ := pullers.Load(identity(yield))
-	n, _ := scope.(*node)
+func pullerOf[T any](yield func(T, error) bool) *scope.Node {
+	puller, _ := pullers.Load(identity(yield))
+	n, _ := puller.(*scope.Node)
 	return n
 }
 
 // pass calls each for the values of in, on behalf of the loop that yield belongs to: what ends a source that is given yield
 // ends in as well. Each must capture a variable.
 func pass[In, Out any](in Stream[In], yield func(Out, error) bool, each func(In, error) bool) {
-	if scope := pullerOf(yield); scope != nil {
-		defer register(each, scope)()
+	if puller := pullerOf(yield); puller != nil {
+		defer register(each, puller)()
 	}
 	in(each)
 }
 
 // endWith cancels n when the scope that pulls with yield is canceled, until stop is called.
-func endWith[T any](yield func(T, error) bool, n *node) (stop func()) {
+func endWith[T any](yield func(T, error) bool, n *scope.Node) (stop func()) {
 	puller := pullerOf(yield)
 	if puller == nil {
 		return func() {}
 	}
-	puller.pull(true)
-	a := new(after)
-	cancel := func() { n.cancel(puller.cancellation()) }
-	if !puller.onCancel(a, wakerFunc(cancel)) {
+	puller.Pull(true)
+	a := new(scope.After)
+	cancel := func() { n.Cancel(puller.Cancellation()) }
+	if !puller.OnCancel(a, scope.WakerFunc(cancel)) {
 		cancel()
 		return func() {}
 	}
-	return func() { a.stop() }
+	return func() { a.Stop() }
 }
 
 // leftBy is closed when the loop that yield belongs to is left while the source waits; it is nil for a plain loop, which
@@ -79,6 +81,6 @@ func endingWith[T any](ctx context.Context, yield func(T, error) bool) (inner co
 	}
 	return inner, func() {
 		stop()
-		cancel(errLoopEnded)
+		cancel(scope.ErrLoopEnded)
 	}
 }

@@ -1,18 +1,22 @@
 package meanwhile
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
 
 // pump is the goroutine of the source. A snapshot knows it by its name.
 func (f *flow[In, Out]) pump() {
 	defer f.goroutines.Done()
-	err := errUnreturned
+	err := scope.ErrUnreturned
 	defer func() {
-		if err == errUnreturned {
-			err = recovered(recover())
+		if err == scope.ErrUnreturned {
+			err = scope.Recovered(recover())
 		}
 		f.drained(err)
 	}()
-	labelGoroutine(f.scope.labels)
+	scope.LabelGoroutine(f.scope.Labels)
 	yield := f.yield
 	defer register(yield, &f.scope)()
 	f.in(yield)

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // A RetryPolicy says when a failed function is called again. The zero value is a policy: up to three attempts with
@@ -56,12 +58,12 @@ func Retry(p RetryPolicy) Option {
 }
 
 // run calls fn until it succeeds or the policy gives up.
-func (p *RetryPolicy) run(n *node, fn func(context.Context) error) error {
+func (p *RetryPolicy) run(n *scope.Node, fn func(context.Context) error) error {
 	return p.runPaced(n, nil, fn)
 }
 
 // runPaced is run where each further attempt takes a turn at the pacer, if there is one.
-func (p *RetryPolicy) runPaced(n *node, pacer *Pacer, fn func(context.Context) error) error {
+func (p *RetryPolicy) runPaced(n *scope.Node, pacer *Pacer, fn func(context.Context) error) error {
 	bound := min(float64(p.Base), float64(p.Max))
 	for attempt := 1; ; attempt++ {
 		err := p.attempt(n, attempt, fn)
@@ -76,10 +78,10 @@ func (p *RetryPolicy) runPaced(n *node, pacer *Pacer, fn func(context.Context) e
 			return afterAttempts(attempt, err)
 		}
 		bound = min(bound*p.Factor, float64(p.Max))
-		if f := n.shared.observe; f != nil {
-			f(Event{Kind: TaskRetrying, Path: n.path(), Err: err, Attempt: attempt + 1, Delay: delay})
+		if f, ok := n.Observer().(observerFunc); ok {
+			f(Event{Kind: TaskRetrying, Path: n.Path(), Err: err, Attempt: attempt + 1, Delay: delay})
 		}
-		if n.sleep(n, delay) != nil || pacer != nil && pacer.Wait(n) != nil {
+		if n.Sleep(n, delay) != nil || pacer != nil && pacer.Wait(n) != nil {
 			return afterAttempts(attempt, err)
 		}
 	}
@@ -98,21 +100,21 @@ func afterAttempts(attempts int, err error) error {
 	return &attemptsError{attempts, err}
 }
 
-func (e *attemptsError) Error() string { return e.textBelow("") }
+func (e *attemptsError) Error() string { return e.TextBelow("") }
 
-func (e *attemptsError) textBelow(path string) string {
-	return "after " + strconv.Itoa(e.attempts) + " attempts: " + textBelow(e.err, path)
+func (e *attemptsError) TextBelow(path string) string {
+	return "after " + strconv.Itoa(e.attempts) + " attempts: " + scope.TextBelow(e.err, path)
 }
 
 func (e *attemptsError) Unwrap() error { return e.err }
 
-func (p *RetryPolicy) attempt(n *node, number int, fn func(context.Context) error) error {
-	o := taskOptions{name: "attempt", id: strconv.Itoa(number), timeout: p.Timeout, maxTasks: n.maxTasks()}
-	kind := kindRun
-	if n.kind() == kindSupervise {
-		kind = kindSupervise // its tasks fail alone
+func (p *RetryPolicy) attempt(n *scope.Node, number int, fn func(context.Context) error) error {
+	o := taskOptions{Settings: scope.Settings{Name: "attempt", ID: strconv.Itoa(number), Timeout: p.Timeout}, maxTasks: maxTasksOf(n)}
+	kind := scope.KindRun
+	if n.Kind() == scope.KindSupervise {
+		kind = scope.KindSupervise // its tasks fail alone
 	}
-	return newScope().run(n, kind, fn, &o)
+	return runWith(n, scope.NewScope(), kind, fn, &o)
 }
 
 func (p *RetryPolicy) worthwhile(err error) bool {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // An attempts is what became of a function under a policy: when it was called, what the observer was told, and how it

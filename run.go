@@ -2,11 +2,9 @@ package meanwhile
 
 import (
 	"context"
-	"runtime/pprof"
-	"slices"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // Run opens a scope: it calls fn, waits for every task that was started in it, and returns. The first failure, of fn or
@@ -21,7 +19,7 @@ import (
 // What fn defers runs when fn returns, before the tasks that it started have ended: release what the tasks use after Run
 // instead.
 func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
-	return runScope(ctx, kindRun, "Run", fn, opts)
+	return runScope(ctx, scope.KindRun, "Run", fn, opts)
 }
 
 // Supervise opens a scope whose tasks fail alone: the others go on. It returns the failure of fn, which cancels the
@@ -31,7 +29,7 @@ func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOp
 // Only the tasks started by fn with its own ctx are apart from each other; in each of them the first failure cancels
 // what is below it, as everywhere.
 func Supervise(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
-	return runScope(ctx, kindSupervise, "Supervise", fn, opts)
+	return runScope(ctx, scope.KindSupervise, "Supervise", fn, opts)
 }
 
 // Shield runs fn as a scope that a cancellation from outside does not reach until grace has passed since it: the
@@ -42,154 +40,34 @@ func Shield(ctx context.Context, grace time.Duration, fn func(ctx context.Contex
 		panic("meanwhile: Shield with a grace of " + grace.String() + ": give a positive duration, or call the function itself for none")
 	}
 	o := readScope("Shield", opts)
-	s := newScope()
-	s.more().grace = grace
-	return s.run(ctx, kindShield, fn, o)
+	s := scope.NewScope()
+	s.More().Grace = grace
+	return runWith(ctx, s, scope.KindShield, fn, o)
 }
 
-func runScope(ctx context.Context, kind kind, caller string, fn func(context.Context) error, opts []TaskOption) error {
+func runScope(ctx context.Context, kind scope.Kind, caller string, fn func(context.Context) error, opts []TaskOption) error {
 	if len(opts) == 0 {
-		return newScope().run(ctx, kind, fn, nil)
+		return scope.NewScope().Run(ctx, kind, fn, nil)
 	}
-	return newScope().run(ctx, kind, fn, readScope(caller, opts))
+	return runWith(ctx, scope.NewScope(), kind, fn, readScope(caller, opts))
 }
 
-// A scope is a task that is run by its caller's goroutine.
-type scope struct {
-	node
-	tasks  family
-	places *Semaphore        // of MaxTasks; nil for no limit
-	root   root              // when no task is above
-	outer  goroutine.Address // the labels that the goroutine has outside
-}
-
-func newScope() *scope {
-	s := new(scope)
-	s.family = &s.tasks
-	s.tasks.scope = s
-	return s
+// runWith runs fn in the scope s, as the options say.
+func runWith(ctx context.Context, s *scope.Scope, kind scope.Kind, fn func(context.Context) error, o *taskOptions) error {
+	if o.maxTasks > 0 {
+		s.Limit = scope.NewSem(o.maxTasks)
+	}
+	if p := o.retry; p != nil {
+		once := fn
+		fn = func(ctx context.Context) error { return p.run(scope.From(ctx), once) }
+	}
+	return s.Run(ctx, kind, fn, &o.Settings)
 }
 
 func readScope(caller string, opts []TaskOption) *taskOptions {
 	o := new(taskOptions).read(opts)
-	if o.background {
-		panic("meanwhile: Background given to " + caller + ", which waits for its function: give it to Go, Async or After")
+	if o.Background {
+		panic("meanwhile: InBackground given to " + caller + ", which waits for its function: give it to Go or Async")
 	}
 	return o
-}
-
-// run opens the scope, runs fn in it and closes it. Meanwhile the goroutine has the labels of the scope.
-func (s *scope) run(ctx context.Context, kind kind, fn func(context.Context) error, o *taskOptions) (err error) {
-	if goroutine.Exact {
-		s.outer = goroutine.Current()
-		defer s.outer.Restore()
-	} else {
-		defer pprof.SetGoroutineLabels(ctx)
-	}
-	if o != nil && o.maxTasks > 0 {
-		s.places = &Semaphore{size: o.maxTasks}
-	}
-	s.open(ctx, kind, o)
-	if s.parent() == nil {
-		s.root.plant(&s.node)
-		defer s.root.fell()
-	}
-	labelGoroutine(s.labels)
-	return s.call(fn, o)
-}
-
-// call runs fn and closes the scope. A snapshot knows where on a stack a scope begins by the name of this function.
-//
-//go:noinline
-func (s *scope) call(fn func(context.Context) error, o *taskOptions) (err error) {
-	err = errUnreturned
-	defer func() {
-		if err == errUnreturned {
-			err = newPanic(recover())
-		}
-		err = s.close(err)
-	}()
-	s.tellStart()
-	if o != nil && o.retry != nil {
-		return o.retry.run(&s.node, fn)
-	}
-	return fn(&s.node)
-}
-
-// close ends a scope and returns its error.
-func (n *node) close(err error) error {
-	outcome := n.judge(err)
-	if p, ok := err.(*panicked); ok {
-		err = p.PanicError
-	}
-	if outcome != succeeded {
-		err = n.explain(err)
-	}
-	if outcome == failed {
-		n.fails(err, n)
-		n.cancel(&cancellation{err: context.Canceled, cause: err, from: n})
-	}
-	n.join()
-	err = n.sum(err, outcome)
-	return joinFailures(err, n.leave(err))
-}
-
-// sum puts together what a scope returns.
-func (n *node) sum(err error, outcome outcome) error {
-	var f failures
-	if r := n.rare; r != nil {
-		f = r.failed.failures
-		f.errs = slices.Clip(f.errs)
-		for _, k := range r.unwaited {
-			if !k.is(isObserved) {
-				f.add(k.error())
-			}
-		}
-		n.mu.Lock()
-		f.more += r.lost
-		n.mu.Unlock()
-	}
-	none := len(f.errs) == 0 && f.more == 0
-	switch {
-	case none && err != nil:
-		return err
-	case none && n.is(isCut):
-		return n.canceled.Load().error()
-	case len(f.errs) > 0 && outcome != failed && saysMore(err, f.errs[0]):
-		f.errs = slices.Clone(f.errs)
-		f.errs[0] = err
-	}
-	return f.join()
-}
-
-// saysMore reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
-// that the failure led to.
-func saysMore(err, failure error) bool {
-	return carries(err, failure) && (!claims(err, context.Canceled) || claims(failure, context.Canceled))
-}
-
-// startGrace lets the cancellation c reach a shielded scope when its grace is over.
-func (n *node) startGrace(c *cancellation) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.is(isFinished) || n.canceled.Load() != nil {
-		return
-	}
-	r := n.moreLocked()
-	if r.shielded {
-		return
-	}
-	r.shielded = true
-	end := time.Now().Add(r.grace)
-	if n.is(isTimed) && r.deadline.Before(end) {
-		return // the scope's own timeout comes first
-	}
-	if r.timer != nil {
-		r.timer.Stop()
-	}
-	r.deadline = end
-	n.flags.Or(isTimed)
-	r.timer = time.AfterFunc(r.grace, func() {
-		n.cancel(&cancellation{err: c.err, cause: c.cause, from: c.from})
-	})
 }

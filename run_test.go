@@ -173,7 +173,7 @@ func TestRunTellsTheCauseOfACancellationFromOutside(t *testing.T) {
 		}, "context canceled: the user left"},
 		{"nothing was cut short", func(ctx context.Context) error { <-ctx.Done(); return nil }, ""},
 		{"a background task stops", func(ctx context.Context) error {
-			Go(ctx, sleepThen(time.Hour, nil), Background())
+			Go(ctx, sleepThen(time.Hour, nil), InBackground())
 			<-ctx.Done()
 			return nil
 		}, ""},
@@ -402,7 +402,7 @@ func TestSuperviseTellsOfFailuresThatItDidNotKeep(t *testing.T) {
 		t.Run(fmt.Sprint(c.from, "-", c.to, " ", c.own), func(t *testing.T) {
 			bubble(t, func(t *testing.T, ctx context.Context) {
 				err := Supervise(ctx, func(ctx context.Context) error {
-					tasks := []*Task[Void]{Go(ctx, fails(errBoom), Name("first"))}
+					tasks := []*Task[struct{}]{Go(ctx, fails(errBoom), Name("first"))}
 					for range 149 {
 						synctest.Wait()
 						tasks = append(tasks, Go(ctx, fails(errBoom)))

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // From makes a stream of any sequence, such as slices.Values(list) or maps.Keys(m).
@@ -32,7 +34,7 @@ func Receive[T any](ctx context.Context, ch <-chan T) Stream[T] {
 func receive[T any](ctx context.Context, ch <-chan T, yield func(T, error) bool) {
 	left := leftBy(yield)
 	for {
-		if err := ctxError(ctx); err != nil {
+		if err := scope.CtxError(ctx); err != nil {
 			var none T
 			yield(none, err)
 			return
@@ -70,7 +72,7 @@ func Generate[T any](ctx context.Context, fn func(ctx context.Context, yield fun
 			return more
 		})
 		if canceled := ctx.Err(); canceled != nil && (err == nil || errors.Is(err, canceled)) {
-			err = withCause(cmp.Or(err, canceled), context.Cause(ctx))
+			err = scope.WithCause(cmp.Or(err, canceled), context.Cause(ctx))
 		}
 		if err != nil && more {
 			var none T

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // A Stream is a sequence of values, each with an error or nil, that is pulled by a range loop:
@@ -49,17 +51,17 @@ func Map[In, Out any](ctx context.Context, in Stream[In], fn func(ctx context.Co
 func Each[In any](ctx context.Context, in Stream[In], fn func(ctx context.Context, in In) error, opts ...StreamOption) error {
 	o := new(streamOptions)
 	o.read(append([]StreamOption{Name("each"), Unordered()}, opts...))
-	f := newFlow(ctx, in, func(ctx context.Context, in In) (Void, error) {
-		return Void{}, fn(ctx, in)
+	f := newFlow(ctx, in, func(ctx context.Context, in In) (struct{}, error) {
+		return struct{}{}, fn(ctx, in)
 	}, o)
-	var failed failures
+	var failed scope.Failures
 	if err := f.firstError(); err != nil {
-		failed.add(err)
+		failed.Add(err)
 	}
 	for _, err := range f.lost {
-		failed.add(err)
+		failed.Add(err)
 	}
-	return failed.join()
+	return failed.Join()
 }
 
 // Collect returns the values of in up to the first error, and that error. The caller answers for their number.
@@ -83,21 +85,21 @@ type streamOptions struct {
 	pacer     *Pacer
 	window    int
 	unordered bool
-	item      *taskOptions // of each item; nil for none
+	item      *scope.Settings // of each item; nil for none
 }
 
 func (o *streamOptions) read(opts []StreamOption) {
 	for _, opt := range opts {
 		switch opt := opt.(type) {
 		case nameOption:
-			o.name = string(opt)
+			o.Name = string(opt)
 		case timeoutOption:
-			o.timeout = time.Duration(opt)
-			o.item = &taskOptions{timeout: o.timeout}
+			o.Timeout = time.Duration(opt)
+			o.item = &scope.Settings{Timeout: o.Timeout}
 		case observeOption:
-			o.observe = opt.f
+			o.Observe = newObserver(opt.f)
 		case attrsOption:
-			o.attrs = joinAttrs(o.attrs, opt)
+			o.Attrs = scope.JoinAttrs(o.Attrs, opt)
 		case retryOption:
 			o.retry = opt.p
 		case unorderedOption:

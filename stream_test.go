@@ -14,6 +14,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // count is a stream of 0 to n-1.

@@ -3,17 +3,14 @@ package meanwhile
 import (
 	"context"
 
-	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
-
-// Void is the result of a task that has none.
-type Void = struct{}
 
 // A Task is a function running in the tree, with a parent and an end. [Go] and [Async] start one. Its methods may be
 // called by many goroutines at once.
 type Task[T any] struct {
 	value T // ahead of n: behind it a value of no size would cost a word
-	n     node
+	n     scope.Node
 }
 
 // Go starts fn as a task of the scope that ctx belongs to, and returns at once. The task's scope waits for it, so the
@@ -26,133 +23,114 @@ type Task[T any] struct {
 //
 // Go waits only where the scope has a limit ([MaxTasks]) that is reached. It panics when ctx carries no scope, or one that
 // has ended. It may be called by many goroutines at once.
-func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[Void] {
-	t := &goTask{fn: fn}
+func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
+	t := new(goTask)
 	var o *taskOptions
 	if len(opts) > 0 {
 		o = new(taskOptions).read(opts)
 		if p := o.retry; p != nil {
-			t.fn = func(ctx context.Context) error { return p.run(from(ctx), fn) }
+			once := fn
+			fn = func(ctx context.Context) error { return p.run(scope.From(ctx), once) }
 		}
 	}
-	err := t.n.begin(ctx, "Go", o)
+	err := begin(ctx, &t.n, "Go", o)
 	if err != nil {
-		t.fn = func(context.Context) error { return err }
+		fn = func(context.Context) error { return err }
 	}
-	go t.start()
+	go t.start(fn)
 	if err != nil {
-		t.n.await(context.Background())
+		t.n.Await(context.Background())
 	}
 	return &t.Task
 }
 
 // Async is Go for a function with a result, which [Task.Wait] returns.
 func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), opts ...TaskOption) *Task[T] {
-	t := &asyncTask[T]{fn: fn}
+	t := new(asyncTask[T])
 	var o *taskOptions
 	if len(opts) > 0 {
 		o = new(taskOptions).read(opts)
 		if p := o.retry; p != nil {
-			t.fn = func(ctx context.Context) (value T, err error) {
-				err = p.run(from(ctx), func(ctx context.Context) error {
-					value, err = fn(ctx)
+			once := fn
+			fn = func(ctx context.Context) (value T, err error) {
+				err = p.run(scope.From(ctx), func(ctx context.Context) error {
+					value, err = once(ctx)
 					return err
 				})
 				return value, err
 			}
 		}
 	}
-	err := t.n.begin(ctx, "Async", o)
+	err := begin(ctx, &t.n, "Async", o)
 	if err != nil {
-		t.fn = func(context.Context) (none T, _ error) { return none, err }
+		fn = func(context.Context) (none T, _ error) { return none, err }
 	}
-	go t.start()
+	go t.start(fn)
 	if err != nil {
-		t.n.await(context.Background())
+		t.n.Await(context.Background())
 	}
 	return &t.Task
 }
 
 // begin opens a task. An error is what the task is to end with instead of calling its function: its scope has a limit, and ctx
 // was canceled before there was a place for the task.
-func (n *node) begin(ctx context.Context, caller string, o *taskOptions) (err error) {
-	scope := from(ctx)
-	if scope == nil {
+func begin(ctx context.Context, n *scope.Node, caller string, o *taskOptions) (err error) {
+	above := scope.From(ctx)
+	if above == nil {
 		panic("meanwhile: " + caller + " outside a scope: pass the ctx that Run, Supervise or a task gave to its function")
 	}
 	if o != nil && o.maxTasks > 0 {
 		panic("meanwhile: MaxTasks given to " + caller + ", which starts one task: give it to the Run or Supervise whose tasks it limits")
 	}
-	if places := scope.places(); places != nil {
-		err = n.awaitPlace(ctx, places)
+	if places := above.Places(); places != nil {
+		err = awaitPlace(ctx, n, places)
 	}
-	n.open(ctx, kindTask, o)
+	n.Open(ctx, scope.KindTask, o.ofTask())
 	return err
 }
 
-// enter is called first in the goroutine of a task.
-func (n *node) enter() {
-	labelGoroutine(n.labels)
-	n.flags.Or(isStarted)
-}
-
-// end ends a task after its function, on a stack that is shallow again: more would make it grow. A snapshot knows the
-// goroutine of a task that waits for those below it by the name of this function.
-//
-//go:noinline
-func (n *node) end(err error) { n.finish(err) }
-
-// A goTask is a task with its function, as Go starts it; an asyncTask is one of Async.
-type goTask struct {
-	Task[Void]
-	fn func(context.Context) error
-}
+// A goTask is a task as Go starts it; an asyncTask is one of Async. They have no pointer to their function: a handle must not keep
+// what that holds.
+type goTask struct{ Task[struct{}] }
 
 // start is the goroutine of the task.
-func (t *goTask) start() {
-	t.n.enter()
-	t.n.end(t.call())
+func (t *goTask) start(fn func(context.Context) error) {
+	t.n.Enter()
+	t.n.End(t.call(fn))
 }
 
 // call runs the function. A snapshot knows the goroutine of a task by the name of this function, which is called with the
 // task's labels in place.
 //
 //go:noinline
-func (t *goTask) call() (err error) {
-	err = errUnreturned
+func (t *goTask) call(fn func(context.Context) error) (err error) {
+	err = scope.ErrUnreturned
 	defer func() {
-		if err == errUnreturned {
-			err = t.n.unreturned(recover())
+		if err == scope.ErrUnreturned {
+			err = t.n.Unreturned(recover())
 		}
 	}()
-	t.n.tellStart()
-	fn := t.fn
-	t.fn = nil // the handle must not keep what fn holds
+	t.n.TellStart()
 	err = fn(&t.n)
 	return err
 }
 
-type asyncTask[T any] struct {
-	Task[T]
-	fn func(context.Context) (T, error)
-}
+type asyncTask[T any] struct{ Task[T] }
 
-func (t *asyncTask[T]) start() {
-	t.n.enter()
-	t.n.end(t.call())
+func (t *asyncTask[T]) start(fn func(context.Context) (T, error)) {
+	t.n.Enter()
+	t.n.End(t.call(fn))
 }
 
 //go:noinline
-func (t *asyncTask[T]) call() (err error) {
-	err = errUnreturned
+func (t *asyncTask[T]) call(fn func(context.Context) (T, error)) (err error) {
+	err = scope.ErrUnreturned
 	defer func() {
-		if err == errUnreturned {
-			err = t.n.unreturned(recover())
+		if err == scope.ErrUnreturned {
+			err = t.n.Unreturned(recover())
 		}
 	}()
-	t.n.tellStart()
-	fn := t.fn
-	t.fn = nil
+	t.n.TellStart()
 	t.value, err = fn(&t.n)
 	return err
 }
@@ -163,105 +141,29 @@ func (t *asyncTask[T]) call() (err error) {
 //
 // It panics when the task waits for itself or for a task it is part of, which would never return.
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {
-	if !t.n.is(isFinished) {
-		t.n.forbidCycle(from(ctx))
-		t.n.await(ctx)
-		if !t.n.is(isFinished) {
+	if !t.n.Is(scope.IsFinished) {
+		t.n.ForbidCycle(scope.From(ctx))
+		t.n.Await(ctx)
+		if !t.n.Is(scope.IsFinished) {
 			var none T
-			return none, ctxError(ctx)
+			return none, scope.CtxError(ctx)
 		}
 	}
-	err := t.n.error()
+	err := t.n.Failure()
 	if err != nil {
-		t.n.observed()
+		t.n.Observed()
 	}
 	return t.value, err
 }
 
-func (n *node) forbidCycle(waiter *node) {
-	for w := waiter; w != nil; w = w.parent() {
-		if w == n {
-			panic("meanwhile: " + waiter.String() + " waits for " + n.path() + ", which cannot end before it: " +
-				"wait in the function that started the task, or pass the result on")
-		}
-	}
-}
-
 // Done returns a channel that is closed when the task and everything below it has ended.
 func (t *Task[T]) Done() <-chan struct{} {
-	n := &t.n
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.use()&isFinished != 0 {
-		return closed
-	}
-	if n.ends != nil {
-		if d, ok := n.ends.w.(*doneChannel); ok {
-			return d.done
-		}
-	}
-	d := &doneChannel{done: make(chan struct{})}
-	d.after.n, d.after.w = n, d
-	d.after.link(&n.ends)
-	return d.done
-}
-
-// A doneChannel is closed at the end of a task.
-type doneChannel struct {
-	after after
-	done  chan struct{}
-}
-
-func (d *doneChannel) wake() { close(d.done) }
-
-// A joiner is a goroutine that waits for the end of a task.
-type joiner struct {
-	parker
-	end after             // in the list of the task that it waits for
-	set goroutine.Address // the goroutine's label set
-}
-
-func (*joiner) kind() waiterKind { return isJoiner }
-
-// stillParked reports whether the joiner waits. It does not depend on the ctx, which may be no task's.
-func (j *joiner) stillParked() bool { return j.end.linked() && !j.awake.Load() }
-
-// await returns when n has ended, or ctx is canceled.
-func (n *node) await(ctx context.Context) {
-	j := &joiner{set: currentSet()}
-	j.ready()
-	if n.onEnd(&j.end, j) {
-		j.park(ctx, j)
-		if !n.is(isFinished) {
-			j.end.stop()
-		}
-	}
-}
-
-// onEnd wakes w when n has ended. It reports false, and w is not woken, when it has already.
-func (n *node) onEnd(a *after, w waker) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.use()&isFinished != 0 {
-		return false
-	}
-	head := &n.ends
-	if *head != nil {
-		if _, ok := (*head).w.(*doneChannel); ok {
-			head = &(*head).next
-		}
-	}
-	a.n, a.w = n, w
-	a.link(head)
-	return true
+	return t.n.Ended()
 }
 
 // Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause
 // tells them; nil stands for a general one. A task that returns the error of its own cancellation does not fail its
 // scope. Canceling an ended task does nothing.
 func (t *Task[T]) Cancel(cause error) {
-	if cause == nil {
-		cause = errCanceled
-	}
-	t.n.cancel(&cancellation{err: context.Canceled, cause: cause, from: &t.n})
+	t.n.CancelBecause(cause)
 }

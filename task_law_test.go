@@ -107,7 +107,7 @@ func (r *treeRun) start(ctx context.Context, p *treePlan) error {
 	case "value":
 		Go(context.WithValue(ctx, testKey("k"), 1), body)
 	case "background":
-		Go(ctx, body, Background())
+		Go(ctx, body, InBackground())
 	case "run":
 		return Run(ctx, body)
 	case "supervise":
@@ -190,7 +190,7 @@ func TestTasksUnderStress(t *testing.T) {
 		err := Supervise(t.Context(), func(scope context.Context) error {
 			for i := range 20 {
 				Go(scope, func(ctx context.Context) error {
-					tasks := make([]*Task[Void], 0, 50)
+					tasks := make([]*Task[struct{}], 0, 50)
 					for j := range 50 {
 						target := ctx
 						if j%3 == 0 {
@@ -198,7 +198,7 @@ func TestTasksUnderStress(t *testing.T) {
 						}
 						var opts []TaskOption
 						if j%7 == 0 {
-							opts = append(opts, Background())
+							opts = append(opts, InBackground())
 						}
 						task := Go(target, func(ctx context.Context) error {
 							started.Add(1)

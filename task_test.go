@@ -12,6 +12,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 func TestWait(t *testing.T) {
@@ -257,7 +258,7 @@ func TestBackground(t *testing.T) {
 				_ = Sleep(context.Background(), time.Minute)
 				ended = true
 				return ctx.Err()
-			}, Background())
+			}, InBackground())
 			Go(ctx, sleepThen(time.Hour, nil))
 			return nil
 		})
@@ -273,13 +274,13 @@ func TestBackground(t *testing.T) {
 func TestBackgroundFailureFailsTheScope(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
-			Go(ctx, sleepThen(time.Second, errBoom), Background(), Name("beat"))
+			Go(ctx, sleepThen(time.Second, errBoom), InBackground(), Name("beat"))
 			return Sleep(ctx, time.Hour)
 		})
 		wantText(t, err, "task run/beat: boom")
 
 		err = Run(ctx, func(ctx context.Context) error {
-			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return errBoom }, Background(), Name("beat"))
+			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return errBoom }, InBackground(), Name("beat"))
 			return nil
 		})
 		wantText(t, err, "task run/beat: boom")
@@ -297,9 +298,9 @@ func TestBackgroundStartedByABackgroundTask(t *testing.T) {
 					<-ctx.Done()
 					second = true
 					return nil
-				}, Background())
+				}, InBackground())
 				return nil
-			}, Background())
+			}, InBackground())
 			return nil
 		})
 		if err != nil || !second {
@@ -350,7 +351,7 @@ func TestMisusePanics(t *testing.T) {
 		}, ""},
 		{"wait for oneself", func(ctx context.Context) {
 			_ = Run(ctx, func(ctx context.Context) error {
-				self := make(chan *Task[Void], 1)
+				self := make(chan *Task[struct{}], 1)
 				self <- Go(ctx, func(ctx context.Context) error {
 					_, err := (<-self).Wait(ctx)
 					return err
@@ -390,7 +391,7 @@ func TestMisuseInATask(t *testing.T) {
 		}
 		for name, levels := range map[string]int{"itself": 0, "its parent": 1, "its grandparent": 2} {
 			err := Run(ctx, func(ctx context.Context) error {
-				handle := make(chan *Task[Void], 1)
+				handle := make(chan *Task[struct{}], 1)
 				var nest func(levels int) func(context.Context) error
 				nest = func(levels int) func(context.Context) error {
 					return func(ctx context.Context) error {
@@ -417,7 +418,7 @@ func TestEndedTasksAreLetGo(t *testing.T) {
 	const tasks, size = 2000, 1 << 16
 	err := Run(t.Context(), func(ctx context.Context) error {
 		for range 3 {
-			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, Background())
+			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil }, InBackground())
 		}
 		for range tasks {
 			big := Async(ctx, func(context.Context) ([]byte, error) { return make([]byte, size), nil })
@@ -688,17 +689,6 @@ func TestAll(t *testing.T) {
 		_, err = Any[int](ctx)
 		wantText(t, err, "meanwhile: any of no functions has no result")
 
-		v, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, nil))
-		if v != 2 || err != nil {
-			t.Errorf("race: got %v, %v", v, err)
-		}
-		_, err = Race(ctx, value(1, 2*time.Second, nil), value(2, time.Second, errBoom))
-		wantText(t, err, "task race/#2: boom")
-
-		ignores := func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 1, nil }
-		_, err = Race(ctx, ignores, value(2, time.Second, errBoom))
-		wantText(t, err, "task race/#2: boom")
-
 		gone, cancel := context.WithTimeoutCause(ctx, time.Second, errors.New("closing"))
 		defer cancel()
 		_, err = Any(gone, value(1, time.Hour, nil))
@@ -709,7 +699,7 @@ func TestAll(t *testing.T) {
 func TestLosersLearnThatTheyLost(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		var cause error
-		_, _ = Race(ctx,
+		_, _ = Any(ctx,
 			func(context.Context) (int, error) { return 1, nil },
 			func(ctx context.Context) (int, error) { <-ctx.Done(); cause = context.Cause(ctx); return 0, ctx.Err() })
 		if cause == nil || cause.Error() != "another function was first" {

@@ -31,7 +31,7 @@ func eachContext(t *testing.T, f func(t *testing.T, ctx context.Context, cancel 
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				_ = Run(t.Context(), func(ctx context.Context) error {
-					var task *Task[Void]
+					var task *Task[struct{}]
 					ready := make(chan struct{})
 					task = Go(ctx, func(ctx context.Context) error {
 						<-ready
@@ -61,7 +61,7 @@ func TestSleepForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
 			_ = Sleep(ctx, time.Millisecond) // so that the tree has an age
-			endless := Go(ctx, func(ctx context.Context) error { return Sleep(ctx, math.MaxInt64) }, Background())
+			endless := Go(ctx, func(ctx context.Context) error { return Sleep(ctx, math.MaxInt64) }, InBackground())
 			synctest.Wait()
 			start := time.Now()
 			if err := Sleep(ctx, time.Second); err != nil || time.Since(start) != time.Second {
@@ -130,54 +130,6 @@ func TestSleepEndsByTimeOrCancellation(t *testing.T) {
 			if n := len(outcomes.all()); n != 10 {
 				t.Errorf("%d woke, want 10", n)
 			}
-		}
-	})
-}
-
-func TestAfterCallsOnceWhenTheTimeIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		var at journal[time.Duration]
-		err := Run(t.Context(), func(ctx context.Context) error {
-			After(ctx, time.Hour, func(ctx context.Context) error {
-				at.add(time.Since(start))
-				if got := Tree(ctx).Name; got != "later" {
-					t.Errorf("the task's name is %q", got)
-				}
-				return Sleep(ctx, time.Minute)
-			}, Name("later"))
-			return nil
-		})
-		if err != nil || !slices.Equal(at.all(), []time.Duration{time.Hour}) {
-			t.Errorf("called at %v, error %v, want once after 1 h", at.all(), err)
-		}
-		if got := time.Since(start); got != time.Hour+time.Minute {
-			t.Errorf("the scope ended after %v, want when its task had", got)
-		}
-	})
-}
-
-func TestAfterGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		start := time.Now()
-		err := Run(t.Context(), func(ctx context.Context) error {
-			After(ctx, time.Hour, func(context.Context) error { t.Error("called"); return nil }).Cancel(nil)
-			return nil
-		})
-		if err != nil || time.Since(start) != 0 {
-			t.Errorf("the scope ended after %v with %v, want at once and without a failure", time.Since(start), err)
-		}
-	})
-}
-
-func TestAfterFailsItsScope(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		err := Run(t.Context(), func(ctx context.Context) error {
-			After(ctx, time.Second, func(context.Context) error { return errTooMuch })
-			return Sleep(ctx, time.Hour)
-		})
-		if !errors.Is(err, errTooMuch) {
-			t.Errorf("got %v", err)
 		}
 	})
 }

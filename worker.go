@@ -1,10 +1,14 @@
 package meanwhile
 
-import "context"
+import (
+	"context"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
 
 // An item is a value of a source, and the task in which the function runs on it.
 type item[In any] struct {
-	node  node
+	node  scope.Node
 	input In
 	err   error // came with the value, which then is no task, but a result
 }
@@ -40,7 +44,7 @@ func (f *flow[In, Out]) callWorker() {
 
 func (f *flow[In, Out]) startWorker() {
 	w := &worker[In, Out]{flow: f}
-	labelGoroutine(w.scope.labels)
+	scope.LabelGoroutine(w.scope.Labels)
 	defer w.leave()
 	w.called.Store(false)
 	for w.next() {
@@ -100,26 +104,26 @@ func (w *worker[In, Out]) rest() bool {
 // run makes the item a task of the stream, which the goroutine runs from here to the end of apply.
 func (w *worker[In, Out]) run() {
 	n := &w.item.node
-	n.number = uint32(w.place) + 1
-	n.open(&w.scope, kindItem, w.o.item)
-	labelGoroutine(n.labels)
+	n.Number = uint32(w.place) + 1
+	n.Open(&w.scope, scope.KindItem, w.o.item)
+	scope.LabelGoroutine(n.Labels)
 	w.apply(n)
-	labelGoroutine(w.scope.labels)
+	scope.LabelGoroutine(w.scope.Labels)
 }
 
 // apply runs the function on an item, as the stream's options say. A snapshot knows the goroutine of an item by the name of
 // this function.
 //
 //go:noinline
-func (w *worker[In, Out]) apply(n *node) {
-	w.err = errUnreturned
+func (w *worker[In, Out]) apply(n *scope.Node) {
+	w.err = scope.ErrUnreturned
 	defer func() {
-		if w.err == errUnreturned {
-			w.err = newPanic(recover())
+		if w.err == scope.ErrUnreturned {
+			w.err = scope.NewPanic(recover())
 		}
-		w.err = n.finish(w.err)
+		w.err = n.Finish(w.err)
 	}()
-	n.tellStart()
+	n.TellStart()
 	if p := w.o.retry; p != nil {
 		w.err = p.runPaced(n, w.o.pacer, func(ctx context.Context) (err error) {
 			w.value, err = w.call(ctx)

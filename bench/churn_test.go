@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/inspect"
+
 	"github.com/meanwhile-go/meanwhile"
 )
 
@@ -22,7 +24,7 @@ func BenchmarkChurn(b *testing.B) {
 		for b.Loop() {
 			var first, last float64
 			err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
-				meanwhile.Watch(ctx, meanwhile.WatchConfig{
+				inspect.Watch(ctx, inspect.WatchConfig{
 					Busy: 100 * time.Millisecond, GoroutineLeaked: 100 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 				})
 				for i := range 10 {

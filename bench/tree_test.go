@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/inspect"
+
 	"github.com/meanwhile-go/meanwhile"
 )
 
@@ -20,8 +22,8 @@ type dump struct {
 }
 
 var dumps = []dump{
-	{"meanwhile", func(ctx context.Context) int { return len(meanwhile.Tree(ctx).Tasks) }},
-	{"meanwhile-text", func(ctx context.Context) int { return len(meanwhile.Tree(ctx).String()) }},
+	{"meanwhile", func(ctx context.Context) int { return len(inspect.Tree(ctx).Tasks) }},
+	{"meanwhile-text", func(ctx context.Context) int { return len(inspect.Tree(ctx).String()) }},
 	{"stack-all", func(context.Context) int { return len(allStacks()) }},
 	{"pprof-1", profile(1)},
 	{"pprof-2", profile(2)},
@@ -96,7 +98,7 @@ func crowd(ctx context.Context, n int) {
 				})
 			}
 			return nil
-		}, meanwhile.Background())
+		}, meanwhile.InBackground())
 	}
 	for range n {
 		<-started

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/inspect"
+
 	"github.com/meanwhile-go/meanwhile"
 )
 
@@ -27,12 +29,12 @@ func BenchmarkWatch(b *testing.B) {
 			for b.Loop() {
 				err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
 					if watch != "none" {
-						meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+						inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 					}
 					api := meanwhile.NewSemaphore(10)
 					for i := range tasks {
 						meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) },
-							meanwhile.Name("task "+strconv.Itoa(i%names)), meanwhile.Background())
+							meanwhile.Name("task "+strconv.Itoa(i%names)), meanwhile.InBackground())
 					}
 					if err := meanwhile.Sleep(ctx, 5*long/60); err != nil { // until the watch has its pace
 						return err
@@ -40,7 +42,7 @@ func BenchmarkWatch(b *testing.B) {
 					before := processorTime()
 					err := meanwhile.Sleep(ctx, long)
 					used += processorTime() - before
-					if p := meanwhile.Waits(); p.Snapshots > 0 {
+					if p := inspect.Waits(); p.Snapshots > 0 {
 						b.ReportMetric(float64(p.Snapshots), "snapshots")
 						b.ReportMetric(milliseconds(p.Took)/float64(p.Snapshots), "ms/snapshot")
 					}
@@ -64,11 +66,11 @@ func BenchmarkSpawnWatched(b *testing.B) {
 		b.Run("watch="+watch, func(b *testing.B) {
 			err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
 				if watch != "none" {
-					meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+					inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 				}
 				api := meanwhile.NewSemaphore(10)
 				for i := range waiting {
-					meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) }, meanwhile.Background())
+					meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) }, meanwhile.InBackground())
 				}
 				for b.Loop() {
 					err := meanwhile.Run(ctx, func(ctx context.Context) error {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -64,7 +64,7 @@ func TestOrders(t *testing.T) {
 }
 
 // told makes a job run, and has its worker tell of a tree.
-func told(t *testing.T, s job.Store, tree func(j *job.Job) meanwhile.Node) *job.Job {
+func told(t *testing.T, s job.Store, tree func(j *job.Job) inspect.Node) *job.Job {
 	t.Helper()
 	enqueue(t, s, "feed.import", `{}`, 1)
 	j := settle(t, s, job.DefaultQueue, func(*job.Job) {})
@@ -81,12 +81,12 @@ func told(t *testing.T, s job.Store, tree func(j *job.Job) meanwhile.Node) *job.
 	return j
 }
 
-func shopTree(j *job.Job) meanwhile.Node {
+func shopTree(j *job.Job) inspect.Node {
 	name := "feed.import " + j.ID.String()
-	root := meanwhile.Node{ID: 1, Name: name, Path: "shop/" + name, State: "running", Kind: "run", Age: time.Minute, Wait: meanwhile.Wait{For: "task", On: "shop/" + name + "/page 1"}}
+	root := inspect.Node{ID: 1, Name: name, Path: "shop/" + name, State: "running", Kind: "run", Age: time.Minute, Wait: inspect.Wait{For: "task", On: "shop/" + name + "/page 1"}}
 	for i := range 30 {
-		page := meanwhile.Node{ID: uint32(10 + i), Name: fmt.Sprintf("page %d", i+1), Path: fmt.Sprintf("%s/page %d", root.Path, i+1), State: "running", Kind: "task"}
-		page.Wait = meanwhile.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12 + i} // so that none is like the other
+		page := inspect.Node{ID: uint32(10 + i), Name: fmt.Sprintf("page %d", i+1), Path: fmt.Sprintf("%s/page %d", root.Path, i+1), State: "running", Kind: "task"}
+		page.Wait = inspect.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", File: "/src/shop/feed.go", Line: 12 + i} // so that none is like the other
 		root.Tasks = append(root.Tasks, page)
 	}
 	root.Tasks[0].Wait.Deadlock = true
@@ -129,14 +129,14 @@ func TestLiveTree(t *testing.T) {
 // Tasks that are alike share a line, and so do those below them. Each of them can be seen, and canceled.
 func TestLiveTreeIsGrouped(t *testing.T) {
 	s := memory.New()
-	j := told(t, s, func(j *job.Job) meanwhile.Node {
-		root := meanwhile.Node{ID: 1, Name: "feed.import " + j.ID.String(), Path: "shop", State: "running", Kind: "run", Wait: meanwhile.Wait{For: "tasks"}}
+	j := told(t, s, func(j *job.Job) inspect.Node {
+		root := inspect.Node{ID: 1, Name: "feed.import " + j.ID.String(), Path: "shop", State: "running", Kind: "run", Wait: inspect.Wait{For: "tasks"}}
 		for i := range 40 {
-			host := meanwhile.Node{ID: uint32(1000 + i), Name: fmt.Sprintf("host %d", i), Path: fmt.Sprintf("shop/host %d", i), State: "running", Kind: "task", Age: time.Minute, Wait: meanwhile.Wait{For: "tasks"}}
+			host := inspect.Node{ID: uint32(1000 + i), Name: fmt.Sprintf("host %d", i), Path: fmt.Sprintf("shop/host %d", i), State: "running", Kind: "task", Age: time.Minute, Wait: inspect.Wait{For: "tasks"}}
 			for k := range 4 {
-				host.Tasks = append(host.Tasks, meanwhile.Node{
+				host.Tasks = append(host.Tasks, inspect.Node{
 					ID: uint32(2000 + 10*i + k), Name: fmt.Sprintf("page %d", k), Path: fmt.Sprintf("%s/page %d", host.Path, k), State: "running", Kind: "task",
-					Wait: meanwhile.Wait{For: "network", On: "read", File: "/src/shop/feed.go", Line: 12},
+					Wait: inspect.Wait{For: "network", On: "read", File: "/src/shop/feed.go", Line: 12},
 				})
 			}
 			root.Tasks = append(root.Tasks, host)
@@ -155,9 +155,9 @@ func TestLiveTreeIsGrouped(t *testing.T) {
 
 func TestHostileTree(t *testing.T) {
 	s := memory.New()
-	j := told(t, s, func(*job.Job) meanwhile.Node {
-		bad := meanwhile.Node{ID: 2, Name: evil, Path: evil, State: evil, Kind: evil, Wait: meanwhile.Wait{For: evil, On: evil, Call: evil, File: evil, Line: 1}}
-		return meanwhile.Node{ID: 1, Name: evil, Path: evil, State: evil, Kind: evil, Wait: bad.Wait, Tasks: []meanwhile.Node{bad}}
+	j := told(t, s, func(*job.Job) inspect.Node {
+		bad := inspect.Node{ID: 2, Name: evil, Path: evil, State: evil, Kind: evil, Wait: inspect.Wait{For: evil, On: evil, Call: evil, File: evil, Line: 1}}
+		return inspect.Node{ID: 1, Name: evil, Path: evil, State: evil, Kind: evil, Wait: bad.Wait, Tasks: []inspect.Node{bad}}
 	})
 	h := dash.New(dash.Config{Store: s})
 	path := "/jobs/" + j.ID.String()

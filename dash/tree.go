@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -24,7 +24,7 @@ const (
 // A tree is what the tasks of a running job are doing.
 type tree struct {
 	At    time.Time
-	Root  meanwhile.Node
+	Root  inspect.Node
 	Tasks int // in all
 	Waits []waits
 }
@@ -59,9 +59,9 @@ func (h *handler) watch(ctx context.Context, id job.ID) (*tree, error) {
 }
 
 // nodes yields a task and all below it.
-func nodes(n *meanwhile.Node) func(yield func(*meanwhile.Node) bool) {
-	var walk func(n *meanwhile.Node, yield func(*meanwhile.Node) bool) bool
-	walk = func(n *meanwhile.Node, yield func(*meanwhile.Node) bool) bool {
+func nodes(n *inspect.Node) func(yield func(*inspect.Node) bool) {
+	var walk func(n *inspect.Node, yield func(*inspect.Node) bool) bool
+	walk = func(n *inspect.Node, yield func(*inspect.Node) bool) bool {
 		if !yield(n) {
 			return false
 		}
@@ -72,13 +72,13 @@ func nodes(n *meanwhile.Node) func(yield func(*meanwhile.Node) bool) {
 		}
 		return true
 	}
-	return func(yield func(*meanwhile.Node) bool) { walk(n, yield) }
+	return func(yield func(*inspect.Node) bool) { walk(n, yield) }
 }
 
 // A taskView is a task of a tree, or a group of tasks that are alike, for its template. What runs below a group is shown twice:
 // together, grouped again, and below each member.
 type taskView struct {
-	meanwhile.Node
+	inspect.Node
 	v        *view
 	t        *tree
 	id       job.ID

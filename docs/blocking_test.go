@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // readFile reads a file from a disk that may take its time. It returns early when ctx is canceled.
@@ -101,8 +102,8 @@ func endReads(t *testing.T, name string) {
 	if err := os.WriteFile(name, nil, 0); err != nil {
 		t.Error(err)
 	}
-	isCall := func(n meanwhile.Node) bool { return n.Kind == "blocking" }
-	for slices.ContainsFunc(meanwhile.Trees(), isCall) {
+	isCall := func(n inspect.Node) bool { return n.Kind == "blocking" }
+	for slices.ContainsFunc(inspect.Trees(), isCall) {
 		_ = meanwhile.Sleep(t.Context(), time.Millisecond)
 	}
 }
@@ -133,9 +134,9 @@ func TestWhichCallsHoldAThread(t *testing.T) {
 					meanwhile.Go(ctx, func(context.Context) error { return call() })
 				}
 				defer end()
-				for !allWait(meanwhile.Tree(ctx), test.wait) {
+				for !allWait(inspect.Tree(ctx), test.wait) {
 					if err := meanwhile.Sleep(ctx, 5*time.Millisecond); err != nil {
-						return fmt.Errorf("%w\n%v", err, meanwhile.Tree(ctx))
+						return fmt.Errorf("%w\n%v", err, inspect.Tree(ctx))
 					}
 				}
 				if held := inSystemCalls() - before; test.holds != (held > calls/2) {
@@ -150,7 +151,7 @@ func TestWhichCallsHoldAThread(t *testing.T) {
 	}
 }
 
-func allWait(n meanwhile.Node, wait string) bool {
+func allWait(n inspect.Node, wait string) bool {
 	for _, task := range n.Tasks {
 		if task.Wait.For != wait {
 			return false

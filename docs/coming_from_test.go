@@ -21,14 +21,13 @@ func Example_comingFrom() {
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Go(ctx, work)
 		meanwhile.Go(ctx, work, meanwhile.Name("mail"))
-		meanwhile.Go(ctx, work, meanwhile.Background())
+		meanwhile.Go(ctx, work, meanwhile.InBackground())
 		task := meanwhile.Async(ctx, name)
 		if v, err := task.Wait(ctx); err != nil || v != "Ada" {
 			return fmt.Errorf("wait: %v, %w", v, err)
 		}
 		<-task.Done()
 		task.Cancel(errors.New("not needed"))
-		meanwhile.After(ctx, time.Millisecond, work)
 		meanwhile.Every(ctx, time.Minute, work)
 		if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
 			return err
@@ -42,7 +41,6 @@ func Example_comingFrom() {
 	fmt.Println(meanwhile.Supervise(ctx, work))
 	fmt.Println(meanwhile.All(ctx, name, name))
 	fmt.Println(meanwhile.Any(ctx, name, name))
-	fmt.Println(meanwhile.Race(ctx, name, name))
 	fmt.Println(meanwhile.Each(ctx, items, show, meanwhile.Limit(8)))
 	fmt.Println(meanwhile.Run(ctx, work, meanwhile.MaxTasks(8)))
 	fmt.Println(meanwhile.Collect(meanwhile.Map(ctx, items, fetch)))
@@ -63,7 +61,6 @@ func Example_comingFrom() {
 	// <nil>
 	// <nil>
 	// [Ada Ada] <nil>
-	// Ada <nil>
 	// Ada <nil>
 	// <nil>
 	// <nil>

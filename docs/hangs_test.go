@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -232,7 +233,7 @@ func TestThatStopsForGood(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		_ = meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			time.AfterFunc(time.Hour, func() { t.Log(meanwhile.Tree(ctx)) })
+			time.AfterFunc(time.Hour, func() { t.Log(inspect.Tree(ctx)) })
 			orders := make(chan string)
 			meanwhile.Go(ctx, func(context.Context) error {
 				<-orders
@@ -258,7 +259,7 @@ func TestTheWriterWaitsForItsReader(t *testing.T) {
 			paper := make(chan string)
 			meanwhile.Go(ctx, func(ctx context.Context) error { return writeLetter(ctx, paper) }, meanwhile.Name("writer"))
 			synctest.Wait()
-			if got := meanwhile.Tree(ctx).Tasks[0].Wait.For; got != "select" {
+			if got := inspect.Tree(ctx).Tasks[0].Wait.For; got != "select" {
 				t.Errorf("the writer waits for %q, want select", got)
 			}
 			<-paper
@@ -355,9 +356,9 @@ func TestWhatTheTreeCannotKnow(t *testing.T) {
 				return nil
 			}, meanwhile.Name("deep"))
 			synctest.Wait()
-			tasks := meanwhile.Tree(ctx).Tasks
+			tasks := inspect.Tree(ctx).Tasks
 			if len(tasks) != 3 || len(tasks[0].Tasks) != 0 {
-				t.Fatalf("got\n%s", meanwhile.Tree(ctx))
+				t.Fatalf("got\n%s", inspect.Tree(ctx))
 			}
 			if w := tasks[1].Wait; w.For != "sleep" || !w.Until.IsZero() || w.Line == 0 {
 				t.Errorf("a sleep beside one of a goroutine that the task started is %v", w)

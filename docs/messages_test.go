@@ -41,7 +41,7 @@ func TestMessages(t *testing.T) {
 		}},
 		{"tasks", func() {
 			run(func(ctx context.Context) {
-				var self *meanwhile.Task[meanwhile.Void]
+				var self *meanwhile.Task[struct{}]
 				ready := make(chan struct{})
 				self = meanwhile.Go(ctx, func(ctx context.Context) error {
 					<-ready
@@ -51,7 +51,7 @@ func TestMessages(t *testing.T) {
 				close(ready)
 			})
 		}},
-		{"tasks", func() { _ = meanwhile.Run(ctx, step, meanwhile.Background()) }},
+		{"tasks", func() { _ = meanwhile.Run(ctx, step, meanwhile.InBackground()) }},
 		{"tasks", func() { meanwhile.Every(ctx, 0, step) }},
 		{"tasks", func() { meanwhile.NewSemaphore(0) }},
 		{"tasks", func() { meanwhile.NewSemaphore(1).Release(1) }},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -102,7 +103,7 @@ func TestOutsideOfTheGuide(t *testing.T) {
 				return err
 			}
 			if tree.JSON != nil {
-				var node meanwhile.Node
+				var node inspect.Node
 				if err := json.Unmarshal(tree.JSON, &node); err != nil {
 					return err
 				}

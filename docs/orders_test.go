@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -27,7 +28,7 @@ func whereTheTimeGoes(t *testing.T) (text string) {
 		db.SetMaxOpenConns(1)
 		api := meanwhile.NewSemaphore(10)
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 			for range 12 {
 				meanwhile.Go(ctx, func(ctx context.Context) error {
 					for {
@@ -35,7 +36,7 @@ func whereTheTimeGoes(t *testing.T) (text string) {
 							return err
 						}
 					}
-				}, meanwhile.Name("order"), meanwhile.Background())
+				}, meanwhile.Name("order"), meanwhile.InBackground())
 			}
 			if err := meanwhile.Sleep(ctx, 59*time.Second); err != nil {
 				return err

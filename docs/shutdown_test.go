@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // raise sends a signal to the test's own process.
@@ -50,7 +52,7 @@ func TestServeAnswersTheRequestsThatRun(t *testing.T) {
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		stop(&meanwhile.SignalError{Signal: syscall.SIGTERM})
+		stop(&process.SignalError{Signal: syscall.SIGTERM})
 		if meanwhile.Sleep(r.Context(), 50*time.Millisecond) == nil {
 			_, _ = io.WriteString(w, "in peace")
 		}
@@ -95,7 +97,7 @@ func TestCountSaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s store
 		ctx, stop := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Hour+time.Millisecond, func() { stop(&meanwhile.SignalError{Signal: syscall.SIGTERM}) })
+		time.AfterFunc(time.Hour+time.Millisecond, func() { stop(&process.SignalError{Signal: syscall.SIGTERM}) })
 		err := meanwhile.Run(ctx, func(ctx context.Context) error { return count(ctx, &s) })
 		if got := fmt.Sprint(s.saved); err != nil || got != "[3600]" {
 			t.Errorf("saved %s, error %v", got, err)
@@ -108,7 +110,7 @@ func work(ctx context.Context, jobs <-chan string, do func(context.Context, stri
 	err := meanwhile.Each(ctx, meanwhile.Receive(ctx, jobs), func(ctx context.Context, job string) error {
 		return meanwhile.Shield(ctx, 5*time.Second, func(ctx context.Context) error { return do(ctx, job) })
 	}, meanwhile.Limit(8))
-	var stopped *meanwhile.SignalError
+	var stopped *process.SignalError
 	if errors.As(err, &stopped) {
 		return nil // this is how it is meant to end: exit code 0
 	}
@@ -131,7 +133,7 @@ func TestWorkFinishesWhatItHasBegun(t *testing.T) {
 			return nil
 		}
 		ctx, stop := context.WithCancelCause(t.Context())
-		time.AfterFunc(1500*time.Millisecond, func() { stop(&meanwhile.SignalError{Signal: syscall.SIGTERM}) })
+		time.AfterFunc(1500*time.Millisecond, func() { stop(&process.SignalError{Signal: syscall.SIGTERM}) })
 		err := meanwhile.Run(ctx, func(ctx context.Context) error { return work(ctx, jobs, do) })
 		if err != nil || len(begun) != 16 || len(finished) != 16 {
 			t.Errorf("%d begun, %d finished, error %v; want 16 and success", len(begun), len(finished), err)
@@ -144,19 +146,19 @@ func Example_onSignal() {
 	reopen := func(context.Context) error { fmt.Println("the log is open again"); return nil }
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		done := make(chan struct{})
-		meanwhile.OnSignal(ctx, func(ctx context.Context, _ os.Signal) error {
+		process.OnSignal(ctx, func(ctx context.Context, _ os.Signal) error {
 			defer close(done)
 			return reopen(ctx)
 		}, syscall.SIGHUP)
 
-		meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
-			for _, tree := range meanwhile.Trees() {
+		process.OnSignal(ctx, func(context.Context, os.Signal) error {
+			for _, tree := range inspect.Trees() {
 				fmt.Fprint(os.Stderr, tree)
 			}
 			return nil
 		}, syscall.SIGUSR1)
 
-		verbose := meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
+		verbose := process.OnSignal(ctx, func(context.Context, os.Signal) error {
 			level.Set(slog.LevelDebug)
 			return meanwhile.Stop // it stays so: the task ends, and the next USR2 is nobody's
 		}, syscall.SIGUSR2)
@@ -177,7 +179,7 @@ func Example_exitCode() {
 	readConfig := func() error { return errNotFound }
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		if err := readConfig(); err != nil {
-			return &meanwhile.ExitError{Code: 78, Err: fmt.Errorf("read the configuration: %w", err)}
+			return &process.ExitError{Code: 78, Err: fmt.Errorf("read the configuration: %w", err)}
 		}
 		return step(ctx)
 	})
@@ -232,8 +234,8 @@ func TestShutdownMessages(t *testing.T) {
 	}
 	unbroken := strings.Join(strings.Fields(string(text)), " ")
 	for _, mistake := range []func(){
-		func() { meanwhile.Grace(0) },
-		func() { meanwhile.OnSignal(context.Background(), nil) },
+		func() { process.Config{Grace: -time.Second}.Main(nil) },
+		func() { process.OnSignal(context.Background(), nil) },
 	} {
 		if got := panicOf(mistake); !strings.Contains(unbroken, got) {
 			t.Errorf("shutdown.md does not explain: %s", got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 func Example_all() {
@@ -108,7 +109,7 @@ func Example_background() {
 			<-ctx.Done()
 			fmt.Println("canceled:", context.Cause(ctx))
 			return nil
-		}, meanwhile.Background())
+		}, meanwhile.InBackground())
 		fmt.Println("the work is done")
 		return nil
 	})
@@ -191,7 +192,7 @@ func Example_tree() {
 		defer index.Cancel(nil)
 
 		_ = meanwhile.Sleep(ctx, 20*time.Millisecond)
-		for _, task := range meanwhile.Tree(ctx).Tasks[0].Tasks {
+		for _, task := range inspect.Tree(ctx).Tasks[0].Tasks {
 			fmt.Println(task.Path, "waits for", task.Wait.For, "in", task.Wait.Call)
 		}
 		return nil

@@ -20,7 +20,7 @@ type Config struct {
 	Poll time.Duration
 	// Grace is how long running jobs may go on when the worker is told to stop; those that have not ended are then canceled
 	// with ErrStopping, given GraceAfterCancel to return, and released to their queue. Default 5 s, which with the time after it is within the
-	// default grace of meanwhile.Main; less than zero stands for none.
+	// default grace of process.Main; less than zero stands for none.
 	Grace time.Duration
 
 	Crons []Cron // that this worker enqueues for

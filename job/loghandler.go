@@ -17,9 +17,9 @@ const (
 // LogHandler returns a handler that passes records on to h and attaches those that are logged with the ctx of a job to that
 // job, for everybody who looks at it: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Those of a level that h is not
 // enabled for are left out. What tells the job in other places, job.id, job.kind, job.queue and job.attempt, is among the
-// attributes of its task, which [meanwhile.LogHandler] adds.
+// attributes of its task, which [tasklog.Handler] adds.
 //
-//	slog.SetDefault(slog.New(job.LogHandler(meanwhile.LogHandler(slog.NewJSONHandler(os.Stderr, nil)))))
+//	slog.SetDefault(slog.New(job.LogHandler(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil)))))
 func LogHandler(h slog.Handler) slog.Handler {
 	text := &attrText{}
 	text.handler = slog.NewTextHandler(&text.buffer, &slog.HandlerOptions{Level: slog.Level(-1 << 30), ReplaceAttr: dropBuiltIn})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
@@ -49,14 +50,14 @@ func (r *run) cancelTasks(orders []Order) {
 	if len(jobs) == 0 {
 		return
 	}
-	scopes := scopesOf(meanwhile.Tree(r.ctx), jobs)
+	scopes := scopesOf(inspect.Tree(r.ctx), jobs)
 	for _, o := range orders {
 		id, err := strconv.ParseUint(o.Task, 10, 32)
 		scope := scopes[o.Job]
 		if err != nil || scope == nil {
 			continue
 		}
-		if n := trees.Find([]meanwhile.Node{*scope}, func(n *meanwhile.Node) bool { return n.ID == uint32(id) }); n != nil {
+		if n := trees.Find([]inspect.Node{*scope}, func(n *inspect.Node) bool { return n.ID == uint32(id) }); n != nil {
 			n.Cancel(errTaskCanceled)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -154,7 +155,7 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 		seconds(1)
 		a := r.findTask(r.watched(id), "a")
 		elsewhere := r.findTask(r.watched(other), "b")
-		task := func(n *meanwhile.Node) string { return strconv.FormatUint(uint64(n.ID), 10) }
+		task := func(n *inspect.Node) string { return strconv.FormatUint(uint64(n.ID), 10) }
 		for _, o := range []job.Order{
 			{Do: job.OrderCancelTask, Job: id, Task: task(a)},
 			{Do: job.OrderCancelTask, Job: id, Task: task(elsewhere)}, // not of this job

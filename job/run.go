@@ -85,9 +85,9 @@ func (r *run) work(stop, ctx context.Context) error {
 	r.ctx = ctx
 	stop, r.halt = context.WithCancel(stop)
 	defer r.halt()
-	settled := meanwhile.Go(ctx, r.settleLoop, meanwhile.Name("settle"), meanwhile.Background())
-	renewing := meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.Background())
-	meanwhile.Go(ctx, r.expireLoop, meanwhile.Name("expire"), meanwhile.Background())
+	settled := meanwhile.Go(ctx, r.settleLoop, meanwhile.Name("settle"), meanwhile.InBackground())
+	renewing := meanwhile.Go(ctx, r.renewLoop, meanwhile.Name("renew"), meanwhile.InBackground())
+	meanwhile.Go(ctx, r.expireLoop, meanwhile.Name("expire"), meanwhile.InBackground())
 
 	var err error
 	// A slot fails only when a handler calls runtime.Goexit, which is the failure of that attempt and of nothing else.

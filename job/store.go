@@ -213,7 +213,7 @@ type WorkerInfo struct {
 	Stopping    bool      `json:"stopping,omitempty"`
 	Seen        time.Time `json:"seen"` // by the store's clock
 	// Waits says where the time of its jobs went, by kind, the one with the most time first: at most ten kinds with five waits each,
-	// of up to 120 bytes. It is empty while the process runs no meanwhile.Watch.
+	// of up to 120 bytes. It is empty while the process runs no inspect.Watch.
 	Waits []KindWaits `json:"waits,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // KindWaits says where the time of the jobs of a kind went in the last minute, in the process of one worker.
@@ -41,14 +41,14 @@ func (k *kindWaits) latest(now time.Time, prefix string, kinds []string) []KindW
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.list) == 0 || now.Sub(k.read) >= waitsEvery {
-		k.list, k.read = waitsByKind(meanwhile.Waits(), prefix, kinds), now
+		k.list, k.read = waitsByKind(inspect.Waits(), prefix, kinds), now
 	}
 	return k.list
 }
 
 // waitsByKind sums up a wait profile by the kinds of jobs, whose tasks have names that begin with prefix. Tasks that wait for
 // others of their job are left out, as those others count.
-func waitsByKind(p meanwhile.WaitProfile, prefix string, kinds []string) []KindWaits {
+func waitsByKind(p inspect.WaitProfile, prefix string, kinds []string) []KindWaits {
 	byKind := make(map[string]map[string]time.Duration)
 	for _, task := range p.Tasks {
 		kind := kindOf(task.Name, prefix, kinds)

@@ -6,23 +6,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // However many kinds there are, and places they wait at, a worker reports a few kilobytes.
 func TestWaitsByKindAreBounded(t *testing.T) {
-	var p meanwhile.WaitProfile
+	var p inspect.WaitProfile
 	var kinds []string
 	for i := range 30 {
 		kind := fmt.Sprintf("kind %02d", i)
 		kinds = append(kinds, kind)
-		task := meanwhile.TaskWaits{Name: "shop/jobs/slot/" + kind}
+		task := inspect.TaskWaits{Name: "shop/jobs/slot/" + kind}
 		for k := range 20 {
-			w := meanwhile.Wait{For: "network", On: "read", File: fmt.Sprint(k, strings.Repeat("é", 100), ".go"), Line: 1}
-			task.Waits = append(task.Waits, meanwhile.WaitShare{Wait: w, Time: time.Duration(i+1) * time.Second})
+			w := inspect.Wait{For: "network", On: "read", File: fmt.Sprint(k, strings.Repeat("é", 100), ".go"), Line: 1}
+			task.Waits = append(task.Waits, inspect.WaitShare{Wait: w, Time: time.Duration(i+1) * time.Second})
 		}
-		task.Waits = append(task.Waits, meanwhile.WaitShare{Wait: meanwhile.Wait{For: "tasks"}, Time: time.Hour})
-		p.Tasks = append(p.Tasks, task, meanwhile.TaskWaits{Name: "other/" + kind, Waits: task.Waits})
+		task.Waits = append(task.Waits, inspect.WaitShare{Wait: inspect.Wait{For: "tasks"}, Time: time.Hour})
+		p.Tasks = append(p.Tasks, task, inspect.TaskWaits{Name: "other/" + kind, Waits: task.Waits})
 	}
 	list := waitsByKind(p, "shop/jobs/slot/", kinds)
 	if len(list) != mostWaitKinds || list[0].Kind != "kind 29" || list[9].Kind != "kind 20" || list[0].Time != 600*time.Second {

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/inspect"
+
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -23,7 +25,7 @@ func TestWorkerReportsWaitsByKind(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			err := meanwhile.Run(ctx, func(ctx context.Context) error {
 				if watch {
-					meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+					inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 				}
 				for range 3 {
 					j, err := mail.New(struct{}{})

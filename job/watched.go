@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
@@ -57,7 +57,7 @@ func (r *run) trees(now time.Time) []Tree {
 	slices.SortFunc(jobs, func(a, b *Job) int { return l.told[a.ID].Compare(l.told[b.ID]) })
 	jobs = jobs[:min(len(jobs), mostTrees)]
 	begun := time.Now()
-	scopes := scopesOf(meanwhile.Tree(r.ctx), jobs)
+	scopes := scopesOf(inspect.Tree(r.ctx), jobs)
 	l.next = begun.Add(max(lookEach, lookShare*time.Since(begun)))
 	var all []Tree
 	for _, j := range jobs {
@@ -74,13 +74,13 @@ func scopeName(j *Job) string { return j.Kind + " " + j.ID.String() }
 
 // scopesOf finds the scopes of jobs in the tree of their worker. One that runs no handler yet, or no more, has none. What a
 // handler has named like a job is below the job's own.
-func scopesOf(worker meanwhile.Node, jobs []*Job) map[ID]*meanwhile.Node {
+func scopesOf(worker inspect.Node, jobs []*Job) map[ID]*inspect.Node {
 	named := make(map[string]ID, len(jobs))
 	for _, j := range jobs {
 		named[scopeName(j)] = j.ID
 	}
-	found := make(map[ID]*meanwhile.Node, len(jobs))
-	for n := range trees.Tasks([]meanwhile.Node{worker}) {
+	found := make(map[ID]*inspect.Node, len(jobs))
+	for n := range trees.Tasks([]inspect.Node{worker}) {
 		if id, ok := named[n.Name]; ok && (found[id] == nil || len(n.Path) < len(found[id].Path)) {
 			found[id] = n
 		}
@@ -89,8 +89,8 @@ func scopesOf(worker meanwhile.Node, jobs []*Job) map[ID]*meanwhile.Node {
 }
 
 // treeJSON writes a tree with as many tasks as there is room for, the shallow ones first.
-func treeJSON(n meanwhile.Node) []byte {
-	one := []meanwhile.Node{n}
+func treeJSON(n inspect.Node) []byte {
+	one := []inspect.Node{n}
 	most := min(trees.Count(one), MaxTree/100)
 	for {
 		kept := trees.Prune(one, most)

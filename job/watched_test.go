@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -65,12 +66,12 @@ func (r *rig) watch(id job.ID, d time.Duration) job.Tree {
 }
 
 // watched watches a job until a tree has come, and reads it.
-func (r *rig) watched(id job.ID) meanwhile.Node {
+func (r *rig) watched(id job.ID) inspect.Node {
 	r.Helper()
 	r.watch(id, 10*time.Second)
 	seconds(2)
 	tree := r.watch(id, 10*time.Second)
-	var n meanwhile.Node
+	var n inspect.Node
 	if err := json.Unmarshal(tree.JSON, &n); err != nil {
 		r.Fatalf("tree %.100s: %v", tree.JSON, err)
 	}
@@ -78,9 +79,9 @@ func (r *rig) watched(id job.ID) meanwhile.Node {
 }
 
 // find returns a task of a tree by its name.
-func (r *rig) findTask(tree meanwhile.Node, name string) *meanwhile.Node {
+func (r *rig) findTask(tree inspect.Node, name string) *inspect.Node {
 	r.Helper()
-	n := trees.Find([]meanwhile.Node{tree}, func(n *meanwhile.Node) bool { return n.Name == name })
+	n := trees.Find([]inspect.Node{tree}, func(n *inspect.Node) bool { return n.Name == name })
 	if n == nil {
 		r.Fatalf("no task %s in\n%v", name, tree)
 	}
@@ -108,7 +109,7 @@ func TestTreeOfARunningJobIsShownWithinTwoSeconds(t *testing.T) {
 			}
 			seconds(1.01) // what is left of the beat; nothing else was looked at
 			got := r.watch(id, 10*time.Second)
-			var tree meanwhile.Node
+			var tree inspect.Node
 			if err := json.Unmarshal(got.JSON, &tree); err != nil {
 				t.Fatalf("%s: %v", got.JSON, err)
 			}
@@ -123,7 +124,7 @@ func TestTreeOfARunningJobIsShownWithinTwoSeconds(t *testing.T) {
 				t.Errorf("the task waits for %+v", fetch.Wait)
 			}
 			// The numbers and paths are those that the program shows of itself.
-			own := trees.Find(meanwhile.Trees(), func(n *meanwhile.Node) bool { return n.ID == fetch.ID })
+			own := trees.Find(inspect.Trees(), func(n *inspect.Node) bool { return n.ID == fetch.ID })
 			if own == nil || own.Path != fetch.Path || !strings.HasSuffix(own.Path, "/note "+id.String()+"/fetch") {
 				t.Errorf("task %d is %s, and the program has %+v", fetch.ID, fetch.Path, own)
 			}
@@ -282,10 +283,10 @@ func TestLargeTreesAreCut(t *testing.T) {
 				if len(text) > job.MaxTree || len(text) < job.MaxTree/3 {
 					t.Errorf("%d bytes, of %d", len(text), job.MaxTree)
 				}
-				if n := trees.Count([]meanwhile.Node{tree}); n != tasks[name] {
+				if n := trees.Count([]inspect.Node{tree}); n != tasks[name] {
 					t.Errorf("the tree tells of %d tasks, with those it counts only, want %d", n, tasks[name])
 				}
-				for n := range trees.Tasks([]meanwhile.Node{tree}) {
+				for n := range trees.Tasks([]inspect.Node{tree}) {
 					if len(n.Name) > 1<<10 || len(n.Path) > 1<<10 || len(n.Wait.On) > 1<<10 {
 						t.Fatalf("a name of %d bytes, a path of %d, a wait of %d", len(n.Name), len(n.Path), len(n.Wait.On))
 					}
@@ -329,7 +330,7 @@ func TestWatchEndsWithTheAttempt(t *testing.T) {
 func ExampleTree() {
 	tree := job.Tree{JSON: []byte(`{"id":7,"name":"mail.send 0199","state":"running","wait":{"for":"tasks"},"tasks":[
 		{"id":8,"name":"relay","state":"running","wait":{"for":"network","on":"read"}}]}`)}
-	var node meanwhile.Node
+	var node inspect.Node
 	if err := json.Unmarshal(tree.JSON, &node); err != nil {
 		fmt.Println(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
 type note struct {
@@ -297,7 +298,7 @@ func TestTasksOfAJobHaveItsAttrs(t *testing.T) {
 		var got string
 		r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
 			return meanwhile.Run(ctx, func(ctx context.Context) error {
-				got = fmt.Sprint(meanwhile.TaskAttrs(ctx))
+				got = fmt.Sprint(tasklog.Attrs(ctx))
 				return nil
 			})
 		}))
@@ -374,7 +375,7 @@ func TestCanceledHandlers(t *testing.T) {
 		"ignores it":        {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, job.Completed, ""},
 		"is shielded":       {func(ctx context.Context) error { return meanwhile.Shield(ctx, 5*time.Second, obeys) }, job.Completed, ""},
 		"leaves it to one":  {func(ctx context.Context) error { meanwhile.Go(ctx, obeys); return nil }, job.Canceled, plain},
-		"has one behind it": {func(ctx context.Context) error { meanwhile.Go(ctx, obeys, meanwhile.Background()); return obeys(ctx) }, job.Canceled, plain},
+		"has one behind it": {func(ctx context.Context) error { meanwhile.Go(ctx, obeys, meanwhile.InBackground()); return obeys(ctx) }, job.Canceled, plain},
 		"derives a context": {func(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
@@ -57,7 +57,7 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	// Numbers come again, but hardly with the same path.
-	n := trees.Find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id && n.Path == path })
+	n := trees.Find(s.Trees, func(n *inspect.Node) bool { return n.ID == id && n.Path == path })
 	if n == nil {
 		return refuse(http.StatusNotFound, fmt.Sprintf("no task has the number %d and that path: it has ended", id))
 	}

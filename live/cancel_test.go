@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -41,7 +41,7 @@ func TestToken(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			for _, remote := range []bool{false, true} {
 				looked := false
-				h := live.HandlerOf(live.Config{CancelToken: test.config, Remote: remote}, func() []meanwhile.Node {
+				h := live.HandlerOf(live.Config{CancelToken: test.config, Remote: remote}, func() []inspect.Node {
 					looked = true
 					return shop()
 				})

@@ -14,9 +14,9 @@
 //	GET ?format=json     a Snapshot; the same with the header Accept: application/json
 //	GET ?task=ID         a Detail as JSON, or 404 when the task has ended
 //	GET ?waits           the wait profile of the last minute as text: where the time of the tasks went, by their names
-//	GET ?waits&format=json    the same as a [meanwhile.WaitProfile]
+//	GET ?waits&format=json    the same as a [inspect.WaitProfile]
 //	GET ?waits&format=pprof   the same for go tool pprof, with the labels task and wait
-//	                     each of the three is a 404 while the program runs no [meanwhile.Watch]
+//	                     each of the three is a 404 while the program runs no [inspect.Watch]
 //	GET ?leaks           goroutines that can never go on, as text; the program collects its garbage for it
 //	GET ?leaks&format=json    the same as [Leaks]; both are a 501 where the program was built with a version of Go before 1.27
 //	POST cancel=ID&path=PATH, as a form, with the header Authorization: Bearer TOKEN
@@ -44,7 +44,7 @@
 // With [Config].Remote everybody who reaches the handler gets an answer: guard the path as you would any page of an
 // administrator, and serve it by TLS, which the token needs as well.
 //
-// An answer has what a [meanwhile.Node] has and the base name of the program: names of tasks, functions and files, but no
+// An answer has what a [inspect.Node] has and the base name of the program: names of tasks, functions and files, but no
 // values of arguments, no command line and no environment.
 //
 // # What it costs

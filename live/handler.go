@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
@@ -25,8 +25,8 @@ type Config struct {
 // any path, and serves many requests at once. It takes a first look when it is made, so that tasks which start after that
 // have an age.
 func Handler(c Config) http.Handler {
-	meanwhile.Trees()
-	return newHandler(c, meanwhile.Trees)
+	inspect.Trees()
+	return newHandler(c, inspect.Trees)
 }
 
 type handler struct {
@@ -37,8 +37,8 @@ type handler struct {
 	leaks  leakCheck
 }
 
-func newHandler(c Config, trees func() []meanwhile.Node) *handler {
-	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}, leaks: leakCheck{profile: meanwhile.Leaks}}
+func newHandler(c Config, trees func() []inspect.Node) *handler {
+	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}, leaks: leakCheck{profile: inspect.Leaks}}
 }
 
 // A refusal is an error that the client is to see: it becomes the answer.
@@ -85,7 +85,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if q.waits {
-		return showWaits(w, meanwhile.Waits(), q)
+		return showWaits(w, inspect.Waits(), q)
 	}
 	if q.leaks {
 		return h.leaks.show(w, q)
@@ -109,7 +109,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 }
 
 func showTask(w http.ResponseWriter, s *Snapshot, id uint32) error {
-	n := trees.Find(s.Trees, func(n *meanwhile.Node) bool { return n.ID == id })
+	n := trees.Find(s.Trees, func(n *inspect.Node) bool { return n.ID == id })
 	if n == nil {
 		return refuse(http.StatusNotFound, "no task has the number "+strconv.FormatUint(uint64(id), 10)+": it has ended")
 	}

@@ -15,21 +15,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
 const secret = "a-secret-that-nobody-may-see"
 
 // shop is two trees of five and one tasks, which were made by hand.
-func shop() []meanwhile.Node {
-	node := func(id uint32, name, path string, below ...meanwhile.Node) meanwhile.Node {
-		return meanwhile.Node{ID: id, Name: name, Path: path, Kind: "task", State: "running", Wait: meanwhile.Wait{For: "receive"}, Tasks: below}
+func shop() []inspect.Node {
+	node := func(id uint32, name, path string, below ...inspect.Node) inspect.Node {
+		return inspect.Node{ID: id, Name: name, Path: path, Kind: "task", State: "running", Wait: inspect.Wait{For: "receive"}, Tasks: below}
 	}
 	buy := node(3, "buy", "shop/orders/buy")
 	buy.Age = 90 * time.Second
-	buy.Wait = meanwhile.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", Func: "shop.buy", File: "shop/buy.go", Line: 12}
-	return []meanwhile.Node{
+	buy.Wait = inspect.Wait{For: "network", On: "read", Call: "net/http.(*Client).Do", Func: "shop.buy", File: "shop/buy.go", Line: 12}
+	return []inspect.Node{
 		node(1, "shop", "shop",
 			node(2, "orders", "shop/orders", buy, node(4, "sell", "shop/orders/sell")),
 			node(5, "mail", "shop/mail")),
@@ -126,11 +126,11 @@ func TestTextCounts(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0 tasks", 1: "1 task", 2: "2 tasks", 999: "999 tasks", 1000: "1,000 tasks", 1204: "1,204 tasks", 1_234_567: "1,234,567 tasks",
 	} {
-		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 			if n == 0 {
 				return nil
 			}
-			return []meanwhile.Node{{Name: "a", State: "running", More: n - 1}}
+			return []inspect.Node{{Name: "a", State: "running", More: n - 1}}
 		})
 		if head, _, _ := strings.Cut(ask(t, h, local("GET", "/", "")).Body.String(), "\n"); !strings.Contains(head, "): "+want+", ") {
 			t.Errorf("%d: got %q, want %s", n, head, want)
@@ -158,7 +158,7 @@ func TestJSON(t *testing.T) {
 
 // No trees are an empty list in JSON, not null.
 func TestJSONWithoutTrees(t *testing.T) {
-	w := ask(t, live.HandlerOf(live.Config{}, func() []meanwhile.Node { return nil }), local("GET", "/?format=json", ""))
+	w := ask(t, live.HandlerOf(live.Config{}, func() []inspect.Node { return nil }), local("GET", "/?format=json", ""))
 	if got := w.Body.String(); !strings.HasSuffix(got, `,"can_cancel":false,"trees":[]}`+"\n") {
 		t.Errorf("got %s", got)
 	}
@@ -230,7 +230,7 @@ func TestBadQuery(t *testing.T) {
 		{"max=%zz", "the query cannot be read"},
 		{"max=1;task=2", "the query cannot be read"},
 	}
-	h := live.HandlerOf(live.Config{CancelToken: secret}, func() []meanwhile.Node {
+	h := live.HandlerOf(live.Config{CancelToken: secret}, func() []inspect.Node {
 		t.Error("looked, for a request that cannot be answered")
 		return nil
 	})
@@ -264,8 +264,8 @@ func (w *countingWriter) Write(b []byte) (int, error) {
 }
 
 func TestJSONComesInPieces(t *testing.T) {
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
-		return []meanwhile.Node{{Name: "a", Tasks: make([]meanwhile.Node, 9_999)}}
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node {
+		return []inspect.Node{{Name: "a", Tasks: make([]inspect.Node, 9_999)}}
 	})
 	w := &countingWriter{ResponseRecorder: httptest.NewRecorder()}
 	h.ServeHTTP(w, local("GET", "/?format=json", ""))
@@ -290,8 +290,8 @@ func (w *brokenWriter) Write(b []byte) (int, error) {
 }
 
 // unlike returns so many tasks, each of which has a line of its own.
-func unlike(count int) []meanwhile.Node {
-	trees := make([]meanwhile.Node, count)
+func unlike(count int) []inspect.Node {
+	trees := make([]inspect.Node, count)
 	for i := range trees {
 		trees[i].Wait.Line = i
 	}
@@ -300,7 +300,7 @@ func unlike(count int) []meanwhile.Node {
 
 // An answer that could not be written is cut off: it must not look complete.
 func TestBrokenConnection(t *testing.T) {
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return unlike(5_000) })
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return unlike(5_000) })
 	for target, rooms := range map[string][]int{
 		"/":             {0, 10, 1000},
 		"/?format=json": {0, 10, 1000, 50_000, 100_000},

@@ -8,14 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // Leaks are the goroutines of the program that can never go on. In JSON, durations are nanoseconds.
 type Leaks struct {
-	Time  time.Time        `json:"time"`  // when they were looked for
-	Took  time.Duration    `json:"took"`  // to find them: a garbage collection
-	Leaks []meanwhile.Leak `json:"leaks"` // those of the most goroutines first
+	Time  time.Time      `json:"time"`  // when they were looked for
+	Took  time.Duration  `json:"took"`  // to find them: a garbage collection
+	Leaks []inspect.Leak `json:"leaks"` // those of the most goroutines first
 }
 
 const (
@@ -25,7 +25,7 @@ const (
 
 // A leakCheck looks for leaks, at most so often that it does not keep the program busy.
 type leakCheck struct {
-	profile func() ([]meanwhile.Leak, error)
+	profile func() ([]inspect.Leak, error)
 
 	mu     sync.Mutex
 	latest Leaks
@@ -45,7 +45,7 @@ func (c *leakCheck) find() (Leaks, error) {
 		return Leaks{}, err
 	}
 	if list == nil {
-		list = []meanwhile.Leak{}
+		list = []inspect.Leak{}
 	}
 	c.latest = Leaks{Time: begun, Took: time.Since(begun), Leaks: list}
 	c.fresh = time.Now().Add(max(leaksEvery, maxLeaksFactor*c.latest.Took))

@@ -8,16 +8,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
 // twoLeaks takes two seconds to find these.
-func twoLeaks() ([]meanwhile.Leak, error) {
+func twoLeaks() ([]inspect.Leak, error) {
 	time.Sleep(2 * time.Second)
-	return []meanwhile.Leak{
-		{Task: "shop/order", Count: 3, Wait: meanwhile.Wait{For: "send", Func: "main.order", File: "/shop/order.go", Line: 12}},
-		{Count: 1, Wait: meanwhile.Wait{For: "mutex", Func: "main.main", File: "/shop/main.go", Line: 7, Call: "sync.(*Mutex).Lock"}},
+	return []inspect.Leak{
+		{Task: "shop/order", Count: 3, Wait: inspect.Wait{For: "send", Func: "main.order", File: "/shop/order.go", Line: 12}},
+		{Count: 1, Wait: inspect.Wait{For: "mutex", Func: "main.main", File: "/shop/main.go", Line: 7, Call: "sync.(*Mutex).Lock"}},
 	}, nil
 }
 
@@ -49,7 +49,7 @@ func TestLeaksAreLookedForSeldom(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{time.Millisecond: 10 * time.Second, time.Second: 100 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			var calls []time.Time
-			h := live.HandlerOfLeaks(func() ([]meanwhile.Leak, error) {
+			h := live.HandlerOfLeaks(func() ([]inspect.Leak, error) {
 				calls = append(calls, time.Now())
 				time.Sleep(took)
 				return nil, nil
@@ -73,7 +73,7 @@ func TestLeaksAreLookedForSeldom(t *testing.T) {
 }
 
 func TestLeaksRefused(t *testing.T) {
-	h := live.HandlerOfLeaks(func() ([]meanwhile.Leak, error) { return nil, meanwhile.ErrNoLeakProfile })
+	h := live.HandlerOfLeaks(func() ([]inspect.Leak, error) { return nil, inspect.ErrNoLeakProfile })
 	for target, want := range map[string]struct {
 		status int
 		text   string

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
@@ -20,7 +20,7 @@ const lookEvery = 100 * time.Millisecond
 
 // A lookout looks at the trees, and shares a look among all who ask while it is taken and shortly after.
 type lookout struct {
-	trees func() []meanwhile.Node
+	trees func() []inspect.Node
 
 	mu     sync.Mutex
 	latest *look // nil when it is too old

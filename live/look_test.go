@@ -11,7 +11,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -21,13 +21,13 @@ type slowLook struct {
 	looks uint32
 }
 
-func (l *slowLook) trees() []meanwhile.Node {
+func (l *slowLook) trees() []inspect.Node {
 	l.mu.Lock()
 	l.looks++
 	n := l.looks
 	l.mu.Unlock()
 	time.Sleep(time.Second)
-	return []meanwhile.Node{{ID: n, Name: "a"}}
+	return []inspect.Node{{ID: n, Name: "a"}}
 }
 
 func TestRequestsShareALook(t *testing.T) {
@@ -96,7 +96,7 @@ func TestRequestEndsInALook(t *testing.T) {
 func TestLookPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var slow slowLook
-		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 			trees := slow.trees()
 			if trees[0].ID == 1 {
 				panic("broken")
@@ -128,8 +128,8 @@ func TestLookPanics(t *testing.T) {
 // A Node holds on to its task: a look must not be kept when nobody asks any more.
 func TestLookIsLetGoOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var seen weak.Pointer[meanwhile.Node]
-		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+		var seen weak.Pointer[inspect.Node]
+		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 			trees := shop()
 			seen = weak.Make(&trees[0])
 			return trees
@@ -153,7 +153,7 @@ func TestLookIsLetGoOf(t *testing.T) {
 func TestQuickLookIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		looks := 0
-		h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
+		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 			looks++
 			return nil
 		})

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 	"pgregory.net/rapid"
 )
 
 // outline writes trees as name(below …)+more.
-func outline(trees []meanwhile.Node) string {
+func outline(trees []inspect.Node) string {
 	var parts []string
 	for _, n := range trees {
 		s := n.Name
@@ -40,7 +40,7 @@ func TestMax(t *testing.T) {
 		{"1000000", "shop(orders(buy sell) mail) cron"},
 	}
 	trees := shop()
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return trees })
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return trees })
 	for _, test := range tests {
 		s := snapshot(t, h, "&max="+test.max)
 		if got := outline(s.Trees); got != test.want || s.Tasks != 6 {
@@ -54,8 +54,8 @@ func TestMax(t *testing.T) {
 
 // What the look itself left out stays counted.
 func TestMaxAddsToMore(t *testing.T) {
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
-		return []meanwhile.Node{{Name: "a", More: 10, Tasks: []meanwhile.Node{{Name: "b", More: 20}}}}
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node {
+		return []inspect.Node{{Name: "a", More: 10, Tasks: []inspect.Node{{Name: "b", More: 20}}}}
 	})
 	s := snapshot(t, h, "&max=1")
 	if got := outline(s.Trees); got != "a+31" || s.Tasks != 32 {
@@ -64,8 +64,8 @@ func TestMaxAddsToMore(t *testing.T) {
 }
 
 func TestMaxInText(t *testing.T) {
-	trees := append(shop(), make([]meanwhile.Node, 1200)...)
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return trees })
+	trees := append(shop(), make([]inspect.Node, 1200)...)
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return trees })
 	w := ask(t, h, local("GET", "/?max=3", ""))
 	_, drawn, _ := strings.Cut(w.Body.String(), "\n")
 	kept := shop()[:1]
@@ -82,8 +82,8 @@ func TestMaxInText(t *testing.T) {
 }
 
 func TestMaxByDefault(t *testing.T) {
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node {
-		return []meanwhile.Node{{Name: "a", Tasks: make([]meanwhile.Node, 10_500)}}
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node {
+		return []inspect.Node{{Name: "a", Tasks: make([]inspect.Node, 10_500)}}
 	})
 	if s := snapshot(t, h, ""); len(s.Trees[0].Tasks) != 9_999 || s.Trees[0].More != 501 || s.Tasks != 10_501 {
 		t.Errorf("got %d listed, %d more, %d in all", 1+len(s.Trees[0].Tasks), s.Trees[0].More, s.Tasks)
@@ -93,11 +93,11 @@ func TestMaxByDefault(t *testing.T) {
 // A recursion gone wild is shown as deep as it can be read.
 func TestDepth(t *testing.T) {
 	const depth = 20_000
-	deep := meanwhile.Node{Name: "a", ID: depth}
+	deep := inspect.Node{Name: "a", ID: depth}
 	for id := range depth - 1 {
-		deep = meanwhile.Node{Name: "a", ID: uint32(depth - 1 - id), Tasks: []meanwhile.Node{deep}}
+		deep = inspect.Node{Name: "a", ID: uint32(depth - 1 - id), Tasks: []inspect.Node{deep}}
 	}
-	h := live.HandlerOf(live.Config{}, func() []meanwhile.Node { return []meanwhile.Node{deep} })
+	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return []inspect.Node{deep} })
 	s := snapshot(t, h, "&max=1000000")
 	n, levels := s.Trees[0], 1
 	for len(n.Tasks) > 0 {
@@ -112,7 +112,7 @@ func TestDepth(t *testing.T) {
 }
 
 // leveled counts the tasks of each level, and all, those in More included.
-func leveled(trees []meanwhile.Node, level int, levels *[]int) (total int) {
+func leveled(trees []inspect.Node, level int, levels *[]int) (total int) {
 	for _, n := range trees {
 		if level == len(*levels) {
 			*levels = append(*levels, 0)
@@ -126,10 +126,10 @@ func leveled(trees []meanwhile.Node, level int, levels *[]int) (total int) {
 // Whatever the trees: max tasks are listed if there are so many, the shallow ones first, and none is lost.
 func TestMaxLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		var grow func(depth int) []meanwhile.Node
-		grow = func(depth int) (nodes []meanwhile.Node) {
+		var grow func(depth int) []inspect.Node
+		grow = func(depth int) (nodes []inspect.Node) {
 			for range rapid.IntRange(0, 6-depth).Draw(r, "width") {
-				n := meanwhile.Node{Name: "a", More: rapid.SampledFrom([]int{0, 0, 0, 5}).Draw(r, "more"), Tasks: grow(depth + 1)}
+				n := inspect.Node{Name: "a", More: rapid.SampledFrom([]int{0, 0, 0, 5}).Draw(r, "more"), Tasks: grow(depth + 1)}
 				nodes = append(nodes, n)
 			}
 			return nodes
@@ -137,7 +137,7 @@ func TestMaxLaw(t *testing.T) {
 		trees := grow(0)
 		before := outline(trees)
 		limit := rapid.IntRange(1, 60).Draw(r, "max")
-		s := snapshot(t, live.HandlerOf(live.Config{}, func() []meanwhile.Node { return trees }), fmt.Sprintf("&max=%d", limit))
+		s := snapshot(t, live.HandlerOf(live.Config{}, func() []inspect.Node { return trees }), fmt.Sprintf("&max=%d", limit))
 
 		var has, want []int
 		total := leveled(trees, 0, &has)

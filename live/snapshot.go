@@ -8,30 +8,30 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
 // A Snapshot is what a look at the program saw. In JSON, durations are nanoseconds.
 type Snapshot struct {
-	Program    string           `json:"program"` // base name of the executable
-	PID        int              `json:"pid"`
-	Time       time.Time        `json:"time"`  // when the look began
-	Took       time.Duration    `json:"took"`  // of the look
-	Tasks      int              `json:"tasks"` // in all trees, those left out included
-	Goroutines int              `json:"goroutines"`
-	Threads    int              `json:"threads"`
-	CanCancel  bool             `json:"can_cancel"` // for those who have the token
-	Trees      []meanwhile.Node `json:"trees"`      // the oldest first
+	Program    string         `json:"program"` // base name of the executable
+	PID        int            `json:"pid"`
+	Time       time.Time      `json:"time"`  // when the look began
+	Took       time.Duration  `json:"took"`  // of the look
+	Tasks      int            `json:"tasks"` // in all trees, those left out included
+	Goroutines int            `json:"goroutines"`
+	Threads    int            `json:"threads"`
+	CanCancel  bool           `json:"can_cancel"` // for those who have the token
+	Trees      []inspect.Node `json:"trees"`      // the oldest first
 }
 
 // A Detail is one task of a Snapshot.
 type Detail struct {
-	Task  meanwhile.Node    `json:"task"`  // without the tasks below; More counts them
-	Stack []meanwhile.Frame `json:"stack"` // the innermost first; null when it is unknown
+	Task  inspect.Node    `json:"task"`  // without the tasks below; More counts them
+	Stack []inspect.Frame `json:"stack"` // the innermost first; null when it is unknown
 }
 
-func newDetail(n meanwhile.Node) Detail {
+func newDetail(n inspect.Node) Detail {
 	n.More += trees.Count(n.Tasks)
 	n.Tasks = nil
 	return Detail{Task: n, Stack: n.Stack()}
@@ -43,7 +43,7 @@ func (d Detail) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(
 func (s *Snapshot) writeJSON(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 32<<10)
 	head := *s
-	head.Trees = []meanwhile.Node{}
+	head.Trees = []inspect.Node{}
 	if err := writeOpen(b, head, "]}"); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Snapshot) writeJSON(w io.Writer) error {
 	return b.Flush()
 }
 
-func writeNodes(b *bufio.Writer, nodes []meanwhile.Node) error {
+func writeNodes(b *bufio.Writer, nodes []inspect.Node) error {
 	for i, n := range nodes {
 		if i > 0 {
 			_ = b.WriteByte(',')
@@ -95,7 +95,7 @@ func (s *Snapshot) writeText(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, tree := range (meanwhile.Node{Tasks: s.Trees}).Grouped().Tasks {
+	for _, tree := range (inspect.Node{Tasks: s.Trees}).Grouped().Tasks {
 		if _, err := io.WriteString(w, tree.String()); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -40,7 +41,7 @@ func post(t *testing.T, server *httptest.Server, id uint32, path string) (status
 }
 
 // at returns the task with a path, nil when there is none.
-func at(trees []meanwhile.Node, path string) *meanwhile.Node {
+func at(trees []inspect.Node, path string) *inspect.Node {
 	for i := range trees {
 		if trees[i].Path == path {
 			return &trees[i]
@@ -72,7 +73,7 @@ func TestTasks(t *testing.T) {
 	ended := errors.New("the test is over")
 	err := meanwhile.Supervise(t.Context(), func(ctx context.Context) error {
 		var causes [2]error
-		var tasks [2]*meanwhile.Task[meanwhile.Void]
+		var tasks [2]*meanwhile.Task[struct{}]
 		started := make(chan struct{})
 		for i, name := range []string{"first", "second"} {
 			tasks[i] = meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -144,7 +145,7 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-func functions(stack []meanwhile.Frame) string {
+func functions(stack []inspect.Frame) string {
 	var b strings.Builder
 	for _, f := range stack {
 		b.WriteString(f.Func[strings.LastIndex(f.Func, "/")+1:] + "\n")

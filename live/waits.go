@@ -6,14 +6,14 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/profile"
 )
 
 // showWaits answers with the wait profile.
-func showWaits(w http.ResponseWriter, p meanwhile.WaitProfile, q query) error {
+func showWaits(w http.ResponseWriter, p inspect.WaitProfile, q query) error {
 	if p.Snapshots == 0 {
-		return refuse(http.StatusNotFound, "there is no wait profile: it comes with the second snapshot of a meanwhile.Watch, which the program has to start")
+		return refuse(http.StatusNotFound, "there is no wait profile: it comes with the second snapshot of a inspect.Watch, which the program has to start")
 	}
 	switch {
 	case q.pprof:
@@ -30,11 +30,11 @@ func showWaits(w http.ResponseWriter, p meanwhile.WaitProfile, q query) error {
 }
 
 // pprofOf makes a profile for go tool pprof. Its samples are labeled with the task and the wait.
-func pprofOf(p meanwhile.WaitProfile) *profile.Profile {
+func pprofOf(p inspect.WaitProfile) *profile.Profile {
 	converted := profile.New("wait", p.Window)
 	for _, t := range p.Tasks {
 		for _, s := range t.Waits {
-			wait := meanwhile.Wait{For: s.Wait.For, On: s.Wait.On}.String()
+			wait := inspect.Wait{For: s.Wait.For, On: s.Wait.On}.String()
 			for frames, d := range s.Stacks() {
 				converted.Add(d, stackOf(s.Wait, wait, frames), profile.Label{Key: "task", Value: t.Name}, profile.Label{Key: "wait", Value: wait})
 			}
@@ -45,7 +45,7 @@ func pprofOf(p meanwhile.WaitProfile) *profile.Profile {
 
 // stackOf is a stack for pprof. The functions of the runtime in which goroutines wait are left out: they would be the same for
 // most. Where no stack is known, it is the place, or else the wait.
-func stackOf(w meanwhile.Wait, wait string, frames []meanwhile.Frame) (stack []profile.Frame) {
+func stackOf(w inspect.Wait, wait string, frames []inspect.Frame) (stack []profile.Frame) {
 	for _, f := range frames {
 		if len(stack) > 0 || w.For == "running" || !strings.HasPrefix(f.Func, "runtime.") {
 			stack = append(stack, profile.Frame{Func: f.Func, File: f.File, Line: f.Line})

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -24,7 +25,7 @@ func waitsOfAShop(t *testing.T, ask func(h http.Handler)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 			database := meanwhile.NewSemaphore(1)
 			for range 4 {
 				meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -33,7 +34,7 @@ func waitsOfAShop(t *testing.T, ask func(h http.Handler)) {
 					}
 					defer database.Release(1)
 					return meanwhile.Sleep(ctx, time.Hour)
-				}, meanwhile.Name("order"), meanwhile.Background())
+				}, meanwhile.Name("order"), meanwhile.InBackground())
 			}
 			if err := meanwhile.Sleep(ctx, 30*time.Second); err != nil {
 				return err
@@ -70,7 +71,7 @@ $`)
 
 func TestWaitsAsJSON(t *testing.T) {
 	waitsOfAShop(t, func(h http.Handler) {
-		var p meanwhile.WaitProfile
+		var p inspect.WaitProfile
 		w := ask(t, h, local("GET", "/?waits&format=json", ""))
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusOK {
 			t.Fatalf("status %d, %v: %s", w.Code, err, w.Body)
@@ -131,11 +132,11 @@ func TestWaitsRefused(t *testing.T) {
 		status int
 		text   string
 	}{
-		"/?waits":              {http.StatusNotFound, "meanwhile.Watch"},
+		"/?waits":              {http.StatusNotFound, "inspect.Watch"},
 		"/?waits&format=xml":   {http.StatusBadRequest, "json, text or pprof"},
 		"/?format=pprof":       {http.StatusBadRequest, "json or text"},
 		"/?waits&task=1":       {http.StatusBadRequest, "or for a task"},
-		"/?waits&format=pprof": {http.StatusNotFound, "meanwhile.Watch"},
+		"/?waits&format=pprof": {http.StatusNotFound, "inspect.Watch"},
 	} {
 		if w := ask(t, h, local("GET", target, "")); w.Code != want.status || !strings.Contains(w.Body.String(), want.text) {
 			t.Errorf("%s: status %d, %s", target, w.Code, w.Body)

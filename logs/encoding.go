@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
 const (
@@ -56,8 +56,8 @@ func (h *Handler) encode(ctx context.Context, b []byte, r *slog.Record, at int64
 	b = binary.AppendVarint(b, int64(r.Level))
 	b = appendText(b, r.Message)
 	task := len(b)
-	b = closeText(meanwhile.AppendPath(ctx, append(b, 0)), task)
-	of := meanwhile.TaskAttrs(ctx)
+	b = closeText(tasklog.AppendPath(ctx, append(b, 0)), task)
+	of := tasklog.Attrs(ctx)
 	job := ""
 	for _, a := range of {
 		if a.Key == keyJob {

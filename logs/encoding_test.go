@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
 // TestEncodingLaw has a handler encode a record as Sender.Add does, however long its parts are.
@@ -25,7 +26,7 @@ func TestEncodingLaw(t *testing.T) {
 			r := slog.NewRecord(time.Unix(1, 2), slog.LevelWarn, message, 0)
 			r.AddAttrs(slog.String("key", value), slog.Int("n", len(value)))
 			got := h.encode(ctx, nil, &r, 17)
-			want := View{Time: 17, Level: slog.LevelWarn, Message: []byte(message), Task: meanwhile.AppendPath(ctx, nil), Job: []byte(job)}
+			want := View{Time: 17, Level: slog.LevelWarn, Message: []byte(message), Task: tasklog.AppendPath(ctx, nil), Job: []byte(job)}
 			want.AddAttr(slog.String("kind", "k"))
 			want.AddAttr(slog.String("key", value))
 			want.AddAttr(slog.Int("n", len(value)))

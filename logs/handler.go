@@ -25,7 +25,7 @@ type HandlerOptions struct {
 // A Handler is a slog.Handler that sends records to a server, by a [Sender]. A call never waits for a server or a disk. The
 // path of the task that ctx is of stands in the record, and so does its job; a group is a prefix of keys: "http.status".
 //
-// Call Close before the program ends, or use meanwhile.Main, which does.
+// Call Close before the program ends, or use process.Main, which does.
 type Handler struct {
 	sender *Sender
 	level  slog.Leveler

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // roleVariable makes the test binary a process that is killed; see TestKilledProcesses.
@@ -138,7 +139,7 @@ func TestKilledClientsReportDrops(t *testing.T) {
 
 // mainRole logs a thousand numbers and waits for a signal, as a program does that knows nothing of Close.
 func mainRole(address, spool string) {
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Main(func(ctx context.Context) error {
 		h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
 			Spool: spool, Linger: time.Hour, OnError: func(error) {},
 		}})

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // filesRole is a server that writes what comes to files by service, some of which are turned often, and all that is of the
@@ -50,7 +50,7 @@ func filesRole(address, dir string) {
 // loggerRole logs its identity and numbers until it is told to end, and prints how many are
 // acknowledged.
 func loggerRole(address, spool, service string) {
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Config{Grace: time.Minute}.Main(func(ctx context.Context) error {
 		h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
 			Service: service, Spool: spool, MemoryBytes: 256 << 10, Linger: time.Millisecond, OnError: func(error) {},
 		}})
@@ -68,7 +68,7 @@ func loggerRole(address, spool, service string) {
 		}
 		fmt.Println("acknowledged", n)
 		return h.Close(ctx)
-	}, meanwhile.Grace(time.Minute))
+	})
 }
 
 // TestKilledServerOfFiles kills a server again and again, at times while it begins, with clients that send on. The files

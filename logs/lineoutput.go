@@ -36,7 +36,7 @@ type lineOutput struct {
 	path    string        // in the journal
 	waiting *atomic.Int64 // bytes added and not written, of all outputs of the server
 	logger  *slog.Logger
-	task    *meanwhile.Task[meanwhile.Void]
+	task    *meanwhile.Task[struct{}]
 	wake    chan struct{}
 	mixed   atomic.Bool // some of its lines are culled, others are not
 

@@ -327,7 +327,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		}
 		serve(t, c, func(ctx context.Context, s *logs.Server) {
 			message := []byte(strings.Repeat("x", size))
-			var clients []*meanwhile.Task[meanwhile.Void]
+			var clients []*meanwhile.Task[struct{}]
 			for n := range outputs {
 				clients = append(clients, meanwhile.Go(ctx, func(ctx context.Context) error {
 					f := s.Feed("test")

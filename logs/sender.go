@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/steady"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // SpoolOff as the spool of [SenderOptions] says that there is none.
@@ -75,7 +76,7 @@ type Sender struct {
 	over   chan struct{} // closed when the tasks have ended
 	away   chan struct{} // closed when Close is done
 
-	unregister func() // from meanwhile.AtExit
+	unregister func() // from process.AtExit
 
 	ready chan struct{} // has a value when there may be more to send
 	spill chan struct{} // and when the spool has something to do
@@ -166,7 +167,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	s.stats.Client = s.id
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.cancel = cancel
-	s.unregister = meanwhile.AtExit(s.Close)
+	s.unregister = process.AtExit(s.Close)
 	go s.run(ctx) // the one goroutine of this package outside of a task: there is no ctx yet
 	return s, nil
 }

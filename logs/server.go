@@ -206,7 +206,7 @@ func (s *Server) run(outer, ctx context.Context) (err error) {
 		}
 		s.endAll(opened)
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("end"))
+	}, meanwhile.InBackground(), meanwhile.Name("end"))
 	meanwhile.Every(ctx, s.config.Interval, s.interval, meanwhile.Name("interval"))
 	if s.sync != SyncOS {
 		meanwhile.Every(ctx, s.config.SyncEvery, s.syncAll, meanwhile.Name("sync"))

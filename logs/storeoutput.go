@@ -19,7 +19,7 @@ const mostBatched = 16 << 20 // bytes that wait for the store; whoever brings mo
 type storeOutput struct {
 	store  Store
 	logger *slog.Logger
-	task   *meanwhile.Task[meanwhile.Void]
+	task   *meanwhile.Task[struct{}]
 	wake   chan struct{}
 
 	mu       sync.Mutex

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -87,7 +87,7 @@ func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.jobs.collect(ch)
 	m.failed.Collect(ch)
 	m.ticks.Collect(ch)
-	m.waits.collect(ch, meanwhile.Waits())
+	m.waits.collect(ch, inspect.Waits())
 }
 
 // gauge sends the present value of one.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
@@ -222,8 +223,8 @@ func everything(t *testing.T) *metrics.Collector {
 	begun := make(chan bool)
 	go func() {
 		ended <- meanwhile.Run(ctx, func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
-			for meanwhile.Waits().Snapshots == 0 {
+			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			for inspect.Waits().Snapshots == 0 {
 				if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
 					return err
 				}

@@ -7,14 +7,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // collectTasks sends how many tasks run, by the first word of the name of their scope: for a job that is its kind. Of more
 // than MaxLabels scopes the largest are named.
 func collectTasks(ch chan<- prometheus.Metric) {
 	sizes := map[string]int{}
-	for name, tasks := range meanwhile.Scopes() {
+	for name, tasks := range inspect.Scopes() {
 		word, _, _ := strings.Cut(name, " ")
 		sizes[word] += tasks
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // waits counts the time of tasks by their waits, as the wait profile has it.
@@ -28,7 +28,7 @@ func newWaits() *waits {
 }
 
 // collect counts what has been added to the profile. A total that has become smaller has begun again at zero.
-func (w *waits) collect(ch chan<- prometheus.Metric, p meanwhile.WaitProfile) {
+func (w *waits) collect(ch chan<- prometheus.Metric, p inspect.WaitProfile) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	totals := make(map[taskWait]time.Duration, len(w.counted))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
@@ -23,7 +24,7 @@ func TestTaskWaits(t *testing.T) {
 			return gather(t, m)[`meanwhile_task_wait_seconds_total{task="shop/order",wait="sleep"}`]
 		}
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 			sleep := func(d time.Duration) { _ = meanwhile.Sleep(ctx, d) }
 			want := 0.0
 			for range 3 {
@@ -59,9 +60,9 @@ func TestTaskWaitsAreBounded(t *testing.T) {
 		const many = 3 * metrics.MaxLabels
 		m := metrics.New(metrics.Config{})
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+			inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 			for i := range many {
-				meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name(fmt.Sprint(i)), meanwhile.Background())
+				meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name(fmt.Sprint(i)), meanwhile.InBackground())
 			}
 			_ = meanwhile.Sleep(ctx, 10*time.Second)
 			count, sum := 0, 0.0
@@ -71,7 +72,7 @@ func TestTaskWaitsAreBounded(t *testing.T) {
 					sum += seconds
 				}
 			}
-			if want := (many + 1) * meanwhile.Waits().Window.Seconds(); count != metrics.MaxLabels+1 || math.Abs(sum-want) > 1e-3 {
+			if want := (many + 1) * inspect.Waits().Window.Seconds(); count != metrics.MaxLabels+1 || math.Abs(sum-want) > 1e-3 {
 				t.Errorf("%d series with %.1f s, want %d with %.1f s", count, sum, metrics.MaxLabels+1, want)
 			}
 			return nil

@@ -70,13 +70,13 @@ func run(b *testing.B, phase time.Duration, readers int) (perSecond float64, upd
 			done.Add(1)
 			return nil
 		}))
-		meanwhile.Go(ctx, worker.Run, meanwhile.Background())
-		meanwhile.Go(ctx, func(ctx context.Context) error { return feed(ctx, store) }, meanwhile.Background())
+		meanwhile.Go(ctx, worker.Run, meanwhile.InBackground())
+		meanwhile.Go(ctx, func(ctx context.Context) error { return feed(ctx, store) }, meanwhile.InBackground())
 		pages := []string{"/", "/jobs", "/jobs?state=completed", "/queues", "/workers"}
 		for i := range readers {
 			meanwhile.Go(ctx, func(ctx context.Context) error {
 				return read(ctx, server.URL+pages[i%len(pages)], &received)
-			}, meanwhile.Background())
+			}, meanwhile.InBackground())
 		}
 		if err := meanwhile.Sleep(ctx, phase/5); err != nil { // until all are there
 			return err

@@ -120,7 +120,7 @@ func TestHostileClients(t *testing.T) {
 			defer c.Close()
 		}
 		for i := range slowSenders {
-			meanwhile.Go(ctx, func(ctx context.Context) error { return slow(ctx, s.addresses[listeners[i%len(listeners)]]) }, meanwhile.Background())
+			meanwhile.Go(ctx, func(ctx context.Context) error { return slow(ctx, s.addresses[listeners[i%len(listeners)]]) }, meanwhile.InBackground())
 		}
 		for name, h := range hostiles() {
 			meanwhile.Go(ctx, func(context.Context) error {

@@ -18,10 +18,10 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/fetch"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/send"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/serve"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
@@ -83,11 +83,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
 		}
-		return fail(stderr, context, args, &inspect.UsageError{Err: err})
+		return fail(stderr, context, args, &probe.UsageError{Err: err})
 	}
 	return fail(stderr, context, args, context.Run(
 		fetch.Streams{In: stdin, Out: stdout, Err: stderr},
-		inspect.Streams{In: stdin, Out: stdout, Err: stderr},
+		probe.Streams{In: stdin, Out: stdout, Err: stderr},
 	))
 }
 
@@ -116,7 +116,7 @@ func fail(stderr io.Writer, context *kong.Context, args []string, err error) int
 	}
 	fmt.Fprintf(stderr, "meanwhile: %s\n", withoutPasswords(err.Error(), args))
 	_, wrong := errors.AsType[*fetch.UsageError](err)
-	if _, ok := errors.AsType[*inspect.UsageError](err); ok || wrong {
+	if _, ok := errors.AsType[*probe.UsageError](err); ok || wrong {
 		command := "meanwhile"
 		if selected := context.Selected(); selected != nil {
 			command = selected.FullPath()

@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/inspect"
+
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -61,7 +63,7 @@ func Play(ctx context.Context, store job.Store, ready func(Scene) error) error {
 			},
 			Concurrency: 50, Grace: -1, Logger: slog.New(slog.DiscardHandler),
 		}, s.handlers()...)
-		meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)}) // so that the worker reports waits
+		inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)}) // so that the worker reports waits
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		working := meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))

@@ -60,9 +60,9 @@ func run(ctx context.Context) error {
 
 	done := errors.New("the time is over")
 	ctx, cancel := context.WithCancelCause(ctx)
-	meanwhile.After(ctx, phase*time.Duration(len(phases)), func(context.Context) error {
-		cancel(done)
-		return nil
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		defer cancel(done)
+		return meanwhile.Sleep(ctx, phase*time.Duration(len(phases)))
 	})
 
 	answered, refused := 0, 0
@@ -116,8 +116,11 @@ func serve(ctx context.Context) (*server, error) {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("server"))
-	meanwhile.After(ctx, phase, func(ctx context.Context) error {
+	}, meanwhile.InBackground(), meanwhile.Name("server"))
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		if err := meanwhile.Sleep(ctx, phase); err != nil {
+			return err
+		}
 		lost := phases[0] - phases[1]
 		if err := s.room.Acquire(ctx, lost); err != nil {
 			return err
@@ -146,21 +149,21 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // call is what the client does for each item.
-func (s *server) call(ctx context.Context, _ int) (meanwhile.Void, error) {
+func (s *server) call(ctx context.Context, _ int) (struct{}, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
-		return meanwhile.Void{}, err
+		return struct{}{}, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return meanwhile.Void{}, err
+		return struct{}{}, err
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {
 	case http.StatusOK:
-		return meanwhile.Void{}, nil
+		return struct{}{}, nil
 	case http.StatusServiceUnavailable:
-		return meanwhile.Void{}, meanwhile.Overloaded(errBusy)
+		return struct{}{}, meanwhile.Overloaded(errBusy)
 	}
-	return meanwhile.Void{}, fmt.Errorf("call: %s", response.Status)
+	return struct{}{}, fmt.Errorf("call: %s", response.Status)
 }

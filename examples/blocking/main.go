@@ -40,6 +40,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 const (
@@ -62,8 +63,8 @@ func sleep(ctx context.Context) error { return meanwhile.Sleep(ctx, pause) }
 
 // withBlocking waits in a way that nothing ends, but returns when ctx is canceled.
 func withBlocking(ctx context.Context) error {
-	_, err := meanwhile.Blocking(ctx, func() (meanwhile.Void, error) {
-		return meanwhile.Void{}, oldDriver()
+	_, err := meanwhile.Blocking(ctx, func() (struct{}, error) {
+		return struct{}{}, oldDriver()
 	})
 	return err
 }
@@ -90,7 +91,7 @@ func main() {
 // trees is what runs now.
 func trees() string {
 	var text strings.Builder
-	for _, tree := range meanwhile.Trees() {
+	for _, tree := range inspect.Trees() {
 		text.WriteString(tree.String())
 	}
 	return text.String()
@@ -118,7 +119,7 @@ func measure(name string) {
 		}
 		most, start := 0, time.Now()
 		err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-			meanwhile.Watch(ctx, meanwhile.WatchConfig{})
+			inspect.Watch(ctx, inspect.WatchConfig{})
 			meanwhile.Every(ctx, 10*time.Millisecond, func(context.Context) error {
 				most = max(most, threads())
 				return nil

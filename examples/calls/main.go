@@ -122,7 +122,7 @@ func serve(ctx context.Context) (*server, error) {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("server"))
+	}, meanwhile.InBackground(), meanwhile.Name("server"))
 	return s, nil
 }
 

@@ -49,7 +49,9 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 func main() {
@@ -63,9 +65,9 @@ func main() {
 	default:
 		*listen = "localhost:0"
 	}
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Config{Grace: 2 * time.Second}.Main(func(ctx context.Context) error {
 		return run(ctx, *listen, *serve)
-	}, meanwhile.Name("shop"), meanwhile.Grace(2*time.Second))
+	}, meanwhile.Name("shop"))
 }
 
 func run(ctx context.Context, listen string, serve bool) error {
@@ -74,7 +76,7 @@ func run(ctx context.Context, listen string, serve bool) error {
 		return err
 	}
 	meanwhile.Go(ctx, func(ctx context.Context) error { return show(ctx, listener) }, meanwhile.Name("server"))
-	meanwhile.Watch(ctx, meanwhile.WatchConfig{CancellationIgnored: time.Second})
+	inspect.Watch(ctx, inspect.WatchConfig{CancellationIgnored: time.Second})
 	if err := open(ctx); err != nil {
 		return err
 	}

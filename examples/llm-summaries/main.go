@@ -29,9 +29,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 const articles = 60
@@ -51,7 +51,7 @@ type Summary struct {
 // Summarize is the kind of the jobs. An attempt that hangs is given up after a minute.
 var Summarize = job.Define[Article]("article.summarize", job.Queue("models"), job.Timeout(time.Minute))
 
-func main() { meanwhile.Main(run) }
+func main() { process.Main(run) }
 
 func run(ctx context.Context) error {
 	folder, err := os.MkdirTemp("", "llm-summaries")

@@ -48,7 +48,7 @@ func serve(ctx context.Context) (*model, error) {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("model"))
+	}, meanwhile.InBackground(), meanwhile.Name("model"))
 	return m, nil
 }
 

@@ -22,9 +22,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 const people = 100
@@ -39,7 +39,7 @@ type Message struct {
 var Notify = job.Define[Message]("notify", job.MaxAttempts(10),
 	job.Backoff(func(attempt int, _ error) time.Duration { return time.Duration(attempt) * 50 * time.Millisecond }))
 
-func main() { meanwhile.Main(run) }
+func main() { process.Main(run) }
 
 func run(ctx context.Context) error {
 	folder, err := os.MkdirTemp("", "notifications")

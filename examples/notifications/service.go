@@ -38,7 +38,7 @@ func (s *service) serve(ctx context.Context) error {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name(s.name))
+	}, meanwhile.InBackground(), meanwhile.Name(s.name))
 	return nil
 }
 

@@ -197,7 +197,7 @@ func (s *shop) serve(ctx context.Context) (address string, err error) {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("server"))
+	}, meanwhile.InBackground(), meanwhile.Name("server"))
 	return "http://" + listener.Addr().String(), nil
 }
 

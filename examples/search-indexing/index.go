@@ -36,7 +36,7 @@ func serve(ctx context.Context) (*index, error) {
 			return err
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("index"))
+	}, meanwhile.InBackground(), meanwhile.Name("index"))
 	return x, nil
 }
 

@@ -26,9 +26,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 const documents = 1000
@@ -47,7 +47,7 @@ func main() {
 	url := flag.String("index", "", "`URL` of the index")
 	atOnce := flag.Int("n", 3, "how many jobs run at once")
 	flag.Parse()
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Main(func(ctx context.Context) error {
 		if *file != "" {
 			return work(ctx, *file, *url, *atOnce)
 		}

@@ -30,12 +30,14 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 const grace = 2 * time.Second // for each thing that must still be done after an interruption
 
 func main() {
-	meanwhile.Main(run, meanwhile.Name("program"), meanwhile.Grace(2*grace))
+	process.Config{Grace: 2 * grace}.Main(run, meanwhile.Name("program"))
 	say("main goes on")
 }
 
@@ -52,7 +54,10 @@ func run(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			return write(ctx, &visits, server)
 		}, meanwhile.Name("writer"))
-		adviser := meanwhile.After(ctx, 100*time.Millisecond, func(context.Context) error {
+		adviser := meanwhile.Go(ctx, func(ctx context.Context) error {
+			if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
 			panic("no advice today")
 		}, meanwhile.Name("adviser"))
 		meanwhile.Go(ctx, func(ctx context.Context) error {
@@ -84,7 +89,7 @@ func serve(ctx context.Context, listener net.Listener, visits *atomic.Int64) err
 }
 
 // write keeps the count on record. When ctx is canceled it waits for the last visits, and writes them as well.
-func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[meanwhile.Void]) error {
+func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[struct{}]) error {
 	var written atomic.Int64 // the file of a real program
 	meanwhile.Every(ctx, 100*time.Millisecond, func(context.Context) error {
 		written.Store(visits.Load())
@@ -106,7 +111,10 @@ func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[mea
 
 // act is what users and operators do.
 func act(ctx context.Context, url string) error {
-	meanwhile.After(ctx, 300*time.Millisecond, func(ctx context.Context) error {
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		if err := meanwhile.Sleep(ctx, 300*time.Millisecond); err != nil {
+			return err
+		}
 		say("a visitor asks for a page that takes 300 ms")
 		body, err := get(context.WithoutCancel(ctx), url) // the visitor is not interrupted
 		if err != nil {
@@ -120,7 +128,7 @@ func act(ctx context.Context, url string) error {
 		return err
 	}
 	var running []string
-	for _, task := range meanwhile.Tree(ctx).Tasks {
+	for _, task := range inspect.Tree(ctx).Tasks {
 		running = append(running, task.Name)
 	}
 	say("running: %s", strings.Join(running, ", "))

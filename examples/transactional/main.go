@@ -26,8 +26,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 func main() {
@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar((*string)(&k), "kill", "", "where to be killed: before or after the commit")
 	apart := flag.Bool("apart", false, "complete the job apart from its effects")
 	flag.Parse()
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Main(func(ctx context.Context) error {
 		switch *step {
 		case "order":
 			return withShop(ctx, *file, func(s *shop) error { return s.order(ctx, Order{Number: 1}, k) })

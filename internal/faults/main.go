@@ -32,6 +32,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // A config is what the program was asked for.
@@ -64,7 +65,7 @@ func main() {
 	if err != nil {
 		os.Exit(2) // parse has said why
 	}
-	meanwhile.Main(func(ctx context.Context) error { return c.run(ctx, os.Stdout) }, meanwhile.Name("faults"), meanwhile.Grace(time.Minute))
+	process.Config{Grace: time.Minute}.Main(func(ctx context.Context) error { return c.run(ctx, os.Stdout) }, meanwhile.Name("faults"))
 }
 
 func parse(args []string, usage io.Writer) (config, error) {

@@ -75,7 +75,7 @@ func (s *site) open(ctx context.Context, store string) (err error) {
 	if s.proxy, err = harm.NewProxy("127.0.0.1:" + strconv.Itoa(s.server.port)); err != nil {
 		return err
 	}
-	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.Background())
+	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.InBackground())
 	return nil
 }
 

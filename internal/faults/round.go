@@ -118,7 +118,7 @@ func (o *round) openStore(ctx context.Context) (job.Store, error) {
 // start starts processes of a role, and returns them with a function that ends them in order.
 func (o *round) start(ctx context.Context, role string, n int) ([]*harm.Process, func() error, error) {
 	var all []*harm.Process
-	var tasks []*meanwhile.Task[meanwhile.Void]
+	var tasks []*meanwhile.Task[struct{}]
 	for i := range n {
 		p, err := o.newProcess(role, i)
 		if err != nil {

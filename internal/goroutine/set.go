@@ -17,8 +17,15 @@ type Set struct {
 	list []Label // sorted by key, as runtime/pprof wants it
 }
 
-// NewSet returns a set with its own address. The list is shared and must not be changed; it is sorted by key.
-func NewSet(list []Label) *Set { return &Set{list} }
+// NewSet returns a set with its own address.
+func NewSet(list []Label) *Set {
+	s := new(Set)
+	s.Fill(list)
+	return s
+}
+
+// Fill gives a new set its labels. The list is shared and must not be changed; it is sorted by key.
+func (s *Set) Fill(list []Label) { s.list = list }
 
 // Labels returns the labels of a set.
 func (s *Set) Labels() []Label { return s.list }

@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // breakWay is the variable of the environment that names the way in which the server of a test is broken.
@@ -152,7 +152,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	meanwhile.Main(func(ctx context.Context) error { return serve(ctx, c.address, c.spool) })
+	process.Main(func(ctx context.Context) error { return serve(ctx, c.address, c.spool) })
 }
 
 func run(m *testing.M) int {

@@ -123,7 +123,7 @@ func (s *site) open(ctx context.Context) (err error) {
 	if s.proxy, err = harm.NewProxy(s.address()); err != nil {
 		return err
 	}
-	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.Background())
+	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.InBackground())
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (s *site) live(ctx context.Context) error {
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		server := meanwhile.Go(ctx, s.server.Run, meanwhile.Name(s.server.Name))
-		var clients []*meanwhile.Task[meanwhile.Void]
+		var clients []*meanwhile.Task[struct{}]
 		for _, p := range s.clients {
 			clients = append(clients, meanwhile.Go(ctx, p.Run, meanwhile.Name(p.Name)))
 		}
@@ -178,7 +178,7 @@ func (s *site) live(ctx context.Context) error {
 		if err := harm.End(ctx, clients...); err != nil {
 			return err
 		}
-		var left []*meanwhile.Task[meanwhile.Void]
+		var left []*meanwhile.Task[struct{}]
 		for _, p := range s.clients {
 			p.MayEnd = (*os.ProcessState).Success
 			p.Command = func(name string, _ int) []string { return s.clientCommand(p, name, true) }

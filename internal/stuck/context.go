@@ -156,7 +156,7 @@ func borrowed(ctx context.Context) error {
 
 // swapped has pairs of tasks that wait with each other's ctx.
 func swapped(ctx context.Context) error {
-	pair := func(one, two string, first, second func(ctx context.Context) error) (a, b *meanwhile.Task[meanwhile.Void]) {
+	pair := func(one, two string, first, second func(ctx context.Context) error) (a, b *meanwhile.Task[struct{}]) {
 		toFirst, toSecond := make(chan context.Context, 1), make(chan context.Context, 1)
 		a = meanwhile.Go(ctx, func(ctx context.Context) error {
 			toSecond <- ctx
@@ -200,14 +200,14 @@ func sameLine(ctx context.Context) error {
 	mu.Lock()
 	written.Lock()
 	read.RLock()
-	lock := func(name string, l sync.Locker) *meanwhile.Task[meanwhile.Void] {
+	lock := func(name string, l sync.Locker) *meanwhile.Task[struct{}] {
 		return meanwhile.Go(ctx, func(context.Context) error {
 			l.Lock() // stuck: same-lock
 			defer l.Unlock()
 			return nil
 		}, meanwhile.Name(name))
 	}
-	wait := func(name string, t *meanwhile.Task[meanwhile.Void]) {
+	wait := func(name string, t *meanwhile.Task[struct{}]) {
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			_, err := t.Wait(ctx) // stuck: same-wait
 			return err

@@ -27,7 +27,7 @@ func init() {
 		way{name: "fifo-open", start: fifoOpen, want: []want{
 			{path: "waiter", wait: "system call", at: "fifo-open", has: []string{"open"}},
 		}},
-		way{name: "process", start: process, want: []want{{path: "waiter", wait: "process", at: "process"}}},
+		way{name: "process", start: processEnd, want: []want{{path: "waiter", wait: "process", at: "process"}}},
 		way{name: "process-pipe", start: processPipe, want: []want{
 			{path: "waiter", wait: "file", on: "pipes of a process that has ended", at: "process-pipe"},
 		}},
@@ -105,8 +105,8 @@ func fifoOpen(ctx context.Context) error {
 	return nil
 }
 
-// process waits for a command that ends when its input does, and so with this program.
-func process(ctx context.Context) error {
+// processEnd waits for a command that ends when its input does, and so with this program.
+func processEnd(ctx context.Context) error {
 	cmd := exec.Command("cat")
 	in, err := cmd.StdinPipe()
 	if err != nil {

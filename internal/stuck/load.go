@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 const (
@@ -41,7 +42,7 @@ func load(ctx context.Context) error {
 var brief = []string{"start", "running", "receive", "mutex", "unknown"}
 
 // loadDifferences says what is wrong about the tasks of the load.
-func loadDifferences(nodes map[string][]meanwhile.Node) []string {
+func loadDifferences(nodes map[string][]inspect.Node) []string {
 	var wrong []string
 	for name, found := range nodes {
 		if !strings.HasPrefix(name, root+"/load/") {

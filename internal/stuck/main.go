@@ -53,7 +53,7 @@ func examine(w way, looks int) {
 		if err := w.start(ctx); err != nil {
 			return fmt.Errorf("start %s: %w", w.name, err)
 		}
-		meanwhile.Go(ctx, load, meanwhile.Name("load"), meanwhile.Background())
+		meanwhile.Go(ctx, load, meanwhile.Name("load"), meanwhile.InBackground())
 		examine := func(context.Context) (result, error) { return s.examine(looks), nil }
 		looker := meanwhile.Async(ctx, examine, meanwhile.Name("look"))
 		r, err := looker.Wait(ctx) // stuck: root

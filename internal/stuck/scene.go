@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 const (
@@ -56,8 +57,8 @@ func (s *scene) examine(looks int) result {
 	return result{text: fmt.Sprintf("%s %d/%d right\n%s", s.way.name, right, looks, strings.Join(shown, "\n"))}
 }
 
-func (s *scene) look() meanwhile.Node {
-	return meanwhile.Tree(s.ctx) // stuck: look
+func (s *scene) look() inspect.Node {
+	return inspect.Tree(s.ctx) // stuck: look
 }
 
 // settle returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark, and
@@ -131,7 +132,7 @@ func (s *scene) missing() []string {
 }
 
 // differences says what is wrong about a tree.
-func (s *scene) differences(tree meanwhile.Node) []string {
+func (s *scene) differences(tree inspect.Node) []string {
 	nodes := byPath(tree)
 	wrong := loadDifferences(nodes)
 	for _, w := range s.want {

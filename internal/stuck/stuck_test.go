@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
@@ -156,32 +157,32 @@ func TestDifferences(t *testing.T) {
 	const function = "main.semaphore.func1"
 	started := time.Now()
 	w := want{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made"}, until: time.Hour}
-	right := func() meanwhile.Node {
-		return meanwhile.Node{Path: "stuck/waiter", State: "running", Wait: meanwhile.Wait{
+	right := func() inspect.Node {
+		return inspect.Node{Path: "stuck/waiter", State: "running", Wait: inspect.Wait{
 			For: "semaphore", On: "1 of 1 held, made at " + marks["semaphore-made"].String(),
 			Func: function, File: "/somewhere/limit.go", Line: marks["semaphore"].line, Until: started.Add(time.Hour),
 		}}
 	}
 	tests := []struct {
 		differs string
-		change  func(n *meanwhile.Node)
+		change  func(n *inspect.Node)
 	}{
-		{"", func(*meanwhile.Node) {}},
-		{"State", func(n *meanwhile.Node) { n.State = "joining" }},
-		{"Wait.For", func(n *meanwhile.Node) { n.Wait.For = "select" }},
-		{"Wait.On", func(n *meanwhile.Node) { n.Wait.On = "1 of 1 held" }},
-		{"Wait.On", func(n *meanwhile.Node) { n.Wait.On = marks["semaphore-made"].String() }},
-		{"the place", func(n *meanwhile.Node) { n.Wait.File = "/somewhere/else.go" }},
-		{"the place", func(n *meanwhile.Node) { n.Wait.Line++ }},
-		{"Wait.Func", func(n *meanwhile.Node) { n.Wait.Func = "main.semaphore" }},
-		{"Wait.Until", func(n *meanwhile.Node) { n.Wait.Until = time.Time{} }},
-		{"Wait.Until", func(n *meanwhile.Node) { n.Wait.Until = started }},
-		{"Wait.Deadlock", func(n *meanwhile.Node) { n.Wait.Deadlock = true }},
+		{"", func(*inspect.Node) {}},
+		{"State", func(n *inspect.Node) { n.State = "joining" }},
+		{"Wait.For", func(n *inspect.Node) { n.Wait.For = "select" }},
+		{"Wait.On", func(n *inspect.Node) { n.Wait.On = "1 of 1 held" }},
+		{"Wait.On", func(n *inspect.Node) { n.Wait.On = marks["semaphore-made"].String() }},
+		{"the place", func(n *inspect.Node) { n.Wait.File = "/somewhere/else.go" }},
+		{"the place", func(n *inspect.Node) { n.Wait.Line++ }},
+		{"Wait.Func", func(n *inspect.Node) { n.Wait.Func = "main.semaphore" }},
+		{"Wait.Until", func(n *inspect.Node) { n.Wait.Until = time.Time{} }},
+		{"Wait.Until", func(n *inspect.Node) { n.Wait.Until = started }},
+		{"Wait.Deadlock", func(n *inspect.Node) { n.Wait.Deadlock = true }},
 	}
 	for _, test := range tests {
 		n := right()
 		test.change(&n)
-		got := w.differences([]meanwhile.Node{n}, []string{function}, started)
+		got := w.differences([]inspect.Node{n}, []string{function}, started)
 		if test.differs == "" && len(got) > 0 || test.differs != "" && (len(got) != 1 || !strings.Contains(got[0], ": "+test.differs+" is ")) {
 			t.Errorf("of %+v: got %q, want one about %q", n, got, test.differs)
 		}
@@ -189,7 +190,7 @@ func TestDifferences(t *testing.T) {
 	if got := w.differences(nil, []string{function}, started); len(got) != 1 {
 		t.Errorf("of no task: got %q", got)
 	}
-	if got := w.differences([]meanwhile.Node{right(), right()}, []string{function}, started); len(got) != 1 {
+	if got := w.differences([]inspect.Node{right(), right()}, []string{function}, started); len(got) != 1 {
 		t.Errorf("of two tasks: got %q", got)
 	}
 }

@@ -28,11 +28,11 @@ func init() {
 			{path: "outer/run", wait: "tasks", state: "joining"},
 			{path: "outer/run/child", wait: "receive", at: "run-child"},
 		}},
-		way{name: "race", start: race, want: []want{
-			{path: "outer", wait: "task", on: "stuck/outer/race", at: "race"},
-			{path: "outer/race", wait: "tasks", state: "joining"},
-			{path: "outer/race/#1", wait: "receive", at: "race-one"},
-			{path: "outer/race/#2", wait: "sleep", at: "race-two", until: time.Hour},
+		way{name: "any", start: anyOf, want: []want{
+			{path: "outer", wait: "task", on: "stuck/outer/any", at: "any"},
+			{path: "outer/any", wait: "tasks", state: "joining"},
+			{path: "outer/any/#1", wait: "receive", at: "any-one"},
+			{path: "outer/any/#2", wait: "sleep", at: "any-two", until: time.Hour},
 		}},
 		way{name: "canceled", start: canceled, want: []want{
 			{path: "ignores", wait: "receive", at: "canceled", state: "canceled"},
@@ -130,16 +130,16 @@ func runJoining(ctx context.Context) error {
 	return nil
 }
 
-func race(ctx context.Context) error {
+func anyOf(ctx context.Context) error {
 	ch := make(chan int)
 	one := func(context.Context) (int, error) {
-		return <-ch, nil // stuck: race-one
+		return <-ch, nil // stuck: any-one
 	}
 	two := func(ctx context.Context) (int, error) {
-		return 0, meanwhile.Sleep(ctx, time.Hour) // stuck: race-two
+		return 0, meanwhile.Sleep(ctx, time.Hour) // stuck: any-two
 	}
 	meanwhile.Go(ctx, func(ctx context.Context) error {
-		_, err := meanwhile.Race(ctx, one, two) // stuck: race
+		_, err := meanwhile.Any(ctx, one, two) // stuck: any
 		return err
 	}, meanwhile.Name("outer"))
 	return nil
@@ -157,7 +157,7 @@ func canceled(ctx context.Context) error {
 }
 
 // An other is a task to wait for that may not have been started yet.
-type other chan *meanwhile.Task[meanwhile.Void]
+type other chan *meanwhile.Task[struct{}]
 
 func deadlock(ctx context.Context) error {
 	a, b := make(other, 1), make(other, 1)

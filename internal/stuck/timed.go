@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 func init() {
@@ -13,7 +14,7 @@ func init() {
 		way{name: "time-sleep", start: timeSleep, want: []want{{path: "waiter", wait: "sleep", at: "time-sleep"}}},
 		way{name: "time-after", start: timeAfter, want: []want{{path: "waiter", wait: "receive", at: "time-after"}}},
 		way{name: "sleep", start: sleep, want: []want{{path: "waiter", wait: "sleep", at: "sleep", until: time.Hour}}},
-		way{name: "after", start: after, want: []want{{path: "later", wait: "sleep", until: time.Hour}}},
+		way{name: "after", start: after, want: []want{{path: "later", wait: "sleep", at: "after", until: time.Hour}}},
 		way{name: "signal", start: onSignal, want: []want{{path: "on interrupt", wait: "signal"}}},
 		way{name: "every", start: every, want: []want{{path: "ticker", wait: "sleep", until: time.Minute}}},
 	)
@@ -43,7 +44,9 @@ func sleep(ctx context.Context) error {
 }
 
 func after(ctx context.Context) error {
-	meanwhile.After(ctx, time.Hour, func(context.Context) error { return nil }, meanwhile.Name("later"))
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return meanwhile.Sleep(ctx, time.Hour) // stuck: after
+	}, meanwhile.Name("later"))
 	return nil
 }
 
@@ -53,6 +56,6 @@ func every(ctx context.Context) error {
 }
 
 func onSignal(ctx context.Context) error {
-	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, os.Interrupt)
+	process.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, os.Interrupt)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // A way is one of being stuck. The files named after the kinds of waits hold them.
@@ -55,7 +55,7 @@ func (w want) fullPath() string { return strings.TrimSuffix(root+"/"+w.path, "/"
 
 // differences says what is wrong about a look at the task of w. The nodes are those with its path, and funcs are
 // the functions in which the runtime's own traceback saw goroutines wait at its line.
-func (w want) differences(nodes []meanwhile.Node, funcs []string, started time.Time) []string {
+func (w want) differences(nodes []inspect.Node, funcs []string, started time.Time) []string {
 	var wrong []string
 	differ := func(what string, got, want any) {
 		wrong = append(wrong, fmt.Sprintf("%s: %s is %#v, want %#v", w.fullPath(), what, got, want))
@@ -127,10 +127,10 @@ func (w want) differences(nodes []meanwhile.Node, funcs []string, started time.T
 }
 
 // byPath returns n and all below it.
-func byPath(n meanwhile.Node) map[string][]meanwhile.Node {
-	found := make(map[string][]meanwhile.Node)
-	var walk func(n meanwhile.Node)
-	walk = func(n meanwhile.Node) {
+func byPath(n inspect.Node) map[string][]inspect.Node {
+	found := make(map[string][]inspect.Node)
+	var walk func(n inspect.Node)
+	walk = func(n inspect.Node) {
 		found[n.Path] = append(found[n.Path], n)
 		for _, below := range n.Tasks {
 			walk(below)
@@ -141,7 +141,7 @@ func byPath(n meanwhile.Node) map[string][]meanwhile.Node {
 }
 
 // describe writes down a tree with all that the suite compares, a task a line.
-func describe(n meanwhile.Node) string {
+func describe(n inspect.Node) string {
 	var b strings.Builder
 	nodes := byPath(n)
 	for _, path := range slices.Sorted(maps.Keys(nodes)) {

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // mostDepth is how many levels of tasks an answer has. The length of a path, and of a line of text, grows with the depth,
@@ -14,20 +14,20 @@ const mostDepth = 1000
 
 // Prune returns a copy of the trees with up to max tasks, the shallow ones first. What is left out is counted in the
 // task above it; roots have none above them.
-func Prune(trees []meanwhile.Node, max int) []meanwhile.Node {
+func Prune(trees []inspect.Node, max int) []inspect.Node {
 	room := max
-	keep := func(all []meanwhile.Node) []meanwhile.Node {
+	keep := func(all []inspect.Node) []inspect.Node {
 		kept := all[:min(room, len(all))]
 		room -= len(kept)
 		return slices.Clone(kept)
 	}
 	kept := keep(trees)
-	level := [][]meanwhile.Node{kept}
+	level := [][]inspect.Node{kept}
 	for depth := 1; len(level) > 0; depth++ {
 		if depth == mostDepth {
 			room = 0
 		}
-		var next [][]meanwhile.Node
+		var next [][]inspect.Node
 		for _, siblings := range level {
 			for i := range siblings {
 				n := &siblings[i]
@@ -45,7 +45,7 @@ func Prune(trees []meanwhile.Node, max int) []meanwhile.Node {
 }
 
 // Count is how many tasks there are in trees, those included that were left out before.
-func Count(trees []meanwhile.Node) int {
+func Count(trees []inspect.Node) int {
 	total := 0
 	for n := range Tasks(trees) {
 		total += 1 + n.More
@@ -54,7 +54,7 @@ func Count(trees []meanwhile.Node) int {
 }
 
 // Find returns a task that is wanted, nil when there is none.
-func Find(trees []meanwhile.Node, wanted func(*meanwhile.Node) bool) *meanwhile.Node {
+func Find(trees []inspect.Node, wanted func(*inspect.Node) bool) *inspect.Node {
 	for n := range Tasks(trees) {
 		if wanted(n) {
 			return n
@@ -64,9 +64,9 @@ func Find(trees []meanwhile.Node, wanted func(*meanwhile.Node) bool) *meanwhile.
 }
 
 // Tasks yields each task of the trees, in no order that is promised. It needs no stack, however deep they are.
-func Tasks(trees []meanwhile.Node) iter.Seq[*meanwhile.Node] {
-	return func(yield func(*meanwhile.Node) bool) {
-		for rest := [][]meanwhile.Node{trees}; len(rest) > 0; {
+func Tasks(trees []inspect.Node) iter.Seq[*inspect.Node] {
+	return func(yield func(*inspect.Node) bool) {
+		for rest := [][]inspect.Node{trees}; len(rest) > 0; {
 			siblings := rest[len(rest)-1]
 			rest = rest[:len(rest)-1]
 			for i := range siblings {

@@ -4,20 +4,20 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 	"pgregory.net/rapid"
 )
 
 // drawTrees makes trees with numbers that differ, in the order of a walk.
-func drawTrees(t *rapid.T) []meanwhile.Node {
+func drawTrees(t *rapid.T) []inspect.Node {
 	next := uint32(0)
-	var below func(depth int) []meanwhile.Node
-	below = func(depth int) []meanwhile.Node {
-		var nodes []meanwhile.Node
+	var below func(depth int) []inspect.Node
+	below = func(depth int) []inspect.Node {
+		var nodes []inspect.Node
 		for range rapid.IntRange(0, 4-depth).Draw(t, "tasks") {
 			next++
-			n := meanwhile.Node{ID: next, More: rapid.IntRange(0, 3).Draw(t, "more")}
+			n := inspect.Node{ID: next, More: rapid.IntRange(0, 3).Draw(t, "more")}
 			n.Tasks = below(depth + 1)
 			nodes = append(nodes, n)
 		}
@@ -27,7 +27,7 @@ func drawTrees(t *rapid.T) []meanwhile.Node {
 }
 
 // depths are the levels of tasks by their numbers, from 0.
-func depths(nodes []meanwhile.Node, depth int, all map[uint32]int) map[uint32]int {
+func depths(nodes []inspect.Node, depth int, all map[uint32]int) map[uint32]int {
 	for _, n := range nodes {
 		all[n.ID] = depth
 		depths(n.Tasks, depth+1, all)
@@ -65,7 +65,7 @@ func TestPruneLaws(t *testing.T) {
 		}
 		for id := range was {
 			_, want := is[id]
-			if n := trees.Find(kept, func(n *meanwhile.Node) bool { return n.ID == id }); (n != nil) != want {
+			if n := trees.Find(kept, func(n *inspect.Node) bool { return n.ID == id }); (n != nil) != want {
 				t.Errorf("task %d is found as %v", id, n)
 			}
 		}

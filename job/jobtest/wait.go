@@ -139,7 +139,7 @@ func (f *fixture) spawn(fn func(ctx context.Context)) {
 	meanwhile.Go(f.ctx, func(ctx context.Context) error {
 		fn(ctx)
 		return nil
-	}, meanwhile.Background())
+	}, meanwhile.InBackground())
 }
 
 // woken tests that a wait returns soon after its cause.

@@ -97,7 +97,7 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 			runtime.Gosched()
 		}
 		gaveUp, cancel := context.WithCancel(ctx)
-		var waits []*meanwhile.Task[meanwhile.Void]
+		var waits []*meanwhile.Task[struct{}]
 		for range 50 {
 			impatient := newJob()
 			waits = append(waits, meanwhile.Go(ctx, func(ctx context.Context) error {

@@ -48,7 +48,7 @@ func TestOutput(t *testing.T, other OtherSide) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Minute, errors.New("the records take too long"))
 	defer cancel()
 	err = meanwhile.Run(ctx, func(ctx context.Context) error {
-		meanwhile.Go(ctx, proxy.Serve, meanwhile.Background())
+		meanwhile.Go(ctx, proxy.Serve, meanwhile.InBackground())
 		random := rand.New(rand.NewPCG(1, 2))
 		const lives = 4
 		for life := range lives {

@@ -165,7 +165,7 @@ func BenchmarkFollow(b *testing.B) {
 				came <- err
 			}
 			return nil
-		}, meanwhile.Background())
+		}, meanwhile.InBackground())
 		b.ReportAllocs()
 		for n := uint64(1); b.Loop(); n++ {
 			if err := store.Append(ctx, logtest.Batch("api", logs.Client{}, n, 1)); err != nil {

@@ -25,7 +25,7 @@ type Store struct {
 	lock     *os.File
 	readOnly bool
 
-	work    []*meanwhile.Task[meanwhile.Void]
+	work    []*meanwhile.Task[struct{}]
 	stopped chan struct{} // closed when journals are no longer turned
 	due     chan struct{} // something is to be turned
 	right   func() bool   // reports whether the clock is; asked before anything is deleted for its age
@@ -58,14 +58,14 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open logs: %w", err)
 	}
-	s.work = append(s.work, meanwhile.Go(ctx, s.turnJournals, meanwhile.Background(), meanwhile.Name("turn journals")))
+	s.work = append(s.work, meanwhile.Go(ctx, s.turnJournals, meanwhile.InBackground(), meanwhile.Name("turn journals")))
 	if cfg.Sync == Interval {
 		s.work = append(s.work, meanwhile.Every(ctx, s.cfg.SyncEvery, func(ctx context.Context) error {
 			if err := s.Sync(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, logs.ErrClosed) {
 				s.log().Error("the journal is not on disk", "error", err)
 			}
 			return nil
-		}, meanwhile.Background(), meanwhile.Name("sync journal")))
+		}, meanwhile.InBackground(), meanwhile.Name("sync journal")))
 	}
 	return s, nil
 }

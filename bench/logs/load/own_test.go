@@ -58,7 +58,7 @@ func serveOwn(tb testing.TB, l Load, m *memory) {
 				defer c.Close()
 				_, err = sessions.Serve(ctx, c, nil)
 				return err
-			}, meanwhile.Background())
+			}, meanwhile.InBackground())
 		}
 		return l.Send(ctx)
 	})

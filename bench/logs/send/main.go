@@ -12,7 +12,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/process"
 
 	"github.com/meanwhile-go/meanwhile/bench/logs/load"
 )
@@ -25,7 +25,7 @@ func main() {
 	flag.StringVar(&l.Key, "key", "", "of an Analogger server")
 	count := flag.Bool("count", false, "count the messages in files instead, and exit with 1 unless each is there once and in order")
 	flag.Parse()
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Main(func(ctx context.Context) error {
 		if *count {
 			tally, err := l.Count(flag.Args()...)
 			if err == nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/dash/browsertest"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 func main() {
-	meanwhile.Main(func(ctx context.Context) error {
+	process.Main(func(ctx context.Context) error {
 		if len(os.Args) != 2 {
 			return errors.New("usage: shots FOLDER")
 		}

@@ -64,7 +64,7 @@ func (p *Process) Run(ctx context.Context) error {
 }
 
 // End has the processes that tasks run end in order, and waits for them.
-func End(ctx context.Context, tasks ...*meanwhile.Task[meanwhile.Void]) error {
+func End(ctx context.Context, tasks ...*meanwhile.Task[struct{}]) error {
 	for _, t := range tasks {
 		t.Cancel(errOver)
 	}

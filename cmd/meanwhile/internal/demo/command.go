@@ -10,8 +10,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // A Command is what "meanwhile demo" was asked for, as kong fills it.
@@ -41,11 +42,11 @@ Exit codes: 0 done, or interrupted after the comparison; 1 failed; 2 usage error
 const longestLatency = 10 * time.Second
 
 // Run runs the demo. When the exit code is not 0 it exits.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	if err := c.check(); err != nil {
-		return &inspect.UsageError{Err: err}
+		return &probe.UsageError{Err: err}
 	}
-	meanwhile.Main(func(ctx context.Context) error { return c.run(ctx, streams) }, meanwhile.Name("meanwhile"))
+	process.Main(func(ctx context.Context) error { return c.run(ctx, streams) }, meanwhile.Name("meanwhile"))
 	return nil
 }
 

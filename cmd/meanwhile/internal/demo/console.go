@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
@@ -26,7 +26,7 @@ type console struct {
 	blocks   bool // more than ASCII can be shown
 }
 
-func newConsole(streams inspect.Streams) console {
+func newConsole(streams probe.Streams) console {
 	return console{streams.Out, streams.Err, terminal.DrawsBlocks()}
 }
 
@@ -49,7 +49,7 @@ func (c console) watch(ctx context.Context, name string, of int, done func() int
 		return terminal.NewView(f, func(width int) []string { return []string{c.bar(width, name, done(), of)} }).Close
 	}
 	lines := meanwhile.Every(ctx, plainEach, func(context.Context) error {
-		c.line("%-*s %s of %s", nameWidth, name, inspect.Number(done()), inspect.Number(of))
+		c.line("%-*s %s of %s", nameWidth, name, probe.Number(done()), probe.Number(of))
 		return nil
 	}, meanwhile.Name("progress"))
 	return func() { lines.Cancel(meanwhile.Stop) }
@@ -58,7 +58,7 @@ func (c console) watch(ctx context.Context, name string, of int, done func() int
 // bar is a line narrower than width.
 func (c console) bar(width int, name string, done, of int) string {
 	name = fmt.Sprintf("%-*s ", nameWidth, name)
-	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*float64(done)/float64(of), inspect.Number(done), inspect.Number(of))
+	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*float64(done)/float64(of), probe.Number(done), probe.Number(of))
 	room := min(barWidth, width-1-utf8.RuneCountInString(name+text))
 	if room < 5 {
 		return strings.TrimSpace(text)

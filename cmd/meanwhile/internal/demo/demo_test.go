@@ -19,7 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/engine"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -208,7 +208,7 @@ func TestInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		out := &canceler{text: test.text, cancel: cancel}
 		c := Command{Listen: "127.0.0.1:0", Documents: 5, Latency: test.latency}
-		err := meanwhile.Run(ctx, func(ctx context.Context) error { return c.run(ctx, inspect.Streams{Out: out, Err: io.Discard}) })
+		err := meanwhile.Run(ctx, func(ctx context.Context) error { return c.run(ctx, probe.Streams{Out: out, Err: io.Discard}) })
 		cancel(nil)
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: got %v, want %v\n%s", test.text, err, test.want, &out.printed)
@@ -242,7 +242,7 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	address := taken.Addr().String()
 	c := Command{Listen: address, Documents: 5, Exit: true}
-	err = c.run(t.Context(), inspect.Streams{Out: io.Discard, Err: io.Discard})
+	err = c.run(t.Context(), probe.Streams{Out: io.Discard, Err: io.Discard})
 	if err == nil || !strings.HasPrefix(err.Error(), "--listen: "+address+": ") || !strings.HasSuffix(err.Error(), ": leave the flag out for a free port") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
 	}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -40,11 +40,11 @@ func (d *demo) index(ctx context.Context, w way) (figures, error) {
 	}
 	worked, atLast := time.Since(enqueued), usage()
 	all := len(d.documents)
-	indexed := inspect.Count(all, "document")
+	indexed := probe.Count(all, "document")
 	if w.part < all {
-		indexed = inspect.Number(w.part) + " of " + indexed
+		indexed = probe.Number(w.part) + " of " + indexed
 	}
-	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(worked), inspect.Number(d.engine.reset()))
+	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(worked), probe.Number(d.engine.reset()))
 
 	factor := float64(all) / float64(w.part)
 	f := figures{way: w, of: all, memory: atLast.memory}
@@ -77,7 +77,7 @@ func (d *demo) check(ctx context.Context, w way) error {
 	}
 	there, err := d.client.count(ctx, w.index)
 	if err == nil && (there < w.part || there > most) {
-		err = fmt.Errorf("%s in the index, want %d", inspect.Count(there, "document"), w.part)
+		err = fmt.Errorf("%s in the index, want %d", probe.Count(there, "document"), w.part)
 	}
 	return err
 }

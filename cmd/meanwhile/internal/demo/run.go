@@ -12,9 +12,10 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/engine"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 const exitSignaled = 128 // plus the signal's number
@@ -31,7 +32,7 @@ type demo struct {
 }
 
 // run runs the demo in a folder of its own, which it removes at the end, whatever happens.
-func (c *Command) run(ctx context.Context, streams inspect.Streams) (err error) {
+func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 	all, err := corpus.Documents()
 	if err != nil {
 		return err
@@ -64,8 +65,8 @@ func (c *Command) run(ctx context.Context, streams inspect.Streams) (err error) 
 		// A terminal that is closed and a reader that has gone end the demo as ctrl-C does, or its folder would stay.
 		work, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
-		meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
-			stop(&meanwhile.ExitError{Code: exitSignaled + int(sig.(syscall.Signal)), Err: fmt.Errorf("stopped by signal %v", sig)})
+		process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+			stop(&process.ExitError{Code: exitSignaled + int(sig.(syscall.Signal)), Err: fmt.Errorf("stopped by signal %v", sig)})
 			return nil
 		}, syscall.SIGHUP, syscall.SIGPIPE)
 		d.serve(ctx, listener)
@@ -92,7 +93,7 @@ func spread(all []corpus.Document, n int) []corpus.Document {
 // show indexes the documents in three ways, and tells what each took.
 func (d *demo) show(ctx context.Context) error {
 	d.console.line("Dashboard: %s", d.address)
-	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", inspect.Count(len(d.documents), "doc comment"), enginePath, d.latency)
+	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", probe.Count(len(d.documents), "doc comment"), enginePath, d.latency)
 	var all []figures
 	for _, w := range d.ways() {
 		f, err := d.index(ctx, w)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 const (
@@ -25,7 +25,7 @@ func (d *demo) search(ctx context.Context) error {
 		return err
 	}
 	d.console.line("\nA search for %q in what the %s have indexed\nfinds %s in %s:", lookFor, last.name,
-		inspect.Count(found.Hits.Total.Value, "document"), inspect.Span(time.Since(begun)))
+		probe.Count(found.Hits.Total.Value, "document"), probe.Span(time.Since(begun)))
 	for _, hit := range found.Hits.Hits {
 		d.console.print(showHit(hit.ID, strings.Join(hit.Highlight["text"], " ")))
 	}
@@ -35,7 +35,7 @@ func (d *demo) search(ctx context.Context) error {
 // showHit shows what was found, and below it the words around those that were looked for, in one line.
 func showHit(id, text string) string {
 	text = strings.NewReplacer("<em>", "*", "</em>", "*").Replace(text)
-	shown := []rune(inspect.Printable(strings.Join(strings.Fields(text), " ")))
+	shown := []rune(probe.Printable(strings.Join(strings.Fields(text), " ")))
 	if len(shown) > hitWidth {
 		shown = append(shown[:hitWidth-1], '…')
 	}

@@ -50,7 +50,7 @@ func (d *demo) serve(ctx context.Context, listener net.Listener) {
 			return server.Close()
 		}
 		return nil
-	}, meanwhile.Background(), meanwhile.Name("http"))
+	}, meanwhile.InBackground(), meanwhile.Name("http"))
 }
 
 // onlyLocal refuses what a page of another site, whose name was made to lead here, asks for.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // table shows the figures, at most 80 columns wide; the first way is what the others are compared with.
@@ -16,13 +16,13 @@ func table(all []figures) string {
 	for _, f := range all {
 		mark := ""
 		if f.part < f.of {
-			mark, parts = "~", append(parts, fmt.Sprintf("%s (%s)", inspect.Number(f.part), f.name))
+			mark, parts = "~", append(parts, fmt.Sprintf("%s (%s)", probe.Number(f.part), f.name))
 		}
-		fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, f.name, inspect.Number(f.part), known(f.enqueue, ""),
+		fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, f.name, probe.Number(f.part), known(f.enqueue, ""),
 			known(f.total, mark), significant(f.rate()), megabytes(f.memory), known(f.cpu, mark), significant(f.rate()/all[0].rate())+"×")
 	}
 	if len(parts) > 0 {
-		fmt.Fprintf(&b, "~ extrapolated to %s, from %s.\n", inspect.Count(all[0].of, "document"), strings.Join(parts, " and "))
+		fmt.Fprintf(&b, "~ extrapolated to %s, from %s.\n", probe.Count(all[0].of, "document"), strings.Join(parts, " and "))
 	}
 	b.WriteString("docs/s and faster follow from total, which includes enqueue.\nCPU and memory are of the whole process, the search engine included; memory is\nthe most it has had so far.\n")
 	return b.String()
@@ -40,7 +40,7 @@ func megabytes(n int64) string {
 	if n == 0 {
 		return "–"
 	}
-	return inspect.Number(int(n/1e6)) + " MB"
+	return probe.Number(int(n/1e6)) + " MB"
 }
 
 // seconds shows a time with two digits or more.
@@ -52,7 +52,7 @@ func seconds(d time.Duration) string {
 	case s < 9.95:
 		return fmt.Sprintf("%.2f s", s)
 	}
-	return inspect.Number(int(s+0.5)) + " s"
+	return probe.Number(int(s+0.5)) + " s"
 }
 
 // significant shows a number with two digits or more.
@@ -60,5 +60,5 @@ func significant(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)
 	}
-	return inspect.Number(int(x + 0.5))
+	return probe.Number(int(x + 0.5))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -54,7 +54,7 @@ func (d *demo) ways() []way {
 	return []way{
 		{"one by one", "go-by-1", min(part, all), 1, false},
 		{fmt.Sprintf("%d workers", fewWorkers), "go-by-3", min(fewWorkers*part, all), fewWorkers, true},
-		{inspect.Count(mostTasks, "task"), "go", all, mostTasks, true},
+		{probe.Count(mostTasks, "task"), "go", all, mostTasks, true},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // maxOutcomes is how many lines the table of outcomes has at most; the rest is one line more.
@@ -103,10 +103,10 @@ func tabulate(list []outcomeCount) string {
 			for _, o := range list[i:] {
 				rest += o.count
 			}
-			fmt.Fprintf(&b, "  %-45s  %11s\n", fmt.Sprintf("%d other outcomes", len(list)-i), inspect.Number(rest))
+			fmt.Fprintf(&b, "  %-45s  %11s\n", fmt.Sprintf("%d other outcomes", len(list)-i), probe.Number(rest))
 			break
 		}
-		fmt.Fprintf(&b, "  %-45s  %11s\n", o.outcome, inspect.Number(o.count))
+		fmt.Fprintf(&b, "  %-45s  %11s\n", o.outcome, probe.Number(o.count))
 	}
 	return b.String()
 }

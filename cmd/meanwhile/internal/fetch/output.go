@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // A milliseconds is a time in JSON: a number of milliseconds, to the microsecond.
@@ -101,7 +101,7 @@ func formatPlain(t *transfer) []byte {
 		fmt.Fprintf(&b, "  %s", t.err)
 	}
 	if t.attempts > 1 {
-		fmt.Fprintf(&b, "  (%s)", inspect.Count(t.attempts, "attempt"))
+		fmt.Fprintf(&b, "  (%s)", probe.Count(t.attempts, "attempt"))
 	}
 	return append([]byte(printable(b.String())), '\n')
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
@@ -19,9 +19,9 @@ const (
 // summarize writes what became of everything, at most 80 columns wide.
 func summarize(w io.Writer, f figures, outcomes []outcomeCount, spans []span, blocks bool) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s in %s: %s done, %s failed", inspect.Count(f.done+f.failed, "URL"), shortTime(f.elapsed), inspect.Number(f.done), inspect.Number(f.failed))
+	fmt.Fprintf(&b, "\n%s in %s: %s done, %s failed", probe.Count(f.done+f.failed, "URL"), shortTime(f.elapsed), probe.Number(f.done), probe.Number(f.failed))
 	if f.notURLs > 0 {
-		fmt.Fprintf(&b, ", %s without a URL", inspect.Count(f.notURLs, "line"))
+		fmt.Fprintf(&b, ", %s without a URL", probe.Count(f.notURLs, "line"))
 	}
 	fmt.Fprintf(&b, ", %s\n", shortSize(f.bytes))
 	if f.done+f.failed > 0 {
@@ -56,7 +56,7 @@ func histogram(spans []span, blocks bool) string {
 		if s.end < time.Minute {
 			end = s.end.String() // 1s, not 1.00s: it is round
 		}
-		fmt.Fprintf(&b, "  up to %6s  %s  %s\n", end, bar, inspect.Number(s.count))
+		fmt.Fprintf(&b, "  up to %6s  %s  %s\n", end, bar, probe.Number(s.count))
 	}
 	return b.String()
 }
@@ -66,7 +66,7 @@ func significant(x float64) string {
 	if x < 9.95 {
 		return fmt.Sprintf("%.1f", x)
 	}
-	return inspect.Number(int(x + 0.5))
+	return probe.Number(int(x + 0.5))
 }
 
 // ascii replaces what a terminal without Unicode does not show.
@@ -77,10 +77,10 @@ func ascii(text string) string {
 // listRest writes what was not done: the transfers, up to a bound, and from where on nothing was started.
 func listRest(w io.Writer, f figures, rest []*transfer, in *input) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nInterrupted: %s done, %s failed, %s begun or waiting and not done", inspect.Number(f.done), inspect.Number(f.failed), inspect.Number(len(rest)))
+	fmt.Fprintf(&b, "\nInterrupted: %s done, %s failed, %s begun or waiting and not done", probe.Number(f.done), probe.Number(f.failed), probe.Number(len(rest)))
 	for i, t := range rest {
 		if i == maxListed {
-			fmt.Fprintf(&b, "\n  and %s more", inspect.Number(len(rest)-i))
+			fmt.Fprintf(&b, "\n  and %s more", probe.Number(len(rest)-i))
 			break
 		}
 		fmt.Fprintf(&b, "\n  %s", printable(t.place.String()+"  "+t.url.Redacted()))

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
@@ -24,13 +24,13 @@ type progress struct {
 func (p progress) lines(width int, blocks bool) []string {
 	width-- // some terminals wrap at the last column
 	parts := []string{
-		inspect.Number(p.done) + " done",
-		inspect.Number(p.failed+p.notURLs) + " failed",
+		probe.Number(p.done) + " done",
+		probe.Number(p.failed+p.notURLs) + " failed",
 		significant(p.rate) + "/s",
-		fmt.Sprintf("%s in flight, limit %s", inspect.Number(p.running), inspect.Number(p.limit)),
+		fmt.Sprintf("%s in flight, limit %s", probe.Number(p.running), probe.Number(p.limit)),
 	}
 	if p.retrying > 0 {
-		parts = append(parts, inspect.Number(p.retrying)+" to retry")
+		parts = append(parts, probe.Number(p.retrying)+" to retry")
 	}
 	if p.done > 0 {
 		parts = append(parts, fmt.Sprintf("p50 %s, p99 %s", shortTime(p.p50), shortTime(p.p99)))
@@ -64,10 +64,10 @@ func (p progress) lines(width int, blocks bool) []string {
 // head is the line with the bar, or with the time so far where the total is unknown.
 func (p progress) head(width int, blocks bool) string {
 	if p.total <= 0 {
-		return fmt.Sprintf("%s so far, %s", inspect.Number(p.ended()), shortTime(p.elapsed))
+		return fmt.Sprintf("%s so far, %s", probe.Number(p.ended()), shortTime(p.elapsed))
 	}
 	share := min(1, float64(p.ended())/float64(p.total))
-	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*share, inspect.Number(p.ended()), inspect.Number(p.total))
+	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*share, probe.Number(p.ended()), probe.Number(p.total))
 	if p.rate > 0 {
 		left := float64(p.total-p.ended()) / p.rate
 		text += "  " + shortTime(time.Duration(min(left, 1e9)*float64(time.Second))) + " left"

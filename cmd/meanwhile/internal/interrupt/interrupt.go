@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // Err is returned after a signal, when there is nothing left to say.
@@ -34,12 +35,12 @@ func Run(name string, fn func(ctx context.Context) error) error {
 // Heed stops the work at the first signal and exits at the second.
 func Heed(ctx context.Context, stop context.CancelCauseFunc) {
 	stopping := false
-	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+	process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
 		if stopping {
 			os.Exit(130)
 		}
 		stopping = true
-		stop(&meanwhile.SignalError{Signal: sig})
+		stop(&process.SignalError{Signal: sig})
 		return nil
 	}, os.Interrupt, syscall.SIGTERM)
 }

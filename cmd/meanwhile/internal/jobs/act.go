@@ -10,7 +10,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -52,7 +52,7 @@ type (
 )
 
 // Run retries.
-func (r *Retry) Run(c *Command, streams inspect.Streams) error {
+func (r *Retry) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "retry", "retried", job.ActRetry)
 }
 
@@ -62,7 +62,7 @@ func (*Retry) Help() string {
 }
 
 // Run cancels.
-func (r *Cancel) Run(c *Command, streams inspect.Streams) error {
+func (r *Cancel) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "cancel", "canceled", job.ActCancel)
 }
 
@@ -72,22 +72,22 @@ func (*Cancel) Help() string {
 }
 
 // Run discards.
-func (r *Discard) Run(c *Command, streams inspect.Streams) error {
+func (r *Discard) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "discard", "discarded", job.ActDiscard)
 }
 
 // Run deletes.
-func (r *Delete) Run(c *Command, streams inspect.Streams) error {
+func (r *Delete) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "delete", "deleted", job.ActDelete)
 }
 
 // Run moves.
-func (r *Move) Run(c *Command, streams inspect.Streams) error {
+func (r *Move) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "move", "moved", job.ActMove(r.To))
 }
 
 // Run changes the priority.
-func (r *Priority) Run(c *Command, streams inspect.Streams) error {
+func (r *Priority) Run(c *Command, streams probe.Streams) error {
 	if r.To < job.LowestPriority || r.To > job.HighestPriority {
 		return usage("--to %d: give a priority from %d to %d", r.To, job.LowestPriority, job.HighestPriority)
 	}
@@ -95,7 +95,7 @@ func (r *Priority) Run(c *Command, streams inspect.Streams) error {
 }
 
 // Run changes when jobs are due.
-func (r *Schedule) Run(c *Command, streams inspect.Streams) error {
+func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 	at := r.At.Time
 	if (r.In == nil) == at.IsZero() {
 		return usage("give one of --in and --at")
@@ -107,7 +107,7 @@ func (r *Schedule) Run(c *Command, streams inspect.Streams) error {
 }
 
 // apply does an act. The two words name it: "retry 3 jobs", "3 jobs retried".
-func (a *Act) apply(c *Command, streams inspect.Streams, verb, done string, act job.Act) error {
+func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act job.Act) error {
 	filter, err := a.filter()
 	switch {
 	case err != nil:
@@ -128,32 +128,32 @@ func (a *Act) apply(c *Command, streams inspect.Streams, verb, done string, act 
 		}
 		applied, err := job.Apply(ctx, s, filter, act)
 		if err != nil {
-			return fmt.Errorf("%w (%s %s before that)", err, inspect.Count(applied.Changed, "job"), done)
+			return fmt.Errorf("%w (%s %s before that)", err, probe.Count(applied.Changed, "job"), done)
 		}
 		return a.report(c, streams, done, applied)
 	})
 }
 
 // report says what was done. What was named and could not be done is an error.
-func (a *Act) report(c *Command, streams inspect.Streams, done string, applied job.Applied) error {
+func (a *Act) report(c *Command, streams probe.Streams, done string, applied job.Applied) error {
 	if c.JSON {
 		if err := writeJSON(streams.Out, applied); err != nil {
 			return err
 		}
 	} else {
-		text := inspect.Count(applied.Changed, "job") + " " + done
+		text := probe.Count(applied.Changed, "job") + " " + done
 		if applied.Skipped > 0 {
-			text += fmt.Sprintf(", %s left alone for their state", inspect.Number(applied.Skipped))
+			text += fmt.Sprintf(", %s left alone for their state", probe.Number(applied.Skipped))
 		}
 		if applied.Conflicts > 0 {
-			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", inspect.Number(applied.Conflicts))
+			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", probe.Number(applied.Conflicts))
 		}
 		fmt.Fprintln(streams.Out, text)
 	}
 	if a.onlyIDs() && a.Limit == 0 {
 		ids, _ := parseIDs(a.IDs)
 		if missing := len(ids) - applied.Changed - applied.Skipped - applied.Conflicts; missing > 0 {
-			return fmt.Errorf("not found: %s", inspect.Count(missing, "job"))
+			return fmt.Errorf("not found: %s", probe.Count(missing, "job"))
 		}
 	}
 	return nil
@@ -162,7 +162,7 @@ func (a *Act) report(c *Command, streams inspect.Streams, done string, applied j
 const mostCounted = 100_000
 
 // confirm counts the jobs that match and asks whether to go on. Without a terminal nobody can answer.
-func confirm(ctx context.Context, s job.Store, streams inspect.Streams, filter job.Filter, verb string) (bool, error) {
+func confirm(ctx context.Context, s job.Store, streams probe.Streams, filter job.Filter, verb string) (bool, error) {
 	n := 0
 	for _, err := range job.List(ctx, s, filter) {
 		if err != nil {
@@ -172,9 +172,9 @@ func confirm(ctx context.Context, s job.Store, streams inspect.Streams, filter j
 			break
 		}
 	}
-	count := inspect.Count(n, "job")
+	count := probe.Count(n, "job")
 	if n > mostCounted {
-		count = "more than " + inspect.Count(mostCounted, "job")
+		count = "more than " + probe.Count(mostCounted, "job")
 	}
 	if n == 0 {
 		fmt.Fprintln(streams.Err, "No jobs match.")
@@ -184,7 +184,7 @@ func confirm(ctx context.Context, s job.Store, streams inspect.Streams, filter j
 }
 
 // ask asks a yes or no question.
-func ask(ctx context.Context, streams inspect.Streams, what, verb string) (bool, error) {
+func ask(ctx context.Context, streams probe.Streams, what, verb string) (bool, error) {
 	if !isTerminal(streams.In) || !isTerminal(streams.Err) {
 		return false, usage("%s: add --yes to %s them", what, verb)
 	}

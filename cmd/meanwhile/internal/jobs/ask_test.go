@@ -10,7 +10,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestAsk(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
 	for range 2 {
-		if err := (&Enqueue{Kind: "mail"}).Run(c, inspect.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
+		if err := (&Enqueue{Kind: "mail"}).Run(c, probe.Streams{Out: io.Discard, Err: io.Discard}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := (&Delete{Act{All: true}}).Run(c, inspect.Streams{In: terminal, Out: &out, Err: terminal}); err != nil {
+		if err := (&Delete{Act{All: true}}).Run(c, probe.Streams{In: terminal, Out: &out, Err: terminal}); err != nil {
 			t.Errorf("%q: %v", test.answer, err)
 		}
 		_ = terminal.Close()

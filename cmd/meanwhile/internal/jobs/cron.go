@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -12,7 +12,7 @@ import (
 type Crons struct{}
 
 // Run lists the crons that workers have spoken of.
-func (*Crons) Run(c *Command, streams inspect.Streams) error {
+func (*Crons) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		crons, err := s.Crons(ctx)
 		if err != nil {
@@ -29,10 +29,10 @@ func (*Crons) Run(c *Command, streams inspect.Streams) error {
 			}
 			last, next := "", ""
 			if cron.Job != (job.ID{}) {
-				last = inspect.Span(now.Sub(cron.Last)) + " ago"
+				last = probe.Span(now.Sub(cron.Last)) + " ago"
 			}
 			if !cron.Next.IsZero() && !cron.Paused {
-				next = "in " + inspect.Span(cron.Next.Sub(now))
+				next = "in " + probe.Span(cron.Next.Sub(now))
 			}
 			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, goesOn(cron.Paused), last, next}})
 		}

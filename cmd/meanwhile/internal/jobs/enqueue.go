@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
@@ -47,7 +47,7 @@ All fields but the URL are optional.`
 }
 
 // Run enqueues.
-func (e *Enqueue) Run(c *Command, streams inspect.Streams) error {
+func (e *Enqueue) Run(c *Command, streams probe.Streams) error {
 	options, err := e.options()
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (e *Enqueue) Run(c *Command, streams inspect.Streams) error {
 	}
 	j, err := NewJob(e.Kind, json.RawMessage(args), options...)
 	if err != nil {
-		return &inspect.UsageError{Err: err}
+		return &probe.UsageError{Err: err}
 	}
 	return c.use(true, func(ctx context.Context, s job.Store) error {
 		done, err := job.Enqueue(ctx, s, j)
@@ -143,7 +143,7 @@ func NewJob(kind string, args json.RawMessage, options ...job.EnqueueOption) (*j
 }
 
 // enqueueAll enqueues a job for each line of the file, after a look at all of them where they can be read twice.
-func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.EnqueueOption) error {
+func (e *Enqueue) enqueueAll(c *Command, streams probe.Streams, options []job.EnqueueOption) error {
 	in, err := openInput(e.From, streams.In)
 	if err != nil {
 		return err
@@ -157,13 +157,13 @@ func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.
 		return c.with(ctx, true, func(ctx context.Context, s job.Store) error {
 			// What was begun is brought to its end, so that the number is right: only the reading is interrupted.
 			if done, err = job.EnqueueAll(context.WithoutCancel(ctx), s, in.jobs(ctx, e.Kind, options)); err != nil {
-				return fmt.Errorf("%w; %s before that were enqueued", err, inspect.Count(done.Enqueued, "job"))
+				return fmt.Errorf("%w; %s before that were enqueued", err, probe.Count(done.Enqueued, "job"))
 			}
 			return ctx.Err()
 		})
 	})
 	if errors.Is(err, interrupt.Err) {
-		fmt.Fprintf(streams.Err, "Interrupted: %s enqueued, those up to %s:%d\n", inspect.Count(done.Enqueued, "job"), in.name, in.last)
+		fmt.Fprintf(streams.Err, "Interrupted: %s enqueued, those up to %s:%d\n", probe.Count(done.Enqueued, "job"), in.name, in.last)
 	}
 	if err != nil {
 		return err
@@ -174,9 +174,9 @@ func (e *Enqueue) enqueueAll(c *Command, streams inspect.Streams, options []job.
 			Duplicates int `json:"duplicates"`
 		}{done.Enqueued, done.Duplicates})
 	}
-	text := inspect.Count(done.Enqueued, "job") + " enqueued"
+	text := probe.Count(done.Enqueued, "job") + " enqueued"
 	if done.Duplicates > 0 {
-		text += ", " + inspect.Count(done.Duplicates, "duplicate") + " left out"
+		text += ", " + probe.Count(done.Duplicates, "duplicate") + " left out"
 	}
 	fmt.Fprintln(streams.Out, text)
 	return nil

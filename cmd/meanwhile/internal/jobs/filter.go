@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -64,7 +64,7 @@ func parseIDs(texts []string) ([]job.ID, error) {
 	for _, text := range texts {
 		id, err := job.ParseID(text)
 		if err != nil {
-			return nil, &inspect.UsageError{Err: err}
+			return nil, &probe.UsageError{Err: err}
 		}
 		if !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -74,7 +74,7 @@ func parseIDs(texts []string) ([]job.ID, error) {
 }
 
 func usage(format string, args ...any) error {
-	return &inspect.UsageError{Err: fmt.Errorf(format, args...)}
+	return &probe.UsageError{Err: fmt.Errorf(format, args...)}
 }
 
 func list[T ~string](names []T) string {

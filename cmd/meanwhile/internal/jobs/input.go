@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // An input is a file of lines.
@@ -30,14 +30,14 @@ type line struct {
 
 // openInput opens a file, or takes standard input for "-". Its errors are usage errors.
 func openInput(name string, stdin io.Reader) (*input, error) {
-	in := &input{name: inspect.Printable(name)}
+	in := &input{name: probe.Printable(name)}
 	if name == "-" {
 		in.name, in.r = "standard input", stdin
 		in.file, _ = stdin.(*os.File)
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
-			return nil, &inspect.UsageError{Err: fmt.Errorf("read args: %w", err)}
+			return nil, &probe.UsageError{Err: fmt.Errorf("read args: %w", err)}
 		}
 		in.r, in.file, in.owned = f, f, true
 	}

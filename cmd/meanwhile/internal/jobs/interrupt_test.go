@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // TestInterruptedEnqueue interrupts the reading of a pipe that does not end: the number that is told is right.
 func TestInterruptedEnqueue(t *testing.T) {
 	c := &Command{Target: Target{Store: filepath.Join(t.TempDir(), "jobs.db")}}
-	if err := (&Migrate{}).Run(c, inspect.Streams{Out: io.Discard}); err != nil {
+	if err := (&Migrate{}).Run(c, probe.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	in, feed, err := os.Pipe()
@@ -31,7 +31,7 @@ func TestInterruptedEnqueue(t *testing.T) {
 	var said strings.Builder
 	ended := make(chan error, 1)
 	go func() {
-		ended <- (&Enqueue{Kind: "mail", From: "-"}).Run(c, inspect.Streams{In: in, Out: io.Discard, Err: &said})
+		ended <- (&Enqueue{Kind: "mail", From: "-"}).Run(c, probe.Streams{In: in, Out: io.Discard, Err: &said})
 	}()
 	if _, err := io.WriteString(feed, strings.Repeat("{}\n\n", 1010)); err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestInterruptedEnqueue(t *testing.T) {
 		t.Errorf("got %v, want %v", err, interrupt.Err)
 	}
 	n := count(t, c)
-	want := fmt.Sprintf("Interrupted: %s enqueued, those up to standard input:%d\n", inspect.Count(n, "job"), 2*n-1)
+	want := fmt.Sprintf("Interrupted: %s enqueued, those up to standard input:%d\n", probe.Count(n, "job"), 2*n-1)
 	if got := said.String(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

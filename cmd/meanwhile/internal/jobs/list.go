@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -21,7 +21,7 @@ const (
 )
 
 // Run lists.
-func (l *List) Run(c *Command, streams inspect.Streams) error {
+func (l *List) Run(c *Command, streams probe.Streams) error {
 	filter, err := l.filter()
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func stateTime(j *job.Job, now time.Time) string {
 	case j.State == job.Running:
 		since = j.Started
 	case j.RunAt.After(now):
-		return "in " + inspect.Span(j.RunAt.Sub(now))
+		return "in " + probe.Span(j.RunAt.Sub(now))
 	}
-	return inspect.Span(now.Sub(since))
+	return probe.Span(now.Sub(since))
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -29,7 +29,7 @@ type migrator interface {
 }
 
 // Run migrates.
-func (m *Migrate) Run(c *Command, streams inspect.Streams) error {
+func (m *Migrate) Run(c *Command, streams probe.Streams) error {
 	switch {
 	case m.To != nil && m.Status:
 		return usage("--to and --status: choose one")
@@ -45,7 +45,7 @@ func (m *Migrate) Run(c *Command, streams inspect.Streams) error {
 	})
 }
 
-func (m *Migrate) migrate(ctx context.Context, c *Command, streams inspect.Streams, s job.Store) error {
+func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams, s job.Store) error {
 	store, ok := s.(migrator)
 	if !ok {
 		return fmt.Errorf("store %s: it has no tables", &c.Target)
@@ -67,7 +67,7 @@ func (m *Migrate) migrate(ctx context.Context, c *Command, streams inspect.Strea
 	return m.say(c, streams, fmt.Sprintf("migrated to version %d", *m.To))
 }
 
-func (m *Migrate) say(c *Command, streams inspect.Streams, what string) error {
+func (m *Migrate) say(c *Command, streams probe.Streams, what string) error {
 	if c.JSON {
 		return writeJSON(streams.Out, map[string]string{"store": c.Target.String(), "schema": what})
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -26,14 +26,14 @@ func (*Prune) Help() string {
 }
 
 // Run prunes.
-func (p *Prune) Run(c *Command, streams inspect.Streams) error {
+func (p *Prune) Run(c *Command, streams probe.Streams) error {
 	retention := map[job.State]time.Duration{
 		job.Completed: time.Duration(p.Completed), job.Canceled: time.Duration(p.Canceled), job.Discarded: time.Duration(p.Discarded),
 	}
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		if !p.Yes {
 			what := fmt.Sprintf("completed jobs older than %s, canceled ones older than %s and discarded ones older than %s are to go",
-				inspect.Span(time.Duration(p.Completed)), inspect.Span(time.Duration(p.Canceled)), inspect.Span(time.Duration(p.Discarded)))
+				probe.Span(time.Duration(p.Completed)), probe.Span(time.Duration(p.Canceled)), probe.Span(time.Duration(p.Discarded)))
 			if ok, err := ask(ctx, streams, what, "delete"); err != nil || !ok {
 				return err
 			}
@@ -42,7 +42,7 @@ func (p *Prune) Run(c *Command, streams inspect.Streams) error {
 		for {
 			n, err := s.Prune(ctx, retention, prunePart)
 			if err != nil {
-				return fmt.Errorf("%w (%s pruned before that)", err, inspect.Count(pruned, "job"))
+				return fmt.Errorf("%w (%s pruned before that)", err, probe.Count(pruned, "job"))
 			}
 			if pruned += n; n == 0 {
 				break
@@ -51,7 +51,7 @@ func (p *Prune) Run(c *Command, streams inspect.Streams) error {
 		if c.JSON {
 			return writeJSON(streams.Out, map[string]int{"pruned": pruned})
 		}
-		fmt.Fprintln(streams.Out, inspect.Count(pruned, "job")+" pruned")
+		fmt.Fprintln(streams.Out, probe.Count(pruned, "job")+" pruned")
 		return nil
 	})
 }

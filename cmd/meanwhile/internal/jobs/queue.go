@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -12,7 +12,7 @@ import (
 type Queues struct{}
 
 // Run lists the queues that have unfinished jobs or are paused.
-func (*Queues) Run(c *Command, streams inspect.Streams) error {
+func (*Queues) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		queues, err := s.Queues(ctx)
 		if err != nil {
@@ -28,9 +28,9 @@ func (*Queues) Run(c *Command, streams inspect.Streams) error {
 			}
 			wait := ""
 			if q.Wait > 0 {
-				wait = inspect.Span(q.Wait)
+				wait = probe.Span(q.Wait)
 			}
-			rows = append(rows, row{cells: []string{q.Name, goesOn(q.Paused), inspect.Number(int(q.Queued)), inspect.Number(int(q.Running)), wait}})
+			rows = append(rows, row{cells: []string{q.Name, goesOn(q.Paused), probe.Number(int(q.Queued)), probe.Number(int(q.Running)), wait}})
 		}
 		return c.table(streams, rows, "No queue has unfinished jobs.", column{title: "QUEUE", least: 10}, column{title: "STATE"},
 			column{title: "QUEUED", right: true}, column{title: "RUNNING", right: true}, column{title: "WAIT", right: true})
@@ -38,7 +38,7 @@ func (*Queues) Run(c *Command, streams inspect.Streams) error {
 }
 
 // table writes a table, unless JSON was wanted, or says that there is nothing to write.
-func (c *Command) table(streams inspect.Streams, rows []row, none string, columns ...column) error {
+func (c *Command) table(streams probe.Streams, rows []row, none string, columns ...column) error {
 	switch {
 	case c.JSON:
 		return nil
@@ -72,7 +72,7 @@ type pausing struct {
 }
 
 // Run pauses.
-func (p *Pause) Run(c *Command, streams inspect.Streams) error { return p.set(c, streams, true) }
+func (p *Pause) Run(c *Command, streams probe.Streams) error { return p.set(c, streams, true) }
 
 // Help is the text above the flags.
 func (*Pause) Help() string {
@@ -80,9 +80,9 @@ func (*Pause) Help() string {
 }
 
 // Run resumes.
-func (p *Resume) Run(c *Command, streams inspect.Streams) error { return p.set(c, streams, false) }
+func (p *Resume) Run(c *Command, streams probe.Streams) error { return p.set(c, streams, false) }
 
-func (p *pausing) set(c *Command, streams inspect.Streams, paused bool) error {
+func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 	if len(p.Queues)+len(p.Cron) == 0 {
 		return usage("give the name of a queue, or --cron with that of a cron")
 	}
@@ -91,7 +91,7 @@ func (p *pausing) set(c *Command, streams inspect.Streams, paused bool) error {
 		if c.JSON {
 			return writeJSON(streams.Out, map[string]any{what: name, "paused": paused})
 		}
-		_, err := fmt.Fprintf(streams.Out, "%s %s %s\n", what, inspect.Printable(name), done)
+		_, err := fmt.Fprintf(streams.Out, "%s %s %s\n", what, probe.Printable(name), done)
 		return err
 	}
 	return c.use(false, func(ctx context.Context, s job.Store) error {

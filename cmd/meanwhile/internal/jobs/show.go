@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -27,7 +27,7 @@ const (
 )
 
 // Run prints everything about each of the jobs.
-func (s *Show) Run(c *Command, streams inspect.Streams) error {
+func (s *Show) Run(c *Command, streams probe.Streams) error {
 	ids, err := parseIDs(s.IDs)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *Show) Run(c *Command, streams inspect.Streams) error {
 func describe(j *job.Job, now time.Time, stacks bool) string {
 	var b strings.Builder
 	field := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-10s %s\n", name, inspect.Printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-10s %s\n", name, probe.Printable(fmt.Sprintf(format, args...)))
 	}
 	field("job", "%v", j.ID)
 	field("kind", "%s", j.Kind)
@@ -72,7 +72,7 @@ func describe(j *job.Job, now time.Time, stacks bool) string {
 	if j.UniqueKey != "" {
 		unique := j.UniqueKey
 		if j.UniqueFor > 0 {
-			unique += ", for " + inspect.Span(j.UniqueFor)
+			unique += ", for " + probe.Span(j.UniqueFor)
 		}
 		field("unique", "%s", unique)
 	}
@@ -80,22 +80,22 @@ func describe(j *job.Job, now time.Time, stacks bool) string {
 		field("worker", "%s", j.Worker)
 	}
 	if p := j.Progress; p != nil {
-		text := inspect.Number(int(p.Done))
+		text := probe.Number(int(p.Done))
 		if p.Total > 0 {
-			text += fmt.Sprintf(" of %s (%d%%)", inspect.Number(int(p.Total)), int(float64(p.Done)/float64(p.Total)*100))
+			text += fmt.Sprintf(" of %s (%d%%)", probe.Number(int(p.Total)), int(float64(p.Done)/float64(p.Total)*100))
 		}
-		field("progress", "%s, %s ago", text, inspect.Span(now.Sub(p.Time)))
+		field("progress", "%s, %s ago", text, probe.Span(now.Sub(p.Time)))
 	}
 	section(&b, "Args", pretty(j.Args))
 	b.WriteString("\nTimeline\n")
 	for _, e := range timeline(j, now) {
-		fmt.Fprintf(&b, "  %s  %s\n", e.at.Local().Format(timeLayout), inspect.Printable(e.text))
+		fmt.Fprintf(&b, "  %s  %s\n", e.at.Local().Format(timeLayout), probe.Printable(e.text))
 		for _, text := range e.below {
-			fmt.Fprintf(&b, "      %s\n", inspect.Printable(text))
+			fmt.Fprintf(&b, "      %s\n", probe.Printable(text))
 		}
 		if e.stack != "" {
 			for _, text := range fold(e.stack, stacks) {
-				fmt.Fprintf(&b, "      %s\n", inspect.Printable(text))
+				fmt.Fprintf(&b, "      %s\n", probe.Printable(text))
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func describe(j *job.Job, now time.Time, stacks bool) string {
 func section(b *strings.Builder, title string, lines []string) {
 	fmt.Fprintf(b, "\n%s\n", title)
 	for _, text := range lines {
-		fmt.Fprintf(b, "  %s\n", inspect.Printable(text))
+		fmt.Fprintf(b, "  %s\n", probe.Printable(text))
 	}
 }
 
@@ -126,7 +126,7 @@ func attempts(j *job.Job) string {
 		text += fmt.Sprintf("; %d spared", j.Spared)
 	}
 	if j.Died > 0 {
-		text += "; the process died " + inspect.Count(j.Died, "time")
+		text += "; the process died " + probe.Count(j.Died, "time")
 	}
 	return text
 }
@@ -154,7 +154,7 @@ func timeline(j *job.Job, now time.Time) []lifeEvent {
 	for _, f := range j.Failures {
 		text := fmt.Sprintf("attempt %d failed", f.Attempt)
 		if !f.Started.IsZero() {
-			text += " after " + inspect.Span(f.Time.Sub(f.Started))
+			text += " after " + probe.Span(f.Time.Sub(f.Started))
 		}
 		if f.Worker != "" {
 			text += ", on " + f.Worker
@@ -163,17 +163,17 @@ func timeline(j *job.Job, now time.Time) []lifeEvent {
 	}
 	switch {
 	case j.State == job.Running:
-		events = append(events, lifeEvent{at: j.Started, text: fmt.Sprintf("attempt %d runs, for %s, on %s", j.Attempt, inspect.Span(now.Sub(j.Started)), j.Worker)})
+		events = append(events, lifeEvent{at: j.Started, text: fmt.Sprintf("attempt %d runs, for %s, on %s", j.Attempt, probe.Span(now.Sub(j.Started)), j.Worker)})
 	case j.State.Finished():
 		text := string(j.State)
 		if j.State == job.Completed && !j.Started.IsZero() {
-			text = fmt.Sprintf("%s by attempt %d, after %s", j.State, j.Attempt, inspect.Span(j.Finished.Sub(j.Started)))
+			text = fmt.Sprintf("%s by attempt %d, after %s", j.State, j.Attempt, probe.Span(j.Finished.Sub(j.Started)))
 		}
 		events = append(events, lifeEvent{at: j.Finished, text: text})
 	case j.RunAt.After(now):
-		events = append(events, lifeEvent{at: j.RunAt, text: "due, in " + inspect.Span(j.RunAt.Sub(now))})
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, in " + probe.Span(j.RunAt.Sub(now))})
 	default:
-		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + inspect.Span(now.Sub(j.RunAt)) + " ago"})
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + probe.Span(now.Sub(j.RunAt)) + " ago"})
 	}
 	slices.SortStableFunc(events, func(a, b lifeEvent) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
 	return events
@@ -192,5 +192,5 @@ func fold(stack string, all bool) []string {
 	if all || len(lines) <= foldedLines {
 		return lines
 	}
-	return append(lines[:foldedLines:foldedLines], fmt.Sprintf("… and %s (--stacks)", inspect.Count(len(lines)-foldedLines, "more line")))
+	return append(lines[:foldedLines:foldedLines], fmt.Sprintf("… and %s (--stacks)", probe.Count(len(lines)-foldedLines, "more line")))
 }

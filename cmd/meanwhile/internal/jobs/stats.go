@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -29,7 +29,7 @@ type figures struct {
 }
 
 // Run counts.
-func (st *Stats) Run(c *Command, streams inspect.Streams) error {
+func (st *Stats) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		counts, err := s.Counts(ctx)
 		if err != nil {
@@ -97,7 +97,7 @@ func (f *figures) row(kinds bool) row {
 		cells = append(cells, f.Kind)
 	}
 	for _, n := range []int64{f.Queued, f.Running, f.Completed, f.Canceled, f.Discarded} {
-		cells = append(cells, inspect.Number(int(n)))
+		cells = append(cells, probe.Number(int(n)))
 	}
 	if !kinds {
 		wait := ""
@@ -105,7 +105,7 @@ func (f *figures) row(kinds bool) row {
 		case f.Paused:
 			wait = "paused"
 		case f.Wait > 0:
-			wait = inspect.Span(f.Wait)
+			wait = probe.Span(f.Wait)
 		}
 		cells = append(cells, wait)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // A column of a table. One with a least width may be cut down to that.
@@ -51,7 +51,7 @@ func widthOf(w io.Writer) int {
 func (t *table) write(rows []row) error {
 	for _, r := range rows {
 		for i, cell := range r.cells {
-			r.cells[i] = inspect.Printable(cell)
+			r.cells[i] = probe.Printable(cell)
 		}
 	}
 	if t.widths == nil {
@@ -65,7 +65,7 @@ func (t *table) write(rows []row) error {
 	for _, r := range rows {
 		t.line(r.cells)
 		if r.below != "" {
-			_, _ = t.w.WriteString(ansi.Truncate("    "+inspect.Printable(r.below), t.width, "…") + "\n")
+			_, _ = t.w.WriteString(ansi.Truncate("    "+probe.Printable(r.below), t.width, "…") + "\n")
 		}
 	}
 	return t.w.Flush() // errors stay with the writer until then

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
@@ -39,7 +39,7 @@ func (t *Target) address() string {
 }
 
 // String names the store without its password.
-func (t *Target) String() string { return inspect.Printable(storeurl.Redacted(t.address())) }
+func (t *Target) String() string { return probe.Printable(storeurl.Redacted(t.address())) }
 
 // CheckStore returns what is wrong with the name of the store, without showing it.
 func (t *Target) CheckStore() error {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -14,7 +14,7 @@ import (
 type Workers struct{}
 
 // Run lists the workers that have not said that they leave.
-func (*Workers) Run(c *Command, streams inspect.Streams) error {
+func (*Workers) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		workers, err := s.Workers(ctx)
 		if err != nil {
@@ -31,7 +31,7 @@ func (*Workers) Run(c *Command, streams inspect.Streams) error {
 			}
 			rows = append(rows, row{cells: []string{
 				w.Name, workerState(w), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
-				fmt.Sprintf("%dMB", w.Memory>>20), inspect.Span(now.Sub(w.Started)), inspect.Span(now.Sub(w.Seen)) + " ago",
+				fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(now.Sub(w.Started)), probe.Span(now.Sub(w.Seen)) + " ago",
 			}})
 		}
 		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "STATE"},

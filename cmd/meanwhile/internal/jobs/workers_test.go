@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -30,7 +30,7 @@ func TestWorkersTellTheirState(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := new(Workers).Run(c, inspect.Streams{Out: &out, Err: io.Discard}); err != nil {
+	if err := new(Workers).Run(c, probe.Streams{Out: &out, Err: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")

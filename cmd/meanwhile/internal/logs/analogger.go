@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 )
@@ -23,7 +23,7 @@ func (p *plan) readAnalogger() error {
 		return err
 	}
 	if p.Key != "" && c.Key != p.Key {
-		return fmt.Errorf("--key: %s has another one", inspect.Printable(p.AnaloggerConfig))
+		return fmt.Errorf("--key: %s has another one", probe.Printable(p.AnaloggerConfig))
 	}
 	p.Key = c.Key
 	p.Analogger = net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
@@ -57,7 +57,7 @@ func readAnaloggerConfig(name string) (*analogger.Config, error) {
 	if err != nil {
 		var lines []string
 		for line := range strings.Lines(err.Error()) {
-			lines = append(lines, inspect.Printable(name)+": "+inspect.Printable(strings.TrimSpace(line)))
+			lines = append(lines, probe.Printable(name)+": "+probe.Printable(strings.TrimSpace(line)))
 		}
 		return nil, errors.New(strings.Join(lines, "\n"))
 	}

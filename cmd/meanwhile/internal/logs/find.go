@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -45,7 +45,7 @@ Keys are time, level, service, message, task (with what is below it), job, numbe
 job.kind. Quote the whole filter for the shell. See docs/logs-search.md.`
 
 // Run finds.
-func (c *Find) Run(streams inspect.Streams) error {
+func (c *Find) Run(streams probe.Streams) error {
 	q, err := query(c.Filter)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (c *Find) Run(streams inspect.Streams) error {
 		case n == 0:
 			fmt.Fprintln(streams.Err, "No records match.")
 		case n == c.Limit:
-			fmt.Fprintf(streams.Err, "At most %s are printed, the newest; --limit 0 prints all.\n", inspect.Number(n))
+			fmt.Fprintf(streams.Err, "At most %s are printed, the newest; --limit 0 prints all.\n", probe.Number(n))
 		}
 		return nil
 	})
@@ -88,5 +88,5 @@ func query(filters []string) (q logs.Query, err error) {
 	if ok && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
 		err = fmt.Errorf("%w\n  %s\n  %s^", err, text, strings.Repeat(" ", wrong.Column-1))
 	}
-	return q, &inspect.UsageError{Err: err}
+	return q, &probe.UsageError{Err: err}
 }

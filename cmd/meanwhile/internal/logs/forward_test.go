@@ -20,7 +20,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
@@ -37,7 +37,7 @@ func planOf(t *testing.T, arguments ...string) (*plan, error) {
 	if _, err := parser.Parse(append(arguments, "--listen=", "--analogger=")); err != nil {
 		return nil, err
 	}
-	return c.plan(slog.New(slog.DiscardHandler), inspect.Streams{Out: io.Discard, Err: io.Discard})
+	return c.plan(slog.New(slog.DiscardHandler), probe.Streams{Out: io.Discard, Err: io.Discard})
 }
 
 func written(t *testing.T, text string) (name string) {

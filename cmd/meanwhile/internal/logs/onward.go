@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -69,7 +69,7 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 	}
 	for _, other := range r.onward {
 		if other.cursor == o.cursor {
-			return fmt.Errorf("line %d: two outputs are %s: give each a name of its own", n.Line, inspect.Printable(o.cursor))
+			return fmt.Errorf("line %d: two outputs are %s: give each a name of its own", n.Line, probe.Printable(o.cursor))
 		}
 	}
 	r.onward = append(r.onward, o)
@@ -101,7 +101,7 @@ func (p *plan) forwardAll(ctx context.Context, store logs.Store) error {
 				p.logger.Error("logs: nothing is forwarded until the program begins anew", "output", f.Name, "error", err)
 			}
 			return nil
-		}, meanwhile.Background(), meanwhile.Name("forward "+o.cursor))
+		}, meanwhile.InBackground(), meanwhile.Name("forward "+o.cursor))
 	}
 	p.forwarders.Store(&forwarders)
 	return nil

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -29,7 +29,7 @@ type printer struct {
 }
 
 // printer returns what prints records to the output.
-func (o *Output) printer(streams inspect.Streams) (*printer, error) {
+func (o *Output) printer(streams probe.Streams) (*printer, error) {
 	p := &printer{w: bufio.NewWriterSize(streams.Out, 64<<10)}
 	zone := time.Local
 	if o.UTC {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -20,7 +20,7 @@ type Part struct {
 
 // NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. A folder that is given
 // is where records are kept, whatever they say.
-func NewPart(folder, file string, logger *slog.Logger, streams inspect.Streams) (*Part, error) {
+func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*Part, error) {
 	var c Serve
 	parser, err := kong.New(&c, kong.Name("meanwhile logs serve"))
 	if err != nil {

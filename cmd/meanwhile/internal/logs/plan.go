@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
@@ -30,7 +30,7 @@ import (
 type plan struct {
 	*Serve
 	logger      *slog.Logger
-	streams     inspect.Streams
+	streams     probe.Streams
 	listeners   []logs.Listener
 	certificate *certificate.Certificate // nil without TLS
 	tls         *tls.Config
@@ -51,7 +51,7 @@ const (
 )
 
 // plan checks the settings.
-func (c *Serve) plan(logger *slog.Logger, streams inspect.Streams) (*plan, error) {
+func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Serve: c, logger: logger, streams: streams}
 	for _, step := range []func() error{p.readKey, p.readTLS, p.readReaders, p.readAnalogger, p.readKeep, p.readRoutes, p.readListeners} {
 		if err := step(); err != nil {
@@ -89,7 +89,7 @@ func (p *plan) readKey() error {
 		return fmt.Errorf("--key-file: %w", err)
 	}
 	if p.Key = strings.TrimRight(string(text), "\r\n"); p.Key == "" || len(p.Key) > 4096 {
-		return fmt.Errorf("--key-file: %s has no key in its first 4096 bytes", inspect.Printable(p.KeyFile))
+		return fmt.Errorf("--key-file: %s has no key in its first 4096 bytes", probe.Printable(p.KeyFile))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (p *plan) readTLS() (err error) {
 	}
 	p.tls.ClientCAs, p.tls.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
 	if !p.tls.ClientCAs.AppendCertsFromPEM(text) {
-		return fmt.Errorf("--client-ca: %s has no certificate in PEM", inspect.Printable(p.ClientCA))
+		return fmt.Errorf("--client-ca: %s has no certificate in PEM", probe.Printable(p.ClientCA))
 	}
 	return nil
 }
@@ -316,12 +316,12 @@ func (p *plan) readListeners() error {
 			case l.asks:
 				remedy = "give --key, or --client-ca and TLS, or --no-auth if everybody may"
 			}
-			return fmt.Errorf("--%s: others can reach %s: %s", l.flag, inspect.Printable(l.address), remedy)
+			return fmt.Errorf("--%s: others can reach %s: %s", l.flag, probe.Printable(l.address), remedy)
 		}
 		l.listener.Name, l.listener.Address = l.flag, l.address
 		for _, other := range p.listeners {
 			if other.Address == l.address && (other.Network == l.listener.Network) && !strings.HasSuffix(l.address, ":0") {
-				return fmt.Errorf("--%s: --%s has %s already: give another port", l.flag, other.Name, inspect.Printable(l.address))
+				return fmt.Errorf("--%s: --%s has %s already: give another port", l.flag, other.Name, probe.Printable(l.address))
 			}
 		}
 		p.listeners = append(p.listeners, l.listener)

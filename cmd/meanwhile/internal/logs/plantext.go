@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
@@ -17,22 +17,22 @@ import (
 func (p *plan) String() string {
 	var b strings.Builder
 	for _, l := range p.listeners {
-		fmt.Fprintf(&b, "listen on %s for %s\n", inspect.Printable(l.Address), l.Name)
+		fmt.Fprintf(&b, "listen on %s for %s\n", probe.Printable(l.Address), l.Name)
 	}
 	if p.stores() {
-		fmt.Fprintf(&b, "keep in %s\n", inspect.Printable(p.Dir))
+		fmt.Fprintf(&b, "keep in %s\n", probe.Printable(p.Dir))
 		for _, name := range slices.Sorted(maps.Keys(p.routes.keep)) {
-			fmt.Fprintf(&b, "keep of %s %s\n", inspect.Printable(name), keepText(p.routes.keep[name]))
+			fmt.Fprintf(&b, "keep of %s %s\n", probe.Printable(name), keepText(p.routes.keep[name]))
 		}
 	}
 	for _, r := range p.routes.routes {
-		fmt.Fprintf(&b, "route %s\n", inspect.Printable(routeText(r)))
+		fmt.Fprintf(&b, "route %s\n", probe.Printable(routeText(r)))
 	}
 	for _, l := range p.routes.limits {
-		fmt.Fprintf(&b, "limit %s\n", inspect.Printable(limitText(l)))
+		fmt.Fprintf(&b, "limit %s\n", probe.Printable(limitText(l)))
 	}
 	for _, o := range p.routes.onward {
-		fmt.Fprintf(&b, "forward to %s\n", inspect.Printable(o.output.Name))
+		fmt.Fprintf(&b, "forward to %s\n", probe.Printable(o.output.Name))
 	}
 	fmt.Fprintf(&b, "sync %s\n", p.Sync)
 	return b.String()

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // serve serves until ctx is canceled, or another program has taken the place of this one.
@@ -26,7 +28,7 @@ func (p *plan) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+	process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
 		server := p.running.Load()
 		switch {
 		case server == nil: // it begins, or is being replaced
@@ -60,7 +62,7 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) 
 			Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
 			Stopping: func() {
 				p.logger.Info("logs: stopping")
-				for _, tree := range meanwhile.Trees() {
+				for _, tree := range inspect.Trees() {
 					fmt.Fprint(p.streams.Err, tree)
 				}
 			},

@@ -9,7 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // Serve is what "meanwhile logs serve" was asked for, as kong fills it.
@@ -83,15 +84,15 @@ func (c *Serve) BeforeResolve(ctx *kong.Context, path *kong.Path) error {
 }
 
 // Run serves. When the exit code is not 0 it exits.
-func (c *Serve) Run(streams inspect.Streams) error {
+func (c *Serve) Run(streams probe.Streams) error {
 	p, err := c.plan(slog.New(slog.NewTextHandler(streams.Err, nil)), streams)
 	if err != nil {
-		return &inspect.UsageError{Err: err}
+		return &probe.UsageError{Err: err}
 	}
 	if c.Check {
 		_, err := fmt.Fprint(streams.Out, p)
 		return err
 	}
-	meanwhile.Main(func(ctx context.Context) error { return p.serve(ctx) }, meanwhile.Name("meanwhile"), meanwhile.Grace(c.Grace+3*time.Second))
+	process.Config{Grace: c.Grace + 3*time.Second}.Main(func(ctx context.Context) error { return p.serve(ctx) }, meanwhile.Name("meanwhile"))
 	return nil
 }

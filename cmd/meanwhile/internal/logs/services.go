@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -25,7 +25,7 @@ Exit codes: 0 listed, 1 not listed, 2 usage error, 130 interrupted.`
 }
 
 // Run lists.
-func (c *Services) Run(streams inspect.Streams) error {
+func (c *Services) Run(streams probe.Streams) error {
 	return c.use(streams, func(ctx context.Context, f logs.Finder) error {
 		services, err := f.Services(ctx)
 		if err != nil {
@@ -49,7 +49,7 @@ func (c *Services) Run(streams inspect.Streams) error {
 		damaged := int64(0)
 		for _, s := range services {
 			damaged += s.Damaged
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(s.Service), inspect.Number(int(s.Records)), size(s.Bytes), ago(s.Oldest), ago(s.Newest))
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", safe(s.Service), probe.Number(int(s.Records)), size(s.Bytes), ago(s.Oldest), ago(s.Newest))
 		}
 		if err := t.Flush(); err != nil {
 			return fmt.Errorf("write the services: %w", err)
@@ -78,5 +78,5 @@ func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return inspect.Span(time.Since(t)) + " ago"
+	return probe.Span(time.Since(t)) + " ago"
 }

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
@@ -97,7 +97,7 @@ func (s *Source) token() (string, error) {
 }
 
 // use calls fn with what finds records, until a signal.
-func (p *Place) use(streams inspect.Streams, fn func(ctx context.Context, f logs.Finder) error) error {
+func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f logs.Finder) error) error {
 	if p.Dir == "" {
 		said := ""
 		client, err := p.Client(func(err error) {
@@ -136,5 +136,5 @@ func absent(err error) error {
 }
 
 func usage(format string, args ...any) error {
-	return &inspect.UsageError{Err: fmt.Errorf(format, args...)}
+	return &probe.UsageError{Err: fmt.Errorf(format, args...)}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // Stats is "meanwhile logs stats".
@@ -24,7 +24,7 @@ Exit codes: 0 printed, 1 not printed, 2 usage error, 130 interrupted.`
 }
 
 // Run prints.
-func (c *Stats) Run(streams inspect.Streams) error {
+func (c *Stats) Run(streams probe.Streams) error {
 	client, err := c.Client(nil)
 	if err != nil {
 		return err

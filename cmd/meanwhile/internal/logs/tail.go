@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -27,7 +27,7 @@ Exit codes: 0 printed; 1 failed; 2 usage error; 130 interrupted.`
 }
 
 // Run prints, and follows.
-func (c *Tail) Run(streams inspect.Streams) error {
+func (c *Tail) Run(streams probe.Streams) error {
 	q, err := query(c.Filter)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (c *Tail) newest(ctx context.Context, f logs.Finder, q logs.Query, p *print
 }
 
 // follow prints what comes in. An error that does not end it is said.
-func (c *Tail) follow(ctx context.Context, f logs.Finder, q logs.Query, p *printer, streams inspect.Streams) error {
+func (c *Tail) follow(ctx context.Context, f logs.Finder, q logs.Query, p *printer, streams probe.Streams) error {
 	var failed error
 	for r, err := range f.Follow(ctx, q) {
 		if failed != nil {

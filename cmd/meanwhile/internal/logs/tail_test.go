@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -27,7 +27,7 @@ func (s *slow) Follow(context.Context, logs.Query) meanwhile.Stream[logs.Record]
 // What a follow misses is said, and it goes on.
 func TestTailSaysWhatItMisses(t *testing.T) {
 	var out, said strings.Builder
-	streams := inspect.Streams{Out: &out, Err: &said}
+	streams := probe.Streams{Out: &out, Err: &said}
 	p, err := (&Output{Template: "{{.Message}}"}).printer(streams)
 	if err != nil {
 		t.Fatal(err)

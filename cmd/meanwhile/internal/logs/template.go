@@ -7,7 +7,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -42,7 +42,7 @@ func (s stamp) String() string { return s.Format("2006-01-02T15:04:05.000Z07:00"
 func newTemplate(text string, zone *time.Location) (*recordTemplate, error) {
 	t, err := template.New("template").Option("missingkey=zero").Parse(text)
 	if err != nil {
-		return nil, &inspect.UsageError{Err: templateError(err)}
+		return nil, &probe.UsageError{Err: templateError(err)}
 	}
 	rt := &recordTemplate{template: t, zone: zone}
 	if _, err := rt.append(nil, &logs.Record{}); err != nil { // fields that there are not

@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -125,7 +125,7 @@ func TestClientCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	part, err := NewPart(filepath.Join(dir, "kept"), config, slog.New(slog.NewTextHandler(&said, nil)), inspect.Streams{Err: io.Discard})
+	part, err := NewPart(filepath.Join(dir, "kept"), config, slog.New(slog.NewTextHandler(&said, nil)), probe.Streams{Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}

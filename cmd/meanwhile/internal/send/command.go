@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -69,7 +69,7 @@ has all records or the spool keeps the rest, 1 when some were lost. 2 not unders
 // A plan is settings that make sense.
 type plan struct {
 	*Command
-	streams  inspect.Streams
+	streams  probe.Streams
 	level    slog.Level
 	begin    *regexp.Regexp
 	options  logs.SenderOptions
@@ -77,19 +77,19 @@ type plan struct {
 }
 
 // Run sends until the input ends, or the command.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	p := &plan{Command: c, streams: streams}
 	p.problems = func(format string, args ...any) {
 		fmt.Fprintf(streams.Err, "meanwhile logs send: "+format+"\n", args...)
 	}
 	for _, step := range []func() error{p.readLines, p.readService, p.readKey, p.readTLS} {
 		if err := step(); err != nil {
-			return &inspect.UsageError{Err: err}
+			return &probe.UsageError{Err: err}
 		}
 	}
 	sender, err := logs.NewSender(c.To, &p.options)
 	if err != nil { // the rest was checked above
-		return &inspect.UsageError{Err: fmt.Errorf("--to: %w", err)}
+		return &probe.UsageError{Err: fmt.Errorf("--to: %w", err)}
 	}
 	return p.send(sender)
 }
@@ -134,7 +134,7 @@ func (p *plan) readService() error {
 	}
 	p.options = logs.SenderOptions{
 		Service: p.Service, Spool: p.Spool, SpoolBytes: p.SpoolBytes, SpoolAge: time.Duration(p.SpoolAge),
-		OnError: func(err error) { p.problems("%s", inspect.Printable(err.Error())) },
+		OnError: func(err error) { p.problems("%s", probe.Printable(err.Error())) },
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *plan) readTLS() error {
 			return fmt.Errorf("--ca: %w", err)
 		}
 		if p.options.TLS.RootCAs = x509.NewCertPool(); !p.options.TLS.RootCAs.AppendCertsFromPEM(text) {
-			return fmt.Errorf("--ca: %s has no certificate in PEM", inspect.Printable(p.CA))
+			return fmt.Errorf("--ca: %s has no certificate in PEM", probe.Printable(p.CA))
 		}
 	}
 	if p.TLSCert == "" && p.TLSKey == "" {

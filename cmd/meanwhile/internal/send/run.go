@@ -16,8 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // An ExitError is the exit code of a command that was run.
@@ -41,7 +42,7 @@ func (p *plan) send(sender *logs.Sender) error {
 		if len(p.Program) > 0 {
 			run, survived = p.wrap, append(survived, heeded(forwarded)...) // before the command begins and after it has ended, too
 		}
-		meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, survived...)
+		process.OnSignal(ctx, func(context.Context, os.Signal) error { return nil }, survived...)
 		err := run(ctx, sender)
 		if lost := p.close(ctx, sender); err == nil {
 			err = lost
@@ -108,8 +109,8 @@ func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
 		reading, stop := context.WithCancelCause(ctx)
 		defer stop(nil)
 		signaled := false
-		meanwhile.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
-			cause := &meanwhile.SignalError{Signal: sig}
+		process.OnSignal(ctx, func(_ context.Context, sig os.Signal) error {
+			cause := &process.SignalError{Signal: sig}
 			if signaled {
 				stop(cause)
 				return nil
@@ -120,11 +121,11 @@ func (p *plan) pipe(ctx context.Context, sender *logs.Sender) error {
 					stop(cause)
 				}
 				return nil
-			}, meanwhile.Background(), meanwhile.Name("grace"))
+			}, meanwhile.InBackground(), meanwhile.Name("grace"))
 			return nil
 		}, os.Interrupt, syscall.SIGTERM)
 		_, err := meanwhile.Blocking(reading, func() (int64, error) { return io.Copy(to, p.streams.In) })
-		if cause, ok := errors.AsType[*meanwhile.SignalError](err); ok {
+		if cause, ok := errors.AsType[*process.SignalError](err); ok {
 			abandon(cause)
 			return nil
 		}
@@ -142,7 +143,7 @@ func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 	return watch(ctx, []*lines{out, err}, func(ctx context.Context) error {
 		begun := make(chan struct{}) // closed when there is a process to signal, or will be none
 		if signals := heeded(forwarded); len(signals) > 0 {
-			meanwhile.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
+			process.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
 				<-begun
 				if command.Process != nil && !p.told(sig) {
 					_ = command.Process.Signal(sig) // it may have ended
@@ -195,7 +196,7 @@ func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 	if len(p.Program) > 0 {
 		ending = append(ending, heeded(stopping)...)
 	}
-	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
+	process.OnSignal(ctx, func(context.Context, os.Signal) error {
 		cancel()
 		return nil
 	}, ending...)
@@ -213,7 +214,7 @@ func (p *plan) close(ctx context.Context, sender *logs.Sender) error {
 		}
 	}
 	if err != nil && len(p.Program) > 0 { // whose exit code says how the command did
-		p.problems("%s", inspect.Printable(err.Error()))
+		p.problems("%s", probe.Printable(err.Error()))
 		return nil
 	}
 	return err

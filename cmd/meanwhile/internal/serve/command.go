@@ -7,9 +7,10 @@ import (
 	"log/slog"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // A Command is what "meanwhile serve" was asked for, as kong fills it.
@@ -55,7 +56,7 @@ Exit codes: 0 stopped; 1 not able to serve; 2 usage error; 124 something did not
 }
 
 // Run serves. When the exit code is not 0 it exits.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	switch c.Do {
 	case "hash-password":
 		return hashPassword(streams)
@@ -64,12 +65,12 @@ func (c *Command) Run(streams inspect.Streams) error {
 	}
 	p, err := c.plan(slog.New(slog.NewTextHandler(streams.Err, nil)), streams)
 	if err != nil {
-		return &inspect.UsageError{Err: err}
+		return &probe.UsageError{Err: err}
 	}
 	if c.Check {
 		_, err := fmt.Fprint(streams.Out, p)
 		return err
 	}
-	meanwhile.Main(func(ctx context.Context) error { return p.serve(ctx) }, meanwhile.Name("meanwhile"))
+	process.Main(func(ctx context.Context) error { return p.serve(ctx) }, meanwhile.Name("meanwhile"))
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
@@ -38,7 +38,7 @@ type plan struct {
 }
 
 // plan checks the settings.
-func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, error) {
+func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Command: c, logger: logger}
 	if err := c.Pool.Check(0); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, err
 	case asks && c.NoAuth:
 		return nil, errors.New("--no-auth lets everybody in: leave it out, or the users and tokens")
 	case !asks && !p.local && !c.NoAuth:
-		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --no-auth if everybody may", inspect.Printable(c.Listen))
+		return nil, fmt.Errorf("--listen: others can reach %s: add --user or --token for who may use it, or --no-auth if everybody may", probe.Printable(c.Listen))
 	}
 	switch {
 	case c.TLSCert != "" && c.TLSKey != "":
@@ -106,9 +106,9 @@ func (c *Command) plan(logger *slog.Logger, streams inspect.Streams) (*plan, err
 // url returns the address to visit.
 func (p *plan) url(address string) string {
 	if p.certificate != nil {
-		return "https://" + inspect.Printable(address)
+		return "https://" + probe.Printable(address)
 	}
-	return "http://" + inspect.Printable(address)
+	return "http://" + probe.Printable(address)
 }
 
 // String says what would be done, a thing a line.
@@ -120,7 +120,7 @@ func (p *plan) String() string {
 	line("store %s", &p.Target)
 	line("run %s", p.work())
 	if p.records != nil {
-		line("show logs of %s", inspect.Printable(p.records.String()))
+		line("show logs of %s", probe.Printable(p.records.String()))
 	}
 	if p.gathers != nil {
 		for text := range strings.Lines(p.gathers.String()) {
@@ -141,14 +141,14 @@ func (p *plan) audience() string {
 	case !p.guard.Asks():
 		return "this machine only"
 	}
-	return inspect.Count(p.users, "user") + " and " + inspect.Count(len(p.Token), "token")
+	return probe.Count(p.users, "user") + " and " + probe.Count(len(p.Token), "token")
 }
 
 func (p *plan) work() string {
 	if p.Concurrency == 0 {
 		return "no jobs"
 	}
-	return fmt.Sprintf("up to %s of %s at once", inspect.Count(p.Concurrency, "job"), p.Queues())
+	return fmt.Sprintf("up to %s of %s at once", probe.Count(p.Concurrency, "job"), p.Queues())
 }
 
 // exposed reports whether passwords and tokens are sent in the open.

@@ -10,12 +10,12 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
 // hashPassword prints the hash of a password that is typed, twice and unseen, or that stands in the first line of the input.
-func hashPassword(streams inspect.Streams) error {
+func hashPassword(streams probe.Streams) error {
 	password, err := readPassword(streams)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func hashPassword(streams inspect.Streams) error {
 	return err
 }
 
-func readPassword(streams inspect.Streams) ([]byte, error) {
+func readPassword(streams probe.Streams) ([]byte, error) {
 	if f, ok := streams.In.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return typePassword(streams.Err, func() ([]byte, error) { return term.ReadPassword(int(f.Fd())) })
 	}
@@ -58,7 +58,7 @@ func typePassword(out io.Writer, read func() ([]byte, error)) ([]byte, error) {
 }
 
 // newToken prints a new token and its hash.
-func newToken(streams inspect.Streams) error {
+func newToken(streams probe.Streams) error {
 	token, hash := access.NewToken()
 	_, err := fmt.Fprintf(streams.Out, "token %s\nhash  %s\n", token, hash)
 	return err

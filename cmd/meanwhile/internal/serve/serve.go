@@ -15,6 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // What bounds a request, whatever is asked for; streams set deadlines of their own.
@@ -73,7 +74,7 @@ func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) 
 	if worker != nil {
 		meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
 	}
-	meanwhile.OnSignal(ctx, func(context.Context, os.Signal) error {
+	process.OnSignal(ctx, func(context.Context, os.Signal) error {
 		if p.certificate != nil {
 			p.certificate.Reread()
 		}

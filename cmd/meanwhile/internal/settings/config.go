@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // NotInFile are the flags that make no sense in a file.
@@ -70,10 +70,10 @@ func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]stri
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
 	}
-	shown := inspect.Printable(name)
+	shown := probe.Printable(name)
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, fmt.Errorf("%s: %s", shown, strings.TrimPrefix(inspect.Printable(err.Error()), "yaml: "))
+		return nil, fmt.Errorf("%s: %s", shown, strings.TrimPrefix(probe.Printable(err.Error()), "yaml: "))
 	}
 	values := map[string]string{}
 	if len(doc.Content) == 0 {
@@ -101,7 +101,7 @@ func readFile(name string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, mostConfig+1))
 	if err == nil && len(text) > mostConfig {
-		err = fmt.Errorf("%s has more than %d bytes", inspect.Printable(name), mostConfig)
+		err = fmt.Errorf("%s has more than %d bytes", probe.Printable(name), mostConfig)
 	}
 	return text, err
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
@@ -31,12 +31,12 @@ func Users(texts []string, file string) ([]access.User, error) {
 		}
 		var u access.User
 		if err := u.UnmarshalText([]byte(line)); err != nil {
-			return nil, fmt.Errorf("--user-file: %s:%d: %w", inspect.Printable(file), n, err)
+			return nil, fmt.Errorf("--user-file: %s:%d: %w", probe.Printable(file), n, err)
 		}
 		users = append(users, u)
 	}
 	if len(users) == before {
-		return nil, fmt.Errorf("--user-file: %s has no user: write each in a line, as NAME:ROLE:HASH", inspect.Printable(file))
+		return nil, fmt.Errorf("--user-file: %s has no user: write each in a line, as NAME:ROLE:HASH", probe.Printable(file))
 	}
 	return users, nil
 }

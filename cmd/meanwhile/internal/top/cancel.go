@@ -6,7 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // askToCancel asks whether to cancel the selected task, or says what is missing.
@@ -35,13 +35,13 @@ func (m *model) askToCancel() {
 func (m *model) question(width int) string {
 	text := func(path string) string { return "Cancel " + path + m.withBelow() + "? (y/n)" }
 	room := 2*width - columnsOf(text(""))
-	return text(cutLeft(inspect.Printable(m.doomed.Path), max(room, 8)))
+	return text(cutLeft(probe.Printable(m.doomed.Path), max(room, 8)))
 }
 
 // withBelow says how many tasks go with the one that is canceled, as far as the last picture tells.
 func (m *model) withBelow() string {
-	if below := inspect.Below(m.doomed); below > 0 {
-		return " and " + inspect.Count(below, "task") + " below"
+	if below := probe.Below(m.doomed); below > 0 {
+		return " and " + probe.Count(below, "task") + " below"
 	}
 	return ""
 }
@@ -53,17 +53,17 @@ func (m *model) keyInQuestion(name string) tea.Cmd {
 		m.note = "Nothing was canceled."
 		return nil
 	}
-	m.note = "Canceling " + inspect.Printable(n.Path) + " …"
+	m.note = "Canceling " + probe.Printable(n.Path) + " …"
 	m.line.cancel = n
 	return m.line.next()
 }
 
 func (m *model) tellCanceled(a answer) {
-	path := inspect.Printable(a.task.Path)
+	path := probe.Printable(a.task.Path)
 	switch {
 	case a.err == nil:
 		m.note = "Canceled " + path + "."
-	case errors.Is(a.err, inspect.ErrEnded):
+	case errors.Is(a.err, probe.ErrEnded):
 		m.note = path + " has ended before."
 	default:
 		m.note = fmt.Sprintf("Not canceled: %s.", reason(a.err))

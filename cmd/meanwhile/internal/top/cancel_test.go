@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 func TestCancelAsksFirst(t *testing.T) {
@@ -36,9 +36,9 @@ func TestCancel(t *testing.T) {
 	s.press("c", "y")
 	s.show()
 	s.asked = nil
-	s.fail(request{cancel, task(9, "other")}, inspect.ErrEnded)
+	s.fail(request{cancel, task(9, "other")}, probe.ErrEnded)
 	s.wantLine("other has ended before.")
-	s.fail(request{cancel, task(9, "other")}, &inspect.Failure{Reason: "the token is wrong"})
+	s.fail(request{cancel, task(9, "other")}, &probe.Failure{Reason: "the token is wrong"})
 	s.wantLine("Not canceled: the token is wrong.")
 }
 

@@ -13,12 +13,12 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"golang.org/x/term"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // A Command is what "meanwhile top" was asked for, as kong fills it.
 type Command struct {
-	inspect.Target
+	probe.Target
 	Every time.Duration `default:"1s" placeholder:"TIME" help:"Refresh this long after each response (default ${default})."`
 	Token string        `env:"MEANWHILE_TOKEN" placeholder:"TOKEN" help:"Token that the program requires to cancel a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
 }
@@ -41,9 +41,9 @@ const leastEvery = 100 * time.Millisecond
 
 // Run shows the tasks until the user leaves. The first answer is awaited before the screen is taken, so that a wrong
 // address is told in a line that stays.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	if c.Every < leastEvery {
-		return &inspect.UsageError{Err: fmt.Errorf("--every: give %v or more", leastEvery)}
+		return &probe.UsageError{Err: fmt.Errorf("--every: give %v or more", leastEvery)}
 	}
 	client, err := c.Client()
 	if err != nil {
@@ -76,11 +76,11 @@ func (c *Command) Run(streams inspect.Streams) error {
 	return nil
 }
 
-func terminal(streams inspect.Streams) (in, out *os.File, err error) {
+func terminal(streams probe.Streams) (in, out *os.File, err error) {
 	in, isFile := streams.In.(*os.File)
 	out, isFileToo := streams.Out.(*os.File)
 	if !isFile || !isFileToo || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
-		return nil, nil, &inspect.UsageError{Err: errors.New("top needs a terminal; use: meanwhile tree")}
+		return nil, nil, &probe.UsageError{Err: errors.New("top needs a terminal; use: meanwhile tree")}
 	}
 	return in, out, nil
 }

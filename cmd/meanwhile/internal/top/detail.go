@@ -7,7 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // manyTasks is what a group of tasks says when it is asked for what only one task has.
@@ -33,7 +33,7 @@ func (m *model) showDetail(a answer) {
 		return // the user has gone on
 	}
 	switch {
-	case errors.Is(a.err, inspect.ErrEnded), a.err == nil && a.detail.Task.Path != p.task.Path:
+	case errors.Is(a.err, probe.ErrEnded), a.err == nil && a.detail.Task.Path != p.task.Path:
 		p.ended, p.failed = true, nil // its number may be another's already
 	case a.err != nil:
 		p.failed = a.err
@@ -48,7 +48,7 @@ func (m *model) detailText(p *page) string {
 	var b strings.Builder
 	field := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-7s %s\n", name, inspect.Printable(value))
+			fmt.Fprintf(&b, "%-7s %s\n", name, probe.Printable(value))
 		}
 	}
 	if p.ended {
@@ -58,19 +58,19 @@ func (m *model) detailText(p *page) string {
 	field("Kind", n.Kind)
 	field("State", n.State)
 	if n.Age > 0 {
-		field("Age", inspect.Span(n.Age))
+		field("Age", probe.Span(n.Age))
 	}
-	if below := inspect.Below(n); below > 0 {
-		field("Below", inspect.Count(below, "task"))
+	if below := probe.Below(n); below > 0 {
+		field("Below", probe.Count(below, "task"))
 	}
-	field("Waits", inspect.Waits(w, m.snapshot.Time))
+	field("Waits", probe.Waits(w, m.snapshot.Time))
 	if !w.Until.IsZero() {
 		field("Until", w.Until.Local().Format("2006-01-02 15:04:05.000 MST"))
 	}
 	if w.Seen > 0 {
-		field("Since", inspect.Span(w.Seen)+" or longer")
+		field("Since", probe.Span(w.Seen)+" or longer")
 	} else if w.Snapshots > 1 {
-		field("Since", inspect.Count(w.Snapshots, "snapshot")+"; it may have been elsewhere in between")
+		field("Since", probe.Count(w.Snapshots, "snapshot")+"; it may have been elsewhere in between")
 	}
 	field("Called", w.Call)
 	field("In", w.Func)
@@ -95,7 +95,7 @@ func stackText(p *page) string {
 	var b strings.Builder
 	b.WriteString("Stack, the innermost function first\n")
 	for _, f := range p.detail.Stack {
-		fmt.Fprintf(&b, "%s\n    %s:%d\n", inspect.Printable(f.Func), inspect.Printable(f.File), f.Line)
+		fmt.Fprintf(&b, "%s\n    %s:%d\n", probe.Printable(f.Func), probe.Printable(f.File), f.Line)
 	}
 	return b.String()
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // head draws the lines above the table: the program, its figures, what its tasks wait for, and how they are shown. Above
@@ -28,9 +28,9 @@ func (m *model) programLine() string {
 	s := &m.snapshot
 	age := max(0, m.now.Sub(m.seen)).Truncate(time.Second).String() + " old"
 	room := m.width - columnsOf(age) - gap
-	program := fmt.Sprintf("%s  pid %d", inspect.Printable(s.Program), s.PID)
+	program := fmt.Sprintf("%s  pid %d", probe.Printable(s.Program), s.PID)
 	line := cut(program, room)
-	rest := cut(inspect.Printable(m.address), room-columnsOf(line)-gap)
+	rest := cut(probe.Printable(m.address), room-columnsOf(line)-gap)
 	if rest != "" {
 		rest = spaces(gap) + rest
 	}
@@ -48,15 +48,15 @@ func (m *model) ageStyle() style {
 
 func (m *model) figureLine() string {
 	s := &m.snapshot
-	tasks := inspect.Count(s.Tasks, "task")
+	tasks := probe.Count(s.Tasks, "task")
 	if m.listed < s.Tasks {
-		tasks += " (" + inspect.Number(m.listed) + " listed)"
+		tasks += " (" + probe.Number(m.listed) + " listed)"
 	}
 	return joinFitting([]string{
 		tasks,
-		inspect.Count(s.Goroutines, "goroutine"),
-		inspect.Count(s.Threads, "thread"),
-		"look took " + inspect.Span(s.Took),
+		probe.Count(s.Goroutines, "goroutine"),
+		probe.Count(s.Threads, "thread"),
+		"look took " + probe.Span(s.Took),
 	}, "  ", m.width)
 }
 
@@ -67,7 +67,7 @@ const deadlock = "deadlock"
 func (m *model) waitLine() string {
 	var parts []string
 	for _, kind := range m.kinds {
-		parts = append(parts, inspect.Printable(kind)+" "+inspect.Number(m.counts[kind]))
+		parts = append(parts, probe.Printable(kind)+" "+probe.Number(m.counts[kind]))
 	}
 	line := joinFitting(parts, " · ", m.width)
 	if m.counts[deadlock] > 0 {
@@ -78,7 +78,7 @@ func (m *model) waitLine() string {
 
 // count counts the tasks by what they wait for.
 func (m *model) count() {
-	m.counts, m.listed = map[string]int{}, inspect.Listed(m.snapshot.Trees)
+	m.counts, m.listed = map[string]int{}, probe.Listed(m.snapshot.Trees)
 	countWaits(m.counts, m.snapshot.Trees)
 	m.kinds = slices.SortedFunc(maps.Keys(m.counts), func(a, b string) int {
 		switch deadlock {
@@ -91,7 +91,7 @@ func (m *model) count() {
 	})
 }
 
-func countWaits(counts map[string]int, trees []meanwhile.Node) {
+func countWaits(counts map[string]int, trees []inspect.Node) {
 	for i := range trees {
 		kind := trees[i].Wait.For
 		if trees[i].Wait.Deadlock {
@@ -116,7 +116,7 @@ func (m *model) stateLine() string {
 	}
 	parts = append(parts, orderNames[m.list.order])
 	if m.list.word != "" {
-		parts = append(parts, fmt.Sprintf("filter %q: %s of %s", m.list.word, inspect.Number(m.list.matches), inspect.Number(m.listed)))
+		parts = append(parts, fmt.Sprintf("filter %q: %s of %s", m.list.word, probe.Number(m.list.matches), probe.Number(m.listed)))
 		look = warning
 	}
 	return styled(look, joinFitting(parts, " · ", m.width))

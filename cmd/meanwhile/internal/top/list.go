@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 type order int
@@ -23,7 +23,7 @@ var orderNames = [...]string{"tree order", "oldest first", "longest wait first"}
 
 // A row is a task that can be selected, or how many tasks its parent has that are not listed.
 type row struct {
-	node   *meanwhile.Node
+	node   *inspect.Node
 	parent int  // the row of the task above, or -1
 	last   bool // among the tasks of its parent
 	more   bool // the row stands for node.More tasks below node
@@ -43,7 +43,7 @@ func (r row) key() key {
 
 // groupKey tells a Node that stands for several tasks from the others, whichever of the tasks there are in a picture; it is
 // empty for a task.
-func groupKey(n *meanwhile.Node) string {
+func groupKey(n *inspect.Node) string {
 	if n.Group == nil {
 		return ""
 	}
@@ -53,7 +53,7 @@ func groupKey(n *meanwhile.Node) string {
 
 // A list is the rows, which of them is selected and which are on the screen.
 type list struct {
-	trees    []meanwhile.Node
+	trees    []inspect.Node
 	order    order
 	word     string // what is filtered for
 	matches  int
@@ -68,7 +68,7 @@ type list struct {
 
 // show replaces the trees. The selection stays on its task, and the task in its place on the screen; where the task is gone
 // it goes to the nearest row that is still there.
-func (l *list) show(trees []meanwhile.Node) {
+func (l *list) show(trees []inspect.Node) {
 	l.trees = trees
 	l.arrange()
 }
@@ -92,12 +92,12 @@ func (l *list) arrange() {
 func (l *list) build() []row {
 	trees := l.trees
 	if l.word != "" {
-		trees, l.matches = inspect.Filter(trees, l.word)
+		trees, l.matches = probe.Filter(trees, l.word)
 	}
 	var rows []row
 	if l.order == byTree {
 		if l.folds() {
-			trees = meanwhile.Node{Tasks: trees}.Grouped().Tasks
+			trees = inspect.Node{Tasks: trees}.Grouped().Tasks
 		}
 		return l.addTree(rows, trees, -1)
 	}
@@ -118,9 +118,9 @@ func (l *list) build() []row {
 }
 
 // seen is how long a task was found in its place, so coarse that tasks which one look has found there are alike.
-func seen(n *meanwhile.Node) time.Duration { return n.Wait.Seen.Truncate(10 * time.Millisecond) }
+func seen(n *inspect.Node) time.Duration { return n.Wait.Seen.Truncate(10 * time.Millisecond) }
 
-func (l *list) addTree(rows []row, siblings []meanwhile.Node, parent int) []row {
+func (l *list) addTree(rows []row, siblings []inspect.Node, parent int) []row {
 	for i := range siblings {
 		n := &siblings[i]
 		r := row{node: n, parent: parent, last: i == len(siblings)-1}
@@ -128,7 +128,7 @@ func (l *list) addTree(rows []row, siblings []meanwhile.Node, parent int) []row 
 			r.last = false
 		}
 		if l.folds() && l.folded[n.ID] {
-			r.folded = inspect.Below(n)
+			r.folded = probe.Below(n)
 			rows = append(rows, r)
 			continue
 		}
@@ -151,10 +151,10 @@ func (l *list) addTree(rows []row, siblings []meanwhile.Node, parent int) []row 
 }
 
 // addFlat adds the tasks that match, without those above them.
-func (l *list) addFlat(rows []row, siblings []meanwhile.Node) []row {
+func (l *list) addFlat(rows []row, siblings []inspect.Node) []row {
 	for i := range siblings {
 		n := &siblings[i]
-		if l.word == "" || inspect.Match(n, l.word) {
+		if l.word == "" || probe.Match(n, l.word) {
 			rows = append(rows, row{node: n, parent: -1})
 		}
 		rows = l.addFlat(rows, n.Tasks)
@@ -213,7 +213,7 @@ func (l *list) filter(word string) {
 }
 
 // currentGroup is the selected Node when it stands for several tasks, else nil.
-func (l *list) currentGroup() *meanwhile.Node {
+func (l *list) currentGroup() *inspect.Node {
 	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.rows[l.selected].node.Group == nil {
 		return nil
 	}
@@ -221,7 +221,7 @@ func (l *list) currentGroup() *meanwhile.Node {
 }
 
 // current is the selected task with all that is below it, or nil when none is selected.
-func (l *list) current() *meanwhile.Node {
+func (l *list) current() *inspect.Node {
 	if l.selected >= len(l.rows) || l.rows[l.selected].more || l.currentGroup() != nil {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (l *list) current() *meanwhile.Node {
 }
 
 // find returns the task with this number, or nil.
-func find(trees []meanwhile.Node, id uint32) *meanwhile.Node {
+func find(trees []inspect.Node, id uint32) *inspect.Node {
 	for i := range trees {
 		if trees[i].ID == id {
 			return &trees[i]
@@ -273,7 +273,7 @@ func (l *list) setFolded(folded bool) bool {
 }
 
 // setOpen shows the members of a group one by one, or the group, and reports whether that changed something.
-func (l *list) setOpen(group *meanwhile.Node, open bool) bool {
+func (l *list) setOpen(group *inspect.Node, open bool) bool {
 	k := groupKey(group)
 	if l.opened[k] == open {
 		return false

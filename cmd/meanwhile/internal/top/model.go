@@ -6,8 +6,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -33,11 +33,11 @@ type model struct {
 	kinds         []string       // the keys of counts, the most frequent first
 
 	paused bool
-	forced bool            // the picture that was asked for is shown although the view is paused
-	typing bool            // the filter
-	doomed *meanwhile.Node // the question is whether to cancel it
-	page   *page           // what hides the list, or nil
-	note   string          // until the next key
+	forced bool          // the picture that was asked for is shown although the view is paused
+	typing bool          // the filter
+	doomed *inspect.Node // the question is whether to cancel it
+	page   *page         // what hides the list, or nil
+	note   string        // until the next key
 }
 
 // Messages besides those of bubbletea and answers.
@@ -79,7 +79,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		if m.typing {
-			m.filter(m.list.word + inspect.Printable(msg.Content))
+			m.filter(m.list.word + probe.Printable(msg.Content))
 		}
 	case beat:
 		m.now = time.Time(msg)
@@ -151,7 +151,7 @@ func (m *model) show(a answer) {
 
 // startAnew forgets the tasks of a program that is no longer there: their numbers mean others now.
 func (m *model) startAnew() {
-	m.note = fmt.Sprintf("Another program answers: %s, pid %d.", inspect.Printable(m.snapshot.Program), m.snapshot.PID)
+	m.note = fmt.Sprintf("Another program answers: %s, pid %d.", probe.Printable(m.snapshot.Program), m.snapshot.PID)
 	m.list.forget()
 	m.doomed, m.line.cancel, m.line.detail = nil, nil, nil
 	if m.page != nil {

@@ -8,22 +8,22 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
 func TestDrawing(t *testing.T) {
 	s := newScreen(t)
-	sleeper := with(task(6, "heartbeat"), func(n *meanwhile.Node) {
-		n.Wait = meanwhile.Wait{For: "sleep", Until: s.time.Add(91 * time.Second), File: "/src/shop/beat.go", Line: 9, Seen: 2 * time.Second}
+	sleeper := with(task(6, "heartbeat"), func(n *inspect.Node) {
+		n.Wait = inspect.Wait{For: "sleep", Until: s.time.Add(91 * time.Second), File: "/src/shop/beat.go", Line: 9, Seen: 2 * time.Second}
 	})
-	server := with(task(2, "server", task(3, "商品 1"), task(4, "b")), func(n *meanwhile.Node) {
+	server := with(task(2, "server", task(3, "商品 1"), task(4, "b")), func(n *inspect.Node) {
 		n.Age, n.State, n.More = 2*time.Hour, "canceled", 312
-		n.Wait = meanwhile.Wait{For: "network", On: "accept", Call: "net/http.(*Server).Serve", File: "/src/shop/main.go", Line: 31}
+		n.Wait = inspect.Wait{For: "network", On: "accept", Call: "net/http.(*Server).Serve", File: "/src/shop/main.go", Line: 31}
 	})
-	stuck := with(task(7, "a"), func(n *meanwhile.Node) {
-		n.Wait = meanwhile.Wait{For: "task", On: "shop/b", Deadlock: true}
+	stuck := with(task(7, "a"), func(n *inspect.Node) {
+		n.Wait = inspect.Wait{For: "task", On: "shop/b", Deadlock: true}
 	})
 	s.show(task(1, "shop", server, sleeper), stuck)
 	s.model.Update(beat(s.time.Add(3 * time.Second)))
@@ -129,7 +129,7 @@ func TestGroups(t *testing.T) {
 }
 
 func TestTasksThatAreNotListed(t *testing.T) {
-	s := newScreen(t, task(1, "shop", with(task(2, "many", task(3, "one")), func(n *meanwhile.Node) { n.More = 1234 }), task(4, "b")))
+	s := newScreen(t, task(1, "shop", with(task(2, "many", task(3, "one")), func(n *inspect.Node) { n.More = 1234 }), task(4, "b")))
 	s.wantRows("›shop", " ├─ many", " │  ├─ one", " │  └─ … and 1,234 more", " └─ b")
 	s.press("down", "down", "down")
 	s.wantRows(" shop", " ├─ many", " │  ├─ one", "›│  └─ … and 1,234 more", " └─ b")
@@ -180,17 +180,17 @@ func TestFilterTakesPastedText(t *testing.T) {
 }
 
 func TestSort(t *testing.T) {
-	aged := func(id uint32, name string, age, seen time.Duration, below ...meanwhile.Node) meanwhile.Node {
-		return with(task(id, name, below...), func(n *meanwhile.Node) { n.Age, n.Wait.Seen = age*time.Second, seen*time.Second })
+	aged := func(id uint32, name string, age, seen time.Duration, below ...inspect.Node) inspect.Node {
+		return with(task(id, name, below...), func(n *inspect.Node) { n.Age, n.Wait.Seen = age*time.Second, seen*time.Second })
 	}
-	locked := with(aged(4, "c", 2, 0), func(n *meanwhile.Node) { n.Wait.Deadlock = true })
+	locked := with(aged(4, "c", 2, 0), func(n *inspect.Node) { n.Wait.Deadlock = true })
 	s := newScreen(t, aged(1, "r", 4, 1, aged(2, "a", 1, 3), aged(3, "b", 3, 2), locked))
 	s.press("down", "a")
 	s.wantRows(" r", " r/b", " r/c", "›r/a")
 	s.press("w")
 	s.wantRows(" r/c", "›r/a", " r/b", " r")
 	s.wantLine("longest wait first")
-	s.show(aged(1, "r", 4, 1, aged(2, "a", 1, 3), with(aged(3, "b", 3, 3), func(n *meanwhile.Node) { n.Wait.Seen += 5 })))
+	s.show(aged(1, "r", 4, 1, aged(2, "a", 1, 3), with(aged(3, "b", 3, 3), func(n *inspect.Node) { n.Wait.Seen += 5 })))
 	s.wantRows("›r/a", " r/b", " r") // b by nanoseconds only
 	s.show(aged(1, "r", 4, 1, aged(2, "a", 1, 3), aged(3, "b", 3, 2), locked))
 	s.press("n")
@@ -225,7 +225,7 @@ func TestSelectionOfATaskThatEnded(t *testing.T) {
 
 // A picture with more tasks above must not move what the user looks at.
 func TestScreenStandsStillAroundTheSelection(t *testing.T) {
-	many := func(from, to uint32) (tasks []meanwhile.Node) {
+	many := func(from, to uint32) (tasks []inspect.Node) {
 		for id := from; id <= to; id++ {
 			tasks = append(tasks, apart(task(id, fmt.Sprint("t", id))))
 		}
@@ -312,7 +312,7 @@ func TestProgramThatGoesAndComesBack(t *testing.T) {
 	s.press("down", "left")
 	s.fail(request{kind: picture}, errRefused)
 	s.wantLine("No answer since 03:04:06: connection refused")
-	s.fail(request{kind: picture}, &inspect.Failure{Reason: "no answer within 10s"})
+	s.fail(request{kind: picture}, &probe.Failure{Reason: "no answer within 10s"})
 	s.wantLine("No answer since 03:04:06: no answer within 10s")
 	s.wantLine("2s old")
 	s.wantRows(" shop", "›├─ server [+3]", " └─ mailer")

@@ -6,7 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -16,11 +16,11 @@ var helpText string
 // A page is text that hides the list and can be scrolled: the help, a task in detail, or the wait profile.
 type page struct {
 	kind   pageKind
-	task   *meanwhile.Node        // of the detail
-	detail *live.Detail           // nil until it has come
-	failed error                  // why the last request for it failed, or nil
-	ended  bool                   // the task; what was known last stays
-	waits  *meanwhile.WaitProfile // nil until it has come
+	task   *inspect.Node        // of the detail
+	detail *live.Detail         // nil until it has come
+	failed error                // why the last request for it failed, or nil
+	ended  bool                 // the task; what was known last stays
+	waits  *inspect.WaitProfile // nil until it has come
 
 	lines  []string
 	offset int // the first line on the screen

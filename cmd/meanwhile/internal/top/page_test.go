@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-func detailed(n meanwhile.Node, frames int) live.Detail {
+func detailed(n inspect.Node, frames int) live.Detail {
 	d := live.Detail{Task: n}
-	d.Task.More, d.Task.Tasks = inspect.Below(&n), nil
+	d.Task.More, d.Task.Tasks = probe.Below(&n), nil
 	for i := range frames {
-		d.Stack = append(d.Stack, meanwhile.Frame{Func: fmt.Sprint("example.com/shop.f", i), File: "/src/shop/f.go", Line: i})
+		d.Stack = append(d.Stack, inspect.Frame{Func: fmt.Sprint("example.com/shop.f", i), File: "/src/shop/f.go", Line: i})
 	}
 	return d
 }
@@ -31,7 +31,7 @@ func TestDetail(t *testing.T) {
 
 	n := shop().Tasks[0]
 	n.Age = 83 * time.Second
-	n.Wait = meanwhile.Wait{
+	n.Wait = inspect.Wait{
 		For: "sleep", Until: s.time.Add(time.Hour), Seen: 3 * time.Second,
 		Call: "time.Sleep", Func: "main.nap", File: "/src/shop/deep/down/nap.go", Line: 12,
 	}
@@ -52,7 +52,7 @@ func TestDetail(t *testing.T) {
 	s.show()
 	s.model.Update(due(s.model.round))
 	s.wantAsked("detail shop/server")
-	s.fail(request{detail, n}, inspect.ErrEnded)
+	s.fail(request{detail, n}, probe.ErrEnded)
 	s.wantLine("The task has ended. This was known last:")
 	s.wantLine("At      /src/shop/deep/down/nap.go:12")
 	s.press("c")

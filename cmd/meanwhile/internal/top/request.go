@@ -7,8 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -27,7 +27,7 @@ const (
 // A request is what the program is asked.
 type request struct {
 	kind requestKind
-	task meanwhile.Node // whose stack is wanted, or which is to be canceled
+	task inspect.Node // whose stack is wanted, or which is to be canceled
 }
 
 // An answer is what came of a request.
@@ -36,11 +36,11 @@ type answer struct {
 	at       time.Time
 	snapshot live.Snapshot
 	detail   live.Detail
-	waits    meanwhile.WaitProfile
+	waits    inspect.WaitProfile
 	err      error
 }
 
-func (r request) run(ctx context.Context, client *inspect.Client, token string) answer {
+func (r request) run(ctx context.Context, client *probe.Client, token string) answer {
 	a := answer{request: r}
 	switch r.kind {
 	case picture:
@@ -60,8 +60,8 @@ func (r request) run(ctx context.Context, client *inspect.Client, token string) 
 type line struct {
 	do       func(request) tea.Cmd
 	underway bool
-	cancel   *meanwhile.Node
-	detail   *meanwhile.Node
+	cancel   *inspect.Node
+	detail   *inspect.Node
 	waits    bool
 	picture  bool
 }
@@ -94,8 +94,8 @@ func (l *line) next() tea.Cmd {
 
 // reason says in a few words why there was no answer.
 func reason(err error) string {
-	if failure, ok := errors.AsType[*inspect.Failure](err); ok {
+	if failure, ok := errors.AsType[*probe.Failure](err); ok {
 		return failure.Reason
 	}
-	return inspect.Printable(err.Error())
+	return probe.Printable(err.Error())
 }

@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -25,7 +25,7 @@ type screen struct {
 }
 
 // newScreen has a program that allows to cancel and a user who may.
-func newScreen(t *testing.T, trees ...meanwhile.Node) *screen {
+func newScreen(t *testing.T, trees ...inspect.Node) *screen {
 	s := &screen{T: t, time: time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local), pid: 7}
 	s.model = newModel("localhost:6060", time.Second, true, func(r request) tea.Cmd {
 		s.asked = append(s.asked, r)
@@ -41,15 +41,15 @@ func (s *screen) resize(width, height int) {
 }
 
 // picture is an answer with these trees.
-func (s *screen) picture(trees ...meanwhile.Node) answer {
+func (s *screen) picture(trees ...inspect.Node) answer {
 	return answer{request: request{kind: picture}, at: s.time, snapshot: live.Snapshot{
-		Program: "shop", PID: s.pid, Time: s.time, Took: 1200 * time.Microsecond, Tasks: inspect.Listed(trees),
+		Program: "shop", PID: s.pid, Time: s.time, Took: 1200 * time.Microsecond, Tasks: probe.Listed(trees),
 		Goroutines: 1310, Threads: 14, CanCancel: true, Trees: trees,
 	}}
 }
 
 // show answers with these trees, a second later.
-func (s *screen) show(trees ...meanwhile.Node) {
+func (s *screen) show(trees ...inspect.Node) {
 	s.time = s.time.Add(time.Second)
 	s.model.Update(s.picture(trees...))
 }
@@ -146,12 +146,12 @@ func (s *screen) wantAsked(want ...string) {
 }
 
 // task makes a node, with its path those of the nodes below.
-func task(id uint32, name string, below ...meanwhile.Node) meanwhile.Node {
-	n := meanwhile.Node{ID: id, Name: name, Kind: "task", State: "running", Wait: meanwhile.Wait{For: "receive"}, Tasks: below}
+func task(id uint32, name string, below ...inspect.Node) inspect.Node {
+	n := inspect.Node{ID: id, Name: name, Kind: "task", State: "running", Wait: inspect.Wait{For: "receive"}, Tasks: below}
 	return placed(n, "")
 }
 
-func placed(n meanwhile.Node, above string) meanwhile.Node {
+func placed(n inspect.Node, above string) inspect.Node {
 	n.Path = above + n.Name
 	n.Tasks = slices.Clone(n.Tasks)
 	for i := range n.Tasks {
@@ -161,21 +161,21 @@ func placed(n meanwhile.Node, above string) meanwhile.Node {
 }
 
 // with changes a node.
-func with(n meanwhile.Node, change func(*meanwhile.Node)) meanwhile.Node {
+func with(n inspect.Node, change func(*inspect.Node)) inspect.Node {
 	change(&n)
 	return n
 }
 
 // apart has a node wait at a line of its own, so that it is like no other.
-func apart(n meanwhile.Node) meanwhile.Node {
+func apart(n inspect.Node) inspect.Node {
 	n.Wait.Line = int(n.ID)
 	return n
 }
 
-func shop() meanwhile.Node {
+func shop() inspect.Node {
 	return task(1, "shop",
 		task(2, "server", task(3, "conn 1"), task(4, "conn 2", task(5, "query"))),
 		task(6, "mailer"))
 }
 
-var errRefused = &inspect.Failure{Reason: "connection refused", Err: errors.New("nothing answers")}
+var errRefused = &probe.Failure{Reason: "connection refused", Err: errors.New("nothing answers")}

@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -32,7 +32,7 @@ func misfit(m *model) string {
 		if wide := max(ansi.StringWidth(line), ansi.StringWidthWc(line)); wide > m.width {
 			return fmt.Sprintf("%d columns: %q", wide, line)
 		}
-		if text := ansi.Strip(line); text != inspect.Printable(text) {
+		if text := ansi.Strip(line); text != probe.Printable(text) {
 			return fmt.Sprintf("%q is not printable", text)
 		}
 	}
@@ -40,23 +40,23 @@ func misfit(m *model) string {
 }
 
 // wild has what is hard to fit: depth, wide and long names, colors and line ends.
-func wild() []meanwhile.Node {
+func wild() []inspect.Node {
 	deep := task(1000, "the end of it all")
 	for i := range uint32(40) {
 		deep = task(1001+i, fmt.Sprint("level ", i), deep)
 	}
-	odd := with(task(50, strings.Repeat("商品の", 30)), func(n *meanwhile.Node) {
+	odd := with(task(50, strings.Repeat("商品の", 30)), func(n *inspect.Node) {
 		n.State = "canceled"
 		n.Age, n.Wait.Seen = 1<<62, 1<<62
 		n.Wait.On = strings.Repeat("待つ", 50)
 		n.Wait.File, n.Wait.Line, n.Wait.Call = "/源/"+strings.Repeat("ファイル", 20)+".go", 1<<30, strings.Repeat("呼", 70)
 	})
-	return []meanwhile.Node{
+	return []inspect.Node{
 		deep, odd,
 		task(51, "a\x1b[31m\nb\t\u202e\u009b"),
-		with(task(52, "e\u0301 👩‍👩‍👧 ❤️ 🇩🇪"), func(n *meanwhile.Node) { n.More = 1 << 40 }),
-		with(task(53, "joining", task(54, "x")), func(n *meanwhile.Node) { n.State = "joining" }),
-		with(task(55, ""), func(n *meanwhile.Node) { n.Wait = meanwhile.Wait{For: "task", On: "a", Deadlock: true} }),
+		with(task(52, "e\u0301 👩‍👩‍👧 ❤️ 🇩🇪"), func(n *inspect.Node) { n.More = 1 << 40 }),
+		with(task(53, "joining", task(54, "x")), func(n *inspect.Node) { n.State = "joining" }),
+		with(task(55, ""), func(n *inspect.Node) { n.Wait = inspect.Wait{For: "task", On: "a", Deadlock: true} }),
 	}
 }
 
@@ -85,10 +85,10 @@ func TestSizes(t *testing.T) {
 				s.resize(width, height)
 				s.press(keys...)
 				s.checkFits()
-				s.model.Update(answer{request: request{detail, wild()[1]}, at: s.time, detail: live.Detail{Task: wild()[1], Stack: []meanwhile.Frame{{Func: strings.Repeat("長い", 300)}}}})
-				s.fail(request{kind: picture}, &inspect.Failure{Reason: strings.Repeat("broken ", 50)})
+				s.model.Update(answer{request: request{detail, wild()[1]}, at: s.time, detail: live.Detail{Task: wild()[1], Stack: []inspect.Frame{{Func: strings.Repeat("長い", 300)}}}})
+				s.fail(request{kind: picture}, &probe.Failure{Reason: strings.Repeat("broken ", 50)})
 				s.checkFits()
-				s.fail(request{cancel, wild()[1]}, &inspect.Failure{Reason: strings.Repeat("broken ", 50)})
+				s.fail(request{cancel, wild()[1]}, &probe.Failure{Reason: strings.Repeat("broken ", 50)})
 				s.checkFits()
 			}
 		}
@@ -150,7 +150,7 @@ func TestDeepTrees(t *testing.T) {
 
 // Only the rows on the screen are drawn: that many tasks are still many keys a second.
 func TestManyTasks(t *testing.T) {
-	var tasks []meanwhile.Node
+	var tasks []inspect.Node
 	for i := range uint32(10_000) {
 		tasks = append(tasks, apart(task(i+1, fmt.Sprint("task ", i))))
 	}
@@ -197,7 +197,7 @@ func TestAnything(t *testing.T) {
 				s.asked = s.asked[1:]
 				switch {
 				case rapid.Bool().Draw(t, "fails"):
-					s.fail(r, inspect.ErrEnded)
+					s.fail(r, probe.ErrEnded)
 				case r.kind == picture:
 					s.show(wild()...)
 				default:

@@ -3,8 +3,8 @@ package top
 import (
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // measure finds out how much room the texts of all rows would take.
@@ -17,29 +17,29 @@ func (m *model) measure() {
 		name, note := m.label(r)
 		w := r.node.Wait
 		m.needs.widen(3*depths[i]+columnsOf(name)+columnsOf(note),
-			columnsOf(inspect.Waits(w, m.snapshot.Time)), columnsOf(inspect.Place(w)))
+			columnsOf(probe.Waits(w, m.snapshot.Time)), columnsOf(probe.Place(w)))
 	}
 }
 
 // label is how a row is called: by its name, or without the tree around it by its path, and what there is to note.
 func (m *model) label(r row) (name, note string) {
 	if r.more {
-		return "… and " + inspect.Number(r.node.More) + " more", ""
+		return "… and " + probe.Number(r.node.More) + " more", ""
 	}
 	name = r.node.Name
 	if m.list.order != byTree {
 		name = r.node.Path
 	}
 	if r.node.State != "running" {
-		note = " (" + inspect.Printable(r.node.State) + ")"
+		note = " (" + probe.Printable(r.node.State) + ")"
 	}
 	if n := len(r.node.Group); n > 0 {
-		note = " ×" + inspect.Number(n) + note
+		note = " ×" + probe.Number(n) + note
 	}
 	if r.folded > 0 {
-		note += " [+" + inspect.Number(r.folded) + "]"
+		note += " [+" + probe.Number(r.folded) + "]"
 	}
-	return inspect.Printable(name), note
+	return probe.Printable(name), note
 }
 
 // table draws the rows that the screen has room for.
@@ -88,11 +88,11 @@ func (m *model) row(c columns, i int, r row, dress dress) string {
 		return c.line(cell, "", spaces(c.waits), "", spaces(c.place))
 	}
 	n := r.node
-	waits := dress(styleOf(n), pad(inspect.Waits(n.Wait, m.snapshot.Time), c.waits))
-	return c.line(cell, known(n.Age), waits, since(n.Wait), dress(faint, pad(inspect.Place(n.Wait), c.place)))
+	waits := dress(styleOf(n), pad(probe.Waits(n.Wait, m.snapshot.Time), c.waits))
+	return c.line(cell, known(n.Age), waits, since(n.Wait), dress(faint, pad(probe.Place(n.Wait), c.place)))
 }
 
-func styleOf(n *meanwhile.Node) style {
+func styleOf(n *inspect.Node) style {
 	switch {
 	case n.Wait.Deadlock:
 		return alarm
@@ -103,9 +103,9 @@ func styleOf(n *meanwhile.Node) style {
 }
 
 // since shows for how long a task has been in its wait, or where that is unknown, in how many snapshots it was found there.
-func since(w meanwhile.Wait) string {
+func since(w inspect.Wait) string {
 	if w.Seen == 0 && w.Snapshots > 1 {
-		return "×" + inspect.Number(w.Snapshots)
+		return "×" + probe.Number(w.Snapshots)
 	}
 	return known(w.Seen)
 }
@@ -115,5 +115,5 @@ func known(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return inspect.Span(d)
+	return probe.Span(d)
 }

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/live"
 )
@@ -168,12 +169,12 @@ func (t *console) checkEnd(code int) {
 }
 
 // program runs tasks and shows them at address; nap is one of them.
-func program(t *testing.T, f func(address string, nap *meanwhile.Task[meanwhile.Void])) {
+func program(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])) {
 	t.Helper()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		nap := meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name("long nap"))
 		defer nap.Cancel(nil)
-		meanwhile.Watch(ctx, meanwhile.WatchConfig{Log: slog.New(slog.DiscardHandler)})
+		inspect.Watch(ctx, inspect.WatchConfig{Log: slog.New(slog.DiscardHandler)})
 		server := httptest.NewServer(live.Handler(live.Config{CancelToken: "sesame"}))
 		defer server.Close()
 		f(server.URL+"/", nap)
@@ -185,7 +186,7 @@ func program(t *testing.T, f func(address string, nap *meanwhile.Task[meanwhile.
 }
 
 func TestTop(t *testing.T) {
-	program(t, func(address string, nap *meanwhile.Task[meanwhile.Void]) {
+	program(t, func(address string, nap *meanwhile.Task[struct{}]) {
 		s := startTop(t, []string{"MEANWHILE_TOKEN=sesame"}, "--every", "1s", address)
 		s.await(enterScreen)
 		s.await("long nap")
@@ -215,7 +216,7 @@ func TestTop(t *testing.T) {
 }
 
 func TestTopWithoutColor(t *testing.T) {
-	program(t, func(address string, _ *meanwhile.Task[meanwhile.Void]) {
+	program(t, func(address string, _ *meanwhile.Task[struct{}]) {
 		s := startTop(t, []string{"NO_COLOR=please"}, address)
 		s.await("long nap")
 		s.press("\x03")
@@ -231,7 +232,7 @@ func TestTopWithoutColor(t *testing.T) {
 
 func TestTopEndsBySignal(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
-		program(t, func(address string, _ *meanwhile.Task[meanwhile.Void]) {
+		program(t, func(address string, _ *meanwhile.Task[struct{}]) {
 			s := startTop(t, nil, address)
 			s.await("long nap")
 			if err := s.cmd.Process.Signal(signal); err != nil {

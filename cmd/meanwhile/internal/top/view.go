@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // The smallest screen that the view fits on.
@@ -90,7 +90,7 @@ func (m *model) keys() string {
 
 // wrap breaks a text into the lines of the foot.
 func (m *model) wrap(text string, s style) []string {
-	lines := splitLines(ansi.WrapWc(inspect.Printable(text), max(1, m.width), ""))
+	lines := splitLines(ansi.WrapWc(probe.Printable(text), max(1, m.width), ""))
 	if len(lines) > mostFoot {
 		lines = lines[:mostFoot]
 	}

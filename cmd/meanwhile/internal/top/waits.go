@@ -5,7 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // openWaits shows the wait profile, which comes with the next answer.
@@ -38,7 +38,7 @@ func waitText(p *page) string {
 	var b strings.Builder
 	b.WriteString("Where the time of the tasks went\n\n")
 	for line := range strings.Lines(p.waits.String()) {
-		b.WriteString(inspect.Printable(strings.TrimSuffix(line, "\n")) + "\n")
+		b.WriteString(probe.Printable(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return b.String()
 }

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
 func TestWaitProfile(t *testing.T) {
@@ -14,10 +14,10 @@ func TestWaitProfile(t *testing.T) {
 	s.wantAsked("waits")
 	s.wantLine("Asking for the wait profile …")
 
-	minute := meanwhile.WaitProfile{Window: time.Minute, Snapshots: 590, Took: 300 * time.Millisecond, Tasks: []meanwhile.TaskWaits{{
-		Name: "shop/order", Time: 3 * time.Minute, Waits: []meanwhile.WaitShare{
-			{Wait: meanwhile.Wait{For: "database pool", File: "/src/shop/orders.go", Line: 94, Call: "database/sql.(*DB).QueryContext"}, Share: 0.86},
-			{Wait: meanwhile.Wait{For: "running"}, Share: 0.14},
+	minute := inspect.WaitProfile{Window: time.Minute, Snapshots: 590, Took: 300 * time.Millisecond, Tasks: []inspect.TaskWaits{{
+		Name: "shop/order", Time: 3 * time.Minute, Waits: []inspect.WaitShare{
+			{Wait: inspect.Wait{For: "database pool", File: "/src/shop/orders.go", Line: 94, Call: "database/sql.(*DB).QueryContext"}, Share: 0.86},
+			{Wait: inspect.Wait{For: "running"}, Share: 0.14},
 		},
 	}}}
 	s.model.Update(answer{request: request{kind: waits}, at: s.time, waits: minute})
@@ -51,6 +51,6 @@ func TestWaitProfile(t *testing.T) {
 func TestWaitProfileOfNoWatch(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("s")
-	s.fail(request{kind: waits}, &inspect.Failure{Reason: "there is no wait profile"})
+	s.fail(request{kind: waits}, &probe.Failure{Reason: "there is no wait profile"})
 	s.wantLine("The wait profile could not be had: there is no wait profile")
 }

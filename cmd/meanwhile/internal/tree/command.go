@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
 // A Command is what "meanwhile tree" was asked for, as kong fills it.
 type Command struct {
-	inspect.Target
+	probe.Target
 	JSON   bool   `name:"json" help:"Print the response as JSON; times are in nanoseconds."`
 	Max    int    `default:"10000" placeholder:"N" help:"List up to N tasks, those near the root first (default ${default}); the others are counted."`
 	Filter string `placeholder:"WORD" help:"Show only tasks with the word in their path, state, wait or place, and the tasks above them."`
@@ -29,9 +29,9 @@ Exit codes: 0 printed, 1 no usable response, 2 usage error.`
 }
 
 // Run asks once and prints the answer.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	if c.Max < 1 || c.Max > 1_000_000 {
-		return &inspect.UsageError{Err: errors.New("--max: give a number from 1 to 1000000")}
+		return &probe.UsageError{Err: errors.New("--max: give a number from 1 to 1000000")}
 	}
 	client, err := c.Client()
 	if err != nil {
@@ -43,9 +43,9 @@ func (c *Command) Run(streams inspect.Streams) error {
 	}
 	if c.Filter != "" {
 		if left := leftOut(snapshot); left > 0 {
-			fmt.Fprintf(streams.Err, "Not searched: %s beyond --max %d\n", inspect.Count(left, "task"), c.Max)
+			fmt.Fprintf(streams.Err, "Not searched: %s beyond --max %d\n", probe.Count(left, "task"), c.Max)
 		}
-		snapshot.Trees, _ = inspect.Filter(snapshot.Trees, c.Filter)
+		snapshot.Trees, _ = probe.Filter(snapshot.Trees, c.Filter)
 	}
 	if c.JSON {
 		encoder := json.NewEncoder(streams.Out)

@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -50,7 +51,7 @@ func program() error {
 			}
 			return sleep(ctx)
 		}, meanwhile.Name("naps"))
-		for asleep(meanwhile.Tree(ctx)) < 4 {
+		for asleep(inspect.Tree(ctx)) < 4 {
 			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
 				return err
 			}
@@ -64,7 +65,7 @@ func program() error {
 }
 
 // asleep counts the tasks of a tree that sleep.
-func asleep(n meanwhile.Node) (count int) {
+func asleep(n inspect.Node) (count int) {
 	if n.Wait.For == "sleep" {
 		count++
 	}
@@ -115,14 +116,14 @@ func run(t *testing.T, c Command) (stdout, stderr string) {
 		c.Max = 10_000
 	}
 	var out, notes bytes.Buffer
-	if err := c.Run(inspect.Streams{Out: &out, Err: &notes}); err != nil {
+	if err := c.Run(probe.Streams{Out: &out, Err: &notes}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String(), notes.String()
 }
 
 func TestTreeOfAProgram(t *testing.T) {
-	address := inspect.Target{Address: start(t)}
+	address := probe.Target{Address: start(t)}
 
 	text, _ := run(t, Command{Target: address})
 	lines := strings.Split(text, "\n")
@@ -150,27 +151,27 @@ func TestTreeOfAProgram(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Tasks != 6 || len(s.Trees) != 1 || s.Trees[0].Name != "shop" || inspect.Listed(s.Trees) != 6 || s.CanCancel {
+	if s.Tasks != 6 || len(s.Trees) != 1 || s.Trees[0].Name != "shop" || probe.Listed(s.Trees) != 6 || s.CanCancel {
 		t.Errorf("got %s", text)
 	}
 }
 
 // snapshotOf serves a snapshot and returns where.
-func snapshotOf(t *testing.T, s live.Snapshot) inspect.Target {
+func snapshotOf(t *testing.T, s live.Snapshot) probe.Target {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(s)
 	}))
 	t.Cleanup(server.Close)
-	return inspect.Target{Address: server.URL}
+	return probe.Target{Address: server.URL}
 }
 
 // What a program calls its tasks must not change the terminal of who looks at them.
 func TestDrawnTextIsPrintable(t *testing.T) {
 	text, _ := run(t, Command{Target: snapshotOf(t, live.Snapshot{
 		Program: "shop\x1b[2J", PID: 7, Time: time.Now(), Tasks: 5,
-		Trees: []meanwhile.Node{{ID: 1, Name: "a\n\x1b[31mb", State: "running", Tasks: []meanwhile.Node{
-			{ID: 2, Name: "商品", State: "\x07", Wait: meanwhile.Wait{For: "task", On: "\u009b1m"}},
+		Trees: []inspect.Node{{ID: 1, Name: "a\n\x1b[31mb", State: "running", Tasks: []inspect.Node{
+			{ID: 2, Name: "商品", State: "\x07", Wait: inspect.Wait{For: "task", On: "\u009b1m"}},
 		}}},
 	})})
 	for _, r := range text {
@@ -189,7 +190,7 @@ func TestUnwritableOutput(t *testing.T) {
 	for _, c.JSON = range []bool{true, false} {
 		reader, writer := io.Pipe()
 		_ = reader.CloseWithError(io.ErrShortWrite)
-		err := c.Run(inspect.Streams{Out: writer, Err: io.Discard})
+		err := c.Run(probe.Streams{Out: writer, Err: io.Discard})
 		if err == nil || err.Error() != "write the trees: short write" {
 			t.Errorf("JSON %v: got %v", c.JSON, err)
 		}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -14,22 +14,22 @@ import (
 // program has left out.
 func draw(w io.Writer, s live.Snapshot, whole bool) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s (pid %d): %s, %s, %s\n", inspect.Printable(s.Program), s.PID, inspect.Count(s.Tasks, "task"),
-		inspect.Count(s.Goroutines, "goroutine"), inspect.Count(s.Threads, "thread"))
-	for _, n := range (meanwhile.Node{Tasks: printable(s.Trees)}).Grouped().Tasks {
+	fmt.Fprintf(b, "%s (pid %d): %s, %s, %s\n", probe.Printable(s.Program), s.PID, probe.Count(s.Tasks, "task"),
+		probe.Count(s.Goroutines, "goroutine"), probe.Count(s.Threads, "thread"))
+	for _, n := range (inspect.Node{Tasks: printable(s.Trees)}).Grouped().Tasks {
 		_, _ = b.WriteString(n.String()) // an error stays with b until Flush
 	}
 	if left := leftOut(s) - inside(s.Trees); whole && left > 0 {
-		fmt.Fprintf(b, "… and %s more\n", inspect.Number(left))
+		fmt.Fprintf(b, "… and %s more\n", probe.Number(left))
 	}
 	return b.Flush()
 }
 
 // leftOut counts the tasks that the program has not listed.
-func leftOut(s live.Snapshot) int { return s.Tasks - inspect.Listed(s.Trees) }
+func leftOut(s live.Snapshot) int { return s.Tasks - probe.Listed(s.Trees) }
 
 // inside counts those of them that a listed task tells of.
-func inside(trees []meanwhile.Node) int {
+func inside(trees []inspect.Node) int {
 	left := 0
 	for i := range trees {
 		left += trees[i].More + inside(trees[i].Tasks)
@@ -38,11 +38,11 @@ func inside(trees []meanwhile.Node) int {
 }
 
 // printable returns a copy of the trees whose names and waits leave the terminal alone.
-func printable(trees []meanwhile.Node) []meanwhile.Node {
-	clean := make([]meanwhile.Node, len(trees))
+func printable(trees []inspect.Node) []inspect.Node {
+	clean := make([]inspect.Node, len(trees))
 	for i, n := range trees {
 		for _, text := range []*string{&n.Name, &n.Path, &n.Kind, &n.State, &n.Wait.For, &n.Wait.On, &n.Wait.Call, &n.Wait.Func, &n.Wait.File} {
-			*text = inspect.Printable(*text)
+			*text = probe.Printable(*text)
 		}
 		n.Tasks = printable(n.Tasks)
 		clean[i] = n

@@ -9,9 +9,10 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // A Command is what "meanwhile work" was asked for, as kong fills it.
@@ -38,18 +39,18 @@ error; 130 interrupted before --drain was done.`
 }
 
 // Run works. When the exit code is not 0 it exits.
-func (c *Command) Run(streams inspect.Streams) error {
+func (c *Command) Run(streams probe.Streams) error {
 	if err := c.Check(1); err != nil {
-		return &inspect.UsageError{Err: err}
+		return &probe.UsageError{Err: err}
 	}
-	meanwhile.Main(func(ctx context.Context) error { return c.work(ctx, streams) }, meanwhile.Name("meanwhile"))
+	process.Main(func(ctx context.Context) error { return c.work(ctx, streams) }, meanwhile.Name("meanwhile"))
 	return nil
 }
 
 var errDrained = errors.New("no job is due")
 
 // work works until ctx is canceled or, if that is wanted, nothing is due.
-func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error) {
+func (c *Command) work(ctx context.Context, streams probe.Streams) (err error) {
 	s, err := c.Open(ctx, false)
 	if err != nil {
 		return err
@@ -73,7 +74,7 @@ func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error)
 				cancel(errDrained)
 			}
 			return nil
-		}, meanwhile.Name("drain"), meanwhile.Background())
+		}, meanwhile.Name("drain"), meanwhile.InBackground())
 	}
 	begun := time.Now()
 	if !c.Silent {
@@ -91,7 +92,7 @@ func (c *Command) work(ctx context.Context, streams inspect.Streams) (err error)
 	case context.Cause(stop) != errDrained:
 		return context.Cause(ctx)
 	case r.discarded.Load() > 0:
-		return &meanwhile.ExitError{Code: 1}
+		return &process.ExitError{Code: 1}
 	}
 	return nil
 }

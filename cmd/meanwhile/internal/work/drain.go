@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -56,5 +56,5 @@ func (c *Command) left(ctx context.Context, s job.Store) string {
 	if left == 0 {
 		return ""
 	}
-	return "; " + inspect.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
+	return "; " + probe.Count(left, "job") + " in the " + map[bool]string{true: "queue", false: "queues"}[len(c.Queue) == 1]
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
@@ -43,7 +43,7 @@ func (p *Pool) Worker(s job.Store, config job.Config) *job.Worker {
 func (p *Pool) Queues() string {
 	names := make([]string, len(p.Queue))
 	for i, q := range p.Queue {
-		names[i] = inspect.Printable(q.Name)
+		names[i] = probe.Printable(q.Name)
 	}
 	if len(names) == 1 {
 		return "queue " + names[0]

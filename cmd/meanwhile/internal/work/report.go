@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/inspect"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -28,9 +28,9 @@ func (r *report) observe(e job.Event) {
 		r.completed.Add(1)
 	case job.JobRetried:
 		r.retried.Add(1)
-		r.tell(e, "again in "+inspect.Span(e.Delay))
+		r.tell(e, "again in "+probe.Span(e.Delay))
 	case job.JobSnoozed:
-		r.tell(e, "again in "+inspect.Span(e.Delay))
+		r.tell(e, "again in "+probe.Span(e.Delay))
 	case job.JobCanceled:
 		r.canceled.Add(1)
 		r.tell(e, "canceled")
@@ -64,7 +64,7 @@ func (r *report) line(format string, args ...any) {
 	if r.silent {
 		return
 	}
-	line := time.Now().Format("2006-01-02 15:04:05  ") + inspect.Printable(fmt.Sprintf(format, args...)) + "\n"
+	line := time.Now().Format("2006-01-02 15:04:05  ") + probe.Printable(fmt.Sprintf(format, args...)) + "\n"
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	_, _ = io.WriteString(r.out, line)
@@ -82,18 +82,18 @@ func text(err error) string {
 // summary says what happened.
 func (r *report) summary(took time.Duration) string {
 	done := r.completed.Load() + r.canceled.Load() + r.discarded.Load()
-	said := fmt.Sprintf("%s in %s: %s completed, %s discarded", inspect.Count(int(done), "job"), inspect.Span(took),
-		inspect.Number(int(r.completed.Load())), inspect.Number(int(r.discarded.Load())))
+	said := fmt.Sprintf("%s in %s: %s completed, %s discarded", probe.Count(int(done), "job"), probe.Span(took),
+		probe.Number(int(r.completed.Load())), probe.Number(int(r.discarded.Load())))
 	for _, more := range []struct {
 		n    int64
 		text string
 	}{{r.canceled.Load(), "canceled"}, {r.putBack.Load(), "put back"}, {r.lost.Load(), "lost"}} {
 		if more.n > 0 {
-			said += fmt.Sprintf(", %s %s", inspect.Number(int(more.n)), more.text)
+			said += fmt.Sprintf(", %s %s", probe.Number(int(more.n)), more.text)
 		}
 	}
 	if n := r.retried.Load(); n > 0 {
-		said += fmt.Sprintf("; %s tried again", inspect.Count(int(n), "attempt"))
+		said += fmt.Sprintf("; %s tried again", probe.Count(int(n), "attempt"))
 	}
 	return said
 }

@@ -1,0 +1,93 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A waitGraph is which tasks wait for the end of which.
+type waitGraph struct{ edges map[*scope.Node]*scope.Joiner }
+
+func (g *waitGraph) waitsFor(waiter *scope.Node, j *scope.Joiner) {
+	if g.edges == nil {
+		g.edges = make(map[*scope.Node]*scope.Joiner)
+	}
+	g.edges[waiter] = j
+}
+
+// markDeadlocks marks the tasks that wait for one that cannot end, or release a semaphore, before they do: a task ends after
+// those it waits for, and after those below it.
+func (s *snapshot) markDeadlocks(nodes []Node) {
+	targets := s.jamEdges()
+	for waiter, j := range s.edges {
+		targets[waiter] = []*scope.Node{j.Target()}
+	}
+	if len(targets) == 0 {
+		return
+	}
+	// A task is stuck with another when each is reached from the other. The graph is cut into such groups by Tarjan's
+	// algorithm (R. Tarjan, "Depth-first search and linear graph algorithms", 1972).
+	t := tarjan{edges: targets, index: make(map[*scope.Node]int), low: make(map[*scope.Node]int), group: make(map[*scope.Node]int), below: make(map[*scope.Node][]*scope.Node)}
+	t.list(nodes)
+	for waiter := range targets {
+		if t.index[waiter] == 0 {
+			t.visit(waiter)
+		}
+	}
+	t.mark(nodes)
+}
+
+// mark marks those that wait for one of their group.
+func (t *tarjan) mark(nodes []Node) {
+	for i := range nodes {
+		n := &nodes[i]
+		n.Wait.Deadlock = slices.ContainsFunc(t.edges[n.n], func(target *scope.Node) bool { return t.group[n.n] == t.group[target] })
+		t.mark(n.Tasks)
+	}
+}
+
+type tarjan struct {
+	edges, below      map[*scope.Node][]*scope.Node
+	index, low, group map[*scope.Node]int
+	stack             []*scope.Node
+}
+
+// list notes what is below each task, and must end before it: background tasks need not.
+func (t *tarjan) list(nodes []Node) {
+	for i := range nodes {
+		n := &nodes[i]
+		for j := range n.Tasks {
+			if k := n.Tasks[j].n; k != nil && !k.Is(scope.IsBackground) {
+				t.below[n.n] = append(t.below[n.n], k)
+			}
+		}
+		t.list(n.Tasks)
+	}
+}
+
+func (t *tarjan) visit(n *scope.Node) {
+	t.index[n] = len(t.index) + 1
+	t.low[n] = t.index[n]
+	t.stack = append(t.stack, n)
+	for _, k := range slices.Concat(t.below[n], t.edges[n]) {
+		switch {
+		case t.index[k] == 0:
+			t.visit(k)
+			t.low[n] = min(t.low[n], t.low[k])
+		case t.group[k] == 0:
+			t.low[n] = min(t.low[n], t.index[k])
+		}
+	}
+	if t.low[n] != t.index[n] {
+		return
+	}
+	for {
+		k := t.stack[len(t.stack)-1]
+		t.stack = t.stack[:len(t.stack)-1]
+		t.group[k] = t.index[n]
+		if k == n {
+			return
+		}
+	}
+}

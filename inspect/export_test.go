@@ -1,0 +1,6 @@
+package inspect
+
+import "runtime/pprof"
+
+// LeaksIn reads another profile of goroutines as Leaks reads its own.
+func LeaksIn(profile *pprof.Profile) ([]Leak, error) { return leaksIn(profile) }

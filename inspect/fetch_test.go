@@ -1,0 +1,13 @@
+package inspect_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// fetch stands for what waits for a network.
+func fetch(ctx context.Context, url string) (string, error) {
+	return "page " + url, meanwhile.Sleep(ctx, time.Millisecond)
+}

@@ -1,0 +1,177 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// FindingKind says what a Finding is about.
+type FindingKind uint8
+
+// The kinds of findings.
+const (
+	TaskBusy             FindingKind = iota + 1 // a task has kept a processor or a thread busy for Elapsed: Wait says where
+	TaskDeadlock                                // a task waits for one that waits for it: Wait says where, and for which
+	CancellationIgnored                         // a task goes on though it was canceled Elapsed ago: Wait says where it is
+	GoroutineLeaked                             // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
+	ThreadsHeld                                 // Count goroutines hold threads in system calls or C: Places says which tasks, and where
+	SchedulingLatency                           // goroutines waited up to Elapsed for a processor: Places says which tasks were running
+	TasksPileUp                                 // Count tasks wait at one place and become more: Wait says for what, Path names the oldest
+	GoroutineUnreachable                        // Count goroutines can never go on, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
+)
+
+var findingNames = [...]string{
+	TaskBusy: "busy", TaskDeadlock: "deadlock", CancellationIgnored: "cancellation ignored", GoroutineLeaked: "goroutine leaked",
+	ThreadsHeld: "threads held", SchedulingLatency: "scheduling latency", TasksPileUp: "tasks pile up", GoroutineUnreachable: "goroutine unreachable",
+}
+
+// String returns the name in small letters, such as busy or threads held.
+func (k FindingKind) String() string {
+	if k == 0 || int(k) >= len(findingNames) {
+		return "unknown"
+	}
+	return findingNames[k]
+}
+
+// A Finding is what a [Watch] reports.
+type Finding struct {
+	Kind    FindingKind
+	Path    string        // of the task; empty where it is about several
+	Elapsed time.Duration // see the kinds
+	Wait    Wait          // what the task does, and where
+	Count   int           // how many tasks or goroutines were found so at this place by one snapshot
+	Before  int           // of TasksPileUp: how many they were an interval of the watch before
+	Places  []string      // at most five, those of the most goroutines first; empty where it is not known
+}
+
+// A findingKey is what is reported once in an interval: of what kind, and about which place.
+type findingKey struct {
+	kind  FindingKind
+	place Frame
+}
+
+// maxFindings is how many of them are remembered; the others of an interval are not reported.
+const maxFindings = 1000
+
+// report notes a finding of this look. Findings of one kind at one place are one: it has the task that was found so for the
+// longest, and counts them.
+func (s *survey) report(e Finding, place Frame) {
+	f := findingKey{e.Kind, place}
+	count := max(1, e.Count)
+	before := s.found[f]
+	switch {
+	case before == nil:
+		s.found[f] = &e
+	case before.Elapsed < e.Elapsed:
+		count += before.Count
+		s.found[f] = &e
+	default:
+		count += before.Count
+	}
+	s.found[f].Count = count
+}
+
+// publish writes the findings of a look to the log and passes them to Report, but for those of which this has been done
+// in this interval.
+func (w *watch) publish(s *survey) {
+	list := slices.SortedFunc(maps.Keys(s.found), func(a, b findingKey) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(s.found[a].Path, s.found[b].Path))
+	})
+	for _, f := range list {
+		if _, told := w.told[f]; told || len(w.told) == maxFindings {
+			continue
+		}
+		w.told[f] = time.Now()
+		e := *s.found[f]
+		w.c.Log.LogAttrs(context.Background(), slog.LevelWarn, findingTexts[e.Kind], e.attributes()...)
+		if w.c.Report != nil {
+			w.c.Report(e)
+		}
+	}
+}
+
+// forget makes room for findings to be reported again.
+func (w *watch) forget(now time.Time) {
+	for f, at := range w.told {
+		if now.Sub(at) >= w.c.Interval {
+			delete(w.told, f)
+		}
+	}
+}
+
+var findingTexts = map[FindingKind]string{
+	TaskBusy:            "a task keeps a processor or a thread busy",
+	TaskDeadlock:        "a task waits for one that waits for it",
+	CancellationIgnored: "a task goes on though it was canceled",
+	GoroutineLeaked:     "goroutines have outlived the task that started them",
+	ThreadsHeld:         "many threads are held by system calls or C",
+	SchedulingLatency:   "goroutines wait for a processor",
+	TasksPileUp:         "tasks pile up at one place",
+
+	GoroutineUnreachable: "goroutines wait for what nothing else can reach, and are leaked",
+}
+
+// attributes are what a finding says in the log.
+func (f Finding) attributes() []slog.Attr {
+	var list []slog.Attr
+	if f.Path != "" {
+		list = append(list, slog.String(scope.TaskLabel, f.Path))
+	}
+	if f.Elapsed > 0 {
+		list = append(list, slog.Duration("elapsed", f.Elapsed.Round(time.Millisecond)))
+	}
+	if f.Count > 1 {
+		list = append(list, slog.Int("count", f.Count))
+	}
+	if f.Kind == TasksPileUp {
+		list = append(list, slog.Int("before", f.Before))
+	}
+	if f.Wait.For != "" {
+		list = append(list, slog.String("wait", f.Wait.String()))
+	}
+	if len(f.Places) > 0 {
+		list = append(list, slog.String("places", strings.Join(f.Places, "; ")))
+	}
+	return list
+}
+
+// mostPlaces names the five places that most of the tasks are at, with one of the tasks for each.
+func mostPlaces(nodes []*Node) []string {
+	type place struct {
+		text  string
+		count int
+	}
+	byPlace := make(map[string]*place)
+	for _, n := range nodes {
+		key := fmt.Sprintf("%s %s:%d", n.Wait.Func, n.Wait.File, n.Wait.Line)
+		if byPlace[key] == nil {
+			text := n.Path + ": " + n.Wait.For
+			if n.Wait.On != "" {
+				text += " " + n.Wait.On
+			}
+			if n.Wait.File != "" {
+				text += fmt.Sprintf(", %s:%d", filepath.Base(n.Wait.File), n.Wait.Line)
+			}
+			byPlace[key] = &place{text: text}
+		}
+		byPlace[key].count++
+	}
+	list := slices.SortedFunc(maps.Values(byPlace), func(a, b *place) int { return b.count - a.count })
+	var texts []string
+	for _, p := range list[:min(5, len(list))] {
+		if p.count > 1 {
+			p.text += fmt.Sprintf(", and %d more there", p.count-1)
+		}
+		texts = append(texts, p.text)
+	}
+	return texts
+}

@@ -1,0 +1,247 @@
+package inspect
+
+import (
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A jam is a semaphore with tasks that wait for it, as it was at one moment. Those behind the first that cannot be served
+// before they go on themselves wait for each other.
+type jam struct {
+	takers []taker
+	queue  []*scope.Acquirer       // oldest first; their weights do not change
+	places map[*scope.Acquirer]int // in the queue
+	size   int
+	first  int // in the queue, of those that cannot be served
+}
+
+// A taker is a task that took a weight of a semaphore; nil for none that the snapshot knows.
+type taker struct {
+	n      *scope.Node
+	weight int
+}
+
+// semaphores are those that tasks of a snapshot wait for.
+type semaphores struct {
+	texts   map[*scope.Sem]string
+	waiting map[*scope.Node]*scope.Acquirer // by the task whose goroutine waits
+	jams    map[*scope.Sem]*jam
+	verdicts
+}
+
+// semaphore notes that n waits for one, and describes it: in the same way for all that wait for it.
+func (s *snapshot) semaphore(n *scope.Node, a *scope.Acquirer) string {
+	if s.texts == nil {
+		s.texts, s.waiting = make(map[*scope.Sem]string), make(map[*scope.Node]*scope.Acquirer)
+	}
+	text, known := s.texts[a.S]
+	if !known {
+		text = s.runners.describe(a.S)
+		s.texts[a.S] = text
+	}
+	if n != nil {
+		s.waiting[n] = a
+	}
+	return text
+}
+
+const maxRounds = 100 // in which it is found out who waits for whom; beyond that nothing is said
+
+// findJams finds the semaphores whose waiters cannot be served before they go on themselves. What a task took is released by
+// that task, as far as is known: this is so until a goroutine has released what another took, or there is one below the task
+// that does something else than to wait in the jam. A task that waits for what it took itself may wait for whom it handed
+// that to, so of such a semaphore something is said only when it was seen that tasks release what they took.
+//
+// It starts with all that wait, and takes out those that can be served, or whose task to wait for can end, until none is left
+// to take out: the rest wait for each other.
+func (s *snapshot) findJams() {
+	s.jams = make(map[*scope.Sem]*jam)
+	for sem := range s.texts {
+		if j := s.newJam(sem); j != nil {
+			s.jams[sem] = j
+		}
+	}
+	for range maxRounds {
+		if len(s.jams) == 0 {
+			return
+		}
+		if !s.unjam() {
+			s.confirm()
+			return
+		}
+	}
+	clear(s.jams)
+}
+
+// newJam is nil for a semaphore of which something is not known, or which no task that may be stuck took.
+func (s *snapshot) newJam(of *scope.Sem) *jam {
+	now := of.State()
+	h := now.Holders
+	if h.Unknown || h.Handed || !now.Tracked {
+		return nil
+	}
+	j := &jam{size: now.Size, places: make(map[*scope.Acquirer]int)}
+	for _, one := range h.List {
+		t := taker{weight: one.Weight}
+		if r := s.runners.bySet[one.Set]; r != nil {
+			t.n = r.n
+		}
+		j.takers = append(j.takers, t)
+	}
+	if !slices.ContainsFunc(j.takers, s.mayBeStuck) {
+		return nil
+	}
+	for _, a := range now.Queue {
+		r := s.runners.bySet[a.Set]
+		if !h.Released && r != nil && slices.ContainsFunc(j.takers, func(t taker) bool { return related(t.n, r.n) }) {
+			return nil
+		}
+		j.places[a] = len(j.queue)
+		j.queue = append(j.queue, a)
+	}
+	return j
+}
+
+// related reports whether one of two tasks is the other, or above it.
+func related(a, b *scope.Node) bool { return a != nil && b != nil && (a.IsAbove(b) || b.IsAbove(a)) }
+
+// mayBeStuck reports whether a task that took something waits in a way that may be part of a jam.
+func (s *snapshot) mayBeStuck(t taker) bool {
+	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.Is(scope.IsJoining))
+}
+
+// inside is the scope that n's goroutine is in, or nil.
+func (s *snapshot) inside(n *scope.Node) *scope.Node {
+	r := s.runners.bySet[n.Labels.Address()]
+	if r == nil || r.stack == nil {
+		return nil
+	}
+	if inner := s.runners.bySet[r.stack.inner]; inner != nil {
+		return inner.n
+	}
+	return nil
+}
+
+// unjam takes out of the jams those that can be served, and reports whether there were any.
+func (s *snapshot) unjam() (changed bool) {
+	s.verdicts = verdicts{ends: make(map[*scope.Node]bool), frozen: make(map[*scope.Node]bool)}
+	first := make(map[*scope.Sem]int)
+	for sem, j := range s.jams {
+		free := j.size
+		for _, t := range j.takers {
+			if t.n != nil && s.isFrozen(t.n) {
+				free -= t.weight
+			}
+		}
+		first[sem] = slices.IndexFunc(j.queue, func(a *scope.Acquirer) bool { return a.Weight > free })
+	}
+	for sem, at := range first {
+		j := s.jams[sem]
+		changed = changed || at != j.first
+		if j.first = at; at < 0 {
+			delete(s.jams, sem)
+		}
+	}
+	return changed
+}
+
+// jammed reports whether n waits for a semaphore that will not serve it.
+func (s *snapshot) jammed(n *scope.Node) bool {
+	a := s.waiting[n]
+	if a == nil {
+		return false
+	}
+	j := s.jams[a.S]
+	if j == nil {
+		return false
+	}
+	place, known := j.places[a]
+	return known && place >= j.first
+}
+
+// verdicts are what has been found out about tasks in one round.
+type verdicts struct {
+	ends, frozen map[*scope.Node]bool
+	joiners      []*scope.Joiner // of tasks that wait for others
+}
+
+// cannotEnd reports whether n waits for ever, or a task below that it has to wait for does.
+func (s *snapshot) cannotEnd(n *scope.Node) bool {
+	known, ok := s.ends[n]
+	if ok {
+		return known
+	}
+	s.ends[n] = true // who waits for itself waits for ever
+	stuck := s.isStuck(n) || slices.ContainsFunc(n.Tasks(nil), func(k *scope.Node) bool { return !k.Is(scope.IsBackground) && s.cannotEnd(k) })
+	s.ends[n] = stuck
+	return stuck
+}
+
+// isStuck reports whether n's own function waits for ever.
+func (s *snapshot) isStuck(n *scope.Node) bool {
+	if s.jammed(n) {
+		return true
+	}
+	if j := s.edges[n]; j != nil {
+		s.joiners = append(s.joiners, j)
+		return s.cannotEnd(j.Target())
+	}
+	inner := s.inside(n)
+	return inner != nil && !inner.Is(scope.IsFinished) && s.cannotEnd(inner)
+}
+
+// isFrozen reports whether all goroutines that n has started wait for ever, its own included, so that none of them releases
+// anything.
+func (s *snapshot) isFrozen(n *scope.Node) bool {
+	known, ok := s.frozen[n]
+	if ok {
+		return known
+	}
+	below := n.Tasks(nil)
+	r := s.runners.bySet[n.Labels.Address()]
+	frozen := r != nil && !r.others && !r.twice && len(s.calls[n]) == 0 &&
+		(s.isStuck(n) || n.Is(scope.IsJoining) && len(below) > 0) &&
+		!slices.ContainsFunc(below, func(k *scope.Node) bool { return !s.isFrozen(k) })
+	s.frozen[n] = frozen
+	return frozen
+}
+
+// confirm drops all jams when one of those that wait has gone on meanwhile: the semaphores were not read at one moment. When
+// none has, all of them waited from the first moment to the last.
+func (s *snapshot) confirm() {
+	moved := slices.ContainsFunc(s.joiners, func(j *scope.Joiner) bool { return !j.StillParked() })
+	for _, j := range s.jams {
+		moved = moved || slices.ContainsFunc(j.queue[j.first:], func(a *scope.Acquirer) bool { return a.IsAwake() })
+	}
+	if moved {
+		clear(s.jams)
+	}
+}
+
+// jamEdges returns whom tasks wait for at semaphores: those who took what they need and cannot go on, and who waits right
+// before them.
+func (s *snapshot) jamEdges() map[*scope.Node][]*scope.Node {
+	edges := make(map[*scope.Node][]*scope.Node)
+	if len(s.jams) == 0 {
+		return edges
+	}
+	for n, a := range s.waiting {
+		if !s.jammed(n) {
+			continue
+		}
+		j := s.jams[a.S]
+		for _, t := range j.takers {
+			if t.n != nil && s.frozen[t.n] {
+				edges[n] = append(edges[n], t.n)
+			}
+		}
+		if place := j.places[a]; place > j.first {
+			before := j.queue[place-1]
+			if r := s.runners.bySet[before.Set]; r != nil && r.n != nil && s.waiting[r.n] == before {
+				edges[n] = append(edges[n], r.n)
+			}
+		}
+	}
+	return edges
+}

@@ -1,0 +1,203 @@
+package inspect
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A leakKey identifies goroutines that carry a label set which no task of the process has, by the set and the function they
+// began with. They were started in a task that has ended, by a plain go statement, or have a set of the program's own.
+type leakKey struct {
+	set   goroutine.Address
+	entry string
+}
+
+// A leak is what is known of the goroutines of one key.
+type leak struct {
+	since time.Time
+	count int
+	entry *place
+}
+
+// checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks,
+// and is done that much more seldom.
+func (w *watch) checkLeaks(s *survey) {
+	if w.c.GoroutineLeaked < 0 || time.Since(w.checked) < w.c.GoroutineLeaked/2 {
+		return
+	}
+	begun := time.Now()
+	sets := liveSets()
+	places.Lock()
+	defer places.Unlock()
+	seen := make(map[leakKey]leak)
+	live := make(map[string]int) // goroutines of tasks that have not ended, by function
+	goroutine.Snapshot(func(records []goroutine.Record) {
+		for _, r := range records {
+			if r.Set == (goroutine.Address{}) || len(r.Stack) >= goroutine.MaxDepth {
+				continue
+			}
+			entry := entryOf(placesAt(r.Stack))
+			if entry == nil {
+				continue
+			}
+			if sets[r.Set] {
+				live[entry.Func]++
+				continue
+			}
+			key := leakKey{r.Set, entry.Func}
+			l, known := seen[key]
+			if !known && len(seen) == maxLeaks {
+				continue
+			}
+			if l.entry, l.since = entry, s.now; !w.leaks[key].since.IsZero() {
+				l.since = w.leaks[key].since
+			}
+			l.count++
+			seen[key] = l
+		}
+	})
+	w.leaks = seen
+	w.reportLeaks(s, live)
+	w.checked = time.Now().Add(maxWatchShare * time.Since(begun))
+}
+
+// maxLeaks is how many leaked goroutines are remembered.
+const maxLeaks = 10_000
+
+// liveSets are the label sets of all tasks, and calls of Blocking, that have not ended.
+func liveSets() map[goroutine.Address]bool {
+	live := make(map[goroutine.Address]bool)
+	todo := scope.Roots()
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		live[n.Labels.Address()] = true
+		todo = n.Tasks(todo)
+	}
+	for _, calls := range scope.CallsByTask() {
+		for _, c := range calls {
+			live[c.Labels.Address()] = true
+		}
+	}
+	return live
+}
+
+// reportLeaks reports goroutines that have been seen for long enough. The public profile shows the labels in their sets, and
+// so which task started them: one that has more than the names of a task is not a task's own, but that of a pprof.Do whose
+// task may go on. live is how many goroutines of each function belong to tasks that have not ended.
+func (w *watch) reportLeaks(s *survey, live map[string]int) {
+	old := w.oldLeaks(s.now)
+	if len(old) == 0 {
+		return
+	}
+	samples, err := goroutineProfile()
+	if err != nil {
+		return
+	}
+	found := make(map[string]Finding)
+	for _, sample := range samples {
+		entry := entryOf(sample.calls)
+		if entry == nil || !isOwnSet(sample.labels) || old[entry.Func].entry == nil {
+			continue
+		}
+		e, known := found[entry.Func]
+		if !known {
+			e = Finding{Kind: GoroutineLeaked, Path: sample.labels[scope.TaskLabel], Elapsed: s.now.Sub(old[entry.Func].since), Wait: waitOf(sample.calls)}
+		}
+		e.Count += int(sample.count)
+		found[entry.Func] = e
+	}
+	for function, e := range found {
+		e.Count = min(e.Count-live[function], old[function].count)
+		if e.Count <= 0 {
+			continue
+		}
+		if where, ok := createdAt(old[function].entry); ok {
+			e.Places = []string{where}
+		}
+		s.report(e, Frame{Func: function})
+	}
+}
+
+// oldLeaks are those to be reported, by function.
+func (w *watch) oldLeaks(now time.Time) map[string]leak {
+	old := make(map[string]leak)
+	for key, l := range w.leaks {
+		if now.Sub(l.since) < w.c.GoroutineLeaked {
+			continue
+		}
+		if _, reported := w.told[findingKey{GoroutineLeaked, Frame{Func: key.entry}}]; reported {
+			continue
+		}
+		all, known := old[key.entry]
+		if !known || l.since.Before(all.since) {
+			all.since = l.since
+		}
+		all.entry, all.count = l.entry, all.count+l.count
+		old[key.entry] = all
+	}
+	return old
+}
+
+// isOwnSet reports whether labels are those that a task has by itself.
+func isOwnSet(labels map[string]string) bool {
+	_, ok := labels[scope.TaskLabel]
+	return ok && len(labels) == 1
+}
+
+// entryOf is the function that a goroutine began with. It is nil for one that runs a task, and for one of the standard
+// library, whose connections outlive the call that opened them.
+func entryOf(calls []*place) (entry *place) {
+	for _, p := range calls {
+		if p.begins != beginsNone {
+			return nil
+		}
+		if p.owner != ofRuntime {
+			entry = p
+		}
+	}
+	if entry == nil || entry.owner == ofUs || entry.owner == ofLibrary {
+		return nil
+	}
+	return entry
+}
+
+// maxTraced is with how many goroutines a traceback of all of them is still taken: it stops the program for some
+// microseconds for each.
+const maxTraced = 500
+
+// createdAt is where the goroutines that began with a function were started, if that is one place.
+func createdAt(entry *place) (where string, ok bool) {
+	if strings.Contains(entry.Func, ".gowrap") { // what the compiler makes of a go statement with arguments
+		return fmt.Sprintf("%s:%d", entry.File, entry.Line), true
+	}
+	if runtime.NumGoroutine() > maxTraced {
+		return "", false
+	}
+	text := make([]byte, 1<<20)
+	text = text[:runtime.Stack(text, true)]
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		calls, created, found := strings.Cut(block, "\ncreated by ")
+		if !found || !beginsWith(calls, entry.Func) {
+			continue
+		}
+		_, line, _ := strings.Cut(created, "\n\t")
+		line, _, _ = strings.Cut(line, " +0x")
+		if where != "" && where != line {
+			return "", false
+		}
+		where = line
+	}
+	return where, where != ""
+}
+
+// beginsWith reports whether the outermost function of a traceback is entry.
+func beginsWith(calls, entry string) bool {
+	lines := strings.Split(calls, "\n")
+	return len(lines) >= 2 && strings.HasPrefix(lines[len(lines)-2], entry+"(")
+}

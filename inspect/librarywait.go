@@ -1,0 +1,59 @@
+package inspect
+
+import "strings"
+
+// A libraryWait is what a function of a library waits for at a channel, a lock or a condition of its own.
+type libraryWait struct {
+	reason, on string
+	wrapped    bool // the function that called it may know better
+}
+
+const (
+	httpAnswer     = "HTTP answer"
+	httpConnection = "HTTP connection" // it is made, or others have all that there may be
+	httpPool       = "HTTP connection pool"
+)
+
+// libraryWaits are the functions that are known. The names are those of Go 1.26 and 1.27, without type arguments and without
+// the functions inside; package http2 has several homes, see libraryName. internal/stuck has cases for them.
+var libraryWaits = map[string]libraryWait{
+	"net/http.(*Transport).getConn":            {reason: "network", on: httpConnection},
+	"net/http.(*persistConn).roundTrip":        {reason: "network", on: httpAnswer},
+	"http2.(*ClientConn).roundTrip":            {reason: "network", on: httpAnswer},
+	"http2.(*pipe).Read":                       {reason: "network", on: "read"}, // the body of a request or an answer
+	"http2.(*serverConn).writeDataFromHandler": {reason: "network", on: "write"},
+
+	"os/exec.(*Cmd).awaitGoroutines": {reason: "file", on: "pipes of a process that has ended"},
+
+	"database/sql.(*DB).conn":                              {reason: "database pool"},
+	"golang.org/x/sync/semaphore.(*Weighted).Acquire":      {reason: "semaphore", wrapped: true},
+	"github.com/jackc/puddle/v2.(*Pool).initResourceValue": {reason: "select", on: "new resource", wrapped: true},
+	"github.com/jackc/puddle/v2.(*Pool).acquire":           {wrapped: true},
+	"github.com/jackc/puddle/v2.(*Pool).Acquire":           {wrapped: true},
+	"github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire":      {reason: "database pool"},
+}
+
+// http2Homes are how the names of what belongs to package http2 begin: in Go 1.26, in Go 1.27, and in golang.org/x/net.
+var http2Homes = []string{"net/http.(*http2", "net/http/internal/http2.(*", "golang.org/x/net/http2.(*"}
+
+// libraryName is the name by which libraryWaits has a function.
+func libraryName(function string) string {
+	name, _, _ := strings.Cut(strings.ReplaceAll(function, "[...]", ""), ".func")
+	for _, home := range http2Homes {
+		if rest, ok := strings.CutPrefix(name, home); ok {
+			return "http2.(*" + rest
+		}
+	}
+	return name
+}
+
+// dialHTTP is the function in which a transport of net/http makes a connection for whom it may be.
+const dialHTTP = "net/http.(*Transport).dialConnFor"
+
+// narrow says more of a task that waits for a connection of net/http. Where none is being made in the whole process, it
+// waits until one of those that there are comes back.
+func (w *Wait) narrow(dialing bool) {
+	if w.On == httpConnection && !dialing {
+		w.For, w.On = httpPool, ""
+	}
+}

@@ -1,0 +1,120 @@
+package inspect
+
+import (
+	"path"
+	"reflect"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+)
+
+// An owner says whose code a place is in.
+type owner uint8
+
+const (
+	ofRuntime owner = iota // parks goroutines
+	ofLibrary              // the rest of the standard library
+	ofUs                   // the packages of this module that run tasks, or inspect them
+	ofModule               // a module that the program uses
+	ofProgram              // the program's own
+)
+
+// ourModule is the path of this module. Its packages that run tasks, or inspect them, are of no program.
+var ourModule = strings.TrimSuffix(reflect.TypeFor[Node]().PkgPath(), "/inspect")
+
+var ourPackages = map[string]bool{
+	ourModule: true, ourModule + "/internal/scope": true, ourModule + "/internal/goroutine": true,
+	ourModule + "/inspect": true, ourModule + "/process": true, ourModule + "/tasklog": true,
+}
+
+// surroundings are where the code of a program lies. They are found out when they are first needed.
+type surroundings struct {
+	own, library string   // the folders of this module and of the standard library; the latter is empty with -trimpath
+	program      string   // the module that the program is built from
+	modules      []string // the others
+} // all end in a slash
+
+var here = sync.OnceValue(func() (s surroundings) {
+	var pcs [1]uintptr
+	runtime.Callers(1, pcs[:])
+	f, _ := runtime.CallersFrames(pcs[:]).Next()
+	s.own = strings.TrimSuffix(path.Dir(f.File), "inspect")
+	if f := runtime.FuncForPC(reflect.ValueOf(runtime.GC).Pointer()); f != nil {
+		file, _ := f.FileLine(f.Entry())
+		s.library = file[:strings.LastIndex(file, "runtime/")]
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return s
+	}
+	if info.Main.Path != "" {
+		s.program = info.Main.Path + "/"
+	}
+	for _, m := range info.Deps {
+		s.modules = append(s.modules, m.Path+"/")
+	}
+	return s
+})
+
+// homeOf is the package that a file belongs to, if that is this one or one of the standard library: a function literal in a
+// function that was inlined has the name of the function it was inlined into.
+func homeOf(file string) string {
+	folder, name := path.Split(file)
+	s := here()
+	switch {
+	case strings.HasPrefix(folder, s.own) && !strings.HasSuffix(name, "_test.go") && ourPackages[ourPackage(folder[len(s.own):])]:
+		return ourPackage(folder[len(s.own):])
+	case s.library != "" && strings.HasPrefix(folder, s.library):
+		return strings.TrimSuffix(folder[len(s.library):], "/")
+	case s.library == "" && folder != "" && folder != "command-line-arguments/" &&
+		!strings.Contains(folder, ".") && !strings.HasPrefix(folder, s.program):
+		return strings.TrimSuffix(folder, "/")
+	}
+	return ""
+}
+
+// ourPackage is the package in a folder of this module, or in none.
+func ourPackage(folder string) string { return strings.TrimSuffix(ourModule+"/"+folder, "/") }
+
+func ownerOf(pkg string) owner {
+	first, _, _ := strings.Cut(pkg, "/")
+	s := here()
+	switch {
+	case ourPackages[pkg]:
+		return ofUs
+	case pkg == "runtime", strings.HasPrefix(pkg, "internal/runtime/"):
+		return ofRuntime
+	case pkg == "main", s.program != "" && (strings.HasPrefix(pkg+"/", s.program) || pkg == strings.TrimSuffix(s.program, "/")+"_test"):
+		return ofProgram
+	case strings.Contains(first, "."):
+		return ofModule
+	}
+	for _, m := range s.modules {
+		if strings.HasPrefix(pkg+"/", m) {
+			return ofModule
+		}
+	}
+	return ofLibrary
+}
+
+// isKernelCall reports whether a function enters the kernel with the number of a call.
+func isKernelCall(pkg, function string) bool {
+	return entersKernel(pkg) && strings.Contains(function[len(pkg):], "yscall")
+}
+
+// entersKernel reports whether a package has functions for the calls of the kernel.
+func entersKernel(pkg string) bool {
+	return pkg == "syscall" || strings.HasPrefix(pkg, "internal/runtime/syscall") ||
+		strings.HasPrefix(pkg, "internal/syscall/") || strings.HasPrefix(pkg, "golang.org/x/sys/")
+}
+
+// packageOf is the path of a function's package.
+func packageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	dot := strings.IndexByte(function[slash:], '.')
+	if dot < 0 {
+		return function
+	}
+	return function[:slash+dot]
+}

@@ -1,0 +1,98 @@
+package inspect
+
+import "time"
+
+const (
+	pileSteps  = 6 // in an interval: so often the tasks that wait are counted
+	pileRises  = 3 // steps in a row in which they have to become more
+	pileFactor = 4 // times as many as an interval before
+)
+
+// A pileKey is a place at which tasks wait for one kind of thing.
+type pileKey struct {
+	reason string
+	place  Frame
+}
+
+// A pileCount is the tasks that have been there for a step or longer, and that of them which has been for the longest.
+type pileCount struct {
+	count  int
+	oldest Finding
+}
+
+// piles remembers how many tasks there were at each place, the latest step last.
+type piles struct {
+	counts  map[pileKey][]int
+	counted time.Time
+}
+
+// contended are the waits for what other tasks have, or for somebody's answer. At the others tasks stand as they should: a
+// worker waits for work, and a connection for its next request.
+var contended = map[string]bool{
+	"mutex": true, "rwmutex": true, "once": true, "semaphore": true, "blocking": true, "send": true, "process": true,
+	"database pool": true, "HTTP connection pool": true, "system call": true, "C call": true,
+}
+
+// contends reports whether w is a wait at which tasks can pile up.
+func (w *Wait) contends() bool {
+	switch {
+	case w.For == "network":
+		return w.On != "read" && w.On != "accept" && w.On != ""
+	case w.For == "file":
+		return w.On == "write"
+	}
+	return contended[w.For]
+}
+
+// countPiled counts a task at its place, if it has been there for long enough.
+func (w *watch) countPiled(s *survey, n *Node) {
+	if w.c.PileUp < 0 || !n.Wait.contends() || n.here < w.c.Interval/pileSteps {
+		return
+	}
+	if s.piled == nil {
+		s.piled = make(map[pileKey]*pileCount)
+	}
+	key := pileKey{n.Wait.For, n.Wait.place()}
+	p := s.piled[key]
+	if p == nil {
+		p = new(pileCount)
+		s.piled[key] = p
+	}
+	p.count++
+	if n.here > p.oldest.Elapsed {
+		p.oldest = Finding{Kind: TasksPileUp, Path: n.Path, Elapsed: n.here, Wait: n.Wait}
+	}
+}
+
+// checkPiles compares, once in a step, how many tasks wait at each place with the steps before.
+func (w *watch) checkPiles(s *survey) {
+	if w.c.PileUp < 0 || s.now.Sub(w.piles.counted) < w.c.Interval/pileSteps {
+		return
+	}
+	w.piles.counted = s.now
+	counts := make(map[pileKey][]int, len(s.piled))
+	for key, p := range s.piled {
+		before := w.piles.counts[key]
+		if before == nil {
+			before = make([]int, pileSteps) // there were none
+		}
+		steps := append(before[1:len(before):len(before)], p.count)
+		counts[key] = steps
+		if p.count >= w.c.PileUp && p.count >= pileFactor*before[0] && rising(steps) {
+			p.oldest.Count, p.oldest.Before = p.count, before[0]
+			s.report(p.oldest, key.place)
+		}
+	}
+	w.piles.counts = counts
+}
+
+// rising reports whether the last counts became larger from each to the next.
+func rising(counts []int) bool {
+	last := counts[len(counts)-1-pileRises:]
+	for i := range pileRises {
+		if last[i+1] <= last[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,47 @@
+package inspect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// describe says how much of s is held, where it was made, and which tasks took it, as far as all of them are known.
+func (r *runners) describe(s *scope.Sem) string {
+	now := s.State()
+	text := strconv.Itoa(now.Held) + " of " + strconv.Itoa(now.Size) + " held"
+	if now.Made != 0 {
+		f := at(now.Made)
+		text += fmt.Sprintf(", made at %s:%d", filepath.Base(f.File), f.Line)
+	}
+	var paths []string
+	for _, h := range now.Holders.List {
+		path := r.pathOf(h.Set)
+		if path == "" {
+			return text
+		}
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 {
+		return text
+	}
+	slices.Sort(paths)
+	if more := len(paths) - mostTakers; more > 0 {
+		paths = append(paths[:mostTakers], strconv.Itoa(more)+" more")
+	}
+	text += takenBy + strings.Join(paths[:len(paths)-1], ", ")
+	if len(paths) > 1 {
+		text += " and "
+	}
+	return text + paths[len(paths)-1]
+}
+
+// takenBy stands in a description before those who took a semaphore.
+const takenBy = ", taken by "
+
+// mostTakers is how many of those who took a semaphore are named.
+const mostTakers = 3

@@ -1,0 +1,264 @@
+package inspect
+
+import (
+	"cmp"
+	"strings"
+)
+
+// waitOf names what a task waits for, and where, by its part of a goroutine's stack.
+func waitOf(calls []*place) Wait {
+	below := 0 // how many calls there are below the code of the program and its modules
+	for below < len(calls) && !calls[below].callsLibraries() {
+		below++
+	}
+	var w Wait
+	w.For, w.On = reasonOf(calls, below)
+	w.locate(calls, below)
+	return w
+}
+
+// callsLibraries reports whether p is in code that calls the standard library, or this package.
+func (p *place) callsLibraries() bool {
+	return (p.owner == ofProgram || p.owner == ofModule) && !p.stub && !p.kernel
+}
+
+// locate finds the caller's own code: the program's, or where there is none a module's.
+func (w *Wait) locate(calls []*place, first int) {
+	own := first
+	for own < len(calls) && (calls[own].owner != ofProgram || calls[own].stub) {
+		own++
+	}
+	if own == len(calls) {
+		own = first
+	}
+	if own == len(calls) {
+		return
+	}
+	p := calls[own]
+	w.Func, w.File, w.Line = p.Func, p.File, p.Line
+	if own > 0 {
+		if called := calls[own-1]; called.owner != ofRuntime && called.pkg != p.pkg {
+			w.Call = called.Func
+			if called.owner == ofUs {
+				w.Call, _, _ = strings.Cut(w.Call, ".func") // the loop over what Map returns is in a function of Map
+			}
+		}
+	}
+}
+
+// reasonOf says what for the innermost calls of a stack wait.
+func reasonOf(calls []*place, below int) (reason, on string) {
+	if len(calls) == 0 {
+		return "unknown", ""
+	}
+	switch leaf := calls[0]; {
+	case leaf.Func == "runtime.cgocall":
+		return "C call", stubName(calls)
+	case leaf.kernel:
+		return kernelCall(calls, below)
+	case leaf.Func == "runtime.coroswitch":
+		return "source", ""
+	case leaf.Func != "runtime.gopark":
+		return "running", ""
+	}
+	parked := calls[1:max(1, below)]
+	if reason := ourReason(parked); reason != "" {
+		return reason, ""
+	}
+	for i, p := range parked {
+		if p.parks != "" {
+			return refine(p.parks, calls[i+2:])
+		}
+	}
+	return "unknown", ""
+}
+
+// parkReasons are the functions of the runtime that park a goroutine.
+var parkReasons = map[string]string{
+	"runtime.chanrecv":               "receive",
+	"runtime.chansend":               "send",
+	"runtime.selectgo":               "select",
+	"runtime.block":                  "nothing",
+	"time.Sleep":                     "sleep",
+	"runtime.semacquire1":            "lock",
+	"sync.runtime_notifyListWait":    "cond",
+	"internal/poll.runtime_pollWait": "poll",
+	"runtime.gcAssistAlloc":          "running", // helps the collector
+	"runtime.gcStart":                "running",
+	"runtime.gcWaitOnMark":           "running", // asked for a collection
+}
+
+// refine makes a reason more exact by the calls around it, the innermost first.
+func refine(reason string, calls []*place) (better, on string) {
+	switch reason {
+	case "poll":
+		return pollReason(calls)
+	case "lock":
+		reason = lockReason(calls)
+	}
+	for len(calls) > 0 && (calls[0].owner == ofRuntime || calls[0].pkg == "sync" || calls[0].pkg == "internal/sync") {
+		calls = calls[1:]
+	}
+	if known, ok := knownWait(calls); ok {
+		return known.reason, known.on
+	}
+	if reason == "receive" || reason == "select" {
+		for _, p := range calls {
+			if p.pkg != "net" {
+				break
+			}
+			if on := p.networkCall(); on != "" {
+				return "network", on
+			}
+		}
+	}
+	return reason, ""
+}
+
+// knownWait says what the innermost of calls waits for, if that is a function that is known.
+func knownWait(calls []*place) (w libraryWait, ok bool) {
+	for _, p := range calls {
+		known := p.waits
+		if known.reason != "" {
+			w.reason, w.on, ok = known.reason, cmp.Or(w.on, known.on), true
+		}
+		if !known.wrapped {
+			break
+		}
+	}
+	return w, ok
+}
+
+// lockReason names a lock by the outermost call into package sync. There is none for a lock inside the standard library,
+// such as the one around the writes of a connection.
+func lockReason(calls []*place) string {
+	reason := "mutex"
+	for _, p := range calls {
+		if p.pkg != "sync" && p.pkg != "internal/sync" && p.pkg != "runtime" {
+			break
+		}
+		name := strings.TrimPrefix(p.Func, p.pkg+".")
+		switch {
+		case strings.Contains(name, "Once"):
+			reason = "once"
+		case strings.HasPrefix(name, "(*RWMutex)."), strings.HasPrefix(name, "(*rlocker)."):
+			reason = "rwmutex"
+		case strings.HasPrefix(name, "(*WaitGroup)."):
+			reason = "waitgroup"
+		}
+	}
+	return reason
+}
+
+// pollReason tells the network from files, and reading from writing. What copies between descriptors in the kernel waits for
+// one of the two: sendfile for the connection that it writes to, splice for the one that it reads from, else for what it
+// writes to.
+func pollReason(calls []*place) (reason, on string) {
+	reason = "file"
+	inside := true // the calls so far are of package internal/poll
+	for _, p := range calls {
+		switch method, _ := strings.CutPrefix(p.Func, "internal/poll."); {
+		case method == "SendFile", method == "spliceDrain":
+			return "network", on
+		case method == "(*FD).Accept":
+			on = "accept"
+		case on != "" || p.pkg != "internal/poll":
+		case strings.Contains(method, "Read"): // waitRead, or where there is none, on Windows, a method of FD
+			on = "read"
+		case strings.Contains(method, "Write"):
+			on = "write"
+		}
+		if inside && p.pkg != "internal/poll" {
+			inside = false
+			if p.pkg == "net" {
+				reason = "network"
+			}
+		}
+		if strings.HasPrefix(p.Func, "os.(*Process).") {
+			return "process", ""
+		}
+		if call := p.networkCall(); call != "" && reason == "network" {
+			on = call
+		}
+	}
+	return reason, on
+}
+
+// networkCall says what a function of package net waits for, if that is more than to read or write.
+func (p *place) networkCall() string {
+	switch {
+	case p.pkg != "net":
+		return ""
+	case strings.Contains(p.Func, "Resolver"), strings.Contains(p.Func, "ookup"):
+		return "name lookup"
+	case strings.Contains(p.Func, "ial"), strings.Contains(p.Func, ".connect"):
+		return "connect"
+	}
+	return ""
+}
+
+// kernelCall names the call by the function of package syscall, or of one like it, that the code around has called.
+func kernelCall(calls []*place, below int) (reason, on string) {
+	for i, p := range calls {
+		if p.kernel {
+			on = p.Func // where nothing better follows: a call by its number
+			continue
+		}
+		if on == "" || strings.Contains(on, ".") {
+			if entersKernel(p.pkg) {
+				on = strings.ToLower(p.Func[strings.LastIndexByte(p.Func, '.')+1:])
+			}
+		}
+		if i >= below {
+			break
+		}
+		if strings.HasPrefix(p.Func, "os.(*Process).") || strings.HasPrefix(p.Func, "os/exec.(*Cmd).") {
+			return "process", ""
+		}
+	}
+	return "system call", on
+}
+
+const stubMark = "._Cfunc_"
+
+// stubName is the name of the function in C.
+func stubName(calls []*place) string {
+	for _, p := range calls {
+		if _, name, ok := strings.Cut(p.Func, stubMark); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// ourReason recognizes the waits inside this package. The innermost counts, except where an outer one is more to the point:
+// a retry sleeps.
+func ourReason(calls []*place) string {
+	reason := ""
+	for _, p := range calls {
+		if r := p.ours; reason == "" || r == "rate" || r == "retry" || r == "blocking" || r == "limit" {
+			reason = r
+		}
+	}
+	return reason
+}
+
+var ourReasons = map[string]string{
+	"meanwhile.Sleep":                   "sleep",
+	"scope.(*Node).Sleep":               "sleep",
+	"meanwhile.(*Pacer).wait":           "rate",
+	"meanwhile.(*RetryPolicy).runPaced": "retry",
+	"scope.(*Node).Join":                "tasks",
+	"meanwhile.(*Task).Wait":            "task",
+	"meanwhile.(*Semaphore).Acquire":    "semaphore",
+	"meanwhile.Blocking":                "blocking",
+	"meanwhile.awaitPlace":              "limit",
+	"meanwhile.(*flow).await":           "stream",
+	"meanwhile.(*flow).close":           "stream",
+	"meanwhile.(*batcher).each":         "stream",
+	"meanwhile.(*batcher).hand":         "full",
+	"meanwhile.receive":                 "receive",
+	"meanwhile.(*interruptible).Read":   "read",
+	"process.(*signalQueue).next":       "signal",
+	"meanwhile.(*flow).admit":           "source",
+}

@@ -1,0 +1,247 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A WatchConfig says what a [Watch] reports. The zero value is one. A threshold below zero turns its report off.
+type WatchConfig struct {
+	// Busy is how long a task may keep a processor busy, or hold a thread in a system call or in C, before it is reported;
+	// default 1 s. Calls under [meanwhile.Blocking] may hold theirs.
+	Busy time.Duration
+	// CancellationIgnored is how long a task may go on after its cancellation; default 10 s.
+	CancellationIgnored time.Duration
+	// GoroutineLeaked is how long a goroutine that a task started with a go statement may outlive it; default 1 s. Goroutines
+	// whose function belongs to the standard library are not reported: those of a connection pool outlive its users.
+	GoroutineLeaked time.Duration
+	// Threads is how many goroutines at once may hold threads in system calls or C, those under [meanwhile.Blocking] not
+	// counted; default 100.
+	Threads int
+	// SchedulingLatency is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
+	SchedulingLatency time.Duration
+	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for an answer,
+	// before it is reported; default 50. Those count that have been there at each look of a sixth of the Interval; and it is
+	// reported only when they become more and more, and are at least four times as many as an Interval before.
+	PileUp int
+	// LeakProfile is how often the garbage collector is asked for goroutines that can never go on ([Leaks]); default never. Each
+	// time is a garbage collection of the whole program. It is done more seldom where that takes more than a hundredth of the time.
+	LeakProfile time.Duration
+	// Interval is how long the same finding at the same place is not reported again; default 1 minute.
+	Interval time.Duration
+	// Log gets the findings as warnings; default [slog.Default].
+	Log *slog.Logger
+	// Report is called with each finding as well, in the goroutine of the watch, which waits for it; nil for nobody. A panic of
+	// it ends the watch, and is a failure of its scope.
+	Report func(Finding)
+}
+
+func (c WatchConfig) withDefaults() WatchConfig {
+	c.Busy = cmp.Or(c.Busy, time.Second)
+	c.CancellationIgnored = cmp.Or(c.CancellationIgnored, 10*time.Second)
+	c.GoroutineLeaked = cmp.Or(c.GoroutineLeaked, time.Second)
+	c.Threads = cmp.Or(c.Threads, 100)
+	c.SchedulingLatency = cmp.Or(c.SchedulingLatency, 100*time.Millisecond)
+	c.PileUp = cmp.Or(c.PileUp, 50)
+	c.Interval = cmp.Or(c.Interval, time.Minute)
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	return c
+}
+
+// Watch starts a background task that looks at all trees of the process now and then, and reports what is wrong: a task
+// that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
+// that outlive the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
+// goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
+// place and interval. It ends with its scope. One watch is enough for a process.
+//
+// It looks several times within each of its thresholds, at random intervals, but so seldom that it needs no more than a
+// hundredth of one processor; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for.
+// While it runs, tasks note when they begin, which costs each a reading of the clock.
+func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
+	w := &watch{c: c.withDefaults(), told: make(map[findingKey]time.Time)}
+	scope.Watched.Store(true)
+	return meanwhile.Go(ctx, w.run, meanwhile.Name("watch"), meanwhile.InBackground())
+}
+
+// A watch is what the task of Watch remembers from one look to the next.
+type watch struct {
+	c       WatchConfig
+	told    map[findingKey]time.Time // when each finding was reported, within the last interval
+	piles   piles
+	busy    map[uint32]spell     // tasks that were found busy, by number
+	ignored map[uint32]time.Time // tasks that were found canceled, since when
+	leaks   map[leakKey]leak
+	checked time.Time // for leaks
+
+	profiled time.Time // when the leak profile may be read again
+	looks    int
+	took     [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
+	latency  latencyMeter
+	waits    *waitCollector
+}
+
+// A spell is the time for which a task was found busy at every look.
+type spell struct {
+	since time.Time
+	looks int
+}
+
+const (
+	looksPerThreshold = 5
+	minWatchPeriod    = 20 * time.Millisecond
+	deadlockGrace     = time.Second // a wait that gives up soon is none
+	maxWatchShare     = 100         // of the time, what a look takes is at most one in so many
+)
+
+func (w *watch) run(ctx context.Context) error {
+	n := scope.From(ctx)
+	w.latency.start()
+	w.waits = newWaitCollector()
+	defer w.waits.close()
+	period := w.period()
+	for {
+		if err := meanwhile.Sleep(ctx, jittered(period)); err != nil {
+			return err
+		}
+		begun := time.Now()
+		w.look(n.ID())
+		took := time.Since(begun)
+		w.waits.spent(took)
+		w.took[w.looks%len(w.took)] = took
+		w.looks++
+		period = max(w.period(), maxWatchShare*slices.Min(w.took[:]))
+	}
+}
+
+// jittered is a random time that is period on average. Looks in a fixed rhythm would find work in the same rhythm, or in a
+// multiple of it, in the same wait each time, and the wait profile would have that alone.
+func jittered(period time.Duration) time.Duration { return period/2 + rand.N(period) }
+
+// period is the average time between two looks that the smallest threshold wants.
+func (w *watch) period() time.Duration {
+	smallest := time.Second * looksPerThreshold
+	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * looksPerThreshold} {
+		if d > 0 {
+			smallest = min(smallest, d)
+		}
+	}
+	return max(minWatchPeriod, smallest/looksPerThreshold)
+}
+
+func (w *watch) look(self uint32) {
+	now := time.Now()
+	w.forget(now)
+	trees := Trees()
+	w.waits.add(now, trees, self)
+	s := survey{now: now, self: self, busy: make(map[uint32]spell), ignored: make(map[uint32]time.Time), live: make(map[uint32]bool), found: make(map[findingKey]*Finding)}
+	for i := range trees {
+		w.survey(&s, &trees[i])
+	}
+	w.busy, w.ignored = s.busy, s.ignored
+	w.checkThreads(&s)
+	w.checkLatency(&s)
+	w.checkLeaks(&s)
+	w.checkUnreachable(&s)
+	w.checkPiles(&s)
+	w.publish(&s)
+}
+
+// A survey is what one look found.
+type survey struct {
+	now           time.Time
+	self          uint32
+	busy          map[uint32]spell
+	ignored       map[uint32]time.Time
+	live          map[uint32]bool
+	found         map[findingKey]*Finding
+	piled         map[pileKey]*pileCount
+	running, held []*Node
+	blocking      int // calls under Blocking that hold a thread
+}
+
+// survey looks at a task and those below it.
+func (w *watch) survey(s *survey, n *Node) {
+	s.live[n.ID] = true
+	if n.ID != s.self {
+		w.checkBusy(s, n)
+		w.checkIgnored(s, n)
+		w.countPiled(s, n)
+		if n.Wait.Deadlock && n.Wait.Seen >= deadlockGrace {
+			s.report(Finding{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.place())
+		}
+	}
+	for i := range n.Tasks {
+		w.survey(s, &n.Tasks[i])
+	}
+}
+
+func (w *watch) checkBusy(s *survey, n *Node) {
+	switch n.Wait.For {
+	case "running":
+		s.running = append(s.running, n)
+	case "system call", "C call":
+		if n.call != nil {
+			s.blocking++
+			return
+		}
+		s.held = append(s.held, n)
+	default:
+		return
+	}
+	if n.Kind == scope.KindNames[scope.KindStream] || w.c.Busy < 0 {
+		return
+	}
+	since, known := w.busy[n.ID]
+	if !known {
+		since.since = s.now
+	}
+	since.looks++
+	s.busy[n.ID] = since
+	if d := s.now.Sub(since.since); d >= w.c.Busy && since.looks > 2 {
+		s.report(Finding{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+	}
+}
+
+// checkIgnored finds tasks that were canceled and go on by themselves, not for what is below them.
+func (w *watch) checkIgnored(s *survey, n *Node) {
+	if w.c.CancellationIgnored < 0 || n.State != "canceled" && n.State != "abandoned" {
+		return
+	}
+	since, known := w.ignored[n.ID]
+	if !known {
+		since = s.now
+	}
+	s.ignored[n.ID] = since
+	waits := n.Wait.For != "tasks" && n.Wait.For != "task" && n.Kind != scope.KindNames[scope.KindStream]
+	if d := s.now.Sub(since); waits && d >= w.c.CancellationIgnored {
+		s.report(Finding{Kind: CancellationIgnored, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+	}
+}
+
+func (w *watch) checkThreads(s *survey) {
+	if w.c.Threads < 0 {
+		return
+	}
+	held := inSystemCalls() - s.blocking
+	if held < w.c.Threads {
+		return
+	}
+	s.report(Finding{Kind: ThreadsHeld, Count: held, Places: mostPlaces(s.held)}, Frame{})
+}
+
+func (w *watch) checkLatency(s *survey) {
+	latency := w.latency.longest()
+	if w.c.SchedulingLatency < 0 || latency < w.c.SchedulingLatency {
+		return
+	}
+	s.report(Finding{Kind: SchedulingLatency, Elapsed: latency, Places: mostPlaces(s.running)}, Frame{})
+}

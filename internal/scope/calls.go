@@ -1,0 +1,87 @@
+package scope
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+// A BlockingCall is a call that runs, as the tree shows it. It is no task: its task can end before it.
+type BlockingCall struct {
+	ID     uint32
+	Labels *goroutine.Set
+	begun  uint32
+	Caller *Node // nil for a ctx without a task
+	state  atomic.Uint32
+}
+
+const (
+	callAbandoned uint32 = 1 << iota
+	callEnded
+)
+
+// Abandon gives the call up, unless it has ended.
+func (c *BlockingCall) Abandon() (ended bool) {
+	return !c.state.CompareAndSwap(0, callAbandoned)
+}
+
+// blockingCalls are those that run.
+var blockingCalls struct {
+	sync.Mutex
+	all map[*BlockingCall]struct{}
+}
+
+func NewBlockingCall(ctx context.Context) *BlockingCall {
+	c := &BlockingCall{ID: nextID(), begun: tick(), Caller: From(ctx)}
+	if c.Caller != nil {
+		c.Labels = goroutine.NewSet(extend(c.Caller.Labels.Labels(), "blocking"))
+	} else {
+		c.Labels = goroutine.NewSet(rootLabels(ctx, callersLabels(ctx, nil), "blocking"))
+	}
+	blockingCalls.Lock()
+	defer blockingCalls.Unlock()
+	if blockingCalls.all == nil {
+		blockingCalls.all = make(map[*BlockingCall]struct{})
+	}
+	blockingCalls.all[c] = struct{}{}
+	return c
+}
+
+// End takes the call out of the tree.
+func (c *BlockingCall) End() (abandoned bool) {
+	abandoned = c.state.Or(callEnded)&callAbandoned != 0
+	blockingCalls.Lock()
+	defer blockingCalls.Unlock()
+	delete(blockingCalls.all, c)
+	return abandoned
+}
+
+func (c *BlockingCall) HasEnded() bool { return c.state.Load()&callEnded != 0 }
+
+func (c *BlockingCall) IsAbandoned() bool { return c.state.Load()&callAbandoned != 0 }
+
+// Age is how long ago the call began.
+func (c *BlockingCall) Age() time.Duration { return age(c.begun) }
+
+// CallsByTask returns the calls of Blocking by the nearest task above them that has not ended.
+func CallsByTask() map[*Node][]*BlockingCall {
+	calls := make(map[*Node][]*BlockingCall)
+	blockingCalls.Lock()
+	for c := range blockingCalls.all {
+		n := c.Caller
+		for n != nil && n.Is(IsFinished) {
+			n = n.Parent
+		}
+		calls[n] = append(calls[n], c)
+	}
+	blockingCalls.Unlock()
+	for _, list := range calls {
+		slices.SortFunc(list, func(a, b *BlockingCall) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	return calls
+}

@@ -1,0 +1,218 @@
+package scope
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Causes of cancellations that nobody gave a cause for.
+var (
+	errEnded      = errors.New("the task has ended")
+	errScopeEnded = errors.New("the scope has ended, and with it its background tasks")
+	errCanceled   = errors.New("canceled by Task.Cancel")
+	ErrLoopEnded  = errors.New("the loop over the stream has ended")
+	ErrLost       = errors.New("another function was first")
+)
+
+// timedOut is the cause of a cancellation by the option Timeout.
+type timedOut struct{ what string }
+
+func (e *timedOut) Error() string { return e.what }
+
+func (e *timedOut) Unwrap() error { return context.DeadlineExceeded }
+
+// Timeout makes the error one of package net, as context.DeadlineExceeded is.
+func (e *timedOut) Timeout() bool { return true }
+
+func (e *timedOut) Temporary() bool { return true }
+
+// A cancellation is one event, shared by every task it reaches.
+type cancellation struct {
+	err   error // context.Canceled or context.DeadlineExceeded: what Err answers
+	Cause error // who and why: what context.Cause answers
+	from  *Node // where it entered the tree; nil for the end of a task
+
+	once sync.Once
+	std  context.Context
+
+	whole atomic.Pointer[error] // err with the cause
+}
+
+// Failure is c's error with its cause: one for all tasks that c reaches.
+func (c *cancellation) Failure() error {
+	if e := c.whole.Load(); e != nil {
+		return *e
+	}
+	err := WithCause(c.err, c.Cause)
+	c.whole.CompareAndSwap(nil, &err)
+	return *c.whole.Load()
+}
+
+// isError reports whether err says no more than that c has happened.
+func (c *cancellation) isError(err error) bool {
+	return SameError(err, c.err) || SameError(err, c.Failure())
+}
+
+// standard is a canceled context of the standard library with c's cause: context.Cause reads the cause from the
+// library's own type alone, so a context of ours has to hand one out.
+func (c *cancellation) standard() context.Context {
+	c.once.Do(func() {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cancel(c.Cause)
+		c.std = ctx
+	})
+	return c.std
+}
+
+// ended is the cancellation that every task meets at its end, so that what is still attached to it is released.
+// Its standard context is made here and not on demand: made inside a synctest bubble it could not be used outside.
+var ended = func() *cancellation {
+	c := &cancellation{err: context.Canceled, Cause: errEnded}
+	c.standard()
+	return c
+}()
+
+// causeKey is the private key by which context.Cause asks a context for the library's own type.
+var causeKey = func() any {
+	var p keyProbe
+	_ = context.Cause(&p)
+	return p.key
+}()
+
+// keyProbe is a canceled context that remembers what it was asked for.
+type keyProbe struct {
+	context.Context
+	key any
+}
+
+func (p *keyProbe) Err() error { return context.Canceled }
+
+func (p *keyProbe) Value(key any) any {
+	p.key = key
+	return nil
+}
+
+// After is something to wake when a task is canceled, or has ended; it is a link of a list of its task's.
+type After struct {
+	w    waker // nil when it was woken or stopped
+	n    *Node
+	next *After
+	prev **After // what points to this one
+}
+
+// A waker is told, once, in the goroutine that cancels; it must not block.
+type waker interface{ Wake() }
+
+type WakerFunc func()
+
+func (f WakerFunc) Wake() { f() }
+
+// OnCancel wakes w when n is canceled. It reports false, and w is not woken, when n is canceled already.
+func (n *Node) OnCancel(a *After, w waker) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&IsFinished != 0 || n.canceled.Load() != nil {
+		return false
+	}
+	a.n, a.w = n, w
+	a.link(&n.after)
+	return true
+}
+
+// link puts a at the head of a list; the caller holds the mutex.
+func (a *After) link(head **After) {
+	a.next, a.prev = *head, head
+	if a.next != nil {
+		a.next.prev = &a.next
+	}
+	*head = a
+}
+
+// Stop reports whether it kept w from being woken.
+func (a *After) Stop() bool {
+	n := a.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if a.w == nil {
+		return false
+	}
+	*a.prev = a.next
+	if a.next != nil {
+		a.next.prev = a.prev
+	}
+	a.w = nil
+	return true
+}
+
+// linked reports whether a is in its list: nobody has woken or stopped it.
+func (a *After) linked() bool {
+	a.n.mu.Lock()
+	defer a.n.mu.Unlock()
+	return a.w != nil
+}
+
+// wakers empties a list and adds what was in it to another; the caller holds the mutex.
+func (a *After) wakers(list []waker) []waker {
+	for ; a != nil; a = a.next {
+		list = append(list, a.w)
+		a.w = nil
+	}
+	return list
+}
+
+// AfterFunc lets the standard library attach a child context without a goroutine; see [context.AfterFunc].
+func (n *Node) AfterFunc(f func()) (stop func() bool) {
+	n.Pull(true)
+	a := new(After)
+	if !n.OnCancel(a, WakerFunc(f)) {
+		go f()
+		return func() bool { return false }
+	}
+	return a.Stop
+}
+
+// CancelBecause cancels n and everything below it; nil stands for a general cause. It reports whether n was still live.
+func (n *Node) CancelBecause(cause error) bool {
+	if cause == nil {
+		cause = errCanceled
+	}
+	return n.Cancel(&cancellation{err: context.Canceled, Cause: cause, from: n})
+}
+
+// CanceledBy is what canceled n, or nil; that it has ended does not count.
+func (n *Node) CanceledBy() *cancellation { return n.canceled.Load() }
+
+// Cancel cancels n and everything below it and reports whether n was still live. A shielded task below n gets its
+// grace. Nothing is called with a lock held.
+func (n *Node) Cancel(c *cancellation) bool {
+	live := false
+	var buf [16]*Node
+	todo := append(buf[:0], n)
+	var wakers []waker
+	for len(todo) > 0 {
+		x := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if x != n && x.Kind() == KindShield {
+			x.startGrace(c)
+			continue
+		}
+		x.mu.Lock()
+		if x.canceled.Load() == nil {
+			live = live || x == n
+			x.canceled.Store(c)
+			if x.done != nil {
+				close(x.done)
+			}
+			wakers = x.after.wakers(wakers)
+			x.after = nil
+			todo = x.children(todo)
+		}
+		x.mu.Unlock()
+	}
+	for _, w := range wakers {
+		w.Wake()
+	}
+	return live
+}

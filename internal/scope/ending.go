@@ -1,0 +1,316 @@
+package scope
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// Enter is called first in the goroutine of a task.
+func (n *Node) Enter() {
+	LabelGoroutine(n.Labels)
+	n.flags.Or(IsStarted)
+}
+
+// End ends a task after its function, on a stack that is shallow again: more would make it grow. A snapshot knows the
+// goroutine of a task that waits for those below it by the name of this function.
+//
+//go:noinline
+func (n *Node) End(err error) { n.Finish(err) }
+
+// endEarly ends a task that met nothing unusual.
+func (n *Node) endEarly() bool {
+	flags := n.flags.Load()
+	if flags&(isUsed|hasTasks) != 0 || !n.flags.CompareAndSwap(flags, flags|isClosed|IsFinished) {
+		return false
+	}
+	n.unlink()
+	return true
+}
+
+// Finish ends a task with the error that its function returned: it decides what that means, reports a failure to the scopes
+// above, waits for the tasks below, and wakes those who wait for the task. It returns the task's error.
+func (n *Node) Finish(err error) error {
+	if err == nil && n.endEarly() {
+		return nil
+	}
+	outcome := n.judge(err)
+	n.mu.Lock()
+	n.use()
+	leaf := n.live() == 0
+	if leaf {
+		n.flags.Or(isClosed)
+	}
+	n.mu.Unlock()
+
+	// The scopes know of a failure before those who wait for the task, so that they tell it from a duplicate; and a task
+	// with nothing below it is marked as ended before its scope is canceled, so that whoever waits for it there meets
+	// its failure and not the cancellation that follows.
+	if outcome == failed {
+		err = n.Wrap(n.explain(err))
+		n.record(err)
+	}
+	if leaf {
+		n.settle(err, outcome)
+	}
+	switch outcome {
+	case failed:
+		n.cancelTop(err)
+	case cutShort:
+		n.markCut()
+	}
+	if !leaf {
+		n.Join()
+		cut := outcome == succeeded && n.Is(isCut) && n.failureBelow() == nil
+		if cut { // the function has returned nil, but what it started stopped by n's cancellation
+			err = n.canceled.Load().Failure()
+			if outcome = n.judge(err); outcome == failed {
+				err = n.Wrap(err)
+				n.record(err)
+			}
+		}
+		n.settle(err, outcome)
+		if cut && outcome == failed {
+			n.cancelTop(err)
+		}
+	}
+	n.release()
+	defer n.unlink() // the observer may call Goexit
+	return n.report(outcome)
+}
+
+// report passes the error of a finished task to those that are to know it, and returns it.
+func (n *Node) report(outcome outcome) error {
+	supervised := n.Parent.Kind() == KindSupervise
+	if !supervised && n.shared.observe == nil && n.Kind() != KindItem {
+		return nil // the others ask the task
+	}
+	err := n.Failure()
+	if supervised && err != nil && (outcome == failed || n.Is(isFailedBelow)) {
+		n.Parent.superviseFailure(n)
+	}
+	if late := n.tellEnd(err); late != nil {
+		n.failLate(late)
+		err = JoinFailures(err, late)
+	}
+	return err
+}
+
+// explain adds the cause of n's cancellation to an error that carries it, unless that is the value of a panic.
+func (n *Node) explain(err error) error {
+	switch err.(type) {
+	case *panicked, *PanicError:
+		return err
+	}
+	if c := n.canceled.Load(); c != nil && claims(err, c.err) {
+		return WithCause(err, c.Cause)
+	}
+	return err
+}
+
+// Wrap adds n's path to err, unless it is an item, which has an ItemError, or err has a path already.
+func (n *Node) Wrap(err error) error {
+	if p, ok := err.(*panicked); ok {
+		err = p.PanicError
+	}
+	if _, ok := err.(*TaskError); ok || n.Kind() == KindItem {
+		return err
+	}
+	return &TaskError{Path: n.Path(), Err: err}
+}
+
+// settle makes the error of a task final: its own failure, else the first of a task below, else that it stopped.
+func (n *Node) settle(err error, outcome outcome) {
+	flags := IsFinished
+	if outcome != failed {
+		if below := n.failureBelow(); below != nil {
+			err = below
+			flags |= isFailedBelow
+		} else if err != nil && n.canceled.Load().isError(err) {
+			flags |= isInterrupted
+		} else if err != nil {
+			err = n.Wrap(n.explain(err))
+		}
+	}
+	n.mu.Lock()
+	if err != nil && flags&isInterrupted == 0 {
+		n.moreLocked().err = err
+	}
+	n.flags.Or(flags)
+	var buf [4]waker
+	waiting := n.ends.wakers(buf[:0])
+	n.ends = nil
+	n.mu.Unlock()
+	for _, w := range waiting {
+		w.Wake()
+	}
+}
+
+// Failure is what a finished task ended with. An error that says no more than its cancellation is made here, for who asks.
+func (n *Node) Failure() error {
+	flags := n.flags.Load()
+	switch {
+	case flags&isInterrupted != 0:
+		return n.Wrap(n.canceled.Load().Failure())
+	case flags&isUsed == 0:
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.rare == nil {
+		return nil
+	}
+	return n.rare.err
+}
+
+// Leave ends a scope or a stream, below which nothing runs any more. It returns the failure of the observer, if that panicked.
+func (n *Node) Leave(err error) (late error) {
+	n.flags.Or(IsFinished)
+	n.release()
+	defer n.unlink() // the observer may call Goexit
+	return n.tellEnd(err)
+}
+
+// release lets go of what a finished n holds outside the tree. The grace of a shield cannot begin any more.
+func (n *Node) release() {
+	if !n.Is(isUsed) {
+		return
+	}
+	n.mu.Lock()
+	attached := n.done != nil || n.after != nil
+	var timer *time.Timer
+	var detach func() bool
+	if r := n.rare; r != nil {
+		timer, detach = r.timer, r.detach
+	}
+	n.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+	if detach != nil {
+		detach()
+	}
+	if attached {
+		n.Cancel(ended)
+	}
+}
+
+// tellEnd tells the observer that n has ended with err, and returns its failure if it panics.
+func (n *Node) tellEnd(err error) (late error) {
+	f := n.shared.observe
+	if f == nil {
+		return nil
+	}
+	late = ErrUnreturned
+	defer func() {
+		if late == ErrUnreturned {
+			late = n.Wrap(NewPanic(recover()))
+		}
+	}()
+	f.TaskEnded(n.Path(), err, time.Since(n.rare.begin))
+	return nil
+}
+
+// failLate fails the scopes above n, whose own outcome is final; where tasks fail alone, it is a failure of their scope.
+func (n *Node) failLate(err error) {
+	if n.Kind() != KindTask {
+		return
+	}
+	if n.above() != nil {
+		n.record(err)
+		n.cancelTop(err)
+		return
+	}
+	n.Parent.fails(err, n)
+}
+
+// FailLater makes err a failure of the nearest scope above that can still fail, for what went on when its task had ended.
+// Where there is none, it is logged, and reported to the observer. n may be nil.
+func (n *Node) FailLater(err error) {
+	for p := n; p != nil; p = p.Parent {
+		top := p.top()
+		if top.failsUntilClosed(err, p) {
+			top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
+			return
+		}
+		p = top
+	}
+	path := ""
+	if n != nil {
+		path = n.Path()
+		if f := n.shared.observe; f != nil {
+			f.TaskEnded(path, err, 0)
+		}
+	}
+	slog.Error("a panic after the end of its task", "task", path, "error", err)
+}
+
+func (n *Node) failsUntilClosed(err error, task *Node) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Is(isClosed) || n.family != nil && n.family.closed {
+		return false
+	}
+	n.moreLocked().failed.add(err, task)
+	return true
+}
+
+// record notes a failure of n in the highest that it fails.
+func (n *Node) record(err error) {
+	if top := n.top(); top != n {
+		top.fails(err, n)
+	}
+}
+
+// fails notes a failure of the given task in n.
+func (n *Node) fails(err error, task *Node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.moreLocked().failed.add(err, task)
+}
+
+// cancelTop cancels the highest that a failure of n fails.
+func (n *Node) cancelTop(err error) {
+	top := n.top()
+	top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
+}
+
+// markCut tells the scopes above that the cancellation which reached n kept work of theirs from being finished.
+func (n *Node) markCut() {
+	c := n.canceled.Load()
+	for ; n != nil && n.Kind() != KindStream && n.canceled.Load() == c && !n.Is(IsBackground|isCut); n = n.Parent {
+		n.flags.Or(isCut)
+	}
+}
+
+// superviseFailure keeps a failed task until somebody has waited for it, or the scope n ends.
+func (n *Node) superviseFailure(failed *Node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if failed.Is(isObserved) {
+		return
+	}
+	r := n.moreLocked()
+	if len(r.unwaited) == maxFailures {
+		r.unwaited = slices.DeleteFunc(r.unwaited, func(k *Node) bool { return k.Is(isObserved) })
+	}
+	if len(r.unwaited) < maxFailures {
+		r.unwaited = append(r.unwaited, failed)
+		return
+	}
+	if failed.flags.Or(isCounted)&isObserved == 0 {
+		r.lost++
+	}
+}
+
+// Observed marks the failure of n as one that somebody has waited for.
+func (n *Node) Observed() {
+	if flags := n.flags.Or(isObserved); flags&isCounted == 0 || flags&isObserved != 0 {
+		return
+	}
+	p := n.Parent
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rare.lost--
+}

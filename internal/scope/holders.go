@@ -1,0 +1,80 @@
+package scope
+
+import "github.com/meanwhile-go/meanwhile/internal/goroutine"
+
+// maxHolders is how many a semaphore remembers.
+const maxHolders = 64
+
+// holders are the tasks that took what is held of a semaphore, by the label sets of the goroutines that called Acquire. A
+// semaphore has no owner: another goroutine may release what one took. So it is forgotten who took what, until all is free,
+// when there is a Release by a goroutine that has not taken as much, and when there are too many to remember. The label sets
+// keep no task from being collected. The semaphore's mutex guards it.
+type holders struct {
+	List     []holder
+	Unknown  bool // what is in the list is not all
+	Released bool // a task has once released what it took
+	Handed   bool // a goroutine has once released what another took
+}
+
+// A holder is a task, with how much it took and has not released.
+type holder struct {
+	Set    goroutine.Address
+	Weight int
+}
+
+// add notes that the goroutine with the label set took a weight.
+func (h *holders) add(set goroutine.Address, weight int) {
+	if h.Unknown || weight == 0 {
+		return
+	}
+	for i := range h.List {
+		if h.List[i].Set == set {
+			h.List[i].Weight += weight
+			return
+		}
+	}
+	if len(h.List) == maxHolders {
+		h.forget()
+		h.Unknown = true
+		return
+	}
+	h.List = append(h.List, holder{set, weight})
+}
+
+// remove notes that the running goroutine released a weight. The rest is what is still held.
+func (h *holders) remove(weight, rest int) {
+	switch {
+	case weight == 0:
+	case h.Unknown:
+		h.Unknown = rest > 0
+	case !h.take(goroutine.Current(), weight):
+		h.forget()
+		h.Handed, h.Unknown = true, rest > 0
+	}
+}
+
+// take subtracts a weight from what the goroutine with the label set took, if that was as much.
+func (h *holders) take(set goroutine.Address, weight int) bool {
+	for i := range h.List {
+		one := &h.List[i]
+		if one.Set != set {
+			continue
+		}
+		if one.Weight < weight {
+			return false
+		}
+		if one.Weight -= weight; one.Weight == 0 {
+			last := len(h.List) - 1
+			h.List[i], h.List[last] = h.List[last], holder{}
+			h.List = h.List[:last]
+		}
+		h.Released = true
+		return true
+	}
+	return false
+}
+
+func (h *holders) forget() {
+	clear(h.List)
+	h.List = h.List[:0]
+}

@@ -1,0 +1,87 @@
+package scope
+
+import (
+	"context"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+func (n *Node) ForbidCycle(waiter *Node) {
+	for w := waiter; w != nil; w = w.Parent {
+		if w == n {
+			panic("meanwhile: " + waiter.String() + " waits for " + n.Path() + ", which cannot end before it: " +
+				"wait in the function that started the task, or pass the result on")
+		}
+	}
+}
+
+// Ended is closed when n and everything below it has ended.
+func (n *Node) Ended() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&IsFinished != 0 {
+		return closed
+	}
+	if n.ends != nil {
+		if d, ok := n.ends.w.(*doneChannel); ok {
+			return d.done
+		}
+	}
+	d := &doneChannel{done: make(chan struct{})}
+	d.after.n, d.after.w = n, d
+	d.after.link(&n.ends)
+	return d.done
+}
+
+// A doneChannel is closed at the end of a task.
+type doneChannel struct {
+	after After
+	done  chan struct{}
+}
+
+func (d *doneChannel) Wake() { close(d.done) }
+
+// A Joiner is a goroutine that waits for the end of a task.
+type Joiner struct {
+	Parker
+	end After             // in the list of the task that it waits for
+	set goroutine.Address // the goroutine's label set
+}
+
+// Target is the task that the joiner waits for.
+func (j *Joiner) Target() *Node { return j.end.n }
+
+func (*Joiner) Kind() WaiterKind { return IsJoiner }
+
+// StillParked reports whether the joiner waits. It does not depend on the ctx, which may be no task's.
+func (j *Joiner) StillParked() bool { return j.end.linked() && !j.awake.Load() }
+
+// Await returns when n has ended, or ctx is canceled.
+func (n *Node) Await(ctx context.Context) {
+	j := &Joiner{set: currentSet()}
+	j.Ready()
+	if n.onEnd(&j.end, j) {
+		j.Park(ctx, j)
+		if !n.Is(IsFinished) {
+			j.end.Stop()
+		}
+	}
+}
+
+// onEnd wakes w when n has ended. It reports false, and w is not woken, when it has already.
+func (n *Node) onEnd(a *After, w waker) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.use()&IsFinished != 0 {
+		return false
+	}
+	head := &n.ends
+	if *head != nil {
+		if _, ok := (*head).w.(*doneChannel); ok {
+			head = &(*head).next
+		}
+	}
+	a.n, a.w = n, w
+	a.link(head)
+	return true
+}

@@ -1,0 +1,116 @@
+package scope
+
+import (
+	"context"
+	"slices"
+)
+
+// An outcome is what the end of a function means for its task.
+type outcome uint8
+
+const (
+	succeeded outcome = iota
+	failed            // with an error of its own
+	duplicate         // it passes on the failure of another task, which counts already
+	canceled          // it was canceled by its handle and stopped
+	cutShort          // it was canceled from further up and stopped
+)
+
+// judge decides what err, which n's function returned, means. A task merely stopped when every leaf of its error's tree is
+// the cancellation, its cause, or a failure that counts already; an error that is joined with another is not lost.
+func (n *Node) judge(err error) outcome {
+	if err == nil {
+		return succeeded
+	}
+	if _, ok := err.(*panicked); ok || err == ErrGoexit {
+		return failed
+	}
+	n.Pull(false)
+	c := n.canceled.Load()
+	recorded := n.top().recorded()
+	if c == nil && len(recorded) == 0 {
+		return failed
+	}
+	own, passedOn := false, false
+	complete := WalkErrors(err, func(e error, leaf bool) bool {
+		switch {
+		case own:
+			return true
+		case isOneOf(e, recorded):
+			passedOn = true
+			return true
+		case c != nil && (SameError(e, c.Cause) || leaf && isOrClaims(e, c.err)):
+			return true
+		}
+		own = leaf
+		return leaf
+	})
+	switch {
+	case own || !complete:
+		return failed
+	case passedOn:
+		return duplicate
+	case c.from != n:
+		return cutShort
+	case c.err == context.DeadlineExceeded:
+		return failed
+	}
+	return canceled
+}
+
+func isOneOf(err error, list []error) bool {
+	return slices.ContainsFunc(list, func(e error) bool { return SameError(err, e) })
+}
+
+// recorded are the failures of the tasks below n that it knows of. They are only ever appended to.
+func (n *Node) recorded() []error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.rare == nil {
+		return nil
+	}
+	return n.rare.failed.errs
+}
+
+// above returns the task or scope that a failure of n fails as well, or nil where it is met.
+func (n *Node) above() *Node {
+	if n.Kind() != KindTask {
+		return nil
+	}
+	if p := n.Parent; p.Kind() != KindSupervise && p.Kind() != KindStream {
+		return p
+	}
+	return nil
+}
+
+// top is the highest that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right
+// below the nearest Supervise. It has the failures of all tasks up to there.
+func (n *Node) top() *Node {
+	for p := n.above(); p != nil; p = p.above() {
+		n = p
+	}
+	return n
+}
+
+// failureBelow returns the first failure of a task below n that counts for n.
+func (n *Node) failureBelow() error {
+	if n.canceled.Load() == nil {
+		return nil // a failure cancels all from its top down before the tasks above can end
+	}
+	top := n.top()
+	top.mu.Lock()
+	if top.rare == nil {
+		top.mu.Unlock()
+		return nil
+	}
+	errs, from := top.rare.failed.errs, top.rare.failed.from
+	top.mu.Unlock()
+	for i, task := range from {
+		for ; task != nil; task = task.above() {
+			if task == n {
+				return errs[i]
+			}
+		}
+	}
+	return nil
+}

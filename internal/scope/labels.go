@@ -1,0 +1,212 @@
+package scope
+
+import (
+	"cmp"
+	"context"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+// TaskLabel is the profiler label of a task's goroutine: its name path, which are the names from the root of the tree to
+// the task, joined by "/". It leaves out what tells apart tasks of one name: an unnamed task is "#" in it, and an item "[]".
+// So profiles group the goroutines of a million equal tasks into one.
+const TaskLabel = "task"
+
+// labelName is n's part of the name path.
+func (n *Node) labelName() string {
+	switch {
+	case n.Kind() == KindItem:
+		return "[]"
+	case n.name != nil && n.name.label > 0:
+		return n.name.text[:n.name.label]
+	case n.Kind() == KindTask:
+		return "#"
+	}
+	return KindNames[n.Kind()]
+}
+
+// NamePath returns the name path that labels carry.
+func NamePath(labels []goroutine.Label) string {
+	i, ok := findLabel(labels, TaskLabel)
+	if !ok {
+		return ""
+	}
+	return labels[i].Value
+}
+
+func findLabel(labels []goroutine.Label, key string) (int, bool) {
+	return slices.BinarySearchFunc(labels, key, func(l goroutine.Label, key string) int { return cmp.Compare(l.Key, key) })
+}
+
+// callersLabels identifies the labels that ctx, which is no task's own, adds to those of its task; nil for none.
+func callersLabels(ctx context.Context, parent *Node) any {
+	labels := ctx.Value(goroutine.Key)
+	if parent != nil && labels == parent.labelValue() {
+		return nil
+	}
+	return labels
+}
+
+// rootLabels are those of a scope or stream which no task is above.
+func rootLabels(ctx context.Context, callers any, name string) []goroutine.Label {
+	if callers == nil {
+		return interned.below(nil, name)
+	}
+	return withLabel(goroutine.FromContext(ctx), name)
+}
+
+// A labelCache is what a task remembers of the labels that it gave to the last task below it, when there are others in them
+// than the name path.
+type labelCache struct {
+	name    string
+	callers any // what identifies labels that the caller's ctx added
+	labels  []goroutine.Label
+}
+
+// labelsBelow returns the labels for n, a new task below p, which f is of, and whose mutex the caller holds.
+func (f *family) labelsBelow(p, n *Node, callers any) []goroutine.Label {
+	name, above := n.labelName(), p.Labels.Labels()
+	if callers == nil && len(above) == 1 {
+		return interned.below(above, name)
+	}
+	c := f.labels
+	if c == nil {
+		c = new(labelCache)
+		f.labels = c
+	}
+	if c.labels != nil && c.name == name && c.callers == callers {
+		return c.labels
+	}
+	c.name, c.callers = name, callers
+	if callers != nil {
+		c.labels = withLabel(goroutine.FromContext(n.base()), join(NamePath(above), name))
+	} else {
+		c.labels = extend(above, name)
+	}
+	return c.labels
+}
+
+// extend returns the labels of what has a name below what has the others.
+func extend(above []goroutine.Label, name string) []goroutine.Label {
+	if len(above) == 1 {
+		return interned.below(above, name)
+	}
+	return withLabel(slices.Clone(above), join(NamePath(above), name))
+}
+
+// join adds a name to a path that is not too long yet.
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	if len(path)+len(name) >= maxNamePath {
+		return path
+	}
+	return path + "/" + name
+}
+
+// withLabel sets the name path in a list that nobody else has.
+func withLabel(list []goroutine.Label, path string) []goroutine.Label {
+	i, ok := findLabel(list, TaskLabel)
+	if ok {
+		list[i].Value = path
+		return list
+	}
+	return slices.Insert(list, i, goroutine.Label{Key: TaskLabel, Value: path})
+}
+
+const (
+	maxNamePaths = 10_000 // that are kept for as long as the program runs
+	maxNamePath  = 1024   // bytes; what is deeper has the labels of the task above
+)
+
+// interned has the labels of each name path once: a program has few of them, and many tasks.
+var interned = namePaths{known: make(map[nameBelow]*internedName)}
+
+type namePaths struct {
+	recent [256]atomic.Pointer[internedName] // those asked for last, by their hash: most are found here, without the mutex
+	mu     sync.Mutex
+	known  map[nameBelow]*internedName
+}
+
+type nameBelow struct{ path, name string }
+
+type internedName struct {
+	nameBelow
+	labels []goroutine.Label
+}
+
+// hash is cheap rather than good: a program has few names.
+func (n nameBelow) hash() uint8 {
+	h := len(n.path) + 31*len(n.name)
+	if n.path != "" {
+		h += 7 * int(n.path[len(n.path)-1])
+	}
+	if n.name != "" {
+		h += 3*int(n.name[0]) + 5*int(n.name[len(n.name)-1])
+	}
+	return uint8(h)
+}
+
+// below returns the labels of a name below what has the given labels, which are none or the name path. When there are too many
+// names, they are those from above.
+func (i *namePaths) below(above []goroutine.Label, name string) []goroutine.Label {
+	key := nameBelow{name: name}
+	if len(above) > 0 {
+		key.path = above[0].Value
+	}
+	recent := &i.recent[key.hash()]
+	if found := recent.Load(); found != nil && found.nameBelow == key {
+		return found.labels
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	found := i.known[key]
+	if found == nil {
+		full := len(i.known) >= maxNamePaths
+		if full && len(above) > 0 {
+			return above
+		}
+		whole := join(key.path, name)
+		if len(whole) > maxNamePath {
+			whole = whole[:maxNamePath]
+		}
+		found = &internedName{key, []goroutine.Label{{Key: TaskLabel, Value: whole}}}
+		if full {
+			return found.labels
+		}
+		i.known[key] = found
+	}
+	recent.Store(found)
+	return found.labels
+}
+
+// LabelGoroutine gives the running goroutine a label set: itself where that can be, else one with the same labels.
+func LabelGoroutine(set *goroutine.Set) {
+	if goroutine.Exact {
+		set.Set()
+	} else {
+		pprof.SetGoroutineLabels(labelContext(set))
+	}
+}
+
+// labelValue answers runtime/pprof, so that pprof.Do in a task adds to the task's labels and restores them afterwards.
+func (n *Node) labelValue() any {
+	if goroutine.Exact {
+		return n.Labels.Value()
+	}
+	return labelContext(n.Labels).Value(goroutine.Key)
+}
+
+// labelContext is a context with the labels of a set, by the public API alone.
+func labelContext(set *goroutine.Set) context.Context {
+	var pairs []string
+	for _, l := range set.Labels() {
+		pairs = append(pairs, l.Key, l.Value)
+	}
+	return pprof.WithLabels(context.Background(), pprof.Labels(pairs...))
+}

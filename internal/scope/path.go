@@ -1,0 +1,73 @@
+package scope
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// AppendPath appends the path of n to b.
+func (n *Node) AppendPath(b []byte) []byte {
+	if p := n.Parent; p != nil {
+		b = append(p.AppendPath(b), '/')
+	}
+	return n.appendLabel(b)
+}
+
+func (n *Node) Path() string {
+	var room [128]byte
+	return string(n.AppendPath(room[:0]))
+}
+
+// Label is the last part of the path.
+func (n *Node) Label() string {
+	if n.name != nil && n.Kind() != KindItem {
+		return n.name.text
+	}
+	return string(n.appendLabel(nil))
+}
+
+func (n *Node) appendLabel(b []byte) []byte {
+	switch {
+	case n.Kind() == KindItem:
+		return AppendItemLabel(b, uint64(n.Number)-1)
+	case n.name != nil:
+		return append(b, n.name.text...)
+	case n.Kind() == KindTask:
+		return strconv.AppendUint(append(b, '#'), uint64(n.Number), 10)
+	default:
+		return append(b, KindNames[n.Kind()]...)
+	}
+}
+
+func AppendItemLabel(b []byte, place uint64) []byte {
+	return append(strconv.AppendUint(append(b, '['), place, 10), ']')
+}
+
+// A taskName is the name of a task with its ID behind it.
+type taskName struct {
+	text  string
+	label int // so much of it is the name alone
+}
+
+func newTaskName(name, id string) *taskName {
+	name, id = printable(name), printable(id)
+	n := &taskName{name, len(name)}
+	switch {
+	case name == "":
+		n.text = id
+	case id != "":
+		n.text += " " + id
+	}
+	return n
+}
+
+// printable escapes what a name may not have in a path, a label or a log line: what cannot be printed. A "/" is left as it
+// is: names such as "GET /orders" are read more often than they are taken apart.
+func printable(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) < 0 {
+		return name
+	}
+	quoted := strconv.Quote(name)
+	return quoted[1 : len(quoted)-1]
+}

@@ -1,0 +1,150 @@
+package scope
+
+import (
+	"context"
+	"runtime/pprof"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+// A Scope is a task that is run by its caller's goroutine.
+type Scope struct {
+	Node
+	tasks family
+	Limit *Sem              // of its tasks; nil for none
+	outer goroutine.Address // the labels that the goroutine has outside
+}
+
+// TakesPlace notes that the end of n gives one of the places back.
+func (n *Node) TakesPlace() { n.flags.Or(hasPlace) }
+
+// Places are those for the tasks of n, if it is a scope that has a limit, or nil.
+func (n *Node) Places() *Sem {
+	switch n.Kind() {
+	case KindRun, KindSupervise, KindShield:
+		return n.family.scope.Limit
+	}
+	return nil
+}
+
+func NewScope() *Scope {
+	s := new(Scope)
+	s.family = &s.tasks
+	s.tasks.scope = s
+	return s
+}
+
+// Run opens the scope, runs fn in it and closes it. Meanwhile the goroutine has the labels of the scope.
+func (s *Scope) Run(ctx context.Context, kind Kind, fn func(context.Context) error, o *Settings) (err error) {
+	if goroutine.Exact {
+		s.outer = goroutine.Current()
+		defer s.outer.Restore()
+	} else {
+		defer pprof.SetGoroutineLabels(ctx)
+	}
+	s.Open(ctx, kind, o)
+	if s.Parent == nil {
+		s.Register()
+		defer s.Unregister()
+	}
+	LabelGoroutine(s.Labels)
+	return s.call(fn)
+}
+
+// call runs fn and closes the scope. A snapshot knows where on a stack a scope begins by the name of this function.
+//
+//go:noinline
+func (s *Scope) call(fn func(context.Context) error) (err error) {
+	err = ErrUnreturned
+	defer func() {
+		if err == ErrUnreturned {
+			err = NewPanic(recover())
+		}
+		err = s.close(err)
+	}()
+	s.TellStart()
+	return fn(&s.Node)
+}
+
+// close ends a scope and returns its error.
+func (n *Node) close(err error) error {
+	outcome := n.judge(err)
+	if p, ok := err.(*panicked); ok {
+		err = p.PanicError
+	}
+	if outcome != succeeded {
+		err = n.explain(err)
+	}
+	if outcome == failed {
+		n.fails(err, n)
+		n.Cancel(&cancellation{err: context.Canceled, Cause: err, from: n})
+	}
+	n.Join()
+	err = n.sum(err, outcome)
+	return JoinFailures(err, n.Leave(err))
+}
+
+// sum puts together what a scope returns.
+func (n *Node) sum(err error, outcome outcome) error {
+	var f Failures
+	if n.rare == nil && err == nil && !n.Is(isCut) {
+		return nil
+	}
+	if r := n.rare; r != nil {
+		f = r.failed.Failures
+		f.errs = slices.Clip(f.errs)
+		for _, k := range r.unwaited {
+			if !k.Is(isObserved) {
+				f.Add(k.Failure())
+			}
+		}
+		n.mu.Lock()
+		f.more += r.lost
+		n.mu.Unlock()
+	}
+	none := len(f.errs) == 0 && f.more == 0
+	switch {
+	case none && err != nil:
+		return err
+	case none && n.Is(isCut):
+		return n.canceled.Load().Failure()
+	case len(f.errs) > 0 && outcome != failed && saysMore(err, f.errs[0]):
+		f.errs = slices.Clone(f.errs)
+		f.errs[0] = err
+	}
+	return f.Join()
+}
+
+// saysMore reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
+// that the failure led to.
+func saysMore(err, failure error) bool {
+	return carries(err, failure) && (!claims(err, context.Canceled) || claims(failure, context.Canceled))
+}
+
+// startGrace lets the cancellation c reach a shielded scope when its grace is over.
+func (n *Node) startGrace(c *cancellation) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.Is(IsFinished) || n.canceled.Load() != nil {
+		return
+	}
+	r := n.moreLocked()
+	if r.shielded {
+		return
+	}
+	r.shielded = true
+	end := time.Now().Add(r.Grace)
+	if n.Is(isTimed) && r.deadline.Before(end) {
+		return // the scope's own timeout comes first
+	}
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	r.deadline = end
+	n.flags.Or(isTimed)
+	r.timer = time.AfterFunc(r.Grace, func() {
+		n.Cancel(&cancellation{err: c.err, Cause: c.Cause, from: c.from})
+	})
+}

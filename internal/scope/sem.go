@@ -1,0 +1,239 @@
+package scope
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+// A Sem bounds what runs at once by weight, first come, first served. It is the semaphore of programs, and the places of the
+// limits of this module. The latter are given back by others than those who took them; nobody asks who holds them, so they are
+// taken and given back by one compare-and-swap while nobody waits.
+type Sem struct {
+	made uintptr // the place where a program made it; zero for a limit
+
+	free atomic.Uint64 // what is not taken, plus one; zero while the mutex is needed: somebody waits or has it, or holders are known
+	size atomic.Int64  // changed with the mutex held
+
+	mu      sync.Mutex
+	held    int       // valid while free is zero
+	waiting list.List // of *acquirer, oldest first
+	tracked bool      // who holds it
+	holders holders
+}
+
+// An Acquirer is a goroutine that waits for a semaphore.
+type Acquirer struct {
+	Parker
+	S       *Sem
+	Set     goroutine.Address // the goroutine's label set
+	Weight  int
+	granted bool  // guarded by s.mu, as is
+	refused error // why it will never be
+}
+
+func (*Acquirer) Kind() WaiterKind { return IsAcquirer }
+
+// Sem is the semaphore that it waits for.
+func (a *Acquirer) Sem() *Sem { return a.S }
+
+// NewSem returns a semaphore for a limit.
+func NewSem(size int) *Sem {
+	s := new(Sem)
+	s.Open(size)
+	return s
+}
+
+// Open gives a new semaphore its size.
+func (s *Sem) Open(size int) {
+	s.size.Store(int64(size))
+	s.free.Store(uint64(size) + 1)
+}
+
+// Track makes a new semaphore one that knows where a program made it, and who holds it.
+func (s *Sem) Track(made uintptr) {
+	s.made, s.tracked = made, goroutine.Exact
+	if s.tracked {
+		s.free.Store(0)
+	}
+}
+
+// lock takes the mutex and keeps others from taking and releasing without it.
+func (s *Sem) lock() {
+	s.mu.Lock()
+	if free := s.free.Swap(0); free > 0 {
+		s.held = int(s.size.Load()) - int(free-1)
+	}
+}
+
+func (s *Sem) unlock() {
+	if room := int(s.size.Load()) - s.held; !s.tracked && room >= 0 && s.waiting.Len() == 0 {
+		s.free.Store(uint64(room) + 1)
+	}
+	s.mu.Unlock()
+}
+
+// tryTake takes weight without the mutex. That it did not says nothing.
+func (s *Sem) tryTake(weight int) bool {
+	free := s.free.Load()
+	return weight >= 0 && free > uint64(weight) && s.free.CompareAndSwap(free, free-uint64(weight))
+}
+
+// tryGive gives weight back without the mutex. That it did not says nothing.
+func (s *Sem) tryGive(weight int) bool {
+	free := s.free.Load()
+	return weight >= 0 && free > 0 && free-1+uint64(weight) <= uint64(s.size.Load()) && s.free.CompareAndSwap(free, free+uint64(weight))
+}
+
+// Acquire takes weight and waits until so much is free. It returns ctx's error with its cause when ctx is canceled first, and an
+// error at once for a weight that can never be free.
+func (s *Sem) Acquire(ctx context.Context, weight int) error {
+	if err := CtxError(ctx); err != nil {
+		return err
+	}
+	if s.tryTake(weight) {
+		return nil
+	}
+	s.lock()
+	if err := s.check(weight); err != nil {
+		s.unlock()
+		return err
+	}
+	if s.waiting.Len() == 0 && weight <= int(s.size.Load())-s.held {
+		s.take(weight)
+		s.unlock()
+		return nil
+	}
+	a := &Acquirer{S: s, Set: currentSet(), Weight: weight}
+	a.Ready()
+	place := s.waiting.PushBack(a)
+	s.unlock()
+
+	a.Park(ctx, a)
+	s.lock()
+	defer s.unlock()
+	if a.granted || a.refused != nil {
+		return a.refused
+	}
+	s.waiting.Remove(place)
+	s.grant() // to those behind it
+	return CtxError(ctx)
+}
+
+// check says what is wrong with a weight.
+func (s *Sem) check(weight int) error {
+	if weight >= 0 && weight <= int(s.size.Load()) {
+		return nil
+	}
+	return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size.Load())
+}
+
+// take takes weight for the running goroutine; the caller has the lock.
+func (s *Sem) take(weight int) {
+	s.held += weight
+	if s.tracked {
+		s.holders.add(goroutine.Current(), weight)
+	}
+}
+
+// TryAcquire takes weight if so much is free and nobody waits, and reports whether it did.
+func (s *Sem) TryAcquire(weight int) bool {
+	if s.tryTake(weight) {
+		return true
+	}
+	s.lock()
+	defer s.unlock()
+	if weight < 0 || s.waiting.Len() > 0 || weight > int(s.size.Load())-s.held {
+		return false
+	}
+	s.take(weight)
+	return true
+}
+
+// Release gives weight back. It panics when more is given back than is held.
+func (s *Sem) Release(weight int) {
+	if s.tryGive(weight) {
+		return
+	}
+	s.lock()
+	if held := s.held; weight < 0 || weight > held {
+		s.unlock()
+		panic(fmt.Sprintf("meanwhile: Release(%d) of a semaphore with %d held: release once what one Acquire took", weight, held))
+	}
+	s.held -= weight
+	if s.tracked {
+		s.holders.remove(weight, s.held)
+	}
+	if s.waiting.Len() > 0 {
+		s.grant()
+	}
+	s.unlock()
+}
+
+// Resize changes the size and returns what it was. Those who wait with a weight that is larger now are refused.
+func (s *Sem) Resize(size int) (before int) {
+	s.lock()
+	defer s.unlock()
+	before = int(s.size.Swap(int64(size)))
+	var next *list.Element
+	for place := s.waiting.Front(); place != nil; place = next {
+		next = place.Next()
+		a := place.Value.(*Acquirer)
+		if a.refused = s.check(a.Weight); a.refused != nil {
+			s.waiting.Remove(place)
+			a.Wake()
+		}
+	}
+	s.grant()
+	return before
+}
+
+// grant serves those who wait, oldest first, as far as there is room.
+func (s *Sem) grant() {
+	for place := s.waiting.Front(); place != nil; place = s.waiting.Front() {
+		a := place.Value.(*Acquirer)
+		if a.Weight > int(s.size.Load())-s.held {
+			return
+		}
+		s.held += a.Weight
+		if s.tracked {
+			s.holders.add(a.Set, a.Weight)
+		}
+		s.waiting.Remove(place)
+		a.granted = true
+		a.Wake()
+	}
+}
+
+// A semState is what a semaphore is at one moment.
+type semState struct {
+	Size, Held int
+	Made       uintptr // return address of the place where a program made it; zero for a limit
+	Queue      []*Acquirer
+	Holders    holders // tracked or not
+	Tracked    bool
+}
+
+// State returns what s is at this moment.
+func (s *Sem) State() semState {
+	s.lock()
+	defer s.unlock()
+	now := semState{Size: int(s.size.Load()), Held: s.held, Made: s.made, Tracked: s.tracked, Holders: s.holders}
+	now.Holders.List = slices.Clone(s.holders.List)
+	for place := s.waiting.Front(); place != nil; place = place.Next() {
+		now.Queue = append(now.Queue, place.Value.(*Acquirer))
+	}
+	return now
+}
+
+// Usage returns how much is held, how many wait, and the size.
+func (s *Sem) Usage() (held, waiting, size int) {
+	s.lock()
+	defer s.unlock()
+	return s.held, s.waiting.Len(), int(s.size.Load())
+}

@@ -1,0 +1,38 @@
+package scope
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Watched says that somebody looks at the trees of this process: from then on, tasks and items note when they begin. It is
+// set by the first look, and by Main and Watch.
+var Watched atomic.Bool
+
+// tickLength is how exact the beginning of a task is known.
+const tickLength = 10 * time.Millisecond
+
+// origin is what ticks are counted from. They begin anew after 497 days.
+var origin = time.Now()
+
+// began is what a task that begins now notes: zero, which is unknown, while nobody looks.
+func began() uint32 {
+	if !Watched.Load() {
+		return 0
+	}
+	return tick()
+}
+
+// tick is the time now, in ticks; it is never zero.
+func tick() uint32 { return max(1, uint32(uint64(time.Since(origin)/tickLength))) }
+
+// Age is how long ago n began; zero is not known.
+func (n *Node) Age() time.Duration { return age(n.begun) }
+
+// age is how long ago a tick was; it is unknown for none.
+func age(begun uint32) time.Duration {
+	if begun == 0 {
+		return 0
+	}
+	return time.Duration(tick()-begun) * tickLength
+}

@@ -1,0 +1,107 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// AtExit has [Main] call fn when its scope has ended, before it exits with whatever code or returns: after a failure, a
+// panic, a signal, and also when the grace is over or at QUIT, while tasks still run. It is how what works beside the
+// tasks, such as the handler of a log, brings to safety what it still holds. Not after a second signal, nor where
+// something else ends the process, such as os.Exit, is fn called.
+//
+// The functions are called one after the other, the one registered last first. All of them together have a second and a
+// half, which the 10 s that Docker waits allow for after the default grace. Each has an equal part of what is left of
+// that: its ctx, which carries no task, ends after two thirds of the part, and when the part is over the next one is
+// called while it runs on. Errors and panics are printed to os.Stderr and leave the exit code as it is.
+//
+// The returned function takes fn out again; it does nothing when fn was called. Programs without Main call what they have
+// registered themselves. AtExit may be called by many goroutines at once.
+func AtExit(fn func(ctx context.Context) error) (cancel func()) {
+	e := &exit{fn: fn}
+	if _, file, line, ok := runtime.Caller(1); ok {
+		e.place = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+	}
+	atExit.mu.Lock()
+	defer atExit.mu.Unlock()
+	atExit.fns = append(atExit.fns, e)
+	return e.cancel
+}
+
+const exitTime = 1500 * time.Millisecond // for all functions of AtExit
+
+// atExit is what AtExit has registered.
+var atExit struct {
+	mu  sync.Mutex
+	fns []*exit
+}
+
+type exit struct {
+	fn    func(context.Context) error
+	place string // where it was registered
+	over  atomic.Bool
+}
+
+// cancel takes e out.
+func (e *exit) cancel() {
+	e.over.Store(true)
+	atExit.mu.Lock()
+	defer atExit.mu.Unlock()
+	atExit.fns = slices.DeleteFunc(atExit.fns, func(other *exit) bool { return other == e })
+}
+
+// callAtExit calls the functions of AtExit and returns what went wrong. What they register themselves waits for another
+// Main.
+func callAtExit() (errs []error) {
+	atExit.mu.Lock()
+	fns := atExit.fns
+	atExit.fns = nil
+	atExit.mu.Unlock()
+	end := time.Now().Add(exitTime)
+	for i, e := range slices.Backward(fns) {
+		if e.over.Swap(true) {
+			continue
+		}
+		part := time.Until(end) / time.Duration(i+1)
+		if err := e.call(max(part, exitTime/100)); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+// call calls the function and waits for it for as long as within says.
+func (e *exit) call(within time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within*2/3, errExiting)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		err := scope.ErrUnreturned
+		defer func() {
+			if err == scope.ErrUnreturned {
+				err = scope.Recovered(recover())
+			}
+			ended <- err
+		}()
+		err = e.fn(ctx)
+	}()
+	tooLong := time.NewTimer(within)
+	defer tooLong.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-tooLong.C:
+		return fmt.Errorf("the function of %s has not returned within %v", e.place, within.Round(time.Millisecond))
+	}
+}
+
+var errExiting = errors.New("the process exits")

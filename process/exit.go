@@ -1,0 +1,66 @@
+package process
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// ExitError is an error that says how [Main] exits. It may be wrapped, or be the failure of any task.
+type ExitError struct {
+	Code int   // the exit code
+	Err  error // what is printed; nil prints nothing, unless other failures were joined to this one
+}
+
+// Error says what Err says, or the code when there is none.
+func (e *ExitError) Error() string {
+	if e.Err == nil {
+		return "exit code " + strconv.Itoa(e.Code)
+	}
+	return e.Err.Error()
+}
+
+// Unwrap returns Err.
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// Exit codes that no error and no signal decides.
+const (
+	exitFailed   = 1
+	exitPanicked = 2
+	exitTimedOut = 124
+	exitSignaled = 128 // plus the signal's number
+)
+
+// conclude prints what there is to say about the outcome and returns the exit code.
+func (p *process) conclude(err error) int {
+	code, silent := p.exitCode(err)
+	if !silent {
+		p.print(err.Error())
+	}
+	return code
+}
+
+func (p *process) exitCode(err error) (code int, silent bool) {
+	if err == nil {
+		return 0, true
+	}
+	if exit, ok := errors.AsType[*ExitError](err); ok {
+		return exit.Code, exit.Err == nil && isAlone(exit, err)
+	}
+	if s := p.stopped; s != nil && s.explains(err) {
+		return exitSignaled + signalNumber(s.Signal), true
+	}
+	if _, ok := errors.AsType[*meanwhile.PanicError](err); ok {
+		return exitPanicked, false
+	}
+	return exitFailed, false
+}
+
+// isAlone reports whether no other failure was joined to exit on its way up.
+func isAlone(exit *ExitError, err error) bool {
+	for err != nil && err != error(exit) {
+		err = errors.Unwrap(err)
+	}
+	return err != nil
+}

@@ -1,0 +1,249 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A Config is for programs that [Main] should run otherwise than by default. The zero value is the default.
+type Config struct {
+	// Grace is how long Main waits after the first signal for the tasks to end. The default is 8 s: below the 10 s after which
+	// Docker kills, with time left to print what did not end. A second signal exits at once.
+	Grace time.Duration
+}
+
+// Main is what func main does: it calls fn in a scope, as [meanwhile.Run] does, and exits as the outcome says.
+//
+//	func main() { process.Main(run) }
+//
+// The first INT (ctrl-C) or TERM cancels the scope; the cause is a [*SignalError]. From then on the tasks have the
+// grace of the [Config] to end, those under [meanwhile.Shield] included. When it is over, Main prints the trees of what still runs
+// and exits. A second INT or TERM exits at once. The same signal within a tenth of a second is none: some programs that
+// start others, such as timeout(1) and npm, pass a signal on that its receiver has got already. QUIT prints the trees,
+// and then lets Go print the goroutines and exit as it always does.
+//
+// HUP, as of a terminal that is closed, is a first signal as well, unless it is ignored, as under nohup, or an [OnSignal] waits
+// for it. It is never a second one. So is PIPE when the standard output or error has lost its reader, as in "program | head";
+// broken connections elsewhere are errors of those who write to them and nothing more.
+//
+// These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go
+// takes for TERM.
+//
+// When the scope has ended, or the grace is over, Main calls the functions of [AtExit].
+//
+// The exit codes:
+//
+//	0      it succeeded, also after a signal
+//	1      it failed; prints a line "program: error"
+//	2      it failed by a panic; prints that with its stack. Also after QUIT
+//	124    it did not end within the grace, as timeout(1) says it; prints the trees
+//	128+n  signal n, as 1 for HUP, 2 for INT, 13 for PIPE and 15 for TERM, cut the work short or came second; prints nothing
+//	other  that of an ExitError in the failure, which comes before 1, 2 and 128+n; prints the failure unless Err is nil
+//
+// Everything is printed to os.Stderr. For a code of 0 Main returns. For others it calls os.Exit, which skips the deferred
+// functions of main: put what must be done into fn.
+//
+// The scope has the name of the program, unless the option [meanwhile.Name] gives another; [meanwhile.Timeout], [meanwhile.Observe] and [meanwhile.Retry] mean
+// what they mean for Run. When Main returns, the signals do again what they did before. It is for func main;
+// tests call fn by Run. Main panics when it is called while it runs.
+//
+// A panic in a goroutine that was started by a plain go statement ends the process at once, as it does without Main: Go calls
+// no function between such a panic and the exit, so neither the trees are printed nor the functions of AtExit called.
+func Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskOption) {
+	Config{}.Main(fn, opts...)
+}
+
+// Main is [Main] with what the config says. It panics when Grace is negative.
+func (c Config) Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskOption) {
+	if c.Grace < 0 {
+		panic("meanwhile: Config.Grace of " + c.Grace.String() + ": give a positive duration, or zero for the default")
+	}
+	if !mainRuns.CompareAndSwap(false, true) {
+		panic("meanwhile: Main inside of Main: it is for func main and exits the process; call Run for a scope inside of it")
+	}
+	defer mainRuns.Store(false)
+	scope.Watched.Store(true)
+	p := newProcess(cmp.Or(c.Grace, defaultGrace))
+	if code := p.conclude(p.run(fn, opts)); code != 0 {
+		os.Exit(code)
+	}
+}
+
+// mainRuns says whether there is a Main.
+var mainRuns atomic.Bool
+
+const (
+	defaultGrace = 8 * time.Second
+	doubled      = 100 * time.Millisecond  // within so long a signal that comes again is the same one
+	lastTime     = 1800 * time.Millisecond // to print the trees and for the functions of AtExit, when the grace is over
+)
+
+// A process is one call of Main.
+type process struct {
+	name  string // of the root
+	grace time.Duration
+	root  *scope.Node
+
+	stops, quits chan os.Signal
+	pipes        chan os.Signal // PIPE, of whichever connection
+	ended        chan struct{}  // closed when the scope has ended
+	over         chan struct{}  // closed when Main is about to return or exit
+	leaving      sync.Once
+	watching     sync.Once
+	watcher      sync.WaitGroup
+	stopped      *SignalError // by the first signal; the watcher's until it has ended, like first
+	first        time.Time    // when that came
+}
+
+func newProcess(grace time.Duration) *process {
+	return &process{
+		name: programName(), grace: grace,
+		stops: make(chan os.Signal, 2), quits: make(chan os.Signal, 1), pipes: make(chan os.Signal, 1),
+		ended: make(chan struct{}), over: make(chan struct{}),
+	}
+}
+
+func programName() string {
+	if len(os.Args) == 0 {
+		return "main"
+	}
+	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+}
+
+// run is Run under the signals.
+func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOption) error {
+	signal.Notify(p.stops, stopSignals()...)
+	notifyQuit(p.quits)
+	notifyPipe(p.pipes)
+	defer p.unwatch()
+	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
+		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
+		p.watching.Do(func() {
+			p.root = scope.RootOf(ctx)
+			p.name = p.root.Label()
+			p.watcher.Go(p.watch)
+		})
+		return fn(ctx)
+	}, append([]meanwhile.TaskOption{meanwhile.Name(p.name)}, opts...)...)
+	close(p.ended)
+	p.leave(nil)
+	return err
+}
+
+// leave calls the functions of AtExit, once, and prints their errors when what is printed before them is.
+func (p *process) leave(printed <-chan struct{}) {
+	p.leaving.Do(func() {
+		errs := callAtExit()
+		if printed != nil {
+			<-printed
+		}
+		for _, err := range errs {
+			p.print("at exit: " + err.Error())
+		}
+	})
+}
+
+// print prints a line, or more.
+func (p *process) print(text string) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, strings.TrimSuffix(text, "\n"))
+}
+
+// unwatch gives the signals back. When the grace is over it does not return: the watcher exits.
+func (p *process) unwatch() {
+	signal.Stop(p.stops)
+	signal.Stop(p.quits)
+	signal.Stop(p.pipes)
+	close(p.over)
+	p.watcher.Wait()
+}
+
+// watch does what the signals ask for until Main is about to end.
+func (p *process) watch() {
+	var grace <-chan time.Time
+	ended := p.ended
+	stop := func(sig os.Signal) {
+		p.first = time.Now()
+		if ended != nil {
+			grace = time.After(p.grace)
+		}
+		p.stopped = &SignalError{sig}
+		p.root.CancelBecause(p.stopped)
+	}
+	for {
+		select {
+		case sig := <-p.stops:
+			switch {
+			case p.stopped != nil:
+				p.stopAgain(sig)
+			case !isHangup(sig) || !signalWaiters.has(sig):
+				stop(sig)
+			}
+		case sig := <-p.pipes:
+			if p.stopped == nil && !signalWaiters.has(sig) && outputIsBroken() {
+				stop(sig)
+			}
+		case <-p.quits:
+			p.show("")
+			quit()
+		case <-grace:
+			p.show(fmt.Sprintf("%s: not ended within %v after signal %v; what still runs:\n", p.name, p.grace, p.stopped.Signal))
+			os.Exit(exitTimedOut)
+		case <-ended:
+			grace, ended = nil, nil // only the functions of AtExit run, which have a bound of their own
+		case <-p.over:
+			return
+		}
+	}
+}
+
+// stopAgain exits at the second signal, unless it is the first one that came twice, or only says that the terminal is gone.
+func (p *process) stopAgain(sig os.Signal) {
+	if isHangup(sig) {
+		return
+	}
+	if p.stopped == nil || sig != p.stopped.Signal || time.Since(p.first) > doubled {
+		os.Exit(exitSignaled + signalNumber(sig))
+	}
+}
+
+// show prints the trees of the process below a title, and meanwhile calls the functions of AtExit. Neither a pipe that
+// nobody reads, nor a look at the goroutines that takes too long, nor what does not return can keep the process from its
+// exit.
+func (p *process) show(title string) {
+	shown, left := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(shown)
+		fmt.Fprint(os.Stderr, title)
+		for _, tree := range (inspect.Node{Tasks: inspect.Trees()}).Grouped().Tasks {
+			fmt.Fprint(os.Stderr, tree)
+		}
+	}()
+	go func() {
+		defer close(left)
+		p.leave(shown)
+		<-shown
+	}()
+	tooLong := time.After(lastTime)
+	for {
+		select {
+		case <-left:
+			return
+		case <-tooLong:
+			return
+		case sig := <-p.stops:
+			p.stopAgain(sig)
+		}
+	}
+}

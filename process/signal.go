@@ -1,0 +1,145 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// SignalError is the cause of a cancellation by a signal: see [Main].
+type SignalError struct{ Signal os.Signal }
+
+// Error names the signal.
+func (e *SignalError) Error() string { return "stopped by signal " + e.Signal.String() }
+
+// explains reports whether err tells of nothing but the cancellation by the signal.
+func (e *SignalError) explains(err error) bool {
+	switch err := err.(type) {
+	case *meanwhile.PanicError:
+		return false
+	case interface{ Unwrap() []error }:
+		return !slices.ContainsFunc(err.Unwrap(), func(err error) bool { return !e.explains(err) })
+	case interface{ Unwrap() error }:
+		if below := err.Unwrap(); below != nil {
+			return e.explains(below)
+		}
+	}
+	return err == error(e) || errors.Is(err, context.Canceled)
+}
+
+// OnSignal starts a background task that calls fn for each of the signals, until its scope ends, it is canceled, or fn
+// returns [meanwhile.Stop]; another error of fn is the failure of the task. The calls do not overlap: of the signals that come
+// during one, the first of each kind is kept. When OnSignal returns, the signals do not do any more what they did
+// without it, such as ending the process; when the task ends, they do so again. Other tasks and [Main] may wait for the
+// same signals: each gets them all.
+//
+// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals, and where [meanwhile.Go] does.
+//
+// A bubble of testing/synctest can hold a task of OnSignal, but no signal can reach it: one that comes ends the process,
+// because the runtime lets nothing outside of a bubble use its channels. And when package os/signal is first used, it
+// starts a goroutine, with which a bubble deadlocks: call signal.Notify in TestMain, so that it is not in a bubble.
+func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) error, sigs ...os.Signal) *meanwhile.Task[struct{}] {
+	if len(sigs) == 0 {
+		panic("meanwhile: OnSignal without signals: name those to wait for, such as syscall.SIGHUP")
+	}
+	q := newSignalQueue(sigs)
+	started := false
+	defer func() {
+		if !started {
+			q.close()
+		}
+	}()
+	t := meanwhile.Go(ctx, func(ctx context.Context) error {
+		defer q.close()
+		for {
+			sig, err := q.next(ctx)
+			if err != nil {
+				return err
+			}
+			if err := fn(ctx, sig); err != nil {
+				return meanwhile.UnlessStop(err)
+			}
+		}
+	}, meanwhile.InBackground(), meanwhile.Name(q.name))
+	started = true
+	return t
+}
+
+// A signalQueue keeps one signal of each kind: a channel with room for one belongs to each.
+type signalQueue struct {
+	name  string
+	kinds []chan os.Signal
+	sigs  []os.Signal          // of each kind
+	cases []reflect.SelectCase // the end of the ctx, then the kinds
+}
+
+func newSignalQueue(sigs []os.Signal) *signalQueue {
+	q := &signalQueue{cases: []reflect.SelectCase{{Dir: reflect.SelectRecv}}}
+	var names []string
+	for i, sig := range sigs {
+		if slices.Contains(sigs[:i], sig) {
+			continue
+		}
+		c := make(chan os.Signal, 1)
+		signalWaiters.add(sig, 1)
+		signal.Notify(c, sig)
+		q.kinds = append(q.kinds, c)
+		q.sigs = append(q.sigs, sig)
+		q.cases = append(q.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)})
+		names = append(names, sig.String())
+	}
+	q.name = "on " + strings.Join(names, ", ")
+	return q
+}
+
+// next waits for a signal. The tree knows a task that waits for one by this name.
+//
+//go:noinline
+func (q *signalQueue) next(ctx context.Context) (os.Signal, error) {
+	q.cases[0].Chan = reflect.ValueOf(ctx.Done())
+	_, value, _ := reflect.Select(q.cases)
+	if err := scope.CtxError(ctx); err != nil {
+		return nil, err
+	}
+	return value.Interface().(os.Signal), nil
+}
+
+func (q *signalQueue) close() {
+	for i, c := range q.kinds {
+		signal.Stop(c)
+		signalWaiters.add(q.sigs[i], -1)
+	}
+	q.kinds = nil
+}
+
+// signalWaiters counts the tasks of OnSignal by their signals. Main ends the process by some signals only if no task waits for
+// them.
+var signalWaiters signalCount
+
+type signalCount struct {
+	mu    sync.Mutex
+	tasks map[os.Signal]int
+}
+
+func (c *signalCount) add(sig os.Signal, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tasks == nil {
+		c.tasks = make(map[os.Signal]int)
+	}
+	c.tasks[sig] += by
+}
+
+func (c *signalCount) has(sig os.Signal) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tasks[sig] > 0
+}
