@@ -7,6 +7,9 @@
 // SQLite lets one transaction write at a time. The calls of a process that come while one is being written are written
 // together by the next, so that they share the wait for the disk; one that fails does not fail the others.
 //
+// A file that is deleted, moved or replaced while it is open takes nothing more: each call returns an error that says so, instead
+// of storing what nobody finds again.
+//
 // # Jobs in your own transaction
 //
 // Tables whose names begin with meanwhile_ are the store's. The file may hold yours as well, and then a transaction can
