@@ -31,7 +31,7 @@ type Config struct {
 
 	Middleware []Middleware // around every handler, the first outermost
 	Observe    func(Event)  // called with what happens; by many goroutines at once, which wait for it. Default none
-	Logger     *slog.Logger // for discarded jobs and trouble with the store; default slog.Default()
+	Logger     *slog.Logger // for failed attempts, discarded jobs and trouble with the store; default slog.Default()
 	Name       string       // unique among all workers; default host, process ID and a random part
 }
 

@@ -31,6 +31,8 @@ type run struct {
 	clock   *storeClock
 	tally   tally
 
+	failures failureLog
+
 	notice chan struct{} // capacity 1: jobs may have become due
 	freed  chan struct{} // capacity 1: there may be room again
 	done   chan struct{} // capacity 1: there are jobs to settle
@@ -57,16 +59,17 @@ type run struct {
 func newRun(w *Worker) *run {
 	clock := newStoreClock()
 	return &run{
-		Worker:  w,
-		clock:   clock,
-		tally:   tally{worker: w.config.Name, clock: clock},
-		started: time.Now(),
-		notice:  make(chan struct{}, 1),
-		freed:   make(chan struct{}, 1),
-		done:    make(chan struct{}, 1),
-		leaving: make(chan struct{}),
-		held:    map[ID]*execution{},
-		inQueue: map[string]int{},
+		Worker:   w,
+		clock:    clock,
+		tally:    tally{worker: w.config.Name, clock: clock},
+		failures: failureLog{logger: w.config.Logger},
+		started:  time.Now(),
+		notice:   make(chan struct{}, 1),
+		freed:    make(chan struct{}, 1),
+		done:     make(chan struct{}, 1),
+		leaving:  make(chan struct{}),
+		held:     map[ID]*execution{},
+		inQueue:  map[string]int{},
 	}
 }
 
@@ -183,6 +186,7 @@ func (r *run) endRenewing(ctx context.Context, renewing *meanwhile.Task[struct{}
 func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
+	r.failures.flush(time.Now(), true)
 	if stats, _ := r.tally.tell(time.Now(), true); len(stats) > 0 {
 		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Stats: stats})
 	}
