@@ -22,7 +22,7 @@ func (s *Store) List(ctx context.Context, f job.Filter) (jobs []*job.Job, err er
 		return nil, s.enter(ctx)
 	}
 	statement := "list"
-	if len(f.IDs) == 0 && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
+	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
 		statement = "list_classes"
 	}
 	err = s.call(ctx, "list jobs", func(ctx context.Context) error {
