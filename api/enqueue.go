@@ -107,7 +107,7 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := job.Enqueue(r.Context(), a.config.Store, j)
+	done, err := job.Insert(r.Context(), a.config.Store, j)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func TestApplyToEverythingThatMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := job.Enqueue(ctx, store, j); err != nil {
+		if _, err := job.Insert(ctx, store, j); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -97,7 +97,7 @@ func TestFailuresAreLoggedSomeOfMany(t *testing.T) {
 			for range n {
 				j, err := job.New(kind, json.RawMessage("null"))
 				if err == nil {
-					_, err = job.Enqueue(r.ctx, r.store, j)
+					_, err = job.Insert(r.ctx, r.store, j)
 				}
 				if err != nil {
 					t.Fatal(err)

@@ -42,7 +42,7 @@ func define(name string, opts []DefineOption) definition {
 // Name returns the name of the kind.
 func (k *Kind[T]) Name() string { return k.name }
 
-// New makes a job to be given to [Enqueue]. Its args are the JSON of args. It returns an error when they cannot be encoded or
+// New makes a job to be given to [Insert]. Its args are the JSON of args. It returns an error when they cannot be encoded or
 // are longer than MaxArgs, and for an option out of its range.
 func (k *Kind[T]) New(args T, opts ...EnqueueOption) (*Job, error) {
 	text, err := json.Marshal(args)
@@ -61,14 +61,14 @@ func (k *Kind[T]) Args(j *Job) (T, error) {
 	return args, nil
 }
 
-// Enqueue makes a job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
+// Enqueue makes one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
 // which it exists if and only if that commits.
 func (k *Kind[T]) Enqueue(ctx context.Context, in Inserter, args T, opts ...EnqueueOption) (Enqueued, error) {
 	j, err := k.New(args, opts...)
 	if err != nil {
 		return Enqueued{}, err
 	}
-	done, err := Enqueue(ctx, in, j)
+	done, err := Insert(ctx, in, j)
 	if err != nil {
 		return Enqueued{}, err
 	}

@@ -8,7 +8,7 @@ import (
 // A DefineOption sets what holds for all jobs of a kind: [Define] and [HandleRaw] take them.
 type DefineOption interface{ define(*definition) }
 
-// An EnqueueOption changes one job: [New], Enqueue and EnqueueAll take them.
+// An EnqueueOption changes one job: [New], [Kind.New], [Kind.Enqueue] and [Kind.EnqueueAll] take them.
 type EnqueueOption interface{ enqueue(*insertion) }
 
 // An Option may be given to a kind, as the default of its jobs, and to one of them.

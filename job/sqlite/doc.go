@@ -18,7 +18,7 @@
 //	tx, err := store.DB().BeginTx(ctx, nil)
 //	…
 //	_, err = tx.ExecContext(ctx, "insert into documents …")
-//	_, err = job.Enqueue(ctx, store.Tx(tx), index)
+//	_, err = job.Insert(ctx, store.Tx(tx), index)
 //	err = tx.Commit()
 //
 // Transactions of DB take the lock for writing when they begin, and wait for it up to ten seconds. A [database/sql.DB] of

@@ -64,7 +64,7 @@ func (e *Enqueue) Run(c *Command, streams inspect.Streams) error {
 		return &inspect.UsageError{Err: err}
 	}
 	return c.use(true, func(ctx context.Context, s job.Store) error {
-		done, err := job.Enqueue(ctx, s, j)
+		done, err := job.Insert(ctx, s, j)
 		if err != nil {
 			return err
 		}
