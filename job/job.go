@@ -62,6 +62,10 @@ type Job struct {
 	// jobs hold the same one. Empty for none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
 	UniqueKey string        `json:"unique_key,omitempty"`
 	UniqueFor time.Duration `json:"unique_for,omitempty"`
+	// What becomes of a new job whose UniqueKey is held, see [UniqueWhile] and [Replace]. Stores read these from the jobs that they
+	// insert and never set them.
+	UniqueWhile []State `json:"-"`
+	Replace     bool    `json:"-"`
 
 	// The clock of these is the store's. RunAt is when it became or becomes due.
 	Created  time.Time `json:"created"`

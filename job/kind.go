@@ -3,7 +3,9 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -143,10 +145,14 @@ func (in *insertion) finish() error {
 		return err
 	}
 	j := in.Job
+	if in.notUnique {
+		j.UniqueFor, j.UniqueWhile, j.Replace = 0, nil, false
+		return nil
+	}
+	if err := in.checkUnique(); err != nil {
+		return fmt.Errorf("job kind %q: %w", j.Kind, err)
+	}
 	if in.unique == nil {
-		if j.UniqueFor > 0 {
-			return fmt.Errorf("job kind %q: UniqueFor(%v) says how long, and nothing says what is unique: give Unique or UniqueArgs as well", j.Kind, j.UniqueFor)
-		}
 		return nil
 	}
 	key, err := in.unique(j)
@@ -155,6 +161,30 @@ func (in *insertion) finish() error {
 	}
 	j.UniqueKey = j.Kind + " " + key // no kind has a space in it, so that no two kinds share a key
 	return checkKey(j.UniqueKey)
+}
+
+// checkUnique returns what is wrong with the options that say more of a unique key.
+func (in *insertion) checkUnique() error {
+	j := in.Job
+	for _, s := range j.UniqueWhile {
+		if s != Queued && s != Running && !s.Finished() {
+			return fmt.Errorf("UniqueWhile(%s): give states in which jobs are stored: queued, running, completed, canceled or discarded", s)
+		}
+	}
+	missing := "nothing says what is unique: give Unique or UniqueArgs as well"
+	switch {
+	case in.unique == nil && j.UniqueFor > 0:
+		return fmt.Errorf("UniqueFor(%v) says how long, and %s", j.UniqueFor, missing)
+	case in.unique == nil && in.while:
+		return fmt.Errorf("UniqueWhile says in which states, and %s", missing)
+	case in.unique == nil && j.Replace:
+		return fmt.Errorf("Replace says what becomes of the other job, and %s", missing)
+	case in.while && len(j.UniqueWhile) == 0:
+		return errors.New("UniqueWhile has no state: leave it out, or give NotUnique")
+	case in.while && j.Replace && !slices.Contains(j.UniqueWhile, Queued):
+		return errors.New("Replace changes a job that is queued, and UniqueWhile lets such a one keep nothing out: add Queued, or leave Replace out")
+	}
+	return nil
 }
 
 // maxDelay keeps times within what every database can write.

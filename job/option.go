@@ -28,10 +28,12 @@ type definition struct {
 // An insertion is a job while options are applied to it.
 type insertion struct {
 	*Job
-	unique   func(*Job) (string, error) // makes the key, without the kind; nil for none
-	attempts bool                       // MaxAttempts was given
-	once     bool                       // AtMostOnce was
-	err      error                      // of an option
+	unique    func(*Job) (string, error) // makes the key, without the kind; nil for none
+	while     bool                       // UniqueWhile was given
+	notUnique bool
+	attempts  bool  // MaxAttempts was given
+	once      bool  // AtMostOnce was
+	err       error // of an option
 }
 
 type both func(*insertion)
@@ -99,6 +101,25 @@ func UniqueArgs(fields ...string) Option {
 // UniqueFor holds the unique key for d from the enqueueing on, also when the job has finished before.
 func UniqueFor(d time.Duration) Option {
 	return both(func(in *insertion) { in.Job.UniqueFor = d })
+}
+
+// UniqueWhile says in which states another job with the key keeps this one out. The default is queued and running, and what UniqueFor
+// adds. With UniqueWhile(Queued) a job that runs keeps none out: so what has changed since it began is done by one more job, and no more.
+// Finished states count as long as UniqueFor holds the key. It is asked when the job is enqueued: the other job goes on without
+// its key, and may be queued again beside this one, if it fails.
+func UniqueWhile(states ...State) Option {
+	return both(func(in *insertion) { in.Job.UniqueWhile, in.while = states, true })
+}
+
+// Replace makes a job whose key is held by a queued one replace the args of that, and when it is due. It has the ID, the attempts
+// and all else of before; the answer says that nothing was enqueued. One that runs, or has finished, is left alone.
+func Replace() Option {
+	return both(func(in *insertion) { in.Job.Replace = true })
+}
+
+// NotUnique is for one job of a kind that is unique: it is enqueued whatever others there are, and keeps none out.
+func NotUnique() EnqueueOption {
+	return enqueueOnly(func(in *insertion) { in.notUnique = true })
 }
 
 // In makes a job due after d, by the clock of the store. The default is at once.

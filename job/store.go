@@ -19,7 +19,9 @@ var (
 type Inserter interface {
 	// Insert stores new jobs, all or none: when it has returned nil they are durable, or part of the caller's transaction.
 	// It returns for each, in order, the ID of the job that is stored: its own, or, when its unique key is held, that of
-	// the holder. Keys among the jobs themselves count as well, the first has it. The jobs are valid (see New), in state
+	// the holder. Keys among the jobs themselves count as well, the first has it. A job with UniqueWhile whose key is held by one
+	// that is in none of these states takes the key over, and is stored; a holder that was deleted is in none. Otherwise, one with
+	// Replace gives its Args and its time to the holder, if that is queued. The jobs are valid (see New), in state
 	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Insert does not change them. An ID that is
 	// there already is an error. Args are kept byte for byte.
 	//

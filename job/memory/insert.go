@@ -35,7 +35,8 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 // insert stores one job and returns the ID of the one that is stored.
 func (s *Store) insert(j *job.Job, now time.Time) job.ID {
 	if j.UniqueKey != "" {
-		if id, held := s.holder(j.UniqueKey, now); held {
+		if id, held := s.holder(j.UniqueKey, now); held && s.keepsOut(id, j) {
+			s.replace(id, j, now)
 			return id
 		}
 		s.keys[j.UniqueKey] = hold{id: j.ID}

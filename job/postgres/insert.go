@@ -111,6 +111,7 @@ func queuesOf(jobs []*job.Job) []string {
 func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))
 	mine := jobs
+	meeting := false // of jobs that say what becomes of the holder of their key
 	if slices.ContainsFunc(jobs, isKeyed) {
 		holders, err := takeKeys(ctx, s, r, jobs)
 		if err != nil {
@@ -121,6 +122,7 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 			ids[i] = j.ID
 			if holder, ok := holders[j.UniqueKey]; ok && holder != j.ID {
 				ids[i] = holder
+				meeting = meeting || j.Replace || j.UniqueWhile != nil
 			} else {
 				mine = append(mine, j)
 			}
@@ -130,18 +132,71 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 			ids[i] = j.ID
 		}
 	}
-	if len(mine) == 0 {
-		return ids, nil
+	if err := insertRows(ctx, s, r, mine); err != nil || !meeting {
+		return ids, err
+	}
+	return ids, meetHolders(ctx, s, r, jobs, ids)
+}
+
+// insertRows writes new jobs.
+func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error {
+	if len(jobs) == 0 {
+		return nil
 	}
 	statement, args := "insert", insertArgs
-	if alike(mine) {
+	if alike(jobs) {
 		statement, args = "insert_alike", alikeArgs
 	}
-	_, err := r.ids(ctx, s.sql(statement), args(mine)...)
+	_, err := r.ids(ctx, s.sql(statement), args(jobs)...)
 	if codeOf(err) == codeUnique {
 		err = fmt.Errorf("a job with the ID is there already: %w", err)
 	}
-	return ids, err
+	return err
+}
+
+// meetHolders decides between jobs and the holders of their keys, whose IDs they have, one after the other, and notes which has the
+// key then. Those that are kept out by nobody are inserted.
+func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
+	given := map[string]job.ID{}
+	for i, j := range jobs {
+		if ids[i] == j.ID {
+			continue
+		}
+		if holder, ok := given[j.UniqueKey]; ok {
+			ids[i] = holder
+		}
+		if !j.Replace && j.UniqueWhile == nil {
+			continue
+		}
+		found, err := r.ids(ctx, s.sql("keys_lock"), j.UniqueKey)
+		if err != nil {
+			return err
+		}
+		if j.UniqueWhile != nil {
+			states := make([]string, len(j.UniqueWhile))
+			for i, state := range j.UniqueWhile {
+				states[i] = string(state)
+			}
+			taken, err := r.ids(ctx, s.sql("keys_give"), j.UniqueKey, [16]byte(j.ID), states)
+			if err != nil {
+				return err
+			}
+			if len(taken) > 0 {
+				ids[i], given[j.UniqueKey] = j.ID, j.ID
+				if err := insertRows(ctx, s, r, []*job.Job{j}); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if j.Replace && len(found) > 0 {
+			runAt, delay := due(j)
+			if _, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // takeKeys takes the unique keys of jobs, where they are free, and returns the holders of all of them by key.

@@ -39,7 +39,12 @@ func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 				return nil, err
 			}
 			if ids[i] = holder; holder != j.ID {
-				continue
+				if ids[i], err = t.meetHolder(j, holder, fresh); err != nil {
+					return nil, err
+				}
+				if ids[i] != j.ID {
+					continue
+				}
 			}
 		}
 		fresh = append(fresh, j)
