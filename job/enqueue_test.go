@@ -217,9 +217,9 @@ func TestUniqueOptionsThatMeanNothing(t *testing.T) {
 		"UniqueFor(1s) says how long, and nothing says what is unique":       {job.UniqueFor(time.Second)},
 		"UniqueWhile says in which states, and nothing says what is unique":  {job.UniqueWhile(job.Queued)},
 		"Replace says what becomes of the other job, and nothing says what ": {job.Replace()},
-		"UniqueWhile has no state":                                           {job.Unique("a"), job.UniqueWhile()},
-		"UniqueWhile(retrying): give states in which jobs are stored":        {job.Unique("a"), job.UniqueWhile(job.Retrying)},
-		"add Queued, or leave Replace out":                                   {job.Unique("a"), job.UniqueWhile(job.Running), job.Replace()},
+		"UniqueWhile has no state":                                    {job.Unique("a"), job.UniqueWhile()},
+		"UniqueWhile(retrying): give states in which jobs are stored": {job.Unique("a"), job.UniqueWhile(job.Retrying)},
+		"add Queued, or leave Replace out":                            {job.Unique("a"), job.UniqueWhile(job.Running), job.Replace()},
 	} {
 		if _, err := job.New("k", json.RawMessage("null"), opts...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q in it", err, want)

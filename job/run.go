@@ -124,9 +124,7 @@ func (r *run) claimUntil(stop context.Context) error {
 			meanwhile.Go(ctx, r.waitLoop, meanwhile.Name("wait"))
 			meanwhile.Go(ctx, r.pruneLoop, meanwhile.Name("prune"))
 			meanwhile.Go(ctx, r.levelLoop, meanwhile.Name("levels"))
-			if len(r.crons) > 0 {
-				meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
-			}
+			meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
 			return r.claimLoop(ctx)
 		}, meanwhile.Name("claim"))
 		unhook := context.AfterFunc(stop, func() { loops.Cancel(ErrStopping) })
@@ -196,22 +194,23 @@ func (r *run) leave() {
 // info is what the worker says of itself.
 func (r *run) info() WorkerInfo {
 	host, _ := os.Hostname()
+	load := r.load.Load()
 	info := WorkerInfo{
 		Host:        host,
 		PID:         os.Getpid(),
 		Version:     version(),
 		Started:     r.started,
-		Concurrency: r.config.Concurrency,
+		Concurrency: load.concurrency,
 		Memory:      memory(),
 	}
-	for _, q := range r.config.Queues {
+	for _, q := range load.queues {
 		info.Queues = append(info.Queues, q.Name)
 	}
 	for kind := range r.handlers {
 		info.Kinds = append(info.Kinds, kind)
 	}
 	slices.Sort(info.Kinds)
-	for _, c := range r.crons {
+	for _, c := range load.crons {
 		info.Crons = append(info.Crons, c.Name)
 	}
 	info.Quiet = r.quiet.Load()

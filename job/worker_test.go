@@ -58,9 +58,22 @@ func (r *rig) startWorker(store job.Store, config job.Config, handlers ...job.Ha
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	r.run(job.NewWorker(store, config, handlers...))
+}
+
+// run starts a worker that the test has made.
+func (r *rig) run(w *job.Worker) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.stop = stop
-	go func() { r.ended <- job.NewWorker(store, config, handlers...).Run(ctx) }()
+	go func() { r.ended <- w.Run(ctx) }()
+}
+
+// must ends the test on an error.
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
 }
 
 func (r *rig) end() {
@@ -919,7 +932,7 @@ func TestWorkerConfigErrors(t *testing.T) {
 		want     string
 	}{
 		{handlers: []job.Handler{handler, handler}, want: `worker: two handlers for job kind "note": give one`},
-		{config: job.Config{Concurrency: -1}, want: "worker: a concurrency of -1: give a positive number"},
+		{config: job.Config{Concurrency: -1}, want: "worker: a concurrency of -1: give from 1 to 1000000"},
 		{config: job.Config{Lease: time.Millisecond}, want: "worker: a lease of 1ms: give at least 100ms"},
 		{config: job.Config{Queues: []job.QueueConfig{{Name: "a"}, {Name: "a"}}}, want: `worker: queue "a" is named twice`},
 		{config: job.Config{Queues: []job.QueueConfig{{Name: "a b"}}}, want: `worker: the name of the queue has a space or a control character in it: "a b"`},
