@@ -385,7 +385,7 @@ func TestJobMessages(t *testing.T) {
 		panic(job.NewWorker(memory.New(), job.Config{}, send, send).Run(context.Background()))
 	}
 	explains(t, "jobs.md",
-		panicOf(func() { job.Timeout(0) }),
+		panicOf(func() { job.Define[Mail]("k", job.Timeout(0)) }),
 		strings.SplitAfter(panicOf(func() { job.Define[Mail]("") }), "is empty")[0],
 		panicOf(two))
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,7 +173,7 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 	if cause != nil {
 		abort(cause)
 	}
-	if t := e.handler.timeout; t > 0 {
+	if t := cmp.Or(e.job.Timeout, e.handler.timeout); t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
 		defer cancel()

@@ -79,6 +79,7 @@ type Job struct {
 	Worker          string `json:"worker,omitempty"`           // that claimed it last
 	CancelRequested bool   `json:"cancel_requested,omitempty"` // while it runs
 
+	Options
 	Detail
 }
 

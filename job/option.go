@@ -133,12 +133,22 @@ func At(t time.Time) EnqueueOption {
 }
 
 // Timeout bounds each attempt: after d its context is canceled with [ErrTimeout] as the cause, and the attempt fails if it
-// then returns an error. The default is no timeout.
-func Timeout(d time.Duration) DefineOption {
+// then returns an error. The default is no timeout; that of a job counts instead of that of its kind.
+func Timeout(d time.Duration) Option { return timeout(d) }
+
+type timeout time.Duration
+
+func (d timeout) define(def *definition) {
 	if d <= 0 {
-		panic("job: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
+		panic("job: Timeout(" + time.Duration(d).String() + "): give a positive duration, or leave the option out for no timeout")
 	}
-	return defineOnly(func(def *definition) { def.timeout = d })
+	def.timeout = time.Duration(d)
+}
+
+func (d timeout) enqueue(in *insertion) {
+	if in.Timeout = time.Duration(d); d <= 0 {
+		in.err = fmt.Errorf("a timeout of %v: give a positive duration, or leave the option out for that of the kind", in.Timeout)
+	}
 }
 
 // Backoff says how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].

@@ -22,7 +22,7 @@ type Inserter interface {
 	// the holder. Keys among the jobs themselves count as well, the first has it. A job with UniqueWhile whose key is held by one
 	// that is in none of these states takes the key over, and is stored; a holder that was deleted is in none. Otherwise, one with
 	// Replace gives its Args and its time to the holder, if that is queued. The jobs are valid (see New), in state
-	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Insert does not change them. An ID that is
+	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Options stay as they are for ever. Insert does not change them. An ID that is
 	// there already is an error. Args are kept byte for byte.
 	//
 	// After an error that leaves open whether the jobs were stored, such as a connection that broke at the commit, they

@@ -174,6 +174,9 @@ var insertFaults = []fault{
 			return ids, err
 		}
 	}},
+	{name: "insert drops the timeout", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Timeout = 0 })},
+	{name: "insert drops the meta", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Meta = nil })},
+	{name: "list ignores the meta", noticed: []string{"options of a job stay with it"}, apply: listAs(func(f *job.Filter) { f.Meta = nil })},
 	{name: "Replace is ignored", noticed: []string{
 		"a job replaces the args and the time of a queued one with its key",
 		"of the jobs of one call the last replaces the first",

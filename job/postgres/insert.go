@@ -94,6 +94,8 @@ func isOfData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
 
+func hasOptions(j *job.Job) bool { return j.Timeout != 0 || len(j.Meta) > 0 }
+
 func isKeyed(j *job.Job) bool { return j.UniqueKey != "" }
 
 func queuesOf(jobs []*job.Job) []string {
@@ -252,7 +254,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 func alike(jobs []*job.Job) bool {
 	first := jobs[0]
 	return !slices.ContainsFunc(jobs, func(j *job.Job) bool {
-		return isKeyed(j) || !j.RunAt.IsZero() || j.Delay > 0 || j.Queue != first.Queue || j.Kind != first.Kind ||
+		return isKeyed(j) || hasOptions(j) || !j.RunAt.IsZero() || j.Delay > 0 || j.Queue != first.Queue || j.Kind != first.Kind ||
 			j.Priority != first.Priority || j.MaxAttempts != first.MaxAttempts
 	})
 }
@@ -273,12 +275,13 @@ func insertArgs(jobs []*job.Job) []any {
 	ids, queues, kinds, args := make([][16]byte, n), make([]string, n), make([]string, n), make([]string, n)
 	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
 	priorities, maxAttempts := make([]int16, n), make([]int32, n)
-	keys, holds := make([]*string, n), make([]*pgtype.Interval, n)
+	keys, holds, options := make([]*string, n), make([]*pgtype.Interval, n), make([]*string, n)
 	var d deltas
 	for i, j := range jobs {
 		ids[i], queues[i], kinds[i], args[i] = j.ID, j.Queue, j.Kind, string(j.Args)
 		priorities[i], maxAttempts[i] = int16(j.Priority), int32(j.MaxAttempts)
 		runAt[i], delays[i] = due(j)
+		options[i] = text(string(j.EncodeOptions()))
 		if isKeyed(j) {
 			keys[i] = &j.UniqueKey
 			if j.UniqueFor > 0 {
@@ -287,7 +290,7 @@ func insertArgs(jobs []*job.Job) []any {
 		}
 		d.add(j.Queue, j.Kind, job.Queued, 1)
 	}
-	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds}, d.args()...)
+	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds, options}, d.args()...)
 }
 
 // due returns when a queued job is due: at a time, or after a delay, or at once if both are nil.

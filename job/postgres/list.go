@@ -75,7 +75,7 @@ func filterArgs(f job.Filter) []any {
 	from, to := idRange(f)
 	return []any{
 		queued, running, finished, f.Limit, from, to, ids, names(f.Kinds), names(f.Queues), states, every, scheduled, retrying,
-		text(f.Worker), text(f.UniqueKey), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)),
+		text(f.Worker), text(f.UniqueKey), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)), names(f.MetaTexts()),
 	}
 }
 

@@ -157,6 +157,11 @@ func scanDue(priority int64) scanner {
 		if v[11] != nil {
 			j.UniqueFor = time.Duration(integer(v[11])) * time.Microsecond
 		}
+		if options := text(v[13]); options != "" {
+			if err := j.DecodeOptions([]byte(options)); err != nil {
+				return stored{}, err
+			}
+		}
 		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[12])))
 	}
 }

@@ -133,7 +133,7 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 	}
 	q.args = []any{
 		q.mask, t.now, q.classes, orNull(f.Worker), upper, lower, micros(f.FinishedBefore), orNull(errorHint(f.Error)),
-		jsonOf(argsHints(f.Args)), int64(f.Limit),
+		jsonOf(argsHints(f.Args)), int64(f.Limit), jsonOf(f.MetaTexts()),
 	}
 	return q, nil
 }

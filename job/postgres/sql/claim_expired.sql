@@ -17,4 +17,4 @@ update meanwhile.running r
 set attempt = r.attempt + 1, died = r.died + 1, started = now(), worker = $4, lease_until = now() + $5::interval
 from expired e where r.id = e.id
 returning r.id, r.run_at, r.created, r.started, r.unique_for, r.priority, r.attempt, r.spared, r.died, r.max_attempts,
-    r.queue, r.kind, r.worker, r.unique_key, r.args, r.detail, e.worker, r.cancel_requested
+    r.queue, r.kind, r.worker, r.unique_key, r.args, r.detail, r.options, e.worker, r.cancel_requested

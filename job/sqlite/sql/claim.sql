@@ -2,7 +2,7 @@
 select priority from meanwhile_job where state = 0 and queue = ?1 and priority < ?2 order by priority desc limit 1
 
 -- name: claim_due
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail
+select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
 from meanwhile_job
 where state = 0 and queue = ?1 and priority = ?2 and run_at <= ?3
 order by run_at, id
