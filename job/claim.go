@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -109,7 +108,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 		if r.quiet.Load() {
 			free = 0
 		}
-		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Durable: r.durable}
+		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Kinds: r.kinds, Durable: r.durable}
 		crowded = false
 		for _, q := range load.queues {
 			left := q.Concurrency - r.inQueue[q.Name]
@@ -195,5 +194,3 @@ func (r *run) waitFor(ctx context.Context, of []QueueConfig) error {
 		}
 	}
 }
-
-var errNoHandler = errors.New("no worker of its queue has a handler for its kind")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"runtime/metrics"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,10 +205,7 @@ func (r *run) info() WorkerInfo {
 	for _, q := range load.queues {
 		info.Queues = append(info.Queues, q.Name)
 	}
-	for kind := range r.handlers {
-		info.Kinds = append(info.Kinds, kind)
-	}
-	slices.Sort(info.Kinds)
+	info.Kinds = r.kinds
 	for _, c := range load.crons {
 		info.Crons = append(info.Crons, c.Name)
 	}

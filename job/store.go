@@ -156,6 +156,8 @@ type Claim struct {
 	Queues []QueueLimit // in order: what is due in the first is taken before the second is looked at
 	Limit  int          // at most so many jobs in all
 	Lease  time.Duration
+	// Kinds are those that the worker can run; nil is all. Jobs of other kinds are left to others, also those that are Expired.
+	Kinds []string
 	// Durable makes the claim survive what every write does, a loss of power too, which may take longer.
 	Durable bool
 	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, RunAt and CancelRequested stay. Their
@@ -175,7 +177,8 @@ type Claimed struct {
 	// Expired gives, for jobs taken because their lease had run out, the worker that had held them.
 	Expired map[ID]string
 	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were: the time to claim
-	// again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out.
+	// again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out; jobs of
+	// kinds that were not asked for count.
 	Next time.Duration
 }
 

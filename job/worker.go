@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -33,7 +34,8 @@ type Worker struct {
 	handlers map[string]*Handler
 	changing sync.Mutex // one change of load at a time
 	load     atomic.Pointer[workload]
-	durable  bool // a claim must not be forgotten: some kind is run at most once
+	kinds    []string // of the handlers, sorted
+	durable  bool     // a claim must not be forgotten: some kind is run at most once
 	health   health
 	err      error // what is wrong with the config
 }
@@ -60,6 +62,8 @@ func (w *Worker) prepare(handlers []Handler) error {
 		w.durable = w.durable || h.once
 		queues = append(queues, h.queue)
 	}
+	w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers)) // not nil: a worker without handlers claims nothing
+	slices.Sort(w.kinds)
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)

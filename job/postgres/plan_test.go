@@ -93,7 +93,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 	}
 	call := func() {
 		t.Helper()
-		run("select meanwhile.claim($1, $2, 500, 'w', '1 minute', $3, $4)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
+		run("select meanwhile.claim($1, $2, 500, 'w', '1 minute', $3, $4, '{k}')", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.settle_alike('w', (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})
 	}
