@@ -203,6 +203,11 @@ func Example_kept() {
 		if err := workUntilDone(ctx, store, 1, count); err != nil {
 			return err
 		}
+		var words Words
+		if err := CountWords.Await(ctx, store, enqueued.ID, &words); err != nil {
+			return err
+		}
+		fmt.Println(words.N)
 		found, err := job.Find(ctx, store, enqueued.ID)
 		if err != nil {
 			return err
@@ -214,6 +219,7 @@ func Example_kept() {
 		return nil
 	})
 	// Output:
+	// 6
 	// completed {"N":6} 2 2
 	// INFO counting lines=2
 }

@@ -151,6 +151,7 @@ func applyTo(ctx context.Context, s Store, f *Filter, act Act, ids []ID, done *A
 	if err != nil {
 		return fmt.Errorf("%s jobs: %w", act, err)
 	}
+	finishedHere(s, slices.Values(ids))
 	done.Changed += changed - len(conflicts)
 	done.Skipped += skipped
 	done.Conflicts += len(conflicts)

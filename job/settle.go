@@ -173,6 +173,13 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 func (r *run) settled(batch []*execution, lost []ID) {
 	now := time.Now()
 	r.health.settled.Store(now.UnixNano())
+	finishedHere(r.store, func(yield func(ID) bool) {
+		for _, e := range batch {
+			if e.job.State.Finished() && !yield(e.job.ID) {
+				return
+			}
+		}
+	})
 	gone := make(map[ID]bool, len(lost))
 	for _, id := range lost {
 		gone[id] = true
