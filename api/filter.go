@@ -28,7 +28,7 @@ type filter struct {
 
 const mostListed = 1000 // values of one field of a filter
 
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 // queryFilter reads a filter from a query. Its own fields are taken out of the query.
 func queryFilter(query url.Values) (filter, error) {

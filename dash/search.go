@@ -28,7 +28,7 @@ type search struct {
 }
 
 // states are those one can search for, in the order of a job's life.
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 const pageSize = 50
 

@@ -22,6 +22,19 @@ const (
 	Retrying  State = "retrying"  // queued, and an attempt failed
 )
 
+// States returns all states and views, in the order of a job's life.
+func States() []State {
+	return []State{Queued, Scheduled, Retrying, Running, Completed, Canceled, Discarded}
+}
+
+// stored returns the state that jobs of a view are stored in.
+func (s State) stored() State {
+	if s == Scheduled || s == Retrying {
+		return Queued
+	}
+	return s
+}
+
 // Finished reports whether a job in this state is over.
 func (s State) Finished() bool { return s == Completed || s == Canceled || s == Discarded }
 

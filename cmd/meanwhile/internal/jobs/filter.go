@@ -24,7 +24,7 @@ type Filter struct {
 	Before when.Past         `placeholder:"TIME" group:"Which jobs" help:"Enqueued before this time, or longer ago than this."`
 }
 
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 // filter returns what the flags say. Its errors are usage errors.
 func (f *Filter) filter() (job.Filter, error) {
