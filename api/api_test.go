@@ -183,7 +183,7 @@ func TestMask(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Enqueue(t.Context(), store, j); err != nil {
+	if _, err := job.Insert(t.Context(), store, j); err != nil {
 		t.Fatal(err)
 	}
 	fail(t, store, "GET /?token=s3cr3t: 500")

@@ -15,16 +15,18 @@ import (
 
 // A newJob is a job as a client wants it.
 type newJob struct {
-	Kind        string          `json:"kind"`
-	Args        json.RawMessage `json:"args"`
-	Queue       *string         `json:"queue"`
-	Priority    *int            `json:"priority"`
-	MaxAttempts *int            `json:"max_attempts"`
-	RunAt       *moment         `json:"run_at"`
-	Delay       *span           `json:"delay"`
-	UniqueKey   *string         `json:"unique_key"`
-	UniqueArgs  *uniqueArgs     `json:"unique_args"`
-	UniqueFor   *span           `json:"unique_for"`
+	Kind        string            `json:"kind"`
+	Args        json.RawMessage   `json:"args"`
+	Queue       *string           `json:"queue"`
+	Priority    *int              `json:"priority"`
+	MaxAttempts *int              `json:"max_attempts"`
+	RunAt       *moment           `json:"run_at"`
+	Delay       *span             `json:"delay"`
+	UniqueKey   *string           `json:"unique_key"`
+	UniqueArgs  *uniqueArgs       `json:"unique_args"`
+	UniqueFor   *span             `json:"unique_for"`
+	Timeout     *span             `json:"timeout"`
+	Meta        map[string]string `json:"meta"`
 }
 
 // uniqueArgs are true for all args, or the names of some of their fields.
@@ -78,6 +80,12 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 	if n.UniqueFor != nil {
 		add(job.UniqueFor(time.Duration(*n.UniqueFor)))
 	}
+	if n.Timeout != nil {
+		add(job.Timeout(time.Duration(*n.Timeout)))
+	}
+	for key, value := range n.Meta {
+		add(job.Meta(key, value))
+	}
 	return options, nil
 }
 
@@ -107,7 +115,7 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	done, err := job.Enqueue(r.Context(), a.config.Store, j)
+	done, err := job.Insert(r.Context(), a.config.Store, j)
 	if err != nil {
 		return err
 	}

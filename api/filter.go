@@ -18,6 +18,7 @@ type filter struct {
 	State          []string `json:"state"`
 	Worker         string   `json:"worker"`
 	Args           []string `json:"args"`
+	Meta           []string `json:"meta"`
 	Error          string   `json:"error"`
 	CreatedAfter   string   `json:"created_after"`
 	CreatedBefore  string   `json:"created_before"`
@@ -27,12 +28,12 @@ type filter struct {
 
 const mostListed = 1000 // values of one field of a filter
 
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 // queryFilter reads a filter from a query. Its own fields are taken out of the query.
 func queryFilter(query url.Values) (filter, error) {
 	var f filter
-	for name, many := range map[string]*[]string{"id": &f.ID, "kind": &f.Kind, "queue": &f.Queue, "state": &f.State, "args": &f.Args} {
+	for name, many := range map[string]*[]string{"id": &f.ID, "kind": &f.Kind, "queue": &f.Queue, "state": &f.State, "args": &f.Args, "meta": &f.Meta} {
 		*many = query[name]
 		query.Del(name)
 	}
@@ -78,7 +79,7 @@ func checkRest(query url.Values) error {
 
 // empty reports whether a filter means all jobs.
 func (f *filter) empty() bool {
-	return len(f.ID)+len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args) == 0 &&
+	return len(f.ID)+len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args)+len(f.Meta) == 0 &&
 		f.Worker+f.Error+f.CreatedAfter+f.CreatedBefore+f.FinishedBefore+f.UniqueKey == ""
 }
 
@@ -86,7 +87,7 @@ func (f *filter) empty() bool {
 func (a *API) filter(f filter) (job.Filter, error) {
 	wanted := job.Filter{Kinds: f.Kind, Queues: f.Queue, Worker: f.Worker, Error: f.Error, UniqueKey: f.UniqueKey}
 	err := func() error {
-		for _, many := range [][]string{f.ID, f.Kind, f.Queue, f.State, f.Args} {
+		for _, many := range [][]string{f.ID, f.Kind, f.Queue, f.State, f.Args, f.Meta} {
 			if len(many) > mostListed {
 				return fmt.Errorf("%d values of one field: give at most %d", len(many), mostListed)
 			}
@@ -113,6 +114,22 @@ func (a *API) filter(f filter) (job.Filter, error) {
 				return fmt.Errorf("args %.40q: this field is masked, and jobs cannot be found by it", path)
 			}
 			wanted.Args = append(wanted.Args, job.ArgsMatch{Path: path, Value: value})
+		}
+		for _, text := range f.Meta {
+			key, value, ok := strings.Cut(text, "=")
+			switch {
+			case !ok || key == "":
+				return fmt.Errorf("meta %.40q: give KEY=VALUE, as in tenant=7", text)
+			case a.mask.Hides(key):
+				return fmt.Errorf("meta %.40q: this field is masked, and jobs cannot be found by it", key)
+			}
+			if before, twice := wanted.Meta[key]; twice && before != value {
+				return fmt.Errorf("meta %.40q: two values, and a job has one", key)
+			}
+			if wanted.Meta == nil {
+				wanted.Meta = map[string]string{}
+			}
+			wanted.Meta[key] = value
 		}
 		var moments [3]moment
 		for i, text := range []string{f.CreatedAfter, f.CreatedBefore, f.FinishedBefore} {

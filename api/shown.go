@@ -12,12 +12,14 @@ type shownJob struct {
 	*job.Job
 	View      job.State `json:"view"`
 	UniqueFor float64   `json:"unique_for,omitempty"`
+	Timeout   float64   `json:"timeout,omitempty"`
 }
 
 // shown returns a job to show. It keeps parts of j.
 func (a *API) shown(j *job.Job, now time.Time) shownJob {
 	c := *j
 	c.Args, c.Result = a.mask.JSON(j.Args), a.mask.JSON(j.Result)
+	c.Meta = a.mask.Map(j.Meta)
 	c.Failures = slices.Clone(j.Failures)
 	for i := range c.Failures {
 		f := &c.Failures[i]
@@ -28,5 +30,5 @@ func (a *API) shown(j *job.Job, now time.Time) shownJob {
 		r := &c.Records[i]
 		r.Message, r.Attrs = a.mask.Text(r.Message), a.mask.Text(r.Attrs)
 	}
-	return shownJob{Job: &c, View: j.View(now), UniqueFor: j.UniqueFor.Seconds()}
+	return shownJob{Job: &c, View: j.View(now), UniqueFor: j.UniqueFor.Seconds(), Timeout: j.Timeout.Seconds()}
 }

@@ -31,7 +31,7 @@ type action struct {
 	Field  string // the name of the argument that it takes; "" for none
 	Hint   string // what that is
 	Danger bool
-	states []job.State // in which it makes sense, to be offered for a job
+	suits  func(job.State) bool // whether it is offered for a job
 	act    func(argument string) (job.Act, error)
 }
 
@@ -42,28 +42,28 @@ func plainAct(act job.Act) func(string) (job.Act, error) {
 var actions = []action{
 	{
 		Name: "retry", Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
-		Note:   "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Completed, job.Canceled, job.Discarded},
+		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone.",
+		suits: job.ActRetry.Suits,
 	},
 	{
 		Name: "cancel", Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
-		Note:   "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take. Finished ones are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running},
+		Note:  "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take. Finished ones are left alone.",
+		suits: job.ActCancel.Suits,
 	},
 	{
 		Name: "discard", Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActDiscard),
-		Note:   "Queued jobs are given up. Others are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		Note:  "Queued jobs are given up. Others are left alone.",
+		suits: job.ActDiscard.Suits,
 	},
 	{
 		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, act: plainAct(job.ActDelete),
-		Note:   "Jobs are deleted, with all that is known of them. This cannot be undone. Running ones are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying, job.Completed, job.Canceled, job.Discarded},
+		Note:  "Jobs are deleted, with all that is known of them. This cannot be undone. Running ones are left alone.",
+		suits: job.ActDelete.Suits,
 	},
 	{
 		Name: "move", Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
-		Note:   "Queued jobs go to another queue. Others are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		Note:  "Queued jobs go to another queue. Others are left alone.",
+		suits: job.ActMove("").Suits,
 		act: func(queue string) (job.Act, error) {
 			if _, err := job.New("any", json.RawMessage("null"), job.Queue(queue)); queue == "" || err != nil {
 				return job.Act{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
@@ -73,8 +73,8 @@ var actions = []action{
 	},
 	{
 		Name: "priority", Verb: "Set priority", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
-		Note:   "Queued jobs get another priority. Others are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		Note:  "Queued jobs get another priority. Others are left alone.",
+		suits: job.ActPriority(0).Suits,
 		act: func(text string) (job.Act, error) {
 			p, err := strconv.Atoi(text)
 			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
@@ -85,8 +85,8 @@ var actions = []action{
 	},
 	{
 		Name: "schedule", Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
-		Note:   "Queued jobs are due at another time. Others are left alone.",
-		states: []job.State{job.Queued, job.Scheduled, job.Retrying},
+		Note:  "Queued jobs are due at another time. Others are left alone.",
+		suits: job.ActRunAt(time.Time{}).Suits,
 		act: func(text string) (job.Act, error) {
 			now := time.Now()
 			at, err := readTime(text, now)
@@ -113,7 +113,7 @@ func findAction(name string) (action, error) {
 func actionsFor(state job.State) []action {
 	var found []action
 	for _, a := range actions {
-		if slices.Contains(a.states, state) {
+		if a.suits(state) {
 			found = append(found, a)
 		}
 	}

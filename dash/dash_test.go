@@ -55,7 +55,7 @@ func enqueue(t *testing.T, s job.Store, kind, args string, n int, opts ...job.En
 		}
 		jobs = append(jobs, j)
 	}
-	if _, err := job.Enqueue(t.Context(), s, jobs...); err != nil {
+	if _, err := job.Insert(t.Context(), s, jobs...); err != nil {
 		t.Fatal(err)
 	}
 	return jobs

@@ -33,6 +33,9 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		return nil, err
 	}
 	now := time.Now()
+	masked := *j
+	masked.Meta = h.masker.Map(j.Meta)
+	j = &masked
 	d := &detail{Job: j, View: j.View(now), Timeline: newTimeline(j, now), Part: -1}
 	d.Actions = actionsFor(d.View)
 	d.Args = clip(indented(h.masker.JSON(j.Args)), mostShown)
@@ -74,7 +77,7 @@ func indented(text json.RawMessage) string {
 // maskedJSON is the job as package job writes it, with what is secret masked.
 func (h *handler) maskedJSON(j *job.Job) ([]byte, error) {
 	shown := *j
-	shown.Args = h.masker.JSON(j.Args)
+	shown.Args, shown.Meta = h.masker.JSON(j.Args), h.masker.Map(j.Meta)
 	if j.Result != nil {
 		shown.Result = h.masker.JSON(j.Result)
 	}

@@ -66,3 +66,22 @@ func TestMaskNothing(t *testing.T) {
 	h = dash.New(dash.Config{Store: s, Mask: []string{"user"}})
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "not ada", hush)
 }
+
+// TestMetaOnThePage: a job's page shows its meta, masked, and jobs are found by it.
+func TestMetaOnThePage(t *testing.T) {
+	s := memory.New()
+	j, err := job.New("k", json.RawMessage("null"), job.Meta("tenant", "acme"), job.Meta("token", hush), job.Timeout(90*time.Second))
+	if err == nil {
+		_, err = job.Insert(t.Context(), s, j)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := dash.New(dash.Config{Store: s})
+	id := j.ID.String()
+	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "tenant", "acme", "1m30s", "not "+hush)
+	has(t, get(t, h, "/jobs/"+id+"/raw"), http.StatusOK, "acme", "not "+hush)
+	has(t, get(t, h, "/jobs?meta=tenant%3Dacme"), http.StatusOK, id)
+	has(t, get(t, h, "/jobs?meta=tenant%3Dother"), http.StatusOK, "not "+id)
+	has(t, get(t, h, "/jobs?meta=token%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
+}

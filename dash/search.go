@@ -20,6 +20,7 @@ type search struct {
 	Worker       string
 	Since, Until string // times, or how long ago
 	Key          string // the unique key
+	Meta         string // key=value
 	ID           string // IDs, with spaces between them
 	Before       string // the ID after which the page begins
 	Sort         string // a column; with "-" before it the largest first
@@ -27,7 +28,7 @@ type search struct {
 }
 
 // states are those one can search for, in the order of a job's life.
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 const pageSize = 50
 
@@ -36,7 +37,7 @@ func (h *handler) readSearch(q url.Values, now time.Time) (*search, error) {
 	text := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	s := &search{
 		Kind: text("kind"), Queue: text("queue"), Args: text("args"), Error: text("error"), Worker: text("worker"),
-		Since: text("since"), Until: text("until"), Key: text("key"), ID: text("id"), Before: text("before"), Sort: text("sort"),
+		Since: text("since"), Until: text("until"), Key: text("key"), Meta: text("meta"), ID: text("id"), Before: text("before"), Sort: text("sort"),
 	}
 	for _, state := range q["state"] {
 		if state := job.State(state); slices.Contains(states, state) && !slices.Contains(s.States, state) {
@@ -65,6 +66,16 @@ func (h *handler) fillFilter(s *search, now time.Time) (err error) {
 			return wrong("Args: %.60q is masked, and cannot be searched.", path)
 		}
 		f.Args = []job.ArgsMatch{{Path: path, Value: strings.TrimSpace(value)}}
+	}
+	if s.Meta != "" {
+		key, value, ok := strings.Cut(s.Meta, "=")
+		if !ok || key == "" {
+			return wrong("Meta: write a key and a value, such as tenant=7.")
+		}
+		if h.masker.Hides(key) {
+			return wrong("Meta: %.60q is masked, and cannot be searched.", key)
+		}
+		f.Meta = map[string]string{key: value}
 	}
 	if f.CreatedAfter, err = readTime(s.Since, now); err != nil {
 		return wrong("Since: %v", err)
@@ -116,7 +127,7 @@ func (s *search) Values() url.Values {
 	q := url.Values{}
 	for name, value := range map[string]string{
 		"kind": s.Kind, "queue": s.Queue, "args": s.Args, "error": s.Error, "worker": s.Worker, "since": s.Since, "until": s.Until,
-		"key": s.Key, "id": s.ID, "before": s.Before, "sort": s.Sort,
+		"key": s.Key, "meta": s.Meta, "id": s.ID, "before": s.Before, "sort": s.Sort,
 	} {
 		if value != "" {
 			q.Set(name, value)
@@ -157,18 +168,18 @@ func (s *search) Narrows() bool {
 }
 
 // More reports whether one of the fields that are folded away is set.
-func (s *search) More() bool { return s.Worker+s.Since+s.Until+s.Key+s.ID != "" }
+func (s *search) More() bool { return s.Worker+s.Since+s.Until+s.Key+s.Meta+s.ID != "" }
 
 // Hunts reports whether jobs are searched by what no index finds.
 func (s *search) Hunts() bool {
 	f := &s.filter
-	return (len(f.Args) > 0 || f.Error+f.Worker != "") && len(f.IDs) == 0 && f.UniqueKey == ""
+	return (len(f.Args)+len(f.Meta) > 0 || f.Error+f.Worker != "") && len(f.IDs) == 0 && f.UniqueKey == ""
 }
 
 // known returns how many jobs match, where the counts of the store can tell.
 func (s *search) known(counts []job.Count) (n int64, ok bool) {
 	f := &s.filter
-	if len(f.IDs) > 0 || len(f.Args) > 0 || f.Error+f.Worker+f.UniqueKey != "" || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
+	if len(f.IDs) > 0 || len(f.Args)+len(f.Meta) > 0 || f.Error+f.Worker+f.UniqueKey != "" || !f.CreatedAfter.IsZero() || !f.CreatedBefore.IsZero() ||
 		slices.Contains(f.States, job.Scheduled) || slices.Contains(f.States, job.Retrying) {
 		return 0, false
 	}

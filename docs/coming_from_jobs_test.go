@@ -55,7 +55,7 @@ func Example_comingFromJobs() {
 			return err
 		}
 		jobs := []*job.Job{typed, raw}
-		done, err := job.Enqueue(ctx, store, jobs...)
+		done, err := job.Insert(ctx, store, jobs...)
 		if err != nil {
 			return err
 		}

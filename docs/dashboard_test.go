@@ -38,7 +38,7 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Enqueue(t.Context(), store, j); err != nil {
+	if _, err := job.Insert(t.Context(), store, j); err != nil {
 		t.Fatal(err)
 	}
 	h := dash.New(dash.Config{

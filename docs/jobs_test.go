@@ -203,6 +203,11 @@ func Example_kept() {
 		if err := workUntilDone(ctx, store, 1, count); err != nil {
 			return err
 		}
+		var words Words
+		if err := CountWords.Await(ctx, store, enqueued.ID, &words); err != nil {
+			return err
+		}
+		fmt.Println(words.N)
 		found, err := job.Find(ctx, store, enqueued.ID)
 		if err != nil {
 			return err
@@ -214,6 +219,7 @@ func Example_kept() {
 		return nil
 	})
 	// Output:
+	// 6
 	// completed {"N":6} 2 2
 	// INFO counting lines=2
 }
@@ -385,7 +391,7 @@ func TestJobMessages(t *testing.T) {
 		panic(job.NewWorker(memory.New(), job.Config{}, send, send).Run(context.Background()))
 	}
 	explains(t, "jobs.md",
-		panicOf(func() { job.Timeout(0) }),
+		panicOf(func() { job.Define[Mail]("k", job.Timeout(0)) }),
 		strings.SplitAfter(panicOf(func() { job.Define[Mail]("") }), "is empty")[0],
 		panicOf(two))
 }

@@ -9,10 +9,10 @@ import (
 
 // An Act is something to be done to jobs from outside, see [Apply].
 type Act struct {
-	name  string
-	check error                  // of its argument
-	do    func(j *Job) (ok bool) // false where it makes no sense
-	gone  bool                   // the job is deleted
+	name   string
+	check  error      // of its argument
+	states []State    // in which it makes sense; jobs in others are skipped
+	set    func(*Job) // what it changes; nil where the job is deleted
 }
 
 // String names the act.
@@ -21,78 +21,48 @@ func (a Act) String() string { return a.name }
 // Check returns what is wrong with the argument of the act, if it has one.
 func (a Act) Check() error { return a.check }
 
+// Suits reports whether the act makes sense for jobs in a state or view. It skips others.
+func (a Act) Suits(s State) bool { return slices.Contains(a.states, s.stored()) }
+
 // Acts without an argument. In a state where an act makes no sense it skips the job.
 var (
 	// ActRetry makes a queued job due now, and runs a finished one again, with all its attempts.
-	ActRetry = Act{name: "retry", do: func(j *Job) bool {
-		switch {
-		case j.State == Queued:
-		case j.State.Finished():
+	ActRetry = Act{name: "retry", states: []State{Queued, Completed, Canceled, Discarded}, set: func(j *Job) {
+		if j.State.Finished() {
 			j.State, j.Spared, j.Released = Queued, j.Attempt, 0
-		default:
-			return false
 		}
 		j.RunAt, j.Delay = time.Time{}, 0
-		return true
 	}}
 
 	// ActCancel cancels a queued job, and asks the worker of a running one to cancel it, which it does within about a second.
-	ActCancel = Act{name: "cancel", do: func(j *Job) bool {
-		switch j.State {
-		case Queued:
-			j.State = Canceled
-		case Running:
+	ActCancel = Act{name: "cancel", states: []State{Queued, Running}, set: func(j *Job) {
+		if j.State == Running {
 			j.CancelRequested = true
-		default:
-			return false
+		} else {
+			j.State = Canceled
 		}
-		return true
 	}}
 
 	// ActDiscard gives a queued job up.
-	ActDiscard = Act{name: "discard", do: func(j *Job) bool {
-		if j.State != Queued {
-			return false
-		}
-		j.State = Discarded
-		return true
-	}}
+	ActDiscard = Act{name: "discard", states: []State{Queued}, set: func(j *Job) { j.State = Discarded }}
 
 	// ActDelete deletes a job that is not running.
-	ActDelete = Act{name: "delete", gone: true, do: func(j *Job) bool { return j.State != Running }}
+	ActDelete = Act{name: "delete", states: []State{Queued, Completed, Canceled, Discarded}}
 )
 
 // ActMove moves a queued job to another queue.
 func ActMove(queue string) Act {
-	return Act{name: "move", check: checkName("queue", queue), do: func(j *Job) bool {
-		if j.State != Queued {
-			return false
-		}
-		j.Queue = queue
-		return true
-	}}
+	return Act{name: "move", check: checkName("queue", queue), states: []State{Queued}, set: func(j *Job) { j.Queue = queue }}
 }
 
 // ActPriority changes the priority of a queued job.
 func ActPriority(p int) Act {
-	return Act{name: "reprioritise", check: checkPriority(p), do: func(j *Job) bool {
-		if j.State != Queued {
-			return false
-		}
-		j.Priority = p
-		return true
-	}}
+	return Act{name: "reprioritise", check: checkPriority(p), states: []State{Queued}, set: func(j *Job) { j.Priority = p }}
 }
 
 // ActRunAt changes when a queued job is due.
 func ActRunAt(t time.Time) Act {
-	return Act{name: "schedule", check: checkTime(t), do: func(j *Job) bool {
-		if j.State != Queued {
-			return false
-		}
-		j.RunAt, j.Delay = t, 0
-		return true
-	}}
+	return Act{name: "schedule", check: checkTime(t), states: []State{Queued}, set: func(j *Job) { j.RunAt, j.Delay = t, 0 }}
 }
 
 // Applied says what Apply did.
@@ -138,19 +108,21 @@ func applyTo(ctx context.Context, s Store, f *Filter, act Act, ids []ID, done *A
 		switch {
 		case !f.matchesState(j):
 			return Leave
-		case !act.do(j):
+		case !act.Suits(j.State):
 			skipped++
 			return Leave
 		}
 		changed++
-		if act.gone {
+		if act.set == nil {
 			return Remove
 		}
+		act.set(j)
 		return Write
 	})
 	if err != nil {
 		return fmt.Errorf("%s jobs: %w", act, err)
 	}
+	finishedHere(s, slices.Values(ids))
 	done.Changed += changed - len(conflicts)
 	done.Skipped += skipped
 	done.Conflicts += len(conflicts)

@@ -119,7 +119,7 @@ func TestApplyToEverythingThatMatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := job.Enqueue(ctx, store, j); err != nil {
+		if _, err := job.Insert(ctx, store, j); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -222,4 +222,30 @@ func TestCancelAJobOfADeadProcess(t *testing.T) {
 		}
 		r.wantEvents("canceled: the job was canceled")
 	})
+}
+
+// TestActsSuitViews: what is offered for a view is what is done to its jobs.
+func TestActsSuitViews(t *testing.T) {
+	for _, s := range job.States() {
+		waits := s == job.Queued || s == job.Scheduled || s == job.Retrying
+		for _, test := range []struct {
+			act  job.Act
+			want bool
+		}{
+			{job.ActRetry, s != job.Running},
+			{job.ActDelete, s != job.Running},
+			{job.ActCancel, waits || s == job.Running},
+			{job.ActDiscard, waits},
+			{job.ActMove("other"), waits},
+			{job.ActPriority(1), waits},
+			{job.ActRunAt(time.Now()), waits},
+		} {
+			if got := test.act.Suits(s); got != test.want {
+				t.Errorf("%s suits jobs that are %s: %v, want %v", test.act, s, got, test.want)
+			}
+		}
+	}
+	if n := len(job.States()); n != 7 {
+		t.Errorf("%d states", n)
+	}
 }

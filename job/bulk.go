@@ -27,7 +27,7 @@ const bulkParts = 2
 // an error, of the stream or of the store, it stops and returns what was enqueued before it: what the stream yielded
 // before its error is. A part that was being inserted when another failed may be there without being counted.
 func EnqueueAll(ctx context.Context, in Inserter, jobs meanwhile.Stream[*Job]) (Bulk, error) {
-	insert := func(ctx context.Context, part []*Job) ([]Enqueued, error) { return Enqueue(ctx, in, part...) }
+	insert := func(ctx context.Context, part []*Job) ([]Enqueued, error) { return Insert(ctx, in, part...) }
 	inserted := inTurn(ctx, parts(jobs), insert)
 	if _, store := in.(Store); store {
 		inserted = meanwhile.Map(ctx, parts(jobs), insert, meanwhile.Limit(bulkParts), meanwhile.Name("enqueue"))

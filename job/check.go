@@ -36,6 +36,12 @@ func checkJob(j *Job) error {
 	if err := checkTime(j.RunAt); err != nil {
 		return what(err)
 	}
+	if j.Timeout < 0 || j.Timeout > maxDelay {
+		return what(fmt.Errorf("a timeout of %v: give a positive duration up to a hundred years, or leave the option out for that of the kind", j.Timeout))
+	}
+	if err := checkMeta(j.Meta); err != nil {
+		return what(err)
+	}
 	args, err := checkArgs(j.Args)
 	if err != nil {
 		return what(err)

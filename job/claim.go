@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -99,19 +98,19 @@ func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 // room waits until a job could be started and returns what to ask for. It also reports whether a queue was left out, or bounded,
 // because of the jobs of it that run.
 func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
-	most := max(leastUnsettled, 2*r.config.Concurrency)
 	for {
+		load := r.load.Load()
 		r.mu.Lock()
-		free := r.config.Concurrency - r.running
-		if len(r.finished)+r.settling >= most {
+		free := load.concurrency - r.running
+		if len(r.finished)+r.settling >= max(leastUnsettled, 2*load.concurrency) {
 			free = 0
 		}
 		if r.quiet.Load() {
 			free = 0
 		}
-		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Durable: r.durable}
+		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Kinds: r.kinds, Durable: r.durable}
 		crowded = false
-		for _, q := range r.config.Queues {
+		for _, q := range load.queues {
 			left := q.Concurrency - r.inQueue[q.Name]
 			if left < claim.Limit {
 				crowded = true
@@ -124,8 +123,8 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 		r.full, r.hungry = full, full || crowded
 		r.mu.Unlock()
 		if !full {
-			if r.weighted {
-				r.shuffle(claim.Queues)
+			if load.weighted {
+				load.shuffle(claim.Queues)
 			}
 			return claim, crowded, nil
 		}
@@ -140,9 +139,9 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 // shuffle puts queues in random order by weight: each key is the logarithm of a random number over the weight, so that the
 // first is drawn with probability weight ÷ sum (P. Efraimidis, P. Spirakis: "Weighted random sampling with a reservoir", 2006).
 // Queues without a weight come last.
-func (r *run) shuffle(queues []QueueLimit) {
+func (l *workload) shuffle(queues []QueueLimit) {
 	keys := make(map[string]float64, len(queues))
-	for _, q := range r.config.Queues {
+	for _, q := range l.queues {
 		keys[q.Name] = math.Inf(-1)
 		if q.Weight > 0 {
 			keys[q.Name] = math.Log(1-rand.Float64()) / float64(q.Weight)
@@ -161,8 +160,19 @@ func (r *run) shuffle(queues []QueueLimit) {
 
 // waitLoop tells the claim loop when the store says that jobs may be due.
 func (r *run) waitLoop(ctx context.Context) error {
-	queues := make([]string, len(r.config.Queues))
-	for i, q := range r.config.Queues {
+	for {
+		load := r.load.Load()
+		replaced, err := load.whileLoaded(ctx, func(ctx context.Context) error { return r.waitFor(ctx, load.queues) })
+		if !replaced {
+			return err
+		}
+	}
+}
+
+// waitFor is waitLoop with the same queues.
+func (r *run) waitFor(ctx context.Context, of []QueueConfig) error {
+	queues := make([]string, len(of))
+	for i, q := range of {
 		queues[i] = q.Name
 	}
 	failures := 0
@@ -184,5 +194,3 @@ func (r *run) waitLoop(ctx context.Context) error {
 		}
 	}
 }
-
-var errNoHandler = errors.New("no worker of its queue has a handler for its kind")

@@ -7,12 +7,12 @@ import (
 
 // A Config says how a worker works. The zero value is a good one.
 type Config struct {
-	// Queues to work on. The default is those that the kinds of the handlers name, and DefaultQueue, in the order of their
+	// Queues to work on, at most 1,000. The default is those that the kinds of the handlers name, and DefaultQueue, in the order of their
 	// names. Without weights the order is strict: what is due in the first is run before the second is looked at. When
 	// one has a weight, all are taken in random order, one of weight 3 first three times as often as one of weight 1.
 	Queues []QueueConfig
 
-	Concurrency int // how many jobs run at once; default 100. Each is a task: thousands are fine
+	Concurrency int // how many jobs run at once, up to a million; default 100. Each is a task: thousands are fine
 	// Lease is how long a job stays with a worker of which nothing is heard; leases are renewed after a third of it. A
 	// job of a process that died is run again when it is over. Default 30 s, at least 100 ms.
 	Lease time.Duration
@@ -23,7 +23,7 @@ type Config struct {
 	// default grace of process.Main; less than zero stands for none.
 	Grace time.Duration
 
-	Crons []Cron // that this worker enqueues for
+	Crons []Cron // that this worker enqueues for, at most 1,000
 
 	// Retention is how long finished jobs are kept, by state; less than zero is for ever, and so is a state that is left out.
 	// Default, when it is nil: completed ones a day, canceled ones 7 days, discarded ones 30 days.
@@ -31,7 +31,7 @@ type Config struct {
 
 	Middleware []Middleware // around every handler, the first outermost
 	Observe    func(Event)  // called with what happens; by many goroutines at once, which wait for it. Default none
-	Logger     *slog.Logger // for discarded jobs and trouble with the store; default slog.Default()
+	Logger     *slog.Logger // for failed attempts, discarded jobs and trouble with the store; default slog.Default()
 	Name       string       // unique among all workers; default host, process ID and a random part
 }
 

@@ -211,3 +211,30 @@ func TestOpen(t *testing.T) {
 		t.Errorf("an unknown scheme: %v", err)
 	}
 }
+
+func TestUniqueOptionsThatMeanNothing(t *testing.T) {
+	for want, opts := range map[string][]job.EnqueueOption{
+		"UniqueFor(1s) says how long, and nothing says what is unique":       {job.UniqueFor(time.Second)},
+		"UniqueWhile says in which states, and nothing says what is unique":  {job.UniqueWhile(job.Queued)},
+		"Replace says what becomes of the other job, and nothing says what ": {job.Replace()},
+		"UniqueWhile has no state":                                    {job.Unique("a"), job.UniqueWhile()},
+		"UniqueWhile(retrying): give states in which jobs are stored": {job.Unique("a"), job.UniqueWhile(job.Retrying)},
+		"add Queued, or leave Replace out":                            {job.Unique("a"), job.UniqueWhile(job.Running), job.Replace()},
+	} {
+		if _, err := job.New("k", json.RawMessage("null"), opts...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q in it", err, want)
+		}
+	}
+}
+
+// TestNotUnique: one job of a unique kind takes no key.
+func TestNotUnique(t *testing.T) {
+	kind := job.Define[note]("unique", job.UniqueArgs(), job.UniqueFor(time.Hour), job.Replace())
+	j, err := kind.New(note{"a"}, job.NotUnique())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.UniqueKey != "" || j.UniqueFor != 0 || j.Replace {
+		t.Errorf("key %q, for %v, replace %v, want none", j.UniqueKey, j.UniqueFor, j.Replace)
+	}
+}

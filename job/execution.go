@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,8 +16,8 @@ import (
 // An execution is a job that this worker holds: an attempt that runs, or its outcome on the way to the store.
 type execution struct {
 	run     *run
-	job     *Job     // the attempt's; what the fields below guard is merged into it when it has ended
-	handler *Handler // nil for a kind that has none
+	job     *Job // the attempt's; what the fields below guard is merged into it when it has ended
+	handler *Handler
 	begun   time.Time
 	wait    time.Duration // from due to claimed
 	args    any           // decoded from text, if they could be
@@ -51,7 +52,7 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 		e.size += e.records[i].size()
 	}
 	j.Result, j.Progress = nil, nil
-	if e.handler != nil && e.handler.once {
+	if e.handler.once {
 		j.MaxAttempts = 1
 	}
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
@@ -76,8 +77,6 @@ func (r *run) start(j *Job, expired string, claimed time.Time) {
 		e.canceledMeanwhile()
 	case j.Used() > j.MaxAttempts:
 		e.outOfAttempts()
-	case e.handler == nil:
-		e.unknownKind()
 	default:
 		e.decode()
 		r.mu.Lock()
@@ -136,20 +135,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// unknownKindDelay is how long a job of a kind without a handler waits before it is looked at again: a worker that has one
-// may be on its way.
-const unknownKindDelay = time.Minute
-
-func (e *execution) unknownKind() {
-	j := e.job
-	err := fmt.Errorf("%w: %q", errNoHandler, j.Kind)
-	if j.LastError() != err.Error() {
-		j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
-	}
-	j.queueAgain(unknownKindDelay, true)
-	e.finishUnbegun(ending{event: Event{Kind: JobSnoozed, Err: err, Delay: unknownKindDelay}})
-}
-
 // finishUnbegun hands an execution that runs no handler to the settle loop. The renew loop may be telling it to be canceled.
 func (e *execution) finishUnbegun(end ending) {
 	e.mu.Lock()
@@ -172,7 +157,7 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 	if cause != nil {
 		abort(cause)
 	}
-	if t := e.handler.timeout; t > 0 {
+	if t := cmp.Or(e.job.Timeout, e.handler.timeout); t > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, t, ErrTimeout)
 		defer cancel()

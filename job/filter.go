@@ -15,6 +15,8 @@ type Filter struct {
 	FinishedBefore time.Time
 	UniqueKey      string // whole, see Job.UniqueKey
 
+	Meta map[string]string // entries that the Meta of the job has, all of them
+
 	// These two are checked exactly by [List] and by the acts; for Store.List they are hints.
 	Args  []ArgsMatch
 	Error string // part of the text of a failure, regardless of case

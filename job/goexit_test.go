@@ -72,7 +72,7 @@ func TestHandlerThatCallsGoexit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := job.Enqueue(r.ctx, r.store, good); err != nil {
+				if _, err := job.Insert(r.ctx, r.store, good); err != nil {
 					t.Fatal(err)
 				}
 				seconds(1)

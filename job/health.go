@@ -44,7 +44,7 @@ func (w *Worker) Health() Health {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		h.Quiet = r.quiet.Load()
-		h.Started, h.Stopping, h.Full, h.Running, h.Slots = r.started, r.draining, r.full, r.running, r.config.Concurrency
+		h.Started, h.Stopping, h.Full, h.Running, h.Slots = r.started, r.draining, r.full, r.running, r.load.Load().concurrency
 	}
 	return h
 }

@@ -22,6 +22,19 @@ const (
 	Retrying  State = "retrying"  // queued, and an attempt failed
 )
 
+// States returns all states and views, in the order of a job's life.
+func States() []State {
+	return []State{Queued, Scheduled, Retrying, Running, Completed, Canceled, Discarded}
+}
+
+// stored returns the state that jobs of a view are stored in.
+func (s State) stored() State {
+	if s == Scheduled || s == Retrying {
+		return Queued
+	}
+	return s
+}
+
 // Finished reports whether a job in this state is over.
 func (s State) Finished() bool { return s == Completed || s == Canceled || s == Discarded }
 
@@ -62,6 +75,10 @@ type Job struct {
 	// jobs hold the same one. Empty for none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
 	UniqueKey string        `json:"unique_key,omitempty"`
 	UniqueFor time.Duration `json:"unique_for,omitempty"`
+	// What becomes of a new job whose UniqueKey is held, see [UniqueWhile] and [Replace]. Stores read these from the jobs that they
+	// insert and never set them.
+	UniqueWhile []State `json:"-"`
+	Replace     bool    `json:"-"`
 
 	// The clock of these is the store's. RunAt is when it became or becomes due.
 	Created  time.Time `json:"created"`
@@ -75,6 +92,7 @@ type Job struct {
 	Worker          string `json:"worker,omitempty"`           // that claimed it last
 	CancelRequested bool   `json:"cancel_requested,omitempty"` // while it runs
 
+	Options
 	Detail
 }
 

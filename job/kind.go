@@ -3,7 +3,9 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -42,7 +44,7 @@ func define(name string, opts []DefineOption) definition {
 // Name returns the name of the kind.
 func (k *Kind[T]) Name() string { return k.name }
 
-// New makes a job to be given to [Enqueue]. Its args are the JSON of args. It returns an error when they cannot be encoded or
+// New makes a job to be given to [Insert]. Its args are the JSON of args. It returns an error when they cannot be encoded or
 // are longer than MaxArgs, and for an option out of its range.
 func (k *Kind[T]) New(args T, opts ...EnqueueOption) (*Job, error) {
 	text, err := json.Marshal(args)
@@ -61,14 +63,14 @@ func (k *Kind[T]) Args(j *Job) (T, error) {
 	return args, nil
 }
 
-// Enqueue makes a job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
+// Enqueue makes one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
 // which it exists if and only if that commits.
 func (k *Kind[T]) Enqueue(ctx context.Context, in Inserter, args T, opts ...EnqueueOption) (Enqueued, error) {
 	j, err := k.New(args, opts...)
 	if err != nil {
 		return Enqueued{}, err
 	}
-	done, err := Enqueue(ctx, in, j)
+	done, err := Insert(ctx, in, j)
 	if err != nil {
 		return Enqueued{}, err
 	}
@@ -143,10 +145,14 @@ func (in *insertion) finish() error {
 		return err
 	}
 	j := in.Job
+	if in.notUnique {
+		j.UniqueFor, j.UniqueWhile, j.Replace = 0, nil, false
+		return nil
+	}
+	if err := in.checkUnique(); err != nil {
+		return fmt.Errorf("job kind %q: %w", j.Kind, err)
+	}
 	if in.unique == nil {
-		if j.UniqueFor > 0 {
-			return fmt.Errorf("job kind %q: UniqueFor(%v) says how long, and nothing says what is unique: give Unique or UniqueArgs as well", j.Kind, j.UniqueFor)
-		}
 		return nil
 	}
 	key, err := in.unique(j)
@@ -155,6 +161,30 @@ func (in *insertion) finish() error {
 	}
 	j.UniqueKey = j.Kind + " " + key // no kind has a space in it, so that no two kinds share a key
 	return checkKey(j.UniqueKey)
+}
+
+// checkUnique returns what is wrong with the options that say more of a unique key.
+func (in *insertion) checkUnique() error {
+	j := in.Job
+	for _, s := range j.UniqueWhile {
+		if s != Queued && s != Running && !s.Finished() {
+			return fmt.Errorf("UniqueWhile(%s): give states in which jobs are stored: queued, running, completed, canceled or discarded", s)
+		}
+	}
+	missing := "nothing says what is unique: give Unique or UniqueArgs as well"
+	switch {
+	case in.unique == nil && j.UniqueFor > 0:
+		return fmt.Errorf("UniqueFor(%v) says how long, and %s", j.UniqueFor, missing)
+	case in.unique == nil && in.while:
+		return fmt.Errorf("UniqueWhile says in which states, and %s", missing)
+	case in.unique == nil && j.Replace:
+		return fmt.Errorf("Replace says what becomes of the other job, and %s", missing)
+	case in.while && len(j.UniqueWhile) == 0:
+		return errors.New("UniqueWhile has no state: leave it out, or give NotUnique")
+	case in.while && j.Replace && !slices.Contains(j.UniqueWhile, Queued):
+		return errors.New("Replace changes a job that is queued, and UniqueWhile lets such a one keep nothing out: add Queued, or leave Replace out")
+	}
+	return nil
 }
 
 // maxDelay keeps times within what every database can write.

@@ -31,8 +31,9 @@ func (r *run) callQueues(ctx context.Context) ([]QueueInfo, error) {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
 	queues, err := r.store.Queues(call)
+	load := r.load.Load()
 	return slices.DeleteFunc(queues, func(q QueueInfo) bool {
-		ours := slices.ContainsFunc(r.config.Queues, func(c QueueConfig) bool { return c.Name == q.Name })
+		ours := slices.ContainsFunc(load.queues, func(c QueueConfig) bool { return c.Name == q.Name })
 		return !ours || q.Queued+q.Running == 0
 	}), err
 }

@@ -65,7 +65,7 @@ func (r *run) cancelTasks(orders []Order) {
 
 // tickNow has a cron of this worker tick out of turn. The store may take long, and the leases must be renewed meanwhile.
 func (r *run) tickNow(ctx context.Context, name string) {
-	for _, c := range r.crons {
+	for _, c := range r.load.Load().crons {
 		if c.Name != name {
 			continue
 		}

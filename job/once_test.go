@@ -124,7 +124,7 @@ func TestAtMostOnce(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			if _, err := job.Enqueue(r.ctx, r.store, j); err != nil {
+			if _, err := job.Insert(r.ctx, r.store, j); err != nil {
 				r.Fatal(err)
 			}
 			return j.ID

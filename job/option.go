@@ -8,7 +8,7 @@ import (
 // A DefineOption sets what holds for all jobs of a kind: [Define] and [HandleRaw] take them.
 type DefineOption interface{ define(*definition) }
 
-// An EnqueueOption changes one job: [New], Enqueue and EnqueueAll take them.
+// An EnqueueOption changes one job: [New], [Kind.New], [Kind.Enqueue] and [Kind.EnqueueAll] take them.
 type EnqueueOption interface{ enqueue(*insertion) }
 
 // An Option may be given to a kind, as the default of its jobs, and to one of them.
@@ -28,10 +28,12 @@ type definition struct {
 // An insertion is a job while options are applied to it.
 type insertion struct {
 	*Job
-	unique   func(*Job) (string, error) // makes the key, without the kind; nil for none
-	attempts bool                       // MaxAttempts was given
-	once     bool                       // AtMostOnce was
-	err      error                      // of an option
+	unique    func(*Job) (string, error) // makes the key, without the kind; nil for none
+	while     bool                       // UniqueWhile was given
+	notUnique bool
+	attempts  bool  // MaxAttempts was given
+	once      bool  // AtMostOnce was
+	err       error // of an option
 }
 
 type both func(*insertion)
@@ -101,6 +103,25 @@ func UniqueFor(d time.Duration) Option {
 	return both(func(in *insertion) { in.Job.UniqueFor = d })
 }
 
+// UniqueWhile says in which states another job with the key keeps this one out. The default is queued and running, and what UniqueFor
+// adds. With UniqueWhile(Queued) a job that runs keeps none out: so what has changed since it began is done by one more job, and no more.
+// Finished states count as long as UniqueFor holds the key. It is asked when the job is enqueued: the other job goes on without
+// its key, and may be queued again beside this one, if it fails.
+func UniqueWhile(states ...State) Option {
+	return both(func(in *insertion) { in.Job.UniqueWhile, in.while = states, true })
+}
+
+// Replace makes a job whose key is held by a queued one replace the args of that, and when it is due. It has the ID, the attempts
+// and all else of before; the answer says that nothing was enqueued. One that runs, or has finished, is left alone.
+func Replace() Option {
+	return both(func(in *insertion) { in.Job.Replace = true })
+}
+
+// NotUnique is for one job of a kind that is unique: it is enqueued whatever others there are, and keeps none out.
+func NotUnique() EnqueueOption {
+	return enqueueOnly(func(in *insertion) { in.notUnique = true })
+}
+
 // In makes a job due after d, by the clock of the store. The default is at once.
 func In(d time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = time.Time{}, max(d, 0) })
@@ -112,12 +133,22 @@ func At(t time.Time) EnqueueOption {
 }
 
 // Timeout bounds each attempt: after d its context is canceled with [ErrTimeout] as the cause, and the attempt fails if it
-// then returns an error. The default is no timeout.
-func Timeout(d time.Duration) DefineOption {
+// then returns an error. The default is no timeout; that of a job counts instead of that of its kind.
+func Timeout(d time.Duration) Option { return timeout(d) }
+
+type timeout time.Duration
+
+func (d timeout) define(def *definition) {
 	if d <= 0 {
-		panic("job: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
+		panic("job: Timeout(" + time.Duration(d).String() + "): give a positive duration, or leave the option out for no timeout")
 	}
-	return defineOnly(func(def *definition) { def.timeout = d })
+	def.timeout = time.Duration(d)
+}
+
+func (d timeout) enqueue(in *insertion) {
+	if in.Timeout = time.Duration(d); d <= 0 {
+		in.err = fmt.Errorf("a timeout of %v: give a positive duration, or leave the option out for that of the kind", in.Timeout)
+	}
 }
 
 // Backoff says how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].

@@ -19,6 +19,7 @@ func (r *run) renewLoop(ctx context.Context) error {
 	for {
 		now := time.Now()
 		r.trimSlots()
+		r.failures.flush(now, false)
 		due := r.dueForRenewal(now)
 		again, err := r.renew(ctx, now, due)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"runtime/metrics"
 	"runtime/pprof"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,6 +31,8 @@ type run struct {
 	clock   *storeClock
 	tally   tally
 	waits   kindWaits
+
+	failures failureLog
 
 	notice chan struct{} // capacity 1: jobs may have become due
 	freed  chan struct{} // capacity 1: there may be room again
@@ -59,16 +60,17 @@ type run struct {
 func newRun(w *Worker) *run {
 	clock := newStoreClock()
 	return &run{
-		Worker:  w,
-		clock:   clock,
-		tally:   tally{worker: w.config.Name, clock: clock},
-		started: time.Now(),
-		notice:  make(chan struct{}, 1),
-		freed:   make(chan struct{}, 1),
-		done:    make(chan struct{}, 1),
-		leaving: make(chan struct{}),
-		held:    map[ID]*execution{},
-		inQueue: map[string]int{},
+		Worker:   w,
+		clock:    clock,
+		tally:    tally{worker: w.config.Name, clock: clock},
+		failures: failureLog{logger: w.config.Logger},
+		started:  time.Now(),
+		notice:   make(chan struct{}, 1),
+		freed:    make(chan struct{}, 1),
+		done:     make(chan struct{}, 1),
+		leaving:  make(chan struct{}),
+		held:     map[ID]*execution{},
+		inQueue:  map[string]int{},
 	}
 }
 
@@ -123,9 +125,7 @@ func (r *run) claimUntil(stop context.Context) error {
 			meanwhile.Go(ctx, r.waitLoop, meanwhile.Name("wait"))
 			meanwhile.Go(ctx, r.pruneLoop, meanwhile.Name("prune"))
 			meanwhile.Go(ctx, r.levelLoop, meanwhile.Name("levels"))
-			if len(r.crons) > 0 {
-				meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
-			}
+			meanwhile.Go(ctx, r.cronLoop, meanwhile.Name("crons"))
 			return r.claimLoop(ctx)
 		}, meanwhile.Name("claim"))
 		unhook := context.AfterFunc(stop, func() { loops.Cancel(ErrStopping) })
@@ -185,6 +185,7 @@ func (r *run) endRenewing(ctx context.Context, renewing *meanwhile.Task[struct{}
 func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
+	r.failures.flush(time.Now(), true)
 	if stats, _ := r.tally.tell(time.Now(), true); len(stats) > 0 {
 		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Stats: stats})
 	}
@@ -194,22 +195,20 @@ func (r *run) leave() {
 // info is what the worker says of itself.
 func (r *run) info() WorkerInfo {
 	host, _ := os.Hostname()
+	load := r.load.Load()
 	info := WorkerInfo{
 		Host:        host,
 		PID:         os.Getpid(),
 		Version:     version(),
 		Started:     r.started,
-		Concurrency: r.config.Concurrency,
+		Concurrency: load.concurrency,
 		Memory:      memory(),
 	}
-	for _, q := range r.config.Queues {
+	for _, q := range load.queues {
 		info.Queues = append(info.Queues, q.Name)
 	}
-	for kind := range r.handlers {
-		info.Kinds = append(info.Kinds, kind)
-	}
-	slices.Sort(info.Kinds)
-	for _, c := range r.crons {
+	info.Kinds = r.kinds
+	for _, c := range load.crons {
 		info.Crons = append(info.Crons, c.Name)
 	}
 	info.Quiet = r.quiet.Load()

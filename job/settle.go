@@ -133,7 +133,7 @@ func (r *run) late() bool {
 // giveUp forgets a job whose outcome the store has not taken for as long as a lease, or at the end: nothing renews its lease any
 // more, and it is run again when that is over.
 func (r *run) giveUp(e *execution, err error) {
-	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "id", e.job.ID, "kind", e.job.Kind, "error", err)
+	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", err)
 	r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.end.event.Elapsed})
 }
 
@@ -173,6 +173,13 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 func (r *run) settled(batch []*execution, lost []ID) {
 	now := time.Now()
 	r.health.settled.Store(now.UnixNano())
+	finishedHere(r.store, func(yield func(ID) bool) {
+		for _, e := range batch {
+			if e.job.State.Finished() && !yield(e.job.ID) {
+				return
+			}
+		}
+	})
 	gone := make(map[ID]bool, len(lost))
 	for _, id := range lost {
 		gone[id] = true
@@ -187,8 +194,11 @@ func (r *run) settled(batch []*execution, lost []ID) {
 			e.job.State = Completed
 		case gone[e.job.ID]:
 			event = Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: event.Elapsed}
+		case event.Kind == JobRetried:
+			r.failures.failed(now, e.job, r.clock.at(e.end.at.Add(event.Delay)))
 		case event.Kind == JobDiscarded:
-			r.config.Logger.Error("job discarded", "id", e.job.ID, "kind", e.job.Kind, "attempts", e.job.Used(), "error", event.Err)
+			r.config.Logger.Error("job discarded",
+				"job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", e.job.LastError())
 		}
 		event.Job = e.job
 		r.tally.ended(now, e.job, event, e.begun)

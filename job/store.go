@@ -19,8 +19,10 @@ var (
 type Inserter interface {
 	// Insert stores new jobs, all or none: when it has returned nil they are durable, or part of the caller's transaction.
 	// It returns for each, in order, the ID of the job that is stored: its own, or, when its unique key is held, that of
-	// the holder. Keys among the jobs themselves count as well, the first has it. The jobs are valid (see New), in state
-	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Insert does not change them. An ID that is
+	// the holder. Keys among the jobs themselves count as well, the first has it. A job with UniqueWhile whose key is held by one
+	// that is in none of these states takes the key over, and is stored; a holder that was deleted is in none. Otherwise, one with
+	// Replace gives its Args and its time to the holder, if that is queued. The jobs are valid (see New), in state
+	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Options stay as they are for ever. Insert does not change them. An ID that is
 	// there already is an error. Args are kept byte for byte.
 	//
 	// After an error that leaves open whether the jobs were stored, such as a connection that broke at the commit, they
@@ -154,6 +156,8 @@ type Claim struct {
 	Queues []QueueLimit // in order: what is due in the first is taken before the second is looked at
 	Limit  int          // at most so many jobs in all
 	Lease  time.Duration
+	// Kinds are those that the worker can run; nil is all. Jobs of other kinds are left to others, also those that are Expired.
+	Kinds []string
 	// Durable makes the claim survive what every write does, a loss of power too, which may take longer.
 	Durable bool
 	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, RunAt and CancelRequested stay. Their
@@ -173,7 +177,8 @@ type Claimed struct {
 	// Expired gives, for jobs taken because their lease had run out, the worker that had held them.
 	Expired map[ID]string
 	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were: the time to claim
-	// again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out.
+	// again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out; jobs of
+	// kinds that were not asked for count.
 	Next time.Duration
 }
 

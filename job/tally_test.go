@@ -50,6 +50,8 @@ func sum(stats []job.Stat) (total job.Stat) {
 	return total
 }
 
+func snoozing(context.Context, *job.Job) error { return job.Snooze(time.Hour) }
+
 func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outcomes := map[string]error{"discard": meanwhile.Permanent(errFlaky), "cancel": job.Cancel(nil), "snooze": job.Snooze(time.Hour), "retry": meanwhile.RetryAfter(errFlaky, time.Hour)}
@@ -58,13 +60,13 @@ func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 				return err
 			}
 			return outcomes[n.Text]
-		}))
+		}), job.HandleRaw("other", snoozing))
 		for _, text := range []string{"", "", "", "discard", "cancel", "cancel", "snooze", "retry"} {
 			if _, err := noteKind.Enqueue(r.ctx, r.store, note{text}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := job.Define[note]("unknown").Enqueue(r.ctx, r.store, note{}); err != nil {
+		if _, err := job.Define[note]("other").Enqueue(r.ctx, r.store, note{}); err != nil {
 			t.Fatal(err)
 		}
 		seconds(10)
@@ -82,8 +84,8 @@ func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 		if got.Run.Count() != 8 || got.Run.Quantile(0).Round(time.Second) != 2*time.Second || got.Wait.Count() != 8 || got.Wait.Quantile(1) > time.Millisecond {
 			t.Errorf("run times %+v, waits %+v", got.Run, got.Wait)
 		}
-		if got := stats[1]; got.Kind != "unknown" || got.Snoozed != 1 || got.Run.Count() != 0 {
-			t.Errorf("of a kind without a handler: %+v", got)
+		if got := stats[1]; got.Kind != "other" || got.Snoozed != 1 || got.Run.Count() != 1 {
+			t.Errorf("of the other kind: %+v", got)
 		}
 	})
 }
@@ -244,7 +246,11 @@ func TestStatsAreKeptWhileTheStoreDoesNotTakeThem(t *testing.T) {
 
 func TestStatsOfManyKindsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := newSpiedRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
+		var handlers []job.Handler
+		for i := range 1000 {
+			handlers = append(handlers, job.HandleRaw(fmt.Sprintf("kind-%d", i), snoozing))
+		}
+		r, s := newSpiedRig(t, job.Config{}, handlers...)
 		for i := range 1000 {
 			if _, err := job.Define[note](fmt.Sprintf("kind-%d", i)).Enqueue(r.ctx, r.store, note{}); err != nil {
 				t.Fatal(err)

@@ -22,29 +22,38 @@ type cronState struct {
 	seen     time.Time // up to when this worker has enqueued what was due
 }
 
-func (w *Worker) prepareCrons() error {
+func prepareCrons(given []Cron) ([]*cronState, error) {
+	var crons []*cronState
 	seen := map[string]bool{}
-	for _, c := range w.config.Crons {
+	for _, c := range given {
 		if err := checkName("cron", c.Name); err != nil {
-			return err
+			return nil, err
 		}
 		if seen[c.Name] {
-			return fmt.Errorf("two crons are named %q", c.Name)
+			return nil, fmt.Errorf("two crons are named %q", c.Name)
 		}
 		seen[c.Name] = true
 		if c.Job == nil {
-			return fmt.Errorf("cron %q has no Job: give a function that makes one, such as that of Kind.Maker", c.Name)
+			return nil, fmt.Errorf("cron %q has no Job: give a function that makes one, such as that of Kind.Maker", c.Name)
 		}
 		if c.Zone == nil {
 			c.Zone = time.UTC
 		}
 		s, err := parseSpec(c.Spec, c.Zone)
 		if err != nil {
-			return fmt.Errorf("cron %q: %w", c.Name, err)
+			return nil, fmt.Errorf("cron %q: %w", c.Name, err)
 		}
-		w.crons = append(w.crons, &cronState{Cron: c, schedule: s})
+		crons = append(crons, &cronState{Cron: c, schedule: s})
 	}
-	return nil
+	return crons, nil
+}
+
+func cronsOf(states []*cronState) []Cron {
+	crons := make([]Cron, len(states))
+	for i, c := range states {
+		crons[i] = c.Cron
+	}
+	return crons
 }
 
 // cronLoop enqueues the jobs of crons at their ticks. All workers do, by the store's clock; the store lets each tick count once. By a
@@ -55,20 +64,43 @@ func (r *run) cronLoop(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	started := r.clock.at(time.Now())
-	for _, c := range r.crons {
-		c.seen = started
+	before := map[string]*cronState{}
+	for {
+		load := r.load.Load()
+		now := r.clock.at(time.Now())
+		for _, c := range load.crons {
+			c.seen = now
+			if b := before[c.Name]; b != nil && b.schedule.String() == c.schedule.String() {
+				c.last, c.seen = b.last, b.seen
+			}
+		}
+		replaced, err := load.whileLoaded(ctx, func(ctx context.Context) error { return r.tickCrons(ctx, load.crons) })
+		if !replaced {
+			return err
+		}
+		clear(before)
+		for _, c := range load.crons {
+			before[c.Name] = c
+		}
+	}
+}
+
+// tickCrons is cronLoop with the same crons.
+func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
+	if len(crons) == 0 {
+		<-ctx.Done()
+		return context.Cause(ctx)
 	}
 	var noted time.Time
 	for {
 		wait, err := tickRetry, error(nil)
 		if now := time.Now(); now.Sub(noted) >= noteEach {
-			if err = r.noteCrons(ctx, r.clock.at(now)); err == nil {
+			if err = r.noteCrons(ctx, crons, r.clock.at(now)); err == nil {
 				noted = now
 			}
 		}
 		if err == nil {
-			wait, err = r.tickAll(ctx)
+			wait, err = r.tickAll(ctx, crons)
 		}
 		if fatal(err) {
 			return err
@@ -84,10 +116,10 @@ func (r *run) cronLoop(ctx context.Context) error {
 }
 
 // noteCrons tells the store of the crons, and learns which ticks have been dealt with.
-func (r *run) noteCrons(ctx context.Context, now time.Time) error {
+func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) error {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
-	for _, c := range r.crons {
+	for _, c := range crons {
 		tick := Tick{Cron: c.Name, Spec: c.schedule.String(), Next: c.schedule.next(now)}
 		if _, err := r.store.Tick(call, tick); err != nil {
 			return fmt.Errorf("note cron %q: %w", c.Name, err)
@@ -101,7 +133,7 @@ func (r *run) noteCrons(ctx context.Context, now time.Time) error {
 	for _, info := range infos {
 		last[info.Name] = info.Last
 	}
-	for _, c := range r.crons {
+	for _, c := range crons {
 		if l := last[c.Name]; l.After(c.last) {
 			c.last = l
 		}
@@ -111,12 +143,12 @@ func (r *run) noteCrons(ctx context.Context, now time.Time) error {
 
 // tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take holds up no other; a
 // store that does not answer is not asked for each.
-func (r *run) tickAll(ctx context.Context) (time.Duration, error) {
+func (r *run) tickAll(ctx context.Context, crons []*cronState) (time.Duration, error) {
 	begun := time.Now()
 	now := r.clock.at(begun)
 	wait := noteEach
 	var failed []error
-	for _, c := range r.crons {
+	for _, c := range crons {
 		if err := r.tickDue(ctx, c, now); err != nil {
 			failed = append(failed, err)
 			if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {

@@ -36,7 +36,7 @@ func TestWorkerReportsWaitsByKind(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if _, err := job.Enqueue(ctx, store, j, other); err != nil {
+					if _, err := job.Insert(ctx, store, j, other); err != nil {
 						return err
 					}
 				}

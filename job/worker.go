@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -29,9 +32,10 @@ type Worker struct {
 	store    Store
 	config   Config
 	handlers map[string]*Handler
-	crons    []*cronState
-	weighted bool
-	durable  bool // a claim must not be forgotten: some kind is run at most once
+	changing sync.Mutex // one change of load at a time
+	load     atomic.Pointer[workload]
+	kinds    []string // of the handlers, sorted
+	durable  bool     // a claim must not be forgotten: some kind is run at most once
 	health   health
 	err      error // what is wrong with the config
 }
@@ -58,6 +62,8 @@ func (w *Worker) prepare(handlers []Handler) error {
 		w.durable = w.durable || h.once
 		queues = append(queues, h.queue)
 	}
+	w.kinds = slices.AppendSeq([]string{}, maps.Keys(w.handlers)) // not nil: a worker without handlers claims nothing
+	slices.Sort(w.kinds)
 	c.Concurrency = cmp.Or(c.Concurrency, defaultConcurrency)
 	c.Lease = cmp.Or(c.Lease, defaultLease)
 	c.Poll = cmp.Or(c.Poll, defaultPoll)
@@ -68,8 +74,6 @@ func (w *Worker) prepare(handlers []Handler) error {
 		c.Retention = map[State]time.Duration{Completed: 24 * time.Hour, Canceled: 7 * 24 * time.Hour, Discarded: 30 * 24 * time.Hour}
 	}
 	switch {
-	case c.Concurrency < 0:
-		return fmt.Errorf("a concurrency of %d: give a positive number", c.Concurrency)
 	case c.Lease < leastLease:
 		return fmt.Errorf("a lease of %v: give at least %v", c.Lease, leastLease)
 	case c.Poll < 0:
@@ -81,37 +85,14 @@ func (w *Worker) prepare(handlers []Handler) error {
 			c.Queues = append(c.Queues, QueueConfig{Name: q})
 		}
 	}
-	if err := w.prepareQueues(); err != nil {
-		return err
-	}
 	for state := range c.Retention {
 		if !state.Finished() {
 			return fmt.Errorf("a retention for jobs that are %s: only those that have finished are pruned", state)
 		}
 	}
-	return w.prepareCrons()
-}
-
-func (w *Worker) prepareQueues() error {
-	c := &w.config
-	c.Queues = slices.Clone(c.Queues)
-	seen := map[string]bool{}
-	for i := range c.Queues {
-		q := &c.Queues[i]
-		if err := checkName("queue", q.Name); err != nil {
-			return err
-		}
-		if seen[q.Name] {
-			return fmt.Errorf("queue %q is named twice", q.Name)
-		}
-		seen[q.Name] = true
-		if q.Concurrency < 0 || q.Weight < 0 {
-			return fmt.Errorf("queue %q: a concurrency of %d and a weight of %d: neither may be negative", q.Name, q.Concurrency, q.Weight)
-		}
-		q.Concurrency = cmp.Or(q.Concurrency, c.Concurrency)
-		w.weighted = w.weighted || q.Weight > 0
-	}
-	return nil
+	load, err := newWorkload(c.Concurrency, c.Queues, c.Crons)
+	w.load.Store(load)
+	return err
 }
 
 func workerName() string {

@@ -59,9 +59,22 @@ func (r *rig) startWorker(store job.Store, config job.Config, handlers ...job.Ha
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
+	r.run(job.NewWorker(store, config, handlers...))
+}
+
+// run starts a worker that the test has made.
+func (r *rig) run(w *job.Worker) {
 	ctx, stop := context.WithCancel(r.ctx)
 	r.stop = stop
-	go func() { r.ended <- job.NewWorker(store, config, handlers...).Run(ctx) }()
+	go func() { r.ended <- w.Run(ctx) }()
+}
+
+// must ends the test on an error.
+func (r *rig) must(err error) {
+	r.Helper()
+	if err != nil {
+		r.Fatal(err)
+	}
 }
 
 func (r *rig) end() {
@@ -648,13 +661,21 @@ func TestWorkerOutlivesTroubleWithTheStore(t *testing.T) {
 
 func TestWorkerLeavesUnknownKinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, job.Config{})
+		r := newIdleRig(t)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- job.NewWorker(r.store, job.Config{}).Run(ctx) }()
 		id := r.enqueue(job.MaxAttempts(1))
 		seconds(600)
-		j := r.wantState(id, job.Queued)
-		if j.Used() != 0 || len(j.Failures) != 1 || !strings.Contains(j.LastError(), `no worker of its queue has a handler for its kind: "note"`) {
-			t.Errorf("used %d, failures %+v", j.Used(), j.Failures)
+		if j := r.wantState(id, job.Queued); j.Attempt != 0 || len(j.Failures) != 0 {
+			t.Errorf("claimed %d times, failures %+v, want it left alone", j.Attempt, j.Failures)
 		}
+		r.startWorker(r.store, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
+		seconds(1)
+		r.wantState(id, job.Completed)
+		stop()
+		r.must(<-ended)
+		r.end()
 	})
 }
 
@@ -920,7 +941,7 @@ func TestWorkerConfigErrors(t *testing.T) {
 		want     string
 	}{
 		{handlers: []job.Handler{handler, handler}, want: `worker: two handlers for job kind "note": give one`},
-		{config: job.Config{Concurrency: -1}, want: "worker: a concurrency of -1: give a positive number"},
+		{config: job.Config{Concurrency: -1}, want: "worker: a concurrency of -1: give from 1 to 1000000"},
 		{config: job.Config{Lease: time.Millisecond}, want: "worker: a lease of 1ms: give at least 100ms"},
 		{config: job.Config{Queues: []job.QueueConfig{{Name: "a"}, {Name: "a"}}}, want: `worker: queue "a" is named twice`},
 		{config: job.Config{Queues: []job.QueueConfig{{Name: "a b"}}}, want: `worker: the name of the queue has a space or a control character in it: "a b"`},

@@ -119,23 +119,6 @@ func TestBacklog(t *testing.T) {
 	})
 }
 
-// TestUnknownKind: a job that no worker has a handler for is snoozed, and was not run.
-func TestUnknownKind(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := memory.New()
-		defer store.Close()
-		m := metrics.New(metrics.Config{})
-		enqueue(t, store, job.Define[note]("strange"))
-		stop := work(t, m, store, job.Config{})
-		time.Sleep(time.Second)
-		stop()
-		want(t, gather(t, m), map[string]float64{
-			`meanwhile_attempts_total{kind="strange",outcome="snoozed",queue="default"}`: 1,
-			`meanwhile_job_run_seconds_count{kind="strange",queue="default"}`:            0,
-		})
-	})
-}
-
 func TestCronTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sweep := job.Define[note]("sweep")

@@ -22,7 +22,7 @@ func (m *Collector) Observe(e job.Event) {
 func (m *Collector) ended(e job.Event) {
 	l := m.jobs.line(e.Job.Queue, e.Job.Kind)
 	l.ended[e.Kind].Inc()
-	if e.Elapsed <= 0 { // it was settled without being run, as of a kind without a handler
+	if e.Elapsed <= 0 { // it was settled without being run, as one that was canceled when its process had died
 		return
 	}
 	l.run.Observe(e.Elapsed.Seconds())

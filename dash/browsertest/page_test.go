@@ -123,7 +123,7 @@ func (s *stage) testLive(t *testing.T) {
 	enqueue := func(b *tab, queue string) job.ID {
 		j, err := job.New("invoice.print", []byte(`{"live": true}`), job.Queue(queue))
 		if err == nil {
-			_, err = job.Enqueue(b.ctx, s.Store, j)
+			_, err = job.Insert(b.ctx, s.Store, j)
 		}
 		if err != nil {
 			b.Fatal(err)

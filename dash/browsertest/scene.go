@@ -164,7 +164,7 @@ func (s *Scene) fill(ctx context.Context) error {
 	s.Failed = add(SendMail.New(Mail{User: 400, Template: "news", Token: "sk-secret"}, job.Priority(9))).ID
 	add(job.New("invoice.print", []byte(`{"invoice": 77}`), job.Queue("print")))
 	s.Import = add(Import.New(Feed{Shop: "books", Pages: 240, Hosts: []string{"eu.example.com", "us.example.com"}}, job.Priority(9))).ID
-	if _, err := job.Enqueue(ctx, s.Store, jobs...); err != nil {
+	if _, err := job.Insert(ctx, s.Store, jobs...); err != nil {
 		return err
 	}
 	for settled := false; !settled; {

@@ -29,6 +29,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/process"
@@ -92,11 +93,9 @@ func run(ctx context.Context) error {
 	return report(ctx, store, model, took, failed, snoozed)
 }
 
-// work runs until all jobs have finished, and counts what happened on the way.
+// work runs a worker until all jobs have finished, and counts what happened on the way.
 func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int64, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var failures, snoozes, finished atomic.Int64
+	var failures, snoozes atomic.Int64
 	w := job.NewWorker(store, job.Config{
 		// More than the API takes, so that it has reason to say no.
 		Queues: []job.QueueConfig{{Name: "models", Concurrency: 16}},
@@ -106,14 +105,21 @@ func work(ctx context.Context, store job.Store, c *client) (failed, snoozed int6
 				failures.Add(1)
 			case job.JobSnoozed:
 				snoozes.Add(1)
-			case job.JobCompleted, job.JobCanceled, job.JobDiscarded:
-				if finished.Add(1) == articles {
-					stop()
-				}
 			}
 		},
 	}, job.HandleResult(Summarize, c.summarize))
-	err = w.Run(ctx)
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, w.Run, meanwhile.InBackground(), meanwhile.Name("worker"))
+		for j, err := range job.List(ctx, store, job.Filter{Kinds: []string{Summarize.Name()}}) {
+			if err != nil {
+				return err
+			}
+			if _, err := job.Await(ctx, store, j.ID); err != nil { // in whatever state: one is to be canceled
+				return err
+			}
+		}
+		return nil
+	})
 	return failures.Load(), snoozes.Load(), err
 }
 

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/process"
@@ -81,22 +82,26 @@ func run(ctx context.Context) error {
 	return report(services, retried, time.Since(start))
 }
 
-// work runs until all jobs have finished, and counts the attempts that failed.
+// work runs a worker until all jobs have finished, and counts the attempts that failed.
 func work(ctx context.Context, store job.Store, n *notifier) (retried int64, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var failed, finished atomic.Int64
+	var failed atomic.Int64
 	w := job.NewWorker(store, job.Config{Observe: func(e job.Event) {
-		switch e.Kind {
-		case job.JobRetried:
+		if e.Kind == job.JobRetried {
 			failed.Add(1)
-		case job.JobCompleted, job.JobCanceled, job.JobDiscarded:
-			if finished.Add(1) == people {
-				stop()
-			}
 		}
 	}}, Notify.Handle(n.notify))
-	err = w.Run(ctx)
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, w.Run, meanwhile.InBackground(), meanwhile.Name("worker"))
+		for j, err := range job.List(ctx, store, job.Filter{Kinds: []string{Notify.Name()}}) {
+			if err != nil {
+				return err
+			}
+			if err := Notify.Await(ctx, store, j.ID, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	return failed.Load(), err
 }
 

@@ -62,7 +62,7 @@ func enqueueBatch(ctx context.Context, store job.Store, l *ledger, name string, 
 	l.write(e)
 	ctx, cancel := context.WithTimeout(ctx, enqueueLimit)
 	defer cancel()
-	done, err := job.Enqueue(ctx, store, batch...)
+	done, err := job.Insert(ctx, store, batch...)
 	if err != nil {
 		l.write(entry{What: failed, Batch: name, Outcome: err.Error()})
 		return

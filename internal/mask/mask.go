@@ -104,6 +104,17 @@ func (m *Mask) JSON(text []byte) json.RawMessage {
 	return out.Bytes()
 }
 
+// Map hides values in a map of names and texts, and returns a copy.
+func (m *Mask) Map(fields map[string]string) map[string]string {
+	masked := make(map[string]string, len(fields))
+	for name, value := range fields {
+		if masked[name] = m.Text(value); m.Hides(name) {
+			masked[name] = Shown
+		}
+	}
+	return masked
+}
+
 // copy copies the next value.
 func (m *Mask) copy(out *bytes.Buffer, d *json.Decoder) error {
 	token, err := d.Token()

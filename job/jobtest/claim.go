@@ -8,6 +8,31 @@ import (
 )
 
 var claimPromises = []promise{
+	{"claim takes only the kinds that it names", func(f *fixture) {
+		first, mine, other := f.kind("theirs"), f.kind("mine"), f.kind("theirs", job.Priority(9))
+		f.insert(first, mine, other)
+		claim := func(kinds []string, want ...job.ID) {
+			f.Helper()
+			c := job.Claim{Worker: "w", Queues: queues(10, job.DefaultQueue), Limit: 10, Lease: long, Kinds: kinds}
+			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), want)
+		}
+		claim([]string{})
+		claim([]string{"none"})
+		claim([]string{"mine", "none"}, mine.ID)
+		late := f.kind("mine")
+		f.insert(late)
+		claim([]string{"mine"}, late.ID)
+		claim(nil, other.ID, first.ID)
+	}},
+	{"claim takes over only the kinds that it names", func(f *fixture) {
+		j := f.insertLeased("gone", short)
+		take := func(kinds ...string) []*job.Job {
+			return f.claimBy(job.Claim{Worker: "w", Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: kinds, Expired: true}).Jobs
+		}
+		f.eventually("the lease to be over", func() bool { return f.expired(j.ID) })
+		f.sameIDs("claimed", ids(take("other")), nil)
+		f.sameIDs("claimed", ids(take("k")), []job.ID{j.ID})
+	}},
 	{"claim gives a job with all its fields", func(f *fixture) {
 		j := f.insertNew(job.Priority(8), job.MaxAttempts(4), job.Unique("a"), job.UniqueFor(time.Hour))
 		queued := f.look(j.ID)

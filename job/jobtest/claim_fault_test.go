@@ -72,6 +72,15 @@ var claimFaults = []fault{
 			c.Queues = append(c.Queues, queues(100, "c", "q", "other", job.DefaultQueue)...)
 		}
 	}, nil)},
+	{name: "claim ignores the kinds", noticed: []string{
+		"claim takes only the kinds that it names",
+		"claim takes over only the kinds that it names",
+	}, apply: claimAs(func(c *job.Claim) { c.Kinds = nil }, nil)},
+	{name: "claim of no kinds is of all", noticed: []string{"claim takes only the kinds that it names"}, apply: claimAs(func(c *job.Claim) {
+		if len(c.Kinds) == 0 {
+			c.Kinds = nil
+		}
+	}, nil)},
 	{name: "claim returns jobs out of order", noticed: []string{"of the jobs of one call the first has the unique key"}, apply: claimAs(nil, func(_ job.Claim, got *job.Claimed) { slices.Reverse(got.Jobs) })},
 	{name: "priorities are ignored", noticed: []string{"claim gives a job with all its fields"}, apply: insertAs(func(j *job.Job) { j.Priority = 5 })},
 	{name: "priorities are upside down", noticed: []string{"a higher priority is claimed first"}, apply: insertAs(func(j *job.Job) { j.Priority = 10 - j.Priority })},

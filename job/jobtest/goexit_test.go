@@ -61,7 +61,7 @@ func storeOfMails(t *testing.T) job.Store {
 	t.Helper()
 	store := memory.New()
 	for range 3 {
-		if _, err := job.Enqueue(t.Context(), store, mailTo(t, "a")); err != nil {
+		if _, err := job.Insert(t.Context(), store, mailTo(t, "a")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package jobtest
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -11,6 +12,51 @@ import (
 )
 
 var insertPromises = []promise{
+	{"options of a job stay with it", func(f *fixture) {
+		meta := map[string]string{"tenant": "7", "request": `a "quoted" <é> \ key`, "empty": ""}
+		j := f.insertNew(job.Timeout(90*time.Second), job.Meta("tenant", "6"), job.Meta("tenant", "7"), job.Meta("request", meta["request"]), job.Meta("empty", ""))
+		plain := f.insertNew(job.Unique("a"))
+		check := func(when string, got *job.Job) {
+			f.Helper()
+			if got.Timeout != 90*time.Second || !maps.Equal(got.Meta, meta) {
+				f.Errorf("%s: a timeout of %v and meta %q, want %v and %q", when, got.Timeout, got.Meta, 90*time.Second, meta)
+			}
+		}
+		check("queued", f.look(j.ID))
+		claimed := f.claim("w", 2)
+		check("claimed", claimed[0])
+		if other := claimed[1]; other.Timeout != 0 || other.Meta != nil {
+			f.Errorf("a job without options has a timeout of %v and meta %q", other.Timeout, other.Meta)
+		}
+		check("running", f.look(j.ID))
+		again := *claimed[0]
+		again.State, again.RunAt, again.Delay, again.Options = job.Queued, time.Time{}, 0, job.Options{}
+		f.settle("w", &again)
+		check("queued again", f.look(j.ID))
+		check("claimed again", f.claimOne("w"))
+		f.finish(f.look(j.ID), job.Completed)
+		check("completed", f.look(j.ID))
+		f.decide(func(j *job.Job) job.Decision { j.State = job.Queued; return job.Write }, nil, j.ID)
+		check("changed", f.look(j.ID))
+		f.decide(func(j *job.Job) job.Decision { j.State = job.Canceled; return job.Write }, nil, j.ID)
+		check("canceled", f.look(j.ID))
+		found := func(meta map[string]string, want ...job.ID) {
+			f.Helper()
+			for _, filter := range []job.Filter{{}, {Kinds: []string{"k"}}, {States: []job.State{job.Canceled, job.Running}}} {
+				filter.Meta = meta
+				f.sameIDs("found", ids(f.list(filter)), want)
+			}
+		}
+		found(meta, j.ID)
+		found(map[string]string{"tenant": "7"}, j.ID)
+		found(map[string]string{"tenant": "7", "empty": "x"})
+		found(map[string]string{"tenant": "77"})
+		found(map[string]string{"7": "tenant"})
+		f.finish(claimed[1], job.Completed)
+		if got := f.look(plain.ID); got.Meta != nil {
+			f.Errorf("meta %q", got.Meta)
+		}
+	}},
 	{"insert stores a job with all its fields", func(f *fixture) {
 		j := f.kind("mail.send", job.Queue("mail"), job.Priority(7), job.MaxAttempts(3), job.Unique("a"), job.UniqueFor(time.Hour), job.In(time.Hour))
 		before := *j

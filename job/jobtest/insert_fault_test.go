@@ -174,6 +174,21 @@ var insertFaults = []fault{
 			return ids, err
 		}
 	}},
+	{name: "insert drops the timeout", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Timeout = 0 })},
+	{name: "insert drops the meta", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Meta = nil })},
+	{name: "list ignores the meta", noticed: []string{"options of a job stay with it"}, apply: listAs(func(f *job.Filter) { f.Meta = nil })},
+	{name: "Replace is ignored", noticed: []string{
+		"a job replaces the args and the time of a queued one with its key",
+		"of the jobs of one call the last replaces the first",
+	}, apply: insertAs(func(j *job.Job) { j.Replace = false })},
+	{name: "a running job is replaced", noticed: []string{
+		"a job replaces the args and the time of a queued one with its key",
+	}, apply: insertAs(func(j *job.Job) {
+		if j.Replace {
+			j.UniqueWhile = []job.State{job.Queued}
+		}
+	})},
+	{name: "UniqueWhile is ignored", noticed: []string{"a unique key keeps others out in chosen states"}, apply: insertAs(func(j *job.Job) { j.UniqueWhile = nil })},
 	{name: "prune frees keys", noticed: []string{"unique for outlives the pruning of its job"}, apply: func(b *broken) {
 		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
 			old, err := b.Store.List(ctx, job.Filter{States: finalStates, Limit: 1})

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -126,6 +127,51 @@ var uniquePromises = []promise{
 			f.Fatalf("prune deleted %d, %v", n, err)
 		}
 		f.taken("a", j.ID)
+	}},
+	{"a job replaces the args and the time of a queued one with its key", func(f *fixture) {
+		j := f.insertNew(job.Unique("a"), job.In(time.Hour), job.Priority(7))
+		before := f.look(j.ID)
+		next := f.job(job.Unique("a"), job.Replace())
+		next.Args = json.RawMessage(`{"n":2}`)
+		f.sameIDs("inserted", f.tryInsert(next), []job.ID{j.ID})
+		after := f.look(j.ID)
+		if string(after.Args) != `{"n":2}` || after.RunAt.After(before.RunAt.Add(-30*time.Minute)) || after.Priority != 7 || !after.Created.Equal(before.Created) {
+			f.Errorf("replaced: args %s, due %v and %v before, priority %d", after.Args, after.RunAt, before.RunAt, after.Priority)
+		}
+		f.sameIDs("claimed", ids(f.claim("w", 10)), []job.ID{j.ID})
+		last := f.job(job.Unique("a"), job.Replace())
+		f.sameIDs("inserted while it runs", f.tryInsert(last), []job.ID{j.ID})
+		if got := f.look(j.ID); string(got.Args) != `{"n":2}` || f.exists(last.ID) {
+			f.Errorf("the args of a running job became %s", got.Args)
+		}
+	}},
+	{"of the jobs of one call the last replaces the first", func(f *fixture) {
+		a, b, c := f.job(job.Unique("a")), f.job(job.Unique("a"), job.Replace()), f.job(job.Unique("a"))
+		b.Args = json.RawMessage(`{"n":2}`)
+		f.sameIDs("inserted", f.tryInsert(a, b, c), []job.ID{a.ID, a.ID, a.ID})
+		if got := f.look(a.ID); string(got.Args) != `{"n":2}` || string(a.Args) != `{"n":1}` {
+			f.Errorf("stored with args %s, and the caller's are %s", got.Args, a.Args)
+		}
+	}},
+	{"a unique key keeps others out in chosen states", func(f *fixture) {
+		while := func(states ...job.State) *job.Job {
+			return f.job(job.Unique("a"), job.UniqueFor(time.Hour), job.UniqueWhile(states...))
+		}
+		first := f.insertNew(job.Unique("a"), job.UniqueFor(time.Hour))
+		f.sameIDs("beside a queued one", f.tryInsert(while(job.Queued)), []job.ID{first.ID})
+		running := f.claimOne("w")
+		f.sameIDs("beside a running one", f.tryInsert(while(job.Queued, job.Running)), []job.ID{first.ID})
+		second := while(job.Queued)
+		f.insert(second)
+		f.taken("a", second.ID)
+		f.finish(running, job.Completed) // does not free the key, which is not its any more
+		f.taken("a", second.ID)
+		f.finish(f.claimOne("w"), job.Discarded)
+		f.sameIDs("beside a discarded one", f.tryInsert(while(job.Discarded)), []job.ID{second.ID})
+		third := while(job.Queued, job.Running, job.Completed)
+		f.insert(third)
+		f.remove(third.ID)
+		f.insert(while(job.Queued))
 	}},
 }
 

@@ -85,7 +85,7 @@ func TestRunKeepsTheResult(t *testing.T) {
 func TestDrain(t *testing.T) {
 	store := memory.New()
 	next := job.Define[int]("next", job.Queue("other"))
-	if _, err := job.Enqueue(t.Context(), store, mailTo(t, "a"), mailTo(t, "fails"), mailTo(t, "later", job.In(time.Hour)), mailTo(t, "b")); err != nil {
+	if _, err := job.Insert(t.Context(), store, mailTo(t, "a"), mailTo(t, "fails"), mailTo(t, "later", job.In(time.Hour)), mailTo(t, "b")); err != nil {
 		t.Fatal(err)
 	}
 	var nexts atomic.Int64
@@ -119,7 +119,7 @@ func TestDrainFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		start := time.Now()
-		if _, err := job.Enqueue(t.Context(), store, mailTo(t, "fails"), mailTo(t, "in 2 days", job.In(48*time.Hour)), mailTo(t, "in a week", job.In(7*24*time.Hour))); err != nil {
+		if _, err := job.Insert(t.Context(), store, mailTo(t, "fails"), mailTo(t, "in 2 days", job.In(48*time.Hour)), mailTo(t, "in a week", job.In(7*24*time.Hour))); err != nil {
 			t.Fatal(err)
 		}
 		var ran []string

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -18,7 +19,18 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	room := c.Limit
 	limits := make([]int, len(c.Queues)) // what is left of each
 	take := func(i int, h *heap, due func(*entry) bool) {
+		var others []*entry // of kinds that were not asked for
+		defer func() {
+			for _, e := range others {
+				h.push(e)
+			}
+		}()
 		for e := h.top(); e != nil && room > 0 && limits[i] > 0 && due(e); e = h.top() {
+			if c.Kinds != nil && !slices.Contains(c.Kinds, e.Kind) {
+				h.remove(e)
+				others = append(others, e)
+				continue
+			}
 			s.unlink(e)
 			taken = append(taken, e)
 			room--

@@ -9,8 +9,9 @@ import (
 
 // An entry is a job in the store. It is in one heap: of its queue when unfinished, else of its state.
 type entry struct {
-	job.Job // its Detail is empty, and its Args belong to the store
+	job.Job // its Detail and Options are empty, and its Args belong to the store
 	detail  []byte
+	options []byte
 	lease   time.Time // while it runs
 	removed bool
 
@@ -24,6 +25,9 @@ func (e *entry) copyOut() *job.Job {
 	j.Args = bytes.Clone(e.Args)
 	if err := j.DecodeDetail(e.detail); err != nil {
 		panic("job/memory: detail of " + e.ID.String() + ": " + err.Error()) // it was encoded from a Detail
+	}
+	if err := j.DecodeOptions(e.options); err != nil {
+		panic("job/memory: options of " + e.ID.String() + ": " + err.Error())
 	}
 	return &j
 }

@@ -35,7 +35,8 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 // insert stores one job and returns the ID of the one that is stored.
 func (s *Store) insert(j *job.Job, now time.Time) job.ID {
 	if j.UniqueKey != "" {
-		if id, held := s.holder(j.UniqueKey, now); held {
+		if id, held := s.holder(j.UniqueKey, now); held && s.keepsOut(id, j) {
+			s.replace(id, j, now)
 			return id
 		}
 		s.keys[j.UniqueKey] = hold{id: j.ID}
@@ -43,7 +44,7 @@ func (s *Store) insert(j *job.Job, now time.Time) job.ID {
 	e := &entry{Job: job.Job{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: job.Queued, Priority: j.Priority,
 		MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor, Created: now,
-	}}
+	}, options: j.EncodeOptions()}
 	e.setDue(j, now)
 	s.jobs[e.ID] = e
 	s.order.add(e)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -20,8 +21,9 @@ func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 		return nil, fmt.Errorf("list jobs: a limit of %d", f.Limit)
 	}
 	var found []*job.Job
+	meta := f.MetaTexts()
 	add := func(e *entry) bool {
-		if !e.removed && matches(f, e, now) {
+		if !e.removed && matches(f, e, now) && hasMeta(e, meta) {
 			found = append(found, e.copyOut())
 		}
 		return len(found) < f.Limit
@@ -59,6 +61,10 @@ func matches(f job.Filter, e *entry, now time.Time) bool {
 		return false
 	}
 	return true
+}
+
+func hasMeta(e *entry, texts []string) bool {
+	return !slices.ContainsFunc(texts, func(text string) bool { return !bytes.Contains(e.options, []byte(text)) })
 }
 
 // inStates reports whether the job is in one of the states; Scheduled and Retrying are parts of Queued.

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -20,6 +22,28 @@ func (s *Store) holder(key string, now time.Time) (job.ID, bool) {
 		ok = false
 	}
 	return h.id, ok
+}
+
+// keepsOut reports whether the holder of a job's key is in a state in which it keeps the job out.
+func (s *Store) keepsOut(holder job.ID, j *job.Job) bool {
+	if j.UniqueWhile == nil {
+		return true
+	}
+	e := s.jobs[holder]
+	return e != nil && slices.Contains(j.UniqueWhile, e.State)
+}
+
+// replace gives the args and the time of a job that asks for it to the holder of its key, if that is queued.
+func (s *Store) replace(holder job.ID, j *job.Job, now time.Time) {
+	e := s.jobs[holder]
+	if !j.Replace || e == nil || e.State != job.Queued {
+		return
+	}
+	s.unlink(e)
+	e.Args = bytes.Clone(j.Args)
+	e.setDue(j, now)
+	s.link(e)
+	s.notify(e.Queue)
 }
 
 // letGo is called for a job that has finished: its key is free, now or when UniqueFor is over.

@@ -75,7 +75,7 @@ func (l *limits) sort(jobs []*job.Job) {
 
 // claimExpired takes jobs whose leases have run out.
 func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
-	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit, c.Worker, interval(c.Lease))
+	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit, c.Worker, interval(c.Lease), c.Kinds)
 	if err != nil {
 		return err
 	}
@@ -104,9 +104,9 @@ func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *
 // claimDue takes jobs that are due, and finds when the next one is.
 func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	began := time.Now()
-	look := s.cursors.look(l.queues, began)
+	look := s.cursors.look(l.queues, c.Kinds, began)
 	limit := c.Limit - len(done.Jobs)
-	rows, err := s.run().query(ctx, s.sql("claim"), l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids)
+	rows, err := s.run().query(ctx, s.sql("claim"), l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids, c.Kinds)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// columns are whole jobs by column, in the order of the tables, with the delay after them.
+// columns are whole jobs by column, in the order of the tables, with the delay and the options after them.
 func columns(jobs []*job.Job) []any {
 	n := len(jobs)
 	ids, runAt, delays := make([][16]byte, n), make([]*time.Time, n), make([]*pgtype.Interval, n)
@@ -16,7 +16,7 @@ func columns(jobs []*job.Job) []any {
 	priority, attempt, spared := make([]int16, n), make([]int32, n), make([]int32, n)
 	died, maxAttempts := make([]int32, n), make([]int32, n)
 	queues, kinds, args := make([]string, n), make([]string, n), make([]string, n)
-	workers, keys, details := make([]*string, n), make([]*string, n), make([]*string, n)
+	workers, keys, details, options := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
 	for i, j := range jobs {
 		ids[i], created[i], started[i] = j.ID, j.Created, instant(j.Started)
 		runAt[i], delays[i] = due(j)
@@ -27,10 +27,11 @@ func columns(jobs []*job.Job) []any {
 		died[i], maxAttempts[i] = int32(j.Died), int32(j.MaxAttempts)
 		queues[i], kinds[i], args[i] = j.Queue, j.Kind, string(j.Args)
 		workers[i], keys[i], details[i] = text(j.Worker), text(j.UniqueKey), detailText(j)
+		options[i] = text(string(j.EncodeOptions()))
 	}
 	return []any{
 		ids, runAt, created, started, holds, priority, attempt, spared, died, maxAttempts, queues, kinds, workers, keys, args,
-		details, delays,
+		details, delays, options,
 	}
 }
 

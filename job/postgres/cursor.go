@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,13 +18,16 @@ const (
 	maxSweep   = 5 * time.Second // between two of them
 )
 
-// cursors remember, by queue and priority, up to where jobs have been claimed, so that a claim need not walk over what others
+// cursors remember, by queue, the kinds that are claimed and priority, up to where jobs have been claimed, so that a claim need not walk over what others
 // left there. Jobs can appear before a cursor: committed late, with a time in the past, or put back. So now and then
 // a claim looks from the beginning: the more often the cheaper that is, normally nearly always.
 type cursors struct {
 	mu     sync.Mutex
-	queues map[string]*queueCursor
+	queues map[string]*queueCursor // by cursorKey
 }
+
+// cursorKey keeps claims of other kinds apart: what one walks over another takes.
+func cursorKey(queue, kinds string) string { return queue + "\n" + kinds }
 
 type queueCursor struct {
 	last  [priorities]place // the highest priority first
@@ -44,6 +48,7 @@ func (p place) before(q place) bool {
 // A look says where a claim begins.
 type look struct {
 	queues []string
+	kinds  string
 	swept  []bool
 	sweep  []time.Time // by queue, when it is not swept now
 	at     []time.Time // by queue, then by priority, the highest first
@@ -51,16 +56,16 @@ type look struct {
 }
 
 // look returns where to begin.
-func (c *cursors) look(queues []string, now time.Time) *look {
+func (c *cursors) look(queues, kinds []string, now time.Time) *look {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(queues)
 	l := &look{
-		queues: queues, swept: make([]bool, n), sweep: make([]time.Time, n),
+		queues: queues, kinds: strings.Join(kinds, " "), swept: make([]bool, n), sweep: make([]time.Time, n),
 		at: make([]time.Time, n*priorities), ids: make([][16]byte, n*priorities),
 	}
 	for i, queue := range queues {
-		q := c.queues[queue]
+		q := c.queues[cursorKey(queue, l.kinds)]
 		if q == nil || !now.Before(q.sweep) {
 			l.swept[i] = true
 			if q != nil {
@@ -85,10 +90,11 @@ func (c *cursors) looked(l *look, found []*job.Job, took time.Duration) {
 	}
 	now := time.Now()
 	for i, queue := range l.queues {
-		q := c.queues[queue]
+		key := cursorKey(queue, l.kinds)
+		q := c.queues[key]
 		if q == nil {
 			q = new(queueCursor)
-			c.queues[queue] = q
+			c.queues[key] = q
 		}
 		if l.swept[i] {
 			q.pause = min(sweepShare*took, maxSweep)
@@ -96,7 +102,7 @@ func (c *cursors) looked(l *look, found []*job.Job, took time.Duration) {
 		}
 	}
 	for _, j := range found {
-		q, p := c.queues[j.Queue], job.HighestPriority-j.Priority
+		q, p := c.queues[cursorKey(j.Queue, l.kinds)], job.HighestPriority-j.Priority
 		if here := (place{j.RunAt, j.ID}); q != nil && q.last[p].before(here) {
 			q.last[p] = here
 		}

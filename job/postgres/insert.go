@@ -94,6 +94,8 @@ func isOfData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
 
+func hasOptions(j *job.Job) bool { return j.Timeout != 0 || len(j.Meta) > 0 }
+
 func isKeyed(j *job.Job) bool { return j.UniqueKey != "" }
 
 func queuesOf(jobs []*job.Job) []string {
@@ -111,6 +113,7 @@ func queuesOf(jobs []*job.Job) []string {
 func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))
 	mine := jobs
+	meeting := false // of jobs that say what becomes of the holder of their key
 	if slices.ContainsFunc(jobs, isKeyed) {
 		holders, err := takeKeys(ctx, s, r, jobs)
 		if err != nil {
@@ -121,6 +124,7 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 			ids[i] = j.ID
 			if holder, ok := holders[j.UniqueKey]; ok && holder != j.ID {
 				ids[i] = holder
+				meeting = meeting || j.Replace || j.UniqueWhile != nil
 			} else {
 				mine = append(mine, j)
 			}
@@ -130,18 +134,71 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 			ids[i] = j.ID
 		}
 	}
-	if len(mine) == 0 {
-		return ids, nil
+	if err := insertRows(ctx, s, r, mine); err != nil || !meeting {
+		return ids, err
+	}
+	return ids, meetHolders(ctx, s, r, jobs, ids)
+}
+
+// insertRows writes new jobs.
+func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error {
+	if len(jobs) == 0 {
+		return nil
 	}
 	statement, args := "insert", insertArgs
-	if alike(mine) {
+	if alike(jobs) {
 		statement, args = "insert_alike", alikeArgs
 	}
-	_, err := r.ids(ctx, s.sql(statement), args(mine)...)
+	_, err := r.ids(ctx, s.sql(statement), args(jobs)...)
 	if codeOf(err) == codeUnique {
 		err = fmt.Errorf("a job with the ID is there already: %w", err)
 	}
-	return ids, err
+	return err
+}
+
+// meetHolders decides between jobs and the holders of their keys, whose IDs they have, one after the other, and notes which has the
+// key then. Those that are kept out by nobody are inserted.
+func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
+	given := map[string]job.ID{}
+	for i, j := range jobs {
+		if ids[i] == j.ID {
+			continue
+		}
+		if holder, ok := given[j.UniqueKey]; ok {
+			ids[i] = holder
+		}
+		if !j.Replace && j.UniqueWhile == nil {
+			continue
+		}
+		found, err := r.ids(ctx, s.sql("keys_lock"), j.UniqueKey)
+		if err != nil {
+			return err
+		}
+		if j.UniqueWhile != nil {
+			states := make([]string, len(j.UniqueWhile))
+			for i, state := range j.UniqueWhile {
+				states[i] = string(state)
+			}
+			taken, err := r.ids(ctx, s.sql("keys_give"), j.UniqueKey, [16]byte(j.ID), states)
+			if err != nil {
+				return err
+			}
+			if len(taken) > 0 {
+				ids[i], given[j.UniqueKey] = j.ID, j.ID
+				if err := insertRows(ctx, s, r, []*job.Job{j}); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if j.Replace && len(found) > 0 {
+			runAt, delay := due(j)
+			if _, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // takeKeys takes the unique keys of jobs, where they are free, and returns the holders of all of them by key.
@@ -197,7 +254,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 func alike(jobs []*job.Job) bool {
 	first := jobs[0]
 	return !slices.ContainsFunc(jobs, func(j *job.Job) bool {
-		return isKeyed(j) || !j.RunAt.IsZero() || j.Delay > 0 || j.Queue != first.Queue || j.Kind != first.Kind ||
+		return isKeyed(j) || hasOptions(j) || !j.RunAt.IsZero() || j.Delay > 0 || j.Queue != first.Queue || j.Kind != first.Kind ||
 			j.Priority != first.Priority || j.MaxAttempts != first.MaxAttempts
 	})
 }
@@ -218,12 +275,13 @@ func insertArgs(jobs []*job.Job) []any {
 	ids, queues, kinds, args := make([][16]byte, n), make([]string, n), make([]string, n), make([]string, n)
 	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
 	priorities, maxAttempts := make([]int16, n), make([]int32, n)
-	keys, holds := make([]*string, n), make([]*pgtype.Interval, n)
+	keys, holds, options := make([]*string, n), make([]*pgtype.Interval, n), make([]*string, n)
 	var d deltas
 	for i, j := range jobs {
 		ids[i], queues[i], kinds[i], args[i] = j.ID, j.Queue, j.Kind, string(j.Args)
 		priorities[i], maxAttempts[i] = int16(j.Priority), int32(j.MaxAttempts)
 		runAt[i], delays[i] = due(j)
+		options[i] = text(string(j.EncodeOptions()))
 		if isKeyed(j) {
 			keys[i] = &j.UniqueKey
 			if j.UniqueFor > 0 {
@@ -232,7 +290,7 @@ func insertArgs(jobs []*job.Job) []any {
 		}
 		d.add(j.Queue, j.Kind, job.Queued, 1)
 	}
-	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds}, d.args()...)
+	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds, options}, d.args()...)
 }
 
 // due returns when a queued job is due: at a time, or after a delay, or at once if both are nil.

@@ -22,7 +22,7 @@ func (s *Store) List(ctx context.Context, f job.Filter) (jobs []*job.Job, err er
 		return nil, s.enter(ctx)
 	}
 	statement := "list"
-	if len(f.IDs) == 0 && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
+	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
 		statement = "list_classes"
 	}
 	err = s.call(ctx, "list jobs", func(ctx context.Context) error {
@@ -75,7 +75,7 @@ func filterArgs(f job.Filter) []any {
 	from, to := idRange(f)
 	return []any{
 		queued, running, finished, f.Limit, from, to, ids, names(f.Kinds), names(f.Queues), states, every, scheduled, retrying,
-		text(f.Worker), text(f.UniqueKey), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)),
+		text(f.Worker), text(f.UniqueKey), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)), names(f.MetaTexts()),
 	}
 }
 

@@ -198,3 +198,49 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("Claim = %v, want %v", err, context.DeadlineExceeded)
 	}
 }
+
+// TestMigrateWithJobs: jobs in the schema of before are there after the migration, in each state, and are claimed, settled and listed.
+func TestMigrateWithJobs(t *testing.T) {
+	s := open(t, database(t, server()))
+	const before = 4
+	var jobs []*job.Job
+	for range 3 {
+		jobs = append(jobs, newJob(t))
+	}
+	if _, err := s.Insert(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Kinds: []string{jobs[0].Kind}}
+	take := func() *job.Job {
+		t.Helper()
+		got, err := s.Claim(t.Context(), claim)
+		if err != nil || len(got.Jobs) != 1 {
+			t.Fatalf("claimed %d jobs, %v", len(got.Jobs), err)
+		}
+		return got.Jobs[0]
+	}
+	settle := func(j *job.Job) {
+		t.Helper()
+		j.State = job.Completed
+		if lost, err := s.Settle(t.Context(), "w", j); err != nil || len(lost) > 0 {
+			t.Fatalf("settle: %d lost, %v", len(lost), err)
+		}
+	}
+	settle(take())
+	running := take()
+	if err := s.MigrateTo(t.Context(), before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Claim(t.Context(), claim); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("a claim in the schema of before: %v", err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settle(running)
+	settle(take())
+	found, err := s.List(t.Context(), job.Filter{States: []job.State{job.Completed}, Limit: 10})
+	if err != nil || len(found) != 3 {
+		t.Errorf("%d jobs completed, %v, want 3", len(found), err)
+	}
+}

@@ -17,7 +17,7 @@ type row struct {
 	priority                           pgtype.Int2
 	attempt, spared, died, maxAttempts pgtype.Int4
 	queue, kind, args, worker          pgtype.Text
-	uniqueKey, detail                  pgtype.Text
+	uniqueKey, detail, options         pgtype.Text
 	cancelRequested                    pgtype.Bool
 	state                              pgtype.Text
 }
@@ -26,7 +26,7 @@ type row struct {
 func (r *row) common() []any {
 	return []any{
 		&r.id, &r.runAt, &r.created, &r.started, &r.uniqueFor, &r.priority, &r.attempt, &r.spared, &r.died, &r.maxAttempts,
-		&r.queue, &r.kind, &r.worker, &r.uniqueKey, &r.args, &r.detail,
+		&r.queue, &r.kind, &r.worker, &r.uniqueKey, &r.args, &r.detail, &r.options,
 	}
 }
 
@@ -45,6 +45,11 @@ func (r *row) job() (*job.Job, error) {
 	if r.detail.Valid {
 		if err := j.DecodeDetail([]byte(r.detail.String)); err != nil {
 			return nil, fmt.Errorf("detail of job %v: %w", j.ID, err)
+		}
+	}
+	if r.options.Valid {
+		if err := j.DecodeOptions([]byte(r.options.String)); err != nil {
+			return nil, fmt.Errorf("options of job %v: %w", j.ID, err)
 		}
 	}
 	return j, nil

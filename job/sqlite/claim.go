@@ -33,6 +33,7 @@ type claimQueue struct {
 	id         int64
 	left       int     // of its limit
 	priorities []int64 // of its queued jobs, the highest first
+	classes    any     // to take, as JSON; nil for all
 }
 
 func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
@@ -55,7 +56,7 @@ func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
 	}
 	for i := range queues {
 		if c.Expired {
-			if err := take(&queues[i], &expired, (*txn).scanJob, statement("claim_expired"), queues[i].id, t.now); err != nil {
+			if err := take(&queues[i], &expired, (*txn).scanJob, statement("claim_expired"), queues[i].id, t.now, queues[i].classes); err != nil {
 				return job.Claimed{}, nil, err
 			}
 		}
@@ -69,7 +70,7 @@ func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
 			return job.Claimed{}, nil, err
 		}
 		for _, p := range q.priorities {
-			if err := take(q, &due, scanDue(p), statement("claim_due"), q.id, p, t.now); err != nil {
+			if err := take(q, &due, scanDue(p), statement("claim_due"), q.id, p, t.now, q.classes); err != nil {
 				return job.Claimed{}, nil, err
 			}
 		}
@@ -99,10 +100,37 @@ func (t *txn) claimQueues(c job.Claim) ([]claimQueue, error) {
 		}
 		id := integer(row[0])
 		if !slices.ContainsFunc(queues, func(q claimQueue) bool { return q.id == id }) {
-			queues = append(queues, claimQueue{id: id, left: q.Limit})
+			classes, err := t.claimClasses(id, c.Kinds)
+			if err != nil {
+				return nil, err
+			}
+			queues = append(queues, claimQueue{id: id, left: q.Limit, classes: classes})
 		}
 	}
 	return queues, nil
+}
+
+// claimClasses returns which classes of a queue have one of the kinds, as JSON, and nil when all have.
+func (t *txn) claimClasses(queue int64, kinds []string) (any, error) {
+	if kinds == nil {
+		return nil, nil
+	}
+	wanted, all := []int64{}, true
+	err := t.each(statement("claim_classes"), []any{queue}, func(v []driver.Value) error {
+		if slices.Contains(kinds, text(v[1])) {
+			wanted = append(wanted, integer(v[0]))
+		} else {
+			all = false
+		}
+		return nil
+	})
+	switch {
+	case err != nil || all:
+		return nil, err
+	case len(wanted) == 0:
+		return "[]", nil
+	}
+	return jsonOf(wanted), nil
 }
 
 // priorities returns which priorities the queued jobs of a queue have. It costs one look for each.
@@ -156,6 +184,11 @@ func scanDue(priority int64) scanner {
 		}
 		if v[11] != nil {
 			j.UniqueFor = time.Duration(integer(v[11])) * time.Microsecond
+		}
+		if options := text(v[13]); options != "" {
+			if err := j.DecodeOptions([]byte(options)); err != nil {
+				return stored{}, err
+			}
 		}
 		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[12])))
 	}

@@ -7,6 +7,9 @@
 // SQLite lets one transaction write at a time. The calls of a process that come while one is being written are written
 // together by the next, so that they share the wait for the disk; one that fails does not fail the others.
 //
+// A file that is deleted, moved or replaced while it is open takes nothing more: each call returns an error that says so, instead
+// of storing what nobody finds again.
+//
 // # Jobs in your own transaction
 //
 // Tables whose names begin with meanwhile_ are the store's. The file may hold yours as well, and then a transaction can
@@ -15,7 +18,7 @@
 //	tx, err := store.DB().BeginTx(ctx, nil)
 //	…
 //	_, err = tx.ExecContext(ctx, "insert into documents …")
-//	_, err = job.Enqueue(ctx, store.Tx(tx), index)
+//	_, err = job.Insert(ctx, store.Tx(tx), index)
 //	err = tx.Commit()
 //
 // Transactions of DB take the lock for writing when they begin, and wait for it up to ten seconds. A [database/sql.DB] of

@@ -25,7 +25,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 
 var insertRows = repeated("insert")
 
-const insertArgs = 9 // of each row
+const insertArgs = 10 // of each row
 
 // insert stores jobs and returns, for each, the ID of the one that is stored.
 func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
@@ -39,7 +39,12 @@ func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 				return nil, err
 			}
 			if ids[i] = holder; holder != j.ID {
-				continue
+				if ids[i], err = t.meetHolder(j, holder, fresh); err != nil {
+					return nil, err
+				}
+				if ids[i] != j.ID {
+					continue
+				}
 			}
 		}
 		fresh = append(fresh, j)
@@ -53,7 +58,7 @@ func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 				return err
 			}
 			args = append(args, j.ID[:], c.id, c.queue, int64(j.Priority), t.due(j), int64(j.MaxAttempts),
-				orNull(j.UniqueKey), uniqueFor(j), string(j.Args))
+				orNull(j.UniqueKey), uniqueFor(j), string(j.Args), optionsOf(j))
 			t.count(c.id, queued, 1)
 			t.changed[j.Queue] = true
 		}

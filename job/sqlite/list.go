@@ -81,6 +81,11 @@ const (
 	bitRetrying  = 6
 )
 
+const (
+	allStates     = 1<<len(states) - 1
+	waitingStates = 1<<queued | 1<<bitScheduled | 1<<bitRetrying
+)
+
 func (t *txn) newSearch(f job.Filter) (*search, error) {
 	q := &search{txn: t, limit: f.Limit}
 	for _, s := range f.States {
@@ -98,7 +103,7 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		}
 	}
 	if len(f.States) == 0 {
-		q.mask = 1<<len(states) - 1
+		q.mask = allStates
 	}
 	if len(f.Kinds) > 0 || len(f.Queues) > 0 {
 		numbers := []int64{}
@@ -128,7 +133,7 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 	}
 	q.args = []any{
 		q.mask, t.now, q.classes, orNull(f.Worker), upper, lower, micros(f.FinishedBefore), orNull(errorHint(f.Error)),
-		jsonOf(argsHints(f.Args)), int64(f.Limit),
+		jsonOf(argsHints(f.Args)), int64(f.Limit), jsonOf(f.MetaTexts()),
 	}
 	return q, nil
 }

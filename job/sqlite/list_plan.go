@@ -7,9 +7,10 @@ import (
 )
 
 const (
-	// dense is the share of all jobs that match by class and state, as one in so many, from which on the newest jobs are
-	// looked through one by one.
-	dense = 20
+	// fewQueued is up to how many queued jobs that may match are looked through whole. Beyond, if they are at least one in dense of
+	// all, the newest of all jobs are looked through one by one.
+	fewQueued = 10_000
+	dense     = 20
 	// mostParts bounds how many parts of the archive are looked into, one for each class and state.
 	mostParts = 300
 )
@@ -17,21 +18,24 @@ const (
 // A part is the jobs of a class in a state.
 type part struct{ class, state int64 }
 
-// findByState looks where the counts say that there is something to find: among the newest jobs when many match, and
-// otherwise in the small indexes of queued and running jobs and in parts of the archive.
+// findByState looks where the counts say that there is something to find: in the small indexes of queued and running jobs and in
+// parts of the archive, and among all jobs only when all are wanted. However many of them match, those that do may all be old.
 func (q *search) findByState() ([][]byte, error) {
-	var all, matching int64
+	if q.mask == allStates && q.classes == nil {
+		return q.find("list_newest")
+	}
+	var all, waiting, held int64
 	var archive []part
-	some := map[int64]bool{} // states in which something matches
 	err := q.each(statement("list_counts"), []any{q.classes}, func(v []driver.Value) error {
 		class, state, n := integer(v[0]), integer(v[1]), integer(v[2])
 		all += n
-		if integer(v[3]) == 0 || !q.wants(state) {
-			return nil
-		}
-		matching += n
-		some[state] = true
-		if state != queued && state != running {
+		switch {
+		case integer(v[3]) == 0 || !q.wants(state):
+		case state == queued:
+			waiting += n
+		case state == running:
+			held += n
+		default:
 			archive = append(archive, part{class, state})
 		}
 		return nil
@@ -39,7 +43,7 @@ func (q *search) findByState() ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if matching*dense >= all || len(archive) > mostParts {
+	if len(archive) > mostParts {
 		return q.find("list_newest")
 	}
 	var found [][]byte
@@ -48,20 +52,25 @@ func (q *search) findByState() ([][]byte, error) {
 		found = append(found, ids...)
 		return err
 	}
-	if some[queued] {
-		if err := add("list_queued"); err != nil {
-			return nil, err
-		}
+	switch {
+	case waiting > fewQueued && waiting*dense >= all:
+		others := q.args[0]
+		q.args[0] = q.mask & waitingStates
+		err = add("list_newest")
+		q.args[0] = others
+	case waiting > 0:
+		err = add("list_queued")
 	}
-	if some[running] {
-		if err := add("list_running"); err != nil {
-			return nil, err
-		}
+	if err == nil && held > 0 {
+		err = add("list_running")
 	}
 	for _, p := range archive {
-		if err := add("list_archive", p.class, p.state); err != nil {
-			return nil, err
+		if err == nil {
+			err = add("list_archive", p.class, p.state)
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	slices.SortFunc(found, func(a, b []byte) int { return bytes.Compare(b, a) })
 	return found[:min(len(found), q.limit)], nil

@@ -39,7 +39,7 @@ func TestModes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := job.Enqueue(t.Context(), s, newJob(t)); err != nil {
+		if _, err := job.Insert(t.Context(), s, newJob(t)); err != nil {
 			t.Fatal(err)
 		}
 		for _, end := range []string{"", "-wal", "-shm"} {

@@ -83,6 +83,14 @@ func detailOf(j *job.Job) any {
 	return nil
 }
 
+// optionsOf is what is kept of a job's options.
+func optionsOf(j *job.Job) any {
+	if options := j.EncodeOptions(); options != nil {
+		return string(options)
+	}
+	return nil
+}
+
 // due is when a job that is being written becomes due.
 func (t *txn) due(j *job.Job) int64 {
 	if j.RunAt.IsZero() {
@@ -114,6 +122,9 @@ func (t *txn) scanJob(v []driver.Value) (stored, error) {
 		if err := j.DecodeDetail([]byte(detail)); err != nil {
 			return stored{}, fmt.Errorf("detail of job %v: %w", j.ID, err)
 		}
+	}
+	if err := j.DecodeOptions([]byte(text(v[19]))); err != nil {
+		return stored{}, fmt.Errorf("options of job %v: %w", j.ID, err)
 	}
 	return stored{j, integer(v[0]), integer(v[2])}, nil
 }

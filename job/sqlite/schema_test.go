@@ -139,3 +139,21 @@ func checkIntegrity(t *testing.T, s *sqlite.Store) {
 		t.Error(fmt.Errorf("%d counts are wrong: %w", wrong, err))
 	}
 }
+
+// TestMigrateWithJobs: a file of the schema of before is migrated as it is opened, with the jobs in it.
+func TestMigrateWithJobs(t *testing.T) {
+	path := file(t)
+	s := open(t, path)
+	insert(t, s, []*job.Job{newJob(t), newJob(t)})
+	if err := s.MigrateTo(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(t.Context()); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("ping in the schema of before: %v", err)
+	}
+	again := open(t, path)
+	insert(t, again, []*job.Job{newJob(t, job.Meta("tenant", "7"))})
+	if n, err := drain(t.Context(), again); n != 3 || err != nil {
+		t.Errorf("drained %d, %v; want 3", n, err)
+	}
+}

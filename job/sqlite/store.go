@@ -29,9 +29,10 @@ const (
 
 // A Store is a [job.Store] in a SQLite file.
 type Store struct {
-	place place
-	reads *sql.DB
-	users *sql.DB // for DB
+	place    place
+	identity identity
+	reads    *sql.DB
+	users    *sql.DB // for DB
 
 	calls *group.Group[*call, struct{}]
 	// writerMu is held while the only connection that writes is in use.
@@ -84,6 +85,9 @@ func (s *Store) open(ctx context.Context) error {
 		return err
 	}
 	if err := s.useWAL(ctx); err != nil {
+		return err
+	}
+	if s.identity, err = identify(s.place.path); err != nil {
 		return err
 	}
 	return s.Migrate(ctx)

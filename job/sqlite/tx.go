@@ -46,6 +46,9 @@ func (u userTx) run(ctx context.Context, what string, call func(t *txn) error) e
 	if u.store.isClosed() {
 		return fmt.Errorf("%s: %w", what, job.ErrClosed)
 	}
+	if err := u.store.identity.check(); err != nil {
+		return u.store.explain(what, err)
+	}
 	t := u.store.newTxn(foreign{ctx, u.tx})
 	t.callers = true
 	if _, err := t.exec(statement("savepoint")); err != nil {

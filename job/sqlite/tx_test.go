@@ -53,7 +53,7 @@ func TestTxInsert(t *testing.T) {
 	want := ""
 	for _, db := range []*sql.DB{s.DB(), own} {
 		tx := begin(t, db)
-		if _, err := job.Enqueue(t.Context(), s.Tx(tx), newJob(t, job.Queue("new"))); err != nil {
+		if _, err := job.Insert(t.Context(), s.Tx(tx), newJob(t, job.Queue("new"))); err != nil {
 			t.Fatal(err)
 		}
 		if err := tx.Rollback(); err != nil {
@@ -63,7 +63,7 @@ func TestTxInsert(t *testing.T) {
 		if _, err := tx.Exec("create table if not exists data (x); insert into data values (1)"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := job.Enqueue(t.Context(), s.Tx(tx), newJob(t), newJob(t, job.Queue("other"))); err != nil {
+		if _, err := job.Insert(t.Context(), s.Tx(tx), newJob(t), newJob(t, job.Queue("other"))); err != nil {
 			t.Fatal(err)
 		}
 		if got := list(t, s); got != want {

@@ -84,6 +84,9 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	if err := t.writeCounts(); err != nil {
 		return err
 	}
+	if err := s.identity.check(); err != nil {
+		return err
+	}
 	if _, err := s.writer.exec(statement("commit")); err != nil {
 		return err
 	}
@@ -128,6 +131,10 @@ func (s *Store) read(ctx context.Context, what string, run func(t *txn) error) e
 func (s *Store) readUnexplained(ctx context.Context, run func(t *txn) error) error {
 	if s.isClosed() {
 		return job.ErrClosed
+	}
+	// Before, since a connection that is opened only now would make an empty file.
+	if err := s.identity.check(); err != nil {
+		return err
 	}
 	tx, err := s.reads.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {

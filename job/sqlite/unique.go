@@ -1,6 +1,11 @@
 package sqlite
 
-import "github.com/meanwhile-go/meanwhile/job"
+import (
+	"database/sql/driver"
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
 
 // takeKey gives a unique key to a job, unless another holds it, and returns the holder.
 func (t *txn) takeKey(key string, id job.ID) (job.ID, error) {
@@ -16,6 +21,45 @@ func (t *txn) takeKey(key string, id job.ID) (job.ID, error) {
 		return job.ID{}, err
 	}
 	return idOf(row[0]), nil
+}
+
+// meetHolder decides between a new job and the holder of its key, which may be among those that are about to be inserted, and
+// returns which of them has the key then.
+func (t *txn) meetHolder(j *job.Job, holder job.ID, fresh []*job.Job) (job.ID, error) {
+	if j.UniqueWhile == nil && !j.Replace {
+		return holder, nil
+	}
+	at := slices.IndexFunc(fresh, func(other *job.Job) bool { return other.ID == holder })
+	var row []driver.Value
+	state := job.Queued
+	if at < 0 {
+		var err error
+		if row, err = one(t, statement("key_state"), holder[:]); err != nil {
+			return job.ID{}, err
+		}
+		if state = ""; row != nil {
+			state = states[integer(row[0])]
+		}
+	}
+	switch {
+	case j.UniqueWhile != nil && !slices.Contains(j.UniqueWhile, state):
+		_, err := t.exec(statement("key_give"), j.UniqueKey, j.ID[:])
+		return j.ID, err
+	case !j.Replace || state != job.Queued:
+		return holder, nil
+	case at >= 0:
+		replaced := *fresh[at]
+		replaced.Args, replaced.RunAt, replaced.Delay = j.Args, j.RunAt, j.Delay
+		fresh[at] = &replaced
+		return holder, nil
+	}
+	name, err := t.className(integer(row[1]))
+	if err != nil {
+		return job.ID{}, err
+	}
+	t.changed[name.queue] = true
+	_, err = t.exec(statement("key_replace"), holder[:], t.due(j), string(j.Args))
+	return holder, err
 }
 
 // letGoKey is called for a job that has finished: its key, if it holds it, is free, now or when UniqueFor is over.

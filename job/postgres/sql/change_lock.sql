@@ -7,14 +7,14 @@ with q as materialized (
     select * from meanwhile.finished where id = any ($1::uuid[]) order by id for update
 )
 select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-    unique_key, args, detail, false, null::timestamptz, 'queued'
+    unique_key, args, detail, options, false, null::timestamptz, 'queued'
 from q
 union all
 select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-    unique_key, args, detail, cancel_requested, null, 'running'
+    unique_key, args, detail, options, cancel_requested, null, 'running'
 from r
 union all
 select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-    unique_key, args, detail, false, finished, state
+    unique_key, args, detail, options, false, finished, state
 from f
 order by 1

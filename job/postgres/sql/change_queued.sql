@@ -1,10 +1,11 @@
 -- Writes queued jobs; they are due at $2, or after the delay $17, or at once.
-insert into meanwhile.queued
+insert into meanwhile.queued (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
+    worker, unique_key, args, detail, options)
 select id, coalesce(run_at, now() + delay, now()), created, started, unique_for, priority, attempt, spared, died,
-    max_attempts, queue, kind, worker, unique_key, args, detail
+    max_attempts, queue, kind, worker, unique_key, args, detail, options
 from unnest($1::uuid[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::interval[], $6::smallint[],
         $7::int[], $8::int[], $9::int[], $10::int[], $11::text[], $12::text[],
         $13::text[], $14::text[], $15::text[], $16::text[],
-        $17::interval[])
+        $17::interval[], $18::text[])
     j(id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts,
-        queue, kind, worker, unique_key, args, detail, delay)
+        queue, kind, worker, unique_key, args, detail, delay, options)

@@ -1,10 +1,10 @@
--- Inserts jobs whose unique keys, if any, are theirs; they are due at $3, or after the delay $4, or at once. From $11 on
+-- Inserts jobs whose unique keys, if any, are theirs; they are due at $3, or after the delay $4, or at once. From $12 on
 -- are the changes of the counts.
 with job as (
-    insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for)
-    select id, queue, coalesce(run_at, now() + delay, now()), priority, max_attempts, kind, args, key, hold
+    insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for, options)
+    select id, queue, coalesce(run_at, now() + delay, now()), priority, max_attempts, kind, args, key, hold, options
     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::interval[], $5::smallint[], $6::int[], $7::text[], $8::text[],
-        $9::text[], $10::interval[]) j(id, queue, run_at, delay, priority, max_attempts, kind, args, key, hold)
+        $9::text[], $10::interval[], $11::text[]) j(id, queue, run_at, delay, priority, max_attempts, kind, args, key, hold, options)
 )
 insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)
-select * from unnest($11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::text[], $16::text[])
+select * from unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[])

@@ -1,22 +1,24 @@
 -- The newest jobs that match a filter, at most $4: of those queued if $1, running if $2, finished if $3; with IDs from $5 and
 -- below $6, or of the list $7; of the kinds $8, the queues $9 and, if finished, the states $10. Of those queued all are
 -- wanted if $11, else those that are scheduled if $12, and that are retried if $13. $14 is the worker, $15 the unique
--- key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail. Null is no bound.
--- Those finished are looked for by queue, kind and state, of which counts says what there is: each list is an index. Within
--- one nothing else is said of queue and kind, and of completed not that they are: it would lead to another index.
-with class as materialized (
+-- key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail, $19
+-- are texts that the options have. Null is no bound.
+-- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index.
+with total as materialized (
     select queue, kind, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts
     where $3 and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
     group by queue, kind
-), failed as materialized (
-    select c.queue, c.kind, s.state
-    from class c cross join lateral (values ('canceled', c.canceled), ('discarded', c.discarded)) s(state, n)
+), class as materialized (
+    select array_agg(t.queue) queues, array_agg(t.kind) kinds, array_agg(s.state) states
+    from total t cross join lateral (
+        values ('completed', t.completed), ('canceled', t.canceled), ('discarded', t.discarded)
+    ) s(state, n)
     where s.n > 0 and ($10::text[] is null or s.state = any ($10))
 )
 (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail, false as cancel_requested, null::timestamptz as finished, 'queued' as state
+        unique_key, args, detail, options, false as cancel_requested, null::timestamptz as finished, 'queued' as state
     from meanwhile.queued
     where $1 and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
@@ -25,13 +27,14 @@ with class as materialized (
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
         and ($11 or $12 and attempt - spared <= 0 and run_at > now() or $13 and attempt - spared > 0)
     order by id desc limit $4
 )
 union all
 (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail, cancel_requested, null, 'running'
+        unique_key, args, detail, options, cancel_requested, null, 'running'
     from meanwhile.running
     where $2 and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
@@ -40,43 +43,22 @@ union all
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
         and ($18::text is null or lower(detail) like $18)
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
     order by id desc limit $4
 )
 union all
 (
-    select f.id, f.run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, f.queue, f.kind, worker,
-        unique_key, args, detail, false, finished, state
-    from class c cross join lateral (
-        select * from meanwhile.finished
-        where queue = c.queue and kind = c.kind and state not in ('canceled', 'discarded')
-            and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
-            and ($7::uuid[] is null or id = any ($7))
-            and ($14::text is null or worker = $14)
-            and ($15::text is null or unique_key = $15)
-            and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
-            and ($18::text is null or lower(detail) like $18)
-            and ($16::timestamptz is null or finished < $16)
-        order by id desc limit $4
-    ) f
-    where c.completed > 0 and ($10::text[] is null or 'completed' = any ($10))
-    order by f.id desc limit $4
-)
-union all
-(
-    select f.id, f.run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, f.queue, f.kind, worker,
-        unique_key, args, detail, false, f.finished, f.state
-    from failed c cross join lateral (
-        select * from meanwhile.finished
-        where queue = c.queue and kind = c.kind and state = c.state and state <> 'completed'
-            and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
-            and ($7::uuid[] is null or id = any ($7))
-            and ($14::text is null or worker = $14)
-            and ($15::text is null or unique_key = $15)
-            and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
-            and ($18::text is null or lower(detail) like $18)
-            and ($16::timestamptz is null or finished < $16)
-        order by id desc limit $4
-    ) f
-    order by f.id desc limit $4
+    select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
+        unique_key, args, detail, options, false, finished, state
+    from meanwhile.finished
+    where id = any (array(
+        select f.id
+        from class c cross join lateral meanwhile.list_finished(
+            c.queues, c.kinds, c.states, coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'),
+            coalesce($6::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), $4::int, $14::text, $16::timestamptz, $17::text[],
+            $18::text, $19::text[]
+        ) f(id)
+        order by f.id desc limit $4
+    ))
 )
 order by id desc limit $4

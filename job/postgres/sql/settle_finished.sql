@@ -6,11 +6,12 @@ with outcome as materialized (
     delete from meanwhile.running r using outcome o
     where r.id = o.id and r.attempt = o.attempt and r.worker = $1
     returning r.id, r.run_at, r.created, r.started, r.unique_for, r.priority, r.attempt, r.spared, r.died, r.max_attempts,
-        r.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, o.state
+        r.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options, o.state
 ), put as (
-    insert into meanwhile.finished
+    insert into meanwhile.finished (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
+        worker, unique_key, args, detail, finished, state, options)
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail, now(), state
+        unique_key, args, detail, now(), state, options
     from gone g
     where not exists (select from meanwhile.finished f where f.id = g.id)
 ), freed as (

@@ -8,17 +8,19 @@ with outcome as materialized (
     delete from meanwhile.running r using outcome o
     where r.id = o.id and r.attempt = o.attempt and r.worker = $1
     returning r.id, coalesce(o.run_at, now() + o.delay, now()) run_at, r.created, r.started, r.unique_for, o.priority,
-        r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail,
+        r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options,
         r.queue as queue_before, r.cancel_requested
 ), put as (
-    insert into meanwhile.queued
+    insert into meanwhile.queued (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
+        worker, unique_key, args, detail, options)
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail
+        unique_key, args, detail, options
     from gone where not cancel_requested
 ), canceled as (
-    insert into meanwhile.finished
+    insert into meanwhile.finished (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
+        worker, unique_key, args, detail, finished, state, options)
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail, now(), 'canceled'
+        unique_key, args, detail, now(), 'canceled', options
     from gone where cancel_requested
     on conflict (id) do nothing
 ), freed as (

@@ -1,18 +1,24 @@
 -- name: claim_priority
 select priority from meanwhile_job where state = 0 and queue = ?1 and priority < ?2 order by priority desc limit 1
 
+-- name: claim_classes
+select id, kind from meanwhile_class where queue = ?1
+
 -- name: claim_due
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail
+select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
 from meanwhile_job
 where state = 0 and queue = ?1 and priority = ?2 and run_at <= ?3
+    and (?4 is null or class in (select value from json_each(?4)))
 order by run_at, id
-limit ?4
+limit ?5
 
 -- name: claim_next
 select run_at from meanwhile_job where state = 0 and queue = ?1 and priority = ?2 and run_at > ?3 order by run_at limit 1
 
 -- name: claim_expired
-select $job from meanwhile_job where state = 1 and queue = ?1 and lease_until <= ?2 order by lease_until limit ?3
+select $job from meanwhile_job where state = 1 and queue = ?1 and lease_until <= ?2
+    and (?3 is null or class in (select value from json_each(?3)))
+order by lease_until limit ?4
 
 -- name: claim_take
 update meanwhile_job

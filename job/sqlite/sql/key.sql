@@ -13,3 +13,12 @@ delete from meanwhile_key where key = ?1 and job = ?2
 
 -- name: key_prune
 delete from meanwhile_key where key in (select key from meanwhile_key where until <= ?1 limit ?2)
+
+-- name: key_state
+select state, class from meanwhile_job where id = ?1
+
+-- name: key_give
+update meanwhile_key set job = ?2, until = null where key = ?1
+
+-- name: key_replace
+update meanwhile_job set run_at = ?2, args = ?3 where id = ?1 and state = 0

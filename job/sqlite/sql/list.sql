@@ -1,6 +1,6 @@
 -- name: job
 seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, created, started, finished, worker, cancel,
-    unique_key, unique_for, args, detail
+    unique_key, unique_for, args, detail, options
 
 -- name: filter
 (?1 >> state & 1 or state = 0 and (?1 >> 5 & 1 and attempt <= spared and run_at > ?2 or ?1 >> 6 & 1 and attempt > spared))
@@ -10,6 +10,7 @@ seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, cr
     and (?7 is null or state >= 2 and finished < ?7)
     and (?8 is null or instr(lower(detail), ?8))
     and (?9 is null or instr(args, '\u') or not exists (select 1 from json_each(?9) where not instr(args, value)))
+    and (?11 is null or options is not null and not exists (select 1 from json_each(?11) where not instr(options, value)))
 order by id desc
 limit ?10
 
@@ -25,10 +26,10 @@ select class, state, n, ?1 is null or class in (select value from json_each(?1))
 select id from meanwhile_job indexed by meanwhile_job_id where $filter
 
 -- name: list_ids
-select id from meanwhile_job where id in (select unhex(value) from json_each(?11)) and $filter
+select id from meanwhile_job where id in (select unhex(value) from json_each(?12)) and $filter
 
 -- name: list_key
-select id from meanwhile_job where unique_key = ?11 and $filter
+select id from meanwhile_job where unique_key = ?12 and $filter
 
 -- name: list_queued
 select id from meanwhile_job
@@ -42,7 +43,7 @@ select id from meanwhile_job indexed by meanwhile_job_running where state = 1 an
 
 -- name: list_archive
 select id from meanwhile_job indexed by meanwhile_job_archive
-where state >= 2 and class = ?11 and state = ?12 and $filter
+where state >= 2 and class = ?12 and state = ?13 and $filter
 
 -- name: list_read
 select $job from meanwhile_job where id in ({?}) order by id desc

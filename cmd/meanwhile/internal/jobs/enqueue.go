@@ -21,15 +21,17 @@ type Enqueue struct {
 	Args string `arg:"" optional:"" help:"Its args, as JSON (default null)."`
 	From string `placeholder:"FILE" help:"Enqueue a job for each line of this file; the line is its args. - is standard input. Empty lines are skipped."`
 
-	Queue        string      `placeholder:"NAME" group:"How" help:"Enqueue to this queue (default that of the kind)."`
-	Priority     *int        `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
-	MaxAttempts  *int        `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
-	In           when.Span   `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
-	At           when.Moment `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
-	Unique       string      `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
-	UniqueArgs   bool        `group:"How" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
-	UniqueFields []string    `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
-	UniqueFor    when.Span   `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
+	Queue        string            `placeholder:"NAME" group:"How" help:"Enqueue to this queue (default that of the kind)."`
+	Priority     *int              `placeholder:"N" group:"How" help:"From 1 to 9; 9 is run first (default 5)."`
+	MaxAttempts  *int              `placeholder:"N" group:"How" help:"Run it so often at most (default 20)."`
+	In           when.Span         `placeholder:"TIME" group:"How" help:"Due after this long, as in 90s, 2h or 7d."`
+	At           when.Moment       `placeholder:"TIME" group:"How" help:"Due at this time, such as \"2026-01-31 15:04\"."`
+	Unique       string            `placeholder:"KEY" group:"How" help:"Only if no unfinished job of the kind has this key."`
+	UniqueArgs   bool              `group:"How" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
+	UniqueFields []string          `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
+	UniqueFor    when.Span         `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
+	Timeout      time.Duration     `placeholder:"TIME" group:"How" help:"Bound each attempt to this long, as in 90s or 2h (default that of the kind)."`
+	Meta         map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"How" help:"A note beside the args, such as tenant=7, to find the job by. Repeatable, up to 32."`
 }
 
 // Help is the text above the flags.
@@ -64,7 +66,7 @@ func (e *Enqueue) Run(c *Command, streams probe.Streams) error {
 		return &probe.UsageError{Err: err}
 	}
 	return c.use(true, func(ctx context.Context, s job.Store) error {
-		done, err := job.Enqueue(ctx, s, j)
+		done, err := job.Insert(ctx, s, j)
 		if err != nil {
 			return err
 		}
@@ -126,6 +128,12 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	}
 	if e.UniqueFor > 0 {
 		options = append(options, job.UniqueFor(time.Duration(e.UniqueFor)))
+	}
+	if e.Timeout != 0 {
+		options = append(options, job.Timeout(e.Timeout))
+	}
+	for key, value := range e.Meta {
+		options = append(options, job.Meta(key, value))
 	}
 	return options, nil
 }

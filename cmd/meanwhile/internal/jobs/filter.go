@@ -12,18 +12,19 @@ import (
 
 // A Filter says which jobs are meant, as kong fills it.
 type Filter struct {
-	IDs    []string  `arg:"" optional:"" name:"id" help:"IDs of jobs."`
-	Kind   []string  `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Like --queue and --state it is repeatable: a job has to match one of the values."`
-	Queue  []string  `placeholder:"NAME" group:"Which jobs" help:"In this queue."`
-	State  []string  `placeholder:"STATE" group:"Which jobs" help:"In this state: queued, running, completed, canceled, discarded; scheduled and retrying are parts of queued."`
-	Worker string    `placeholder:"NAME" group:"Which jobs" help:"Last claimed by this worker."`
-	Args   []string  `sep:"none" placeholder:"PATH=VALUE" group:"Which jobs" help:"With this value in the args, such as user.id=7. Repeatable; a job has to match all of them."`
-	Error  string    `placeholder:"TEXT" group:"Which jobs" help:"With this text in the error of an attempt, ignoring case."`
-	After  when.Past `placeholder:"TIME" group:"Which jobs" help:"Enqueued after this time, such as \"2026-01-31 15:04\", or within the last 2h or 7d."`
-	Before when.Past `placeholder:"TIME" group:"Which jobs" help:"Enqueued before this time, or longer ago than this."`
+	IDs    []string          `arg:"" optional:"" name:"id" help:"IDs of jobs."`
+	Kind   []string          `placeholder:"NAME" group:"Which jobs" help:"Of this kind. Like --queue and --state it is repeatable: a job has to match one of the values."`
+	Queue  []string          `placeholder:"NAME" group:"Which jobs" help:"In this queue."`
+	State  []string          `placeholder:"STATE" group:"Which jobs" help:"In this state: queued, running, completed, canceled, discarded; scheduled and retrying are parts of queued."`
+	Worker string            `placeholder:"NAME" group:"Which jobs" help:"Last claimed by this worker."`
+	Args   []string          `sep:"none" placeholder:"PATH=VALUE" group:"Which jobs" help:"With this value in the args, such as user.id=7. Repeatable; a job has to match all of them."`
+	Meta   map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"Which jobs" help:"With this entry in its meta, such as tenant=7. Repeatable; a job has to have all of them."`
+	Error  string            `placeholder:"TEXT" group:"Which jobs" help:"With this text in the error of an attempt, ignoring case."`
+	After  when.Past         `placeholder:"TIME" group:"Which jobs" help:"Enqueued after this time, such as \"2026-01-31 15:04\", or within the last 2h or 7d."`
+	Before when.Past         `placeholder:"TIME" group:"Which jobs" help:"Enqueued before this time, or longer ago than this."`
 }
 
-var states = []job.State{job.Queued, job.Scheduled, job.Retrying, job.Running, job.Completed, job.Canceled, job.Discarded}
+var states = job.States()
 
 // filter returns what the flags say. Its errors are usage errors.
 func (f *Filter) filter() (job.Filter, error) {
@@ -32,7 +33,7 @@ func (f *Filter) filter() (job.Filter, error) {
 		return job.Filter{}, err
 	}
 	wanted := job.Filter{
-		IDs: ids, Kinds: f.Kind, Queues: f.Queue, Worker: f.Worker, Error: f.Error,
+		IDs: ids, Kinds: f.Kind, Queues: f.Queue, Worker: f.Worker, Meta: f.Meta, Error: f.Error,
 		CreatedAfter: f.After.Time, CreatedBefore: f.Before.Time,
 	}
 	for _, name := range f.State {
@@ -56,7 +57,7 @@ func (f *Filter) onlyIDs() bool { return len(f.IDs) > 0 && !f.narrows() }
 
 // narrows reports whether anything but IDs says which jobs are meant.
 func (f *Filter) narrows() bool {
-	return len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args) > 0 || f.Worker != "" || f.Error != "" || !f.After.IsZero() || !f.Before.IsZero()
+	return len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args)+len(f.Meta) > 0 || f.Worker != "" || f.Error != "" || !f.After.IsZero() || !f.Before.IsZero()
 }
 
 func parseIDs(texts []string) ([]job.ID, error) {

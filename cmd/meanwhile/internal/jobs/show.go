@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -75,6 +76,12 @@ func describe(j *job.Job, now time.Time, stacks bool) string {
 			unique += ", for " + probe.Span(j.UniqueFor)
 		}
 		field("unique", "%s", unique)
+	}
+	if j.Timeout > 0 {
+		field("timeout", "%s", probe.Span(j.Timeout))
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.Meta)) {
+		field("meta", "%s=%s", key, j.Meta[key])
 	}
 	if j.Worker != "" {
 		field("worker", "%s", j.Worker)

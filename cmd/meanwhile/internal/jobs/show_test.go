@@ -17,6 +17,7 @@ func nastyJob(now time.Time) *job.Job {
 	return &job.Job{
 		Kind: "kind" + nasty, Queue: "queue" + nasty, Args: json.RawMessage(`{"a":"\u001b` + "\u009b" + `"}`), State: job.Running, Priority: 5,
 		Attempt: 3, Spared: 1, Died: 1, MaxAttempts: 20, UniqueKey: nasty, UniqueFor: time.Hour,
+		Options: job.Options{Timeout: 90 * time.Second, Meta: map[string]string{"tenant": "7", nasty: nasty}},
 		Created: now.Add(-time.Hour), RunAt: now.Add(-time.Minute), Started: now.Add(-time.Second), Worker: nasty,
 		Detail: job.Detail{
 			Failures: []job.Failure{{

@@ -7,6 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
 
 const (
@@ -21,7 +22,7 @@ func (c *Command) awaitDrained(ctx context.Context, s job.Store) error {
 		if err := meanwhile.Sleep(ctx, drainLook); err != nil {
 			return err
 		}
-		if queues, err := s.Queues(ctx); err == nil && c.drained(queues) {
+		if queues, err := s.Queues(ctx); err == nil && c.drained(ctx, s, queues) {
 			quiet++
 		} else {
 			quiet = 0
@@ -30,13 +31,24 @@ func (c *Command) awaitDrained(ctx context.Context, s job.Store) error {
 	return nil
 }
 
-func (c *Command) drained(queues []job.QueueInfo) bool {
+func (c *Command) drained(ctx context.Context, s job.Store, queues []job.QueueInfo) bool {
 	for _, q := range queues {
-		if c.has(q.Name) && !q.Paused && (q.Running > 0 || q.Wait > 0) {
+		if c.has(q.Name) && !q.Paused && (q.Running > 0 || q.Wait > 0 && anyDue(ctx, s, q.Name)) {
 			return false
 		}
 	}
 	return true
+}
+
+// anyDue reports whether a job of a queue is due that this command can run: those of other kinds wait for other workers.
+func anyDue(ctx context.Context, s job.Store, queue string) bool {
+	f := job.Filter{Kinds: []string{httprequest.Kind.Name()}, Queues: []string{queue}, States: []job.State{job.Queued}}
+	for j, err := range job.List(ctx, s, f) {
+		if err != nil || !j.RunAt.After(time.Now()) {
+			return true
+		}
+	}
+	return false
 }
 
 // left says how many jobs are in the queues still.

@@ -1,0 +1,93 @@
+package job
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The bounds of the Meta of a job.
+const (
+	MaxMeta      = 32      // entries
+	MaxMetaBytes = 4 << 10 // of keys and values together
+)
+
+// Options is what is said of one job when it is enqueued, and stays so. Stores keep it as one piece, see [Job.EncodeOptions].
+type Options struct {
+	Timeout time.Duration     `json:"timeout,omitempty"` // of each attempt, in ns; zero is that of the kind
+	Meta    map[string]string `json:"meta,omitempty"`    // see the option [Meta]
+}
+
+// Meta gives a job a note beside its args, such as the tenant or the request that it is for: up to 32 of them, with 4 KiB of keys and
+// values together. Jobs are found by it, see [Filter], and handlers read it from Job.Meta. Of a key that is given twice the last value
+// counts, also where a kind has it as a default.
+func Meta(key, value string) Option {
+	return both(func(in *insertion) {
+		in.Job.Meta = maps.Clone(in.Job.Meta)
+		if in.Job.Meta == nil {
+			in.Job.Meta = map[string]string{}
+		}
+		in.Job.Meta[key] = value
+	})
+}
+
+func checkMeta(meta map[string]string) error {
+	if len(meta) > MaxMeta {
+		return fmt.Errorf("%d entries of meta: give at most %d, and keep the rest in the args", len(meta), MaxMeta)
+	}
+	size := 0
+	for key, value := range meta {
+		size += len(key) + len(value)
+		switch {
+		case key == "":
+			return errors.New("a key of meta is empty")
+		case !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl):
+			return fmt.Errorf("the key %.40q of meta is not UTF-8 or has a control character in it", key)
+		case !utf8.ValidString(value):
+			return fmt.Errorf("the value of %.40q in meta is not UTF-8", key)
+		}
+	}
+	if size > MaxMetaBytes {
+		return fmt.Errorf("the keys and values of meta have %d bytes, at most %d are allowed: keep large data in the args", size, MaxMetaBytes)
+	}
+	return nil
+}
+
+// EncodeOptions returns the options as a store keeps them: JSON, or nil for none.
+func (j *Job) EncodeOptions() []byte {
+	if j.Timeout == 0 && len(j.Meta) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(&j.Options)
+	if err != nil {
+		panic("job: options of " + j.ID.String() + ": " + err.Error()) // numbers and strings
+	}
+	return text
+}
+
+// DecodeOptions sets the options from what EncodeOptions returned.
+func (j *Job) DecodeOptions(text []byte) error {
+	j.Options = Options{}
+	if len(text) == 0 {
+		return nil
+	}
+	return json.Unmarshal(text, &j.Options)
+}
+
+// MetaTexts returns what stands in the encoded options of the jobs that match the Meta of a filter, and of no others: each entry as JSON.
+func (f *Filter) MetaTexts() []string {
+	var texts []string
+	for key, value := range f.Meta {
+		text, err := json.Marshal(map[string]string{key: value})
+		if err != nil {
+			panic("job: meta of a filter: " + err.Error())
+		}
+		texts = append(texts, string(text[1:len(text)-1]))
+	}
+	return texts
+}

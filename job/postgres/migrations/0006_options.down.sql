@@ -1,0 +1,120 @@
+drop function meanwhile.list_finished(text[], text[], text[], uuid, uuid, int, text, timestamptz, text[], text, text[]);
+create function meanwhile.list_finished(text[], text[], text[], uuid, uuid, int, text, timestamptz, text[], text) returns setof uuid
+language plpgsql stable set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set jit = off set random_page_cost = 0 set seq_page_cost = 0
+set cpu_operator_cost = 1 as $$
+#variable_conflict use_column
+begin
+    return query
+    select f.id
+    from unnest($1, $2, $3) c(queue, kind, state) cross join lateral (
+        select id from meanwhile.finished l
+        where state = 'completed' and queue = c.queue collate "C" and kind = c.kind collate "C" and id >= $4 and id < $5
+            and ($7 is null and $8 is null and $9 is null and $10 is null or exists (
+                select from meanwhile.finished w where w.id = l.id and ($7 is null or w.worker = $7)
+                    and ($8 is null or w.finished < $8) and ($9 is null or strpos(w.args, '\') > 0 or w.args like all ($9))
+                    and ($10 is null or lower(w.detail) like $10)
+            ))
+        order by id desc
+        limit $6
+    ) f
+    where c.state = 'completed'
+    union all
+    select f.id
+    from unnest($1, $2, $3) c(queue, kind, state) cross join lateral (
+        select id from meanwhile.finished l
+        where state <> 'completed' and queue = c.queue collate "C" and kind = c.kind collate "C" and state = c.state collate "C"
+            and id >= $4 and id < $5
+            and ($7 is null and $8 is null and $9 is null and $10 is null or exists (
+                select from meanwhile.finished w where w.id = l.id and ($7 is null or w.worker = $7)
+                    and ($8 is null or w.finished < $8) and ($9 is null or strpos(w.args, '\') > 0 or w.args like all ($9))
+                    and ($10 is null or lower(w.detail) like $10)
+            ))
+        order by id desc
+        limit $6
+    ) f
+    where c.state <> 'completed';
+end $$;
+drop function meanwhile.claim(text[], int[], int, text, interval, timestamptz[], uuid[]);
+create function meanwhile.claim(text[], int[], int, text, interval, timestamptz[], uuid[]) returns table (
+    id uuid, run_at timestamptz, created timestamptz, started timestamptz, unique_for interval, priority smallint,
+    attempt int, spared int, died int, max_attempts int, queue text, kind text, worker text, unique_key text, args text,
+    detail text, next interval
+) language plpgsql set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+    return query
+    with wanted as materialized (
+        select w.queue, w.lim, w.n
+        from unnest($1::text[], $2::int[]) with ordinality w(queue, lim, n)
+        where w.lim > 0 and not exists (select from meanwhile.queues q where q.queue = w.queue collate "C" and q.paused)
+    ), moved as (
+        delete from meanwhile.queued where ctid = any (array(
+            select due.ctid
+            from wanted w cross join lateral (
+                select r.ctid
+                from generate_series(9, 1, -1) p cross join lateral (
+                    select ctid from meanwhile.queued q
+                    where q.queue = w.queue collate "C" and q.priority = p::smallint and q.run_at <= now()
+                        and (q.run_at, q.id) > (($6::timestamptz[])[w.n * 9 - p + 1], ($7::uuid[])[w.n * 9 - p + 1])
+                    order by q.run_at, q.id
+                    limit w.lim
+                    for update skip locked
+                ) r
+                limit w.lim
+            ) due
+            limit $3
+        ))
+        returning *
+    ), claimed as (
+        insert into meanwhile.running
+        select id, run_at, created, now(), unique_for, priority, attempt + 1, spared, died, max_attempts, queue, kind, $4,
+            unique_key, args, detail, now() + $5::interval
+        from moved
+        on conflict (id) do nothing
+        returning *
+    )
+    select c.id, c.run_at, c.created, c.started, c.unique_for, c.priority, c.attempt, c.spared, c.died, c.max_attempts,
+        c.queue, c.kind, c.worker, c.unique_key, c.args, c.detail, n.next
+    from (
+        select case when (select count(*) from moved) < $3 then (
+            select min(d.run_at) - now()
+            from wanted w cross join generate_series(9, 1, -1) p cross join lateral (
+                select q.run_at from meanwhile.queued q
+                where q.queue = w.queue collate "C" and q.priority = p::smallint and q.run_at > now()
+                order by q.run_at, q.id
+                limit 1
+            ) d
+        ) end as next
+    ) n left join claimed c on true;
+end $$;
+
+create or replace function meanwhile.settle_alike(text, uuid[], int, text) returns setof uuid
+language plpgsql set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off
+set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+    return query
+    with gone as (
+        delete from meanwhile.running r where r.id = any ($2) and r.attempt = $3 and r.worker = $1
+        returning r.id, r.run_at, r.created, r.started, r.priority, r.attempt, r.spared, r.died, r.max_attempts, r.queue,
+            r.kind, r.worker, r.args
+    ), put as (
+        insert into meanwhile.finished (id, run_at, created, started, priority, attempt, spared, died, max_attempts, queue,
+            kind, worker, args, finished, state)
+        select g.*, now(), $4 from gone g
+        on conflict (id) do nothing
+    ), counted as (
+        insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)
+        select -count(*), count(*) filter (where $4 = 'completed'), count(*) filter (where $4 = 'canceled'),
+            count(*) filter (where $4 = 'discarded'), queue, kind
+        from gone group by queue, kind
+    )
+    select i from unnest($2) i
+    where (select count(*) from gone) < cardinality($2) and not exists (select from gone g where g.id = i);
+end $$;
+
+alter table meanwhile.queued drop column options;
+alter table meanwhile.running drop column options;
+alter table meanwhile.finished drop column options;

@@ -1,0 +1,1 @@
+alter table meanwhile_job drop column options;
