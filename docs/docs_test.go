@@ -103,7 +103,7 @@ func readBlocks(t *testing.T, guide string) []block {
 func readSources(t *testing.T) []string {
 	t.Helper()
 	var sources []string
-	for _, pattern := range []string{"*_test.go", "../*_test.go", "../examples/*/*.go"} {
+	for _, pattern := range []string{"*_test.go", "../*_test.go", "../inspect/*_test.go", "../process/*_test.go", "../tasklog/*_test.go", "../examples/*/*.go"} {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

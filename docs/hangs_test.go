@@ -303,7 +303,7 @@ func TestReadOrderEndsWithItsContext(t *testing.T) {
 
 // TestHangsNamesAllWaits compares the table of the guide with the comment on Wait.For.
 func TestHangsNamesAllWaits(t *testing.T) {
-	source, err := os.ReadFile("../tree.go")
+	source, err := os.ReadFile("../inspect/tree.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@
 //	Blocking                          100 ms
 //
 //	the tree after 50 ms:
-//	report: blocking, main.go:65 (meanwhile.Blocking[...])
+//	report: blocking, main.go:66 (meanwhile.Blocking[...])
 //	└─ blocking: system call read, driver_unix.go:29 (syscall.Read)
 //	the tree afterwards:
 //	blocking (abandoned): system call read, driver_unix.go:29 (syscall.Read), here in 2 snapshots

@@ -3,8 +3,8 @@
 // after two and a half seconds, as curl would, prints the response, and exits:
 //
 //	hang (pid 4711): 20 tasks, 32 goroutines, 7 threads
-//	shop, 2s: network HTTP answer, main.go:115 (http.(*Client).Do)
-//	├─ server, 2s: network accept, main.go:103 (http.(*Server).Serve), here in 9 snapshots
+//	shop, 2s: network HTTP answer, main.go:117 (http.(*Client).Do)
+//	├─ server, 2s: network accept, main.go:105 (http.(*Server).Serve), here in 9 snapshots
 //	├─ watch, 2s: sleep for another 51ms
 //	├─ warehouse, 2s: network accept, shop.go:43 (net.(*TCPListener).Accept), here in 9 snapshots
 //	├─ heartbeat, 2s: sleep for another 99ms
