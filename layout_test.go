@@ -152,8 +152,8 @@ func TestLayoutViolations(t *testing.T) {
 	}
 }
 
-// maxNames is how many top-level names the root package may export: as many as a newcomer can read through.
-const maxNames = 60
+// maxNames is how many top-level names the root package may export, with its constants as one. It may shrink, not grow.
+const maxNames = 56
 
 func TestRootIsSmall(t *testing.T) {
 	out, err := exec.Command("go", "doc", "-short", ".").Output()

@@ -238,7 +238,7 @@ func (s *snapshot) detail(n *Node, waiter scope.Waiter, w *Wait) {
 		s.waitsFor(n.n, waiter)
 	case *scope.Acquirer:
 		if w.For == "limit" {
-			w.On = strconv.Itoa(waiter.Sem().State().Size)
+			w.On = strconv.Itoa(waiter.S.State().Size)
 			break
 		}
 		w.On = s.semaphore(n.n, waiter)

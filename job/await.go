@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -110,16 +111,17 @@ var awaitedStores struct {
 	of map[Store]*awaits
 }
 
+// joinAwaits returns those that wait for jobs of s. A Store that cannot be compared with others is one of its own for each caller.
 func joinAwaits(s Store) *awaits {
+	if !reflect.ValueOf(s).Comparable() {
+		return newAwaits(s)
+	}
 	stores := &awaitedStores
 	stores.mu.Lock()
 	defer stores.mu.Unlock()
 	a := stores.of[s]
 	if a == nil {
-		a = &awaits{
-			store: s, leading: make(chan struct{}, 1), wake: make(chan struct{}, 1),
-			waiting: map[ID][]*awaiter{}, now: map[ID]bool{},
-		}
+		a = newAwaits(s)
 		if stores.of == nil {
 			stores.of = map[Store]*awaits{}
 		}
@@ -130,10 +132,20 @@ func joinAwaits(s Store) *awaits {
 	return a
 }
 
+func newAwaits(s Store) *awaits {
+	return &awaits{
+		store: s, leading: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		waiting: map[ID][]*awaiter{}, now: map[ID]bool{},
+	}
+}
+
 func (a *awaits) leave() {
 	stores := &awaitedStores
 	stores.mu.Lock()
 	defer stores.mu.Unlock()
+	if a.callers == 0 { // of one caller alone, in no list
+		return
+	}
 	if a.callers--; a.callers == 0 {
 		delete(stores.of, a.store)
 		stores.n.Add(-1)
@@ -142,7 +154,7 @@ func (a *awaits) leave() {
 
 // finishedHere is told of jobs that may have finished, by what finishes them in this process.
 func finishedHere(s Store, ids iter.Seq[ID]) {
-	if awaitedStores.n.Load() == 0 {
+	if awaitedStores.n.Load() == 0 || !reflect.ValueOf(s).Comparable() {
 		return
 	}
 	awaitedStores.mu.Lock()

@@ -53,6 +53,23 @@ func TestAwait(t *testing.T) {
 	})
 }
 
+// A valueStore is a Store that cannot be compared.
+type valueStore struct {
+	job.Store
+	_ []int
+}
+
+// TestAwaitOfAValue: a Store need not be a pointer. It shares no queries then.
+func TestAwaitOfAValue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
+		j, err := job.Await(t.Context(), valueStore{Store: r.store}, r.enqueue())
+		if err != nil || j.State != job.Completed {
+			t.Errorf("got %+v, %v", j, err)
+		}
+	})
+}
+
 // TestAwaitShares: a thousand callers share the queries, also for jobs that another process finishes, and when the first gives up.
 func TestAwaitShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -39,9 +39,6 @@ type Acquirer struct {
 
 func (*Acquirer) Kind() WaiterKind { return IsAcquirer }
 
-// Sem is the semaphore that it waits for.
-func (a *Acquirer) Sem() *Sem { return a.S }
-
 // NewSem returns a semaphore for a limit.
 func NewSem(size int) *Sem {
 	s := new(Sem)
