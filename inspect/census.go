@@ -10,7 +10,7 @@ import (
 // of the ones inside it left out. So the sum is the number of all tasks. Several may have one name; one without a name of
 // its own has that of its kind, such as "run".
 //
-// It walks the trees and looks at no goroutine, which makes it cheap beside [Trees]: it can be called every few seconds where
+// It walks the trees and reads no goroutine, which makes it cheap beside [Trees]: it can be called every few seconds where
 // there are 100,000 tasks. Tasks that start or end meanwhile may be counted or not. It may be called by many goroutines at
 // once.
 func Scopes() iter.Seq2[string, int] {

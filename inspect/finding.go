@@ -62,9 +62,9 @@ type findingKey struct {
 // maxFindings is how many of them are remembered; the others of an interval are not reported.
 const maxFindings = 1000
 
-// report notes a finding of this look. Findings of one kind at one place are one: it has the task that was found so for the
+// report notes a finding of this scan. Findings of one kind at one place are one: it has the task that was found so for the
 // longest, and counts them.
-func (s *survey) report(e Finding, place Frame) {
+func (s *scan) report(e Finding, place Frame) {
 	f := findingKey{e.Kind, place}
 	count := max(1, e.Count)
 	before := s.found[f]
@@ -80,17 +80,17 @@ func (s *survey) report(e Finding, place Frame) {
 	s.found[f].Count = count
 }
 
-// publish writes the findings of a look to the log and passes them to Report, but for those of which this has been done
+// publish writes the findings of a scan to the log and passes them to Report, but for those of which this has been done
 // in this interval.
-func (w *watch) publish(s *survey) {
+func (w *watch) publish(s *scan) {
 	list := slices.SortedFunc(maps.Keys(s.found), func(a, b findingKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(s.found[a].Path, s.found[b].Path))
 	})
 	for _, f := range list {
-		if _, told := w.told[f]; told || len(w.told) == maxFindings {
+		if _, known := w.reported[f]; known || len(w.reported) == maxFindings {
 			continue
 		}
-		w.told[f] = time.Now()
+		w.reported[f] = time.Now()
 		e := *s.found[f]
 		w.c.Log.LogAttrs(context.Background(), slog.LevelWarn, findingTexts[e.Kind], e.attributes()...)
 		if w.c.Report != nil {
@@ -101,9 +101,9 @@ func (w *watch) publish(s *survey) {
 
 // forget makes room for findings to be reported again.
 func (w *watch) forget(now time.Time) {
-	for f, at := range w.told {
+	for f, at := range w.reported {
 		if now.Sub(at) >= w.c.Interval {
-			delete(w.told, f)
+			delete(w.reported, f)
 		}
 	}
 }

@@ -26,7 +26,7 @@ type leak struct {
 
 // checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks,
 // and is done that much more seldom.
-func (w *watch) checkLeaks(s *survey) {
+func (w *watch) checkLeaks(s *scan) {
 	if w.c.GoroutineLeaked < 0 || time.Since(w.checked) < w.c.GoroutineLeaked/2 {
 		return
 	}
@@ -90,7 +90,7 @@ func liveSets() map[goroutine.Address]bool {
 // reportLeaks reports goroutines that have been seen for long enough. The public profile shows the labels in their sets, and
 // so which task started them: one that has more than the names of a task is not a task's own, but that of a pprof.Do whose
 // task may go on. live is how many goroutines of each function belong to tasks that have not ended.
-func (w *watch) reportLeaks(s *survey, live map[string]int) {
+func (w *watch) reportLeaks(s *scan, live map[string]int) {
 	old := w.oldLeaks(s.now)
 	if len(old) == 0 {
 		return
@@ -131,7 +131,7 @@ func (w *watch) oldLeaks(now time.Time) map[string]leak {
 		if now.Sub(l.since) < w.c.GoroutineLeaked {
 			continue
 		}
-		if _, reported := w.told[findingKey{GoroutineLeaked, Frame{Func: key.entry}}]; reported {
+		if _, reported := w.reported[findingKey{GoroutineLeaked, Frame{Func: key.entry}}]; reported {
 			continue
 		}
 		all, known := old[key.entry]

@@ -77,14 +77,14 @@ func leaksIn(profile *pprof.Profile) ([]Leak, error) {
 }
 
 // checkUnreachable reports what the leak profile has, if that is wanted: at the place where they wait.
-func (w *watch) checkUnreachable(s *survey) {
+func (w *watch) checkUnreachable(s *scan) {
 	if w.c.LeakProfile <= 0 || s.now.Before(w.profiled) {
 		return
 	}
 	begun := time.Now()
 	leaks, err := Leaks()
 	if err != nil {
-		w.c.Log.Warn("the watch looks for no goroutines that nothing can reach", "error", err)
+		w.c.Log.Warn("the watch reports no unreachable goroutines", "error", err)
 		w.c.LeakProfile = 0
 		return
 	}

@@ -45,7 +45,7 @@ func (w *Wait) contends() bool {
 }
 
 // countPiled counts a task at its place, if it has been there for long enough.
-func (w *watch) countPiled(s *survey, n *Node) {
+func (w *watch) countPiled(s *scan, n *Node) {
 	if w.c.PileUp < 0 || !n.Wait.contends() || n.here < w.c.Interval/pileSteps {
 		return
 	}
@@ -65,7 +65,7 @@ func (w *watch) countPiled(s *survey, n *Node) {
 }
 
 // checkPiles compares, once in a step, how many tasks wait at each place with the steps before.
-func (w *watch) checkPiles(s *survey) {
+func (w *watch) checkPiles(s *scan) {
 	if w.c.PileUp < 0 || s.now.Sub(w.piles.counted) < w.c.Interval/pileSteps {
 		return
 	}

@@ -98,7 +98,7 @@ func (m message) fields(f func(field int, number uint64, part message) error) er
 	return nil
 }
 
-// A rawProfile is a profile whose parts have been told apart.
+// A rawProfile is a profile whose parts have been separated.
 type rawProfile struct {
 	samples, locations, functions []message
 	strings                       []string

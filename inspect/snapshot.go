@@ -55,7 +55,7 @@ func (s *snapshot) collect(n *scope.Node, path string) Node {
 	seen := Node{ID: n.ID(), Name: n.Label(), Path: path, Kind: scope.KindNames[n.Kind()], State: "running", n: n}
 	r := runner{kind: beginningOf(n.Kind()), n: n, path: path, started: n.Is(scope.IsStarted)}
 	seen.Age = n.Age()
-	v := n.Look(s.waits)
+	v := n.Inspect(s.waits)
 	switch {
 	case v.Canceled:
 		seen.State = "canceled"

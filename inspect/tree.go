@@ -10,10 +10,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Node is a task of the tree, as a value: what was true when [Tree] or [Trees] looked. It holds on to the task, so do
-// not keep it for longer than you look at it.
+// A Node is a task of the tree, as a value: what was true when [Tree] or [Trees] read it. It keeps the task from being
+// collected, so do not hold on to it.
 type Node struct {
-	ID    uint32        `json:"id"`            // tells the task from all others that run in the process
+	ID    uint32        `json:"id"`            // identifies the task among all that run in the process
 	Name  string        `json:"name"`          // the last part of the path
 	Path  string        `json:"path"`          // from the root of the tree
 	Kind  string        `json:"kind"`          // task, run, supervise, shield, stream, item or blocking
@@ -62,7 +62,7 @@ type Wait struct {
 	//	full          the loop over the stream, which has not taken the results that are there
 	//	signal        a signal
 	//	nothing       for ever: an empty select
-	//	unknown       cannot be told
+	//	unknown       not known
 	For  string `json:"for"`
 	On   string `json:"on,omitempty"`
 	Call string `json:"call,omitempty"` // the function of another package that the caller's own code called
@@ -72,7 +72,7 @@ type Wait struct {
 
 	Until time.Time `json:"until,omitzero"` // when the wait will end by itself, where that is known
 	// Seen is how long snapshots have found the task in this very wait: it has been in it for so long, or longer. It is zero
-	// where a wait cannot be told from the next one at the same place, which is so for channels, locks, connections and all
+	// where a wait cannot be distinguished from the next one at the same place, which is so for channels, locks, connections and all
 	// else outside of this package.
 	Seen time.Duration `json:"seen,omitempty"`
 	// Snapshots is how many snapshots in a row, this one included, have found the task waiting in this place. Between them it
@@ -93,12 +93,12 @@ type Frame struct {
 // Tree returns the task that ctx belongs to with all that runs below it, the oldest first, and what each of them waits for.
 // It is the zero Node when ctx carries no task.
 //
-// Tree looks at each task by itself, without stopping them: tasks that start or end meanwhile may be seen or not. The
-// goroutines are looked at as they are at one moment; the program stands still for some microseconds, or for some
+// Tree reads each task by itself, without stopping them: tasks that start or end meanwhile may be seen or not. The
+// goroutines are read as they are at one moment; the program stands still for some microseconds, or for some
 // milliseconds where a processor is slow to stop. It may be called by many goroutines at once; they take turns.
 //
-// Tasks note when they began under process.Main, while a [Watch] runs, and once somebody has looked at a tree, so the first
-// look in another program knows no ages.
+// Tasks note when they began under process.Main, while a [Watch] runs, and once there was a snapshot, so the first
+// snapshot in another program knows no ages.
 func Tree(ctx context.Context) Node {
 	n := scope.From(ctx)
 	if n == nil {

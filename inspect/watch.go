@@ -28,7 +28,7 @@ type WatchConfig struct {
 	// SchedulingLatency is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
 	SchedulingLatency time.Duration
 	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for an answer,
-	// before it is reported; default 50. Those count that have been there at each look of a sixth of the Interval; and it is
+	// before it is reported; default 50. Those count that have been there at each snapshot of a sixth of the Interval; and it is
 	// reported only when they become more and more, and are at least four times as many as an Interval before.
 	PileUp int
 	// LeakProfile is how often the garbage collector is asked for goroutines that can never go on ([Leaks]); default never. Each
@@ -57,49 +57,49 @@ func (c WatchConfig) withDefaults() WatchConfig {
 	return c
 }
 
-// Watch starts a background task that looks at all trees of the process now and then, and reports what is wrong: a task
+// Watch starts a background task that takes a snapshot of all trees of the process now and then, and reports what is wrong: a task
 // that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
 // that outlive the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
 // goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
 // place and interval. It ends with its scope. One watch is enough for a process.
 //
-// It looks several times within each of its thresholds, at random intervals, but so seldom that it needs no more than a
+// It takes several snapshots within each of its thresholds, at random intervals, but so seldom that it needs no more than a
 // hundredth of one processor; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for.
 // While it runs, tasks note when they begin, which costs each a reading of the clock.
 func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
-	w := &watch{c: c.withDefaults(), told: make(map[findingKey]time.Time)}
+	w := &watch{c: c.withDefaults(), reported: make(map[findingKey]time.Time)}
 	scope.Watched.Store(true)
 	return meanwhile.Go(ctx, w.run, meanwhile.Name("watch"), meanwhile.InBackground())
 }
 
-// A watch is what the task of Watch remembers from one look to the next.
+// A watch is what the task of Watch remembers from one snapshot to the next.
 type watch struct {
-	c       WatchConfig
-	told    map[findingKey]time.Time // when each finding was reported, within the last interval
-	piles   piles
-	busy    map[uint32]spell     // tasks that were found busy, by number
-	ignored map[uint32]time.Time // tasks that were found canceled, since when
-	leaks   map[leakKey]leak
-	checked time.Time // for leaks
+	c        WatchConfig
+	reported map[findingKey]time.Time // when each finding was reported, within the last interval
+	piles    piles
+	busy     map[uint32]busySince // tasks that were found busy, by number
+	ignored  map[uint32]time.Time // tasks that were found canceled, since when
+	leaks    map[leakKey]leak
+	checked  time.Time // for leaks
 
 	profiled time.Time // when the leak profile may be read again
-	looks    int
-	took     [5]time.Duration // by the last looks; the smallest counts, because the others may have waited for a processor
+	scans    int
+	took     [5]time.Duration // by the last scans; the smallest counts, because the others may have waited for a processor
 	latency  latencyMeter
 	waits    *waitCollector
 }
 
-// A spell is the time for which a task was found busy at every look.
-type spell struct {
-	since time.Time
-	looks int
+// A busySince is since when, and in how many snapshots, a task was found busy each time.
+type busySince struct {
+	since     time.Time
+	snapshots int
 }
 
 const (
-	looksPerThreshold = 5
-	minWatchPeriod    = 20 * time.Millisecond
-	deadlockGrace     = time.Second // a wait that gives up soon is none
-	maxWatchShare     = 100         // of the time, what a look takes is at most one in so many
+	snapshotsPerThreshold = 5
+	minWatchPeriod        = 20 * time.Millisecond
+	deadlockGrace         = time.Second // a wait that gives up soon is none
+	maxWatchShare         = 100         // of the time, what a scan takes is at most one in so many
 )
 
 func (w *watch) run(ctx context.Context) error {
@@ -113,38 +113,38 @@ func (w *watch) run(ctx context.Context) error {
 			return err
 		}
 		begun := time.Now()
-		w.look(n.ID())
+		w.scan(n.ID())
 		took := time.Since(begun)
 		w.waits.spent(took)
-		w.took[w.looks%len(w.took)] = took
-		w.looks++
+		w.took[w.scans%len(w.took)] = took
+		w.scans++
 		period = max(w.period(), maxWatchShare*slices.Min(w.took[:]))
 	}
 }
 
-// jittered is a random time that is period on average. Looks in a fixed rhythm would find work in the same rhythm, or in a
+// jittered is a random time that is period on average. Snapshots in a fixed rhythm would find work in the same rhythm, or in a
 // multiple of it, in the same wait each time, and the wait profile would have that alone.
 func jittered(period time.Duration) time.Duration { return period/2 + rand.N(period) }
 
-// period is the average time between two looks that the smallest threshold wants.
+// period is the average time between two snapshots that the smallest threshold wants.
 func (w *watch) period() time.Duration {
-	smallest := time.Second * looksPerThreshold
-	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * looksPerThreshold} {
+	smallest := time.Second * snapshotsPerThreshold
+	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * snapshotsPerThreshold} {
 		if d > 0 {
 			smallest = min(smallest, d)
 		}
 	}
-	return max(minWatchPeriod, smallest/looksPerThreshold)
+	return max(minWatchPeriod, smallest/snapshotsPerThreshold)
 }
 
-func (w *watch) look(self uint32) {
+func (w *watch) scan(self uint32) {
 	now := time.Now()
 	w.forget(now)
 	trees := Trees()
 	w.waits.add(now, trees, self)
-	s := survey{now: now, self: self, busy: make(map[uint32]spell), ignored: make(map[uint32]time.Time), live: make(map[uint32]bool), found: make(map[findingKey]*Finding)}
+	s := scan{now: now, self: self, busy: make(map[uint32]busySince), ignored: make(map[uint32]time.Time), live: make(map[uint32]bool), found: make(map[findingKey]*Finding)}
 	for i := range trees {
-		w.survey(&s, &trees[i])
+		w.check(&s, &trees[i])
 	}
 	w.busy, w.ignored = s.busy, s.ignored
 	w.checkThreads(&s)
@@ -155,11 +155,11 @@ func (w *watch) look(self uint32) {
 	w.publish(&s)
 }
 
-// A survey is what one look found.
-type survey struct {
+// A scan is what one snapshot showed.
+type scan struct {
 	now           time.Time
 	self          uint32
-	busy          map[uint32]spell
+	busy          map[uint32]busySince
 	ignored       map[uint32]time.Time
 	live          map[uint32]bool
 	found         map[findingKey]*Finding
@@ -168,8 +168,8 @@ type survey struct {
 	blocking      int // calls under Blocking that hold a thread
 }
 
-// survey looks at a task and those below it.
-func (w *watch) survey(s *survey, n *Node) {
+// check checks a task and those below it.
+func (w *watch) check(s *scan, n *Node) {
 	s.live[n.ID] = true
 	if n.ID != s.self {
 		w.checkBusy(s, n)
@@ -180,11 +180,11 @@ func (w *watch) survey(s *survey, n *Node) {
 		}
 	}
 	for i := range n.Tasks {
-		w.survey(s, &n.Tasks[i])
+		w.check(s, &n.Tasks[i])
 	}
 }
 
-func (w *watch) checkBusy(s *survey, n *Node) {
+func (w *watch) checkBusy(s *scan, n *Node) {
 	switch n.Wait.For {
 	case "running":
 		s.running = append(s.running, n)
@@ -204,15 +204,15 @@ func (w *watch) checkBusy(s *survey, n *Node) {
 	if !known {
 		since.since = s.now
 	}
-	since.looks++
+	since.snapshots++
 	s.busy[n.ID] = since
-	if d := s.now.Sub(since.since); d >= w.c.Busy && since.looks > 2 {
+	if d := s.now.Sub(since.since); d >= w.c.Busy && since.snapshots > 2 {
 		s.report(Finding{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
 	}
 }
 
 // checkIgnored finds tasks that were canceled and go on by themselves, not for what is below them.
-func (w *watch) checkIgnored(s *survey, n *Node) {
+func (w *watch) checkIgnored(s *scan, n *Node) {
 	if w.c.CancellationIgnored < 0 || n.State != "canceled" && n.State != "abandoned" {
 		return
 	}
@@ -227,7 +227,7 @@ func (w *watch) checkIgnored(s *survey, n *Node) {
 	}
 }
 
-func (w *watch) checkThreads(s *survey) {
+func (w *watch) checkThreads(s *scan) {
 	if w.c.Threads < 0 {
 		return
 	}
@@ -238,7 +238,7 @@ func (w *watch) checkThreads(s *survey) {
 	s.report(Finding{Kind: ThreadsHeld, Count: held, Places: mostPlaces(s.held)}, Frame{})
 }
 
-func (w *watch) checkLatency(s *survey) {
+func (w *watch) checkLatency(s *scan) {
 	latency := w.latency.longest()
 	if w.c.SchedulingLatency < 0 || latency < w.c.SchedulingLatency {
 		return

@@ -4,16 +4,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A view is what a snapshot reads of a task at one moment.
-type view struct {
+// A View is what a snapshot reads of a task at one moment.
+type View struct {
 	Canceled, Joining bool
 	Below             []*Node           // the tasks below, the newest first
 	Outer             goroutine.Address // of a scope: the labels that its goroutine has outside
 }
 
-// Look reads n, and adds those that wait with its ctx, or for its end, to the lists of their goroutines' label sets. It takes
+// Inspect reads n, and adds those that wait with its ctx, or for its end, to the lists of their goroutines' label sets. It takes
 // the ended tasks out of the list of those below: the runtime's leak profile would take them for reachable.
-func (n *Node) Look(waits map[goroutine.Address][]Waiter) (v view) {
+func (n *Node) Inspect(waits map[goroutine.Address][]Waiter) (v View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	v.Canceled, v.Joining = n.canceled.Load() != nil, n.Is(IsJoining)
@@ -35,7 +35,7 @@ func (n *Node) Tasks(list []*Node) []*Node {
 	return n.children(list)
 }
 
-// Waiting is look for those that wait alone.
+// Waiting adds those that wait, as Inspect does.
 func (n *Node) Waiting(waits map[goroutine.Address][]Waiter) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
