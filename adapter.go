@@ -94,14 +94,14 @@ func (a *adapter) end(s start, took time.Duration, err error) int64 {
 	if member {
 		a.open--
 	}
-	var overload *overloadedError
+	var mark interface{ Overloaded() bool }
 	switch {
 	case err == nil:
 		a.quiet++
 		if member {
 			a.times = append(a.times, took)
 		}
-	case errors.As(err, &overload):
+	case errors.As(err, &mark) && mark.Overloaded():
 		a.refuse(s)
 	}
 	if a.complete() {

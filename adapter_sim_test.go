@@ -12,6 +12,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A simulated describes a server under virtual time that works on knee calls at once.
@@ -73,7 +74,7 @@ func simulate(t *testing.T, s simulated, limit *Limiter) (o outcome) {
 				if err := Sleep(ctx, s.refusal); err != nil {
 					return false, err
 				}
-				return false, Overloaded(errTooMuch)
+				return false, retry.Overloaded(errTooMuch)
 			default:
 				turn := make(chan struct{})
 				waiting = append(waiting, turn)

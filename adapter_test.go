@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 var errTooMuch = errors.New("too much")
@@ -68,7 +69,7 @@ func (s *server) call(ctx context.Context, i int) error {
 		if err := Sleep(ctx, s.refusal); err != nil {
 			return err
 		}
-		return Overloaded(errTooMuch)
+		return retry.Overloaded(errTooMuch)
 	default:
 		turn := make(chan struct{})
 		s.waiting = append(s.waiting, turn)
@@ -288,7 +289,7 @@ func TestAdaptiveLimitStaysWithinItsBounds(t *testing.T) {
 			overloaded := i/50%2 == 1
 			for range Map(t.Context(), upTo(10), func(ctx context.Context, _ int) (struct{}, error) {
 				if overloaded {
-					return struct{}{}, Overloaded(errTooMuch)
+					return struct{}{}, retry.Overloaded(errTooMuch)
 				}
 				return struct{}{}, Sleep(ctx, time.Second)
 			}, limit) {
@@ -329,7 +330,7 @@ func TestAdaptiveLimitIsHalvedAtMostByAnOverload(t *testing.T) {
 		limit.Set(40)
 		for i, err := range Map(t.Context(), upTo(40), func(ctx context.Context, i int) (int, error) {
 			_ = Sleep(ctx, 10*time.Second+time.Duration(i)*time.Millisecond)
-			return i, Overloaded(errTooMuch)
+			return i, retry.Overloaded(errTooMuch)
 		}, limit) {
 			if !errors.Is(err, errTooMuch) {
 				t.Fatal(i, err)
@@ -349,7 +350,7 @@ func TestAdaptiveLimitBecomesWhatTheServerAccepts(t *testing.T) {
 		for range Map(t.Context(), upTo(40), func(ctx context.Context, i int) (int, error) {
 			_ = Sleep(ctx, time.Second)
 			if i >= 33 {
-				return i, Overloaded(errTooMuch)
+				return i, retry.Overloaded(errTooMuch)
 			}
 			return i, Sleep(ctx, time.Minute)
 		}, limit) {
@@ -390,7 +391,7 @@ func overloadWhileMeasuring(t *testing.T) (half, low int) {
 		for _, err := range Map(t.Context(), upTo(6000), func(ctx context.Context, i int) (struct{}, error) {
 			now := int64(limit.Current())
 			if last := before.Swap(now); i > 400 && 10*now <= 6*last && halved.CompareAndSwap(0, now) {
-				return struct{}{}, Overloaded(errTooMuch)
+				return struct{}{}, retry.Overloaded(errTooMuch)
 			}
 			if err := places.Acquire(ctx, 1); err != nil {
 				return struct{}{}, err
@@ -448,7 +449,7 @@ func TestAdaptiveLimitBearsRareRefusals(t *testing.T) {
 		start := time.Now()
 		for range Map(t.Context(), upTo(items), func(ctx context.Context, i int) (int, error) {
 			if refused[i] {
-				return 0, Overloaded(errTooMuch)
+				return 0, retry.Overloaded(errTooMuch)
 			}
 			if err := places.Acquire(ctx, 1); err != nil {
 				return 0, err

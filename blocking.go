@@ -6,29 +6,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// maxBlocking is how many calls of Blocking run at once in one process, unless SetMaxBlocking says otherwise.
-const maxBlocking = 100
-
-var blocking = scope.NewSem(maxBlocking)
-
-// SetMaxBlocking sets how many calls of [Blocking] run at once in this process, and returns what it was. The default is 100.
-// Calls that run go on. It panics unless n is positive.
-func SetMaxBlocking(n int) (before int) {
-	mustBePositive("SetMaxBlocking", n)
-	return blocking.Resize(n)
-}
-
 // Blocking runs fn, a call that knows no context and may hold a thread: a C library, a file on a slow disk, a driver of
 // old. It returns what fn returns, or ctx's error with its cause as soon as ctx is canceled; fn is then abandoned: it goes
 // on in the background, keeps its place until it returns, and its result is dropped. A panic in fn is returned as a
 // [*PanicError]; that of an abandoned call fails the nearest scope above ctx's task that has not ended, and is logged
 // where there is none.
 //
-// At most 100 such calls run at once in a process ([SetMaxBlocking]), so that they cannot exhaust its threads; the others
+// At most 100 such calls run at once in a process (SetMaxBlocking of package process), so that they cannot exhaust its threads; the others
 // wait their turn, in order. The tree shows each call below its task, with what it is doing, also when it is abandoned.
 func Blocking[T any](ctx context.Context, fn func() (T, error)) (T, error) {
 	var none T
-	if err := blocking.Acquire(ctx, 1); err != nil {
+	if err := scope.BlockingSem.Acquire(ctx, 1); err != nil {
 		return none, err
 	}
 	type result struct {
@@ -43,7 +31,7 @@ func Blocking[T any](ctx context.Context, fn func() (T, error)) (T, error) {
 			if p := recover(); p != nil {
 				r.err = scope.Recovered(p)
 			}
-			blocking.Release(1)
+			scope.BlockingSem.Release(1)
 			done <- r
 			if abandoned := c.End(); abandoned {
 				if p, ok := r.err.(*PanicError); ok {

@@ -30,7 +30,7 @@
 //
 // # Errors
 //
-// The failure that came first leads, others that happened are joined behind it, and what only obeyed a cancellation is left
+// The failure that came first leads, others that happened are joined behind it, and what only follows from a cancellation is left
 // out. [TaskError] has the path of the task, [ItemError] the item, [PanicError] the value and the stack.
 //
 // # What is everything waiting for

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // The text of an error has no path twice, and its errors have their whole path.
@@ -41,7 +42,7 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 			Go(ctx, func(ctx context.Context) error {
 				Go(ctx, fails(errBoom), Name("b"))
 				return nil
-			}, Name("a"), Retry(RetryPolicy{Attempts: 2}))
+			}, Name("a"), Retry(retry.Policy{Attempts: 2}))
 			return nil
 		})
 		wantText(t, err, "task run/a: after 2 attempts: task attempt 2/b: boom")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
@@ -627,7 +628,7 @@ func ExampleRetry() {
 		page, err := fetch(ctx, "/a")
 		fmt.Println(page, "at attempt", attempts)
 		return err
-	}, meanwhile.Retry(meanwhile.RetryPolicy{Attempts: 5, Base: time.Millisecond}))
+	}, meanwhile.Retry(retry.Policy{Attempts: 5, Base: time.Millisecond}))
 	fmt.Println(err)
 	// Output:
 	// page /a at attempt 3
@@ -636,7 +637,7 @@ func ExampleRetry() {
 
 // For a stream, each item is retried by itself, and the others do not wait for it.
 func ExampleRetry_stream() {
-	policy := meanwhile.RetryPolicy{Attempts: 2, Base: time.Millisecond, Timeout: time.Second}
+	policy := retry.Policy{Attempts: 2, Base: time.Millisecond, Timeout: time.Second}
 	urls := meanwhile.From(slices.Values([]string{"/a", "/missing"}))
 	pages := meanwhile.Map(context.Background(), urls, fetch, meanwhile.Retry(policy), meanwhile.Timeout(time.Minute))
 	for page, err := range pages {
@@ -649,61 +650,6 @@ func ExampleRetry_stream() {
 	// Output:
 	// page /a
 	// item 1: after 2 attempts: fetch /missing: not found
-}
-
-func ExampleRetryPolicy() {
-	policy := meanwhile.RetryPolicy{
-		Attempts: 10,
-		Base:     time.Millisecond,
-		Max:      10 * time.Millisecond,
-		Timeout:  time.Second, // of each attempt
-		If:       func(err error) bool { return !errors.Is(err, errNotFound) },
-	}
-	attempts := 0
-	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
-		attempts++
-		_, err := fetch(ctx, "/missing")
-		return err
-	}, meanwhile.Retry(policy))
-	fmt.Println(err, "after", attempts, "attempt")
-	// Output:
-	// fetch /missing: not found after 1 attempt
-}
-
-// The function that knows the answer says whether another attempt makes sense.
-func ExamplePermanent() {
-	attempts := 0
-	login := func(ctx context.Context) error {
-		attempts++
-		return meanwhile.Permanent(errors.New("wrong password"))
-	}
-	err := meanwhile.Run(context.Background(), login, meanwhile.Retry(meanwhile.RetryPolicy{}))
-	fmt.Println(err, "after", attempts, "attempt")
-	// Output:
-	// wrong password after 1 attempt
-}
-
-// The far side says when to come again, and is obeyed.
-func ExampleRetryAfter() {
-	attempts := 0
-	call := func(ctx context.Context) error {
-		attempts++
-		if attempts == 1 {
-			return meanwhile.RetryAfter(errors.New("too many requests"), 2*time.Millisecond)
-		}
-		return nil
-	}
-	err := meanwhile.Run(context.Background(), call, meanwhile.Name("call"),
-		meanwhile.Retry(meanwhile.RetryPolicy{}),
-		meanwhile.Observe(func(e meanwhile.Event) {
-			if e.Kind == meanwhile.TaskRetrying {
-				fmt.Printf("%v, attempt %d of %s in %v\n", e.Err, e.Attempt, e.Path, e.Delay)
-			}
-		}))
-	fmt.Println(err)
-	// Output:
-	// too many requests, attempt 2 of call in 2ms
-	// <nil>
 }
 
 func ExampleRate() {
@@ -818,24 +764,6 @@ func ExampleAdaptiveLimit() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-}
-
-func ExampleOverloaded() {
-	limit := meanwhile.AdaptiveLimit(1, 100)
-	limit.Set(40)
-	call := func(ctx context.Context, url string) (string, error) {
-		return "", meanwhile.Overloaded(errors.New("429 too many requests"))
-	}
-	urls := meanwhile.From(slices.Values(slices.Repeat([]string{"/page"}, 40)))
-	failed := 0
-	for _, err := range meanwhile.Map(context.Background(), urls, call, limit) {
-		if err != nil {
-			failed++
-		}
-	}
-	fmt.Println(failed, "answers said it was too much, the limit is lower now:", limit.Current() < 40)
-	// Output:
-	// 40 answers said it was too much, the limit is lower now: true
 }
 
 // A result is yielded when it is there, whatever its place in the input.

@@ -15,6 +15,7 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // blocked starts n tasks that run fn and then wait, calls while they do, and ends them.
@@ -179,9 +180,7 @@ var sink atomic.Pointer[[64 << 10]byte]
 
 // The runtime keeps a record for each distinct stack that allocates: tasks must not make theirs distinct.
 func TestTasksDoNotMultiplyStacks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("allocates 2 GB")
-	}
+	testenv.LongTest(t)
 	allocate := func(tasks int) {
 		err := Run(t.Context(), func(ctx context.Context) error {
 			limit := NewSemaphore(64)

@@ -133,7 +133,7 @@ func (l *Limiter) end(s start, err error) {
 
 // AdaptiveLimit lets a stream find out how many items the server can take at once, between min and max, and follow it
 // when that changes. It starts with min. Use it where what is behind the function has a capacity that you do not know;
-// let the function return [Overloaded] for an answer that says "too much".
+// let the function return [retry.Overloaded] for an answer that says "too much".
 //
 // It doubles until something speaks against it. An item that was refused takes its place with it, so that the limit becomes the
 // number that the server accepted, and at most half of it is lost to one overload; it then stays below what was refused until 100
@@ -158,18 +158,3 @@ func AdaptiveLimit(min, max int) *Limiter {
 
 // bound is a bound of an adaptive limit, as far as a float64 has each number and an int has room.
 func bound(n int) float64 { return float64(min(n, math.MaxInt32)) }
-
-// Overloaded marks an error as an answer that the server has too much to do, for [AdaptiveLimit]. It returns nil for
-// nil. The mark holds through wrapping.
-func Overloaded(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &overloadedError{err}
-}
-
-type overloadedError struct{ err error }
-
-func (e *overloadedError) Error() string { return e.err.Error() }
-
-func (e *overloadedError) Unwrap() error { return e.err }

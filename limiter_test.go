@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A gauge knows how many of its functions run at the moment, and how many ran at most.
@@ -324,13 +325,7 @@ func TestLimiterSetIsWhereAnAdaptiveLimitGoesOn(t *testing.T) {
 }
 
 func TestOverloaded(t *testing.T) {
-	if err := Overloaded(nil); err != nil {
-		t.Errorf("of nil: %v", err)
-	}
-	err := Overloaded(io.ErrUnexpectedEOF)
-	if err.Error() != io.ErrUnexpectedEOF.Error() || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("got %v", err)
-	}
+	err := retry.Overloaded(io.ErrUnexpectedEOF)
 	// The mark counts, wrapped or not: a round of it halves the limit.
 	for name, err := range map[string]error{"bare": err, "wrapped": fmt.Errorf("call: %w", err)} {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // panicsLate is the function of a stream whose item 0 has a result at once, while the others panic when they are canceled.
@@ -40,7 +41,7 @@ func TestPanicOfAnItemAfterTheLoopWasLeft(t *testing.T) {
 	}{
 		"its own":   {panicsLate, nil, "task run/pages: item 1: panic: lost"},
 		"unordered": {panicsLate, []StreamOption{Unordered()}, "task run/pages: item 1: panic: lost"},
-		"retry":     {panicsLate, []StreamOption{Retry(RetryPolicy{})}, "task run/pages: item 1: panic: lost"},
+		"retry":     {panicsLate, []StreamOption{Retry(retry.Policy{})}, "task run/pages: item 1: panic: lost"},
 		"of a task below": {func(ctx context.Context, i int) (int, error) {
 			if i == 0 {
 				return i, nil

@@ -14,6 +14,7 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 var scopes = map[string]func(context.Context, func(context.Context) error, ...TaskOption) error{
@@ -22,10 +23,10 @@ var scopes = map[string]func(context.Context, func(context.Context) error, ...Ta
 		return Shield(ctx, time.Hour, fn, opts...)
 	},
 	"Run with Retry": func(ctx context.Context, fn func(context.Context) error, opts ...TaskOption) error {
-		return Run(ctx, fn, append(opts, Retry(RetryPolicy{}))...)
+		return Run(ctx, fn, append(opts, Retry(retry.Policy{}))...)
 	},
 	"Supervise with Retry": func(ctx context.Context, fn func(context.Context) error, opts ...TaskOption) error {
-		return Supervise(ctx, fn, append(opts, Retry(RetryPolicy{}))...)
+		return Supervise(ctx, fn, append(opts, Retry(retry.Policy{}))...)
 	},
 }
 
@@ -144,7 +145,7 @@ func TestMaxTasksGetsPlacesBack(t *testing.T) {
 			func(ctx context.Context) { Go(ctx, hang).Cancel(nil) },
 			func(ctx context.Context) { Go(ctx, hang, Timeout(time.Second)) },
 			func(ctx context.Context) {
-				Go(ctx, func(context.Context) error { return errBoom }, Retry(RetryPolicy{Attempts: 2}))
+				Go(ctx, func(context.Context) error { return errBoom }, Retry(retry.Policy{Attempts: 2}))
 			},
 			func(ctx context.Context) {
 				Go(ctx, func(context.Context) error { return nil }, Observe(func(e Event) {
@@ -198,7 +199,7 @@ func TestMaxTasksCanceledWhileWaiting(t *testing.T) {
 					Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Minute) })
 					started := time.Now()
 					late := Go(ctx, never, Name("late"), Observe(func(e Event) { events = append(events, e.Kind.String()) }))
-					number := Async(ctx, func(context.Context) (int, error) { return 7, never(ctx) }, Retry(RetryPolicy{Attempts: 3}))
+					number := Async(ctx, func(context.Context) (int, error) { return 7, never(ctx) }, Retry(retry.Policy{Attempts: 3}))
 					if waited := time.Since(started); waited != time.Second {
 						t.Errorf("Go returned after %v", waited)
 					}

@@ -46,10 +46,10 @@ func (windowOption) streamOption()    {}
 
 // Name gives a task, scope or stream the name it has in paths, errors, the tree and the profiler label "task". The default is
 // its number among the tasks of its parent, such as #3, and run, supervise, shield or stream for a scope. A name says what
-// the task does: give what tells it from others of its kind, such as the number of an order, as [ID].
+// the task does: give what distinguishes it from others of its kind, such as the number of an order, as [ID].
 func Name(name string) Option { return nameOption(name) }
 
-// ID tells a task or scope from others of its name: it stands behind the name in paths, errors and the tree, as in
+// ID distinguishes a task or scope from others of its name: it stands behind the name in paths, errors and the tree, as in
 // "order 4711", and is left out of profiler labels, so that profiles group the tasks of one name.
 func ID(id string) TaskOption { return idOption(id) }
 
@@ -97,7 +97,7 @@ func Window(n int) StreamOption {
 type taskOptions struct {
 	scope.Settings
 	maxTasks int // zero for no limit
-	retry    *RetryPolicy
+	retry    *retryPolicy
 }
 
 // ofTask are those that concern the task itself; o may be nil.
@@ -154,7 +154,7 @@ func (k EventKind) String() string {
 	return eventNames[k]
 }
 
-// An Event tells an observer what happened to a task.
+// An Event describes to an observer what happened to a task.
 type Event struct {
 	Kind    EventKind
 	Path    string        // of the task

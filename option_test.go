@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A caller's mistake panics with a text that names what was called and says what to do instead.
@@ -32,12 +33,12 @@ func TestMisuse(t *testing.T) {
 		"Pacer.Set":             {func() { Rate(1, 1).Set(-1, 1) }, []string{"(-1, 1ns)", positive}},
 		"Timeout 0":             {func() { Timeout(0) }, []string{"Timeout(0s)", duration, "leave the option out for no timeout"}},
 		"Timeout -1":            {func() { Timeout(-1) }, []string{"Timeout(-1ns)", duration}},
-		"Retry attempts":        {func() { Retry(RetryPolicy{Attempts: -1}) }, []string{"Retry", zero}},
-		"Retry base":            {func() { Retry(RetryPolicy{Base: -1}) }, []string{"Retry", zero}},
-		"Retry max":             {func() { Retry(RetryPolicy{Max: -1}) }, []string{"Retry", zero}},
-		"Retry factor":          {func() { Retry(RetryPolicy{Factor: -1}) }, []string{"Retry", zero}},
-		"Retry timeout":         {func() { Retry(RetryPolicy{Timeout: -1}) }, []string{"Retry", zero}},
-		"Retry jitter":          {func() { Retry(RetryPolicy{Jitter: 1.1}) }, []string{"Retry", "jitter above 1", zero}},
+		"Retry attempts":        {func() { Retry(retry.Policy{Attempts: -1}) }, []string{"Retry", zero}},
+		"Retry base":            {func() { Retry(retry.Policy{Base: -1}) }, []string{"Retry", zero}},
+		"Retry max":             {func() { Retry(retry.Policy{Max: -1}) }, []string{"Retry", zero}},
+		"Retry factor":          {func() { Retry(retry.Policy{Factor: -1}) }, []string{"Retry", zero}},
+		"Retry timeout":         {func() { Retry(retry.Policy{Timeout: -1}) }, []string{"Retry", zero}},
+		"Retry jitter":          {func() { Retry(retry.Policy{Jitter: 1.1}) }, []string{"Retry", "jitter above 1", zero}},
 		"Batch size":            {func() { Batch(ctx, upTo(1), 0, 0) }, []string{"Batch(0)", positive}},
 		"Batch wait":            {func() { Batch(ctx, upTo(1), 1, -1) }, []string{"Batch", "-1ns", duration, "zero to wait for ever"}},
 		"Every":                 {func() { Every(ctx, 0, returns) }, []string{"Every(0s)", duration}},

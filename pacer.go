@@ -34,7 +34,7 @@ func (*pacerWait) Kind() scope.WaiterKind { return scope.IsSleeper }
 func (*Pacer) streamOption() {}
 
 // Rate returns a pacer that allows n starts per period, one each per/n, so never more than n+1 in any period; starts that
-// nobody asked for are not saved up. It panics unless both are positive.
+// were not asked for are not saved up. It panics unless both are positive.
 func Rate(n int, per time.Duration) *Pacer {
 	p := new(Pacer)
 	p.Set(n, per)

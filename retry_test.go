@@ -15,6 +15,7 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // An attempts is what became of a function under a policy: when it was called, what the observer was told, and how it
@@ -27,7 +28,7 @@ type attempts struct {
 }
 
 // try runs fn, which gets the number of its call, under the policy, in a bubble of its own.
-func try(t *testing.T, p RetryPolicy, fn func(ctx context.Context, n int) error, opts ...TaskOption) (a attempts) {
+func try(t *testing.T, p retry.Policy, fn func(ctx context.Context, n int) error, opts ...TaskOption) (a attempts) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -49,7 +50,7 @@ func try(t *testing.T, p RetryPolicy, fn func(ctx context.Context, n int) error,
 func alwaysFails(context.Context, int) error { return errTooMuch }
 
 func TestRetryUntilSuccess(t *testing.T) {
-	a := try(t, RetryPolicy{Attempts: 10}, func(_ context.Context, n int) error {
+	a := try(t, retry.Policy{Attempts: 10}, func(_ context.Context, n int) error {
 		if n < 4 {
 			return errTooMuch
 		}
@@ -63,7 +64,7 @@ func TestRetryUntilSuccess(t *testing.T) {
 func TestRetryDefaults(t *testing.T) {
 	random := false
 	for range 20 {
-		a := try(t, RetryPolicy{}, alwaysFails)
+		a := try(t, retry.Policy{}, alwaysFails)
 		if len(a.at) != 3 || !errors.Is(a.err, errTooMuch) {
 			t.Fatalf("%d attempts, error %v, want 3 and the failure", len(a.at), a.err)
 		}
@@ -77,20 +78,20 @@ func TestRetryDefaults(t *testing.T) {
 		t.Error("the waits are not random")
 	}
 	// The bound of any wait is 30 s, of attempts without randomness.
-	a := try(t, RetryPolicy{Attempts: 12, Jitter: -1}, alwaysFails)
+	a := try(t, retry.Policy{Attempts: 12, Jitter: -1}, alwaysFails)
 	if got := a.at[11] - a.at[10]; got != 30*time.Second {
 		t.Errorf("the eleventh wait is %v, want 30 s", got)
 	}
 }
 
 func TestRetryWaitsGrowByTheFactorUpToMax(t *testing.T) {
-	a := try(t, RetryPolicy{Attempts: 6, Base: time.Second, Factor: 3, Max: 20 * time.Second, Jitter: -1}, alwaysFails)
+	a := try(t, retry.Policy{Attempts: 6, Base: time.Second, Factor: 3, Max: 20 * time.Second, Jitter: -1}, alwaysFails)
 	s := time.Second
 	if want := []time.Duration{0, s, 4 * s, 13 * s, 33 * s, 53 * s}; !slices.Equal(a.at, want) {
 		t.Errorf("attempts at %v, want %v", a.at, want)
 	}
 	// A base above the bound is cut to it.
-	a = try(t, RetryPolicy{Attempts: 2, Base: time.Hour, Max: s, Jitter: -1}, alwaysFails)
+	a = try(t, retry.Policy{Attempts: 2, Base: time.Hour, Max: s, Jitter: -1}, alwaysFails)
 	if want := []time.Duration{0, s}; !slices.Equal(a.at, want) {
 		t.Errorf("attempts at %v, want %v", a.at, want)
 	}
@@ -99,7 +100,7 @@ func TestRetryWaitsGrowByTheFactorUpToMax(t *testing.T) {
 // Each wait lies between what the policy leaves without its random share, and the bound.
 func TestRetryLaw(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		p := RetryPolicy{
+		p := retry.Policy{
 			Attempts: rapid.IntRange(1, 12).Draw(r, "attempts"),
 			Base:     time.Duration(rapid.IntRange(1, 5000).Draw(r, "base")) * time.Millisecond,
 			Max:      time.Duration(rapid.IntRange(1, 60_000).Draw(r, "max")) * time.Millisecond,
@@ -121,7 +122,7 @@ func TestRetryLaw(t *testing.T) {
 }
 
 func TestRetryTellsTheObserver(t *testing.T) {
-	a := try(t, RetryPolicy{Base: time.Second, Jitter: -1}, alwaysFails, Name("fetch"))
+	a := try(t, retry.Policy{Base: time.Second, Jitter: -1}, alwaysFails, Name("fetch"))
 	if len(a.events) != 2 {
 		t.Fatalf("%d events, want 2", len(a.events))
 	}
@@ -136,7 +137,7 @@ func TestRetryTellsTheObserver(t *testing.T) {
 // Each attempt is a scope: what it started has ended before the next one begins.
 func TestRetryAttemptsAreScopes(t *testing.T) {
 	g := new(gauge)
-	a := try(t, RetryPolicy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
+	a := try(t, retry.Policy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
 		if got := g.now(); got != 0 {
 			t.Errorf("attempt %d begins while %d tasks of the one before run", n, got)
 		}
@@ -151,7 +152,7 @@ func TestRetryAttemptsAreScopes(t *testing.T) {
 	if a.err != nil || len(a.at) != 1 {
 		t.Errorf("%d attempts, error %v", len(a.at), a.err)
 	}
-	a = try(t, RetryPolicy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
+	a = try(t, retry.Policy{Base: time.Second, Jitter: -1}, func(ctx context.Context, n int) error {
 		if got := g.now(); got != 0 {
 			t.Errorf("attempt %d begins while %d tasks of the one before run", n, got)
 		}
@@ -165,7 +166,7 @@ func TestRetryAttemptsAreScopes(t *testing.T) {
 }
 
 func TestRetryAfterAPanic(t *testing.T) {
-	a := try(t, RetryPolicy{}, func(_ context.Context, n int) error {
+	a := try(t, retry.Policy{}, func(_ context.Context, n int) error {
 		if n == 1 {
 			panic("once")
 		}
@@ -174,7 +175,7 @@ func TestRetryAfterAPanic(t *testing.T) {
 	if a.err != nil || len(a.at) != 2 {
 		t.Errorf("%d attempts, error %v, want 2", len(a.at), a.err)
 	}
-	a = try(t, RetryPolicy{}, func(context.Context, int) error { panic("always") })
+	a = try(t, retry.Policy{}, func(context.Context, int) error { panic("always") })
 	var p *PanicError
 	if !errors.As(a.err, &p) || p.Value != "always" || len(a.at) != 3 {
 		t.Errorf("%d attempts, error %v, want 3 and the panic", len(a.at), a.err)
@@ -182,7 +183,7 @@ func TestRetryAfterAPanic(t *testing.T) {
 }
 
 func TestRetryIf(t *testing.T) {
-	a := try(t, RetryPolicy{Attempts: 9, If: func(err error) bool { return errors.Is(err, io.EOF) }}, func(_ context.Context, n int) error {
+	a := try(t, retry.Policy{Attempts: 9, If: func(err error) bool { return errors.Is(err, io.EOF) }}, func(_ context.Context, n int) error {
 		if n < 3 {
 			return fmt.Errorf("read: %w", io.EOF)
 		}
@@ -194,16 +195,10 @@ func TestRetryIf(t *testing.T) {
 }
 
 func TestPermanent(t *testing.T) {
-	if err := Permanent(nil); err != nil {
-		t.Errorf("of nil: %v", err)
-	}
-	err := Permanent(io.EOF)
-	if err.Error() != io.EOF.Error() || !errors.Is(err, io.EOF) {
-		t.Errorf("got %v", err)
-	}
+	err := retry.Permanent(io.EOF)
 	for name, err := range map[string]error{"bare": err, "wrapped": fmt.Errorf("read: %w", err)} {
 		// Its mark counts more than what If says.
-		a := try(t, RetryPolicy{If: func(error) bool { return true }}, func(context.Context, int) error { return err })
+		a := try(t, retry.Policy{If: func(error) bool { return true }}, func(context.Context, int) error { return err })
 		if len(a.at) != 1 || !errors.Is(a.err, io.EOF) || a.took != 0 {
 			t.Errorf("%s: %d attempts in %v, error %v, want 1 at once", name, len(a.at), a.took, a.err)
 		}
@@ -217,13 +212,7 @@ func (httpError) Error() string             { return "503" }
 func (httpError) RetryAfter() time.Duration { return 7 * time.Hour }
 
 func TestRetryAfter(t *testing.T) {
-	if err := RetryAfter(nil, time.Second); err != nil {
-		t.Errorf("of nil: %v", err)
-	}
-	err := RetryAfter(io.EOF, 7*time.Hour)
-	if err.Error() != io.EOF.Error() || !errors.Is(err, io.EOF) {
-		t.Errorf("got %v", err)
-	}
+	err := retry.After(io.EOF, 7*time.Hour)
 	for name, c := range map[string]struct {
 		err  error
 		want time.Duration
@@ -231,27 +220,27 @@ func TestRetryAfter(t *testing.T) {
 		"bare":            {err, time.Minute}, // the policy's bound holds
 		"wrapped":         {fmt.Errorf("read: %w", err), time.Minute},
 		"another's":       {fmt.Errorf("call: %w", httpError{}), time.Minute},
-		"within":          {RetryAfter(io.EOF, 59*time.Second), 59 * time.Second},
-		"nothing":         {RetryAfter(io.EOF, 0), 0},
-		"less than zero":  {RetryAfter(io.EOF, -time.Hour), 0},
+		"within":          {retry.After(io.EOF, 59*time.Second), 59 * time.Second},
+		"nothing":         {retry.After(io.EOF, 0), 0},
+		"less than zero":  {retry.After(io.EOF, -time.Hour), 0},
 		"and not a delay": {io.EOF, time.Second},
 	} {
-		a := try(t, RetryPolicy{Attempts: 2, Base: time.Second, Jitter: -1, Max: time.Minute}, func(context.Context, int) error { return c.err })
+		a := try(t, retry.Policy{Attempts: 2, Base: time.Second, Jitter: -1, Max: time.Minute}, func(context.Context, int) error { return c.err })
 		if want := []time.Duration{0, c.want}; !slices.Equal(a.at, want) || a.err == nil {
 			t.Errorf("%s: attempts at %v, error %v, want %v", name, a.at, a.err, want)
 		}
 	}
 	// A bound of its own, larger or smaller than that of the other waits.
 	for _, most := range []time.Duration{time.Second, 3 * time.Hour, 24 * time.Hour} {
-		a := try(t, RetryPolicy{Attempts: 2, Max: time.Minute, MaxAfter: most}, func(context.Context, int) error { return err })
+		a := try(t, retry.Policy{Attempts: 2, Max: time.Minute, MaxAfter: most}, func(context.Context, int) error { return err })
 		if want := []time.Duration{0, min(most, 7*time.Hour)}; !slices.Equal(a.at, want) {
 			t.Errorf("MaxAfter %v: attempts at %v, want %v", most, a.at, want)
 		}
 	}
 	// The policy's own waits go on growing meanwhile.
-	a := try(t, RetryPolicy{Attempts: 4, Base: time.Second, Jitter: -1}, func(_ context.Context, n int) error {
+	a := try(t, retry.Policy{Attempts: 4, Base: time.Second, Jitter: -1}, func(_ context.Context, n int) error {
 		if n == 1 {
-			return RetryAfter(io.EOF, 10*time.Second)
+			return retry.After(io.EOF, 10*time.Second)
 		}
 		return io.EOF
 	})
@@ -262,7 +251,7 @@ func TestRetryAfter(t *testing.T) {
 
 // An error after several attempts says how many they were, and is the last failure for errors.Is and errors.As.
 func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
-	p := RetryPolicy{Attempts: 4, Base: time.Second, Jitter: -1}
+	p := retry.Policy{Attempts: 4, Base: time.Second, Jitter: -1}
 	attempt := func(_ context.Context, n int) error { return fmt.Errorf("call %d: %w", n, httpError{}) }
 	a := try(t, p, attempt)
 	var cause httpError
@@ -270,17 +259,17 @@ func TestRetryErrorSaysHowManyAttempts(t *testing.T) {
 	if !errors.As(a.err, &cause) {
 		t.Errorf("%v: the cause is out of reach", a.err)
 	}
-	wantText(t, try(t, RetryPolicy{Attempts: 1}, attempt).err, "call 1: 503")
+	wantText(t, try(t, retry.Policy{Attempts: 1}, attempt).err, "call 1: 503")
 	// It is said once, also by those who give up early.
 	wantText(t, try(t, p, func(_ context.Context, n int) error {
 		if n == 2 {
-			return Permanent(io.EOF)
+			return retry.Permanent(io.EOF)
 		}
 		return errTooMuch
 	}).err, "after 2 attempts: EOF")
 	wantText(t, try(t, p, alwaysFails, Timeout(4*time.Second)).err, "after 3 attempts: too much")
-	wantText(t, try(t, RetryPolicy{Attempts: 2, Base: time.Second}, func(ctx context.Context, n int) error {
-		return Run(ctx, func(ctx context.Context) error { return attempt(ctx, n) }, Retry(RetryPolicy{Attempts: 1}))
+	wantText(t, try(t, retry.Policy{Attempts: 2, Base: time.Second}, func(ctx context.Context, n int) error {
+		return Run(ctx, func(ctx context.Context) error { return attempt(ctx, n) }, Retry(retry.Policy{Attempts: 1}))
 	}).err, "after 2 attempts: call 2: 503")
 	// Tasks and items as well.
 	bubble(t, func(t *testing.T, ctx context.Context) {
@@ -307,7 +296,7 @@ func TestRetryUnderSupervise(t *testing.T) {
 				return nil
 			})
 			return nil
-		}, Retry(RetryPolicy{Attempts: 2}))
+		}, Retry(retry.Policy{Attempts: 2}))
 		wantText(t, err, "after 2 attempts: task supervise/attempt 2/a: boom")
 		if done != 2 {
 			t.Errorf("the other task was done %d times, want 2", done)
@@ -319,7 +308,7 @@ func TestRetryWithABaseAboveTheMaximum(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		for range 50 {
 			start := time.Now()
-			_ = Run(ctx, fails(errBoom), Retry(RetryPolicy{Attempts: 2, Base: time.Minute, Max: 10 * time.Second}))
+			_ = Run(ctx, fails(errBoom), Retry(retry.Policy{Attempts: 2, Base: time.Minute, Max: 10 * time.Second}))
 			if took := time.Since(start); took >= 10*time.Second {
 				t.Fatalf("waited for %v, which is not random", took)
 			}
@@ -328,7 +317,7 @@ func TestRetryWithABaseAboveTheMaximum(t *testing.T) {
 }
 
 func TestRetryTimeoutIsThatOfEachAttempt(t *testing.T) {
-	a := try(t, RetryPolicy{Timeout: time.Minute, Base: time.Second, Jitter: -1}, func(ctx context.Context, _ int) error {
+	a := try(t, retry.Policy{Timeout: time.Minute, Base: time.Second, Jitter: -1}, func(ctx context.Context, _ int) error {
 		return Sleep(ctx, time.Hour)
 	})
 	m, s := time.Minute, time.Second
@@ -339,7 +328,7 @@ func TestRetryTimeoutIsThatOfEachAttempt(t *testing.T) {
 
 func TestRetryUnderTheOptionTimeout(t *testing.T) {
 	// It bounds attempts and waits together: a wait that would end after it is not begun.
-	p := RetryPolicy{Attempts: 9, Base: 4 * time.Second, Jitter: -1}
+	p := retry.Policy{Attempts: 9, Base: 4 * time.Second, Jitter: -1}
 	a := try(t, p, alwaysFails, Timeout(10*time.Second))
 	if want := []time.Duration{0, 4 * time.Second}; !slices.Equal(a.at, want) || a.took != 4*time.Second || !errors.Is(a.err, errTooMuch) {
 		t.Errorf("attempts at %v, ended at %v with %v, want %v and the last failure at once", a.at, a.took, a.err, want)
@@ -365,7 +354,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 					n++
 					_ = Sleep(ctx, time.Minute)
 					return errTooMuch
-				}, Retry(RetryPolicy{Base: time.Minute, Jitter: -1, Attempts: 9}))
+				}, Retry(retry.Policy{Base: time.Minute, Jitter: -1, Attempts: 9}))
 				if n != c.want || time.Since(start) != c.cancelAt || !errors.Is(err, errTooMuch) {
 					t.Errorf("%d attempts, ended at %v with %v, want %d and the last failure at once", n, time.Since(start), err, c.want)
 				}
@@ -385,15 +374,15 @@ func TestRetryOfTasksAndItems(t *testing.T) {
 			return calls, nil
 		}
 		err := Run(t.Context(), func(ctx context.Context) error {
-			if got, err := Async(ctx, flaky, Retry(RetryPolicy{})).Wait(ctx); got != 3 || err != nil {
+			if got, err := Async(ctx, flaky, Retry(retry.Policy{})).Wait(ctx); got != 3 || err != nil {
 				t.Errorf("Async: got %d, %v", got, err)
 			}
-			_, err := Go(ctx, func(ctx context.Context) error { _, err := flaky(ctx); return err }, Retry(RetryPolicy{})).Wait(ctx)
+			_, err := Go(ctx, func(ctx context.Context) error { _, err := flaky(ctx); return err }, Retry(retry.Policy{})).Wait(ctx)
 			if err != nil || calls != 6 {
 				t.Errorf("Go: %d calls, %v", calls, err)
 			}
 			in := upTo(1)
-			for got, err := range Map(ctx, in, func(ctx context.Context, _ int) (int, error) { return flaky(ctx) }, Retry(RetryPolicy{})) {
+			for got, err := range Map(ctx, in, func(ctx context.Context, _ int) (int, error) { return flaky(ctx) }, Retry(retry.Policy{})) {
 				if got != 9 || err != nil {
 					t.Errorf("Map: got %d, %v", got, err)
 				}

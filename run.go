@@ -23,7 +23,7 @@ func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOp
 }
 
 // Supervise opens a scope whose tasks fail alone: the others go on. It returns the failure of fn, which cancels the
-// tasks, joined with the failures of those tasks that nobody waited for by [Task.Wait]. At most 100 of them are kept, and
+// tasks, joined with the failures of those tasks that were not waited for by [Task.Wait]. At most 100 of them are kept, and
 // the rest counted; Observe reports each at once.
 //
 // Only the tasks started by fn with its own ctx are apart from each other; in each of them the first failure cancels

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 var errBoom = errors.New("boom")
@@ -571,7 +572,7 @@ func TestErrorsThatCannotBeCompared(t *testing.T) {
 			_, err := Collect(Batch(ctx, func(yield func(int, error) bool) { yield(0, many) }, 2, 0))
 			return err
 		},
-		"retried": func(ctx context.Context) error { return Run(ctx, fails(many), Retry(RetryPolicy{Attempts: 2})) },
+		"retried": func(ctx context.Context) error { return Run(ctx, fails(many), Retry(retry.Policy{Attempts: 2})) },
 	}
 	for name, fn := range places {
 		t.Run(name, func(t *testing.T) {

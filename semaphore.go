@@ -28,7 +28,7 @@ func NewSemaphore(size int) *Semaphore {
 // smaller ([Semaphore.Set]) while it waits. After nil, call Release with the same weight.
 func (s *Semaphore) Acquire(ctx context.Context, weight int) error { return s.s.Acquire(ctx, weight) }
 
-// TryAcquire takes weight if so much is free and nobody waits, and reports whether it did.
+// TryAcquire takes weight if so much is free and no other task waits, and reports whether it did.
 func (s *Semaphore) TryAcquire(weight int) bool { return s.s.TryAcquire(weight) }
 
 // Release gives weight back. It panics when more is given back than is held.

@@ -22,7 +22,7 @@ type Stream[T any] = iter.Seq2[T, error]
 //
 // An item that fails, panics or times out ([Timeout]) is yielded as an [*ItemError] in its place, and the others go on. An
 // error that in yields passes through. When ctx is canceled, the last thing yielded is its error with its cause; how the
-// items ended that this cut short is not told. Leaving the loop cancels the items that run, pulls nothing more, and waits
+// items ended that this cut short is not reported. Leaving the loop cancels the items that run, pulls nothing more, and waits
 // until they have returned, and so has in: the sources of this package do at once, also through [Filter], [Take] and
 // [FlatMap]; an iterator of your own that waits for something is waited for until it calls yield, or ends. A panic or a Goexit of in is the last thing yielded, as an error; when the loop
 // was left before, it goes on in the goroutine of the loop. A panic of an item that the loop is not given, because it was left or

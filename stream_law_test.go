@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A streamPlan is a stream and a loop over it, drawn at random.
@@ -171,7 +172,7 @@ func TestLawMapIsAPlainLoop(t *testing.T) {
 				opts = append(opts, Unordered())
 			}
 			if p.retry {
-				opts = append(opts, Retry(RetryPolicy{Attempts: 2, Base: time.Microsecond}))
+				opts = append(opts, Retry(retry.Policy{Attempts: 2, Base: time.Microsecond}))
 			}
 			if p.timeout {
 				opts = append(opts, Timeout(50*time.Millisecond))

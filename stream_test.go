@@ -15,6 +15,7 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // count is a stream of 0 to n-1.
@@ -520,7 +521,7 @@ func TestMapWithRetryAndRate(t *testing.T) {
 				return 0, errBoom
 			}
 			return i, nil
-		}, Limit(1), Retry(RetryPolicy{Base: 10 * time.Second, Jitter: -1}), Rate(1, time.Minute)), 0, 1, 2, 3, 4)
+		}, Limit(1), Retry(retry.Policy{Base: 10 * time.Second, Jitter: -1}), Rate(1, time.Minute)), 0, 1, 2, 3, 4)
 		// Each attempt takes a turn.
 		if took := time.Since(start); took != 9*time.Minute || tries.Load() != 10 {
 			t.Errorf("%d tries in %v, want 10 in 9 minutes", tries.Load(), took)

@@ -162,7 +162,7 @@ func (t *Task[T]) Done() <-chan struct{} {
 }
 
 // Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause
-// tells them; nil stands for a general one. A task that returns the error of its own cancellation does not fail its
+// returns to them; nil stands for a general one. A task that returns the error of its own cancellation does not fail its
 // scope. Canceling an ended task does nothing.
 func (t *Task[T]) Cancel(cause error) {
 	t.n.CancelBecause(cause)

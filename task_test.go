@@ -13,6 +13,7 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 func TestWait(t *testing.T) {
@@ -309,6 +310,62 @@ func TestBackgroundStartedByABackgroundTask(t *testing.T) {
 	})
 }
 
+// Each task between a failure and its scope ends with the first failure below it, and not with the cancellation that follows.
+func TestFailureOfTheTasksBetween(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var outer, inner error
+		err := Run(ctx, func(ctx context.Context) error {
+			a := Go(ctx, func(ctx context.Context) error {
+				b := Go(ctx, func(ctx context.Context) error {
+					Go(ctx, fails(errBoom), Name("c"))
+					Go(ctx, func(ctx context.Context) error {
+						<-ctx.Done()
+						return errors.New("second")
+					}, Name("d"))
+					return nil
+				}, Name("b"))
+				_, inner = b.Wait(context.WithoutCancel(ctx))
+				return nil
+			}, Name("a"))
+			_, outer = a.Wait(context.WithoutCancel(ctx))
+			return nil
+		}, Name("main"))
+		for what, err := range map[string]error{"a": outer, "b": inner} {
+			if wantText(t, err, "task main/a/b/c: boom"); errors.Is(err, context.Canceled) {
+				t.Errorf("%s ended with a cancellation: %v", what, err)
+			}
+		}
+		wantText(t, err, "task main/a/b/c: boom (and 1 more: task main/a/b/d: second)")
+	})
+}
+
+// A panic of an abandoned call of Blocking is a failure of the tasks between its own and the scope as well.
+func TestFailureOfTheTasksBetweenByAnAbandonedCall(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		var outer error
+		_ = Run(ctx, func(ctx context.Context) error {
+			a := Go(ctx, func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error {
+					call, cancel := context.WithTimeout(ctx, time.Second)
+					defer cancel()
+					_, _ = Blocking(call, func() (int, error) {
+						time.Sleep(2 * time.Second)
+						panic("late")
+					})
+					time.Sleep(2 * time.Second) // still there when the call panics
+					return nil
+				}, Name("b"))
+				return nil
+			}, Name("a"))
+			_, outer = a.Wait(context.WithoutCancel(ctx))
+			return nil
+		}, Name("main"))
+		if p, ok := errors.AsType[*PanicError](outer); !ok || p.Value != "late" || errors.Is(outer, context.Canceled) {
+			t.Errorf("the task above ended with %v", outer)
+		}
+	})
+}
+
 func TestPathsAndNames(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
 		err := Run(ctx, func(ctx context.Context) error {
@@ -526,7 +583,7 @@ func TestObserve(t *testing.T) {
 					return err
 				}
 				return errBoom
-			}, Name("bad"), Retry(RetryPolicy{Attempts: 2, Base: time.Second, Jitter: -1}))
+			}, Name("bad"), Retry(retry.Policy{Attempts: 2, Base: time.Second, Jitter: -1}))
 			return nil
 		}, Name("main"), Observe(func(e Event) { events <- e }))
 		if err == nil {

@@ -55,7 +55,10 @@ func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) er
 				return err
 			}
 			if err := fn(ctx); err != nil {
-				return UnlessStop(err)
+				if errors.Is(err, Stop) {
+					return nil
+				}
+				return err
 			}
 		}
 	}, append([]TaskOption{InBackground()}, opts...)...)
@@ -68,10 +71,3 @@ var Stop error = stopped{}
 type stopped struct{}
 
 func (stopped) Error() string { return "meanwhile.Stop, which only ends Every and OnSignal" }
-
-func UnlessStop(err error) error {
-	if errors.Is(err, Stop) {
-		return nil
-	}
-	return err
-}

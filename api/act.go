@@ -82,7 +82,7 @@ func (a *API) actOnOne(w http.ResponseWriter, r *http.Request) error {
 	}
 	var with act
 	if r.ContentLength != 0 || r.Header.Get("Content-Type") != "" {
-		if err := readJSON(w, r, &with); err != nil {
+		if err := readJSON(w, r, &with, mostOne); err != nil {
 			return err
 		}
 	}
@@ -111,7 +111,11 @@ func (a *API) apply(r *http.Request, id job.ID, name string, with *act) error {
 	if err != nil {
 		return err
 	}
-	done, err := job.Apply(r.Context(), a.config.Store, job.Filter{IDs: []job.ID{id}}, do)
+	which := job.Filter{IDs: []job.ID{id}}
+	done, err := job.Apply(r.Context(), a.config.Store, which, do)
+	if err != nil || done.Changed > 0 {
+		a.record(r, job.AuditOf(which, do, done), err)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -134,7 +138,7 @@ func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
 		Limit  *int   `json:"limit"`
 		act
 	}
-	if err := readJSON(w, r, &wanted); err != nil {
+	if err := readJSON(w, r, &wanted, mostOne); err != nil {
 		return err
 	}
 	do, err := wanted.act.act(wanted.Act)
@@ -154,6 +158,7 @@ func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	done, err := job.Apply(r.Context(), a.config.Store, jobs, do)
+	a.record(r, job.AuditOf(jobs, do, done), err)
 	if err != nil {
 		return &partial{err, map[string]any{"changed": done.Changed, "skipped": done.Skipped, "conflicts": done.Conflicts}}
 	}

@@ -3,7 +3,7 @@
 //
 //	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
 //
-// It asks nobody who they are: put that before it, as "meanwhile serve" does.
+// It has no authentication of its own: put that before it, as "meanwhile serve" does.
 package api
 
 import (
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/mask"
@@ -32,8 +33,10 @@ type Config struct {
 	// Mask names fields whose values are shown as •••, at any depth of args and results, and behind their name in errors and
 	// records, regardless of case, "-" and "_". Jobs cannot be found by them. Default mask.Default, such as password, token
 	// and api_key; an empty list that is not nil masks nothing.
-	Mask   []string
-	Logger *slog.Logger // for trouble with the store, which answers do not tell; default slog.Default()
+	Mask []string
+	// Actor returns who sent a request, for the audit log. Default, and where it returns "", is the address that the request came from.
+	Actor  func(*http.Request) string
+	Logger *slog.Logger // for the audit log, and for trouble with the store, which answers do not tell; default slog.Default()
 }
 
 // An API is the handler.
@@ -44,6 +47,12 @@ type API struct {
 	mux    *http.ServeMux
 	look   look
 	places chan struct{} // one for each stream
+	polls  chan struct{} // one for each claim that waits
+	awaits chan struct{} // one for each request that waits for a job to finish
+
+	claimer  *job.Claimer
+	stopping context.Context
+	stop     func()
 }
 
 // New makes a handler. It panics without a store.
@@ -54,6 +63,9 @@ func New(c Config) *API {
 	if c.ReadOnly == nil {
 		c.ReadOnly = func(*http.Request) bool { return false }
 	}
+	if c.Actor == nil {
+		c.Actor = func(*http.Request) string { return "" }
+	}
 	if c.New == nil {
 		c.New = job.New
 	}
@@ -61,8 +73,10 @@ func New(c Config) *API {
 		c.Mask = mask.Default
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
-	a := &API{config: c, mask: mask.New(c.Mask), mux: http.NewServeMux(), places: make(chan struct{}, mostStreams)}
+	a := &API{config: c, mask: mask.New(c.Mask), mux: http.NewServeMux(), places: make(chan struct{}, mostStreams), polls: make(chan struct{}, mostPolls), awaits: make(chan struct{}, mostAwaits)}
 	a.look.store = c.Store
+	a.claimer = job.NewClaimer(c.Store)
+	a.stopping, a.stop = context.WithCancel(context.Background())
 	for _, r := range a.routes() {
 		a.mux.HandleFunc(r.method+" "+Prefix+r.path, func(w http.ResponseWriter, req *http.Request) {
 			ctx, cancel := context.WithTimeout(req.Context(), r.within)
@@ -97,19 +111,49 @@ func (a *API) routes() []route {
 		{"POST", "/jobs", shortTime, a.enqueue},
 		{"POST", "/jobs/bulk", longTime, a.enqueueAll},
 		{"GET", "/jobs", shortTime, a.list},
-		{"GET", "/jobs/{id}", shortTime, a.show},
+		{"GET", "/jobs/{id}", pollTime, a.show},
+		{"GET", "/jobs/{id}/tree", shortTime, a.tree},
 		{"DELETE", "/jobs/{id}", shortTime, a.delete},
 		{"POST", "/jobs/{id}/{act}", shortTime, a.actOnOne},
 		{"POST", "/acts", longTime, a.actOnAll},
 		{"GET", "/queues", shortTime, a.queues},
 		{"POST", "/queues/{name}/{act}", shortTime, a.actOnQueue},
+		{"GET", "/queues/{name}/limits", shortTime, a.limits},
+		{"PUT", "/queues/{name}/limits", shortTime, a.setLimits},
 		{"GET", "/counts", shortTime, a.counts},
+		{"GET", "/stats", shortTime, a.stats},
 		{"GET", "/workers", shortTime, a.workers},
+		{"POST", "/workers/{name}/{act}", shortTime, a.actOnWorker},
 		{"GET", "/crons", shortTime, a.crons},
 		{"POST", "/crons/{name}/{act}", shortTime, a.actOnCron},
+		{"GET", "/audit", shortTime, a.audit},
 		{"GET", "/events", longestStream, a.events},
+		{"POST", "/worker/claim", pollTime, a.claim},
+		{"POST", "/worker/extend", shortTime, a.extend},
+		{"POST", "/worker/finish", shortTime, a.finish},
+		{"POST", "/worker/leave", shortTime, a.leave},
 		{"GET", "/openapi.yaml", shortTime, a.describe},
 	}
+}
+
+// Stop answers at once what waits for jobs, or for one to finish, now and from now on, so that a server can end: give it to http.Server.RegisterOnShutdown.
+func (a *API) Stop() { a.stop() }
+
+// ForWorkers reports whether a request is among those that programs send which run jobs: to enqueue jobs, to see one by its ID, and all
+// below /worker. It is for tokens that may do no more than that.
+func ForWorkers(r *http.Request) bool {
+	path, ok := strings.CutPrefix(r.URL.Path, Prefix+"/")
+	switch first, rest, _ := strings.Cut(path, "/"); {
+	case !ok:
+		return false
+	case first == "worker":
+		return true
+	case path == "jobs" || path == "jobs/bulk":
+		return r.Method == http.MethodPost
+	case first == "jobs":
+		return isSafe(r.Method) && rest != "" && !strings.Contains(rest, "/")
+	}
+	return false
 }
 
 // ServeHTTP answers a request.

@@ -221,7 +221,7 @@ func TestMask(t *testing.T) {
 // fail claims the jobs of the default queue, and lets an attempt fail.
 func fail(t *testing.T, store job.Store, text string) {
 	t.Helper()
-	got, err := store.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 10}}, Limit: 10, Lease: time.Hour})
+	got, err := store.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 10}}, Limit: 10, Lease: time.Hour})
 	if err != nil || len(got.Jobs) == 0 {
 		t.Fatalf("claim: %+v, %v", got, err)
 	}
@@ -230,7 +230,7 @@ func fail(t *testing.T, store job.Store, text string) {
 		j.Failures = append(j.Failures, job.Failure{Attempt: j.Attempt, Started: now, Time: now, Worker: "w", Error: text})
 		j.State = job.Queued
 	}
-	if lost, err := store.Settle(t.Context(), "w", got.Jobs...); err != nil || len(lost) > 0 {
+	if lost, err := store.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {
 		t.Fatalf("settle: %v, %v", lost, err)
 	}
 }

@@ -60,9 +60,9 @@ func checkType(r *http.Request, want string) error {
 	return nil
 }
 
-// readJSON reads the body of a request into an object, strictly.
-func readJSON(w http.ResponseWriter, r *http.Request, into any) error {
-	text, err := readBody(w, r, mostOne)
+// readJSON reads the body of a request, of at most so many bytes, into an object, strictly.
+func readJSON(w http.ResponseWriter, r *http.Request, into any, most int64) error {
+	text, err := readBody(w, r, most)
 	if err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -16,25 +18,54 @@ func (a *API) crons(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"crons": list(crons)})
 }
 
-// actOnCron pauses a cron, or lets it go on.
+// goneAfter is for how long nothing has been heard of a worker that is taken for gone: the default lease.
+const goneAfter = 30 * time.Second
+
+// actOnCron pauses a cron, lets it go on, or has it tick now.
 func (a *API) actOnCron(w http.ResponseWriter, r *http.Request) error {
-	paused, err := isPause(r)
-	if err != nil {
-		return err
+	act := r.PathValue("act")
+	if act != "pause" && act != "resume" && act != "run" {
+		return refuse(http.StatusNotFound, "%.40q is no act here: there are pause, resume and run", act)
 	}
 	name := r.PathValue("name")
 	crons, err := a.config.Store.Crons(r.Context())
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(crons, func(c job.CronInfo) bool { return c.Name == name }) {
+	i := slices.IndexFunc(crons, func(c job.CronInfo) bool { return c.Name == name })
+	switch {
+	case i < 0:
 		return refuse(http.StatusNotFound, "no worker has ever spoken of a cron %.40q", name)
+	case act == "run":
+		err = a.runCron(r, crons[i])
+	default:
+		err = a.config.Store.PauseCron(r.Context(), name, act == "pause")
 	}
-	if err := a.config.Store.PauseCron(r.Context(), name, paused); err != nil {
+	if _, refused := errors.AsType[*refusal](err); !refused {
+		a.record(r, job.AuditEntry{Action: act + " cron", Target: name, Changed: 1}, err)
+	}
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// runCron has one of the workers that have a cron enqueue its job now.
+func (a *API) runCron(r *http.Request, c job.CronInfo) error {
+	if c.Paused {
+		return refuse(http.StatusConflict, "the cron is paused: resume it before you run it")
+	}
+	workers, err := a.config.Store.Workers(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, w := range workers {
+		if time.Since(w.Seen) <= goneAfter && !w.Stopping && slices.Contains(w.Crons, c.Name) {
+			return a.order(r, w.Name, job.Order{Do: job.OrderTick, Cron: c.Name})
+		}
+	}
+	return refuse(http.StatusConflict, "no worker that runs has this cron: only such a one knows what to enqueue")
 }
 
 // list makes JSON of no elements an empty array.

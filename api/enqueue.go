@@ -3,10 +3,12 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -25,8 +27,20 @@ type newJob struct {
 	UniqueKey   *string           `json:"unique_key"`
 	UniqueArgs  *uniqueArgs       `json:"unique_args"`
 	UniqueFor   *span             `json:"unique_for"`
+	UniqueWhile []job.State       `json:"unique_while"`
+	Replace     bool              `json:"replace"`
+	Debounce    *debounce         `json:"debounce"`
 	Timeout     *span             `json:"timeout"`
+	LimitKey    string            `json:"limit_key"`
 	Meta        map[string]string `json:"meta"`
+	Webhook     string            `json:"webhook"`
+}
+
+// debounce is job.Debounce.
+type debounce struct {
+	Key    string `json:"key"`
+	Delay  span   `json:"delay"`
+	Within span   `json:"within"`
 }
 
 // uniqueArgs are true for all args, or the names of some of their fields.
@@ -53,8 +67,15 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 		return nil, errors.New("run_at and delay: give one of them")
 	case n.UniqueKey != nil && byArgs:
 		return nil, errors.New("unique_key and unique_args: give one of them")
-	case n.UniqueFor != nil && n.UniqueKey == nil && !byArgs:
+	case n.Debounce != nil && (n.UniqueKey != nil || byArgs || n.UniqueWhile != nil || n.Replace || n.RunAt != nil || n.Delay != nil):
+		return nil, errors.New("debounce says what is unique, and when it is due: leave unique_key, unique_args, unique_while, replace, delay and run_at out")
+	case n.UniqueKey != nil || byArgs || n.Debounce != nil:
+	case n.UniqueFor != nil:
 		return nil, errors.New("unique_for: say what is unique, by unique_key or unique_args")
+	case n.UniqueWhile != nil:
+		return nil, errors.New("unique_while: say what is unique, by unique_key or unique_args")
+	case n.Replace:
+		return nil, errors.New("replace: say what is unique, by unique_key or unique_args")
 	}
 	if n.Queue != nil {
 		add(job.Queue(*n.Queue))
@@ -80,17 +101,32 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 	if n.UniqueFor != nil {
 		add(job.UniqueFor(time.Duration(*n.UniqueFor)))
 	}
+	if n.UniqueWhile != nil {
+		add(job.UniqueWhile(n.UniqueWhile...))
+	}
+	if n.Replace {
+		add(job.Replace())
+	}
+	if n.Debounce != nil {
+		add(job.Debounce(n.Debounce.Key, time.Duration(n.Debounce.Delay), time.Duration(n.Debounce.Within)))
+	}
 	if n.Timeout != nil {
 		add(job.Timeout(time.Duration(*n.Timeout)))
 	}
+	if n.LimitKey != "" {
+		add(job.LimitKey(n.LimitKey))
+	}
 	for key, value := range n.Meta {
 		add(job.Meta(key, value))
+	}
+	if n.Webhook != "" {
+		add(job.Webhook(n.Webhook))
 	}
 	return options, nil
 }
 
 // job makes the job. Its errors are refusals.
-func (a *API) job(n *newJob) (*job.Job, error) {
+func (a *API) job(n *newJob, more ...job.EnqueueOption) (*job.Job, error) {
 	options, err := n.options()
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, "%v", err)
@@ -98,7 +134,7 @@ func (a *API) job(n *newJob) (*job.Job, error) {
 	if n.Args == nil {
 		n.Args = json.RawMessage("null")
 	}
-	j, err := a.config.New(n.Kind, n.Args, options...)
+	j, err := a.config.New(n.Kind, n.Args, append(options, more...)...)
 	if err != nil {
 		return nil, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
@@ -107,11 +143,25 @@ func (a *API) job(n *newJob) (*job.Job, error) {
 
 // enqueue enqueues one job.
 func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
-	var wanted newJob
-	if err := readJSON(w, r, &wanted); err != nil {
+	key, err := idempotencyKey(r)
+	if err != nil {
 		return err
 	}
+	body, err := readBody(w, r, mostOne)
+	if err != nil {
+		return err
+	}
+	var wanted newJob
+	if err := decode(body, &wanted); err != nil {
+		return refuse(http.StatusBadRequest, "the body: %v", err)
+	}
 	j, err := a.job(&wanted)
+	if err == nil && key != "" {
+		if j.UniqueKey != "" {
+			return refuse(http.StatusUnprocessableEntity, "%s: the job has a unique key already, by its kind or by its body, and can have one: leave one of them out", idempotencyHeader)
+		}
+		j, err = a.job(&wanted, idempotent(key, body)...)
+	}
 	if err != nil {
 		return err
 	}
@@ -119,16 +169,39 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	id, duplicate := done[0].ID, done[0].Duplicate
+	if duplicate && key != "" { // the answer is that of the first time
+		duplicate = false
+		if err := a.checkSameBody(r.Context(), id, body); err != nil {
+			return err
+		}
+	}
 	status := http.StatusCreated
-	if done[0].Duplicate {
+	if duplicate {
 		status = http.StatusOK
 	}
-	w.Header().Set("Location", Prefix+"/jobs/"+done[0].ID.String())
-	return writeJSON(w, status, map[string]any{"id": done[0].ID, "duplicate": done[0].Duplicate})
+	w.Header().Set("Location", Prefix+"/jobs/"+id.String())
+	return writeJSON(w, status, map[string]any{"id": id, "duplicate": duplicate})
 }
 
 // enqueueAll enqueues a job for each line.
 func (a *API) enqueueAll(w http.ResponseWriter, r *http.Request) error {
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	wantsIDs, err := single(query, "ids")
+	if err == nil {
+		err = checkRest(query)
+	}
+	switch {
+	case err != nil:
+		return err
+	case wantsIDs != "" && wantsIDs != "true" && wantsIDs != "false":
+		return refuse(http.StatusUnprocessableEntity, "ids %.20q: give true or false", wantsIDs)
+	case r.Header.Get(idempotencyHeader) != "":
+		return refuse(http.StatusUnprocessableEntity, "%s is for one job: give each line a unique_key, and a unique_for", idempotencyHeader)
+	}
 	if err := checkType(r, "application/x-ndjson"); err != nil {
 		return err
 	}
@@ -138,12 +211,69 @@ func (a *API) enqueueAll(w http.ResponseWriter, r *http.Request) error {
 	}
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, mostOne)
-	done, err := job.EnqueueAll(r.Context(), a.config.Store, a.jobs(lines))
+	ids := inserted{Store: a.config.Store}
+	all := a.jobs(lines)
+	if wantsIDs == "true" {
+		all = ids.noting(all)
+	}
+	done, err := job.EnqueueAll(r.Context(), &ids, all)
 	told := map[string]any{"enqueued": done.Enqueued, "duplicates": done.Duplicates}
 	if err != nil {
 		return &partial{err, told}
 	}
+	if wantsIDs == "true" {
+		told["ids"] = ids.list()
+	}
 	return writeJSON(w, http.StatusOK, told)
+}
+
+// inserted is a store that notes which jobs were inserted.
+type inserted struct {
+	job.Store
+	order []job.ID // of the jobs, as they came
+
+	mu      sync.Mutex
+	instead map[job.ID]job.ID // of duplicates: who holds the key
+}
+
+// noting notes the order of jobs.
+func (s *inserted) noting(jobs meanwhile.Stream[*job.Job]) meanwhile.Stream[*job.Job] {
+	return func(yield func(*job.Job, error) bool) {
+		for j, err := range jobs {
+			if err == nil {
+				s.order = append(s.order, j.ID)
+			}
+			if !yield(j, err) {
+				return
+			}
+		}
+	}
+}
+
+// Insert inserts jobs in the store.
+func (s *inserted) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	ids, err := s.Store.Insert(ctx, jobs...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, id := range ids {
+		if id != jobs[i].ID {
+			if s.instead == nil {
+				s.instead = map[job.ID]job.ID{}
+			}
+			s.instead[jobs[i].ID] = id
+		}
+	}
+	return ids, err
+}
+
+// list returns the ID of each job, or of the one that holds its key.
+func (s *inserted) list() []job.ID {
+	for i, id := range s.order {
+		if other, ok := s.instead[id]; ok {
+			s.order[i] = other
+		}
+	}
+	return list(s.order)
 }
 
 // jobs yields a job for each line that is not empty. The first line that is none ends it.

@@ -108,13 +108,48 @@ func (a *API) matching(ctx context.Context, f job.Filter) meanwhile.Stream[*job.
 	}
 }
 
-// show shows one job.
+// show shows one job, with wait when it has finished or the time is over.
 func (a *API) show(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	text, err := single(query, "wait")
+	if err == nil {
+		err = checkRest(query)
+	}
+	if err != nil {
+		return err
+	}
+	if text != "" {
+		if err := a.await(r.Context(), id, text); err != nil {
+			return err
+		}
+	}
 	return a.showJob(w, r, id)
+}
+
+// await waits until a job has finished, the time is over, or the server stops.
+func (a *API) await(ctx context.Context, id job.ID, text string) error {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 || d > mostWait {
+		return refuse(http.StatusUnprocessableEntity, "wait %.20q: give a duration such as 30s, up to %v", text, mostWait)
+	}
+	if !take(a.awaits) {
+		return refuse(http.StatusServiceUnavailable, "%d requests wait for jobs to finish, which is as many as may: ask again later, or without wait", mostAwaits)
+	}
+	defer func() { <-a.awaits }()
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	defer context.AfterFunc(a.stopping, cancel)()
+	if _, err := job.Await(ctx, a.config.Store, id); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 func (a *API) showJob(w http.ResponseWriter, r *http.Request, id job.ID) error {
@@ -122,7 +157,13 @@ func (a *API) showJob(w http.ResponseWriter, r *http.Request, id job.ID) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, a.shown(j, time.Now()))
+	shown := a.shown(j, time.Now())
+	if j.State == job.Queued {
+		if shown.Why, err = job.Why(r.Context(), a.config.Store, id); err != nil {
+			return err
+		}
+	}
+	return writeJSON(w, http.StatusOK, shown)
 }
 
 // pathID returns the ID in the path of a request; what is none names no job.

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -130,6 +132,9 @@ func TestDescription(t *testing.T) {
 
 	d.ask(t, "POST", "/jobs", `{"kind":"k","args":{"n":1},"queue":"q","priority":1,"max_attempts":2,"delay":0,"unique_key":"u","unique_for":"1h"}`, 201)
 	d.ask(t, "POST", "/jobs", `{"kind":"k","unique_key":"u"}`, 200)
+	d.ask(t, "POST", "/jobs", `{"kind":"k","unique_key":"u","unique_while":["queued","running"],"replace":true}`, 200)
+	d.ask(t, "POST", "/jobs", `{"kind":"k","debounce":{"key":"d","delay":"1h","within":"2h"}}`, 201)
+	d.ask(t, "POST", "/jobs", `{"kind":"k","debounce":{"key":"d","delay":"1h","within":"2h"}}`, 200)
 	d.ask(t, "POST", "/jobs", `{"kind":"k","run_at":"2030-01-01T00:00:00Z","unique_args":true}`, 201)
 	d.ask(t, "POST", "/jobs", `{`, 400)
 	d.ask(t, "POST", "/jobs", `{"kind":"k"}`, 403, viewer...)
@@ -185,9 +190,27 @@ func TestDescription(t *testing.T) {
 	if queues := d.ask(t, "GET", "/queues", "", 200); !strings.Contains(queues, `"paused":true`) {
 		t.Errorf("the queue is not paused: %s", queues)
 	}
+	d.ask(t, "PUT", "/queues/q/limits", `{"running":2,"starts":{"n":5,"per":"1m","burst":3},"each_key":{"running":1,"starts":{"n":1,"per":60}}}`, 204)
+	d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"in_order":true}}`, 204)
+	if refused := d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"in_order":true,"running":4}}`, 422); !strings.Contains(refused, "running of each key: 4 jobs at once, and they are to run in order") {
+		t.Errorf("refused with %s", refused)
+	}
+	if use := d.ask(t, "GET", "/queues/ordered/limits?key=a", "", 200); !strings.Contains(use, `"in_order":true`) {
+		t.Errorf("the limits are %s", use)
+	}
+	d.ask(t, "PUT", "/queues/q/limits", `{"running":`, 400)
+	d.ask(t, "PUT", "/queues/q/limits", `{}`, 403, viewer...)
+	d.ask(t, "PUT", "/queues/q/limits", huge, 413)
+	d.ask(t, "PUT", "/queues/q/limits", `{}`, 415, plain...)
+	d.ask(t, "PUT", "/queues/a%20b/limits", `{}`, 422)
+	if use := d.ask(t, "GET", "/queues/q/limits?key=a", "", 200); !strings.Contains(use, `"starts":{"n":5,"per":60,"burst":3}`) {
+		t.Errorf("the limits are %s", use)
+	}
+	d.ask(t, "GET", "/queues/q/limits?x=a", "", 400)
 	d.ask(t, "POST", "/crons/c/pause", "", 204)
 	d.ask(t, "POST", "/crons/c/resume", "", 403, viewer...)
 	d.ask(t, "POST", "/crons/d/pause", "", 404)
+	d.ask(t, "POST", "/crons/c/run", "", 409)
 	for path, want := range map[string]string{"/crons": `"paused":true`, "/counts": `"n":`, "/workers": `"name":"w"`, "/openapi.yaml": "openapi: 3.1.0"} {
 		if got := d.ask(t, "GET", path, "", 200); !strings.Contains(got, want) {
 			t.Errorf("%s: %s lacks %s", path, got, want)
@@ -201,6 +224,9 @@ func TestDescription(t *testing.T) {
 	}
 	d.ask(t, "GET", "/events", "", 503)
 
+	d.askForMore(t, store, viewer, id)
+	d.askForWork(t, viewer, plain)
+
 	for template, item := range d.doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			for status := range operation.Responses.Map() {
@@ -212,10 +238,97 @@ func TestDescription(t *testing.T) {
 	}
 }
 
+// askForMore asks for what is known of workers, of the past and of a running job.
+func (d *described) askForMore(t *testing.T, store job.Store, viewer []string, running string) {
+	t.Helper()
+	d.ask(t, "POST", "/jobs", `{"kind":"once"}`, 201, "Idempotency-Key", "a")
+	d.ask(t, "POST", "/jobs/bulk?ids=true", `{"kind":"k"}`, 200, "Content-Type", "application/x-ndjson")
+	d.ask(t, "GET", "/jobs/"+running+"?wait=1ms", "", 200)
+	d.ask(t, "GET", "/jobs/"+running+"?x=1", "", 400)
+	d.ask(t, "GET", "/jobs/"+running+"?wait=x", "", 422)
+	for range mostAwaits {
+		d.awaits <- struct{}{}
+	}
+	d.ask(t, "GET", "/jobs/"+running+"?wait=1s", "", 503)
+	d.ask(t, "GET", "/jobs/"+job.NewID().String()+"/tree", "", 404)
+	d.ask(t, "GET", "/jobs/"+running+"/tree", "", 200)
+	id, err := job.ParseID(running)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stat := job.Stat{Minute: time.Now().Truncate(time.Minute), Worker: "w", Queue: "q", Kind: "k", Completed: 1}
+	stat.Run.Add(time.Second)
+	if _, err := store.Renew(t.Context(), job.Renewal{
+		Worker: "w", Session: 1, Lease: time.Hour, Info: job.WorkerInfo{Name: "w", Queues: []string{"q"}, Crons: []string{"c"}},
+		Trees: []job.Tree{{Job: id, Attempt: 1, JSON: []byte(`{"name":"k"}`)}}, Stats: []job.Stat{stat},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.ask(t, "GET", "/jobs/"+running+"/tree", "", 200); !strings.Contains(got, `"tree":{"name":"k"}`) {
+		t.Errorf("the tree is %s", got)
+	}
+	if got := d.ask(t, "GET", "/stats", "", 200); !strings.Contains(got, `"completed":1`) {
+		t.Errorf("the stats are %s", got)
+	}
+	d.ask(t, "GET", "/stats?x=1", "", 400)
+	d.ask(t, "GET", "/stats?minutes=121", "", 422)
+	d.ask(t, "GET", "/audit?limit=1001", "", 422)
+	d.ask(t, "GET", "/audit?x=1", "", 400)
+	d.ask(t, "POST", "/workers/w/quiet", "", 204)
+	if got := d.ask(t, "GET", "/audit?limit=1", "", 200); !strings.Contains(got, `"action":"quiet worker"`) || !strings.Contains(got, `"next":`) || strings.Count(got, `"n":`) != 1 {
+		t.Errorf("the audit log is %s", got)
+	}
+	d.ask(t, "POST", "/workers/w/stop", "", 403, viewer...)
+	d.ask(t, "POST", "/workers/none/stop", "", 404)
+	if refused := d.ask(t, "POST", "/crons/c/run", "", 409); !strings.Contains(refused, "the cron is paused") {
+		t.Errorf("a paused cron: %s", refused)
+	}
+	d.ask(t, "POST", "/crons/c/resume", "", 204)
+	d.ask(t, "POST", "/crons/c/run", "", 204)
+	got, err := store.Renew(t.Context(), job.Renewal{Worker: "w", Session: 1, Lease: time.Hour})
+	if want := []job.Order{{Do: job.OrderQuiet}, {Do: job.OrderTick, Cron: "c"}}; err != nil || !slices.Equal(got.Orders, want) {
+		t.Errorf("the worker is ordered %+v, %v; want %+v", got.Orders, err, want)
+	}
+}
+
+// askForWork asks for each status of what worker programs send.
+func (d *described) askForWork(t *testing.T, viewer, plain []string) {
+	t.Helper()
+	for path, none := range map[string]string{"claim": "{}", "extend": "{}", "finish": `{"ends":[{}]}`, "leave": "{}"} {
+		path = "/worker/" + path
+		d.ask(t, "POST", path, "{", 400)
+		d.ask(t, "POST", path, "{}", 403, viewer...)
+		d.ask(t, "POST", path, `{"worker":"`+strings.Repeat("x", mostWork)+`"}`, 413)
+		d.ask(t, "POST", path, "{}", 415, plain...)
+		d.ask(t, "POST", path, none, 422)
+	}
+	d.ask(t, "POST", "/jobs", `{"kind":"work","args":[1],"queue":"work","timeout":30,"meta":{"a":"b"},"limit_key":"a"}`, 201)
+	d.ask(t, "POST", "/worker/claim", `{"worker":"v","queues":["none"]}`, 200)
+	var got struct {
+		Session string
+		Jobs    []struct{ ID string }
+	}
+	text := d.ask(t, "POST", "/worker/claim", `{"worker":"v","queues":["work","none"],"kinds":["work"],"limit":3,"lease":"1m","wait":1}`, 200)
+	if err := json.Unmarshal([]byte(text), &got); err != nil || len(got.Jobs) != 1 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	which := fmt.Sprintf(`"session":%q,"id":%q,"attempt":1`, got.Session, got.Jobs[0].ID)
+	d.ask(t, "POST", "/worker/extend", fmt.Sprintf(`{"worker":{"name":"v","host":"h","pid":1,"language":"ruby 3","labels":["l"],"concurrency":2},"lease":60,
+		"sessions":[{"session":%q,"jobs":[%q]}],"progress":[{%s,"done":1,"total":2}],
+		"records":[{%s,"time":"2030-01-01T00:00:00Z","level":"WARN","message":"m","attrs":{"a":1}}]}`, got.Session, got.Jobs[0].ID, which, which), 200)
+	d.ask(t, "POST", "/worker/finish", `{"ends":[{`+which+`,"outcome":"failed","error":{"message":"m","type":"T","backtrace":["b"]},"delay":"30s","records":[{"message":"m"}]}]}`, 200)
+	d.ask(t, "POST", "/worker/finish", `{"ends":[{`+which+`,"outcome":"completed","result":[1],"then":[{"kind":"k"}]}]}`, 200)
+	d.ask(t, "POST", "/worker/leave", `{"worker":"v"}`, 204)
+	for range mostPolls {
+		d.polls <- struct{}{}
+	}
+	d.ask(t, "POST", "/worker/claim", `{"worker":"v","queues":["work"],"wait":1}`, 503)
+}
+
 // everything gives a store a job with all that a job can have, a worker and a cron, and returns a running job and one that is done.
 func everything(ctx context.Context, t *testing.T, store job.Store) (running, done job.ID) {
 	t.Helper()
-	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "q", Limit: 1}, {Queue: "default", Limit: 1}}, Limit: 2, Lease: time.Hour}
+	claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: 1}, {Queue: "default", Limit: 1}}, Limit: 2, Lease: time.Hour}
 	got, err := store.Claim(ctx, claim)
 	if err != nil || len(got.Jobs) != 2 {
 		t.Fatalf("claim: %+v, %v", got, err)
@@ -227,10 +340,10 @@ func everything(ctx context.Context, t *testing.T, store job.Store) (running, do
 	full.Records = []job.Record{{Attempt: 1, Time: now, Level: "INFO", Message: "m", Attrs: "a=1"}}
 	full.Progress = &job.ProgressReport{Done: 1, Total: 2, Time: now}
 	full.Result = []byte(`{"ok":true}`)
-	if lost, err := store.Settle(ctx, "w", full); err != nil || len(lost) > 0 {
+	if lost, err := store.Settle(ctx, 1, job.Outcomes(full)...); err != nil || len(lost) > 0 {
 		t.Fatalf("settle: %v, %v", lost, err)
 	}
-	if _, err := store.Renew(ctx, job.Renewal{Worker: "w", Lease: time.Hour, Info: job.WorkerInfo{Name: "w", Host: "h", Started: now, Queues: []string{"q"}}}); err != nil {
+	if _, err := store.Renew(ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Hour, Info: job.WorkerInfo{Name: "w", Host: "h", Started: now, Queues: []string{"q"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := store.Tick(ctx, job.Tick{Cron: "c", Spec: "@daily", At: now, Next: now.Add(time.Hour)}); err != nil {

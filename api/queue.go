@@ -41,7 +41,9 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 	if err := job.ActMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
 		return refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
-	if err := a.config.Store.Pause(r.Context(), name, paused); err != nil {
+	err = a.config.Store.Pause(r.Context(), name, paused)
+	a.record(r, job.AuditEntry{Action: r.PathValue("act") + " queue", Target: name, Changed: 1}, err)
+	if err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -13,6 +13,7 @@ type shownJob struct {
 	View      job.State `json:"view"`
 	UniqueFor float64   `json:"unique_for,omitempty"`
 	Timeout   float64   `json:"timeout,omitempty"`
+	Why       string    `json:"why,omitempty"` // it does not run
 }
 
 // shown returns a job to show. It keeps parts of j.

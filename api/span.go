@@ -34,6 +34,9 @@ func (s *span) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// MarshalJSON writes a span in seconds.
+func (s span) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
+
 // A moment is a time of RFC 3339.
 type moment struct{ time.Time }
 

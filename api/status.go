@@ -14,15 +14,6 @@ func (a *API) counts(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"counts": list(counts)})
 }
 
-// workers lists the workers.
-func (a *API) workers(w http.ResponseWriter, r *http.Request) error {
-	workers, err := a.config.Store.Workers(r.Context())
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, map[string]any{"workers": list(workers)})
-}
-
 //go:embed openapi.yaml
 var description []byte
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // BenchmarkSleep has 10,000 tasks wait ten times for 1 ms. That is more than two processors can do in time, so it shows
@@ -46,7 +47,7 @@ func BenchmarkOption(b *testing.B) {
 		{"unordered", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Unordered()}},
 		{"adaptive", []meanwhile.StreamOption{meanwhile.AdaptiveLimit(limit, limit)}},
 		{"timeout", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Timeout(time.Hour)}},
-		{"retry", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Retry(meanwhile.RetryPolicy{})}},
+		{"retry", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Retry(retry.Policy{})}},
 		{"observe", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Observe(func(meanwhile.Event) {})}},
 		{"rate", []meanwhile.StreamOption{meanwhile.Limit(limit), meanwhile.Rate(1, time.Nanosecond)}},
 	} {

@@ -17,6 +17,7 @@ import (
 
 const (
 	mostSelected = 200             // jobs that a form may name one by one
+	mostChanged  = 1000            // jobs that are changed at once
 	mostCounted  = 10_000          // jobs that are counted one by one
 	mostCount    = time.Second     // and for how long
 	mostAct      = 5 * time.Second // after which a form is asked to go on
@@ -26,10 +27,13 @@ const (
 type action struct {
 	Name   string // in forms
 	Verb   string // "Retry"
+	Ask    string // "Set the priority of %s?"; "" is Verb with the jobs
 	Done   string // "retried"
 	Note   string // what it does, and to which jobs
 	Field  string // the name of the argument that it takes; "" for none
 	Hint   string // what that is
+	Low    int    // of a number, up to High; zero for a text
+	High   int
 	Danger bool
 	suits  func(job.State) bool // whether it is offered for a job
 	act    func(argument string) (job.Act, error)
@@ -39,11 +43,23 @@ func plainAct(act job.Act) func(string) (job.Act, error) {
 	return func(string) (job.Act, error) { return act, nil }
 }
 
+// actRun makes queued jobs due now, and leaves those that have finished meanwhile alone.
+var actRun = func() job.Act {
+	act := job.ActRetry
+	act.From = []job.State{job.Queued}
+	return act
+}()
+
 var actions = []action{
+	{
+		Name: "run", Verb: "Run now", Ask: "Run %s now?", Done: "due now", act: plainAct(actRun),
+		Note:  "Queued jobs are due now. Others are left alone.",
+		suits: actRun.Suits,
+	},
 	{
 		Name: "retry", Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
 		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone.",
-		suits: job.ActRetry.Suits,
+		suits: func(s job.State) bool { return s.Finished() },
 	},
 	{
 		Name: "cancel", Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
@@ -72,9 +88,9 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "priority", Verb: "Set priority", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
+		Name: "priority", Verb: "Set priority", Ask: "Set the priority of %s?", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
 		Note:  "Queued jobs get another priority. Others are left alone.",
-		suits: job.ActPriority(0).Suits,
+		suits: job.ActPriority(0).Suits, Low: job.LowestPriority, High: job.HighestPriority,
 		act: func(text string) (job.Act, error) {
 			p, err := strconv.Atoi(text)
 			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
@@ -88,17 +104,22 @@ var actions = []action{
 		Note:  "Queued jobs are due at another time. Others are left alone.",
 		suits: job.ActRunAt(time.Time{}).Suits,
 		act: func(text string) (job.Act, error) {
-			now := time.Now()
-			at, err := readTime(text, now)
-			if err != nil || text == "" {
-				return job.Act{}, refuse(http.StatusBadRequest, "Due: %.40q is neither a time from now such as 90s, 2h or 7d, nor a time (UTC) such as 2026-01-31 15:04.", text)
-			}
-			if at.Before(now) && !strings.Contains(text, "-") { // an age, which lies ahead here
-				at = now.Add(now.Sub(at))
-			}
-			return job.ActRunAt(at), nil
+			at, err := readDue(text, time.Now())
+			return job.ActRunAt(at), err
 		},
 	},
+}
+
+// readDue reads when a job is to be due: a time from now, or a time.
+func readDue(text string, now time.Time) (time.Time, error) {
+	at, err := readTime(text, now)
+	if err != nil || text == "" {
+		return time.Time{}, refuse(http.StatusBadRequest, "Due: %.40q is neither a time from now such as 90s, 2h or 7d, nor a time (UTC) such as 2026-01-31 15:04.", text)
+	}
+	if at.Before(now) && !strings.Contains(text, "-") { // an age, which lies ahead here
+		at = now.Add(now.Sub(at))
+	}
+	return at, nil
 }
 
 func findAction(name string) (action, error) {
@@ -120,56 +141,6 @@ func actionsFor(state job.State) []action {
 	return found
 }
 
-// A question is the page that asks before an act.
-type question struct {
-	Text    string // "Retry 3 jobs?"
-	Note    string
-	Verb    string
-	Danger  bool
-	To      string // the path to post to
-	Hidden  [][2]string
-	Field   string
-	Hint    string
-	Back    string
-	Going   bool // a part is done, and there is more
-	Done    int64
-	Total   int64 // 0 is unknown
-	Nothing bool  // no job matches
-}
-
-// confirmJobs asks whether to act on the jobs that were selected, or on everything that matches.
-func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
-	if v.ReadOnly {
-		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
-	}
-	t, err := h.readTarget(v.Query)
-	if err != nil {
-		return nil, err
-	}
-	n, more, err := h.countTarget(ctx, t)
-	if err != nil {
-		return nil, err
-	}
-	text := count(n, "job")
-	if more {
-		text = "more than " + text
-	}
-	q := question{
-		Text: t.Verb + " " + text + "?", Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
-		Field: t.Field, Hint: t.Hint, Back: t.back, Nothing: n == 0, Total: n,
-	}
-	if more {
-		q.Total = 0
-	}
-	if t.Done > 0 {
-		q.Going, q.Done = true, t.Done
-		q.Total = t.total
-		q.Text = number(t.Done) + " jobs are done. Go on?"
-		q.Verb = "Go on"
-	}
-	return &page{Title: t.Verb + " jobs", Section: "jobs", Data: q, frozen: true}, nil
-}
-
 // A target is which jobs to act on, and how.
 type target struct {
 	action
@@ -181,6 +152,8 @@ type target struct {
 	skipped  int64
 	conflict int64
 }
+
+var errNoneSelected = refuse(http.StatusBadRequest, "No job is selected: tick some, or act on all that match.")
 
 // readTarget reads a form: ids, or all and a search.
 func (h *handler) readTarget(q url.Values) (*target, error) {
@@ -195,7 +168,7 @@ func (h *handler) readTarget(q url.Values) (*target, error) {
 	chosen := q
 	if q.Get("all") == "" {
 		if len(q["id"]) == 0 {
-			return nil, refuse(http.StatusBadRequest, "No job is selected: tick some, or act on everything that matches.")
+			return nil, errNoneSelected
 		}
 		chosen = url.Values{"id": {strings.Join(q["id"], " ")}, "before": q["before"]}
 	}
@@ -250,16 +223,18 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 }
 
 // actOnJobs does an act, for some seconds. When there is more to do, the page that it leads to asks to go on.
-func (h *handler) actOnJobs(ctx context.Context, r *http.Request) (back string, err error) {
+func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
 	t, err := h.readTarget(r.PostForm)
 	if err != nil {
 		return "", err
 	}
-	act, err := t.act(t.argument)
+	act, err := h.readAct(ctx, t)
 	if err != nil {
 		return "", err
 	}
+	before := t.Done
 	over, err := h.apply(ctx, t, act)
+	*done = job.AuditOf(t.whole(), act, job.Applied{Changed: int(t.Done - before)})
 	if err != nil {
 		return "", err
 	}
@@ -280,20 +255,41 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request) (back string, 
 	return withQuery(t.back, q), nil
 }
 
-// apply acts on some hundred jobs after the other, the newest first, and reports whether all have had their turn. t.Before is
-// then the job after which it goes on.
+// apply acts on a part of the jobs after the other, the newest first, and reports whether all have had their turn. t.Before is then the
+// job after which it goes on.
 func (h *handler) apply(ctx context.Context, t *target, act job.Act) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAct, errLate)
 	defer cancel()
+	if len(t.filter.Args) > 0 || t.filter.Error != "" {
+		return h.applyListed(ctx, limited, t, act)
+	}
+	part := t.filter
+	part.Limit = mostChanged
+	for limited.Err() == nil {
+		// Not with the limit of the time: a part is done or not.
+		done, err := job.Apply(ctx, h.Store, part, act)
+		t.add(done)
+		if err != nil {
+			return false, err
+		}
+		if part.Before = done.Next; part.Before == (job.ID{}) {
+			return true, nil
+		}
+		t.Before = part.Before.String()
+	}
+	return false, nil
+}
+
+// applyListed is apply for jobs of which only h.list knows whether they match.
+func (h *handler) applyListed(ctx, limited context.Context, t *target, act job.Act) (over bool, err error) {
 	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
 	var ids []job.ID
 	flush := func() error {
 		if len(ids) == 0 {
 			return nil
 		}
-		// Not with the limit of the time: a part is done or not.
 		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, act)
-		t.Done, t.skipped, t.conflict = t.Done+int64(done.Changed), t.skipped+int64(done.Skipped), t.conflict+int64(done.Conflicts)
+		t.add(done)
 		t.Before, ids = ids[len(ids)-1].String(), ids[:0]
 		return err
 	}
@@ -315,6 +311,17 @@ func (h *handler) apply(ctx context.Context, t *target, act job.Act) (over bool,
 	}
 	err = flush()
 	return limited.Err() == nil, err
+}
+
+// whole is the filter of all that the target is for, also of the parts before.
+func (t *target) whole() job.Filter {
+	f := t.filter
+	f.Before = job.ID{}
+	return f
+}
+
+func (t *target) add(done job.Applied) {
+	t.Done, t.skipped, t.conflict = t.Done+int64(done.Changed), t.skipped+int64(done.Skipped), t.conflict+int64(done.Conflicts)
 }
 
 // withQuery adds to the query of a path.

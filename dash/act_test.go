@@ -108,16 +108,18 @@ func TestCountIsBounded(t *testing.T) {
 // A slow store takes some seconds for each change.
 type slow struct{ *memory.Store }
 
-func (s slow) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
+func (s slow) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
 	time.Sleep(3 * time.Second)
-	return s.Store.Change(ctx, ids, decide)
+	return s.Store.Apply(ctx, f, act)
 }
 
 // What cannot be done in the time of a request goes on where it was, and each job has its turn once.
 func TestLongAct(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slow{memory.New()}
-		enqueue(t, s, "mail", `{}`, 1000)
+		for range 5 {
+			enqueue(t, s, "mail", `{}`, 1000)
+		}
 		h := dash.New(dash.Config{Store: s})
 		w := post(t, h, "/jobs/act", "act", "priority", "argument", "7", "all", "1", "kind", "mail", "back", "/jobs?kind=mail")
 		var parts []string
@@ -127,7 +129,7 @@ func TestLongAct(t *testing.T) {
 				t.Fatalf("status %d: %v", w.Code, err)
 			}
 			if next.Path != "/jobs/act" {
-				has(t, get(t, h, next.String()), http.StatusOK, "1,000 jobs changed.")
+				has(t, get(t, h, next.String()), http.StatusOK, "5,000 jobs changed.")
 				break
 			}
 			q := next.Query()
@@ -139,7 +141,7 @@ func TestLongAct(t *testing.T) {
 			}
 			w = post(t, h, "/jobs/act", fields...)
 		}
-		if got, want := fmt.Sprint(parts), "[400 800]"; got != want {
+		if got, want := fmt.Sprint(parts), "[2000 4000]"; got != want {
 			t.Errorf("parts end at %s, want %s", got, want)
 		}
 		for j, err := range job.List(t.Context(), s, job.Filter{}) {
@@ -203,11 +205,47 @@ func TestPause(t *testing.T) {
 		path, field, name, act, told, button string
 	}{
 		{"/queues", "queue", "default", "pause", "The queue is paused", "Resume"},
-		{"/queues", "queue", "default", "resume", "The queue goes on", "Pause"},
+		{"/queues", "queue", "default", "resume", "The queue is resumed", "Pause"},
 		{"/crons", "cron", "nightly", "pause", "The cron is paused", "Resume"},
-		{"/crons", "cron", "nightly", "resume", "The cron goes on", "Pause"},
+		{"/crons", "cron", "nightly", "resume", "The cron is resumed", "Pause"},
 	} {
 		w := post(t, h, step.path, step.field, step.name, "act", step.act)
 		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told, ">"+step.button+"</button>")
+	}
+}
+
+// A wrong argument is asked for again, with what was given; so nothing that was typed is lost, with a script or without one.
+func TestAskedAgain(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
+	h := dash.New(dash.Config{Store: s})
+	for _, test := range []struct{ act, argument, want string }{
+		{"priority", "99", `type="number" min="1" max="9"`},
+		{"move", "a b", "Move 1 job?"},
+		{"schedule", "soon", "Schedule 1 job?"},
+	} {
+		w := post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
+		has(t, w, http.StatusBadRequest, test.want, `value="`+test.argument+`" aria-invalid="true"`, `role="alert"`, `name="id" value="`+id+`"`, `href="/jobs?kind=mail"`,
+			`not name="argument" value="`+test.argument+`"><input`)
+	}
+}
+
+func TestQuestions(t *testing.T) {
+	s := memory.New()
+	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/jobs/act?act=retry"), http.StatusOK, "No job is selected", "Tick some jobs", "not <button class=\"main\">")
+	has(t, get(t, h, "/jobs/act?act=priority&all=1"), http.StatusOK, "Set the priority of 1 job?")
+	has(t, get(t, h, "/jobs/act?act=run&id="+id), http.StatusOK, "Run 1 job now?")
+	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="run">Run now</button>`, `not value="retry"`)
+	if _, err := job.Apply(t.Context(), s, job.Filter{}, job.ActCancel); err != nil {
+		t.Fatal(err)
+	}
+	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="retry">Retry</button>`, `not value="run"`)
+	post(t, h, "/jobs/act", "act", "run", "id", id)
+	for j, err := range job.List(t.Context(), s, job.Filter{}) {
+		if err != nil || j.State != job.Canceled {
+			t.Errorf("a canceled job was run: %v, %v", j, err)
+		}
 	}
 }

@@ -2,7 +2,9 @@ package dash
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +17,22 @@ const (
 	chartHeight = 100
 )
 
-// A chart draws a value, or two, for each minute of the last hour.
+// A drawing is the charts of a past.
+type drawing struct {
+	Charts []*chart
+	Reach  reach
+	From   string
+}
+
+// Width is that of what is drawn.
+func (d *drawing) Width() int { return d.Reach.n * chartStep }
+
+// Links reports whether a click on a chart leads to jobs.
+func (d *drawing) Links() bool {
+	return slices.ContainsFunc(d.Charts, func(c *chart) bool { return slices.ContainsFunc(c.Points, func(p point) bool { return p.URL != "" }) })
+}
+
+// A chart draws a value, or two, for each step of a past.
 type chart struct {
 	ID, Title string
 	Now       string // what it is at present
@@ -24,33 +41,69 @@ type chart struct {
 	Bars      []bar
 	Lines     []string // paths
 	Points    []point
-	Empty     bool
+	None      string // what to say where nothing is drawn
 }
 
 type bar struct{ X, Y, Height int }
 
-// A point is what a minute says when somebody points at it.
+// A numbered is a step in numbers.
+type numbered struct {
+	Text, URL string
+	Cells     []string // by chart, "" for none
+}
+
+// quantileTexts leaves out the names of quantiles, which are in the head of a table.
+var quantileTexts = strings.NewReplacer("p50 ", "", ", p99 ", " · ")
+
+// Rows are the steps in which something was done, the newest first: what the points of the charts say, for those who do not point.
+func (d *drawing) Rows() []numbered {
+	byX := map[int]*numbered{}
+	for i, c := range d.Charts {
+		for _, p := range c.Points {
+			row := byX[p.X]
+			if row == nil {
+				row = &numbered{URL: p.URL, Cells: make([]string, len(d.Charts))}
+				byX[p.X] = row
+			}
+			row.Text, row.Cells[i], _ = strings.Cut(p.Text, ": ")
+			row.Cells[i] = quantileTexts.Replace(row.Cells[i])
+			if len(p.URL) < len(row.URL) { // of jobs in any state
+				row.URL = p.URL
+			}
+		}
+	}
+	var rows []numbered
+	for _, x := range slices.Backward(slices.Sorted(maps.Keys(byX))) {
+		rows = append(rows, *byX[x])
+	}
+	return rows
+}
+
+// A point is what a step says when somebody points at it.
 type point struct {
 	X    int
 	Text string
+	URL  string // of the jobs of that time; "" where there is none
 }
 
-// A value is that of a minute: one or two numbers, or none where nothing is known.
+// A value is that of a step: one or two numbers, or none where nothing is known.
 type value struct {
 	at      time.Time
+	url     string
 	numbers []float64
 }
 
 // draw fills a chart of bars, or of a line for each number.
-func (c *chart) draw(values []value, lines bool, say func(float64) string) {
+func (c *chart) draw(r reach, values []value, lines bool, say func(float64) string) {
 	top := 0.0
 	for _, v := range values {
 		for _, n := range v.numbers {
 			top = max(top, n)
 		}
 	}
-	c.Empty = top == 0
-	if !c.Empty {
+	if top == 0 {
+		c.None = "none"
+	} else {
 		top = roundUp(top)
 		c.Top = say(top)
 	}
@@ -90,7 +143,7 @@ func (c *chart) draw(values []value, lines bool, say func(float64) string) {
 		}
 		joined = true
 		if some {
-			c.Points = append(c.Points, point{i * chartStep, v.at.Format("15:04") + ": " + strings.Join(texts, ", ")})
+			c.Points = append(c.Points, point{X: i * chartStep, Text: r.Clock(v.at) + ": " + strings.Join(texts, ", "), URL: v.url})
 		}
 	}
 	if lines {
@@ -111,28 +164,35 @@ func roundUp(n float64) float64 {
 	return 10 * power
 }
 
-// newCharts draws the last hour, and says how long the queues are now.
-func newCharts(p *past, queues []job.QueueInfo) []*chart {
-	completed := &chart{ID: "completed", Title: "Completed a minute", Names: []string{"completed"}}
-	failed := &chart{ID: "failed", Title: "Failed attempts a minute", Names: []string{"failed"}}
+// draw draws the past of a subject, of which there are now so many jobs and which did recent in the last five minutes. Its points lead to the
+// jobs of their time if urls is set.
+func (p *past) draw(s subject, now level, recent work, urls func(from, until time.Time, states ...job.State) string) drawing {
+	completed := &chart{ID: "completed", Title: "Completed per " + p.Per, Names: []string{"completed"}}
+	failed := &chart{ID: "failed", Title: "Failed attempts per " + p.Per, Names: []string{"failed"}}
 	queued := &chart{ID: "queued", Title: "Queued", Names: []string{"queued"}}
 	run := &chart{ID: "run", Title: "Run time", Names: []string{"p50", "p99"}}
 	wait := &chart{ID: "wait", Title: "Wait for a worker", Names: []string{"p50", "p99"}}
 	running := &chart{ID: "running", Title: "Running", Names: []string{"running"}}
 	var values [6][]value
-	for i := range hour {
+	for i := range p.n {
 		at, m := p.at(i)
 		v := [6]value{{at: at}, {at: at}, {at: at}, {at: at}, {at: at}, {at: at}}
-		v[0].numbers = []float64{float64(m.all.Completed)}
-		v[1].numbers = []float64{float64(m.all.Failed)}
-		if m.all.Run.Count() > 0 {
-			v[2].numbers = []float64{float64(m.all.Run.Quantile(.5)), float64(m.all.Run.Quantile(.99))}
+		w := s.work(m)
+		if w == nil {
+			w = &work{}
 		}
-		if m.all.Wait.Count() > 0 {
-			v[3].numbers = []float64{float64(m.all.Wait.Quantile(.5)), float64(m.all.Wait.Quantile(.99))}
-		}
-		if l, ok := m.level(); ok {
+		v[0].numbers = []float64{float64(w.Completed)}
+		v[1].numbers = []float64{float64(w.Failed)}
+		v[2].numbers, v[3].numbers = quantiles(&w.Run), quantiles(&w.Wait)
+		if l, ok := s.level(m); ok {
 			v[4].numbers, v[5].numbers = []float64{float64(l.queued)}, []float64{float64(l.running)}
+		}
+		if urls != nil {
+			v[0].url = urls(at, at.Add(p.step), job.Completed)
+			v[1].url = urls(at, at.Add(p.step), job.Retrying, job.Discarded)
+			for k := 2; k < len(v); k++ {
+				v[k].url = urls(at, at.Add(p.step))
+			}
 		}
 		for k := range values {
 			values[k] = append(values[k], v[k])
@@ -140,26 +200,45 @@ func newCharts(p *past, queues []job.QueueInfo) []*chart {
 	}
 	whole := func(n float64) string { return number(int64(math.Round(n))) }
 	duration := func(n float64) string { return span(time.Duration(n)) }
-	completed.draw(values[0], false, whole)
-	failed.draw(values[1], false, whole)
-	run.draw(values[2], true, duration)
-	wait.draw(values[3], true, duration)
-	queued.draw(values[4], true, whole)
-	running.draw(values[5], true, whole)
+	completed.draw(p.reach, values[0], false, whole)
+	failed.draw(p.reach, values[1], false, whole)
+	run.draw(p.reach, values[2], true, duration)
+	wait.draw(p.reach, values[3], true, duration)
+	queued.draw(p.reach, values[4], true, whole)
+	running.draw(p.reach, values[5], true, whole)
 
-	recent := p.recent("")
-	completed.Now = number((recent.Completed + 2) / 5)
-	failed.Now = number((recent.Failed + 2) / 5)
+	if p.step == time.Minute {
+		completed.Now = number((recent.Completed + 2) / 5)
+		failed.Now = number((recent.Failed + 2) / 5)
+	} else {
+		recent = p.sum(0, p.n, s)
+		completed.Now, failed.Now = number(recent.Completed)+" in all", number(recent.Failed)+" in all"
+	}
 	if recent.Run.Count() > 0 {
 		run.Now = span(recent.Run.Quantile(.5)) + " · " + span(recent.Run.Quantile(.99))
 	}
 	if recent.Wait.Count() > 0 {
 		wait.Now = span(recent.Wait.Quantile(.5)) + " · " + span(recent.Wait.Quantile(.99))
 	}
-	var now level
-	for _, q := range queues {
-		now.queued, now.running = now.queued+q.Queued, now.running+q.Running
+	from, _ := p.at(0)
+	d := drawing{Reach: p.reach, From: p.Clock(from), Charts: []*chart{completed, failed, run, wait}}
+	if s.kind != "" {
+		return d
 	}
 	queued.Now, running.Now = number(now.queued), number(now.running)
-	return []*chart{completed, failed, queued, run, wait, running}
+	for chart, n := range map[*chart]int64{queued: now.queued, running: now.running} {
+		if chart.None != "" && n > 0 {
+			chart.None = "no worker has reported any in the last " + p.Last()
+		}
+	}
+	d.Charts = []*chart{completed, failed, queued, run, wait, running}
+	return d
+}
+
+// quantiles returns the p50 and p99 of durations, or nothing when there are none.
+func quantiles(h *job.Histogram) []float64 {
+	if h.Count() == 0 {
+		return nil
+	}
+	return []float64{float64(h.Quantile(.5)), float64(h.Quantile(.99))}
 }

@@ -1,6 +1,8 @@
 package dash
 
 import (
+	"encoding/json"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +25,14 @@ type Config struct {
 	// records, regardless of case, "-" and "_". Jobs and records cannot be searched by them. Default DefaultMask(); an empty list that is not nil masks nothing.
 	Mask []string
 
+	// New makes a job that is to be enqueued, as a clone of another. A program that knows its kinds checks their args there. Default
+	// job.New, which takes any kind.
+	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
+
+	// Actor returns who sent a request, for the audit log. Default, and where it returns "", is the address that the request came from.
+	Actor  func(*http.Request) string
+	Logger *slog.Logger // for the audit log; default slog.Default()
+
 	SignOut string // path that the button to sign out posts to; default none, and no button
 	Title   string // of the program, in the head of each page; default "meanwhile"
 	Version string // shown beside it; default none
@@ -41,6 +51,17 @@ func (c *Config) fill() {
 	}
 	if c.ReadOnly == nil {
 		c.ReadOnly = func(*http.Request) bool { return false }
+	}
+	if c.New == nil {
+		c.New = func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error) {
+			return job.New(kind, args, opts...)
+		}
+	}
+	if c.Actor == nil {
+		c.Actor = func(*http.Request) string { return "" }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
 	}
 	if c.Mask == nil {
 		c.Mask = mask.Default

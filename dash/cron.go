@@ -2,7 +2,9 @@ package dash
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -47,26 +49,99 @@ func (h *handler) cronRows(ctx context.Context) ([]cronRow, error) {
 	return rows, nil
 }
 
-func (h *handler) actOnCron(ctx context.Context, r *http.Request) (string, error) {
+const (
+	mostTicks  = 20 // jobs of a cron that are shown
+	mostComing = 5  // ticks
+	ticksTime  = time.Second
+	mostOther  = 2000 // jobs of its kind among which those of a cron are looked for
+)
+
+// A cronPage is that of one cron.
+type cronPage struct {
+	cronRow
+	Coming []time.Time
+	Jobs   []row // that it enqueued, the newest first
+	All    string
+}
+
+// cron is the page of one cron.
+func (h *handler) cron(ctx context.Context, v *view) (*page, error) {
+	rows, err := h.cronRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := v.Query.Get("name")
+	i := slices.IndexFunc(rows, func(c cronRow) bool { return c.Name == name })
+	if i < 0 {
+		return nil, refuse(http.StatusNotFound, "There is no cron %.130q.", name)
+	}
+	d := &cronPage{cronRow: rows[i], All: v.URL(jobsURL("meta", job.MetaCron+"="+name))}
+	if !d.Paused {
+		d.Coming = d.Upcoming(v.Now, mostComing)
+	}
+	d.Jobs, err = h.ticked.get(name, func() ([]row, error) { return h.jobsOfCron(ctx, &rows[i]) })
+	return &page{Title: "Cron " + name, Section: "crons", Data: d}, err
+}
+
+// jobsOfCron returns the newest jobs of a cron, as far as they are found in time.
+func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
+	f := job.Filter{}
+	if last, err := job.Find(ctx, h.Store, c.Job); err == nil { // its kind narrows the search
+		f.Kinds = []string{last.Kind}
+	} else if !errors.Is(err, job.ErrNotFound) {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, ticksTime, errLate)
+	defer cancel()
+	now := time.Now()
+	read := 0
+	var found []row
+	for j, err := range job.List(limited, h.Store, f) {
+		if err != nil && errors.Is(context.Cause(limited), errLate) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if read++; read > mostOther {
+			break
+		}
+		if j.Meta[job.MetaCron] != c.Name && j.ID != c.Job {
+			continue
+		}
+		found = append(found, row{Job: j, View: j.View(now), Error: h.masker.Text(j.LastError())})
+		if len(found) == mostTicks {
+			break
+		}
+	}
+	return found, nil
+}
+
+func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	h.look.forget()
 	rows, err := h.cronRows(ctx)
 	if err != nil {
 		return "", err
 	}
 	name := r.PostForm.Get("cron")
+	back := "/crons?"
+	if r.PostForm.Get("page") != "" {
+		back = "/cron?" + url.Values{"name": {name}}.Encode() + "&"
+	}
 	i := slices.IndexFunc(rows, func(c cronRow) bool { return c.Name == name })
 	if i < 0 {
 		return "", refuse(http.StatusNotFound, "There is no cron %.130q.", name)
 	}
-	switch r.PostForm.Get("act") {
+	act := r.PostForm.Get("act")
+	*done = job.AuditEntry{Action: act + " cron", Target: name, Changed: 1}
+	switch act {
 	case "pause":
-		return "/crons?did-text=cron-paused", h.Store.PauseCron(ctx, name, true)
+		return back + "did-text=cron-paused", h.Store.PauseCron(ctx, name, true)
 	case "resume":
-		return "/crons?did-text=cron-on", h.Store.PauseCron(ctx, name, false)
+		return back + "did-text=cron-on", h.Store.PauseCron(ctx, name, false)
 	case "run":
-		return "/crons?did-text=cron-run", h.runCron(ctx, rows[i])
+		return back + "did-text=cron-run", h.runCron(ctx, rows[i])
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no act on crons.", r.PostForm.Get("act"))
+	return "", refuse(http.StatusBadRequest, "%.40q is no act on crons.", act)
 }
 
 // runCron has one of the workers that have a cron run it now.

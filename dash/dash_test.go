@@ -3,12 +3,14 @@ package dash_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
@@ -64,13 +66,13 @@ func enqueue(t *testing.T, s job.Store, kind, args string, n int, opts ...job.En
 // settle claims a job and writes what became of it.
 func settle(t *testing.T, s job.Store, queue string, change func(*job.Job)) *job.Job {
 	t.Helper()
-	claimed, err := s.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: queue, Limit: 1}}, Limit: 1, Lease: time.Minute})
+	claimed, err := s.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: queue, Limit: 1}}, Limit: 1, Lease: time.Minute})
 	if err != nil || len(claimed.Jobs) != 1 {
 		t.Fatalf("claimed %d jobs: %v", len(claimed.Jobs), err)
 	}
 	j := claimed.Jobs[0]
 	change(j)
-	if _, err := s.Settle(t.Context(), "w", j); err != nil {
+	if _, err := s.Settle(t.Context(), 1, job.Outcomes(j)...); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -104,7 +106,7 @@ func has(t *testing.T, w *httptest.ResponseRecorder, status int, texts ...string
 	}
 }
 
-var allPages = []string{"/", "/jobs", "/queues", "/workers", "/crons"}
+var allPages = []string{"/", "/jobs", "/failures", "/queues", "/workers", "/crons", "/audit"}
 
 func TestPages(t *testing.T) {
 	s := memory.New()
@@ -194,11 +196,35 @@ type failing struct {
 
 func (f failing) Counts(context.Context) ([]job.Count, error) { return nil, f.err }
 
+// A hanging store never answers.
+type hanging struct{ *memory.Store }
+
+func (hanging) Counts(ctx context.Context) ([]job.Count, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
 func TestStoreFails(t *testing.T) {
 	h := dash.New(dash.Config{Store: failing{memory.New(), job.ErrNoSchema}})
-	has(t, get(t, h, "/jobs"), http.StatusInternalServerError, "The store did not do what it was asked", "migrate it")
+	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not do what it was asked", "migrate it")
+	refused := errors.New("dial tcp db.internal:5432: connection refused")
+	has(t, get(t, dash.New(dash.Config{Store: failing{memory.New(), refused}}), "/jobs"), http.StatusServiceUnavailable, "db.internal:5432")
+	viewer := dash.New(dash.Config{Store: failing{memory.New(), refused}, ReadOnly: func(*http.Request) bool { return true }})
+	has(t, get(t, viewer, "/jobs"), http.StatusServiceUnavailable, "The store does not answer", "not 5432")
 	h = dash.New(dash.Config{Store: failing{memory.New(), context.DeadlineExceeded}})
-	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer within 15 s")
+	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer in time. Try again.", "not Narrow")
+}
+
+// TestStoreHangs: a page waits some seconds, and not for a search that nobody made.
+func TestStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: hanging{memory.New()}})
+		begun := time.Now()
+		has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not answer in time. Try again.")
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
 }
 
 func TestNoStore(t *testing.T) {

@@ -16,6 +16,7 @@ const mostShown = 64 << 10
 type detail struct {
 	*job.Job
 	View     job.State
+	Why      string // it does not run, while it is queued
 	Actions  []action
 	Args     string // masked, indented
 	Result   string
@@ -24,6 +25,7 @@ type detail struct {
 	Timeline timeline
 	Tree     *tree // while it runs, as soon as its worker has told
 	Log      *jobLog
+	Copies   []copied
 	Part     int64 // of the progress, of 1000; -1 when the total is unknown
 }
 
@@ -38,6 +40,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 	j = &masked
 	d := &detail{Job: j, View: j.View(now), Timeline: newTimeline(j, now), Part: -1}
 	d.Actions = actionsFor(d.View)
+	d.Copies = h.copies(j)
 	d.Args = clip(indented(h.masker.JSON(j.Args)), mostShown)
 	if j.Result != nil {
 		d.Result = clip(indented(h.masker.JSON(j.Result)), mostShown)
@@ -57,6 +60,11 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 	}
 	if j.State == job.Running {
 		if d.Tree, err = h.watch(ctx, j.ID); err != nil {
+			return nil, err
+		}
+	}
+	if j.State == job.Queued {
+		if d.Why, err = job.Why(ctx, h.Store, j.ID); err != nil {
 			return nil, err
 		}
 	}

@@ -10,7 +10,7 @@
 //
 // # What it costs
 //
-// Nothing while nobody looks. Each page that is looked at is read from the store once a second, however many look at it,
+// Nothing while no page is open. Each page that is looked at is read from the store once a second, however many look at it,
 // and what several pages show is read once for all of them. Browsers are sent what has changed.
 //
 // # What it shows

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/mask"
+	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
 // Bounds of a request.
 const (
-	mostTime = 15 * time.Second // to load a page, or to do a part of an act
+	mostPage = 5 * time.Second  // to load a page about jobs
+	mostTime = 15 * time.Second // to find records, or to do a part of an act
 	mostForm = 64 << 10         // bytes of a form: some hundred IDs
 	mostURL  = 16 << 10         // bytes of a query
 )
@@ -31,13 +33,20 @@ type handler struct {
 	histograms memo[logs.Histogram]
 	services   memo[[]string]
 	ofJobs     memo[jobLogFound]
+	errors     memo[string] // the newest of a kind
+	failed     memo[*failures]
+	pasts      memo[*past] // by the name of their reach
+	waiting    memo[*waitingKeys]
+	ticked     memo[[]row]        // jobs of crons
+	limitUses  memo[job.LimitUse] // of queues
+	whys       memo[whyFound]     // of queues
 }
 
 // New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests
 // at once, and needs no end.
 func New(c Config) http.Handler {
 	c.fill()
-	h := &handler{Config: c, masker: mask.New(c.Mask)}
+	h := &handler{Config: c, masker: mask.New(c.Mask), pasts: memo[*past]{least: pastFresh}}
 	h.hub = newHub(h.fragments)
 	h.mux = http.NewServeMux()
 	h.page("/logs", "logs", h.logs)
@@ -62,12 +71,20 @@ func (h *handler) serveJobs() {
 	h.page("/jobs/{id}", "job", h.job)
 	h.page("/jobs/{id}/raw", "", h.raw)
 	h.page("/jobs/{id}/task", "confirm", h.confirmTask)
+	h.page("/jobs/{id}/clone", "clone", h.confirmClone)
 	h.page("/jobs/act", "confirm", h.confirmJobs)
+	h.page("/failures", "failures", h.failures)
 	h.page("/queues", "queues", h.queues)
+	h.page("/queue", "subject", h.queue)
+	h.page("/kind", "subject", h.kind)
 	h.page("/workers", "workers", h.workers)
 	h.page("/workers/act", "confirm", h.confirmWorker)
 	h.page("/crons", "crons", h.crons)
+	h.page("/cron", "cron", h.cron)
+	h.page("/palette", "", h.palette)
+	h.page("/audit", "audit", h.audit)
 	h.write("/jobs/act", h.actOnJobs)
+	h.write("/jobs/{id}/clone", h.clone)
 	h.write("/queues", h.actOnQueue)
 	h.write("/jobs/{id}/task", h.cancelTask)
 	h.write("/workers", h.actOnWorker)
@@ -114,8 +131,9 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write serves an act: it needs the right to change something, and leads back to the page it came from.
-func (h *handler) write(path string, do func(ctx context.Context, r *http.Request) (back string, err error)) {
+// write serves an action: it needs the right to change something, is written to the audit log as done says, and leads back to the page it
+// came from.
+func (h *handler) write(path string, do func(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error)) {
 	h.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 		if h.ReadOnly(r) {
 			h.fail(w, r, refuse(http.StatusForbidden, "You may look, but not change anything."))
@@ -129,8 +147,10 @@ func (h *handler) write(path string, do func(ctx context.Context, r *http.Reques
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), mostTime)
 		defer cancel()
-		back, err := do(ctx, r)
+		var done job.AuditEntry
+		back, err := do(ctx, r, &done)
 		h.look.forget()
+		h.record(r, done, err)
 		if err != nil {
 			h.fail(w, r, err)
 			return

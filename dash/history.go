@@ -12,10 +12,11 @@ const (
 	again = 2 * time.Minute // rows that are this old may still grow
 )
 
-// A minute is what all workers did in one.
+// A minute is what all workers did in one, or in another step of a past.
 type minute struct {
 	all    work
 	queues map[string]*work
+	kinds  map[string]*work
 	levels map[string]level
 }
 
@@ -63,9 +64,10 @@ func (w *work) merge(other *work) {
 	w.Run.Merge(other.Run)
 }
 
-// A past is what was done in the last hour. Nobody changes it.
+// A past is what was done lately, in steps of equal length. Nobody changes it.
 type past struct {
-	end     time.Time // the minute that is not over
+	reach
+	end     time.Time // when the step began that is not over
 	minutes map[time.Time]*minute
 }
 
@@ -97,19 +99,7 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 	for i := range stats {
 		s := &stats[i]
 		at := s.Minute.UTC()
-		m := next[at]
-		if m == nil {
-			m = &minute{queues: map[string]*work{}}
-			next[at] = m
-		}
-		w := m.queues[s.Queue]
-		if w == nil {
-			w = &work{}
-			m.queues[s.Queue] = w
-		}
-		m.all.add(s)
-		w.add(s)
-		m.saw(s)
+		addTo(next, at, s)
 		if at.After(h.newest) {
 			h.newest = at
 		}
@@ -118,31 +108,78 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 	if h.newest.After(end) { // the store's clock is ahead
 		end = h.newest
 	}
-	return &past{end: end, minutes: next}, nil
+	return &past{reach: reaches[0], end: end, minutes: next}, nil
 }
 
-// at returns what was done in the minute that began i minutes after the first of the hour.
+// addTo adds a row to the step that began at a time.
+func addTo(steps map[time.Time]*minute, at time.Time, s *job.Stat) {
+	m := steps[at]
+	if m == nil {
+		m = &minute{queues: map[string]*work{}, kinds: map[string]*work{}}
+		steps[at] = m
+	}
+	m.all.add(s)
+	of(m.queues, s.Queue).add(s)
+	of(m.kinds, s.Kind).add(s)
+	m.saw(s)
+}
+
+// of returns the work of a name, made when it is new.
+func of(works map[string]*work, name string) *work {
+	w := works[name]
+	if w == nil {
+		w = &work{}
+		works[name] = w
+	}
+	return w
+}
+
+// at returns what was done in the step i, of which the last is not over.
 func (p *past) at(i int) (time.Time, *minute) {
-	at := p.end.Add(time.Duration(i-hour+1) * time.Minute)
+	at := p.end.Add(time.Duration(i-p.n+1) * p.step)
 	if m := p.minutes[at]; m != nil {
 		return at, m
 	}
 	return at, &minute{}
 }
 
-// sum adds up the minutes from one to another, in one queue, or in all with "".
-func (p *past) sum(from, to int, queue string) work {
+// A subject is what is looked at: a queue, a kind, or with neither everything.
+type subject struct{ queue, kind string }
+
+// work returns what was done of the subject in a minute, which may be nil.
+func (s subject) work(m *minute) *work {
+	switch {
+	case s.queue != "":
+		return m.queues[s.queue]
+	case s.kind != "":
+		return m.kinds[s.kind]
+	}
+	return &m.all
+}
+
+// level returns how many jobs of the subject there were, if a worker has looked. Nobody counts those of a kind.
+func (s subject) level(m *minute) (l level, seen bool) {
+	switch {
+	case s.queue != "":
+		l, seen = m.levels[s.queue]
+		return l, seen || len(m.levels) > 0
+	case s.kind != "":
+		return level{}, false
+	}
+	return m.level()
+}
+
+// sum adds up the steps from one to another.
+func (p *past) sum(from, to int, s subject) work {
 	var total work
 	for i := from; i < to; i++ {
 		_, m := p.at(i)
-		if w := m.queues[queue]; w != nil {
+		if w := s.work(m); w != nil {
 			total.merge(w)
-		} else if queue == "" {
-			total.merge(&m.all)
 		}
 	}
 	return total
 }
 
-// recent is what was done in the last five minutes that are over, in a queue or in all.
-func (p *past) recent(queue string) work { return p.sum(hour-6, hour-1, queue) }
+// recent is what was done in the last five minutes that are over.
+func (p *past) recent(s subject) work { return p.sum(hour-6, hour-1, s) }

@@ -92,7 +92,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			if out.trouble(v.Mask(err.Error())) != nil {
+			if out.trouble(v.trouble(err)) != nil {
 				return
 			}
 		default:

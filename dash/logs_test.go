@@ -278,7 +278,7 @@ func TestLogsEscaping(t *testing.T) {
 	}
 	has(t, get(t, h, "/logs"), http.StatusOK, `\u001b[31m\u202e`, "some are not counted")
 	h = dash.New(dash.Config{Logs: hostileLogs{err: errors.New("token=hunter2 <b>")}})
-	has(t, get(t, h, "/logs"), http.StatusInternalServerError, "token=••• &lt;b&gt;")
+	has(t, get(t, h, "/logs"), http.StatusServiceUnavailable, "token=••• &lt;b&gt;")
 }
 
 // growing is a finder of records that come in as the test has them.

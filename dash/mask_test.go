@@ -33,6 +33,7 @@ func TestMask(t *testing.T) {
 	s := memory.New()
 	id := secretive(t, s).ID.String()
 	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/failures"), http.StatusOK, "not "+hush, "•••", "login at")
 	for _, path := range []string{"/jobs", "/jobs/" + id, "/jobs/" + id + "/raw"} {
 		has(t, get(t, h, path), http.StatusOK, "not "+hush, "•••", "ada")
 		if events := read(t, h, path); strings.Contains(events, hush) {

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// A memo keeps answers that cost much for a while, for whoever asks the same: at least for fresh, and so long that finding
+// A memo keeps answers that cost much for a while, for whoever asks the same: at least for fresh, or for least, and so long that finding
 // them takes a tenth of the time at most.
 type memo[T any] struct {
+	least time.Duration
+
 	mu      sync.Mutex
 	answers map[string]answer[T]
 }
@@ -44,6 +46,6 @@ func (m *memo[T]) get(key string, find func() (T, error)) (T, error) {
 			delete(m.answers, other)
 		}
 	}
-	m.answers[key] = answer[T]{value, now.Add(max(fresh, 10*now.Sub(begun)))}
+	m.answers[key] = answer[T]{value, now.Add(max(fresh, m.least, 10*now.Sub(begun)))}
 	return value, nil
 }

@@ -18,7 +18,7 @@ import (
 // renew is the beat of a worker of a test.
 func renew(t *testing.T, s job.Store, worker string, change func(*job.Renewal)) job.Renewed {
 	t.Helper()
-	r := job.Renewal{Worker: worker, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 5, Started: time.Now()}}
+	r := job.Renewal{Worker: worker, Session: 1, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 5, Started: time.Now()}}
 	if change != nil {
 		change(&r)
 	}
@@ -119,7 +119,7 @@ func TestLiveTree(t *testing.T) {
 
 	// When the job is over, so is its tree.
 	j.State = job.Completed
-	if _, err := s.Settle(t.Context(), "w", j); err != nil {
+	if _, err := s.Settle(t.Context(), 1, job.Outcomes(j)...); err != nil {
 		t.Fatal(err)
 	}
 	has(t, get(t, h, path), http.StatusOK, "not Live tasks")

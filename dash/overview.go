@@ -2,7 +2,7 @@ package dash
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -11,11 +11,10 @@ import (
 type overview struct {
 	Warnings []warning
 	Totals   []stateLink
-	Charts   []*chart
-	From     time.Time
-	Queues   []queueRow
-	Workers  []workerRow
-	Waits    []kindRow
+	drawing
+	Queues  []queueRow
+	Workers []workerRow
+	Waits   []kindRow
 }
 
 func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
@@ -28,6 +27,7 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	if o.Queues, err = h.queueRows(ctx); err != nil {
 		return nil, err
 	}
+	o.Queues = slices.DeleteFunc(o.Queues, queueRow.Idle)
 	if o.Workers, err = h.workerRows(ctx); err != nil {
 		return nil, err
 	}
@@ -53,9 +53,16 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Charts = newCharts(past, queues)
-	o.From, _ = past.at(0)
-	o.Warnings = findWarnings(counts, past, o.Queues, o.Workers, crons)
+	var now level
+	for _, q := range queues {
+		now.queued, now.running = now.queued+q.Queued, now.running+q.Running
+	}
+	o.drawing = past.draw(subject{}, now, past.recent(subject{}), nil)
+	kinds := past.failing()
+	if err := h.examples(ctx, kinds); err != nil {
+		return nil, err
+	}
+	o.Warnings = findWarnings(counts, past, kinds, o.Queues, o.Workers, crons)
 	for i := range o.Warnings {
 		o.Warnings[i].URL = v.URL(o.Warnings[i].URL)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"html/template"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -28,13 +29,18 @@ type loader func(ctx context.Context, v *view) (*page, error)
 // page serves a page by a template. A request for an event stream gets what changes on the page, see hub.
 func (h *handler) page(path, name string, load loader) {
 	h.mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		if q, changed := withoutEmpty(r.URL.Query()); changed {
+			to := url.URL{Path: h.Prefix + r.URL.Path, RawQuery: q.Encode()}
+			http.Redirect(w, r, to.String(), http.StatusFound)
+			return
+		}
 		v := h.view(r, name)
 		v.load = load
 		if len(parts[name]) > 0 && r.Header.Get("Accept") == "text/event-stream" {
 			h.hub.serve(w, r, v)
 			return
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), mostTime)
+		ctx, cancel := context.WithTimeout(r.Context(), v.time())
 		defer cancel()
 		p, err := load(ctx, v)
 		if err != nil {
@@ -51,22 +57,67 @@ func (h *handler) page(path, name string, load loader) {
 	})
 }
 
+// withoutEmpty leaves out the fields that a form sends empty, so that the address of a search has what it searches for and nothing else.
+func withoutEmpty(q url.Values) (left url.Values, changed bool) {
+	left = url.Values{}
+	for name, values := range q {
+		for _, value := range values {
+			if changed = changed || value == ""; value != "" {
+				left.Add(name, value)
+			}
+		}
+	}
+	return left, changed
+}
+
 // fail shows an error as a page.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	v := h.view(r, "error")
 	status, reason := http.StatusInternalServerError, ""
+	if again, ok := errors.AsType[*askedAgain](err); ok {
+		v.name = "confirm"
+		v.page = &page{Title: again.Text, Section: "jobs", Data: again.question, status: again.refused.status, frozen: true}
+		h.render(w, v)
+		return
+	}
+	if again, ok := errors.AsType[*clonedAgain](err); ok {
+		v.name = "clone"
+		v.page = &page{Title: "Clone " + again.form.Kind, Section: "jobs", Data: &again.form, status: again.status, frozen: true}
+		h.render(w, v)
+		return
+	}
 	switch refused, ok := errors.AsType[*refusal](err); {
 	case ok:
 		status, reason = refused.status, refused.reason
 	case errors.Is(err, job.ErrNotFound):
 		status, reason = http.StatusNotFound, "There is no such job. It may have been deleted."
-	case errors.Is(err, context.DeadlineExceeded):
-		status, reason = http.StatusServiceUnavailable, "The store did not answer within "+span(mostTime)+". Narrow what you look for, or try again."
 	default:
-		reason = "The store did not do what it was asked: " + h.masker.Text(err.Error())
+		status, reason = http.StatusServiceUnavailable, v.trouble(err)
 	}
 	v.page = &page{Title: http.StatusText(status), Data: reason, status: status, frozen: true}
 	h.render(w, v)
+}
+
+// time bounds the loading of a page.
+func (v *view) time() time.Duration {
+	if v.name == "logs" {
+		return mostTime
+	}
+	return mostPage
+}
+
+// trouble says what an error of the store means to the reader. What the store said names hosts and files: it is for those who may
+// change something.
+func (v *view) trouble(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && v.Path == "/logs":
+		return "The records were not found in time. Narrow what you look for, or try again."
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The store did not answer in time. Try again."
+	case v.ReadOnly:
+		return "The store does not answer, or did not do what it was asked. Whoever may change something here is shown why."
+	}
+	return "The store did not do what it was asked: " + v.Mask(err.Error())
 }
 
 func (h *handler) render(w http.ResponseWriter, v *view) {
@@ -86,7 +137,7 @@ func (h *handler) render(w http.ResponseWriter, v *view) {
 // fragments draws the parts of a page that may change, by the IDs of the elements they are in: each template whose name is
 // that of the page, a colon, and the ID.
 func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, mostTime)
+	ctx, cancel := context.WithTimeout(ctx, v.time())
 	defer cancel()
 	now := *v // which many requests share
 	now.Live = true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -18,6 +19,9 @@ type queueRow struct {
 	P50, P99  time.Duration // of the waits, of those that began lately
 	Waits     bool
 }
+
+// Idle reports whether it has no unfinished jobs.
+func (q queueRow) Idle() bool { return q.Queued+q.Running == 0 && !q.Paused }
 
 // Long reports whether its jobs wait for long.
 func (q queueRow) Long() bool { return q.Wait > longWait && !q.Paused }
@@ -44,9 +48,10 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
+	queues = withIdle(queues, counts, workers)
 	rows := make([]queueRow, len(queues))
 	for i, q := range queues {
-		recent := past.recent(q.Name)
+		recent := past.recent(subject{queue: q.Name})
 		rows[i].Rate = (recent.Completed + 2) / 5
 		rows[i].P50, rows[i].P99, rows[i].Waits = recent.Wait.Quantile(.5), recent.Wait.Quantile(.99), recent.Wait.Count() > 0
 		rows[i].QueueInfo = q
@@ -64,21 +69,49 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	return rows, nil
 }
 
-func (h *handler) actOnQueue(ctx context.Context, r *http.Request) (string, error) {
+// withIdle adds the queues that have no unfinished jobs: those that workers take jobs of, and those of jobs that have finished.
+func withIdle(queues []job.QueueInfo, counts []job.Count, workers []workerRow) []job.QueueInfo {
+	known := map[string]bool{}
+	for _, q := range queues {
+		known[q.Name] = true
+	}
+	all := slices.Clone(queues) // which others share
+	add := func(name string) {
+		if !known[name] {
+			known[name] = true
+			all = append(all, job.QueueInfo{Name: name})
+		}
+	}
+	for _, c := range counts {
+		add(c.Queue)
+	}
+	for _, w := range workers {
+		for _, name := range w.Queues {
+			add(name)
+		}
+	}
+	slices.SortFunc(all, func(a, b job.QueueInfo) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	name := r.PostForm.Get("queue")
-	queues, err := h.Store.Queues(ctx)
+	h.look.forget()
+	rows, err := h.queueRows(ctx)
 	if err != nil {
 		return "", err
 	}
 	// A queue is paused by its name alone, so that one with a wrong name would be made.
-	if !slices.ContainsFunc(queues, func(q job.QueueInfo) bool { return q.Name == name }) {
+	if !slices.ContainsFunc(rows, func(q queueRow) bool { return q.Name == name }) {
 		return "", refuse(http.StatusNotFound, "There is no queue %.130q.", name)
 	}
-	switch r.PostForm.Get("act") {
+	act := r.PostForm.Get("act")
+	*done = job.AuditEntry{Action: act + " queue", Target: name, Changed: 1}
+	switch act {
 	case "pause":
 		return "/queues?did-text=paused", h.Store.Pause(ctx, name, true)
 	case "resume":
 		return "/queues?did-text=resumed", h.Store.Pause(ctx, name, false)
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no act on queues.", r.PostForm.Get("act"))
+	return "", refuse(http.StatusBadRequest, "%.40q is no act on queues.", act)
 }

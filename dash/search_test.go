@@ -94,7 +94,7 @@ func TestSort(t *testing.T) {
 		enqueue(t, s, kind, `{}`, 1)
 	}
 	h := dash.New(dash.Config{Store: s})
-	for sort, want := range map[string]string{"": "cab", "kind": "abc", "-kind": "cba", "nonsense": "cab"} {
+	for sort, want := range map[string]string{"kind": "abc", "-kind": "cba", "nonsense": "cab"} {
 		got := ""
 		for _, part := range strings.Split(get(t, h, "/jobs?sort="+sort).Body.String(), "data-open>")[1:] {
 			got += part[:1]

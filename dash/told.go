@@ -34,12 +34,13 @@ func (v *view) Told() string {
 // toldOf are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
 var toldOf = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
-	"resumed":     "The queue goes on.",
+	"resumed":     "The queue is resumed.",
 	"cron-paused": "The cron is paused.",
-	"cron-on":     "The cron goes on.",
+	"cron-on":     "The cron is resumed.",
 	"cron-run":    "A worker that has the cron is told to run it now, which takes some seconds.",
 	"quiet":       "The worker is told to claim no more jobs, which takes some seconds.",
 	"resume":      "The worker is told to claim jobs again, which takes some seconds.",
 	"stop":        "The worker is told to stop. Its jobs have its grace to end.",
+	"cloned":      "The job is enqueued. This is it.",
 	"task":        "The worker is told to cancel the task.",
 }

@@ -217,7 +217,7 @@ func (h *handler) confirmTask(ctx context.Context, v *view) (*page, error) {
 }
 
 // cancelTask has the worker of a job cancel one of its tasks.
-func (h *handler) cancelTask(ctx context.Context, r *http.Request) (string, error) {
+func (h *handler) cancelTask(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	j, err := h.findJob(ctx, r.PathValue("id"))
 	if err != nil {
 		return "", err
@@ -228,6 +228,7 @@ func (h *handler) cancelTask(ctx context.Context, r *http.Request) (string, erro
 	if j.State != job.Running {
 		return "", refuse(http.StatusConflict, "The job does not run any more.")
 	}
+	*done = job.AuditEntry{Action: "cancel task", Target: "id=" + j.ID.String() + " task=" + r.PostForm.Get("task"), Changed: 1}
 	err = h.order(ctx, j.Worker, job.Order{Do: job.OrderCancelTask, Job: j.ID, Task: r.PostForm.Get("task")})
 	return "/jobs/" + j.ID.String() + "?did-text=task", err
 }

@@ -110,7 +110,7 @@ func (v *view) clock(kind string, t time.Time, text string) template.HTML {
 }
 
 // ThemePath is where the button of the colours posts to, below Config.Prefix. It changes nothing but a cookie of the reader's own
-// browser: a guard before the dashboard lets everybody post there who may look.
+// browser: a guard before the dashboard allows posts there for all who may look.
 const ThemePath = "/theme"
 
 const themeCookie = "meanwhile_theme"

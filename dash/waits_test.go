@@ -29,7 +29,7 @@ func TestWaitsByKind(t *testing.T) {
 		job.KindWaits{Kind: evil, Time: 20 * time.Second, Waits: []job.WaitTime{{Wait: evil, Time: 20 * time.Second}}})
 	h = dash.New(dash.Config{Store: s})
 	w := get(t, h, "/")
-	has(t, w, http.StatusOK, `?kind=mail.send&amp;state=running">mail.send</a>`, ">80.0 %<", ">20.0 %<",
+	has(t, w, http.StatusOK, `/kind?name=mail.send">mail.send</a>`, ">80.0 %<", ">20.0 %<",
 		`<span class="num">50 %</span> network read, mail.go:12`, `<span class="num">25 %</span> mutex, mail.go:9`, "not No worker has reported")
 	checkEscaped(t, "/", w.Body.String())
 }

@@ -1,9 +1,12 @@
 package dash
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -16,53 +19,113 @@ type warning struct {
 	At    time.Time // after the text, if it is set
 	More  string
 	URL   string
+
+	since time.Time // as far as that is known
+	// Several of one sort are put together: "8 queues are paused" has the thing "queue" and many " are paused".
+	thing, name string
+	many        string
+	all         string // where they all are
 }
 
-// longWait is how long a job may be due in a queue.
-const longWait = time.Minute
+const (
+	longWait  = time.Minute // how long a job may be due in a queue
+	mostAlike = 2           // warnings of a sort are shown one by one; more of them are put together
+	mostNamed = 3           // of those
+)
 
-// fewFailures in five minutes are no reason to worry, whatever was before.
-const fewFailures = 5
+// findWarnings returns what needs attention: the grave first, of these the newest.
+func findWarnings(counts []job.Count, past *past, kinds []failing, queues []queueRow, workers []workerRow, crons []cronRow) []warning {
+	found := slices.Concat(ofKinds(kinds), ofWorkers(workers), ofQueues(queues, past), ofCrons(crons), ofUnknown(counts, workers))
+	if lately := past.sum(0, hour, subject{}); lately.Discarded > 0 {
+		found = append(found, warning{
+			Text: count(lately.Discarded, "job") + " discarded in the last hour", More: "Out of attempts, or failed for good.",
+			URL: jobsURL("state", string(job.Discarded)),
+		})
+	}
+	found = together(found)
+	slices.SortStableFunc(found, func(a, b warning) int {
+		if a.Grave != b.Grave {
+			if a.Grave {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(b.since.Compare(a.since), cmp.Compare(a.Text, b.Text))
+	})
+	return found
+}
 
-// findWarnings returns what needs attention, the worst first.
-func findWarnings(counts []job.Count, past *past, queues []queueRow, workers []workerRow, crons []cronRow) []warning {
-	var found []warning
-	grave := func(url, more, text string, args ...any) {
-		found = append(found, warning{Grave: true, Text: fmt.Sprintf(text, args...), More: more, URL: url})
+func ofKinds(kinds []failing) (found []warning) {
+	for _, f := range kinds {
+		w := warning{
+			Grave: true, since: f.Since, thing: "kind", name: f.Kind, many: " fail", all: "/failures",
+			Text: fmt.Sprintf("Kind %s fails: %d %% of %s in %s", f.Kind, f.Share(), count(f.Attempts, "attempt"), f.Within),
+			More: f.Error, URL: "/failures?" + url.Values{"kind": {f.Kind}}.Encode(),
+		}
+		if f.Since.IsZero() {
+			w.Text += ", for an hour or longer"
+		} else {
+			w.Text += ", since " + f.Since.Format("15:04") + " UTC"
+		}
+		found = append(found, w)
 	}
-	mild := func(url, more, text string, args ...any) {
-		found = append(found, warning{Text: fmt.Sprintf(text, args...), More: more, URL: url})
-	}
-	if now, before := past.recent(""), past.sum(hour-36, hour-6, ""); now.Failed >= fewFailures && now.Failed*6 > before.Failed*2 {
-		grave("/jobs?state=retrying&state=discarded", fmt.Sprintf("%s failed in the half hour before that.", number(before.Failed)),
-			"Failures rise: %s in five minutes", count(now.Failed, "attempt"))
-	}
+	return found
+}
+
+func ofWorkers(workers []workerRow) (found []warning) {
 	for _, w := range workers {
 		if w.Gone {
-			grave("/workers", "Its jobs are claimed by others when their leases are over.", "Worker %s was last heard of", w.Name)
-			found[len(found)-1].At = w.Seen
+			found = append(found, warning{
+				Grave: true, since: w.Seen, thing: "worker", name: w.Name, many: " were last heard of some time ago", all: "/workers",
+				Text: "Worker " + w.Name + " was last heard of", At: w.Seen, More: "Its jobs are claimed by others when their leases are over.", URL: "/workers",
+			})
 		}
 	}
+	return found
+}
+
+func ofQueues(queues []queueRow, past *past) (found []warning) {
 	for _, q := range queues {
-		url := jobsURL("queue", q.Name, "state", string(job.Queued))
+		w := warning{Grave: true, thing: "queue", name: q.Name, all: "/queues", URL: jobsURL("queue", q.Name, "state", string(job.Queued))}
 		switch {
 		case q.Paused:
-			mild("/queues", count(q.Queued, "job")+" are queued in it.", "Queue %s is paused", q.Name)
+			w.Grave, w.URL, w.many = false, "/queues", " are paused"
+			w.Text, w.More = "Queue "+q.Name+" is paused", are(q.Queued, "job")+" queued in it."
 		case q.Workers == 0 && q.Queued > 0:
-			grave(url, "Start a worker with this queue in its Config.", "No worker works on queue %s, with %s queued", q.Name, count(q.Queued, "job"))
+			w.many = " have queued jobs and no worker"
+			w.Text = fmt.Sprintf("No worker works on queue %s, with %s queued", q.Name, count(q.Queued, "job"))
+			w.More = "Start a worker with this queue in its Config."
 		case q.Wait > longWait:
-			grave(url, count(q.Queued, "job")+" are queued in it.", "Queue %s is behind by %s", q.Name, span(q.Wait.Truncate(time.Minute)))
+			w.many, w.since = " are behind", past.end.Add(-q.Wait)
+			w.Text, w.More = fmt.Sprintf("Queue %s is behind by %s", q.Name, span(q.Wait.Truncate(time.Minute))), are(q.Queued, "job")+" queued in it."
+		default:
+			continue
 		}
+		found = append(found, w)
 	}
+	return found
+}
+
+func ofCrons(crons []cronRow) (found []warning) {
 	for _, c := range crons {
+		w := warning{Grave: true, thing: "cron", name: c.Name, all: "/crons", URL: "/crons"}
 		switch {
-		case c.Workers == 0 && !c.Paused && !c.Late:
-			grave("/crons", "Its next tick will not be enqueued in time.", "No worker that runs has cron %s", c.Name)
 		case c.Late:
-			grave("/crons", "No worker has it in its Config, or none runs.", "Cron %s should have ticked", c.Name)
-			found[len(found)-1].At = c.Next
+			w.many, w.since, w.At = " are late", c.Next, c.Next
+			w.Text, w.More = fmt.Sprintf("Cron %s should have ticked", c.Name), "No worker has it in its Config, or none runs."
+		case c.Workers == 0 && !c.Paused:
+			w.many = " are in no worker that runs"
+			w.Text, w.More = fmt.Sprintf("No worker that runs has cron %s", c.Name), "Its next tick will not be enqueued in time."
+		default:
+			continue
 		}
+		found = append(found, w)
 	}
+	return found
+}
+
+// ofUnknown warns of queued jobs that no worker handles.
+func ofUnknown(counts []job.Count, workers []workerRow) (found []warning) {
 	known := map[string]bool{}
 	for _, w := range workers {
 		for _, kind := range w.Kinds {
@@ -71,28 +134,60 @@ func findWarnings(counts []job.Count, past *past, queues []queueRow, workers []w
 	}
 	waiting := map[string]int64{}
 	for _, c := range counts {
-		if c.State == job.Queued && !known[c.Kind] {
+		if c.State == job.Queued && !known[c.Kind] && len(workers) > 0 {
 			waiting[c.Kind] += c.N
 		}
 	}
-	if len(workers) > 0 {
-		for _, kind := range slices.Sorted(maps.Keys(waiting)) {
-			n := waiting[kind]
-			grave(jobsURL("kind", kind, "state", string(job.Queued)), "An old version of a program may run, or none that handles it.",
-				"No worker handles kind %s, with %s queued", kind, count(n, "job"))
-		}
+	for _, kind := range slices.Sorted(maps.Keys(waiting)) {
+		found = append(found, warning{
+			Grave: true, thing: "kind", name: kind, many: " have queued jobs and no worker that handles them", all: jobsURL("state", string(job.Queued)),
+			Text: fmt.Sprintf("No worker handles kind %s, with %s queued", kind, count(waiting[kind], "job")),
+			More: "An old version of a program may run, or none that handles it.", URL: jobsURL("kind", kind, "state", string(job.Queued)),
+		})
 	}
-	if lately := past.sum(0, hour, ""); lately.Discarded > 0 {
-		mild(jobsURL("state", string(job.Discarded)), "Out of attempts, or failed for good.", "%s discarded in the last hour", count(lately.Discarded, "job"))
-	}
-	slices.SortStableFunc(found, func(a, b warning) int {
-		switch {
-		case a.Grave == b.Grave:
-			return 0
-		case a.Grave:
-			return -1
-		}
-		return 1
-	})
 	return found
+}
+
+func (w *warning) sort() string { return w.thing + w.many }
+
+// together puts warnings of one sort together where they are many, in the place of the first.
+func together(found []warning) (left []warning) {
+	alike := map[string][]warning{}
+	for _, w := range found {
+		alike[w.sort()] = append(alike[w.sort()], w)
+	}
+	done := map[string]bool{}
+	for _, w := range found {
+		all := alike[w.sort()]
+		switch {
+		case w.many == "" || len(all) <= mostAlike:
+			left = append(left, w)
+		case !done[w.sort()]:
+			done[w.sort()] = true
+			left = append(left, joined(all))
+		}
+	}
+	return left
+}
+
+func joined(all []warning) warning {
+	slices.SortStableFunc(all, func(a, b warning) int { return b.since.Compare(a.since) })
+	names := make([]string, 0, mostNamed)
+	for _, w := range all[:mostNamed] {
+		names = append(names, w.name)
+	}
+	first := all[0]
+	first.Text, first.At, first.URL = count(len(all), first.thing)+first.many, time.Time{}, first.all
+	if first.More = strings.Join(names, ", "); len(all) > mostNamed {
+		first.More += fmt.Sprintf(" and %s more", number(len(all)-mostNamed))
+	}
+	return first
+}
+
+// are is count with its verb: "1 job is", "2 jobs are".
+func are(n int64, thing string) string {
+	if n == 1 {
+		return count(n, thing) + " is"
+	}
+	return count(n, thing) + " are"
 }

@@ -3,6 +3,7 @@ package dash_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -63,7 +64,37 @@ func TestAttention(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			beat(t, s, nil)
 		}},
-		{"failures rise", "Failures rise: 9 attempts in five minutes", func(t *testing.T, s job.Store) { stat(t, s, 2, 9, 0) }},
+		{"paused queue with one job", "1 job is queued in it.", func(t *testing.T, s job.Store) {
+			enqueue(t, s, "mail", `{}`, 1)
+			beat(t, s, nil)
+			if err := s.Pause(t.Context(), job.DefaultQueue, true); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"steady failure", "Kind mail fails: 100 % of 15 attempts in five minutes, since 01:10 UTC", func(t *testing.T, s job.Store) {
+			for ago := range 50 {
+				failures(t, s, ago+1, 0, 3)
+			}
+		}},
+		{"failure from the start on", "in five minutes, for an hour or longer", func(t *testing.T, s job.Store) {
+			for ago := range 59 {
+				failures(t, s, ago+1, 10, 3)
+			}
+		}},
+		{"a kind that runs seldom", "Kind mail fails: 83 % of 6 attempts in an hour, since 01:15 UTC", func(t *testing.T, s job.Store) {
+			failures(t, s, 55, 1, 0)
+			for i := range 5 {
+				failures(t, s, 5+10*i, 0, 1)
+			}
+		}},
+		{"the error of a kind", `<span class="sub">relay refused</span>`, func(t *testing.T, s job.Store) { failOne(t, s) }},
+		{"a few failures of many attempts", "Nothing. Queues are worked on in time", func(t *testing.T, s job.Store) { stat(t, s, 2, 9, 0) }},
+		{"many of one sort", "8 queues have queued jobs and no worker</a> <span class=\"sub\">a, b, c and 5 more", func(t *testing.T, s job.Store) {
+			for _, queue := range "abcdefgh" {
+				enqueue(t, s, "mail", `{}`, 1, job.Queue(string(queue)))
+			}
+			beat(t, s, nil)
+		}},
 		{"discarded", "4 jobs discarded in the last hour", func(t *testing.T, s job.Store) { stat(t, s, 40, 0, 4) }},
 	}
 	for _, test := range tests {
@@ -74,7 +105,7 @@ func TestAttention(t *testing.T) {
 				test.make(t, s)
 				w := get(t, dash.New(dash.Config{Store: s}), "/")
 				has(t, w, http.StatusOK, test.want)
-				if test.name != "nothing" {
+				if !strings.HasPrefix(test.want, "Nothing") {
 					has(t, w, http.StatusOK, "not Nothing. Queues")
 				}
 			})
@@ -103,16 +134,46 @@ func stat(t *testing.T, s job.Store, ago int, retried, discarded int64) {
 	})
 }
 
+// failures tells of a minute in which attempts failed.
+func failures(t *testing.T, s job.Store, ago int, completed, retried int64) {
+	t.Helper()
+	beat(t, s, func(r *job.Renewal) {
+		r.Stats = []job.Stat{{
+			Minute: time.Now().Truncate(time.Minute).Add(-time.Duration(ago) * time.Minute), Worker: "w", Queue: job.DefaultQueue, Kind: "mail",
+			Completed: completed, Retried: retried,
+		}}
+	})
+}
+
+// failOne has a job of kind mail fail, and tells of more.
+func failOne(t *testing.T, s job.Store) {
+	t.Helper()
+	enqueue(t, s, "mail", `{}`, 1)
+	got, err := s.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute})
+	if err != nil || len(got.Jobs) != 1 {
+		t.Fatal(got, err)
+	}
+	j := got.Jobs[0]
+	j.State, j.Delay, j.RunAt = job.Queued, time.Hour, time.Time{}
+	j.Failures = []job.Failure{{Attempt: 1, Error: "relay refused\nwith more"}}
+	if lost, err := s.Settle(t.Context(), 1, job.Outcome{Job: j}); err != nil || len(lost) > 0 {
+		t.Fatal(lost, err)
+	}
+	failures(t, s, 1, 0, 5)
+}
+
 func TestCharts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &statsCounted{Store: memory.New()}
 		time.Sleep(2 * time.Hour)
 		enqueue(t, s, "mail", `{}`, 3)
-		stat(t, s, 3, 50, 0)
 		h := dash.New(dash.Config{Store: s})
-		has(t, get(t, h, "/"), http.StatusOK, ": 500</title>", ": 50</title>", "Completed a minute <b class=\"num\">100</b>", "Failed attempts a minute <b class=\"num\">10</b>",
+		has(t, get(t, h, "/"), http.StatusOK, "no worker has reported any in the last hour")
+		stat(t, s, 3, 50, 0)
+		time.Sleep(time.Second)
+		has(t, get(t, h, "/"), http.StatusOK, ": 500</title>", ": 50</title>", "Completed per minute <b class=\"num\">100</b>", "Failed attempts per minute <b class=\"num\">10</b>",
 			"not Run time <b class=\"num\">–", "not Wait for a worker <b class=\"num\">–", "Queued <b class=\"num\">3</b>", "up to 500")
-		has(t, get(t, h, "/queues"), http.StatusOK, `data-label="Done a minute">100<`)
+		has(t, get(t, h, "/queues"), http.StatusOK, `data-label="Per minute">100<`)
 
 		// The hour is read once; after that, only the minutes that may have changed are.
 		open(t, h, "/", 0)
@@ -142,7 +203,7 @@ func TestQueueChart(t *testing.T) {
 			for i := range rows {
 				rows[i].Worker = worker
 			}
-			if _, err := s.Renew(t.Context(), job.Renewal{Worker: worker, Lease: time.Minute, Stats: rows}); err != nil {
+			if _, err := s.Renew(t.Context(), job.Renewal{Worker: worker, Session: 1, Lease: time.Minute, Stats: rows}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -55,11 +55,13 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 	}}, nil
 }
 
-func (h *handler) actOnWorker(ctx context.Context, r *http.Request) (string, error) {
+func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	act := job.OrderKind(r.PostForm.Get("act"))
 	switch act {
 	case job.OrderQuiet, job.OrderResume, job.OrderStop:
-		return "/workers?did-text=" + string(act), h.order(ctx, r.PostForm.Get("worker"), job.Order{Do: act})
+		name := r.PostForm.Get("worker")
+		*done = job.AuditEntry{Action: string(act) + " worker", Target: name, Changed: 1}
+		return "/workers?did-text=" + string(act), h.order(ctx, name, job.Order{Do: act})
 	}
 	return "", refuse(http.StatusBadRequest, "%.40q is no act on workers.", act)
 }

@@ -1,13 +1,18 @@
 package docs_test
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/api"
 	"github.com/meanwhile-go/meanwhile/internal/access"
@@ -18,6 +23,65 @@ import (
 
 func mountAPI(mux *http.ServeMux, store job.Store) {
 	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
+}
+
+// TestPythonWorker runs the worker of the guide, with a token of the role for it, until an operator has it stop.
+func TestPythonWorker(t *testing.T) {
+	python := testenv.Program(t, "python3")
+	guard, err := access.New(access.Config{
+		Tokens:     []access.Token{{Name: "farm", Role: access.Worker, Hash: sha256.Sum256([]byte("t0ken"))}},
+		ForWorkers: api.ForWorkers,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := memory.New()
+	mux := http.NewServeMux()
+	mountAPI(mux, store)
+	server := httptest.NewServer(guard.Wrap(mux))
+	defer server.Close()
+	blocks := readBlocks(t, "api.md")
+	i := slices.IndexFunc(blocks, func(b block) bool { return b.kind == "python" })
+	if i < 0 {
+		t.Fatal("the guide has no worker in Python")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	run := exec.CommandContext(ctx, python, "-c", blocks[i].text)
+	run.Env = append(os.Environ(), "URL="+server.URL+api.Prefix, "TOKEN=t0ken", "NO_PROXY=*")
+	var out bytes.Buffer
+	run.Stdout, run.Stderr = &out, &out
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	for args, want := range map[string]string{`{"text":"a b c"}`: `{"words":3}`, `{}`: ""} {
+		j, err := job.New("words.count", json.RawMessage(args), job.MaxAttempts(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := job.Insert(ctx, store, j); err != nil {
+			t.Fatal(err)
+		}
+		done, err := job.Await(ctx, store, j.ID)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		if string(done.Result) != want || want == "" && done.LastError() != "KeyError: 'text'" {
+			t.Errorf("%s: it is %+v", args, done)
+		}
+	}
+	workers, err := store.Workers(ctx)
+	if err != nil || len(workers) != 1 {
+		t.Fatalf("listed are %+v, %v", workers, err)
+	}
+	if err := store.Order(ctx, workers[0].Name, job.Order{Do: job.OrderStop}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("%v\n%s", err, &out)
+	}
 }
 
 // TestRequests runs the commands of the guide to the API, block by block, against a server that wants a token.

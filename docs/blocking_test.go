@@ -26,6 +26,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/process"
 )
 
 // readFile reads a file from a disk that may take its time. It returns early when ctx is canceled.
@@ -71,8 +73,8 @@ func readArchive(ctx context.Context, name string) ([]byte, error) {
 }
 
 func TestAnAbandonedCallKeepsItsPlace(t *testing.T) {
-	before := meanwhile.SetMaxBlocking(1)
-	defer meanwhile.SetMaxBlocking(before)
+	before := process.SetMaxBlocking(1)
+	defer process.SetMaxBlocking(before)
 	name := filepath.Join(t.TempDir(), "slow")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
@@ -275,6 +277,7 @@ func processScene(*testing.T) (call func() error, end func()) {
 
 // TestBlockingPrograms runs the programs of the guide and looks for what it says they log.
 func TestBlockingPrograms(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	folder := t.TempDir()
 	slow := filepath.Join(folder, "slow")
@@ -370,6 +373,7 @@ func commentedTree(t *testing.T) string {
 
 // TestBlockingExample runs the program that the guide is about and compares what it prints with its comment.
 func TestBlockingExample(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	program := filepath.Join(t.TempDir(), "blocking")
 	if out, err := exec.Command("go", "build", "-o", program, "../examples/blocking").CombinedOutput(); err != nil {
@@ -433,7 +437,7 @@ func checkFigures(t *testing.T, table string, leastHeld int) {
 }
 
 func TestBlockingMessages(t *testing.T) {
-	if got := panicOf(func() { meanwhile.SetMaxBlocking(0) }); !strings.Contains(unbroken(t, "blocking.md"), got) {
+	if got := panicOf(func() { process.SetMaxBlocking(0) }); !strings.Contains(unbroken(t, "blocking.md"), got) {
 		t.Errorf("blocking.md does not explain: %s", got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // The lines of the tables in coming-from-jobs.md stand here, so that they compile, and with the result they give.
@@ -63,6 +64,10 @@ func Example_comingFromJobs() {
 		if err := store.Pause(ctx, "mail", true); err != nil {
 			return err
 		}
+		limits := job.Limits{EachKey: job.KeyLimits{Running: 1}}
+		if err := store.SetLimits(ctx, "mail", limits); err != nil {
+			return err
+		}
 
 		handler := Send.Handle(func(ctx context.Context, m Mail) error {
 			job.Progress(ctx, 3, 10)
@@ -81,18 +86,18 @@ func Example_comingFromJobs() {
 			return err
 		}
 		fmt.Println(found.State, found.Progress.Done)
-		fmt.Println(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActRetry))
-		fmt.Println(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActCancel))
+		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActRetry)))
+		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActCancel)))
 		discarded := job.Filter{States: []job.State{job.Discarded}}
-		fmt.Println(job.Apply(ctx, store, discarded, job.ActRetry))
+		fmt.Println(changed(job.Apply(ctx, store, discarded, job.ActRetry)))
 		return nil
 	})
 	// Output:
 	// false <nil>
 	// completed 3
-	// {1 0 0} <nil>
-	// {1 0 0} <nil>
-	// {0 0 0} <nil>
+	// 1 <nil>
+	// 1 <nil>
+	// 0 <nil>
 }
 
 // These are the lines that say what a worker does.
@@ -115,15 +120,15 @@ func TestComingFromJobsConfigs(t *testing.T) {
 		work(job.Config{Retention: keep})
 	}
 	for _, err := range []error{
-		job.Cancel(errNotFound), job.Snooze(time.Minute), meanwhile.Permanent(errNotFound),
-		meanwhile.RetryAfter(errNotFound, time.Minute),
+		job.Cancel(errNotFound), job.Snooze(time.Minute), retry.Permanent(errNotFound),
+		retry.After(errNotFound, time.Minute),
 	} {
 		if err == nil {
 			t.Error("an outcome is nil")
 		}
 	}
 	outcomes := func(err error) []error {
-		return []error{job.Cancel(err), meanwhile.Permanent(err), meanwhile.RetryAfter(err, time.Minute)}
+		return []error{job.Cancel(err), retry.Permanent(err), retry.After(err, time.Minute)}
 	}
 	if len(outcomes(errNotFound)) != 3 {
 		t.Error("an outcome is missing")

@@ -16,11 +16,10 @@ import (
 // TestCommands runs each command about jobs that stands in a guide, on a store of its own. Each is understood; whether there
 // is something for it to do is another matter.
 func TestCommands(t *testing.T) {
+	testenv.LongTest(t)
 	testenv.Program(t, "sh")
 	folder := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	putCommand(t, folder)
 	url := "sqlite:" + filepath.Join(folder, "jobs.db")
 	store, err := sqlite.Open(t.Context(), url)
 	if err != nil {

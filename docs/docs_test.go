@@ -1,8 +1,9 @@
 // Package docs_test proves the guides: what they show compiles, and what it prints is what they say.
 //
 // A block marked go in a guide is either a program, which is built, or lines that stand in a Go file which is tested or
-// built as well. A block marked output belongs to the program before it, which is run. Blocks that are not meant to
-// compile are marked text.
+// built as well. A block marked ruby stands in a file of the tests of the gem. A block marked output belongs to the program before it, which is
+// run. A block marked with a file name, as in "go main.go", is a file of the tutorial, whose test builds and runs each step. Blocks
+// that are not meant to compile are marked text.
 package docs_test
 
 import (
@@ -20,19 +21,23 @@ import (
 type block struct {
 	guide string
 	line  int
-	kind  string // what is written behind the fence
+	kind  string // the first word behind the fence
+	file  string // the second one: a file of the tutorial, which its test builds
 	text  string
+
+	section string // the title above it
 }
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.guide, b.line) }
 
 func TestBlocks(t *testing.T) {
 	var programs []program
-	sources := readSources(t)
+	sources, ruby := readSources(t), readFiles(t, "../clients/ruby/test/*.rb")
 	for _, guide := range guides(t) {
 		blocks := readBlocks(t, guide)
 		for i, b := range blocks {
 			switch {
+			case b.file != "" || guide == "tutorial.md" && b.kind == "output": // tutorial_test.go runs it
 			case b.kind == "go" && strings.HasPrefix(b.text, "package main\n"):
 				p := program{block: b}
 				if i+1 < len(blocks) && blocks[i+1].kind == "output" {
@@ -41,10 +46,12 @@ func TestBlocks(t *testing.T) {
 				programs = append(programs, p)
 			case b.kind == "go" && !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, plain(b.text)) }):
 				t.Errorf("%v: no tested Go file has these lines:\n%s", b, b.text)
+			case b.kind == "ruby" && !slices.ContainsFunc(ruby, func(s string) bool { return strings.Contains(s, plain(b.text)) }):
+				t.Errorf("%v: no tested Ruby file has these lines:\n%s", b, b.text)
 			case b.kind == "output" && (i == 0 || !strings.HasPrefix(blocks[i-1].text, "package main\n")):
 				t.Errorf("%v: no program stands before this output", b)
-			case !slices.Contains([]string{"go", "output", "text", "sh"}, b.kind):
-				t.Errorf("%v: a block is marked %q: mark it go, output, text or sh", b, b.kind)
+			case !slices.Contains([]string{"go", "output", "text", "sh", "python", "ruby", "yaml"}, b.kind):
+				t.Errorf("%v: a block is marked %q: mark it go, output, text, sh, python, ruby or yaml", b, b.kind)
 			}
 		}
 	}
@@ -80,17 +87,21 @@ func readBlocks(t *testing.T, guide string) []block {
 		t.Fatal(err)
 	}
 	var blocks []block
-	inside := false
+	inside, section := false, ""
 	for i, line := range strings.SplitAfter(string(text), "\n") {
 		fence, isFence := strings.CutPrefix(line, "```")
+		title, isTitle := strings.CutPrefix(line, "## ")
 		switch {
 		case isFence && inside:
 			inside = false
 		case isFence:
 			inside = true
-			blocks = append(blocks, block{guide: guide, line: i + 1, kind: strings.TrimSpace(fence)})
+			kind, file, _ := strings.Cut(strings.TrimSpace(fence), " ")
+			blocks = append(blocks, block{guide: guide, line: i + 1, kind: kind, file: file, section: section})
 		case inside:
 			blocks[len(blocks)-1].text += line
+		case isTitle:
+			section = strings.TrimSpace(title)
 		}
 	}
 	if inside {
@@ -102,8 +113,14 @@ func readBlocks(t *testing.T, guide string) []block {
 // readSources returns the Go files that a guide may quote.
 func readSources(t *testing.T) []string {
 	t.Helper()
-	var sources []string
-	for _, pattern := range []string{"*_test.go", "../*_test.go", "../inspect/*_test.go", "../process/*_test.go", "../tasklog/*_test.go", "../examples/*/*.go"} {
+	return readFiles(t, "*_test.go", "../*_test.go", "../inspect/*_test.go", "../process/*_test.go", "../tasklog/*_test.go", "../examples/*/*.go")
+}
+
+// readFiles returns the texts of files without their indentation, but for those that quote guides themselves.
+func readFiles(t *testing.T, patterns ...string) []string {
+	t.Helper()
+	var texts []string
+	for _, pattern := range patterns {
 		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -116,10 +133,10 @@ func readSources(t *testing.T) []string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sources = append(sources, plain(string(text)))
+			texts = append(texts, plain(string(text)))
 		}
 	}
-	return sources
+	return texts
 }
 
 var indent = regexp.MustCompile(`(?m)^[\t ]+`)

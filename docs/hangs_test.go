@@ -23,11 +23,13 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
 // TestHangs runs the program of the guide and looks for all that the guide, and the program's own comment, say it prints.
 func TestHangs(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	hang, command := buildHang(t)
 	serving := make(chan []string, 1)
@@ -88,11 +90,11 @@ func within(text string, all []string) bool {
 func buildHang(t *testing.T) (hang, command string) {
 	t.Helper()
 	folder := t.TempDir()
-	out, err := exec.Command("go", "build", "-o", folder, "../examples/hang", "../cmd/meanwhile").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", folder+"/", "../examples/hang").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return filepath.Join(folder, "hang"), filepath.Join(folder, "meanwhile")
+	return filepath.Join(folder, "hang"), putCommand(t, folder)
 }
 
 // serveHang has the program serve, asks it in the ways of the guide, and returns what they print.

@@ -124,3 +124,6 @@ func newDatabase(t *testing.T) string {
 	})
 	return server + name
 }
+
+// changed is how many jobs an act has changed.
+func changed(done job.Applied, err error) (int, error) { return done.Changed, err }

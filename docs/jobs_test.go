@@ -14,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A Mail is the args of a job: what to look up, rather than what was looked up, which may be old when the job runs.
@@ -93,6 +94,51 @@ func Example_enqueueAll() {
 	})
 	// Output:
 	// 10000 0
+}
+
+type traceKey struct{}
+
+func traceparent(ctx context.Context) string {
+	trace, _ := ctx.Value(traceKey{}).(string)
+	return trace
+}
+
+func withTraceparent(ctx context.Context, trace string) context.Context {
+	return context.WithValue(ctx, traceKey{}, trace)
+}
+
+func Example_beforeInsert() {
+	show(func(ctx context.Context, store job.Store) error {
+		ctx = withTraceparent(ctx, "00-4bf9-00f0-01")
+		inserter := job.BeforeInsert(store, func(ctx context.Context, j *job.Job) error {
+			j.Meta["traceparent"] = traceparent(ctx)
+			return nil
+		})
+		_, err := SendMail.Enqueue(ctx, inserter, Mail{User: 7})
+		if err != nil {
+			return err
+		}
+		restore := func(next job.HandlerFunc) job.HandlerFunc {
+			return func(ctx context.Context, j *job.Job) error {
+				return next(withTraceparent(ctx, j.Meta["traceparent"]), j)
+			}
+		}
+		handler := restore(func(ctx context.Context, _ *job.Job) error {
+			fmt.Println(traceparent(ctx))
+			return nil
+		})
+		for j, err := range job.List(ctx, store, job.Filter{Meta: map[string]string{"traceparent": "00-4bf9-00f0-01"}}) {
+			if err != nil {
+				return err
+			}
+			if err := handler(context.Background(), j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	// Output:
+	// 00-4bf9-00f0-01
 }
 
 func Example_unique() {
@@ -224,6 +270,57 @@ func Example_kept() {
 	// INFO counting lines=2
 }
 
+func Example_then() {
+	count := CountWords.Handle(func(ctx context.Context, text Text) error {
+		mail, err := SendMail.New(Mail{User: 1, Text: fmt.Sprint(len(text.Lines), " lines")})
+		if err != nil {
+			return err
+		}
+		return job.Then(ctx, mail)
+	})
+	send := SendMail.Handle(func(_ context.Context, m Mail) error {
+		fmt.Println(m.Text)
+		return nil
+	})
+	show(func(ctx context.Context, store job.Store) error {
+		if _, err := CountWords.Enqueue(ctx, store, Text{Lines: []string{"a b", "c"}}); err != nil {
+			return err
+		}
+		return workUntilDone(ctx, store, 2, count, send)
+	})
+	// Output:
+	// 2 lines
+}
+
+func Example_claimer() {
+	runElsewhere := func(j *job.Job) error {
+		fmt.Println(j.Kind, string(j.Args))
+		return nil
+	}
+	show(func(ctx context.Context, store job.Store) error {
+		if _, err := CountWords.Enqueue(ctx, store, Text{Lines: []string{"a b"}}); err != nil {
+			return err
+		}
+		claimer := job.NewClaimer(store)
+		got, err := claimer.Fetch(ctx, job.Fetch{Worker: "ruby-1", Queues: []string{"default"}, Lease: time.Minute, Wait: 20 * time.Second})
+		if err != nil {
+			return err
+		}
+		for _, j := range got.Jobs {
+			failed := runElsewhere(j) // nil, or an error as a handler returns it
+			lost, err := claimer.Finish(ctx, job.End{Session: got.Session, ID: j.ID, Attempt: j.Attempt, Err: failed})
+			if err != nil {
+				return err
+			}
+			fmt.Println(len(lost), "lost")
+		}
+		return nil
+	})
+	// Output:
+	// words.count {"Lines":["a b"]}
+	// 0 lost
+}
+
 func Example_queues() {
 	handlers := []job.Handler{SendMail.Handle(func(context.Context, Mail) error { return nil })}
 	show(func(ctx context.Context, store job.Store) error {
@@ -337,7 +434,7 @@ func TestRetentionOfTheGuide(t *testing.T) {
 		defer store.Close()
 		left := map[job.State]int{}
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-			for _, err := range []error{nil, job.Cancel(nil), meanwhile.Permanent(errNotFound)} {
+			for _, err := range []error{nil, job.Cancel(nil), retry.Permanent(errNotFound)} {
 				if _, err := SendMail.Enqueue(ctx, store, Mail{}); err != nil {
 					return err
 				}

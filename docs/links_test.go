@@ -53,7 +53,7 @@ var (
 
 // TestLinks follows the links from guide to guide, to their sections, and to the examples.
 func TestLinks(t *testing.T) {
-	for _, guide := range guides(t) {
+	for _, guide := range append(guides(t), "../examples/README.md", "../CONTRIBUTING.md", "../SECURITY.md", "../CHANGELOG.md") {
 		text, err := os.ReadFile(guide)
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func sections(t *testing.T, guide string) []string {
 }
 
 func TestEnds(t *testing.T) {
-	for _, guide := range []string{"getting-started", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from", "jobs", "stores", "testing-jobs", "operations", "metrics", "dashboard", "coming-from-jobs", "demo", "logs", "logs-client", "logs-search", "logs-ways", "logs-forward"} {
+	for _, guide := range []string{"getting-started", "tutorial", "howto", "tasks", "streams", "errors", "cancellation", "testing", "shutdown", "hangs", "blocking", "coming-from", "jobs", "limits", "stores", "scale", "testing-jobs", "operations", "metrics", "dashboard", "coming-from-jobs", "rails", "demo", "logs", "logs-client", "logs-search", "logs-ways", "logs-forward"} {
 		text, err := os.ReadFile(guide + ".md")
 		if err != nil {
 			t.Error(err)

@@ -39,13 +39,37 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestFiltersOfOthers reads each filter in the table of LogQL.
+func TestFiltersOfOthers(t *testing.T) {
+	text, err := os.ReadFile("logs-coming-from.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "| LogQL | filter |\n|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	found := 0
+	for line := range strings.Lines(table) {
+		columns := strings.Split(line, " | ")
+		filter := strings.ReplaceAll(strings.Trim(span.FindString(columns[len(columns)-1]), "`"), `\|`, "|")
+		if strings.HasPrefix(filter, "meanwhile ") {
+			continue
+		}
+		if _, err := logs.ParseFilter(filter); err != nil {
+			t.Errorf("%s: %v", filter, err)
+		}
+		found++
+	}
+	if found < 6 {
+		t.Errorf("the table has %d filters", found)
+	}
+}
+
 // TestSearchCommands runs the commands of the guide to searching, on a store with a record.
 func TestSearchCommands(t *testing.T) {
+	testenv.LongTest(t)
 	testenv.Program(t, "sh")
 	folder := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	putCommand(t, folder)
 	kept := filepath.Join(folder, "meanwhile-logs")
 	r := logs.Record{Time: time.Now(), Level: slog.LevelError, Service: "api", Message: "timed out", Attrs: []slog.Attr{slog.Int("status", 503)}}
 	v := r.View()

@@ -21,13 +21,12 @@ import (
 
 // TestWaysIn starts the server as the guide to the ways in does, runs its commands, and looks for what they have sent.
 func TestWaysIn(t *testing.T) {
+	testenv.LongTest(t)
 	for _, tool := range []string{"sh", "curl", "logger", "rsyslogd"} {
 		testenv.Program(t, tool)
 	}
 	folder := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(folder, "meanwhile"), "../cmd/meanwhile").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	putCommand(t, folder)
 	text, err := os.ReadFile("logs-ways.md")
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +74,7 @@ func TestWaysIn(t *testing.T) {
 	}
 	queries := []string{
 		`service=shop "listening on port 80"`, `service=shop started`, `service=shop "no such file" stream=stderr`,
-		`service=shop level=warn slow http.path=/cart`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
+		`service=shop level=warn slow http.path=/cart`, `service=web level=warn slow`, `service=nightly "backup is done" facility=cron`, `service=nightly "backup begins"`,
 	}
 	relay := startRsyslog(t, ctx, folder, guide)
 	lines = append(lines, "logger --server 127.0.0.1 --port "+relay+" --tcp --octet-count --tag relayed --priority mail.err 'by way of rsyslog'")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 func goexit() { runtime.Goexit() }
@@ -73,7 +74,7 @@ func TestMessages(t *testing.T) {
 				break
 			}
 		}},
-		{"streams", func() { meanwhile.Retry(meanwhile.RetryPolicy{Attempts: -1}) }},
+		{"streams", func() { meanwhile.Retry(retry.Policy{Attempts: -1}) }},
 		{"cancellation", func() { meanwhile.Timeout(0) }},
 		{"cancellation", func() { _ = meanwhile.Shield(ctx, 0, step) }},
 		{"testing", func() { panic(goexitMessage) }},

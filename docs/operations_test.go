@@ -48,7 +48,7 @@ func Example_whatWasDone() {
 			row.Wait.Add(2 * time.Second)
 		}
 		for _, worker := range []string{"a", "b"} {
-			if _, err := store.Renew(ctx, job.Renewal{Worker: worker, Lease: time.Minute, Stats: []job.Stat{row}}); err != nil {
+			if _, err := store.Renew(ctx, job.Renewal{Worker: worker, Session: 1, Lease: time.Minute, Stats: []job.Stat{row}}); err != nil {
 				return err
 			}
 		}
@@ -241,7 +241,7 @@ func Example_died() {
 		}
 		for range 3 {
 			queues := []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}
-			if _, err := store.Claim(ctx, job.Claim{Worker: "dies", Queues: queues, Limit: 1, Lease: 1, Expired: true}); err != nil {
+			if _, err := store.Claim(ctx, job.Claim{Worker: "dies", Session: job.NewSession(), Queues: queues, Limit: 1, Lease: 1, Expired: true}); err != nil {
 				return err
 			}
 			time.Sleep(time.Millisecond)

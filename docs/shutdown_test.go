@@ -22,6 +22,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -190,6 +191,7 @@ func Example_exitCode() {
 
 // The first program of the guide does what the guide shows.
 func TestShutdownProgram(t *testing.T) {
+	testenv.LongTest(t)
 	folder := t.TempDir()
 	file, binary := filepath.Join(folder, "main.go"), filepath.Join(folder, "count")
 	for _, b := range readBlocks(t, "shutdown.md") {

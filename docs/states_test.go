@@ -12,6 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A life is a job in a store, whose transitions are watched.
@@ -62,7 +63,7 @@ func (l *life) work(d time.Duration, fn func(ctx context.Context) error) {
 func (l *life) claim() {
 	l.Helper()
 	got, err := l.store.Claim(l.Context(), job.Claim{
-		Worker: "dead", Limit: 1, Lease: time.Second, Expired: true,
+		Worker: "dead", Session: job.NewSession(), Limit: 1, Lease: time.Second, Expired: true,
 		Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}},
 	})
 	if err != nil || len(got.Jobs) != 1 {
@@ -162,9 +163,9 @@ var transitions = map[string]transition{
 		l.work(moment, func(context.Context) error { mark(); return errNotFound })
 		mark()
 	},
-	"its handler returns an error marked `Permanent`": func(l *life, mark func()) {
+	"its handler returns an error marked `retry.Permanent`": func(l *life, mark func()) {
 		l.enqueue()
-		l.work(moment, func(context.Context) error { mark(); return meanwhile.Permanent(errNotFound) })
+		l.work(moment, func(context.Context) error { mark(); return retry.Permanent(errNotFound) })
 		mark()
 	},
 	"its handler returns `Cancel`": func(l *life, mark func()) {
@@ -306,7 +307,7 @@ func TestActs(t *testing.T) {
 		"running":   (*life).claim,
 		"completed": func(l *life) { l.work(moment, returns(nil)) },
 		"canceled":  func(l *life) { l.work(moment, returns(job.Cancel(nil))) },
-		"discarded": func(l *life) { l.work(moment, returns(meanwhile.Permanent(errNotFound))) },
+		"discarded": func(l *life) { l.work(moment, returns(retry.Permanent(errNotFound))) },
 	}
 	states := []string{"queued", "running", "completed", "canceled", "discarded"}
 	rows := table(t, "jobs.md", "| act | "+strings.Join(states, " | ")+" |")
@@ -349,7 +350,7 @@ func (l *life) after(before string, applied job.Applied) string {
 	case applied.Changed == 1 && state == gone:
 		return "deleted"
 	case applied.Changed == 1 && state == "running" && findJob(l.T, l.store, l.id).CancelRequested:
-		return "told to stop"
+		return "cancel requested"
 	case applied.Changed == 1:
 		return state
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
@@ -22,6 +23,7 @@ import (
 const importStores = `
 import (
 	_ "github.com/meanwhile-go/meanwhile/job/postgres"
+	_ "github.com/meanwhile-go/meanwhile/job/redis"
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 `
@@ -51,6 +53,7 @@ func migrated(ctx context.Context, url string) (*postgres.Store, error) {
 
 // The first program of jobs.md does on PostgreSQL what it does on SQLite.
 func TestProgramOnPostgreSQL(t *testing.T) {
+	testenv.LongTest(t)
 	url := newDatabase(t)
 	store, err := migrated(t.Context(), url)
 	if err != nil {
@@ -195,6 +198,7 @@ func TestStoresMessages(t *testing.T) {
 
 // TestSizes compares the table of sizes in stores.md with 10,000 jobs.
 func TestSizes(t *testing.T) {
+	testenv.LongTest(t)
 	ctx := t.Context()
 	rows := table(t, "stores.md", "| | queued | completed |")
 	if len(rows) != 2 {
@@ -226,7 +230,7 @@ func TestSizes(t *testing.T) {
 	compareSizes(t, server, rows[1], func() (size int64, err error) {
 		// Copies of the tables: they have no dead rows, which an autoanalyze may keep from being removed.
 		for _, name := range []string{"queued", "finished"} {
-			_, err := conn.Exec(ctx, "CREATE TABLE copied_"+name+" (LIKE meanwhile."+name+" INCLUDING ALL);"+
+			_, err := conn.Exec(ctx, "CREATE TABLE copied_"+name+" (LIKE meanwhile."+name+" INCLUDING ALL EXCLUDING GENERATED);"+
 				"INSERT INTO copied_"+name+" SELECT * FROM meanwhile."+name)
 			if err != nil {
 				return 0, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 func Example_each() {
@@ -172,7 +173,7 @@ func Example_retry() {
 		return fetch(ctx, url)
 	}
 	urls := meanwhile.From(slices.Values([]string{"/a"}))
-	policy := meanwhile.RetryPolicy{Attempts: 5, Base: time.Millisecond, Timeout: time.Second}
+	policy := retry.Policy{Attempts: 5, Base: time.Millisecond, Timeout: time.Second}
 	for page, err := range meanwhile.Map(context.Background(), urls, flaky, meanwhile.Retry(policy), meanwhile.Timeout(time.Minute)) {
 		fmt.Println(page, err, "after", attempts, "attempts")
 	}
@@ -184,8 +185,8 @@ func Example_permanent() {
 	attempts := 0
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		attempts++
-		return meanwhile.Permanent(errNotFound)
-	}, meanwhile.Retry(meanwhile.RetryPolicy{}))
+		return retry.Permanent(errNotFound)
+	}, meanwhile.Retry(retry.Policy{}))
 	fmt.Println(err, attempts)
 	// Output:
 	// not found 1
@@ -212,7 +213,7 @@ func Example_overloaded() {
 	ask := func(ctx context.Context, url string) (string, error) {
 		page, err := fetch(ctx, url)
 		if errors.Is(err, errBusy) {
-			return "", meanwhile.Overloaded(err)
+			return "", retry.Overloaded(err)
 		}
 		return page, err
 	}

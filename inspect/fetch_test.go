@@ -9,5 +9,5 @@ import (
 
 // fetch stands for what waits for a network.
 func fetch(ctx context.Context, url string) (string, error) {
-	return "page " + url, meanwhile.Sleep(ctx, time.Millisecond)
+	return "page " + url, meanwhile.Sleep(ctx, time.Hour)
 }

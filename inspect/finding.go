@@ -22,7 +22,7 @@ const (
 	TaskBusy             FindingKind = iota + 1 // a task has kept a processor or a thread busy for Elapsed: Wait says where
 	TaskDeadlock                                // a task waits for one that waits for it: Wait says where, and for which
 	CancellationIgnored                         // a task goes on though it was canceled Elapsed ago: Wait says where it is
-	GoroutineLeaked                             // Count goroutines that a task started with a go statement have outlived it: Wait says what they do, Places where they were started
+	GoroutineLeaked                             // Count goroutines that a task started with a go statement still run after its end: Wait says what they do, Places where they were started
 	ThreadsHeld                                 // Count goroutines hold threads in system calls or C: Places says which tasks, and where
 	SchedulingLatency                           // goroutines waited up to Elapsed for a processor: Places says which tasks were running
 	TasksPileUp                                 // Count tasks wait at one place and become more: Wait says for what, Path names the oldest

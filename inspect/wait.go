@@ -247,7 +247,7 @@ var ourReasons = map[string]string{
 	"meanwhile.Sleep":                   "sleep",
 	"scope.(*Node).Sleep":               "sleep",
 	"meanwhile.(*Pacer).wait":           "rate",
-	"meanwhile.(*RetryPolicy).runPaced": "retry",
+	"meanwhile.(*retryPolicy).runPaced": "retry",
 	"scope.(*Node).Join":                "tasks",
 	"meanwhile.(*Task).Wait":            "task",
 	"meanwhile.(*Semaphore).Acquire":    "semaphore",

@@ -12,6 +12,8 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // What a task waits for, by the path below the scope. internal/stuck has the waits that need a process of their own, and
@@ -107,7 +109,7 @@ func TestWaits(t *testing.T) {
 				_, _ = s.Acquire(ctx, 2), p.Wait(ctx)
 				Go(ctx, func(ctx context.Context) error { return s.Acquire(ctx, 1) }, Name("semaphore"))
 				Go(ctx, func(ctx context.Context) error { return p.Wait(ctx) }, Name("rate"))
-				Go(ctx, func(context.Context) error { return errors.New("no") }, Name("retry"), Retry(RetryPolicy{Base: time.Hour, Max: time.Hour, Jitter: -1}))
+				Go(ctx, func(context.Context) error { return errors.New("no") }, Name("retry"), Retry(retry.Policy{Base: time.Hour, Max: time.Hour, Jitter: -1}))
 			},
 			map[string]string{"semaphore": "semaphore 2 of 2 held, made at wait_test.go, taken by run", "rate": "rate", "retry": "retry"},
 		},
@@ -176,10 +178,10 @@ func TestWaits(t *testing.T) {
 
 // The calls of Blocking stand below their tasks, also when these have given them up.
 func TestTreeShowsBlockingCalls(t *testing.T) {
-	if before := SetMaxBlocking(2); before != mostBlocking {
+	if before := scope.BlockingSem.Resize(2); before != mostBlocking {
 		t.Errorf("the limit was %d", before)
 	}
-	defer SetMaxBlocking(mostBlocking)
+	defer scope.BlockingSem.Resize(mostBlocking)
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,8 @@ type WatchConfig struct {
 	Busy time.Duration
 	// CancellationIgnored is how long a task may go on after its cancellation; default 10 s.
 	CancellationIgnored time.Duration
-	// GoroutineLeaked is how long a goroutine that a task started with a go statement may outlive it; default 1 s. Goroutines
-	// whose function belongs to the standard library are not reported: those of a connection pool outlive its users.
+	// GoroutineLeaked is how long a goroutine that a task started with a go statement may run after its end; default 1 s. Goroutines
+	// whose function belongs to the standard library are not reported: those of a connection pool go on after its users.
 	GoroutineLeaked time.Duration
 	// Threads is how many goroutines at once may hold threads in system calls or C, those under [meanwhile.Blocking] not
 	// counted; default 100.
@@ -38,7 +38,7 @@ type WatchConfig struct {
 	Interval time.Duration
 	// Log gets the findings as warnings; default [slog.Default].
 	Log *slog.Logger
-	// Report is called with each finding as well, in the goroutine of the watch, which waits for it; nil for nobody. A panic of
+	// Report is called with each finding as well, in the goroutine of the watch, which waits for it; nil for none. A panic of
 	// it ends the watch, and is a failure of its scope.
 	Report func(Finding)
 }
@@ -59,7 +59,7 @@ func (c WatchConfig) withDefaults() WatchConfig {
 
 // Watch starts a background task that takes a snapshot of all trees of the process now and then, and reports what is wrong: a task
 // that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
-// that outlive the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
+// that still run after the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
 // goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
 // place and interval. It ends with its scope. One watch is enough for a process.
 //

@@ -7,12 +7,20 @@ import (
 	"time"
 )
 
-// An Act is something to be done to jobs from outside, see [Apply].
+// An Act is a change of jobs that is made from outside, see [Apply]. It is data, so that a store makes it to many jobs in one
+// statement: each job in one of the states From gets what the other fields say, and jobs in other states are skipped.
 type Act struct {
-	name   string
-	check  error      // of its argument
-	states []State    // in which it makes sense; jobs in others are skipped
-	set    func(*Job) // what it changes; nil where the job is deleted
+	name  string
+	check error // of its argument
+
+	From []State // stored ones
+	// To is the state that a job gets, and "" is for one that is deleted. A running job keeps its state when it is to be Canceled, and
+	// its worker is asked to cancel it.
+	To       State
+	Queue    string    // where it moves; "" for where it is
+	Priority int       // that it gets; zero for its own
+	Due      bool      // it is due at RunAt, or now when that is zero
+	RunAt    time.Time // with Due
 }
 
 // String names the act.
@@ -22,47 +30,36 @@ func (a Act) String() string { return a.name }
 func (a Act) Check() error { return a.check }
 
 // Suits reports whether the act makes sense for jobs in a state or view. It skips others.
-func (a Act) Suits(s State) bool { return slices.Contains(a.states, s.stored()) }
+func (a Act) Suits(s State) bool { return slices.Contains(a.From, s.stored()) }
 
 // Acts without an argument. In a state where an act makes no sense it skips the job.
 var (
 	// ActRetry makes a queued job due now, and runs a finished one again, with all its attempts.
-	ActRetry = Act{name: "retry", states: []State{Queued, Completed, Canceled, Discarded}, set: func(j *Job) {
-		if j.State.Finished() {
-			j.State, j.Spared, j.Released = Queued, j.Attempt, 0
-		}
-		j.RunAt, j.Delay = time.Time{}, 0
-	}}
+	ActRetry = Act{name: "retry", From: []State{Queued, Completed, Canceled, Discarded}, To: Queued, Due: true}
 
 	// ActCancel cancels a queued job, and asks the worker of a running one to cancel it, which it does within about a second.
-	ActCancel = Act{name: "cancel", states: []State{Queued, Running}, set: func(j *Job) {
-		if j.State == Running {
-			j.CancelRequested = true
-		} else {
-			j.State = Canceled
-		}
-	}}
+	ActCancel = Act{name: "cancel", From: []State{Queued, Running}, To: Canceled}
 
 	// ActDiscard gives a queued job up.
-	ActDiscard = Act{name: "discard", states: []State{Queued}, set: func(j *Job) { j.State = Discarded }}
+	ActDiscard = Act{name: "discard", From: []State{Queued}, To: Discarded}
 
 	// ActDelete deletes a job that is not running.
-	ActDelete = Act{name: "delete", states: []State{Queued, Completed, Canceled, Discarded}}
+	ActDelete = Act{name: "delete", From: []State{Queued, Completed, Canceled, Discarded}}
 )
 
 // ActMove moves a queued job to another queue.
 func ActMove(queue string) Act {
-	return Act{name: "move", check: checkName("queue", queue), states: []State{Queued}, set: func(j *Job) { j.Queue = queue }}
+	return Act{name: "move", check: checkName("queue", queue), From: []State{Queued}, To: Queued, Queue: queue}
 }
 
 // ActPriority changes the priority of a queued job.
 func ActPriority(p int) Act {
-	return Act{name: "reprioritise", check: checkPriority(p), states: []State{Queued}, set: func(j *Job) { j.Priority = p }}
+	return Act{name: "reprioritise", check: checkPriority(p), From: []State{Queued}, To: Queued, Priority: p}
 }
 
 // ActRunAt changes when a queued job is due.
 func ActRunAt(t time.Time) Act {
-	return Act{name: "schedule", check: checkTime(t), states: []State{Queued}, set: func(j *Job) { j.RunAt, j.Delay = t, 0 }}
+	return Act{name: "schedule", check: checkTime(t), From: []State{Queued}, To: Queued, Due: true, RunAt: t}
 }
 
 // Applied says what Apply did.
@@ -70,72 +67,67 @@ type Applied struct {
 	Changed   int `json:"changed"`
 	Skipped   int `json:"skipped"`   // jobs for which the act makes no sense in their state
 	Conflicts int `json:"conflicts"` // jobs that cannot be queued again because their unique key is taken
+	// Next is the Before of a filter to go on with. It is zero when every job that matches has had its turn.
+	Next ID `json:"-"`
 }
 
-// Apply does act to every job that matches the filter, at most f.Limit of them if that is set, a few hundred at a time, each of
-// which is atomic. A job that does not match any more when its turn comes is left alone. On an error it returns what was done
-// before it.
+func (a *Applied) add(more Applied) {
+	a.Changed += more.Changed
+	a.Skipped += more.Skipped
+	a.Conflicts += more.Conflicts
+	a.Next = more.Next
+}
+
+// applyPart is how many jobs a store changes at once: enough that a million take seconds, and few enough that other writers of a
+// SQLite file wait for some dozens of milliseconds only.
+const applyPart = 1000
+
+// Apply does act to every job that matches the filter, the newest first, at most f.Limit of them if that is set. The store does
+// it for up to a thousand at a time, each time atomically, and without sending the jobs; one that does not match any more when its turn
+// comes is left alone. On an error it returns what was done before it, and how to go on.
+//
+// A filter with Args or Error has the jobs read and compared here, a few hundred at a time.
 func Apply(ctx context.Context, s Store, f Filter, act Act) (Applied, error) {
-	var done Applied
+	done := Applied{Next: f.Before}
 	if act.check != nil {
 		return done, fmt.Errorf("%s: %w", act, act.check)
 	}
-	part := make([]ID, 0, listPage)
-	flush := func() error {
-		if len(part) == 0 {
-			return nil
-		}
-		err := applyTo(ctx, s, &f, act, part, &done)
-		part = part[:0]
-		return err
+	defer finishedHere(s, nil)
+	apply, most := Store.Apply, applyPart
+	if !f.exact() {
+		apply, most = applyListed, listPage
 	}
+	limited := f.Limit > 0
+	for left := f.Limit; ; {
+		if f.Limit = most; limited {
+			f.Limit = min(left, most)
+			left -= f.Limit
+		}
+		part, err := apply(s, ctx, f, act)
+		if err != nil {
+			return done, fmt.Errorf("%s jobs: %w", act, err)
+		}
+		done.add(part)
+		if f.Before = part.Next; f.Before == (ID{}) || limited && left == 0 {
+			return done, nil
+		}
+	}
+}
+
+// applyListed is Store.Apply for a filter of which only List knows what matches it.
+func applyListed(s Store, ctx context.Context, f Filter, act Act) (part Applied, err error) {
+	var found []ID
 	for j, err := range List(ctx, s, f) {
 		if err != nil {
-			return done, err
+			return part, err
 		}
-		if part = append(part, j.ID); len(part) == listPage {
-			if err := flush(); err != nil {
-				return done, err
-			}
-		}
+		found = append(found, j.ID)
 	}
-	return done, flush()
-}
-
-func applyTo(ctx context.Context, s Store, f *Filter, act Act, ids []ID, done *Applied) error {
-	changed, skipped := 0, 0
-	conflicts, err := s.Change(ctx, ids, func(j *Job) Decision {
-		switch {
-		case !f.matchesState(j):
-			return Leave
-		case !act.Suits(j.State):
-			skipped++
-			return Leave
-		}
-		changed++
-		if act.set == nil {
-			return Remove
-		}
-		act.set(j)
-		return Write
-	})
-	if err != nil {
-		return fmt.Errorf("%s jobs: %w", act, err)
+	if len(found) > 0 {
+		part, err = s.Apply(ctx, Filter{IDs: found, States: f.States, Queues: f.Queues, Limit: len(found)}, act)
 	}
-	finishedHere(s, slices.Values(ids))
-	done.Changed += changed - len(conflicts)
-	done.Skipped += skipped
-	done.Conflicts += len(conflicts)
-	return nil
-}
-
-// matchesState reports whether a job that was listed is still in a state, and a queue, that the filter asks for.
-func (f *Filter) matchesState(j *Job) bool {
-	if len(f.Queues) > 0 && !slices.Contains(f.Queues, j.Queue) {
-		return false
+	if part.Next = (ID{}); len(found) == f.Limit {
+		part.Next = found[len(found)-1]
 	}
-	if len(f.States) == 0 {
-		return true
-	}
-	return slices.Contains(f.States, j.State) || slices.Contains(f.States, j.View(time.Now()))
+	return part, err
 }

@@ -24,13 +24,13 @@ func inState(t *testing.T, state job.State) (job.Store, job.ID) {
 	if state == job.Queued {
 		return store, done.ID
 	}
-	got, err := store.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Hour})
+	got, err := store.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Hour})
 	if err != nil || len(got.Jobs) != 1 {
 		t.Fatalf("claim: %+v, %v", got, err)
 	}
 	if state != job.Running {
 		got.Jobs[0].State = state
-		if lost, err := store.Settle(ctx, "w", got.Jobs...); err != nil || len(lost) > 0 {
+		if lost, err := store.Settle(ctx, 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {
 			t.Fatalf("settle: %v, %v", lost, err)
 		}
 	}
@@ -201,7 +201,7 @@ func TestCancelAJobOfADeadProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
 		id := r.enqueue()
-		dead := job.Claim{Worker: "dead", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: 10 * time.Second}
+		dead := job.Claim{Worker: "dead", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: 10 * time.Second}
 		if got, err := r.store.Claim(r.ctx, dead); err != nil || len(got.Jobs) != 1 {
 			t.Fatal(got, err)
 		}

@@ -152,7 +152,7 @@ func (a *awaits) leave() {
 	}
 }
 
-// finishedHere is told of jobs that may have finished, by what finishes them in this process.
+// finishedHere is told of jobs that may have finished, by what finishes them in this process; nil stands for any.
 func finishedHere(s Store, ids iter.Seq[ID]) {
 	if awaitedStores.n.Load() == 0 || !reflect.ValueOf(s).Comparable() {
 		return
@@ -164,6 +164,9 @@ func finishedHere(s Store, ids iter.Seq[ID]) {
 		return
 	}
 	a.mu.Lock()
+	if ids == nil {
+		ids = maps.Keys(a.waiting)
+	}
 	for id := range ids {
 		if len(a.waiting[id]) > 0 {
 			a.now[id] = true

@@ -117,7 +117,7 @@ func TestAwaitShares(t *testing.T) {
 				t.Errorf("%d queries in 10 s for a thousand callers", n)
 			}
 			before := queries.Load()
-			c := job.Claim{Worker: "elsewhere", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1000}}, Limit: 1000, Lease: time.Minute}
+			c := job.Claim{Worker: "elsewhere", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1000}}, Limit: 1000, Lease: time.Minute}
 			got, err := store.Claim(ctx, c)
 			if err != nil {
 				return err
@@ -125,7 +125,7 @@ func TestAwaitShares(t *testing.T) {
 			for _, j := range got.Jobs {
 				j.State = job.Completed
 			}
-			if _, err := store.Settle(ctx, c.Worker, got.Jobs...); err != nil {
+			if _, err := store.Settle(ctx, 1, job.Outcomes(got.Jobs...)...); err != nil {
 				return err
 			}
 			time.Sleep(600 * time.Millisecond)
@@ -171,7 +171,7 @@ func TestAwaitOfADeletedJob(t *testing.T) {
 		}
 		synctest.Wait()
 		down.Store(true)
-		if _, err := store.Change(t.Context(), []job.ID{deleted}, func(*job.Job) job.Decision { return job.Remove }); err != nil {
+		if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{deleted}, Limit: 1}, job.ActDelete); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)

@@ -42,6 +42,12 @@ func checkJob(j *Job) error {
 	if err := checkMeta(j.Meta); err != nil {
 		return what(err)
 	}
+	if err := checkWebhook(j.Meta); err != nil {
+		return what(err)
+	}
+	if err := checkLimitKey(j.LimitKey); err != nil {
+		return what(err)
+	}
 	args, err := checkArgs(j.Args)
 	if err != nil {
 		return what(err)

@@ -22,16 +22,19 @@ func (r *run) claimLoop(ctx context.Context) error {
 	defer timer.Stop()
 	var looked time.Time // when it last looked for leases that have run out
 	failures := 0
+	var calls calls
 	for {
 		claim, crowded, err := r.room(ctx)
 		if err != nil {
 			return err
 		}
+		calls.number(&claim, r.leased(claim.Session))
 		begun := time.Now()
 		if begun.Sub(looked) >= r.beat() {
 			claim.Expired, looked = true, begun
 		}
 		got, err := r.callClaim(ctx, claim)
+		calls.answered(claim, err)
 		if err != nil {
 			if fatal(err) || ctx.Err() != nil {
 				return cmpCause(ctx, err)
@@ -49,7 +52,7 @@ func (r *run) claimLoop(ctx context.Context) error {
 		}
 		r.health.claimed.Store(time.Now().UnixNano())
 		for _, j := range got.Jobs {
-			r.start(j, got.Expired[j.ID], begun)
+			r.start(j, claim.Session, got.Expired[j.ID], begun)
 		}
 		if len(got.Jobs) >= claim.Limit {
 			continue
@@ -73,6 +76,35 @@ func (r *run) claimLoop(ctx context.Context) error {
 	}
 }
 
+// calls numbers the claims of a session, and knows from which on there was no answer.
+type calls struct {
+	session    Session
+	last       int64
+	unanswered int64
+}
+
+// number numbers a claim. The lease of a session that is not known to have begun may have been begun long ago, by a call without an
+// answer: the claim has it set anew.
+func (c *calls) number(claim *Claim, leased bool) {
+	if c.session != claim.Session {
+		*c = calls{session: claim.Session}
+	}
+	c.last++
+	claim.Call, claim.Since = c.last, c.unanswered
+	if !leased && claim.Since == 0 {
+		claim.Since = claim.Call
+	}
+}
+
+func (c *calls) answered(claim Claim, err error) {
+	switch {
+	case err == nil:
+		c.unanswered = 0
+	case c.unanswered == 0:
+		c.unanswered = claim.Call
+	}
+}
+
 // cmpCause returns the cause of ctx if it is canceled, and otherwise err.
 func cmpCause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
@@ -85,10 +117,14 @@ func cmpCause(ctx context.Context, err error) error {
 func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 	call, cancel := context.WithTimeout(r.ctx, r.callTimeout())
 	defer cancel()
+	begun := time.Now()
 	got, err := r.store.Claim(call, c)
+	if err == nil && !r.began(c.Session, begun) {
+		return Claimed{}, nil // they are no more this worker's than what it held before
+	}
 	if err == nil && ctx.Err() != nil {
 		for _, j := range got.Jobs {
-			r.putBack(j)
+			r.putBack(j, c.Session)
 		}
 		return Claimed{}, context.Cause(ctx)
 	}
@@ -108,7 +144,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 		if r.quiet.Load() {
 			free = 0
 		}
-		claim = Claim{Worker: r.config.Name, Lease: r.config.Lease, Limit: min(free, mostClaimed), Kinds: r.kinds, Durable: r.durable}
+		claim = Claim{Worker: r.config.Name, Session: r.hold.session, Lease: r.config.Lease, Limit: min(free, mostClaimed), Kinds: r.kinds, Durable: r.durable}
 		crowded = false
 		for _, q := range load.queues {
 			left := q.Concurrency - r.inQueue[q.Name]

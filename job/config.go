@@ -18,7 +18,7 @@ type Config struct {
 	Lease time.Duration
 	// Poll bounds how long a due job can go unnoticed when the store's notice of it is lost. Default 1 s.
 	Poll time.Duration
-	// Grace is how long running jobs may go on when the worker is told to stop; those that have not ended are then canceled
+	// Grace is how long running jobs may go on when the worker stops; those that have not ended are then canceled
 	// with ErrStopping, given GraceAfterCancel to return, and released to their queue. Default 5 s, which with the time after it is within the
 	// default grace of process.Main; less than zero stands for none.
 	Grace time.Duration

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -30,8 +31,9 @@ func (e *execution) copyJob() *Job {
 	c := &Job{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: Running, Priority: j.Priority,
 		Attempt: j.Attempt, Died: j.Died, MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor,
-		Created: j.Created, Started: j.Started, Worker: j.Worker, CancelRequested: j.CancelRequested,
+		Created: j.Created, Started: j.Started, Worker: j.Worker, CancelRequested: j.CancelRequested, Options: j.Options,
 	}
+	c.Meta = maps.Clone(j.Meta)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.ended {
@@ -55,7 +57,7 @@ func Progress(ctx context.Context, done, total int64) {
 }
 
 // Complete settles the job of ctx as completed within a transaction of the handler's own, see the Tx methods of the stores:
-// what the transaction does and the completion happen together, or not at all. The handler then commits and returns nil.
+// what the transaction does and the completion, with what follows it (see [Then]), happen together, or not at all. The handler then commits and returns nil.
 // It returns ErrLeaseLost when the worker does not hold the job any more; the transaction must then be rolled back, for
 // another worker runs the job. If the handler returns nil without having committed, the attempt fails. What it does after the
 // commit is not canceled for the lease, which is over then; the end of the process may cut it short.
@@ -73,11 +75,11 @@ func Complete(ctx context.Context, tx Settler) error {
 		e.mu.Unlock()
 		return ErrLeaseLost
 	}
-	j := e.snapshot()
+	j, then := e.snapshot(), e.then
+	j.State, j.Created, j.Meta = Completed, e.job.Created, e.job.Meta
 	e.completed = true
 	e.mu.Unlock()
-	j.State = Completed
-	lost, err := tx.Settle(ctx, j.Worker, j)
+	lost, err := tx.Settle(ctx, e.session, j.outcome(then))
 	if err != nil {
 		return fmt.Errorf("complete job %v: %w", j.ID, err)
 	}

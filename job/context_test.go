@@ -39,6 +39,7 @@ func TestFromContextIsACopy(t *testing.T) {
 				got.Failures[i].Error = "changed"
 			}
 			*got.Progress = job.ProgressReport{Done: 7}
+			got.Meta["request"] = "changed"
 			*got = job.Job{ID: got.ID, State: job.Canceled, MaxAttempts: 1, Attempt: 7, Spared: 7, Queue: "other", Kind: "other"}
 			if again, _ := job.FromContext(ctx); !reflect.DeepEqual(*again, want) {
 				t.Errorf("the next call returns %+v, want %+v", *again, want)
@@ -48,7 +49,7 @@ func TestFromContextIsACopy(t *testing.T) {
 			}
 			return nil
 		}, job.Backoff(second)))
-		id := r.enqueue()
+		id := r.enqueue(job.LimitKey("tenant-7"), job.Meta("request", "81"), job.Timeout(time.Minute))
 		seconds(5)
 		j := r.wantState(id, job.Completed)
 		if j.Queue != job.DefaultQueue || j.Used() != 3 || string(j.Args) != `{"text":"hello"}` || len(j.Failures) != 2 || j.Failures[0].Error != "flaky" ||

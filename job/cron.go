@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // A Cron enqueues a job again and again, at the times of a spec. All workers that have it in their Config share its ticks:
 // each is enqueued once, by whichever of them comes first; none of them leads.
@@ -34,6 +37,32 @@ const (
 	CatchUpNone                // none is
 	CatchUpAll                 // each is, at most the 1,000 newest
 )
+
+// Upcoming returns the next n ticks after a time, or fewer if there are no more. It returns none for a spec of another version of this
+// module, or one in a time zone that this system does not have.
+func (c *CronInfo) Upcoming(after time.Time, n int) []time.Time {
+	spec, zone := c.Spec, time.UTC
+	if !strings.HasPrefix(strings.ToLower(spec), "@every ") {
+		i := strings.LastIndexByte(spec, ' ')
+		if i < 0 {
+			return nil
+		}
+		var err error
+		if zone, err = time.LoadLocation(spec[i+1:]); err != nil || spec[i+1:] == "Local" { // which is another on each machine
+			return nil
+		}
+		spec = spec[:i]
+	}
+	s, err := parseSpec(spec, zone)
+	if err != nil {
+		return nil
+	}
+	var ticks []time.Time
+	for at := s.next(after); !at.IsZero() && len(ticks) < n; at = s.next(at) {
+		ticks = append(ticks, at)
+	}
+	return ticks
+}
 
 // Maker returns a function for Cron.Job that makes a job of the kind with these args at each tick.
 func (k *Kind[T]) Maker(args T, opts ...EnqueueOption) func(tick time.Time) (*Job, error) {

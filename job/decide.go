@@ -32,16 +32,28 @@ const maxReleases = 20
 //	err nil                          Completed
 //	cause ErrStopping                Queued, at once, the attempt spared, at most 20 times
 //	cause ErrCanceled, or Cancel     Canceled
-//	Snooze                           Queued, after its delay, the attempt spared
+//	Snooze, Throttled                Queued, after its delay, the attempt spared
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
 //
 // Of a kind that is run at most once none is queued again: this attempt is the last, and none is spared.
+//
+// Throttled holds others back whatever becomes of the job.
 func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Event {
 	if err == nil {
 		j.State = Completed
 		return Event{Kind: JobCompleted}
 	}
+	snooze, _ := errors.AsType[*snoozeError](err)
+	event := j.decideFailed(err, cause, snooze, elapsed, d)
+	if snooze != nil && snooze.throttled != nil {
+		event.Throttle = min(snooze.delay, maxDelay)
+	}
+	return event
+}
+
+// decideFailed is decide for an attempt that did not complete. snooze is what its error says of Snooze or Throttled, or nil.
+func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.Duration, d definition) Event {
 	j.Result = nil
 	stopping := errors.Is(cause, ErrStopping)
 	if stopping && !d.once && j.Released < maxReleases {
@@ -49,19 +61,18 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Even
 		j.queueAgain(0, true)
 		return Event{Kind: JobPutBack, Err: err}
 	}
-	snooze, snoozed := errors.AsType[*snoozeError](err)
-	if snoozed && !d.once && !errors.Is(cause, ErrCanceled) {
+	if snooze != nil && !d.once && !errors.Is(cause, ErrCanceled) {
 		delay := min(snooze.delay, maxDelay)
 		j.queueAgain(delay, true)
-		return Event{Kind: JobSnoozed, Delay: delay}
+		return Event{Kind: JobSnoozed, Delay: delay, Err: snooze.throttled}
 	}
 	switch {
 	case stopping && d.once:
 		err = fmt.Errorf("its worker stopped, and a job of its kind is run at most once: %w", err)
 	case stopping:
 		err = fmt.Errorf("its worker stopped, as before: after %d times each counts as an attempt: %w", maxReleases, err)
-	case snoozed && d.once:
-		err = fmt.Errorf("the handler returned Snooze(%v), which is not for a kind that is run at most once", snooze.delay)
+	case snooze != nil && d.once:
+		err = fmt.Errorf("the handler returned %s(%v), which is not for a kind that is run at most once", snooze.name(), snooze.delay)
 	}
 	_, canceled := errors.AsType[*cancelError](err)
 	if errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout) {

@@ -1,4 +1,4 @@
-// Package job runs work that outlives the process. A job is enqueued in a store, a SQLite file or a PostgreSQL database, and
+// Package job runs durable background jobs, which survive the process. A job is enqueued in a store, a SQLite file or a PostgreSQL database, and
 // is run by a worker, in this process or another, until its handler succeeds; each as a task, so that one worker runs
 // thousands of waiting jobs at once.
 //

@@ -210,6 +210,12 @@ func TestOpen(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "memory:") {
 		t.Errorf("an unknown scheme: %v", err)
 	}
+	if err := job.CheckURL("mongodb://host"); err == nil || !strings.Contains(err.Error(), `"mongodb:"`) {
+		t.Errorf("CheckURL of an unknown scheme: %v", err)
+	}
+	if err := job.CheckURL("memory:"); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestUniqueOptionsThatMeanNothing(t *testing.T) {
@@ -219,6 +225,11 @@ func TestUniqueOptionsThatMeanNothing(t *testing.T) {
 		"Replace says what becomes of the other job, and nothing says what ": {job.Replace()},
 		"UniqueWhile has no state":                                    {job.Unique("a"), job.UniqueWhile()},
 		"UniqueWhile(retrying): give states in which jobs are stored": {job.Unique("a"), job.UniqueWhile(job.Retrying)},
+		"debounced for 0s, and at most 1s: give a positive duration":  {job.Debounce("a", 0, time.Second)},
+		"debounced for 2s, and at most 1s: give a positive duration":  {job.Debounce("a", 2*time.Second, time.Second)},
+		"Debounce says when the job is due, and what becomes of":      {job.Debounce("a", 1, 2), job.At(time.Now())},
+		"leave In, At and UniqueWhile out":                            {job.Debounce("a", 1, 2), job.UniqueWhile(job.Running)},
+		"the unique key is empty":                                     {job.Debounce("", 1, 2)},
 		"add Queued, or leave Replace out":                            {job.Unique("a"), job.UniqueWhile(job.Running), job.Replace()},
 	} {
 		if _, err := job.New("k", json.RawMessage("null"), opts...); err == nil || !strings.Contains(err.Error(), want) {

@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// An Event tells an observer what happened, see Config.Observe.
+// An Event describes to an observer what happened, see Config.Observe.
 type Event struct {
 	Kind    EventKind
 	Worker  string
@@ -11,9 +11,12 @@ type Event struct {
 	Elapsed time.Duration // of the attempt
 	Wait    time.Duration // of a started job: since it was due
 	Delay   time.Duration // until it is due again, of a retried or snoozed one
-	N       int           // of events about the store: how often in a row
-	Call    string        // that the store has failed: claim, settle or renew
-	Cron    string        // that ticked
+	// Throttle is for how long the other jobs of its limit key, or of its queue, are held back, see [Throttled].
+	Throttle time.Duration
+	Then     []*Job // of a completed job: what was to follow it, see [Then]
+	N        int    // of events about the store: how often in a row
+	Call     string // that the store has failed: claim, settle or renew
+	Cron     string // that ticked
 }
 
 // An EventKind says what an Event is about.

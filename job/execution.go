@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 // An execution is a job that this worker holds: an attempt that runs, or its outcome on the way to the store.
 type execution struct {
 	run     *run
+	session Session
 	job     *Job // the attempt's; what the fields below guard is merged into it when it has ended
 	handler *Handler
 	begun   time.Time
@@ -28,14 +28,15 @@ type execution struct {
 	mu        sync.Mutex
 	abort     func(cause error) // cancels the attempt, once it has begun
 	cause     error             // for which it is canceled
-	renewed   time.Time         // when its lease was surely in force
+	checked   time.Time         // when the store said last that it is held
 	lost      bool              // the lease is: nothing may be settled
 	ended     bool
 	completed bool // by Complete, in a transaction of the handler's
 	dirty     bool // progress or records are newer than in the store
 	progress  *ProgressReport
 	records   []Record
-	size      int // bytes of records
+	size      int    // bytes of records
+	then      []*Job // to be enqueued when it completes
 }
 
 // An ending is what the settle loop has to know of an attempt.
@@ -46,45 +47,25 @@ type ending struct {
 }
 
 // start runs a claimed job as a task, or settles it at once where it must not run.
-func (r *run) start(j *Job, expired string, claimed time.Time) {
-	e := &execution{run: r, job: j, renewed: claimed, records: j.Records, handler: r.handlers[j.Kind]}
+func (r *run) start(j *Job, session Session, expired string, claimed time.Time) {
+	e := &execution{run: r, session: session, job: j, checked: claimed, records: j.Records, handler: r.handlers[j.Kind]}
 	for i := range e.records {
 		e.size += e.records[i].size()
 	}
-	j.Result, j.Progress = nil, nil
-	if e.handler.once {
-		j.MaxAttempts = 1
-	}
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
 	r.tally.began(claimed, j, e.wait)
-	if expired != "" {
-		j.addFailure(Failure{
-			Attempt: j.Attempt - 1,
-			Time:    j.Started,
-			Worker:  expired,
-			Error:   "its worker was not heard of until the lease was over: the process died, or hung, or was cut off",
-		})
+	unfit := j.begin(expired, e.handler.once)
+	r.keep(e)
+	if unfit != nil {
+		e.finishUnbegun(ending{event: *unfit})
+		return
 	}
+	e.decode()
 	r.mu.Lock()
-	before := r.held[j.ID]
-	r.held[j.ID] = e
+	r.running++
+	r.inQueue[j.Queue]++
+	r.launch(e)
 	r.mu.Unlock()
-	if before != nil { // the store has forgotten that claim, as after a loss of power
-		before.cancel(ErrLeaseLost)
-	}
-	switch {
-	case j.CancelRequested:
-		e.canceledMeanwhile()
-	case j.Used() > j.MaxAttempts:
-		e.outOfAttempts()
-	default:
-		e.decode()
-		r.mu.Lock()
-		r.running++
-		r.inQueue[j.Queue]++
-		r.launch(e)
-		r.mu.Unlock()
-	}
 }
 
 // decode decodes the args before the attempt: the goroutine of the attempt would have to grow its stack for that, to twice of
@@ -98,41 +79,11 @@ func (e *execution) decode() {
 }
 
 // putBack settles a job that was claimed but is not to be begun.
-func (r *run) putBack(j *Job) {
-	e := &execution{run: r, job: j, renewed: time.Now(), ended: true}
-	r.mu.Lock()
-	r.held[j.ID] = e
-	r.mu.Unlock()
+func (r *run) putBack(j *Job, session Session) {
+	e := &execution{run: r, session: session, job: j, checked: time.Now(), ended: true}
+	r.keep(e)
 	j.queueAgain(0, true)
 	r.finish(e, ending{silent: true})
-}
-
-// canceledMeanwhile ends a job that somebody canceled when its process had died, or before that had obeyed.
-func (e *execution) canceledMeanwhile() {
-	j := e.job
-	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: ErrCanceled.Error()})
-	j.State = Canceled
-	e.finishUnbegun(ending{event: Event{Kind: JobCanceled, Err: ErrCanceled}})
-}
-
-// outOfAttempts discards a job whose last attempt ended with its process, or one that was begun before its kind came to be run at most
-// once.
-func (e *execution) outOfAttempts() {
-	j := e.job
-	err := fmt.Errorf("the job was begun before, and is out of attempts (%d)", j.MaxAttempts)
-	if j.Died > 0 {
-		err = fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
-	}
-	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started, Worker: j.Worker, Error: err.Error()})
-	j.State = Discarded
-	e.finishUnbegun(ending{event: Event{Kind: JobDiscarded, Err: err}})
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }
 
 // finishUnbegun hands an execution that runs no handler to the settle loop. The renew loop may be telling it to be canceled.
@@ -185,26 +136,21 @@ func (e *execution) attempt(ctx context.Context, abort func(cause error)) (abort
 func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	r, j := e.run, e.job
 	elapsed := time.Since(e.begun)
-	if n := len(j.Result); n > MaxResult {
-		j.Result = nil
-		e.addRecord(Record{
-			Attempt: j.Attempt,
-			Time:    time.Now(),
-			Level:   slog.LevelWarn.String(),
-			Message: fmt.Sprintf("the result of %d bytes is not kept: at most %d are", n, MaxResult),
-		})
+	if r, tooLarge := j.dropLargeResult(time.Now()); tooLarge {
+		e.addRecord(r)
 	}
 	e.mu.Lock()
 	e.ended = true
 	lost, completed, cause := e.lost, e.completed, e.cause
 	aborted = cause != nil
 	j.Records, j.Progress = e.records, e.progress
+	then := e.then
 	e.mu.Unlock()
 	if completed && err == nil {
 		err = errNotCommitted // which counts only if it is true: otherwise the job is not held any more
 	}
-	if err == nil && len(j.Result) > 0 && !json.Valid(j.Result) {
-		err = fmt.Errorf("the handler set a result that is no JSON: %.60q", j.Result)
+	if err == nil {
+		err = j.checkResult()
 	}
 	if cause == nil {
 		cause = context.Cause(ctx) // the timeout
@@ -220,6 +166,9 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 		r.mu.Lock()
 		r.release(j.Queue)
 		r.mu.Unlock()
+		if j.State == Completed {
+			event.Then = then
+		}
 		r.finish(e, ending{event: event})
 	})
 	return aborted
@@ -262,6 +211,16 @@ func (r *run) drop(e *execution) {
 		delete(r.held, e.job.ID)
 	}
 	r.release(e.job.Queue)
+}
+
+// lose marks the lease as lost, whether or not the attempt has ended. What runs of it is to be canceled then.
+func (e *execution) lose() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lost = true
+	if e.cause == nil {
+		e.cause = ErrLeaseLost
+	}
 }
 
 // cancel cancels the attempt, if it has not ended.

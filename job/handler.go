@@ -12,8 +12,9 @@ import (
 //	nil             Completed
 //	Cancel(err)     Canceled
 //	Snooze(d)       Queued again, due after d; no attempt is used
+//	Throttled(…, d) the same, and until then no other job of its limit key starts, or of its queue if it has none
 //	another error   Queued again, due after the backoff; Discarded when it was the last attempt or the error is marked
-//	                meanwhile.Permanent
+//	                retry.Permanent
 //	a panic         as an error, with the stack
 //	runtime.Goexit  as an error, meanwhile.ErrGoexit: what testing's FailNow, Fatal and Skip call
 //

@@ -13,18 +13,19 @@ type health struct {
 	run              atomic.Pointer[run] // nil while it does not run
 }
 
-// Health tells whether a worker does its work, not only whether its process is up.
+// Health reports whether a worker does its work, not only whether its process is up.
 type Health struct {
 	Claimed time.Time // when it asked the store for jobs last and was answered; zero before the first time
 	Settled time.Time // when it wrote an outcome last
-	Trouble string    // with the store, since the last call that went well; "" for none
+	Trouble string    // with the store, since the last call that went well, or with one of several, see [Joined.Health]; "" for none
+	Warning string    // of a store that works, such as that it does not survive a restart; "" for none
 
 	Started  time.Time // when Run was called; zero while it does not run, and so is all below
-	Stopping bool      // it has been told to stop, and claims no more
+	Stopping bool      // it is stopping, and claims no more
 	Full     bool      // it has no room, and does not claim until a job ends
 	Running  int       // jobs, of at most Slots at once
 	Slots    int
-	Quiet    bool // it claims nothing because it was told so, see OrderQuiet; then it counts as full
+	Quiet    bool // it claims nothing because of an OrderQuiet; then it counts as full
 }
 
 // Health returns how the worker is. A worker that has room for jobs claims at least once each Config.Poll; one that is full
@@ -39,6 +40,11 @@ func (w *Worker) Health() Health {
 	}
 	if text := w.health.err.Load(); text != nil {
 		h.Trouble = *text
+	} else if j, ok := w.store.(*Joined); ok {
+		h.Trouble = j.trouble()
+	}
+	if s, ok := w.store.(interface{ Warning() string }); ok {
+		h.Warning = s.Warning()
 	}
 	if r := w.health.run.Load(); r != nil {
 		r.mu.Lock()

@@ -66,8 +66,8 @@ type Job struct {
 	Args        json.RawMessage `json:"args"`
 	State       State           `json:"state"`
 	Priority    int             `json:"priority"`
-	Attempt     int             `json:"attempt"` // times it was claimed; only grows, so that it tells two holders apart
-	Spared      int             `json:"spared"`  // claims that count as no attempt: snoozed, put back, before a retry by hand
+	Attempt     int             `json:"attempt"` // times it was claimed; only grows, so that it distinguishes two holders
+	Spared      int             `json:"spared"`  // claims that count as no attempt: snoozed, released, before a retry by hand
 	Died        int             `json:"died"`    // claims whose lease ran out: the process died, or hung
 	MaxAttempts int             `json:"max_attempts"`
 
@@ -79,6 +79,9 @@ type Job struct {
 	// insert and never set them.
 	UniqueWhile []State `json:"-"`
 	Replace     bool    `json:"-"`
+	// ReplaceWithin, if it is more than zero, bounds what Replace sets: the holder is due at most so long after its creation, or now
+	// if that is over, see [Debounce]. Stores read it as the two above.
+	ReplaceWithin time.Duration `json:"-"`
 
 	// The clock of these is the store's. RunAt is when it became or becomes due.
 	Created  time.Time `json:"created"`

@@ -92,7 +92,8 @@ func (k *Kind[T]) EnqueueAll(ctx context.Context, in Inserter, args meanwhile.St
 	})
 }
 
-// New makes a job of a kind that is known by its name alone. The args are JSON. It returns an error when they are not, or
+// New makes a job of a kind that is known by its name alone. The args are JSON, of which the job gets all but the white space around its
+// tokens. It returns an error when they are not, or
 // are longer than MaxArgs, and for a name or an option out of its range.
 func New(kind string, args json.RawMessage, opts ...EnqueueOption) (*Job, error) {
 	return newJob(kind, args, nil, opts)
@@ -146,7 +147,7 @@ func (in *insertion) finish() error {
 	}
 	j := in.Job
 	if in.notUnique {
-		j.UniqueFor, j.UniqueWhile, j.Replace = 0, nil, false
+		j.UniqueFor, j.UniqueWhile, j.Replace, j.ReplaceWithin = 0, nil, false, 0
 		return nil
 	}
 	if err := in.checkUnique(); err != nil {
@@ -170,6 +171,9 @@ func (in *insertion) checkUnique() error {
 		if s != Queued && s != Running && !s.Finished() {
 			return fmt.Errorf("UniqueWhile(%s): give states in which jobs are stored: queued, running, completed, canceled or discarded", s)
 		}
+	}
+	if in.debounced > 0 && (!j.RunAt.IsZero() || j.Delay != in.debounced || !j.Replace || !slices.Equal(j.UniqueWhile, []State{Queued})) {
+		return errors.New("Debounce says when the job is due, and what becomes of the other: leave In, At and UniqueWhile out")
 	}
 	missing := "nothing says what is unique: give Unique or UniqueArgs as well"
 	switch {

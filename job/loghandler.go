@@ -16,7 +16,7 @@ const (
 
 // LogHandler returns a handler that passes records on to h and attaches those that are logged with the ctx of a job to that
 // job, for everybody who looks at it: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Those of a level that h is not
-// enabled for are left out. What tells the job in other places, job.id, job.kind, job.queue and job.attempt, is among the
+// enabled for are left out. What identifies the job in other places, job.id, job.kind, job.queue and job.attempt, is among the
 // attributes of its task, which [tasklog.Handler] adds.
 //
 //	slog.SetDefault(slog.New(job.LogHandler(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil)))))

@@ -17,10 +17,27 @@ const (
 	MaxMetaBytes = 4 << 10 // of keys and values together
 )
 
+// MetaID is the key of Meta for the ID that another system knows a job by. Stores keep an index of it: a [Filter] by a plain value of
+// it, of up to 200 bytes that JSON writes as they are, costs no more than one by ID. Several jobs may have the same value.
+const MetaID = "jid"
+
+// MetaCron is the key of Meta for the name of the cron that enqueued a job. Workers set it where the job has room for it and does not have it yet.
+const MetaCron = "cron"
+
+const maxMetaID = 200
+
 // Options is what is said of one job when it is enqueued, and stays so. Stores keep it as one piece, see [Job.EncodeOptions].
 type Options struct {
-	Timeout time.Duration     `json:"timeout,omitempty"` // of each attempt, in ns; zero is that of the kind
-	Meta    map[string]string `json:"meta,omitempty"`    // see the option [Meta]
+	Timeout  time.Duration     `json:"timeout,omitempty"`   // of each attempt, in ns; zero is that of the kind
+	Meta     map[string]string `json:"meta,omitempty"`      // see the option [Meta]
+	LimitKey string            `json:"limit_key,omitempty"` // see the option [LimitKey]
+}
+
+// encodedOptions is how Options are kept. Nothing in it but Meta has a string that belongs to a name, see [Filter.MetaTexts].
+type encodedOptions struct {
+	Timeout  time.Duration     `json:"timeout,omitempty"`
+	Meta     map[string]string `json:"meta,omitempty"`
+	LimitKey []string          `json:"limit_key,omitempty"` // one, or none
 }
 
 // Meta gives a job a note beside its args, such as the tenant or the request that it is for: up to 32 of them, with 4 KiB of keys and
@@ -58,12 +75,16 @@ func checkMeta(meta map[string]string) error {
 	return nil
 }
 
-// EncodeOptions returns the options as a store keeps them: JSON, or nil for none.
+// EncodeOptions returns the options as a store keeps them: JSON, or nil for none. The limit key is the first element of limit_key.
 func (j *Job) EncodeOptions() []byte {
-	if j.Timeout == 0 && len(j.Meta) == 0 {
+	if j.Timeout == 0 && len(j.Meta) == 0 && j.LimitKey == "" {
 		return nil
 	}
-	text, err := json.Marshal(&j.Options)
+	o := encodedOptions{Timeout: j.Timeout, Meta: j.Meta}
+	if j.LimitKey != "" {
+		o.LimitKey = []string{j.LimitKey}
+	}
+	text, err := json.Marshal(&o)
 	if err != nil {
 		panic("job: options of " + j.ID.String() + ": " + err.Error()) // numbers and strings
 	}
@@ -76,7 +97,15 @@ func (j *Job) DecodeOptions(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	return json.Unmarshal(text, &j.Options)
+	var o encodedOptions
+	if err := json.Unmarshal(text, &o); err != nil {
+		return err
+	}
+	j.Timeout, j.Meta = o.Timeout, o.Meta
+	if len(o.LimitKey) > 0 {
+		j.LimitKey = o.LimitKey[0]
+	}
+	return nil
 }
 
 // MetaTexts returns what stands in the encoded options of the jobs that match the Meta of a filter, and of no others: each entry as JSON.
@@ -90,4 +119,18 @@ func (f *Filter) MetaTexts() []string {
 		texts = append(texts, string(text[1:len(text)-1]))
 	}
 	return texts
+}
+
+// MetaID returns the value of [MetaID] that the filter asks for, as it stands in encoded options with its quotes, or "" where it asks
+// for none, or for one that indexes do not have.
+func (f *Filter) MetaID() string {
+	value := f.Meta[MetaID]
+	if value == "" || len(value) > maxMetaID {
+		return ""
+	}
+	text, err := json.Marshal(value)
+	if err != nil || len(text) != len(value)+2 {
+		return ""
+	}
+	return string(text)
 }

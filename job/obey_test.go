@@ -103,7 +103,7 @@ func TestOrdersForADeadWorkerAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
 		renew := func() job.Renewed {
-			got, err := r.store.Renew(r.ctx, job.Renewal{Worker: "w", Lease: time.Minute})
+			got, err := r.store.Renew(r.ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 var charge = job.Define[note]("charge", job.AtMostOnce(), job.Backoff(second), job.Timeout(time.Hour))
@@ -66,8 +67,9 @@ func TestAtMostOnce(t *testing.T) {
 	}{
 		{"it fails", func(context.Context) error { return errFlaky }, nil, "flaky"},
 		{"it panics", func(context.Context) error { panic("oh") }, nil, "oh"},
-		{"it asks for another attempt", func(context.Context) error { return meanwhile.RetryAfter(errFlaky, time.Second) }, nil, "flaky"},
+		{"it asks for another attempt", func(context.Context) error { return retry.After(errFlaky, time.Second) }, nil, "flaky"},
 		{"it snoozes", func(context.Context) error { return job.Snooze(time.Second) }, nil, "Snooze(1s), which is not for a kind that is run at most once"},
+		{"it was throttled", func(context.Context) error { return job.Throttled(errFlaky, time.Second) }, nil, "Throttled(1s), which is not for a kind that is run at most once"},
 		{"it takes longer than its timeout", untilCanceled, nil, job.ErrTimeout.Error()},
 		{"its worker stops", untilCanceled, func(r *onceRig) job.ID {
 			id := r.enqueue()
@@ -81,7 +83,7 @@ func TestAtMostOnce(t *testing.T) {
 		{"its process dies", untilCanceled, func(r *onceRig) job.ID {
 			id := r.enqueue()
 			got, err := r.store.Claim(r.ctx, job.Claim{
-				Worker: "dead", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Second,
+				Worker: "dead", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Second,
 			})
 			if err != nil || len(got.Jobs) != 1 {
 				r.Fatalf("claim: %+v, %v", got, err)

@@ -27,16 +27,26 @@ func Register(scheme string, open func(ctx context.Context, url string) (Store, 
 // such as "host=db dbname=app" names one of scheme postgres. The package of the store must be imported, for example by
 // import _ "github.com/meanwhile-go/meanwhile/job/sqlite". Errors do not show passwords.
 func Open(ctx context.Context, url string) (Store, error) {
+	if err := CheckURL(url); err != nil {
+		return nil, err
+	}
+	openersMu.RLock()
+	open := openers[storeurl.Scheme(url)]
+	openersMu.RUnlock()
+	return open(ctx, url)
+}
+
+// CheckURL returns an error when [Open] knows no store for the scheme of a URL, so that a program can tell before it opens anything.
+func CheckURL(url string) error {
 	scheme := storeurl.Scheme(url)
 	openersMu.RLock()
-	open := openers[scheme]
-	known := slices.Sorted(maps.Keys(openers))
-	openersMu.RUnlock()
+	defer openersMu.RUnlock()
+	known := strings.Join(slices.Sorted(maps.Keys(openers)), ":, ") + ":"
 	switch {
 	case scheme == "":
-		return nil, fmt.Errorf("the URL of a store begins with its scheme: known are %s", strings.Join(known, ":, ")+":")
-	case open == nil:
-		return nil, fmt.Errorf("no store is known for a URL that begins with %.20q: known are %s", scheme+":", strings.Join(known, ":, ")+":")
+		return fmt.Errorf("the URL of a store begins with its scheme: known are %s", known)
+	case openers[scheme] == nil:
+		return fmt.Errorf("no store is known for a URL that begins with %.20q: known are %s", scheme+":", known)
 	}
-	return open(ctx, url)
+	return nil
 }

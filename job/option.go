@@ -31,9 +31,10 @@ type insertion struct {
 	unique    func(*Job) (string, error) // makes the key, without the kind; nil for none
 	while     bool                       // UniqueWhile was given
 	notUnique bool
-	attempts  bool  // MaxAttempts was given
-	once      bool  // AtMostOnce was
-	err       error // of an option
+	debounced time.Duration // Debounce was given
+	attempts  bool          // MaxAttempts was given
+	once      bool          // AtMostOnce was
+	err       error         // of an option
 }
 
 type both func(*insertion)
@@ -69,7 +70,7 @@ func MaxAttempts(n int) Option {
 
 // AtMostOnce is for a kind whose handler must never begin twice for one job: then a job that has been begun and has not completed is
 // discarded, whether its handler failed, its worker stopped, or its process died. It is the handler of the kind that keeps it, also
-// for jobs that were enqueued without the option. [Snooze] fails such a job. Only who retries it by hand, see [ActRetry], begins it
+// for jobs that were enqueued without the option. [Snooze] and [Throttled] fail such a job. Only who retries it by hand, see [ActRetry], begins it
 // again; so does a database that loses what it has acknowledged, as one that is restored from a backup. A job may also be
 // discarded without having been begun, when its process dies, or its claim is answered too late, before that.
 func AtMostOnce() DefineOption {
@@ -117,6 +118,23 @@ func Replace() Option {
 	return both(func(in *insertion) { in.Job.Replace = true })
 }
 
+// Debounce makes of many jobs that come soon after each other one, which runs when no other has come for d: a queued job of its kind with
+// the key gets the args of this one, and is due d from now, but no later than within after its own creation; the answer says that nothing
+// was enqueued. One that runs is left alone, and one more is enqueued, so that the last args are never lost. It is Unique, [UniqueWhile]
+// with Queued, [Replace] and [In] at once, beside which none of these is given, nor At. within is d at least.
+func Debounce(key string, d, within time.Duration) EnqueueOption {
+	return enqueueOnly(func(in *insertion) {
+		Unique(key).enqueue(in)
+		UniqueWhile(Queued).enqueue(in)
+		Replace().enqueue(in)
+		In(d).enqueue(in)
+		in.ReplaceWithin, in.debounced = within, d
+		if d <= 0 || within < d || within > maxDelay {
+			in.err = fmt.Errorf("debounced for %v, and at most %v: give a positive duration, and one that is no shorter, up to a hundred years", d, within)
+		}
+	})
+}
+
 // NotUnique is for one job of a kind that is unique: it is enqueued whatever others there are, and keeps none out.
 func NotUnique() EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.notUnique = true })
@@ -152,7 +170,7 @@ func (d timeout) enqueue(in *insertion) {
 }
 
 // Backoff says how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].
-// An error with a delay of its own, see [meanwhile.RetryAfter], is obeyed instead.
+// An error with a delay of its own, see [retry.After], is used instead.
 func Backoff(f func(attempt int, err error) time.Duration) DefineOption {
 	return defineOnly(func(def *definition) { def.backoff = f })
 }

@@ -1,6 +1,6 @@
 package job
 
-// An Order is left for a worker by somebody who looks at it from outside, see Store.Order. A worker obeys what it can: an
+// An Order is left for a worker by somebody who looks at it from outside, see Store.Order. A worker follows what it can: an
 // order that is about something that has ended meanwhile does nothing.
 type Order struct {
 	Do   OrderKind `json:"do"`

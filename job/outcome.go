@@ -2,6 +2,7 @@ package job
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -41,10 +42,41 @@ func (e *cancelError) Error() string {
 
 func (e *cancelError) Unwrap() error { return e.err }
 
-type snoozeError struct{ delay time.Duration }
+type snoozeError struct {
+	delay     time.Duration
+	throttled error // by Throttled; nil for Snooze
+}
 
 // Snooze is returned by a handler to have the job run again after d. It uses no attempt. A d of zero or less is at once. A
 // job of a kind that is [AtMostOnce] fails by it.
-func Snooze(d time.Duration) error { return &snoozeError{max(d, 0)} }
+func Snooze(d time.Duration) error { return &snoozeError{delay: max(d, 0)} }
 
-func (e *snoozeError) Error() string { return "again in " + e.delay.String() }
+// errThrottled stands for an error that was not given to Throttled.
+var errThrottled = errors.New("throttled")
+
+// Throttled is returned by a handler when the upstream says that there are too many requests, as an API does with status 429: the job runs
+// again after d, without using an attempt, and until then no other job of its queue with its limit key starts, see [LimitKey]; if it has
+// no key, no other job of its queue at all. Jobs that run go on. That holds for every claim, of every worker, that begins when the
+// outcome has been written, by the store's clock; the longest of several counts. [Store.Pause] with false ends it early. A d of zero
+// or less holds nothing back. A job of a kind that is [AtMostOnce] fails by it, and one that is canceled meanwhile ends: others are held
+// back all the same. err is what the upstream said, and may be nil. The mark holds through wrapping.
+func Throttled(err error, d time.Duration) error {
+	return &snoozeError{delay: max(d, 0), throttled: either(err, errThrottled)}
+}
+
+func (e *snoozeError) Error() string {
+	if e.throttled != nil {
+		return fmt.Sprintf("throttled for %v: %v", e.delay, e.throttled)
+	}
+	return "again in " + e.delay.String()
+}
+
+func (e *snoozeError) Unwrap() error { return e.throttled }
+
+// name is the function that made it.
+func (e *snoozeError) name() string {
+	if e.throttled != nil {
+		return "Throttled"
+	}
+	return "Snooze"
+}

@@ -9,8 +9,8 @@ import (
 // beat is how often the worker looks for what the store has to tell: jobs to cancel, leases that ran out.
 func (r *run) beat() time.Duration { return min(time.Second, r.config.Lease/6) }
 
-// renewLoop renews leases after a third of them, asks each beat which jobs to cancel and what else the worker is told from
-// outside, tells of the worker, and writes the progress and the records of running jobs.
+// renewLoop renews the lease at each beat, asks which jobs to cancel and what else the worker is told from outside, tells of the
+// worker, and writes the progress and the records of running jobs. After a third of a lease it asks about each job whether it is held.
 func (r *run) renewLoop(ctx context.Context) error {
 	ticker := time.NewTicker(r.beat())
 	defer ticker.Stop()
@@ -20,14 +20,14 @@ func (r *run) renewLoop(ctx context.Context) error {
 		now := time.Now()
 		r.trimSlots()
 		r.failures.flush(now, false)
-		due := r.dueForRenewal(now)
+		due := r.dueForCheck(now)
 		again, err := r.renew(ctx, now, due)
 		if err != nil {
 			if fatal(err) || ctx.Err() != nil {
 				return cmpCause(ctx, err)
 			}
 			failures++
-			r.storeFailed("renew leases", failures, err)
+			r.storeFailed("renew the lease", failures, err)
 		} else {
 			if failures > 0 {
 				failures = r.storeRecovered()
@@ -47,32 +47,6 @@ func (r *run) renewLoop(ctx context.Context) error {
 	}
 }
 
-// expireLoop cancels attempts whose lease could not be renewed in time, a tenth of it before it is over: then another worker may
-// run the job, and this attempt should have ended. It is a loop of its own since a call to the store may hang.
-func (r *run) expireLoop(ctx context.Context) error {
-	ticker := time.NewTicker(min(250*time.Millisecond, r.config.Lease/20))
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-		over := time.Now().Add(-r.config.Lease + r.config.Lease/10)
-		for _, e := range r.holdings() {
-			e.mu.Lock()
-			expired := !e.lost && !e.renewed.After(over)
-			if expired {
-				e.lost = true
-			}
-			e.mu.Unlock()
-			if expired {
-				e.cancel(ErrLeaseLost)
-			}
-		}
-	}
-}
-
 func (r *run) holdings() []*execution {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,12 +57,12 @@ func (r *run) holdings() []*execution {
 	return all
 }
 
-// dueForRenewal returns the jobs whose lease was renewed longer than a third of it ago.
-func (r *run) dueForRenewal(now time.Time) []*execution {
+// dueForCheck returns the jobs that run, and that the store has not said to be held for a third of a lease.
+func (r *run) dueForCheck(now time.Time) []*execution {
 	var due []*execution
 	for _, e := range r.holdings() {
 		e.mu.Lock()
-		if !e.lost && now.Sub(e.renewed) >= r.config.Lease/3 {
+		if !e.lost && !e.ended && now.Sub(e.checked) >= r.config.Lease/3 {
 			due = append(due, e)
 		}
 		e.mu.Unlock()
@@ -98,7 +72,10 @@ func (r *run) dueForRenewal(now time.Time) []*execution {
 
 // renew reports whether there is more to tell at once: to somebody who has begun to watch a job, or has left an order.
 func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again bool, err error) {
-	renewal := Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Trees: r.trees(now)}
+	r.mu.Lock()
+	session, dropped := r.hold.session, slices.Clone(r.hold.dropped)
+	r.mu.Unlock()
+	renewal := Renewal{Worker: r.config.Name, Session: session, Lease: r.config.Lease, Drop: dropped, Info: r.info(), Trees: r.trees(now)}
 	byID := make(map[ID]*execution, len(due))
 	for _, e := range due {
 		renewal.Jobs = append(renewal.Jobs, e.job.ID)
@@ -117,10 +94,11 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	r.clock.set(begun, got.Now, answered)
 	r.tally.begin(answered)
 	r.tally.taken(told)
+	r.renewed(session, now, dropped)
 	lose(byID, got.Lost)
 	for _, e := range byID {
 		e.mu.Lock()
-		e.renewed = now
+		e.checked = now
 		e.mu.Unlock()
 	}
 	for _, id := range got.Canceled {
@@ -160,7 +138,11 @@ func (e *execution) completedItself() bool {
 func (r *run) writeInterim(ctx context.Context) {
 	var jobs []*Job
 	dirty := map[ID]*execution{}
+	session := r.session()
 	for _, e := range r.holdings() {
+		if e.session != session {
+			continue
+		}
 		if j := e.interim(); j != nil {
 			jobs, dirty[j.ID] = append(jobs, j), e
 		}
@@ -173,7 +155,7 @@ func (r *run) writeInterim(ctx context.Context) {
 	}
 	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat())) // the leases must be renewed
 	defer cancel()
-	lost, err := r.store.Settle(call, r.config.Name, jobs...)
+	lost, err := r.store.Settle(call, session, Outcomes(jobs...)...)
 	if err != nil {
 		for _, e := range dirty {
 			e.mu.Lock()

@@ -19,7 +19,7 @@ import (
 //	    ^                                                           │
 //	    └──────────────── room: slots and unsettled jobs ───────────┘
 //
-// A job is in held from its claim until it is settled or lost; so long its lease is renewed.
+// A job is in held from its claim until it is settled or lost.
 type run struct {
 	*Worker
 	started time.Time
@@ -34,6 +34,8 @@ type run struct {
 
 	failures failureLog
 
+	unsettled int // calls in a row of the settle loop of which only a part was written
+
 	notice chan struct{} // capacity 1: jobs may have become due
 	freed  chan struct{} // capacity 1: there may be room again
 	done   chan struct{} // capacity 1: there are jobs to settle
@@ -41,6 +43,7 @@ type run struct {
 	leaving chan struct{} // closed when there is nothing left to renew
 
 	mu        sync.Mutex
+	hold      hold
 	held      map[ID]*execution
 	idle      []*slot        // the one that was busy last comes last
 	leastIdle int            // of them, since they were trimmed
@@ -69,6 +72,7 @@ func newRun(w *Worker) *run {
 		freed:    make(chan struct{}, 1),
 		done:     make(chan struct{}, 1),
 		leaving:  make(chan struct{}),
+		hold:     hold{session: NewSession()},
 		held:     map[ID]*execution{},
 		inQueue:  map[string]int{},
 	}
@@ -187,9 +191,9 @@ func (r *run) leave() {
 	defer cancel()
 	r.failures.flush(time.Now(), true)
 	if stats, _ := r.tally.tell(time.Now(), true); len(stats) > 0 {
-		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Lease: r.config.Lease, Info: r.info(), Stats: stats})
+		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Session: r.session(), Lease: r.config.Lease, Info: r.info(), Stats: stats})
 	}
-	_ = r.store.Leave(ctx, r.config.Name)
+	_ = r.store.Leave(ctx, r.config.Name, r.session())
 }
 
 // info is what the worker says of itself.

@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -56,7 +57,14 @@ func (r *run) settleLoop(ctx context.Context) error {
 func (r *run) nextBatch() (batch []*execution, over bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(len(r.finished), mostSettled)
+	n, following := 0, 0
+	for n < min(len(r.finished), mostSettled) {
+		following += len(r.finished[n].end.event.Then)
+		if n > 0 && following > MaxThen {
+			break
+		}
+		n++
+	}
 	batch = r.finished[:n:n]
 	r.finished = r.finished[n:]
 	if len(r.finished) == 0 {
@@ -78,11 +86,14 @@ func (r *run) settle(ctx context.Context, batch []*execution) (refused []*execut
 		}
 		lost, err := r.callSettle(ctx, batch)
 		if err == nil {
-			if failures > 0 {
-				r.storeRecovered()
+			if failures > 0 || r.unsettled > 0 {
+				r.unsettled = r.storeRecovered()
 			}
 			r.settled(batch, lost)
 			return nil, nil
+		}
+		if part, ok := errors.AsType[*unsettledError](err); ok && ctx.Err() == nil {
+			return r.settledInPart(ctx, batch, lost, part)
 		}
 		if fatal(err) || ctx.Err() != nil {
 			return nil, cmpCause(ctx, err)
@@ -123,6 +134,27 @@ func (r *run) settleEach(ctx context.Context, batch []*execution) (refused []*ex
 	return refused, nil
 }
 
+// settledInPart is for a store that is made of several, one of which has failed: what the others have taken is settled, and what is left is
+// tried again later, with what has ended meanwhile, for as long as a lease.
+func (r *run) settledInPart(ctx context.Context, batch []*execution, lost []ID, part *unsettledError) (refused []*execution, err error) {
+	r.unsettled++
+	r.storeFailed("settle jobs", r.unsettled, part)
+	var written []*execution
+	late := r.late()
+	for _, e := range batch {
+		switch {
+		case !part.ids[e.job.ID]:
+			written = append(written, e)
+		case time.Since(e.end.at) < r.config.Lease && !late:
+			refused = append(refused, e)
+		default:
+			r.giveUp(e, part)
+		}
+	}
+	r.settled(written, lost)
+	return refused, meanwhile.Sleep(ctx, storeBackoff(1))
+}
+
 // late reports whether the worker should have ended by now: only outcomes that the store does not take hold it up.
 func (r *run) late() bool {
 	r.mu.Lock()
@@ -130,9 +162,9 @@ func (r *run) late() bool {
 	return r.stopping && time.Since(r.stopped) > lastCall
 }
 
-// giveUp forgets a job whose outcome the store has not taken for as long as a lease, or at the end: nothing renews its lease any
-// more, and it is run again when that is over.
+// giveUp forgets a job whose outcome the store has not taken for as long as a lease, or at the end: it is run again.
 func (r *run) giveUp(e *execution, err error) {
+	r.dropLease(e)
 	r.config.Logger.Error("job: the outcome could not be written: the job will be run again", "job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", err)
 	r.observe(Event{Kind: JobLost, Job: e.job, Err: err, Elapsed: e.end.event.Elapsed})
 }
@@ -154,6 +186,9 @@ func (r *run) stillOurs(batch []*execution) []*execution {
 			ours = append(ours, e)
 			continue
 		}
+		if e.end.silent {
+			continue
+		}
 		r.observe(Event{Kind: JobLost, Job: e.job, Err: ErrLeaseLost, Elapsed: e.end.event.Elapsed})
 	}
 	return ours
@@ -162,11 +197,12 @@ func (r *run) stillOurs(batch []*execution) []*execution {
 func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
-	jobs := make([]*Job, len(batch))
+	outcomes := make([]Outcome, len(batch))
 	for i, e := range batch {
-		jobs[i] = e.job
+		outcomes[i] = e.job.outcome(e.end.event.Then)
+		outcomes[i].Throttle = e.end.event.Throttle
 	}
-	return r.store.Settle(call, r.config.Name, jobs...)
+	return r.store.Settle(call, batch[0].session, outcomes...)
 }
 
 // settled tells what became of each job.
@@ -190,7 +226,7 @@ func (r *run) settled(batch []*execution, lost []ID) {
 		case e.end.silent:
 			continue
 		case gone[e.job.ID] && e.completed: // by the handler's own transaction, as it should be
-			event = Event{Kind: JobCompleted, Elapsed: event.Elapsed}
+			event = Event{Kind: JobCompleted, Elapsed: event.Elapsed, Then: e.then}
 			e.job.State = Completed
 		case gone[e.job.ID]:
 			event = Event{Kind: JobLost, Err: ErrLeaseLost, Elapsed: event.Elapsed}

@@ -1,16 +1,22 @@
 package job
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // A Stat is what one worker did in one minute with the jobs of one queue and kind. The Histograms of several can be merged,
 // and the numbers added.
 type Stat struct {
 	Minute time.Time `json:"minute"` // when it began, by the store's clock
-	Worker string    `json:"worker"`
-	Queue  string    `json:"queue"`
-	Kind   string    `json:"kind"` // empty in the rows of a whole queue, and for what is beyond 200 rows of the minute
+	// Span is how long it is where minutes were added up, see [MergeStats]; zero is a minute. Such a row is that of all workers.
+	Span   time.Duration `json:"span,omitempty"`
+	Worker string        `json:"worker"`
+	Queue  string        `json:"queue"`
+	Kind   string        `json:"kind"` // empty in the rows of a whole queue, and for what is beyond 200 rows of the minute
 
-	// How many attempts ended so. Those that were put back or lost are not counted.
+	// How many attempts ended so. Those that were released or lost are not counted.
 	Completed int64 `json:"completed"`
 	Retried   int64 `json:"retried"`
 	Snoozed   int64 `json:"snoozed"`
@@ -29,4 +35,60 @@ type Stat struct {
 // Total grows with all that is counted: of two versions of a row the one with the higher Total is the newer.
 func (s *Stat) Total() int64 {
 	return s.Completed + s.Retried + s.Snoozed + s.Canceled + s.Discarded + s.Wait.Count() + s.Run.Count()
+}
+
+// merge adds what another row counted.
+func (s *Stat) merge(other *Stat) {
+	s.Completed += other.Completed
+	s.Retried += other.Retried
+	s.Snoozed += other.Snoozed
+	s.Canceled += other.Canceled
+	s.Discarded += other.Discarded
+	s.Queued, s.Running = max(s.Queued, other.Queued), max(s.Running, other.Running)
+	s.Wait.Merge(other.Wait)
+	s.Run.Merge(other.Run)
+}
+
+// MergeStats adds up rows by the StatsSpan in which they began, queue and kind, over all workers. Of Queued and Running the most counts.
+// What there would be more than MostStats of in one span is counted without its kind, or without its queue as well, so that a store keeps a
+// bounded number; rows that were added up before keep theirs. The result is in the order of Store.Stats. Stores call it.
+func MergeStats(rows ...Stat) []Stat {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b Stat) int { return cmp.Compare(b.Span, a.Span) })
+	type key struct {
+		at          int64
+		queue, kind string
+	}
+	found := map[key]*Stat{}
+	size := map[int64]int{}
+	var merged []*Stat
+	for i := range rows {
+		row := &rows[i]
+		at := row.Minute.UTC().Truncate(StatsSpan)
+		k := key{at.Unix(), row.Queue, row.Kind}
+		if found[k] == nil && size[k.at] >= MostStats {
+			k.kind = ""
+			if found[k] == nil {
+				k.queue = ""
+			}
+		}
+		s := found[k]
+		if s == nil {
+			s = &Stat{Minute: at, Span: StatsSpan, Queue: k.queue, Kind: k.kind}
+			found[k] = s
+			merged = append(merged, s)
+			if k.queue+k.kind != "" { // where the rest is counted there is always room
+				size[k.at]++
+			}
+		}
+		s.merge(row)
+	}
+	slices.SortFunc(merged, func(a, b *Stat) int {
+		return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
+	})
+	all := make([]Stat, len(merged))
+	for i, s := range merged {
+		all[i] = *s
+	}
+	return all
 }

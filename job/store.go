@@ -21,7 +21,8 @@ type Inserter interface {
 	// It returns for each, in order, the ID of the job that is stored: its own, or, when its unique key is held, that of
 	// the holder. Keys among the jobs themselves count as well, the first has it. A job with UniqueWhile whose key is held by one
 	// that is in none of these states takes the key over, and is stored; a holder that was deleted is in none. Otherwise, one with
-	// Replace gives its Args and its time to the holder, if that is queued. The jobs are valid (see New), in state
+	// Replace gives its Args and its time to the holder, if that is queued; with ReplaceWithin one that is no later than so long after the
+	// holder's Created, or now if that is over. The jobs are valid (see New), in state
 	// Queued, and due at RunAt, or Delay after the insertion when RunAt is zero. Options stay as they are for ever. Insert does not change them. An ID that is
 	// there already is an error. Args are kept byte for byte.
 	//
@@ -32,7 +33,7 @@ type Inserter interface {
 
 // A Settler records what became of running jobs: a [Store], or a transaction of the caller's.
 type Settler interface {
-	// Settle writes jobs that worker holds, in one transaction, as their fields say:
+	// Settle writes jobs that the session holds, in one transaction, as the fields of each Outcome.Job say:
 	//
 	//   - in state Running: Detail; the job stays held;
 	//   - Queued: Detail, Spared, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero. One
@@ -40,9 +41,16 @@ type Settler interface {
 	//   - Completed, Canceled, Discarded: Detail; the job is finished now, and its unique key free unless UniqueFor holds it.
 	//
 	// Kind, Args, Attempt and all else stay as they are in the store. A job that is not running with the same Attempt and
-	// worker is left alone, and its ID is among the lost; a lease that ran out does not matter as long as nobody has claimed
-	// the job since. No job is given twice in one call.
-	Settle(ctx context.Context, worker string, jobs ...*Job) (lost []ID, err error)
+	// session is left alone, and its ID is among the lost; a lease that ran out does not matter as long as no other worker
+	// has claimed the job since. No job is given twice in one call.
+	//
+	// An Outcome.Throttle of one that is not lost holds back the lane that the job ran in: for every claim that begins when Settle has
+	// returned, its jobs start again when so much time has passed, by the store's clock. Of several the last to end counts. It
+	// holds whatever the limits are, and whatever becomes of the job.
+	//
+	// When all are written, what follows them (Outcome.Then) is inserted in the same transaction and in order, as by Insert; what
+	// follows a lost one is not. After an error neither counts.
+	Settle(ctx context.Context, session Session, outcomes ...Outcome) (lost []ID, err error)
 }
 
 // A Tx is a transaction of the caller's in the database of a store: what is inserted and settled through it is part of it.
@@ -53,62 +61,74 @@ type Tx interface {
 
 // A Store keeps jobs. It holds no policy: workers decide, the store writes. Its methods may be called by many goroutines,
 // of many processes, at once; each is atomic. Time is the store's own, so that the clocks of workers do not matter: where
-// a time is compared with now, it is the now of the store. A store is tested by jobtest.TestStore.
+// a time is compared with now, it is the now of the store. How much of what they keep, and for how long, stands in this package. A store is
+// tested by jobtest.TestStore.
 //
 // Jobs that are due are claimed by priority, the highest first, then by RunAt, then by ID; across workers that claim at
-// once the order is approximate.
+// once the order is approximate. Where jobs of the queue have limit keys, those of one priority are claimed in turns, see [TakeTurns]:
+// one of each key, of which none is one, and of a key by RunAt, then by ID.
 type Store interface {
+	WorkerStore
+	OperatorStore
+
+	// Ping returns nil when the store answers and its schema is the right one.
+	Ping(ctx context.Context) error
+
+	// Close ends the use of the store. Calls that wait return ErrClosed, as do later ones.
+	Close() error
+}
+
+// A WorkerStore is the half of a store by which jobs are run.
+type WorkerStore interface {
 	Tx
 
-	// Claim takes due jobs for a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
+	// Claim takes due jobs for a session of a worker: their state becomes Running, Attempt grows by one, Started and Worker are set,
 	// CancelRequested is cleared, but for those that are Expired. They are returned in the order in which they are to be run. A
+	// session that is not known, or whose lease has run out, begins, with the lease of c from now; else its lease stays as it is. A
 	// claim survives the death of any process; where all workers are on the store's own machine, one that is not Durable may be
 	// undone when that loses power.
+	//
+	// A claim that ended in an error may have taken jobs all the same, and a living session holds them. So claims of a session have
+	// numbers that grow, and the next one names the first that was not answered, see Claim.Since.
 	Claim(ctx context.Context, c Claim) (Claimed, error)
 
-	// Renew sets the leases of the jobs of r that its worker holds to r.Lease from now, and notes the worker as alive. It
-	// returns which of them the worker does not hold any more, and those of all jobs that the worker holds for which
-	// CancelRequested is set. A lease that ran out is renewed when nobody has claimed the job since.
+	// Renew sets the lease of the session of r, and so of all jobs that it holds, to r.Lease from now, and notes the worker as alive. It
+	// returns which of r.Jobs the session does not hold any more, and those of all jobs that it holds for which
+	// CancelRequested is set. One that ran out goes on, with the jobs that no other worker has claimed since; one that is not known
+	// begins.
 	//
-	// It keeps the Stats of r: a row that was told before is replaced, unless it had counted more. A row is told before when
+	// It keeps the Stats of r: a row that was reported before is replaced, unless it had counted more. A row was reported before when
 	// Minute, Queue, Kind and the worker are the same, and Info.Started is, so that two processes which have one name after
 	// each other both count. It keeps the Trees of those of its jobs that are watched, in place of the ones before, and
 	// leaves out the others.
 	Renew(ctx context.Context, r Renewal) (Renewed, error)
 
-	// Leave removes the worker from the list of Workers, with the orders that wait for it. Jobs that it holds stay as they
-	// are.
-	Leave(ctx context.Context, worker string) error
+	// Leave removes the worker from the list of Workers, with the orders that wait for it, and ends the session: the lease of the jobs
+	// that it still holds has run out then.
+	Leave(ctx context.Context, worker string, session Session) error
 
-	// Watch returns the last tree that the worker told of the attempt that runs, and asks it for more: until d from now,
-	// which is a minute if it is more, the job is among the Watched of its worker, also when it is claimed only then. A tree
-	// is kept only as long as its job is watched. The Tree is zero as long as there is none, and for a job that does not run;
-	// for one that does not exist the error is ErrNotFound.
-	Watch(ctx context.Context, id ID, d time.Duration) (Tree, error)
-
-	// Order leaves word for a worker of the list of Workers; for another the error is ErrNoWorker. Its next Renew returns it,
-	// with others in the order in which they were left, and that is the end of it: when the answer is lost, so is the order.
-	// One that was not fetched for a minute is dropped. When 100 wait for the worker, it is an error.
-	Order(ctx context.Context, worker string, o Order) error
-
-	// Stats returns the rows of all workers for minutes that begin at since or later, by Minute, Worker, Queue and Kind. Prune
-	// removes those that are older than two hours.
-	Stats(ctx context.Context, since time.Time) ([]Stat, error)
-
-	// Wait returns nil when a job may have become due in one of the queues since the last call: soon after an Insert, a
-	// Change, a Tick, or a Settle to Queued without delay, by any process. It may return without a cause, and does so now and
+	// Wait returns nil when a job may have become due in one of the queues since the last call: soon after an Insert, an
+	// Apply, a Tick, or a Settle to Queued without delay, by any process; and when limits may allow more: after SetLimits, and when a
+	// job of a queue with limits has stopped running. It may return without a cause, and does so now and
 	// then. It need not notice that the time of a delayed job has come: Claimed.Next is for that. When ctx is canceled, it returns
 	// ctx's error.
 	Wait(ctx context.Context, queues ...string) error
 
-	// Change lets decide say what is to happen to each of the jobs, those that do not exist left out, at most a few
-	// hundred at once, each exactly once, under a lock and atomically with the writing of its decision. decide must be
-	// quick, and not use the store. After Write, State, Queue, Priority, RunAt (or Delay), Spared, MaxAttempts,
-	// CancelRequested and Detail are written as they are then; for a job that stays Running only CancelRequested is, and
-	// a Running job must stay so. A finished job that becomes Queued or stays out of it keeps its unique key only if
-	// nobody holds it: a job that would be queued with a key that is taken is left alone, and its ID is among conflicts.
-	// Remove deletes the job, with its unique key if it holds it; a running one counts as lost for its worker.
-	Change(ctx context.Context, ids []ID, decide func(*Job) Decision) (conflicts []ID, err error)
+	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
+	// is paused or its last tick is at t.At or later. It reports whether it did; a unique key that is held makes the tick count
+	// without a job. Without a job it notes the cron: Spec and Next, and Last where there is none yet, which is then the
+	// time of the call or t.At if that is set.
+	Tick(ctx context.Context, t Tick) (bool, error)
+
+	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and returns how
+	// many it deleted. A state without a retention is kept. A unique key that UniqueFor still holds stays held.
+	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (int, error)
+}
+
+// An OperatorStore is the half by which jobs, queues and workers are seen and acted on from outside: by the command, the API, the dashboard.
+// Workers read their queues and crons by it.
+type OperatorStore interface {
+	Inserter
 
 	// List returns jobs by ID, newest first, at most f.Limit, with all their fields. A filter on args or error text is a hint: the store may
 	// return jobs that do not match it, but leaves none out that does, see [Filter].
@@ -118,20 +138,59 @@ type Store interface {
 	// are left out. It is exact when nothing is being written.
 	Counts(ctx context.Context) ([]Count, error)
 
+	// Apply does act to the newest f.Limit jobs that match the filter, or to all of them if they are fewer, in one transaction and
+	// without sending them anywhere. Of these jobs
+	//
+	//   - one whose state is not among act.From is left alone, and counted as skipped;
+	//   - one that is to be deleted is, with its unique key if it holds it;
+	//   - a running one stays so, and CancelRequested is set;
+	//   - a queued one gets Queue, Priority and the time of the act, as far as they are set, and finishes if To is a final state:
+	//     its unique key is then free unless UniqueFor holds it;
+	//   - a finished one that becomes queued has all its attempts again: Spared is Attempt, and Released zero. It gets its
+	//     unique key back; when another job holds that it is left alone, and counted as a conflict.
+	//
+	// All else stays as it is. Next is the ID of the last of these jobs if there were f.Limit. A job that somebody else changes at the
+	// same time is met as it is then, or left alone if it does not match any more. The filter has neither Args nor Error.
+	Apply(ctx context.Context, f Filter, act Act) (Applied, error)
+
 	// Queues returns every queue that has unfinished jobs or is paused, by name.
 	Queues(ctx context.Context) ([]QueueInfo, error)
 
-	// Pause stops the claiming of jobs of a queue, by every worker, or lets it go on.
+	// Pause stops the claiming of jobs of a queue, by every worker, or lets it go on: then what was throttled in it starts again, too.
 	Pause(ctx context.Context, queue string, paused bool) error
+
+	// SetLimits sets the limits of a queue, in place of those before; zero Limits remove them. They hold for every claim that begins when it
+	// has returned: a due job is claimed only while fewer than Running of its queue run, and fewer than EachKey.Running with its
+	// LimitKey, and as fast as the rates allow, by the store's clock. A key whose jobs may not start holds up no others. With EachKey.InOrder a job with a
+	// LimitKey is claimed only while no other with the key runs, and none that is queued was created before it; of one instant, none
+	// with a lower ID. A job runs from
+	// its claim until it is settled or deleted, also when its lease has run out: claiming it then takes no room, and no start.
+	// Jobs that run go on when they are more than the new limits allow. A rate that is new begins with its whole burst.
+	// It returns what CheckLimits does.
+	SetLimits(ctx context.Context, queue string, l Limits) error
+
+	// Limits returns the limits of a queue, and how far they are used by the queue and by one of its keys.
+	Limits(ctx context.Context, queue, key string) (LimitUse, error)
 
 	// Workers returns the workers that have called Renew and not Leave, by name. Those not seen for a day are removed by Prune.
 	Workers(ctx context.Context) ([]WorkerInfo, error)
 
-	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
-	// is paused or its last tick is at t.At or later. It reports whether it did; a unique key that is held makes the tick count
-	// without a job. Without a job it notes the cron: Spec and Next, and Last where there is none yet, which is then the
-	// time of the call or t.At if that is set.
-	Tick(ctx context.Context, t Tick) (bool, error)
+	// Order leaves a command for a worker of the list of Workers; for another the error is ErrNoWorker. Its next Renew returns it,
+	// with others in the order in which they were left, and that is the end of it: when the answer is lost, so is the order.
+	// One that was not fetched for a minute is dropped. When 100 wait for the worker, it is an error.
+	Order(ctx context.Context, worker string, o Order) error
+
+	// Watch returns the last tree that the worker reported of the attempt that runs, and asks it for more: until d from now,
+	// which is a minute if it is more, the job is among the Watched of its worker, also when it is claimed only then. A tree
+	// is kept only as long as its job is watched. The Tree is zero as long as there is none, and for a job that does not run;
+	// for one that does not exist the error is ErrNotFound.
+	Watch(ctx context.Context, id ID, d time.Duration) (Tree, error)
+
+	// Stats returns the rows that begin at since or later, by Minute, Worker, Queue and Kind: those of all workers for each minute of the
+	// last two hours, StatsKept, and before these one for each StatsSpan, queue and kind. Prune adds up the rows of minutes that are
+	// older, by MergeStats and with the row that is there already; a call does so for the oldest span at least. It removes rows
+	// of spans that began longer ago than StatsPast.
+	Stats(ctx context.Context, since time.Time) ([]Stat, error)
 
 	// Crons returns the crons that were ever noted, by name. Those not noted for 30 days are removed by Prune.
 	Crons(ctx context.Context) ([]CronInfo, error)
@@ -139,23 +198,27 @@ type Store interface {
 	// PauseCron stops the ticks of a cron, or lets them go on; it returns an error for one that was never noted.
 	PauseCron(ctx context.Context, name string, paused bool) error
 
-	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and returns how
-	// many it deleted. A state without a retention is kept. A unique key that UniqueFor still holds stays held.
-	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (int, error)
+	// Audit keeps entries in the audit log, all or none, in order and after those before. The store sets N, which grows, and
+	// Time where it is zero. Of all entries it keeps the newest MostAudited; Prune removes those whose Time is longer ago than AuditKept.
+	Audit(ctx context.Context, entries ...AuditEntry) error
 
-	// Ping returns nil when the store answers and its schema is the right one.
-	Ping(ctx context.Context) error
-
-	// Close ends the use of the store. Calls that wait return ErrClosed, as do later ones.
-	Close() error
+	// Audited returns the newest entries whose N is below before, at most limit of them, the newest first. Before zero there is no bound.
+	Audited(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
 }
 
 // A Claim asks for jobs.
 type Claim struct {
-	Worker string
-	Queues []QueueLimit // in order: what is due in the first is taken before the second is looked at
-	Limit  int          // at most so many jobs in all
-	Lease  time.Duration
+	Worker  string
+	Session Session
+	Queues  []QueueLimit // in order: what is due in the first is taken before the second is looked at
+	Limit   int          // at most so many jobs in all
+	Lease   time.Duration
+	// Call numbers the claims of a session, in the order in which they are made, one after the other; zero for a session that claims once.
+	Call int64
+	// Since, if it is not zero, is the first of the calls before that was not answered. What these took and the session still holds is
+	// returned, before all else and even beyond Limit, and one of them that the store gets only now, or is still at, takes nothing. It
+	// is unknown when they began the lease: it is set as by Renew. It may be the number of the claim itself, where a Renew was not answered.
+	Since int64
 	// Kinds are those that the worker can run; nil is all. Jobs of other kinds are left to others, also those that are Expired.
 	Kinds []string
 	// Durable makes the claim survive what every write does, a loss of power too, which may take longer.
@@ -174,22 +237,25 @@ type QueueLimit struct {
 // Claimed is the answer to a Claim.
 type Claimed struct {
 	Jobs []*Job
-	// Expired gives, for jobs taken because their lease had run out, the worker that had held them.
+	// Expired gives, for jobs taken because their lease had run out, the worker that had held them. Of those that are returned for
+	// Since it says nothing.
 	Expired map[ID]string
-	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were: the time to claim
-	// again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out; jobs of
+	// Next is how long from now the first job of these queues becomes due, when fewer than Limit were, or may start as far as the rates of
+	// limits are concerned: the time to claim again if Wait says nothing. Zero when there is none. Paused queues and limits of zero are left out; jobs of
 	// kinds that were not asked for count.
 	Next time.Duration
 }
 
-// A Renewal is a worker's word that it lives, and what else it has to tell.
+// A Renewal renews the lease of a worker, with what the worker reports.
 type Renewal struct {
-	Worker string
-	Lease  time.Duration
-	Jobs   []ID
-	Info   WorkerInfo // as it is to be listed; Name and Seen are set by the store
-	Stats  []Stat     // of this worker, each whole; no row twice
-	Trees  []Tree     // of jobs that it holds; no job twice. At is set by the store
+	Worker  string
+	Session Session
+	Lease   time.Duration
+	Jobs    []ID       // that the worker believes to hold, or some of them: it asks which are lost
+	Drop    []ID       // jobs that it holds and gives up: their lease is over now
+	Info    WorkerInfo // as it is to be listed; Name and Seen are set by the store
+	Stats   []Stat     // of this worker, each whole; no row twice
+	Trees   []Tree     // of jobs that it holds; no job twice. At is set by the store
 }
 
 // Renewed is the answer to a Renewal.
@@ -197,19 +263,20 @@ type Renewed struct {
 	Lost     []ID
 	Canceled []ID
 	Now      time.Time // by the store's clock
-	Watched  []ID      // the first 100 by ID of all jobs that the worker holds and somebody watches
+	Watched  []ID      // the first 100 by ID of all jobs that the session holds and somebody watches
 	Orders   []Order
 }
 
-// A WorkerInfo tells who a worker is.
+// A WorkerInfo describes a worker.
 type WorkerInfo struct {
 	Name        string    `json:"name"`
 	Host        string    `json:"host"`
 	PID         int       `json:"pid"`
-	Version     string    `json:"version"`
+	Version     string    `json:"version"`          // of this module, or what a program is that is not one of it
+	Labels      []string  `json:"labels,omitempty"` // that such a program gives itself
 	Started     time.Time `json:"started"`
 	Queues      []string  `json:"queues"`
-	Kinds       []string  `json:"kinds"`
+	Kinds       []string  `json:"kinds"` // that it handles; none is any, as of a program that does not say
 	Concurrency int       `json:"concurrency"`
 	Running     int       `json:"running"`
 	Memory      uint64    `json:"memory"` // bytes in use by the process
@@ -217,19 +284,10 @@ type WorkerInfo struct {
 	Quiet       bool      `json:"quiet,omitempty"` // it claims no more, see OrderQuiet
 	Stopping    bool      `json:"stopping,omitempty"`
 	Seen        time.Time `json:"seen"` // by the store's clock
-	// Waits says where the time of its jobs went, by kind, the one with the most time first: at most ten kinds with five waits each,
+	// Waits is where the time of its jobs went, by kind, the one with the most time first: at most ten kinds with five waits each,
 	// of up to 120 bytes. It is empty while the process runs no inspect.Watch.
 	Waits []KindWaits `json:"waits,omitempty"`
 }
-
-// A Decision is what Change does with a job.
-type Decision int
-
-const (
-	Leave  Decision = iota // as it is
-	Write                  // as the fields are now
-	Remove                 // delete it
-)
 
 // A Count is a number of jobs that have queue, kind and state in common. The state is a stored one, not a view.
 type Count struct {
@@ -239,7 +297,7 @@ type Count struct {
 	N     int64  `json:"n"`
 }
 
-// A QueueInfo tells about a queue.
+// A QueueInfo describes a queue.
 type QueueInfo struct {
 	Name    string        `json:"name"`
 	Paused  bool          `json:"paused"`
@@ -257,7 +315,7 @@ type Tick struct {
 	Job  *Job
 }
 
-// A CronInfo tells about a cron.
+// A CronInfo describes a cron.
 type CronInfo struct {
 	Name   string    `json:"name"`
 	Spec   string    `json:"spec"`
@@ -265,5 +323,5 @@ type CronInfo struct {
 	Next   time.Time `json:"next"`
 	Paused bool      `json:"paused"`
 	Job    ID        `json:"job,omitzero"` // of the last tick
-	Noted  time.Time `json:"noted"`        // when a worker spoke of it last, by the store's clock
+	Noted  time.Time `json:"noted"`        // when a worker reported it last, by the store's clock
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A skewed store has a clock that differs from the worker's.
@@ -54,7 +55,7 @@ func snoozing(context.Context, *job.Job) error { return job.Snooze(time.Hour) }
 
 func TestStatsCountWhatBecameOfAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		outcomes := map[string]error{"discard": meanwhile.Permanent(errFlaky), "cancel": job.Cancel(nil), "snooze": job.Snooze(time.Hour), "retry": meanwhile.RetryAfter(errFlaky, time.Hour)}
+		outcomes := map[string]error{"discard": retry.Permanent(errFlaky), "cancel": job.Cancel(nil), "snooze": job.Snooze(time.Hour), "retry": retry.After(errFlaky, time.Hour)}
 		r := newRig(t, job.Config{Name: "w"}, noteKind.Handle(func(ctx context.Context, n note) error {
 			if err := meanwhile.Sleep(ctx, 2*time.Second); err != nil {
 				return err

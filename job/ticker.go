@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -93,15 +95,16 @@ func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
 	}
 	var noted time.Time
 	for {
-		wait, err := tickRetry, error(nil)
+		var err error
 		if now := time.Now(); now.Sub(noted) >= noteEach {
 			if err = r.noteCrons(ctx, crons, r.clock.at(now)); err == nil {
 				noted = now
 			}
 		}
-		if err == nil {
-			wait, err = r.tickAll(ctx, crons)
-		}
+		// One whose last tick is not known would be enqueued for again.
+		known := slices.DeleteFunc(slices.Clone(crons), func(c *cronState) bool { return c.last.IsZero() })
+		wait, tickErr := r.tickAll(ctx, known)
+		err = errors.Join(err, tickErr)
 		if fatal(err) {
 			return err
 		}
@@ -115,19 +118,24 @@ func (r *run) tickCrons(ctx context.Context, crons []*cronState) error {
 	}
 }
 
-// noteCrons tells the store of the crons, and learns which ticks have been dealt with.
+// noteCrons tells the store of the crons, and learns which ticks have been dealt with. One that the store does not take holds up no other; it returns
+// the errors of all.
 func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) error {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
+	var failed []error
 	for _, c := range crons {
 		tick := Tick{Cron: c.Name, Spec: c.schedule.String(), Next: c.schedule.next(now)}
 		if _, err := r.store.Tick(call, tick); err != nil {
-			return fmt.Errorf("note cron %q: %w", c.Name, err)
+			failed = append(failed, fmt.Errorf("note cron %q: %w", c.Name, err))
+			if fatal(err) || call.Err() != nil {
+				break
+			}
 		}
 	}
 	infos, err := r.store.Crons(call)
 	if err != nil {
-		return fmt.Errorf("read the crons: %w", err)
+		return errors.Join(append(failed, fmt.Errorf("read the crons: %w", err))...)
 	}
 	last := make(map[string]time.Time, len(infos))
 	for _, info := range infos {
@@ -138,7 +146,7 @@ func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) 
 			c.last = l
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take holds up no other; a
@@ -190,12 +198,25 @@ func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
 	return err
 }
 
-// makeJob calls the cron's function, which is not ours: its panic is an error.
+// makeJob calls the cron's function, which is not ours: its panic is an error. The job gets the name of the cron.
 func (c *cronState) makeJob(at time.Time) (j *Job, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
-	return c.Job(at.In(c.Zone))
+	if j, err = c.Job(at.In(c.Zone)); j == nil || err != nil {
+		return nil, err
+	}
+	noted := *j
+	if noted.Meta = maps.Clone(j.Meta); noted.Meta == nil {
+		noted.Meta = map[string]string{}
+	}
+	if _, given := noted.Meta[MetaCron]; !given {
+		noted.Meta[MetaCron] = c.Name
+	}
+	if checkMeta(noted.Meta) != nil { // there is no room
+		return j, nil
+	}
+	return &noted, nil
 }

@@ -9,7 +9,7 @@ const MaxTree = 64 << 10
 type Tree struct {
 	Job     ID        `json:"job"`
 	Attempt int       `json:"attempt"`
-	At      time.Time `json:"at"` // when the store was told, by its clock
+	At      time.Time `json:"at"` // when it was reported, by the clock of the store
 	// JSON is that of a inspect.Node: the scope of the handler, with the tasks below it and what each of them waits for, as
 	// package live and `meanwhile top` show it, under the same numbers. Of a tree that is too large the shallow tasks are
 	// kept; what is left out is counted in the field "more" of the task above. A text of more than 1 kB is cut, and ends in "…".

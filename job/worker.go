@@ -103,10 +103,10 @@ func workerName() string {
 	return fmt.Sprintf("%s-%d-%06x", host, os.Getpid(), rand.N(1<<24))
 }
 
-// Run works until ctx is canceled, or the worker is told to stop by an [Order], and then stops gracefully: it claims no more,
+// Run works until ctx is canceled, or the worker is stopped by an [Order], and then stops gracefully: it claims no more,
 // lets running jobs end within the grace, cancels the others with ErrStopping and releases them to their queue, and returns nil. Before that
 // it returns only when the config is wrong, the store does not answer at the start or is closed, or its schema does not fit.
-// Trouble with the store later on is reported (Config.Observe, Config.Logger) and outlived: calls are repeated.
+// Trouble with the store later on is reported (Config.Observe, Config.Logger) and ends nothing: calls are repeated.
 //
 // Each job runs as a task below ctx's, so that the tree shows what it waits for. Run returns when all of them have ended; a
 // handler that ignores its cancellation holds it up, and its lease is renewed so long. A worker runs once at a time.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,8 +74,8 @@ func (u *unreliable) Renew(ctx context.Context, r job.Renewal) (job.Renewed, err
 	return tried(ctx, u, func() (job.Renewed, error) { return u.Store.Renew(ctx, r) })
 }
 
-func (u *unreliable) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	return tried(ctx, u, func() ([]job.ID, error) { return u.Store.Settle(ctx, worker, jobs...) })
+func (u *unreliable) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	return tried(ctx, u, func() ([]job.ID, error) { return u.Store.Settle(ctx, session, outcomes...) })
 }
 
 func (u *unreliable) Tick(ctx context.Context, t job.Tick) (bool, error) {
@@ -86,18 +87,96 @@ func (u *unreliable) Wait(ctx context.Context, queues ...string) error {
 	return err
 }
 
+// TestClaimsWithoutAnAnswer: what a claim has taken whose answer was lost comes with the next one, long before the lease is over, and
+// no attempt of it is lost, which counts for a kind that is run at most once.
+func TestClaimsWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		var ids []job.ID
+		for range 30 {
+			ids = append(ids, r.enqueue())
+		}
+		unheard := jobtest.Faulty(r.store, func(c jobtest.Call) jobtest.Fault {
+			if c.Method == "Claim" && c.N%4 != 0 {
+				return jobtest.Fault{After: errInjected}
+			}
+			return jobtest.Fault{}
+		})
+		r.startWorker(unheard, job.Config{Lease: time.Hour, Concurrency: 10}, job.Define[note]("note", job.AtMostOnce()).Handle(func(ctx context.Context, _ note) error {
+			return meanwhile.Sleep(ctx, time.Second)
+		}))
+		t.Cleanup(r.end)
+		seconds(120)
+		for _, id := range ids {
+			if j := r.wantState(id, job.Completed); j.Attempt != 1 || j.Died != 0 {
+				t.Errorf("attempt %d, died %d; want 1 and 0", j.Attempt, j.Died)
+			}
+		}
+	})
+}
+
+// TestALeaseThatRanOutIsAnotherSession: when the store was away for longer than a lease, the worker goes on under another number, so that
+// what it has given up is run again.
+func TestALeaseThatRanOutIsAnotherSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newIdleRig(t)
+		var away atomic.Bool
+		var mu sync.Mutex
+		sessions := map[job.Session]bool{}
+		store := &sessionSpy{Store: jobtest.Faulty(r.store, func(jobtest.Call) jobtest.Fault {
+			if away.Load() {
+				return jobtest.Fault{Before: errInjected}
+			}
+			return jobtest.Fault{}
+		}), saw: func(s job.Session) {
+			mu.Lock()
+			defer mu.Unlock()
+			sessions[s] = true
+		}}
+		r.startWorker(store, job.Config{Lease: 10 * time.Second}, noteKind.Handle(func(ctx context.Context, _ note) error {
+			return meanwhile.Sleep(ctx, 30*time.Second)
+		}))
+		t.Cleanup(r.end)
+		id := r.enqueue()
+		seconds(3.5)
+		away.Store(true)
+		seconds(15)
+		away.Store(false)
+		seconds(60)
+		if j := r.wantState(id, job.Completed); j.Attempt != 2 || j.Died != 1 {
+			t.Errorf("attempt %d, died %d; want 2 and 1", j.Attempt, j.Died)
+		}
+		if len(sessions) < 2 {
+			t.Errorf("there were %d sessions, want another one after the outage", len(sessions))
+		}
+	})
+}
+
+type sessionSpy struct {
+	job.Store
+	saw func(job.Session)
+}
+
+func (s *sessionSpy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
+	s.saw(r.Session)
+	return s.Store.Renew(ctx, r)
+}
+
 // TestWorkersOnAnUnreliableStore has faults between any two steps of two workers, and checks what must hold all the same.
 func TestWorkersOnAnUnreliableStore(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { testUnreliable(t, seed) })
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.New()
+				testUnreliable(t, seed, store, func(unreliably func(job.Store) *unreliable) job.Store { return unreliably(store) })
+			})
 		})
 	}
 }
 
-func testUnreliable(t *testing.T, seed uint64) {
+// testUnreliable runs workers on what open makes of store, or of the stores that it is made of, each as unreliable as unreliably makes it.
+func testUnreliable(t *testing.T, seed uint64, store job.Store, open func(unreliably func(job.Store) *unreliable) job.Store) {
 	const jobs = 300
-	store := memory.New()
 	var mu sync.Mutex
 	running := map[job.ID]int{}
 	runs := map[job.ID]int{}
@@ -130,8 +209,11 @@ func testUnreliable(t *testing.T, seed uint64) {
 	var group sync.WaitGroup
 	var stores []*unreliable
 	for i := range 2 {
-		u := &unreliable{Store: store, random: rand.New(rand.NewPCG(seed, uint64(i+2))), share: 0.3}
-		stores = append(stores, u)
+		opened := open(func(s job.Store) *unreliable {
+			u := &unreliable{Store: s, random: rand.New(rand.NewPCG(seed, uint64(len(stores)+2))), share: 0.3}
+			stores = append(stores, u)
+			return u
+		})
 		config := job.Config{
 			Name: fmt.Sprint("worker", i), Lease: 6 * time.Second, Concurrency: 20, Logger: slog.New(slog.DiscardHandler),
 			Crons: []job.Cron{{Name: "c", Spec: "@every 30s", Job: func(at time.Time) (*job.Job, error) {
@@ -150,7 +232,7 @@ func testUnreliable(t *testing.T, seed uint64) {
 			},
 		}
 		group.Go(func() {
-			if err := job.NewWorker(u, config, handler).Run(ctx); err != nil {
+			if err := job.NewWorker(opened, config, handler).Run(ctx); err != nil {
 				t.Errorf("worker %d: %v", i, err)
 			}
 		})
@@ -205,13 +287,13 @@ func testUnreliable(t *testing.T, seed uint64) {
 // refusing is a store that never takes the outcome of one kind of job, nor of a batch in which there is one.
 type refusing struct{ job.Store }
 
-func (r refusing) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	for _, j := range jobs {
-		if j.Kind == "poison" {
+func (r refusing) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	for _, o := range outcomes {
+		if o.Job.Kind == "poison" {
 			return nil, errInjected
 		}
 	}
-	return r.Store.Settle(ctx, worker, jobs...)
+	return r.Store.Settle(ctx, session, outcomes...)
 }
 
 // TestAJobThatTheStoreRefusesHoldsUpNoOther has an outcome that cannot be written.
@@ -232,9 +314,9 @@ func TestAJobThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
 		seconds(10)
 		r.wantState(good, job.Completed)
 		r.wantState(bad.ID, job.Running)
-		seconds(70)
+		seconds(40)
 		if j := r.wantState(bad.ID, job.Running); j.Died != 1 {
-			t.Errorf("died %d, want 1: it is given up after a lease, and run again after another", j.Died)
+			t.Errorf("died %d, want 1: it is given up after a lease, and run again then", j.Died)
 		}
 		r.end()
 	})
@@ -311,12 +393,12 @@ func (b belated) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) 
 	return b.Store.Renew(ctx, r)
 }
 
-func (b belated) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	if jobs[0].State == job.Running {
+func (b belated) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	if outcomes[0].Job.State == job.Running {
 		time.Sleep(b.delay / 2)
 		defer time.Sleep(b.delay / 2)
 	}
-	return b.Store.Settle(ctx, worker, jobs...)
+	return b.Store.Settle(ctx, session, outcomes...)
 }
 
 // TestAnswerAboutTheAttemptBefore: when the store is asked about an attempt and that ends meanwhile, it says that the attempt is

@@ -17,6 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/retry"
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
@@ -175,11 +176,11 @@ func TestWorkerOutcomes(t *testing.T) {
 			events: []string{"started", "discarded: flaky"},
 		},
 		{
-			name: "permanent", fn: failing(fmt.Errorf("no: %w", meanwhile.Permanent(errFlaky))), state: job.Discarded, error: "no: flaky",
+			name: "permanent", fn: failing(fmt.Errorf("no: %w", retry.Permanent(errFlaky))), state: job.Discarded, error: "no: flaky",
 			events: []string{"started", "discarded: no: flaky"},
 		},
 		{
-			name: "with a delay of its own", fn: failing(meanwhile.RetryAfter(errFlaky, time.Hour)), state: job.Queued, error: "flaky",
+			name: "with a delay of its own", fn: failing(retry.After(errFlaky, time.Hour)), state: job.Queued, error: "flaky",
 			events: []string{"started", "retried: flaky again in 1h0m0s"},
 		},
 		{
@@ -189,6 +190,10 @@ func TestWorkerOutcomes(t *testing.T) {
 		{
 			name: "Snooze", fn: failing(job.Snooze(time.Minute)), state: job.Queued, spared: 1,
 			events: []string{"started", "snoozed again in 1m0s"},
+		},
+		{
+			name: "Throttled", fn: failing(fmt.Errorf("ask: %w", job.Throttled(errFlaky, time.Minute))), state: job.Queued, spared: 1,
+			events: []string{"started", "snoozed: flaky again in 1m0s"},
 		},
 		{
 			name: "panic", fn: func(context.Context, note) error { panic("oh") }, state: job.Queued, error: "panic: oh",
@@ -518,7 +523,7 @@ func TestWorkerDiscardsAJobThatKillsItsProcess(t *testing.T) {
 		r := &rig{T: t, ctx: t.Context(), store: memory.New(), ended: make(chan error, 1)}
 		id := r.enqueue(job.MaxAttempts(3))
 		for i := range 3 { // workers that claim it and are not heard of again
-			claim := job.Claim{Worker: fmt.Sprint("dead", i), Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Second, Expired: true}
+			claim := job.Claim{Worker: fmt.Sprint("dead", i), Session: job.Session(i + 1), Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Second, Expired: true}
 			if got, err := r.store.Claim(r.ctx, claim); err != nil || len(got.Jobs) != 1 {
 				t.Fatalf("claim %d: %+v, %v", i, got, err)
 			}
@@ -569,17 +574,18 @@ func TestWorkerThatLosesItsLeaseCannotSettle(t *testing.T) {
 func TestClaimThatTheStoreForgot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var causes []error
-		r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
+		r := newIdleRig(t)
+		store := &sessionStore{Store: r.store}
+		r.startWorker(store, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
 			err := meanwhile.Sleep(ctx, 10*time.Second)
 			causes = append(causes, context.Cause(ctx))
 			return err
 		}))
+		t.Cleanup(r.end)
 		id := r.enqueue()
 		seconds(1)
 		claimed := r.wantState(id, job.Running)
-		if _, err := r.store.Change(t.Context(), []job.ID{id}, func(*job.Job) job.Decision { return job.Remove }); err != nil {
-			t.Fatal(err)
-		}
+		store.forget(t, claimed)
 		again := &job.Job{ID: id, Kind: claimed.Kind, Queue: claimed.Queue, Priority: claimed.Priority, MaxAttempts: claimed.MaxAttempts, Args: claimed.Args, State: job.Queued}
 		if _, err := r.store.Insert(t.Context(), again); err != nil {
 			t.Fatal(err)
@@ -594,6 +600,30 @@ func TestClaimThatTheStoreForgot(t *testing.T) {
 			t.Errorf("attempt %d, causes %v: want the second run to complete it", j.Attempt, causes)
 		}
 	})
+}
+
+// A sessionStore knows in which session its worker claims.
+type sessionStore struct {
+	job.Store
+	session atomic.Int64
+}
+
+func (s *sessionStore) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	s.session.Store(int64(c.Session))
+	return s.Store.Claim(ctx, c)
+}
+
+// forget deletes a running job, as if it had never been.
+func (s *sessionStore) forget(t *testing.T, running *job.Job) {
+	t.Helper()
+	ended := *running
+	ended.State = job.Completed
+	if lost, err := s.Settle(t.Context(), job.Session(s.session.Load()), job.Outcome{Job: &ended}); err != nil || len(lost) > 0 {
+		t.Fatal(lost, err)
+	}
+	if _, err := s.Apply(t.Context(), job.Filter{IDs: []job.ID{running.ID}, Limit: 1}, job.ActDelete); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // cutOff is a store that its worker cannot reach for a while.
@@ -632,11 +662,11 @@ func (c *cutOff) Renew(ctx context.Context, q job.Renewal) (job.Renewed, error) 
 	return c.Store.Renew(ctx, q)
 }
 
-func (c *cutOff) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+func (c *cutOff) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return c.Store.Settle(ctx, worker, jobs...)
+	return c.Store.Settle(ctx, session, outcomes...)
 }
 
 func TestWorkerOutlivesTroubleWithTheStore(t *testing.T) {
@@ -930,7 +960,9 @@ func TestAfterComplete(t *testing.T) {
 // nothing is a transaction that is rolled back.
 type nothing struct{}
 
-func (nothing) Settle(context.Context, string, ...*job.Job) ([]job.ID, error) { return nil, nil }
+func (nothing) Settle(context.Context, job.Session, ...job.Outcome) ([]job.ID, error) {
+	return nil, nil
+}
 
 func TestWorkerConfigErrors(t *testing.T) {
 	handler := noteKind.Handle(func(context.Context, note) error { return nil })
@@ -967,32 +999,32 @@ type openTx struct {
 
 func (o *openTx) tx() job.Settler { return settlerFunc(o.hold) }
 
-type settlerFunc func(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error)
+type settlerFunc func(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error)
 
-func (f settlerFunc) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	return f(ctx, worker, jobs...)
+func (f settlerFunc) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	return f(ctx, session, outcomes...)
 }
 
-func (o *openTx) hold(_ context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+func (o *openTx) hold(_ context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	o.commit = func(ctx context.Context) error {
-		_, err := o.Store.Settle(ctx, worker, jobs...)
+		_, err := o.Store.Settle(ctx, session, outcomes...)
 		close(o.over)
 		return err
 	}
-	o.held.Store(&jobs[0].ID)
+	o.held.Store(&outcomes[0].Job.ID)
 	return nil, nil
 }
 
-func (o *openTx) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+func (o *openTx) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	held := o.held.Load()
-	if held != nil && slices.ContainsFunc(jobs, func(j *job.Job) bool { return j.ID == *held }) {
+	if held != nil && slices.ContainsFunc(outcomes, func(o job.Outcome) bool { return o.Job.ID == *held }) {
 		select {
 		case <-o.over:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	return o.Store.Settle(ctx, worker, jobs...)
+	return o.Store.Settle(ctx, session, outcomes...)
 }
 
 // TestALongTransactionWithComplete: what a handler logs after Complete cannot be written before its transaction has ended. To wait

@@ -39,7 +39,7 @@
 // By default this machine alone. The connection must come from a loopback address or a Unix socket, and the request must
 // ask for localhost or a loopback address, which a page that had its name point to this machine does not. It must not
 // carry a header by which proxies tell for whom they ask. A proxy that adds no such header and asks for localhost cannot
-// be told from a user of this machine: do not let it pass the path on.
+// be distinguished from a user of this machine: do not let it pass the path on.
 //
 // With [Config].Remote everybody who reaches the handler gets an answer: guard the path as you would any page of an
 // administrator, and serve it by TLS, which the token needs as well.
@@ -49,7 +49,7 @@
 //
 // # What it costs
 //
-// Nothing until somebody asks. A look at 100,000 tasks can take a second of a processor. Requests at the same time share
-// one look, and so do those of the 100 ms after it, or of the time it took if that is longer: an answer may be that old. Leaks
+// Nothing until somebody asks. A snapshot of 100,000 tasks can take a second of a processor. Requests at the same time share
+// one snapshot, and so do those of the 100 ms after it, or of the time it took if that is longer: an answer may be that old. Leaks
 // are looked for once in ten seconds, or in a hundred times what that took.
 package live

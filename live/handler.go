@@ -17,7 +17,7 @@ type Config struct {
 	Remote bool
 
 	// CancelToken is what a request must bring to cancel a task: a long random string. White space around it does not
-	// count. The default, "", means that nobody can cancel.
+	// count. The default, "", means that no request can cancel.
 	CancelToken string
 }
 

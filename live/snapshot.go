@@ -12,12 +12,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// A Snapshot is what a look at the program saw. In JSON, durations are nanoseconds.
+// A Snapshot is the state of the program at one moment. In JSON, durations are nanoseconds.
 type Snapshot struct {
 	Program    string         `json:"program"` // base name of the executable
 	PID        int            `json:"pid"`
-	Time       time.Time      `json:"time"`  // when the look began
-	Took       time.Duration  `json:"took"`  // of the look
+	Time       time.Time      `json:"time"`  // when it began
+	Took       time.Duration  `json:"took"`  // how long taking it took
 	Tasks      int            `json:"tasks"` // in all trees, those left out included
 	Goroutines int            `json:"goroutines"`
 	Threads    int            `json:"threads"`

@@ -83,7 +83,7 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 	f.way.records.Add(int64(b.Count))
 	f.way.bytes.Add(int64(len(b.Data)))
 	apart := plan.name == b.Service
-	if apart && len(plan.outputs) == 1 && plan.outputs[0].store != nil && plan.outputs[0].gate == nil && plan.rate == nil {
+	if apart && len(plan.outputs) == 1 && plan.outputs[0].store != nil && plan.outputs[0].gate == nil && plan.rate == nil && f.routing.redactor == nil {
 		return []*Batch{b}, nil
 	}
 	outputs, err := lacking(plan.outputs, b)
@@ -101,6 +101,13 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 		if plan.rate != nil && !plan.rate.take(f.now) {
 			plan.counts.limited.Add(1)
 			continue
+		}
+		if f.routing.redactor != nil {
+			before := len(v.Message) + len(v.Task) + len(v.attrs)
+			f.routing.redactor.redact(v)
+			if size := len(v.Message) + len(v.Task) + len(v.attrs); size > before && size+len(v.Job) > f.s.maxRecord {
+				f.cut(v)
+			}
 		}
 		if !apart {
 			v.Service = service

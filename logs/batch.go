@@ -10,7 +10,7 @@ import (
 // none: its records are taken as they come.
 type Client [16]byte
 
-// NewClient returns an identity that nobody else has.
+// NewClient returns an identity that no other client has.
 func NewClient() (c Client) {
 	_, _ = rand.Read(c[:]) // never fails
 	return c

@@ -19,6 +19,7 @@ const (
 	quietLooks    = 2                     // of so long, after which what is to end holds no more: of one, the time may be over before it begins
 	drainTime     = 2 * time.Second       // at most so long
 	deadlineGrain = time.Second
+	waiterTime    = 200 * time.Millisecond // without a byte, after which a Waiter waits no more
 )
 
 var readBuffers = sync.Pool{New: func() any { b := make([]byte, readRoom); return &b }}
@@ -33,6 +34,7 @@ type connection struct {
 	parser Parser
 	feed   *feed
 	rest   []byte // the beginning of a frame
+	waiter Waiter // the parser, while it waits to see what follows
 
 	buf     *[]byte // while it reads
 	filled  int
@@ -54,6 +56,7 @@ func (s *Server) newConnection(l *Listener, h HandedConn) *connection {
 	c.heard = time.Now()
 	if len(c.rest) > 0 {
 		c.frameFrom = c.heard
+		c.waiter, _ = c.parser.(Waiter) // nobody knows whether it waited
 	}
 	c.prepare()
 	return c
@@ -138,6 +141,9 @@ func (c *connection) take(ctx context.Context, data []byte) bool {
 		}
 	}
 	c.rest = append(c.rest[:0], data...)
+	if c.waiter, _ = c.parser.(Waiter); c.waiter != nil && !c.waiter.Waits() {
+		c.waiter = nil
+	}
 	c.put()
 	return true
 }
@@ -165,6 +171,10 @@ func (c *connection) due() time.Time {
 func (c *connection) setDeadline() {
 	if !c.drainTill.IsZero() {
 		_ = c.conn.SetReadDeadline(time.Now().Add(quietTime))
+		return
+	}
+	if c.waiter != nil {
+		c.setRead(time.Now().Add(waiterTime))
 		return
 	}
 	due := c.due()
@@ -202,6 +212,10 @@ func (c *connection) late(ctx context.Context) bool {
 		}
 		c.finish(ctx, io.EOF)
 		return false
+	}
+	if c.waiter != nil {
+		c.waiter.Quiet()
+		return c.take(ctx, c.rest)
 	}
 	if due := c.due(); due.IsZero() || due.After(now) {
 		c.setRead(due)

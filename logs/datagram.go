@@ -56,6 +56,10 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 			continue
 		}
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port()) // as connections have it
+		if !l.allows(from.Addr()) {
+			f.Refuse(refusedAddress)
+			continue
+		}
 		if from != last {
 			last, origin = from, from.String()
 		}

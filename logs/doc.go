@@ -6,11 +6,11 @@
 //	slog.SetDefault(slog.New(handler))
 //
 // A server takes the records, of this package's own clients and of those that speak Analogger, syslog, OTLP or lines of
-// JSON. It keeps them in segments by service and day, finds them again, follows them, and forwards them.
+// JSON, or that push to Loki or Elasticsearch. It keeps them in segments by service and day, finds them again, follows them, and forwards them.
 //
-//	way in ──> Feed ──> route ──> Store (segments)
+//	input  ──> Feed ──> route ──> Store (segments)
 //	                          ├─> line files, standard output, sockets
-//	                          └─> onwards, from the Store
+//	                          └─> outputs, from the Store
 //
 // A record is of one service, has a time, a level, a message and attributes, and knows the task and the job that it was
 // logged in. Those of one client stay in its order.

@@ -70,6 +70,9 @@ func (f *feed) Add(v *View) {
 		p.counts.limited.Add(1)
 		return
 	}
+	if f.routing.redactor != nil {
+		f.routing.redactor.redact(v)
+	}
 	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) > f.s.maxRecord {
 		f.cut(v)
 	}
@@ -83,7 +86,7 @@ func (f *feed) Add(v *View) {
 		at = f.now
 	}
 	if o := f.only; o != nil {
-		*o.buf = f.format.append(*o.buf, p.head, v, at)
+		f.line(o, v, at)
 		return
 	}
 	for i := range f.turned {
@@ -93,10 +96,19 @@ func (f *feed) Add(v *View) {
 	}
 }
 
+// line adds the line of a record to a stage.
+func (f *feed) line(o *stage, v *View, at int64) {
+	if o.raw {
+		*o.buf = f.format.appendRaw(*o.buf, f.plan.raw, v, at)
+	} else {
+		*o.buf = f.format.append(*o.buf, f.plan.head, v, at)
+	}
+}
+
 // put adds a record to a stage.
 func (f *feed) put(o *stage, v *View, at int64) {
 	if o.lines != nil {
-		*o.buf = f.format.append(*o.buf, f.plan.head, v, at)
+		f.line(o, v, at)
 		return
 	}
 	v.Time = at

@@ -33,7 +33,7 @@ func ExampleParseFilter() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// filter, column 8: "loud" is no level: give debug, info, warn or error, such a name with +1 to +3, or a number
+	// filter, column 8: "loud" is no level: give trace, debug, info, notice, warn, error, critical, alert or fatal, such a name with +1 to +3, or a number
 }
 
 func TestFilterMatches(t *testing.T) {
@@ -46,22 +46,22 @@ func TestFilterMatches(t *testing.T) {
 			slog.Float64("rate", 0.5), slog.Bool("ok", false), slog.Time("due", at), slog.String("n", "1e3"), slog.String("wait", "250ms"),
 			slog.String("empty", ""), slog.String("dup", "a"), slog.String("dup", "b"), slog.String("level", "high"),
 			slog.Uint64("big", math.MaxUint64), slog.Float64("million", 1e6), slog.String("version", "1.10"), slog.String("my key", "=*,"),
-			slog.Any("list", []int{1, 2}), slog.Float64("nan", math.NaN()), slog.Float64("inf", math.Inf(1)), slog.String("ip", "10.0.0.1"),
+			slog.Any("list", []int{1, 2}), slog.Float64("nan", math.NaN()), slog.Float64("inf", math.Inf(1)), slog.String("ip", "10.0.0.1"), slog.String("city", "Köln"),
 		},
 	}
 	v := r.View()
 	tests := map[bool][]string{
 		true: {
 			"", " \t\n", "timed", "TIMED out", `"timed out"`, `"out timed" or host_7`, "timed-out", "timed-out:host_7", "ho*", "timed-o*", "größ*",
-			"größe", "(x)", "10.0.0.1", "-host", "not host", "NOT host", "not(host)", "--timed", "not not timed", "-(host or foo)", "timed and out", "timed AND -foo",
+			"größe", "GRÖSSE or GRÖßE", "GRÖ*", `"größe 10"`, `"HOST_7, GRÖßE"`, "(x)", "10.0.0.1", "-host", "not host", "NOT host", "not(host)", "--timed", "not not timed", "-(host or foo)", "timed and out", "timed AND -foo",
 			"foo or timed", "foo OR bar OR timed", "(foo or timed) out", "timed (foo or out)", `"or" or timed`, `x "X"`,
 
 			"level=warn", "level=WARNING", "level>=info", "level>info", "level<=warn", "level<error", "level!=error", "level=4", "level=warn+0", "level=error,warn", "level=*",
-			"level>warn-1", "-level=info", "level<ERROR",
+			"level>warn-1", "-level=info", "level<ERROR", "level>=notice", "level<critical", "level<Crit", "level<alert", "level<fatal", "level>trace", "level!=notice,critical",
 			"time>=2026-05-04", "time=2026-05-04", "time<=2026-05-04", "time=2026-05-04T03", "time=2026-05-04T03:02", "time=2026-05-04T03:02:01", "time=2026-05-04T05:02:01+02:00",
 			"time>2026-05-03", "time<2026-05-05", "time=2026-05-04T03:02:01.0000005Z", "time!=2026-05-03",
 			"number=17", "number>=17 number<18", "number=1,17", "number!=3",
-			"service=api", "service=web,api", "service=ap*", "service~^A", "service!=web", "service!~web", "service=*",
+			"service=api", "city=KÖLN", "city=kö*", "city!=köl", "service=web,api", "service=ap*", "service~^A", "service!=web", "service!~web", "service=*",
 			"task=main", "task=main/search", "task=MAIN/", `task="main/search/index 7"`, "task=main/sea*", "task=*", "task~index", "task!=main/sea",
 			"job=01jx", "job=01*", `message="timed out: HOST_7, größe 10.0.0.1 (x)"`, "message~host_[0-9]", `message~"\(x\)$"`, `message~(out|in):`, "(message~(out|in):)", "message=timed*",
 
@@ -72,8 +72,8 @@ func TestFilterMatches(t *testing.T) {
 			"big=18446744073709551615", "big>1e19", "million=1000000", "million=1e6", `"my key"="=*,"`, "nothing!=x", "nothing!=*", "-nothing=*", "nothing!~x", `list="[1,2]"`,
 		},
 		false: {
-			"time", "hos", "host", `"timed host_7"`, `"out timed"`, "out-timed", "timed foo", "-timed", "not (timed)", "ou", "größ", "gröSSe", "groe*", `"x y"`, "foo or bar", "(foo or bar) timed",
-			"level=error", "level<warn", "level>warn", "level=debug", "level=5", "level!=*", "time=2026-05-03", "time>2026-05-04", "time<2026-05-04", "time>2026-05-04T03:02:01Z",
+			"time", "hos", "host", `"timed host_7"`, `"out timed"`, "out-timed", "timed foo", "-timed", "not (timed)", "ou", "größ", "gröSSe", "RÖßE", "GRÖßEN", "größen*", "city=kölns", "city=kol*", "groe*", `"x y"`, "foo or bar", "(foo or bar) timed",
+			"level=error", "level=critical", "level>=fatal", "level=notice", "level<warn", "level>warn", "level=debug", "level=5", "level!=*", "time=2026-05-03", "time>2026-05-04", "time<2026-05-04", "time>2026-05-04T03:02:01Z",
 			"number=0", "number>17", "service=ap", "service!=api", "service~^a", "task=mai", "task=main/sea", "task=search", `task=""`, "task!=*", "job=01", `job!="01jx"`,
 			`message="timed out"`, "message~^timed", "status=50", "status>503", "status<503", "status!=503", "status=504,505", "took=90", "took>90", "path=/search", "path>1",
 			"rate>0.5", "rate=5", "ok=0", "due>2026-05-04", "due>1", "n>1000", "dup!=a", "level=1", "version=1.1", "nothing=*", `nothing=""`, "nothing>0", "ip>1", "empty>=0", "list>0",
@@ -126,7 +126,7 @@ func TestFilterErrors(t *testing.T) {
 		{"a=b,", 5, "a value is missing"},
 		{"status>high", 8, "> compares numbers"},
 		{"status>500,600", 8, "compares with one value"},
-		{"level=loud", 7, "debug, info, warn or error"},
+		{"level=loud", 7, "debug, info, notice, warn, error"},
 		{"level~warn", 1, "level is no text"},
 		{"time>=yesterday", 7, "2026-05-04T15:04"},
 		{"time>=0001-01-01", 7, "is no time"},

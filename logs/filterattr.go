@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// An attrIs matches a record that has an attribute whose value is one of several, but for the case of ASCII letters.
+// An attrIs matches a record that has an attribute whose value is one of several, whatever the case of its letters.
 type attrIs struct {
 	anywhere
 	key    string
@@ -25,8 +25,8 @@ type wantedValue struct {
 }
 
 func newWantedValue(text string, prefix bool) wantedValue {
-	lowered := small(text)
-	w := wantedValue{wanted: wanted{lowered, prefix}, value: canonical(text, lowered)}
+	small := fold(text)
+	w := wantedValue{wanted: wanted{small, prefix}, value: canonical(text, small.text)}
 	n, err := strconv.ParseInt(string(w.value), 10, 64)
 	w.integer, w.isInteger = n, err == nil
 	f, err := strconv.ParseFloat(string(w.value), 64)
@@ -63,7 +63,7 @@ func (a *attrIs) is(value *AttrValue) bool {
 	for i := range a.values {
 		w := a.values[i].wanted
 		if !isText && !w.prefix {
-			w.text = a.values[i].value
+			w.folded = folded{text: a.values[i].value}
 		}
 		if w.is(text) {
 			return true
@@ -73,7 +73,7 @@ func (a *attrIs) is(value *AttrValue) bool {
 }
 
 func (a *attrIs) tokens(have []uint64) []uint64 {
-	if len(a.values) != 1 || a.values[0].prefix || !slices.Equal(a.values[0].text, a.values[0].value) {
+	if len(a.values) != 1 || a.values[0].prefix || a.values[0].wide || !slices.Equal(a.values[0].text, a.values[0].value) {
 		return have
 	}
 	return append(have, AttrToken([]byte(a.key), a.values[0].text))

@@ -63,35 +63,22 @@ func (b *between) bounds(of field) (lo, hi int64) {
 
 func (b *between) negate() expr { return notTerm{b} }
 
-// A fieldIs matches a text of the record that is one of several, but for the case of ASCII letters.
+// A fieldIs matches a text of the record that is one of several, whatever the case of its letters.
 type fieldIs struct {
 	anywhere
 	field field
 	texts []wanted
 }
 
-// A wanted text has small ASCII letters.
+// A wanted text is what another one has to be.
 type wanted struct {
-	text   []byte
+	folded
 	prefix bool // what begins with it will do
 }
 
 func (w *wanted) is(text []byte) bool {
-	if len(text) < len(w.text) || len(text) > len(w.text) && !w.prefix {
-		return false
-	}
-	return sameLetters(text[:len(w.text)], w.text)
-}
-
-// sameLetters compares a text with one of the same length that has small ASCII letters.
-func sameLetters(text, small []byte) bool {
-	text = text[:len(small)]
-	for i, c := range small {
-		if lower[text[i]] != c {
-			return false
-		}
-	}
-	return true
+	rest, ok := w.cut(text)
+	return ok && (len(rest) == 0 || w.prefix)
 }
 
 func (f *fieldIs) match(v *View) bool { return f.is(f.field.text(v)) }
@@ -102,8 +89,11 @@ func (f *fieldIs) is(text []byte) bool {
 		if w.is(text) {
 			return true
 		}
+		if f.field != fieldTask || len(w.text) == 0 {
+			continue
+		}
 		// What is below a task matches as well.
-		if n := len(w.text); f.field == fieldTask && n > 0 && len(text) > n && (text[n] == '/' || w.text[n-1] == '/') && sameLetters(text[:n], w.text) {
+		if rest, ok := w.cut(text); ok && len(rest) > 0 && (rest[0] == '/' || bytes.HasSuffix(w.text, []byte("/"))) {
 			return true
 		}
 	}
@@ -117,8 +107,8 @@ func (f *fieldIs) decided(service string) (match, known bool) {
 func (f *fieldIs) service(name string) bool { return f.field != fieldService || f.is([]byte(name)) }
 
 func (f *fieldIs) tokens(have []uint64) []uint64 {
-	if len(f.texts) != 1 || f.texts[0].prefix || len(f.texts[0].text) == 0 {
-		return have
+	if len(f.texts) != 1 || f.texts[0].prefix || f.texts[0].wide || len(f.texts[0].text) == 0 {
+		return have // the index has other letters than ASCII as they are written
 	}
 	text := f.texts[0].text
 	switch f.field {
@@ -154,12 +144,3 @@ func (f *fieldLike) service(name string) bool {
 }
 
 func (f *fieldLike) negate() expr { return notTerm{f} }
-
-// small returns a text with small ASCII letters, and leaves all others as they are.
-func small(text string) []byte {
-	b := []byte(text)
-	for i, c := range b {
-		b[i] = lower[c]
-	}
-	return b
-}

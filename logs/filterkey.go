@@ -87,7 +87,7 @@ func (p *filterParser) equals(k key, op string) (expr, error) {
 	}
 	e := &fieldIs{field: k.field}
 	for _, v := range values {
-		e.texts = append(e.texts, wanted{small(v.text), v.prefix})
+		e.texts = append(e.texts, wanted{fold(v.text), v.prefix})
 	}
 	return e, nil
 }
@@ -116,7 +116,7 @@ func (p *filterParser) moments(k key, v value) (m moments, err error) {
 		m, ok = parseTimes(v.text)
 	case fieldLevel:
 		m, ok = parseLevels(v.text)
-		remedy = "debug, info, warn or error, such a name with +1 to +3, or a number"
+		remedy = "trace, debug, info, notice, warn, error, critical, alert or fatal, such a name with +1 to +3, or a number"
 	case fieldNumber:
 		var n int64
 		n, err := strconv.ParseInt(v.text, 10, 64)
@@ -179,7 +179,7 @@ func canonical(text string, lowered []byte) []byte {
 		return []byte(d.String())
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return small(t.UTC().Format(time.RFC3339Nano))
+		return fold(t.UTC().Format(time.RFC3339Nano)).text
 	}
 	return lowered
 }

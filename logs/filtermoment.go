@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
 // Moments are what a value stands for that is less exact than what it is compared with: 2026-05-04 is a whole day, warn
@@ -64,22 +66,19 @@ func timesFrom(t time.Time, length time.Duration) (m moments, ok bool) {
 	return moments{t.UnixNano(), end.UnixNano()}, true
 }
 
-// parseLevels reads a level. Its name stands for all up to the next one that has a name; with +n or -n, or as a number,
-// it is that alone.
+// parseLevels reads a level. The names of slog, trace and fatal stand for four levels each: debug for all below info. Any other
+// name, such as notice, a name with +n or -n, or a number is one level alone.
 func parseLevels(text string) (m moments, ok bool) {
 	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
 		return moments{n, n}, true
 	}
-	name := strings.ToUpper(text)
-	if rest, ok := strings.CutPrefix(name, "WARNING"); ok {
-		name = "WARN" + rest
-	}
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(name)); err != nil || l != slog.Level(int32(l)) {
+	l, ok := severity.Level([]byte(text))
+	if !ok {
 		return moments{}, false
 	}
-	if strings.ContainsAny(name, "+-") {
+	const step = slog.LevelError - slog.LevelWarn
+	if strings.ContainsAny(text, "+-") || l%step != 0 {
 		return moments{int64(l), int64(l)}, true
 	}
-	return moments{int64(l), int64(l) + int64(slog.LevelError-slog.LevelWarn) - 1}, true
+	return moments{int64(l), int64(l + step - 1)}, true
 }

@@ -5,7 +5,7 @@ import "bytes"
 // A phrase matches a message that has its words, one after the other with nothing but other characters in between.
 type phrase struct {
 	anywhere
-	words  [][]byte // as [Tokens] defines them, with small ASCII letters
+	words  []folded // as [AppendTokens] defines them
 	prefix bool     // the last one may be the beginning of a word
 
 	at         int  // where in the first word its rarest byte is
@@ -15,18 +15,19 @@ type phrase struct {
 // newPhrase takes the words from a text; without any it returns nil.
 func newPhrase(text string, prefix bool) *phrase {
 	p := &phrase{prefix: prefix}
-	for rest := small(text); len(rest) > 0; {
+	for rest := text; len(rest) > 0; {
 		n := wordLen(rest)
 		if n > 0 {
-			p.words = append(p.words, rest[:n])
+			p.words = append(p.words, fold(rest[:n]))
 		}
 		rest = rest[min(n+1, len(rest)):]
 	}
 	if len(p.words) == 0 {
 		return nil
 	}
-	p.at = rarest(p.words[0])
-	p.rare = p.words[0][p.at]
+	first := p.words[0].text
+	p.at = rarest(first)
+	p.rare = first[p.at]
 	p.same = p.rare
 	if 'a' <= p.rare && p.rare <= 'z' {
 		p.same -= 'a' - 'A'
@@ -34,9 +35,9 @@ func newPhrase(text string, prefix bool) *phrase {
 	return p
 }
 
-func wordLen(text []byte) int {
-	for i, c := range text {
-		if word[c] == 0 {
+func wordLen(text string) int {
+	for i := range len(text) {
+		if word[text[i]] == 0 {
 			return i
 		}
 	}
@@ -60,7 +61,20 @@ func rarest(w []byte) (at int) {
 }
 
 func (p *phrase) match(v *View) bool {
+	if p.words[0].wide {
+		return p.findWide(v.Message)
+	}
 	return p.find(v.Message, p.rare) || p.same != p.rare && p.find(v.Message, p.same)
+}
+
+// findWide looks at each word, as the bytes of the first one differ with its case.
+func (p *phrase) findWide(text []byte) bool {
+	for i, c := range text {
+		if word[c] != 0 && (i == 0 || word[text[i-1]] == 0) && p.begins(text[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *phrase) find(text []byte, rare byte) bool {
@@ -78,17 +92,17 @@ func (p *phrase) find(text []byte, rare byte) bool {
 
 // begins reports whether the words are at the beginning of a text, where a word begins.
 func (p *phrase) begins(text []byte) bool {
-	for i, w := range p.words {
+	for i := range p.words {
 		if i > 0 {
 			for len(text) > 0 && word[text[0]] == 0 {
 				text = text[1:]
 			}
 		}
-		if len(text) < len(w) || !sameLetters(text, w) {
+		rest, ok := p.words[i].cut(text)
+		if !ok {
 			return false
 		}
-		text = text[len(w):]
-		if len(text) > 0 && word[text[0]] != 0 && !(p.prefix && i == len(p.words)-1) {
+		if text = rest; len(text) > 0 && word[text[0]] != 0 && !(p.prefix && i == len(p.words)-1) {
 			return false
 		}
 	}
@@ -101,7 +115,9 @@ func (p *phrase) tokens(have []uint64) []uint64 {
 		whole = whole[:len(whole)-1]
 	}
 	for _, w := range whole {
-		have = appendWords(have, w)
+		if !w.wide { // the index has other letters than ASCII as they are written
+			have = appendWords(have, w.text)
+		}
 	}
 	return have
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Forwarder brings what a store keeps onwards, to an [Output], service by service and in order. The store is its spool:
+// A Forwarder sends what a store keeps to an [Output], service by service and in order. The store is its spool:
 // while the output is away, nothing but its place in the store is kept, in the file Cursor, and nothing is lost but what
 // the store's retention deletes meanwhile, which is counted.
 //
@@ -42,7 +42,7 @@ type Forwarder struct {
 	RetryMin time.Duration // bound of the random wait after a first failure; doubles with each further one; default 200 ms
 	RetryMax time.Duration // bound of all of them; default 30 s
 
-	Logger *slog.Logger // told when the output goes away and is back, and what it refuses; default slog.Default()
+	Logger *slog.Logger // logs when the output is unreachable and is back, and what it refuses; default slog.Default()
 
 	once     sync.Once
 	calls    *meanwhile.Semaphore

@@ -18,6 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/retry"
 	"pgregory.net/rapid"
 )
 
@@ -152,7 +153,7 @@ func TestForwarderObeysRetryAfter(t *testing.T) {
 		store, out := logtest.NewShelf(), &sink{}
 		out.send = func(context.Context, []logs.Record) error {
 			if times = append(times, time.Since(begin)); len(times) <= 2 {
-				return fmt.Errorf("send: %w", meanwhile.RetryAfter(errAway, 90*time.Second))
+				return fmt.Errorf("send: %w", retry.After(errAway, 90*time.Second))
 			}
 			return nil
 		}

@@ -54,6 +54,11 @@ func (s *Server) resume(ctx context.Context) error {
 				_ = h.Conn.Close()
 				continue
 			}
+			if !l.allowsOrigin(h.Origin) {
+				s.notAllowed(l, h.Origin)
+				_ = h.Conn.Close()
+				continue
+			}
 			if err := s.slots.Acquire(ctx, 1); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,7 @@ const (
 
 // append appends the line of a record of a time. The head is the escaped name of the service and a |.
 func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
-	second := at / 1e9
-	if second != f.second || v.Level != f.level || &head[0] != f.head {
-		f.second, f.level, f.head = second, v.Level, &head[0]
-		f.before = append(time.Unix(second, 0).AppendFormat(f.before[:0], "2006/01/02 15:04:05|"), head...)
-		f.before = append(append(f.before, severityWord(v.Level)...), '|')
-	}
+	f.begin(head, v.Level, at)
 	if len(v.attrs)+len(v.Task)+len(v.Job) > 0 {
 		return f.long(b, head, v)
 	}
@@ -52,6 +48,54 @@ func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
 	b = b[:end]
 	copy(b[begin+copy(b[begin:], f.before):], v.Message)
 	b[end-1] = '\n'
+	return b
+}
+
+// begin sees to what stands before the message.
+func (f *lineFormat) begin(head []byte, level slog.Level, at int64) {
+	second := at / 1e9
+	if second == f.second && level == f.level && &head[0] == f.head {
+		return
+	}
+	f.second, f.level, f.head = second, level, &head[0]
+	f.before = append(time.Unix(second, 0).AppendFormat(f.before[:0], "2006/01/02 15:04:05|"), head...)
+	f.before = append(append(f.before, severityWord(level)...), '|')
+}
+
+// appendRaw appends the line of a record with its message, its severity, and the service it came with as they are. The head is the
+// name of the service and a |.
+func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
+	f.begin(head, v.Level, at)
+	service, named := v.attr(fromService)
+	word, worded := v.attr(severityKey)
+	if !named && !worded {
+		b = append(append(b, f.before...), v.Message...)
+		return append(appendContext(b, v), '\n')
+	}
+	if !named {
+		service = head[:len(head)-1]
+	}
+	if !worded {
+		word = []byte(severityWord(v.Level))
+	}
+	b = append(append(b, f.before[:stampLen+1]...), service...)
+	b = append(append(append(b, '|'), word...), '|')
+	return append(appendContext(append(b, v.Message...), v), '\n')
+}
+
+// appendContext appends what a raw line has behind its message: nothing for a record of Analogger.
+func appendContext(b []byte, v *View) []byte {
+	return appendAttrs(appendTask(b, v), v, severityKey, fromService)
+}
+
+// appendTask appends the task and the job.
+func appendTask(b []byte, v *View) []byte {
+	if len(v.Task) > 0 {
+		b = appendValue(append(b, " task="...), v.Task)
+	}
+	if len(v.Job) > 0 {
+		b = appendValue(append(b, " job="...), v.Job)
+	}
 	return b
 }
 
@@ -66,17 +110,11 @@ func (f *lineFormat) long(b, head []byte, v *View) []byte {
 	} else {
 		b = append(b, f.before...)
 	}
-	b = appendPrintable(b, v.Message)
-	if len(v.Task) > 0 {
-		b = appendValue(append(b, " task="...), v.Task)
-	}
-	if len(v.Job) > 0 {
-		b = appendValue(append(b, " job="...), v.Job)
-	}
+	b = appendTask(appendPrintable(b, v.Message), v)
 	if len(f.attrs) > 0 {
 		b = append(b, f.text...)
 	} else {
-		b = appendAttrs(b, v)
+		b = appendAttrs(b, v, severityKey)
 	}
 	return append(b, '\n')
 }
@@ -87,7 +125,7 @@ func (f *lineFormat) turn(v *View) {
 		return
 	}
 	if len(v.attrs) <= keptAttrs {
-		f.attrs, f.text = append(f.attrs, v.attrs...), appendAttrs(f.text[:0], v)
+		f.attrs, f.text = append(f.attrs, v.attrs...), appendAttrs(f.text[:0], v, severityKey)
 		v = &View{attrs: f.attrs}
 	}
 	f.severity, _ = v.attr(severityKey)
@@ -120,7 +158,8 @@ func (v *View) attr(key string) (text []byte, ok bool) {
 	return nil, false
 }
 
-func appendAttrs(b []byte, v *View) []byte {
+// appendAttrs appends the attributes but for those with some keys.
+func appendAttrs(b []byte, v *View, but ...string) []byte {
 	var room [64]byte
 	for attrs := v.attrs; len(attrs) > 0; {
 		key, value, rest, ok := nextAttr(attrs)
@@ -128,7 +167,7 @@ func appendAttrs(b []byte, v *View) []byte {
 			break
 		}
 		attrs = rest
-		if string(key) == severityKey {
+		if slices.ContainsFunc(but, func(k string) bool { return k == string(key) }) {
 			continue
 		}
 		b = append(appendWord(append(b, ' '), key), '=')

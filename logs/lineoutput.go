@@ -38,7 +38,8 @@ type lineOutput struct {
 	logger  *slog.Logger
 	task    *meanwhile.Task[struct{}]
 	wake    chan struct{}
-	mixed   atomic.Bool // some of its lines are culled, others are not
+	keys    atomic.Int32 // how many stage keys there are of it
+	mixed   atomic.Bool  // more than one: some of its lines are culled or raw, others are not
 
 	mu      sync.Mutex
 	heard   map[Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows

@@ -40,6 +40,9 @@ func (s *Server) open() (all []*openListener, err error) {
 			}
 			return nil, fmt.Errorf("listen on %s for %s: %w", l.Address, l.Name, err)
 		}
+		if l.stream != nil {
+			l.stream = &allowed{l.stream, s, l.Listener}
+		}
 		all = append(all, l)
 	}
 	s.mu.Lock()

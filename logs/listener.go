@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/netip"
 )
 
 // A Listener is an address at which a [Server] takes records in, or answers questions. One of Way, Serve and Handler says how.
@@ -13,6 +14,10 @@ type Listener struct {
 	Network string      // "tcp", which is the default, or "udp", for a Way only
 	Address string      // host:port
 	TLS     *tls.Config // nil: none
+
+	// Allow are the networks that may use it, beside this machine; none: all. What comes from elsewhere is closed, and counted. The
+	// sender of a datagram may lie about its address.
+	Allow []netip.Prefix
 
 	// Way takes apart what connections or datagrams bring.
 	Way Way

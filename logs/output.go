@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// An Output brings records onwards, to a system that keeps or searches them. A [Forwarder] calls it.
+// An Output forwards records to a system that keeps or searches them. A [Forwarder] calls it.
 type Output interface {
 	// Send returns nil when the other side has acknowledged all records, which are of one service and in order. After an
 	// error all of them are sent again, some time later; the other side may have got some of them, so that each is sent
@@ -28,6 +28,7 @@ type RefusedError struct {
 	Why   string // what it said about the first of them, shortened
 }
 
+// Error says how many records were refused, and why.
 func (e *RefusedError) Error() string {
 	return fmt.Sprintf("%d records were refused: %s", e.Count, e.Why)
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
@@ -91,7 +93,7 @@ func TestSettingsOfAFileChange(t *testing.T) {
 		f := s.Feed("test")
 		for _, most := range []int64{0, 1, 0} {
 			to := []logs.Destination{{File: &logs.LineFile{Path: path, MaxBytes: most}}}
-			if err := s.SetRoutes([]logs.Route{{To: to}}, nil); err != nil {
+			if err := s.SetRoutes([]logs.Route{{To: to}}, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			add(t, ctx, f, 0, 2)
@@ -155,11 +157,15 @@ func TestDevice(t *testing.T) {
 
 // A socket that goes away twice gets what came meanwhile.
 func TestSocketTwice(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := harm.FreePort() // where it listens again
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := listener.Addr().String()
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	routes := []logs.Route{{To: []logs.Destination{{Socket: address}}}}
 	run(t, logs.Config{Routes: routes, Logger: slog.New(slog.DiscardHandler)}, func(ctx context.Context, s *logs.Server, in string) {
 		conn := dial(t, in)

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// repeats leaves out lines that are, but for their time, the line before.
+// repeats leaves out lines that are, but for their time, the line before. A raw line goes on up to the next one that begins with a
+// time.
 type repeats struct {
 	last  []byte // what follows the time of the last line
 	stamp []byte // the time of the newest repeat
@@ -16,7 +17,7 @@ type repeats struct {
 // append appends those lines that are no repeats, and before the first other line how many were.
 func (r *repeats) append(b, lines []byte) (out []byte, culled int) {
 	for len(lines) > 0 {
-		end := bytes.IndexByte(lines, '\n') + 1
+		end := lineEnd(lines)
 		line := lines[:end]
 		lines = lines[end:]
 		if bytes.Equal(line[stampLen:], r.last) {
@@ -30,6 +31,29 @@ func (r *repeats) append(b, lines []byte) (out []byte, culled int) {
 		r.last = append(r.last[:0], line[stampLen:]...)
 	}
 	return b, culled
+}
+
+// lineEnd returns where the line at the beginning of some ends, behind its line feed.
+func lineEnd(lines []byte) int {
+	end := bytes.IndexByte(lines, '\n') + 1
+	for end < len(lines) && !stamped(lines[end:]) {
+		end += bytes.IndexByte(lines[end:], '\n') + 1
+	}
+	return end
+}
+
+// stamped reports whether a text begins as a line does.
+func stamped(text []byte) bool {
+	const form = "0000/00/00 00:00:00|"
+	if len(text) < len(form) {
+		return false
+	}
+	for i := range len(form) {
+		if c := form[i]; c == '0' && !isDigit(text[i]) || c != '0' && text[i] != c {
+			return false
+		}
+	}
+	return true
 }
 
 // count appends how many repeats there were.

@@ -20,7 +20,8 @@ type Route struct {
 	Services []string      // names, or their beginnings with a * behind; none: what no other route names
 	Level    slog.Leveler  // only records of this level or above; nil: all
 	Words    []string      // only records of these severities, such as "warn"; nil: all
-	Cull     bool          // records that repeat the one before are counted, and told as "Last message repeated N times"
+	Cull     bool          // records that repeat the one before are counted, and reported as "Last message repeated N times"
+	Raw      bool          // lines have messages, services and severities byte by byte as they came, as Analogger writes them: a message may have several lines
 	To       []Destination // at least one
 }
 

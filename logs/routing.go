@@ -16,10 +16,11 @@ import (
 // A routing is the routes of a server, worked out for each service when its first record comes. Another one takes its place
 // when the settings are read again; the outputs stay.
 type routing struct {
-	s      *Server
-	routes []Route
-	limits []Limit
-	before atomic.Pointer[routing] // whose limits are still to be told of; nil for none
+	s        *Server
+	routes   []Route
+	limits   []Limit
+	redactor redactor                // nil: nothing is redacted
+	before   atomic.Pointer[routing] // whose limits are still to be told of; nil for none
 
 	mu       sync.RWMutex
 	services map[string]*servicePlan
@@ -29,6 +30,7 @@ type routing struct {
 type servicePlan struct {
 	name    string
 	head    []byte // as lines have it, with a | behind
+	raw     []byte // as raw lines have it
 	outputs []plannedOutput
 	rate    *rate // nil for no limit
 	counts  *serviceCounts
@@ -45,6 +47,7 @@ type stageKey struct {
 	store   *storeOutput //
 	service string       // of store
 	cull    bool
+	raw     bool // lines as Analogger writes them
 }
 
 // plan returns the plan of a service. That of a service whose name is repaired, for the reason, or that is not kept apart, has
@@ -65,13 +68,13 @@ func (r *routing) plan(name []byte) (p *servicePlan, reason string) {
 	if p = r.services[service]; p != nil {
 		return p, reason
 	}
-	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), counts: counts}
+	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), raw: []byte(service + "|"), counts: counts}
 	if l := limitOf(r.limits, p.name); l != nil {
 		p.rate = newRate(l)
 	}
 	for _, route := range routesOf(r.routes, p.name) {
 		for _, to := range route.To {
-			p.add(r.s.keyOf(to, p.name, route.Cull), newLevelGate(route))
+			p.add(r.s.keyOf(to, p.name, route), newLevelGate(route))
 		}
 	}
 	r.services[p.name] = p
@@ -111,8 +114,8 @@ type outputs struct {
 }
 
 // keyOf returns what stands for a destination. The output is begun when it is first asked for.
-func (s *Server) keyOf(to Destination, service string, cull bool) *stageKey {
-	key := stageKey{cull: cull}
+func (s *Server) keyOf(to Destination, service string, route *Route) *stageKey {
+	key := stageKey{cull: route.Cull, raw: route.Raw && !to.Store}
 	o := &s.outputs
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,8 +139,8 @@ func (s *Server) keyOf(to Destination, service string, cull bool) *stageKey {
 	}
 	if o.keys[key] == nil {
 		o.keys[key] = &key
-		if other := (stageKey{lines: key.lines, cull: !cull}); key.lines != nil && o.keys[other] != nil {
-			key.lines.mixed.Store(true)
+		if key.lines != nil {
+			key.lines.mixed.Store(key.lines.keys.Add(1) > 1)
 		}
 	}
 	return o.keys[key]

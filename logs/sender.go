@@ -32,7 +32,7 @@ type SenderOptions struct {
 
 	// Spool is the folder for what the server has not acknowledged when it is away. Several processes may share it: what one
 	// that died has left is sent by another, or by the next. The default is meanwhile/spool and the service, in the folder
-	// that os.UserCacheDir tells; SpoolOff is none.
+	// that os.UserCacheDir returns; SpoolOff is none.
 	Spool string
 
 	// SpoolBytes bounds what this process keeps in the spool, and what dead ones have left. When it is reached, the oldest
@@ -52,7 +52,7 @@ type SenderOptions struct {
 	// Compress is "zstd" or "none". The default is none to this machine, else zstd.
 	Compress string
 
-	// OnError is told of trouble: no connection, no spool. It is called at most once a minute, by one goroutine at a time, and
+	// OnError is called with problems: no connection, no spool. It is called at most once a minute, by one goroutine at a time, and
 	// must not wait for this sender. The default prints a line to os.Stderr.
 	OnError func(error)
 
@@ -126,7 +126,7 @@ type SenderStats struct {
 }
 
 // NewSender returns a sender to the server at tcp://host:port or tls://host:port; ?key= may follow. The port's default is
-// 6767. It connects in the background, again and again; an error tells of a mistake in the address or the options only.
+// 6767. It connects in the background, again and again; an error means a mistake in the address or the options.
 func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	if o == nil {
 		o = &SenderOptions{}
@@ -299,7 +299,7 @@ func (s *Sender) Close(ctx context.Context) error {
 type PendingError struct {
 	Memory  int64 // records in memory
 	Spooled int64 // records in the spool
-	Cause   error // why nobody waits any longer
+	Cause   error // why it is not waited for any longer
 }
 
 // Error says how many.

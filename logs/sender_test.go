@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
 // A testServer is the server's half over a store in memory, on a port that stays the same when it is stopped and started.
@@ -26,13 +28,12 @@ type testServer struct {
 
 func newTestServer(t testing.TB) *testServer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := harm.FreePort() // it listens there again after a stop
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &testServer{t: t, store: newMapStore(), address: l.Addr().String()}
+	s := &testServer{t: t, store: newMapStore(), address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	s.keeper = s.store
-	_ = l.Close()
 	t.Cleanup(s.stop)
 	return s
 }

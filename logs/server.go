@@ -17,13 +17,14 @@ import (
 
 // A Config says what a [Server] does. The zero value of each field but Listeners is its default.
 type Config struct {
-	Store     Store      // nil: none. The server does not close it
-	Routes    []Route    // where records go; default: all to the store
-	Limits    []Limit    // of services; default: none
-	Listeners []Listener //
+	Store     Store       // nil: none. The server does not close it
+	Routes    []Route     // where records go; default: all to the store
+	Limits    []Limit     // of services; default: none
+	Redact    []Redaction // what is replaced in records before they go anywhere; default: nothing
+	Listeners []Listener  //
 
 	Sync      Sync          // of line files; default SyncAlways. The store has its own
-	Interval  time.Duration // in which repeats are looked for, and after which it is told what came too fast; default 1 s
+	Interval  time.Duration // in which repeats are looked for, and after which what came too fast is reported; default 1 s
 	SyncEvery time.Duration // between syncs of line files; default: Interval
 	MaxRecord int           // bytes of a message and its attributes, task and job, above which the message is cut; default 256 KiB
 	MaxFrame  int           // bytes of a frame, above which the connection is closed; default [MaxRecord]
@@ -69,8 +70,9 @@ type Server struct {
 	mu        sync.Mutex
 	ways      map[string]*wayCounts
 	services  map[string]*serviceCounts
-	crowded   bool      // records of further services have come
-	looked    time.Time // for services to forget
+	redacted  map[string]*atomic.Int64 // values that redactions have replaced, by their names
+	crowded   bool                     // records of further services have come
+	looked    time.Time                // for services to forget
 	conns     map[*connection]struct{}
 	addresses map[string]net.Addr
 	told      noise
@@ -109,7 +111,7 @@ func NewServer(c Config) (*Server, error) {
 	}
 	s := &Server{
 		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), right: steady.New().Steady, slots: meanwhile.NewSemaphore(c.MaxConns),
-		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{OtherServices: {}}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
+		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{OtherServices: {}}, redacted: map[string]*atomic.Int64{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
 	}
 	s.stopped, s.end = context.WithCancel(context.Background())
 	s.outputs.lines, s.outputs.keys = map[any]*lineOutput{}, map[stageKey]*stageKey{}
@@ -119,11 +121,11 @@ func NewServer(c Config) (*Server, error) {
 	if c.Store != nil {
 		s.outputs.store = newStoreOutput(c.Store, c.Logger)
 	}
-	return s, s.SetRoutes(c.Routes, c.Limits)
+	return s, s.SetRoutes(c.Routes, c.Limits, c.Redact)
 }
 
-// SetRoutes has the records that come from now on take other routes and limits. After an error those before stay.
-func (s *Server) SetRoutes(routes []Route, limits []Limit) error {
+// SetRoutes has the records that come from now on take other routes, limits and redactions. After an error those before stay.
+func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction) error {
 	if len(routes) == 0 {
 		routes = []Route{{To: []Destination{{Store: true}}}}
 	}
@@ -145,7 +147,11 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit) error {
 			return err
 		}
 	}
-	r := &routing{s: s, routes: routes, limits: limits, services: map[string]*servicePlan{}}
+	redactor, err := s.newRedactor(redact)
+	if err != nil {
+		return err
+	}
+	r := &routing{s: s, routes: routes, limits: limits, redactor: redactor, services: map[string]*servicePlan{}}
 	r.before.Store(s.routing.Load())
 	s.routing.Store(r)
 	return nil

@@ -1,6 +1,7 @@
 package logs_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
 // frame is a message of Analogger.
@@ -198,4 +201,61 @@ func BenchmarkAcceptFile(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkServeSyslog takes messages of RFC 5424 by loopback, from eight connections that this process has, too, to a file and to a
+// store, which has made segments of its closed journals at the end.
+func BenchmarkServeSyslog(b *testing.B) {
+	const connections = 8
+	message := []byte("<134>1 2026-05-04T03:02:01.123456Z host1 api 4711 - - " + message100[:46] + "\n")
+	for _, to := range []string{"file", "store"} {
+		b.Run(to, func(b *testing.B) {
+			b.SetBytes(int64(len(message)))
+			b.ReportAllocs()
+			err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
+				store, err := segment.Open(ctx, b.TempDir(), segment.Config{Bytes: -1, Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					return err
+				}
+				c := logs.Config{Store: store, Logger: slog.New(slog.DiscardHandler), Listeners: []logs.Listener{{Name: "syslog", Address: "127.0.0.1:0", Way: &syslog.Way{}}}}
+				if to == "file" {
+					c.Routes = toFile(filepath.Join(b.TempDir(), "api.log"))
+				}
+				run(b, c, func(ctx context.Context, s *logs.Server, address string) {
+					block := bytes.Repeat(message, 1000)
+					each := b.N/connections + 1
+					b.ResetTimer()
+					for range connections {
+						conn := dialPlain(b, address)
+						meanwhile.Go(ctx, func(context.Context) error {
+							for left := each; left > 0; left -= 1000 {
+								if _, err := conn.Write(block[:len(message)*min(left, 1000)]); err != nil {
+									b.Error(err)
+								}
+							}
+							return conn.Close()
+						})
+					}
+					for s.Stats().Services["api"].Records < int64(each*connections) {
+						_ = meanwhile.Sleep(ctx, time.Millisecond)
+					}
+				})
+				err = store.Close()
+				b.StopTimer()
+				return err
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+func dialPlain(tb testing.TB, address string) net.Conn {
+	tb.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return conn
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -93,8 +94,39 @@ func TestRoutes(t *testing.T) {
 	equal(t, "words", lines(t, dir+"/words.log"), "words|odd|7", "words|error|8")
 	equal(t, "errors", lines(t, dir+"/errors.log"), "api-search|fatal|4", "words|error|8")
 	equal(t, "no path", lines(t, dir+"/%2e.%2f..%2fx.log"), "../../x|info|9")
-	equal(t, "no name", lines(t, dir+"/analogger.log"), "analogger|info|10")
+	equal(t, "no name", lines(t, dir+"/analogger.log"), `analogger|info|10 from_service=""`)
 	equal(t, "no valid name", lines(t, dir+"/a_b.log"), `a_b|info|11 from_service=a\nb`)
+}
+
+// Raw lines are what Analogger writes: all bytes as they came, and a repeat is one of the whole message.
+func TestRawLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all")
+	run(t, logs.Config{Routes: []logs.Route{{Cull: true, Raw: true, To: toFile(path)[0].To}}}, func(_ context.Context, _ *logs.Server, address string) {
+		conn := dial(t, address)
+		for _, m := range [][3]string{
+			{"api", "info", "one\ntwo\tthree\\n"},
+			{"api", "info", "one\ntwo\tthree\\n"},
+			{"api", "info", "one\ntwo\tthree\\n"},
+			{"api", "info", "one\ntwo"},
+			{"", "info", "no service"},
+			{"", "info", "no service"},
+			{"gr\xf6\xdfe", "warn", "Gr\xfc\xdfe \x1b[1m\x00"},
+			{"a\nb", "au|dit", "\n"},
+			{"x", "", ""},
+		} {
+			fmt.Fprint(conn, frame(m[0], m[1], m[2]))
+		}
+	})
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\|`).ReplaceAllString(string(text), "@")
+	want := "@api|info|one\ntwo\tthree\\n\n@api|info|Last message repeated 2 times\n@api|info|one\ntwo\n@|info|no service\n@|info|Last message repeated 1 times\n" +
+		"@gr\xf6\xdfe|warn|Gr\xfc\xdfe \x1b[1m\x00\n@a\nb|au|dit|\n\n@x||\n"
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
 }
 
 // Of several routes to one place, each record takes one; it is culled there if it is by all of them.
@@ -169,7 +201,7 @@ func TestLimitBeforeOthers(t *testing.T) {
 			if err := f.Flush(ctx); err != nil {
 				t.Error(err)
 			}
-			if err := s.SetRoutes(toFile(path), limits(rate)); err != nil {
+			if err := s.SetRoutes(toFile(path), limits(rate), nil); err != nil {
 				t.Error(err)
 			}
 		}

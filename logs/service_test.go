@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/snappy"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
 	otlppb "go.opentelemetry.io/proto/slim/otlp/logs/v1"
@@ -25,6 +26,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+	"github.com/meanwhile-go/meanwhile/logs/loki"
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
@@ -111,6 +113,15 @@ func inputs(s *logs.Server, posts map[string]http.Handler) map[string]input {
 			t.Errorf("%s answers %d %q, want %q", way, w.Code, got, answer)
 		}
 	}
+	take := func(t *testing.T, way, path, contentType string, body []byte, status int) {
+		t.Helper()
+		r := httptest.NewRequest(http.MethodPost, path, bytes.NewReader(body))
+		r.Header.Set("Content-Type", contentType)
+		w := httptest.NewRecorder()
+		if posts[way].ServeHTTP(w, r); w.Code != status {
+			t.Errorf("%s answers %d %s, want %d", way, w.Code, w.Body, status)
+		}
+	}
 	object := func(service, message string) []byte {
 		text := fmt.Appendf(nil, `{"msg":%q,"service":"`, message)
 		for i := range len(service) { // byte by byte, as strconv would escape what is not UTF-8
@@ -176,6 +187,20 @@ func inputs(s *logs.Server, posts map[string]http.Handler) map[string]input {
 		"OTLP": {"otlp", "unknown_service", func(t *testing.T, service, message string) {
 			post(t, "otlp", "", "application/x-protobuf", export(t, service, message), "")
 		}},
+		"Loki": {"loki", "loki", func(t *testing.T, service, message string) {
+			labels := "{}"
+			if service != "" {
+				labels = fmt.Sprintf("{service_name=%q}", service)
+			}
+			field := func(b []byte, number protowire.Number, data string) []byte {
+				return protowire.AppendString(protowire.AppendTag(b, number, protowire.BytesType), data)
+			}
+			request := field(nil, 1, string(field(field(nil, 1, labels), 2, string(field(nil, 2, message)))))
+			take(t, "loki", "/loki/api/v1/push", "application/x-protobuf", snappy.Encode(nil, request), http.StatusNoContent)
+		}},
+		"Elasticsearch": {"bulk", "json", func(t *testing.T, service, message string) {
+			take(t, "bulk", "/_bulk", "application/x-ndjson", append([]byte("{\"create\":{}}\n"), object(service, message)...), http.StatusOK)
+		}},
 	}
 }
 
@@ -202,6 +227,54 @@ func export(t *testing.T, service, message string) []byte {
 // Whichever input brings a record of a service without a valid name: it is stored under the repaired name, says the name it came
 // with, and is counted, by the reason. One that names none is stored under the name that the input has for these.
 func TestServicesAreRepaired(t *testing.T) {
+	byAllInputs(t, nil, func(ctx context.Context, s *logs.Server, store logs.Store, all map[string]input) {
+		for what, in := range all {
+			for i, test := range repaired {
+				if !names(what, test.name) {
+					continue
+				}
+				t.Run(what+"/"+test.what, func(t *testing.T) {
+					before := s.Stats().Ways[in.way]
+					message := fmt.Sprintf("%s %d", what, i)
+					in.bring(t, test.name, message)
+					want, name := test.want, test.name
+					if name == "" {
+						want = in.unnamed
+					}
+					if strings.HasPrefix(in.way, "syslog") { // in which a name has no space
+						want = strings.ReplaceAll(want, " ", "\u00a0")
+					}
+					record := awaitRecord(t, ctx, store, want, message)
+					from := ""
+					for _, a := range record.Attrs {
+						if a.Key == "from_service" {
+							from = a.Value.String()
+						}
+					}
+					if test.reason == "" {
+						name = ""
+					}
+					if from != name[:len(from)] || len(from) < min(len(name), 253) || len(from) > 256 {
+						t.Errorf("it came from %q, want %q", from, name)
+					}
+					after := s.Stats().Ways[in.way]
+					for reason, n := range after.Repaired {
+						if more := n - before.Repaired[reason]; (more == 1) != (reason == test.reason) || more > 1 {
+							t.Errorf("%d more are counted for %q, want it for %q", more, reason, test.reason)
+						}
+					}
+					if after.Repaired[test.reason] == 0 && test.reason != "" || len(after.Refused) > 0 || after.Records != before.Records+1 {
+						t.Errorf("got %+v after %+v", after, before)
+					}
+				})
+			}
+		}
+	})
+}
+
+// byAllInputs calls f with a server that has all inputs.
+func byAllInputs(t *testing.T, redact []logs.Redaction, f func(ctx context.Context, s *logs.Server, store logs.Store, all map[string]input)) {
+	t.Helper()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		store, err := segment.Open(ctx, t.TempDir(), segment.Config{Sync: segment.OS})
 		if err != nil {
@@ -209,7 +282,7 @@ func TestServicesAreRepaired(t *testing.T) {
 		}
 		defer func() { _ = store.Close() }()
 		var sessions *logs.Sessions
-		conf := logs.Config{Store: store, Listeners: []logs.Listener{
+		conf := logs.Config{Store: store, Redact: redact, Listeners: []logs.Listener{
 			{Name: "own", Address: "127.0.0.1:0", Serve: func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
 				return sessions.Serve(ctx, conn, state)
 			}},
@@ -223,48 +296,8 @@ func TestServicesAreRepaired(t *testing.T) {
 			feed := func(way string) func(*http.Request) logs.Feed {
 				return func(*http.Request) logs.Feed { return s.Feed(way) }
 			}
-			posts := map[string]http.Handler{"jsonlines": jsonlines.Handler(feed("jsonlines"), jsonlines.Config{}), "otlp": otlp.Handler(feed("otlp"))}
-			for what, in := range inputs(s, posts) {
-				for i, test := range repaired {
-					if !names(what, test.name) {
-						continue
-					}
-					t.Run(what+"/"+test.what, func(t *testing.T) {
-						before := s.Stats().Ways[in.way]
-						message := fmt.Sprintf("%s %d", what, i)
-						in.bring(t, test.name, message)
-						want, name := test.want, test.name
-						if name == "" {
-							want = in.unnamed
-						}
-						if strings.HasPrefix(in.way, "syslog") { // in which a name has no space
-							want = strings.ReplaceAll(want, " ", "\u00a0")
-						}
-						record := awaitRecord(t, ctx, store, want, message)
-						from := ""
-						for _, a := range record.Attrs {
-							if a.Key == "from_service" {
-								from = a.Value.String()
-							}
-						}
-						if test.reason == "" {
-							name = ""
-						}
-						if from != name[:len(from)] || len(from) < min(len(name), 253) || len(from) > 256 {
-							t.Errorf("it came from %q, want %q", from, name)
-						}
-						after := s.Stats().Ways[in.way]
-						for reason, n := range after.Repaired {
-							if more := n - before.Repaired[reason]; (more == 1) != (reason == test.reason) || more > 1 {
-								t.Errorf("%d more are counted for %q, want it for %q", more, reason, test.reason)
-							}
-						}
-						if after.Repaired[test.reason] == 0 && test.reason != "" || len(after.Refused) > 0 || after.Records != before.Records+1 {
-							t.Errorf("got %+v after %+v", after, before)
-						}
-					})
-				}
-			}
+			posts := map[string]http.Handler{"jsonlines": jsonlines.Handler(feed("jsonlines"), jsonlines.Config{}), "otlp": otlp.Handler(feed("otlp")), "loki": loki.Handler(feed("loki")), "bulk": jsonlines.BulkHandler(feed("bulk"))}
+			f(ctx, s, store, inputs(s, posts))
 		})
 		return nil
 	})

@@ -24,7 +24,7 @@ type Acceptor interface {
 	Last(ctx context.Context, client Client) (uint64, error)
 }
 
-// A SessionConfig says how [Sessions] treats connections. The zero value works, and lets everybody in.
+// A SessionConfig says how [Sessions] treats connections. The zero value works, and accepts every client.
 type SessionConfig struct {
 	Keys         []string             // a client must say one of them; none: no client needs one
 	HelloTimeout time.Duration        // from the connection to the whole of the hello. The default is 10 s
@@ -73,7 +73,7 @@ func NewSessions(a Acceptor, c SessionConfig) *Sessions {
 
 // Serve takes what one client sends until it ends the connection, which gives nil, or breaks the protocol, or ctx is
 // canceled; after that it keeps and acknowledges what it has read, for the grace. It does not close conn. A [*Refusal]
-// is what the client was told.
+// is what was sent to the client.
 //
 // When the cause of the cancellation is [ErrHandOver], the connection can go on: Serve returns what the next process is to
 // give to its Serve as state, with the connection. A new connection has no state. A handed state is a secret as a key is.

@@ -13,6 +13,9 @@ type Stats struct {
 	Ways     map[string]WayStats       `json:"ways"`     // by the name of their listener
 	Services map[string]ServiceTraffic `json:"services"` //
 	Outputs  []OutputStats             `json:"outputs"`  //
+
+	// Redacted counts messages and values that a [Redaction] has changed, by its name.
+	Redacted map[string]int64 `json:"redacted,omitempty"`
 }
 
 // WayStats is what came by one listener.
@@ -107,6 +110,12 @@ func (s *Server) Stats() Stats {
 			continue // the store has it, from before
 		}
 		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}
+	}
+	for name, n := range s.redacted {
+		if st.Redacted == nil {
+			st.Redacted = map[string]int64{}
+		}
+		st.Redacted[name] = n.Load()
 	}
 	s.mu.Unlock()
 	for _, o := range s.outputs.all() {

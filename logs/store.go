@@ -10,7 +10,7 @@ import (
 
 // Errors of stores, to be compared with errors.Is.
 var (
-	ErrFull   = errors.New("no room for more records") // on disk; what was not kept is told by who called
+	ErrFull   = errors.New("no room for more records") // on disk; the caller reports what was not kept
 	ErrClosed = errors.New("closed")
 
 	// ErrRefused is what an [Output] returns for records that the other side will never take.
@@ -19,8 +19,8 @@ var (
 
 // A Finder finds records. A [Store] is one, and so is the client of a server. Methods may be called at once.
 type Finder interface {
-	// Find yields the records that match, of one service in the order in which they were stored, of several by their
-	// times as well. It ends when it has Limit of them, or with the first error. What comes in meanwhile is not yielded.
+	// Find yields the records that match by their times; those of one time by service, and of one service by their
+	// numbers. It ends when it has Limit of them, or with the first error. What comes in meanwhile is not yielded.
 	Find(ctx context.Context, q Query) meanwhile.Stream[Record]
 
 	// Follow yields the records that match and come in from now on, in the order in which they come, until ctx is
@@ -90,7 +90,7 @@ type Store interface {
 	// Append keeps batches, in their order. What it returns for is kept as the store's way to sync says; by default on
 	// disk. Of a client's batches it leaves out the records it has already: those whose numbers are not above
 	// [Store.Last]. It leaves batches of more than [MaxBatch] bytes and names of services that [CheckService] refuses
-	// to its caller.
+	// to its caller. The data of a batch may be changed when it has returned.
 	Append(ctx context.Context, batches ...*Batch) error
 
 	// Last returns the highest number among the records of a client that Append has returned for, also when they have

@@ -81,8 +81,12 @@ func (o *storeOutput) merge(b *Batch) {
 		return
 	}
 	into := o.open[b.Service]
-	if into == nil || len(into.Data)+len(b.Data) > MaxBatch || into.Count+b.Count > MaxBatchRecords {
-		into = &Batch{Service: b.Service, Min: b.Min, Max: b.Max, Data: make([]byte, 0, len(b.Data))}
+	if into == nil || len(into.Data)+len(b.Data) > cap(into.Data) || into.Count+b.Count > MaxBatchRecords {
+		before := 0
+		if into != nil {
+			before = cap(into.Data)
+		}
+		into = &Batch{Service: b.Service, Min: b.Min, Max: b.Max, Data: batchData(before, len(b.Data))}
 		o.open[b.Service] = into
 		o.pending = append(o.pending, into)
 	}
@@ -95,6 +99,24 @@ func (o *storeOutput) merge(b *Batch) {
 	case o.wake <- struct{}{}:
 	default:
 	}
+}
+
+// fullBatch is how much room the batches of a busy service have, which is used again.
+const fullBatch = 256 << 10
+
+var fullBatches = sync.Pool{New: func() any { b := make([]byte, 0, fullBatch); return &b }}
+
+// batchData returns room for the batch of a service that follows one with so much room, or none. It is twice as much, so that a
+// service which brings little has little, and nothing is copied to a larger place.
+func batchData(before, need int) []byte {
+	size := min(2*before, fullBatch)
+	switch {
+	case need > size:
+		return make([]byte, 0, need)
+	case size == fullBatch:
+		return *fullBatches.Get().(*[]byte)
+	}
+	return make([]byte, 0, size)
 }
 
 // cull merges what is no repeat of the record before.
@@ -221,6 +243,12 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*Batch) {
 		}
 		o.mu.Unlock()
 		if err == nil {
+			for _, b := range batches {
+				if cap(b.Data) == fullBatch {
+					room := b.Data[:0]
+					fullBatches.Put(&room)
+				}
+			}
 			return
 		}
 		if first {

@@ -15,7 +15,12 @@ func AppendTokens(tokens []uint64, v *View) []uint64 {
 		tokens = append(tokens, finish(addText(jobSeed, v.Job)))
 	}
 	var room [64]byte
-	for key, value := range v.Attrs {
+	for attrs := v.attrs; len(attrs) > 0; { // without an iterator: all that is stored goes through here
+		key, value, rest, ok := nextAttr(attrs)
+		if !ok {
+			break
+		}
+		attrs = rest
 		text, ok := value.Text()
 		if ok {
 			tokens = appendWords(tokens, text)

@@ -10,7 +10,7 @@ import (
 // A View is a record whose texts lie in a buffer of somebody else: that of a connection, or of a block that is searched.
 // It is what records are on their way, because it costs nothing to make; who wants to keep one keeps its [View.Record].
 type View struct {
-	Time    int64      // nanoseconds since 1970; zero: not known, and whoever takes it in sets the time
+	Time    int64      // nanoseconds since 1970; zero: not known, and the receiver sets the time
 	Level   slog.Level //
 	Service []byte     // not a part of its encoding: a [Batch] is of one service
 	Number  uint64     // not a part either: its place in a store; zero where that is not known
@@ -94,7 +94,7 @@ func (v *View) Next(data []byte) (rest []byte, err error) {
 	return rest, nil
 }
 
-// Check reports damage in the attributes, which Next does not look into.
+// Check reports damage in the attributes, which Next does not check.
 func (v *View) Check() error {
 	b := v.attrs
 	for n := 0; len(b) > 0; n++ {

@@ -9,18 +9,18 @@ type Feed interface {
 	// what comes faster than its service may. The view may be changed.
 	Add(v *View)
 
-	// Flush hands on what was added. A way in calls it when it has taken all that one read brought. It waits while those
+	// Flush hands on what was added. An input calls it when it has taken all that one read brought. It waits while those
 	// who get the records are full, which holds up this connection alone.
 	Flush(ctx context.Context) error
 
-	// Sync is Flush, and waits until all of it is on disk. A way in that acknowledges does so after it.
+	// Sync is Flush, and waits until all of it is on disk. An input that acknowledges does so after it.
 	Sync(ctx context.Context) error
 
 	// Refuse counts input that was no record, under a short reason in words that do not come from the input.
 	Refuse(reason string)
 }
 
-// A Way is a way in over connections or datagrams: how one protocol brings records. The server reads, bounds and times the
+// A Way is an input over connections or datagrams: how one protocol brings records. The server reads, bounds and times the
 // connections; a Way only takes apart what they bring.
 type Way interface {
 	// Parser returns the parser for one connection, which the other side opened from origin, an address. After a change
@@ -42,4 +42,16 @@ type Parser interface {
 
 	// State returns what the parser knows beyond the bytes it took, for [Way.Parser] in another process.
 	State() []byte
+}
+
+// A Waiter is a Parser that may leave a whole message in data until it knows what follows. The server calls it when nothing
+// does.
+type Waiter interface {
+	Parser
+
+	// Waits reports whether the last Parse has left such a message.
+	Waits() bool
+
+	// Quiet is called when nothing has come for a while. The next Parse, of the same data, takes the message.
+	Quiet()
 }

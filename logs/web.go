@@ -25,8 +25,12 @@ const (
 // web answers requests until the server ends, and then lets those that run end.
 func (s *Server) web(ctx context.Context, l *openListener) error {
 	base, cancel := context.WithCancelCause(ctx)
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true) // which gRPC needs without TLS
 	server := &http.Server{
-		Handler: l.Handler, TLSConfig: l.TLS,
+		Handler: l.Handler, TLSConfig: l.TLS, Protocols: protocols,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: headerTime, ReadTimeout: webTime, WriteTimeout: webTime, IdleTimeout: webIdle, MaxHeaderBytes: mostHeader,
 		ErrorLog: slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug),

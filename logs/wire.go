@@ -243,7 +243,7 @@ func (c RefusalCode) String() string {
 	return words[c]
 }
 
-// A Refusal is the end of a connection as the server tells it to its client. It is an error on both sides.
+// A Refusal is the end of a connection as the server reports it to its client. It is an error on both sides.
 type Refusal struct {
 	Code RefusalCode
 	Text string

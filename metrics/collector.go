@@ -11,10 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Config says what a [Collector] tells about. The zero value tells about the tasks of the process, and about the jobs of
+// A Config says what a [Collector] measures. The zero value measures the tasks of the process, and about the jobs of
 // the workers that it observes.
 type Config struct {
-	// Store whose jobs and queues are told about. Without one, what comes from it is left out.
+	// Store whose jobs and queues are measured. Without one, what comes from it is left out.
 	Store job.Store
 	// Interval is how old an answer of the store may be: it is asked at most so often. The default is 5 s.
 	Interval time.Duration

@@ -3,6 +3,7 @@ package metrics_test
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/metrics"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // TestOutcomes has attempts end in each way, each after its own time.
@@ -29,7 +31,7 @@ func TestOutcomes(t *testing.T) {
 			slow      = job.Define[note]("slow")
 			removed   = job.Define[note]("removed")
 		)
-		store := memory.New()
+		store := &sessionStore{Store: memory.New()}
 		defer store.Close()
 		m := metrics.New(metrics.Config{Store: store, Interval: time.Second})
 		for _, kind := range []*job.Kind[note]{fine, fine, flaky, sleepy, pointless, broken, slow} {
@@ -39,10 +41,15 @@ func TestOutcomes(t *testing.T) {
 		stop := work(t, m, store, job.Config{Grace: -1},
 			handle(fine, time.Second, nil), handle(flaky, 2*time.Second, errRefused),
 			handle(sleepy, 3*time.Second, job.Snooze(time.Hour)), handle(pointless, 4*time.Second, job.Cancel(errRefused)),
-			handle(broken, 5*time.Second, meanwhile.Permanent(errRefused)), handle(slow, time.Hour, nil), handle(removed, time.Hour, nil))
+			handle(broken, 5*time.Second, retry.Permanent(errRefused)), handle(slow, time.Hour, nil), handle(removed, time.Hour, nil))
 		time.Sleep(10 * time.Second)
-		if _, err := store.Change(t.Context(), []job.ID{gone}, func(*job.Job) job.Decision { return job.Remove }); err != nil {
+		running, err := job.Find(t.Context(), store, gone)
+		if err != nil {
 			t.Fatal(err)
+		}
+		running.State = job.Completed // by somebody else, as its worker sees it
+		if lost, err := store.Settle(t.Context(), job.Session(store.session.Load()), job.Outcome{Job: running}); err != nil || len(lost) > 0 {
+			t.Fatal(lost, err)
 		}
 		time.Sleep(2 * time.Minute)
 		want(t, gather(t, m), map[string]float64{
@@ -222,4 +229,15 @@ func everything(t *testing.T) *metrics.Collector {
 		<-ended
 	})
 	return m
+}
+
+// A sessionStore knows in which session its worker claims.
+type sessionStore struct {
+	job.Store
+	session atomic.Int64
+}
+
+func (s *sessionStore) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	s.session.Store(int64(c.Session))
+	return s.Store.Claim(ctx, c)
 }

@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -10,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 // A dashboard is what a test wants to know of Grafana's JSON.
@@ -26,23 +31,31 @@ type dashboard struct {
 	}
 }
 
-func readDashboard(t *testing.T) dashboard {
+func readDashboard(t *testing.T, file string) dashboard {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/grafana.json")
+	text, err := os.ReadFile("../deploy/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var d dashboard
 	if err := json.Unmarshal(text, &d); err != nil {
-		t.Fatalf("deploy/grafana.json: %v", err)
+		t.Fatalf("deploy/%s: %v", file, err)
 	}
 	return d
 }
 
-// TestDashboard checks each query against what the collector exports, and that all of that is shown.
-func TestDashboard(t *testing.T) {
-	d := readDashboard(t)
-	exported := series(t)
+// TestDashboards checks each query against what the program exports, and that all of that is shown.
+func TestDashboards(t *testing.T) {
+	for file, exported := range map[string]map[string][]string{
+		"grafana.json":      series(t, everything(t), someRequests()),
+		"grafana-logs.json": series(t, someLogs()),
+	} {
+		t.Run(file, func(t *testing.T) { checkDashboard(t, readDashboard(t, file), exported) })
+	}
+}
+
+func checkDashboard(t *testing.T, d dashboard, exported map[string][]string) {
+	t.Helper()
 	shown := map[string]bool{}
 	ids := map[int]bool{}
 	for _, p := range d.Panels {
@@ -69,6 +82,40 @@ func TestDashboard(t *testing.T) {
 	for name := range exported {
 		if !shown[name] {
 			t.Errorf("no panel shows %s", name)
+		}
+	}
+}
+
+// TestRules checks the alerts against what the program exports, and against those of the guide.
+func TestRules(t *testing.T) {
+	text, err := os.ReadFile("../deploy/prometheus-rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exported := series(t, everything(t), someRequests(), someLogs())
+	rules := regexp.MustCompile(`(?m)^      - alert: (\w+)\n        expr: (.*)\n(?:        for: \d+m\n)?        labels: \{severity: (?:warning|critical)\}\n        annotations:\n          summary: "(.*)"$`).FindAllStringSubmatch(string(text), -1)
+	if n := strings.Count(string(text), "alert:"); n != len(rules) || n < 10 {
+		t.Errorf("%d of %d alerts are of the form that is expected", len(rules), n)
+	}
+	queries := map[string]bool{}
+	for _, rule := range rules {
+		checkQuery(t, rule[2], exported)
+		queries[rule[2]] = true
+		for _, label := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(rule[3], -1) {
+			if !regexp.MustCompile(`by \([^)]*\b` + label[1] + `\b`).MatchString(rule[2]) {
+				t.Errorf("%s: the summary has the label %s, by which %s does not group", rule[1], label[1], rule[2])
+			}
+		}
+	}
+	guide, err := os.ReadFile("../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, alerts, _ := strings.Cut(string(guide), "## Alerts worth having")
+	alerts, _, _ = strings.Cut(alerts, "\n## ")
+	for i, block := range strings.Split(alerts, "```") {
+		if query := strings.Join(strings.Fields(strings.TrimPrefix(block, "text\n")), " "); i%2 == 1 && !queries[query] {
+			t.Errorf("the guide has an alert that the rules have not: %s", query)
 		}
 	}
 }
@@ -121,11 +168,30 @@ func checkQuery(t *testing.T, query string, exported map[string][]string) []stri
 	return found
 }
 
-// series returns the names of what a collector with everything exports, and their labels; those of histograms have le.
-func series(t *testing.T) map[string][]string {
+// someRequests returns a collector of requests that has a value of each metric.
+func someRequests() *metrics.HTTP {
+	m := metrics.NewHTTP(func(*http.Request) string { return "api" })
+	m.Wrap(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
+	m.SignInFailed("password")
+	return m
+}
+
+// someLogs returns a collector of a log server that has a value of each metric.
+func someLogs() *metrics.Logs {
+	return metrics.NewLogs(func() logs.Stats {
+		return logs.Stats{
+			Ways:     map[string]logs.WayStats{"own": {Refused: map[string]int64{"too long": 1}, Repaired: map[string]int64{"not UTF-8": 1}}},
+			Services: map[string]logs.ServiceTraffic{"shop": {}},
+			Outputs:  []logs.OutputStats{{Name: "store"}},
+		}
+	})
+}
+
+// series returns the names of what collectors export, and their labels; those of histograms have le.
+func series(t *testing.T, collectors ...prometheus.Collector) map[string][]string {
 	t.Helper()
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(everything(t))
+	r.MustRegister(collectors...)
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package metrics tells Prometheus about jobs, queues, workers and tasks, and load balancers whether all is well.
+// Package metrics exports metrics of jobs, queues, workers and tasks to Prometheus, and has health checks for load balancers.
 //
 //	m := metrics.New(metrics.Config{Store: store})
 //	worker := job.NewWorker(store, job.Config{Observe: m.Observe}, handlers...)
@@ -11,7 +11,7 @@
 //
 // # What it costs
 //
-// The store is asked at most once per Config.Interval, whoever scrapes, with a deadline of two seconds. While it does not
+// The store is asked at most once per Config.Interval, however often it is scraped, with a deadline of two seconds. While it does not
 // answer, the metrics that come from it are left out and meanwhile_store_up is 0; a scrape never waits longer. An event
 // costs a lookup and two or three updates of counters; nothing is locked that events of other queues and kinds need.
 //

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// readyAge is how old an answer of the store may be that says whether requests may come.
+const readyAge = time.Second
+
 // A report is the body of an answer about health.
 type report struct {
 	Status  string   `json:"status"` // ok or failed
@@ -33,7 +36,7 @@ func (m *Collector) Healthz(w http.ResponseWriter, r *http.Request) {
 }
 
 // Readyz answers 200 when each watched worker claims and the store answers, and otherwise 503 with the reasons, as
-// [Collector.Healthz] does. So it is 503 before the first claim, and from the moment on in which a worker is told to stop.
+// [Collector.Healthz] does. The answer of the store is at most a second old. So it is 503 before the first claim, and from the moment on in which a worker begins to stop.
 func (m *Collector) Readyz(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	for i, worker := range m.watching() {
@@ -53,7 +56,7 @@ func (m *Collector) Readyz(w http.ResponseWriter, r *http.Request) {
 			reasons = append(reasons, fmt.Sprintf("worker %d: %s", i+1, why))
 		}
 	}
-	if m.store != nil && !m.store.read().ok {
+	if m.store != nil && !m.store.readWithin(min(m.store.interval, readyAge)).ok {
 		reasons = append(reasons, "the store does not answer")
 	}
 	answer(w, r, reasons)

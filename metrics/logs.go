@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Logs gathers the metrics of a server of logs; it is a [prometheus.Collector]. Its methods may be called by many
+// Logs gathers the metrics of a log server; it is a [prometheus.Collector]. Its methods may be called by many
 // goroutines at once.
 type Logs struct {
 	stats    func() logs.Stats
@@ -27,6 +27,7 @@ var (
 	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by the way in.", "way")
 	logRefused     = desc("logs_refused_total", "Input that was no record, by the way in and the reason.", "way", "reason")
 	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by the way in and the reason.", "way", "reason")
+	logRedacted    = desc("logs_redacted_total", "Messages and values of attributes that a redaction has changed, by its name.", "rule")
 	logOfService   = desc("logs_service_records_total", "Records of the service that came in.", "service")
 	logLimited     = desc("logs_service_limited_total", "Records of the service that came too fast and were left out.", "service")
 	logCut         = desc("logs_service_cut_total", "Records of the service that were too long and were cut.", "service")
@@ -35,7 +36,7 @@ var (
 	logUp          = desc("logs_output_up", "Whether the output takes what it is given.", "output")
 
 	logDescs = []*prometheus.Desc{
-		logConnections, logConnected, logRecords, logBytes, logRefused, logRepaired, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
+		logConnections, logConnected, logRecords, logBytes, logRefused, logRepaired, logRedacted, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
 	}
 )
 
@@ -46,7 +47,7 @@ func (l *Logs) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. Services beyond the first MaxLabels are told about together.
+// Collect implements [prometheus.Collector]. Services beyond the first MaxLabels are counted together.
 func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, n int64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
@@ -63,6 +64,9 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		for reason, n := range way.Repaired {
 			counter(logRepaired, n, name, reason)
 		}
+	}
+	for name, n := range stats.Redacted {
+		counter(logRedacted, n, name)
 	}
 	services := map[string]logs.ServiceTraffic{}
 	for name, traffic := range stats.Services {

@@ -37,11 +37,14 @@ type sample struct {
 }
 
 // read returns an answer that is no older than the interval.
-func (s *source) read() sample {
+func (s *source) read() sample { return s.readWithin(s.interval) }
+
+// readWithin returns an answer that is no older than so much.
+func (s *source) readWithin(age time.Duration) sample {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	begun := time.Now()
-	if !s.asked.IsZero() && begun.Sub(s.asked) < s.interval {
+	if !s.asked.IsZero() && begun.Sub(s.asked) < age {
 		return s.last
 	}
 	s.last = s.ask()

@@ -14,7 +14,7 @@ type watched struct {
 	since time.Time
 }
 
-// Watch tells of the health and the slots of a worker of this process from now on.
+// Watch exports the health and the slots of a worker of this process from now on.
 func (m *Collector) Watch(w *job.Worker) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,6 +1,7 @@
 // Package process is for func main: [Main] runs a function as the scope of the whole process, cancels it by signals, grants it a
 // grace to end, prints what does not end, and chooses the exit code. [OnSignal] handles other signals in a task, and [AtExit]
-// registers what is done last.
+// registers what is done last. [SetMaxBlocking] sets a bound that belongs to
+// the process.
 //
 // It imports packages meanwhile and inspect, and internal/scope.
 package process

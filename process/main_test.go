@@ -21,6 +21,7 @@ import (
 	. "github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	. "github.com/meanwhile-go/meanwhile/process"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // The programs that the tests run, each in a process of its own. On standard output they say "ready" when it is time for
@@ -73,7 +74,7 @@ var programs = map[string]func(){
 			}
 			fmt.Println("attempts:", attempts)
 			return nil
-		}, Retry(RetryPolicy{Base: time.Millisecond}))
+		}, Retry(retry.Policy{Base: time.Millisecond}))
 	},
 	"runs out of time": func() {
 		Main(func(ctx context.Context) error { return Sleep(ctx, time.Hour) }, Timeout(time.Millisecond))
@@ -153,7 +154,7 @@ var programs = map[string]func(){
 		Main(func(ctx context.Context) error {
 			fmt.Println("ready")
 			return Sleep(ctx, time.Hour)
-		}, Retry(RetryPolicy{}))
+		}, Retry(retry.Policy{}))
 	},
 	"obeys below": func() {
 		Main(func(ctx context.Context) error {

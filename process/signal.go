@@ -65,7 +65,10 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 				return err
 			}
 			if err := fn(ctx, sig); err != nil {
-				return meanwhile.UnlessStop(err)
+				if errors.Is(err, meanwhile.Stop) {
+					return nil
+				}
+				return err
 			}
 		}
 	}, meanwhile.InBackground(), meanwhile.Name(q.name))

@@ -16,6 +16,7 @@ import (
 var bare = []peer{
 	{lib + "-store", "postgres", openBare(openPostgres)},
 	{lib + "-store", "sqlite", openBare(openSQLite)},
+	{lib + "-store", "redis", openBare(openRedis)},
 }
 
 type bareQueue struct{ *ourQueue }
@@ -39,9 +40,9 @@ func (q bareQueue) work(ctx context.Context, h handler) (func() error, error) {
 	errs := make([]error, 2)
 	for i := range errs {
 		wg.Go(func() {
-			worker := fmt.Sprint("bare", i)
+			session := job.NewSession()
 			for ctx.Err() == nil {
-				if errs[i] = q.batch(ctx, worker, h); errs[i] != nil {
+				if errs[i] = q.batch(ctx, session, h); errs[i] != nil {
 					return
 				}
 			}
@@ -57,10 +58,10 @@ func (q bareQueue) work(ctx context.Context, h handler) (func() error, error) {
 	}, nil
 }
 
-func (q bareQueue) batch(ctx context.Context, worker string, h handler) error {
+func (q bareQueue) batch(ctx context.Context, session job.Session, h handler) error {
 	const n = 500
 	claimed, err := q.store.Claim(ctx, job.Claim{
-		Worker: worker,
+		Worker: fmt.Sprint("bare", session), Session: session,
 		Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: n}},
 		Limit:  n,
 		Lease:  time.Minute,
@@ -78,7 +79,7 @@ func (q bareQueue) batch(ctx context.Context, worker string, h handler) error {
 		}
 		j.State = job.Completed
 	}
-	_, err = q.store.Settle(ctx, worker, claimed.Jobs...)
+	_, err = q.store.Settle(ctx, session, job.Outcomes(claimed.Jobs...)...)
 	q.ran.Add(int64(len(claimed.Jobs)))
 	return err
 }

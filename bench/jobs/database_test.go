@@ -21,7 +21,10 @@ var databases atomic.Int64
 // newDatabase makes a database that is removed at the end, and returns its URL or path.
 func newDatabase(tb testing.TB, store string) string {
 	tb.Helper()
-	if store == "sqlite" {
+	switch store {
+	case "redis":
+		return newRedis(tb)
+	case "sqlite":
 		return filepath.Join(tb.TempDir(), "jobs.db")
 	}
 	server, err := url.Parse(variable("MEANWHILE_BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432/postgres"))

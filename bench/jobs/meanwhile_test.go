@@ -17,6 +17,7 @@ const lib = "meanwhile"
 var ours = []peer{
 	{lib, "postgres", open(openPostgres)},
 	{lib, "sqlite", open(openSQLite)},
+	{lib, "redis", open(openRedis)},
 }
 
 func openPostgres(ctx context.Context, where string) (job.Store, error) {

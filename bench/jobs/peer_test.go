@@ -16,7 +16,7 @@ import (
 // A peer is a library on a store.
 type peer struct {
 	lib   string // as it is called in the names of benchmarks
-	store string // postgres or sqlite
+	store string // postgres, sqlite or redis
 	open  func(ctx context.Context, where string, atOnce int) (queue, error)
 }
 
@@ -54,13 +54,13 @@ const (
 )
 
 // peers are others in the program that riversqlite_test.go is built into.
-var peers = append(ours, riverPostgres...)
+var peers = slices.Concat(ours, riverPostgres, asynqRedis)
 
 // each runs a benchmark for all peers.
 func each(b *testing.B, f func(b *testing.B, p peer)) { eachOf(b, peers, f) }
 
 func eachOf(b *testing.B, peers []peer, f func(b *testing.B, p peer)) {
-	for _, store := range []string{"postgres", "sqlite"} {
+	for _, store := range []string{"postgres", "sqlite", "redis"} {
 		if !slices.ContainsFunc(peers, func(p peer) bool { return p.store == store }) {
 			continue
 		}

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares jobs, and prints the tables of docs/benchmarks.md that are about them; about half an hour on two cores, and some
+# Compares jobs, and prints the tables of docs/benchmarks-method.md that are about them; about half an hour on two cores, and some
 # 20 GB of disk for a while. It needs a PostgreSQL server, see doc.go.
 #
 #   bench/jobs/run.sh                  measure
-#   bench/jobs/run.sh -w               measure, and put the tables into docs/benchmarks.md
+#   bench/jobs/run.sh -w               measure, and put the tables into docs/benchmarks-method.md
 #   ROUNDS=1 LARGE= bench/jobs/run.sh  a first impression
 #
 # What is LARGE is measured in the first round only.
@@ -38,6 +38,6 @@ for ((round = 1; round <= rounds; round++)); do
 	fi
 done
 
-if [ "${1:-}" = -w ]; then go run ./tables -w ../docs/benchmarks.md "$results"; fi
+if [ "${1:-}" = -w ]; then go run ./tables -w ../docs/benchmarks-method.md "$results"; fi
 go run ./tables "$results"
 printf 'raw results: bench/%s\n' "$results"

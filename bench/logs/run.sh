@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares ways in, and prints the tables of docs/benchmarks.md that are about them; some minutes on two cores, and 1 GB of
+# Compares ways in, and prints the tables of docs/benchmarks-method.md that are about them; some minutes on two cores, and 1 GB of
 # disk for a while.
 #
 #   bench/logs/run.sh           measure
-#   bench/logs/run.sh -w        measure, and put the tables into docs/benchmarks.md
+#   bench/logs/run.sh -w        measure, and put the tables into docs/benchmarks-method.md
 #   ROUNDS=1 bench/logs/run.sh  a first impression
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,6 +21,6 @@ for ((round = 1; round <= ${ROUNDS:-3}; round++)); do
 	(cd logs && "$scratch/logs" -test.run '^$' -test.benchtime 1s -test.bench '^BenchmarkHandler$') | tee -a "$results"
 done
 
-if [ "${1:-}" = -w ]; then go run ./tables -w ../docs/benchmarks.md "$results"; fi
+if [ "${1:-}" = -w ]; then go run ./tables -w ../docs/benchmarks-method.md "$results"; fi
 go run ./tables "$results"
 printf 'raw results: bench/%s\n' "$results"

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Ratios measures how much processor time tasks take beside errgroup: both in turns in one process, each round a ratio, so that
-// what else the machine does meets both alike. It prints the rows of a table of docs/benchmarks.md: the median and the worst of
+// what else the machine does meets both alike. It prints the rows of a table of docs/benchmarks-method.md: the median and the worst of
 // the ratios.
 //
 //	go run ./ratios

@@ -30,11 +30,11 @@ func callers(store string) (all []column) {
 	return all
 }
 
-// faster is how many times as much as the faster of River's settings ours does.
-func faster(name string) func(r results) (float64, bool) {
+// faster is how many times as much as the fastest of the others ours does.
+func faster(name string, others ...string) func(r results) (float64, bool) {
 	return func(r results) (float64, bool) {
 		least, some := 0.0, false
-		for _, base := range []string{"river", "river-tuned"} {
+		for _, base := range others {
 			ratio, ok := r.ratio(name+"meanwhile", name+base, "jobs/s")
 			if ok && (!some || ratio < least) {
 				least, some = ratio, true
@@ -55,7 +55,7 @@ func jobBars(store, name string, w wants) []bar {
 	ratio := func(what, benchmark string, least float64) bar {
 		return bar{
 			what: name + ": " + what, want: "at least " + number(least) + " × River",
-			measured: faster(benchmark + on), most: least, unit: "×", atLeast: true,
+			measured: faster(benchmark+on, "river", "river-tuned"), most: least, unit: "×", atLeast: true,
 		}
 	}
 	most := func(what, benchmark, metric, want, unit string, most float64) bar {
@@ -104,7 +104,35 @@ var jobTables = []table{
 		onStores("among three million, jobs/s", "Crowded", "jobs/s"), onStores("slowdown", "Crowded", "slowdown"),
 		onStores("under a snapshot, jobs/s", "Snapshot", "jobs/s"), onStores("slowdown", "Snapshot", "slowdown"),
 	)},
+	{name: "job-redis-bars", bars: redisBars()},
+	{name: "job-redis", libs: redisLibs, columns: columns(
+		[]column{{"drain, jobs/s", "Drain" + onRedis, "jobs/s", ""}, {"in bulk, jobs/s", "Bulk" + onRedis, "jobs/s", ""}},
+		callers("redis"),
+		[]column{{"start after, p50 ms", "Latency" + onRedis, "p50-ms", ""}, {"p99 ms", "Latency" + onRedis, "p99-ms", ""}},
+	)},
 	{name: "job-pages", libs: jobLibs, columns: pageColumns()},
+}
+
+const onRedis = "/store=redis/lib="
+
+var redisLibs = []string{"meanwhile", "meanwhile-store", "asynq"}
+
+func redisBars() []bar {
+	ratio := func(what, benchmark string, least float64) bar {
+		return bar{
+			what: what, want: "at least " + number(least) + " × asynq", measured: faster(benchmark+onRedis, "asynq"), most: least, unit: "×", atLeast: true,
+		}
+	}
+	start := func(percentile string, most float64) bar {
+		return bar{
+			what: "from the call to the start, " + percentile, want: "less than " + number(most) + " ms", measured: figure(percentile+"-ms", "Latency"+onRedis),
+			most: most, less: true, unit: " ms",
+		}
+	}
+	return []bar{
+		ratio("drain 50,000 jobs that do nothing", "Drain", 8), ratio("enqueue one by one, 16 callers", "Enqueue/callers=16", 1.3),
+		start("p50", 1), start("p99", 4),
+	}
 }
 
 var pages = []string{"counts", "newest", "state", "kind", "queue-and-state", "old"}

@@ -1,8 +1,8 @@
-// Tables reads the results of the benchmarks, one or more runs after each other, and prints what docs/benchmarks.md says
+// Tables reads the results of the benchmarks, one or more runs after each other, and prints what docs/benchmarks-method.md says
 // of them: the medians, and the ratios between what was measured in the same run. With -w it puts the tables into a file,
 // each between the lines <!-- NAME --> and <!-- end -->, and as the last of them, benchstat, what benchstat printed.
 //
-//	go run ./tables [-w ../docs/benchmarks.md] [-stat benchstat.txt] results.txt
+//	go run ./tables [-w ../docs/benchmarks-method.md] [-stat benchstat.txt] results.txt
 package main
 
 import (

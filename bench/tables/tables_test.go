@@ -40,6 +40,8 @@ BenchmarkDrain/store=sqlite/lib=meanwhile-2    1  9000 jobs/s
 BenchmarkDrain/store=sqlite/lib=river-2        1   500 jobs/s
 BenchmarkDrain/store=sqlite/lib=river-tuned-2  1  1000 jobs/s
 BenchmarkLatency/store=sqlite/lib=meanwhile-2  1  2.5 p50-ms  3.5 p99-ms
+BenchmarkDrain/store=redis/lib=meanwhile-2     1  8000 jobs/s
+BenchmarkDrain/store=redis/lib=asynq-2         1  4000 jobs/s
 `
 
 func TestJobTables(t *testing.T) {
@@ -47,12 +49,14 @@ func TestJobTables(t *testing.T) {
 	if err := r.read(strings.NewReader(jobRuns)); err != nil {
 		t.Fatal(err)
 	}
-	text := fill("<!-- job-bars -->\n<!-- end -->\n<!-- spawn -->\nold\n<!-- end -->\n<!-- job-rates -->\n<!-- end -->\n", r)
+	text := fill("<!-- job-bars -->\n<!-- end -->\n<!-- spawn -->\nold\n<!-- end -->\n<!-- job-rates -->\n<!-- end -->\n<!-- job-redis-bars -->\n<!-- end -->\n<!-- job-redis -->\n<!-- end -->\n", r)
 	for _, want := range []string{
 		"| SQLite: drain 50,000 jobs that do nothing | at least 8.00 × River | 9.00× | yes |\n",
 		"| SQLite: from the call to the start, p50 | less than 1.00 ms | 2.50 ms | **no** |\n",
 		"| SQLite: from the call to the start, p99 | less than 4.00 ms | 3.50 ms | yes |\n",
 		"| river-tuned | – | 1,000 | – | – | – | – |\n",
+		"| drain 50,000 jobs that do nothing | at least 8.00 × asynq | 2.00× | **no** |\n",
+		"| asynq | 4,000 |",
 		"<!-- spawn -->\nold\n", // nothing of it was measured
 	} {
 		if !strings.Contains(text, want) {

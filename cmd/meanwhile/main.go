@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -26,6 +25,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/serve"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/top"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/tree"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/version"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 )
@@ -38,35 +38,41 @@ const (
 )
 
 type commands struct {
-	Version kong.VersionFlag `help:"Print the version and exit."`
+	PrintVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 
-	Demo  demo.Command  `cmd:"" help:"Start here: 1,000 tasks beside 3 workers, and a dashboard."`
-	Fetch fetch.Command `cmd:"" help:"Fetch many URLs concurrently, with limits, rates and retries."`
-	Jobs  jobs.Command  `cmd:"" help:"Enqueue, inspect and manage durable background jobs."`
-	Work  work.Command  `cmd:"" help:"Run a worker for jobs that are HTTP requests."`
-	Logs  logs.Command  `cmd:"" help:"Collect, search and follow the logs of many processes."`
-	Serve serve.Command `cmd:"" help:"Serve the dashboard, HTTP API and metrics; run a worker."`
-	Top   top.Command   `cmd:"" help:"Show the tasks of a running Go program, live."`
-	Tree  tree.Command  `cmd:"" help:"Print the tasks of a running Go program once."`
+	Demo    demo.Command    `cmd:"" help:"Start here: 1,000 tasks beside 3 workers, and a dashboard."`
+	Fetch   fetch.Command   `cmd:"" help:"Fetch many URLs concurrently, with limits, rates and retries."`
+	Jobs    jobs.Command    `cmd:"" help:"Enqueue, inspect and manage durable background jobs."`
+	Work    work.Command    `cmd:"" help:"Run a worker for jobs that are HTTP requests."`
+	Logs    logs.Command    `cmd:"" help:"Collect, search and follow the logs of many processes."`
+	Serve   serve.Command   `cmd:"" help:"Serve the dashboard, HTTP API and metrics; run a worker."`
+	Top     top.Command     `cmd:"" help:"Show the tasks of a running Go program, live."`
+	Tree    tree.Command    `cmd:"" help:"Print the tasks of a running Go program once."`
+	Version version.Command `cmd:"" help:"Print the version, and what it was built from."`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is the command; it returns its exit code.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	answered := false // by --help or --version
-	var cli commands
-	parser, err := kong.New(&cli,
+// newParser returns the parser of the command line. It calls answered when --help or --version was.
+func newParser(stdout, stderr io.Writer, answered func()) *kong.Kong {
+	parser, err := kong.New(new(commands),
 		kong.Name("meanwhile"),
 		kong.Description("Structured concurrency, durable background jobs, log collection and a dashboard for Go."),
-		kong.Vars{"version": version(), "httprequest": httprequest.Kind.Name()},
+		kong.Vars{"version": version.Line(), "httprequest": httprequest.Kind.Name()},
 		kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { answered = true }),
+		kong.Exit(func(int) { answered() }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 	)
 	if err != nil {
 		panic(err) // the structs above are wrong
 	}
+	return parser
+}
+
+// run is the command; it returns its exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	answered := false // by --help or --version
+	parser := newParser(stdout, stderr, func() { answered = true })
 	if len(args) == 0 {
 		parser.Stdout = stderr
 		_, _ = parser.Parse([]string{"--help"})
@@ -138,12 +144,4 @@ func withoutPasswords(text string, args []string) string {
 		}
 	}
 	return text
-}
-
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "meanwhile (devel)"
-	}
-	return "meanwhile " + info.Main.Version
 }

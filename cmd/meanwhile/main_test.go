@@ -5,7 +5,6 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,17 +23,10 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by
 // another name, $SECURE one with a certificate nobody trusts. $PORT is free for a server of the script's own, and
-// cert.pem and key.pem are such a certificate for it. With -short it runs a script for each of the larger commands.
+// cert.pem and key.pem are such a certificate for it.
 func TestScript(t *testing.T) {
-	dir, files := "testdata/script", []string(nil)
-	if testing.Short() {
-		for _, name := range []string{"demo", "work_drain", "serve_run", "serve_gathers", "logs_end_to_end"} {
-			files = append(files, filepath.Join(dir, name+".txtar"))
-		}
-		dir = ""
-	}
 	testscript.Run(t, testscript.Params{
-		Dir: dir, Files: files,
+		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
 			s := newServer()
 			secure := httptest.NewUnstartedServer(s.Config.Handler)

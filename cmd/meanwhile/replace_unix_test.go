@@ -19,15 +19,14 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestReplaceLosesNothing replaces a log server three times in a row, while clients of a protocol without acknowledgements
 // send numbered messages as fast as they can, and others come and go: no byte is lost, no connection refused, and each
 // client's messages are in order.
 func TestReplaceLosesNothing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it starts four programs")
-	}
+	testenv.LongTest(t)
 	dir := t.TempDir()
 	port, err := freePort()
 	if err != nil {

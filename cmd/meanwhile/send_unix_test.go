@@ -58,14 +58,18 @@ func wrap(t *testing.T, before, script string, flags ...string) *wrapped {
 // await waits until the program has written a line to a file, which the shell makes before that, and returns it.
 func (w *wrapped) await(name string) string {
 	w.t.Helper()
-	for {
+	for ended := false; ; {
 		text, err := os.ReadFile(filepath.Join(w.dir, name))
 		if err == nil && bytes.HasSuffix(text, []byte("\n")) {
 			return string(text)
 		}
 		select {
 		case err := <-w.exited:
-			w.t.Fatalf("it ended before there was %s: %v, %.500q", name, err, w.out.String())
+			w.exited <- err // which code wants
+			if ended {
+				w.t.Fatalf("it ended before there was %s: %v, %.500q", name, err, w.out.String())
+			}
+			ended = true // it may have written that since
 		case <-time.After(5 * time.Millisecond):
 		}
 		if time.Since(w.begun) > time.Minute {

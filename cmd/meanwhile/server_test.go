@@ -30,6 +30,8 @@ func newServer() *server {
 	mux.HandleFunc("/ok", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine\n") })
 	mux.HandleFunc("/slow", slow)
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	mux.HandleFunc("/after", s.after)
+	mux.HandleFunc("/signed", signed)
 	mux.HandleFunc("/status/{code}", s.status)
 	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", r.FormValue("to"))
@@ -87,6 +89,24 @@ func slow(w http.ResponseWriter, r *http.Request) {
 
 // status answers with the code, until it was asked as many times as the parameter "until" says. The parameter "after" is
 // sent as Retry-After.
+// signed refuses what is not signed; package httprequest tests the signature.
+func signed(w http.ResponseWriter, r *http.Request) {
+	if !strings.HasPrefix(r.Header.Get("Webhook-Signature"), "v1,") {
+		http.Error(w, "not signed", http.StatusUnauthorized)
+	}
+}
+
+// after answers when another path was asked for so many times.
+func (s *server) after(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(r.FormValue("n"))
+	if err == nil {
+		err = s.await(r.FormValue("path"), n)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusGatewayTimeout)
+	}
+}
+
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	code, _ := strconv.Atoi(r.PathValue("code"))
 	until, _ := strconv.Atoi(r.FormValue("until"))

@@ -18,6 +18,7 @@ func TestActs(t *testing.T) {
 				t.Run("everything", func(t *testing.T) { s.testEverything(t, scripts) })
 				t.Run("queue", func(t *testing.T) { s.testQueue(t, scripts) })
 				t.Run("cron", func(t *testing.T) { s.testCron(t, scripts) })
+				t.Run("clone", func(t *testing.T) { s.testClone(t, scripts) })
 			})
 		}
 		t.Run("task", s.testTask)
@@ -115,17 +116,41 @@ func (s *stage) testQueue(t *testing.T, scripts bool) {
 		}
 		return false
 	}
-	row := `tr:has(a[href$="queue=print"])`
+	row := `tr:has(a[href$="name=print"])`
 	b.click(row, "Pause")
 	b.sees("The queue is paused")
 	if !paused() {
 		t.Error("the queue is not paused")
 	}
 	b.click(row, "Resume")
-	b.sees("The queue goes on")
+	b.sees("The queue is resumed")
 	if paused() {
 		t.Error("the queue is paused")
 	}
+}
+
+// A clone keeps what is masked, says what is wrong, and is in the audit log.
+func (s *stage) testClone(t *testing.T, scripts bool) {
+	b := s.tab(t, look(scripts))
+	b.wrong = true // the form is answered with 400 first
+	b.visit("/jobs/" + s.Failed.String())
+	b.click(".title", "Clone")
+	b.sees("Clone mail.send")
+	b.run(Do(`document.querySelector("textarea").value = "{"`))
+	b.click(".question", "Enqueue")
+	b.sees("this is not JSON")
+	b.run(Do(`document.querySelector("textarea").value = '{"user": 401, "template": "clone", "token": "•••"}'`), chromedp.SendKeys(`[name="due"]`, "2h"))
+	b.click(".question", "Enqueue")
+	b.sees("The job is enqueued")
+	id, err := job.ParseID(eval[string](b, `location.pathname.slice(6)`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(b.job(id).Args); got != `{"template":"clone","token":"sk-secret","user":401}` {
+		t.Errorf("the args are %s", got)
+	}
+	b.visit("/audit")
+	b.sees("as " + id.String())
 }
 
 func (s *stage) testCron(t *testing.T, scripts bool) {
@@ -135,7 +160,7 @@ func (s *stage) testCron(t *testing.T, scripts bool) {
 	b.click(row, "Pause")
 	b.sees("The cron is paused")
 	b.click(row, "Resume")
-	b.sees("The cron goes on")
+	b.sees("The cron is resumed")
 	last := func() job.ID {
 		crons, err := s.Store.Crons(b.ctx)
 		if err != nil || len(crons) == 0 {

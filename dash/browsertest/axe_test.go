@@ -54,6 +54,13 @@ func (s *stage) testAxe(t *testing.T) {
 			b.open("/jobs")
 			b.run(chromedp.Click("#help"))
 			b.inspect(axe, "html", "the keys, "+colours)
+			b.open("/queues")
+			b.run(chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), Until(`document.querySelector("#palette").open && document.querySelectorAll("#palette-list li").length > 8`))
+			b.inspect(axe, "html", "the palette, "+colours)
+			b.run(chromedp.SendKeys("#palette-input", "no such thing"), Until(`document.querySelector("#palette-none").innerText !== ""`))
+			b.inspect(axe, "html", "the palette without anything, "+colours)
+			b.run(chromedp.Navigate(b.url+"/jobs/"+s.Failed.String()+"/clone"), Until(`document.readyState === "complete"`))
+			b.inspect(axe, "html", "a clone, "+colours)
 		})
 	}
 }

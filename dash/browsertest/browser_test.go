@@ -43,12 +43,6 @@ type stage struct {
 
 // play runs a test on each store.
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
-	if underRace {
-		t.Skip("the race detector sees nothing of a browser")
-	}
-	if os.Getenv("MEANWHILE_BROWSER") == "0" {
-		t.Skip("MEANWHILE_BROWSER is 0")
-	}
 	for name, open := range map[string]func(*testing.T) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

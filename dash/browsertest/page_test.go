@@ -12,7 +12,10 @@ import (
 
 // paths are those of all pages.
 func (s *stage) paths() []string {
-	return []string{"/", "/jobs", "/jobs?state=discarded&sort=kind", "/jobs/" + s.Import.String(), "/jobs/" + s.Failed.String(), "/queues", "/workers", "/crons", "/logs"}
+	return []string{
+		"/", "/jobs", "/jobs?state=discarded&sort=kind", "/jobs/" + s.Import.String(), "/jobs/" + s.Failed.String(), "/failures", "/queue?name=mail", "/queue?name=print&range=7d", "/kind?name=mail.send&range=24h", "/queues", "/workers", "/crons",
+		"/cron?name=sweep", "/audit", "/logs",
+	}
 }
 
 func TestPages(t *testing.T) {
@@ -29,9 +32,14 @@ func TestPages(t *testing.T) {
 		t.Run("waits", s.testWaits)
 		t.Run("search", s.testSearch)
 		t.Run("keys", s.testKeys)
+		t.Run("palette", s.testPalette)
+		t.Run("reach", s.testReach)
+		t.Run("copy", s.testCopy)
 		t.Run("live", s.testLive)
 		t.Run("logs", s.testLogs)
 		t.Run("narrow", s.testNarrow)
+		t.Run("cells", s.testCells)
+		t.Run("none selected", s.testNoneSelected)
 		t.Run("colours", s.testColours)
 		t.Run("axe", s.testAxe)
 	})
@@ -75,7 +83,7 @@ func (s *stage) testWaits(t *testing.T) {
 	b.sees("Where the time goes")
 	b.run(Until(`/feed\.import[^]*% semaphore made at scene\.go:/.test(document.querySelector("#waits").innerText)`))
 	b.click("#waits", "feed.import")
-	b.run(Until(`location.search.includes("kind=feed.import") && document.querySelectorAll("tr[data-id]").length === 1`))
+	b.run(Until(`location.pathname === "/kind" && document.querySelector("#waits tbody tr a").innerText === "feed.import"`))
 }
 
 func (s *stage) testSearch(t *testing.T) {
@@ -86,7 +94,7 @@ func (s *stage) testSearch(t *testing.T) {
 	b.click(".search", "Clear")
 	b.run(Until(`location.search === "" && document.querySelectorAll("tr[data-id]").length === 50`))
 	b.click(".pager", "Older")
-	b.run(Until(`location.search.startsWith("?before=")`))
+	b.run(Until(`location.search.startsWith("?before=") && document.querySelector(".tabs a:last-child b")`))
 	b.click(".tabs", "discarded\n"+eval[string](b, `document.querySelector('.tabs a:last-child b').innerText`))
 	b.run(Until(`location.search === "?state=discarded" && [...document.querySelectorAll("tbody .state")].every(e => e.innerText === "discarded")`))
 	b.click("thead", "Kind")
@@ -116,6 +124,51 @@ func (s *stage) testKeys(t *testing.T) {
 	b.run(Do(`localStorage.clear()`))
 	b.open("/jobs")
 	b.run(chromedp.KeyEvent("j"), row(0), chromedp.KeyEvent(kb.Enter), Until(`location.pathname.length > 20`))
+}
+
+// The palette leads to pages and does what the page can do, by the keyboard alone.
+func (s *stage) testPalette(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/queues")
+	openIt := []Action{Until(`document.querySelector("#live.is-live")`), chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), Until(`document.querySelector("#palette").open && document.activeElement.id === "palette-input"`)}
+	b.run(openIt...)
+	chosen := func(text string) Action {
+		return Until(fmt.Sprintf(`document.getElementById(document.querySelector("#palette-input").getAttribute("aria-activedescendant"))?.innerText === %q`, text))
+	}
+	b.run(chosen("Overview"), chromedp.KeyEvent(kb.ArrowDown), chosen("Jobs"), chromedp.KeyEvent(kb.ArrowUp), chosen("Overview"))
+	b.run(chromedp.SendKeys("#palette-input", "kind mail"), chosen("Kind mail.send"), chromedp.KeyEvent(kb.Enter), Until(`location.pathname === "/kind" && document.querySelector("#live.is-live")`))
+	// An action of the page.
+	b.open("/queues")
+	b.run(openIt...)
+	b.run(chromedp.SendKeys("#palette-input", "pause print"), chosen("Pause print"), chromedp.KeyEvent(kb.Enter))
+	b.sees("The queue is paused")
+	b.run(openIt...)
+	b.run(chromedp.SendKeys("#palette-input", "resume print"), chosen("Resume print"), chromedp.KeyEvent(kb.Enter))
+	b.sees("The queue is resumed")
+	// What has no such name does nothing, and Escape leaves.
+	b.run(openIt...)
+	b.run(chromedp.SendKeys("#palette-input", "no such thing"), Until(`document.querySelector("#palette-none").innerText !== "" && !document.querySelector("#palette-list").checkVisibility()`))
+	b.run(chromedp.KeyEvent(kb.Enter), chromedp.KeyEvent(kb.Escape), Until(`!document.querySelector("#palette").open`))
+}
+
+// A queue shows an hour, a day and a week; a click on a bar leads to the jobs of its time.
+func (s *stage) testReach(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/queue?name=mail")
+	b.run(Until(`document.querySelector("#charts a")`))
+	b.click("#ranges", "7 days")
+	b.run(Until(`location.search === "?name=mail&range=7d" && document.querySelector("#ranges [aria-current]")?.innerText === "7 days"`))
+	b.sees("Completed per 3 hours")
+	b.run(Until(`document.querySelector("#charts a")`), Do(`document.querySelector("#charts a").dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, view: window}))`))
+	b.run(Until(`location.pathname === "/jobs" && location.search.includes("since=") && document.querySelectorAll("tr[data-id]").length > 0`))
+}
+
+// Texts of a job are copied, or selected where the page must not write to the clipboard.
+func (s *stage) testCopy(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/jobs/" + s.Failed.String())
+	b.run(Do(`document.querySelector(".copies summary").click()`), chromedp.Click(`[data-copy="copy-0"]`))
+	b.run(Until(fmt.Sprintf(`document.querySelector('[data-copy="copy-0"]').innerText === "Copied" || getSelection().toString().trim() === %q`, s.Failed)))
 }
 
 // What happens is on the page within two seconds, and nothing else on it moves.
@@ -206,6 +259,31 @@ func (s *stage) testNarrow(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Nothing that is written in a table runs into the cell beside it.
+func (s *stage) testCells(t *testing.T) {
+	for _, width := range []int64{1024, 1440} {
+		b := s.tab(t, Look(width, 740, "light", true))
+		for _, path := range s.paths() {
+			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`), Do(`for (const d of document.querySelectorAll("details.numbers")) d.open = true`))
+			if got := eval[string](b, `[...document.querySelectorAll("table.list th, table.list td.num")].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText).join("; ")`); got != "" {
+				t.Errorf("%s in a window of %d: wider than their cells are %s", path, width, got)
+			}
+		}
+	}
+}
+
+// What acts on the selected jobs can be used when one is.
+func (s *stage) testNoneSelected(t *testing.T) {
+	b := s.tab(t, desk())
+	b.open("/jobs")
+	const usable = `[...document.querySelectorAll("#acts button")].filter(e => !e.disabled).length`
+	b.run(Until(usable+" === 0"), chromedp.Click(`tbody input[name="id"]`), Until(usable+" === 7"), chromedp.Click(`tbody input[name="id"]`), Until(usable+" === 0"))
+	b = s.tab(t, look(false))
+	b.visit("/jobs")
+	b.click("#acts", "Retry")
+	b.sees("No job is selected")
 }
 
 func (s *stage) testColours(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/retry"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
@@ -87,7 +88,7 @@ func (s *Scene) handlers() []job.Handler {
 		SendMail.Handle(func(ctx context.Context, m Mail) error {
 			switch {
 			case m.User%25 == 7:
-				return meanwhile.Permanent(fmt.Errorf("user %d has no address", m.User))
+				return retry.Permanent(fmt.Errorf("user %d has no address", m.User))
 			case m.Template == "news":
 				return errRelay
 			}
@@ -162,7 +163,9 @@ func (s *Scene) fill(ctx context.Context) error {
 		add(SendMail.New(Mail{User: 300 + i, Template: "reminder"}, job.In(time.Duration(i+1)*time.Hour)))
 	}
 	s.Failed = add(SendMail.New(Mail{User: 400, Template: "news", Token: "sk-secret"}, job.Priority(9))).ID
-	add(job.New("invoice.print", []byte(`{"invoice": 77}`), job.Queue("print")))
+	for i := range 5 {
+		add(job.New("invoice.print", fmt.Appendf(nil, `{"invoice": %d}`, 77+i), job.Queue("print"), job.LimitKey("shop-"+[]string{"books", "toys"}[i%2])))
+	}
 	s.Import = add(Import.New(Feed{Shop: "books", Pages: 240, Hosts: []string{"eu.example.com", "us.example.com"}}, job.Priority(9))).ID
 	if _, err := job.Insert(ctx, s.Store, jobs...); err != nil {
 		return err

@@ -216,6 +216,7 @@ function tellSelected() {
   everything.checked = n > 0 && n === all.length;
   everything.indeterminate = n > 0 && n < all.length;
   document.querySelector("[data-selected]").textContent = n ? `${n} selected` : "all";
+  for (const button of byId("acts").querySelectorAll("button")) button.disabled = n === 0;
 }
 everything?.addEventListener("change", () => {
   for (const box of boxes()) box.checked = everything.checked;
@@ -266,6 +267,113 @@ document.querySelector("main > [data-go-on] form")?.submit();
 
 document.addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+
+// --- texts to copy
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const from = byId(button.dataset.copy);
+  const select = () => getSelection().selectAllChildren(from); // where a page must not write to the clipboard
+  if (!navigator.clipboard) return select();
+  navigator.clipboard.writeText(from.textContent).then(() => {
+    const text = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = text), 2000);
+  }, select);
+});
+
+// --- the palette: pages and the actions of this page by their names
+
+const palette = byId("palette");
+const paletteInput = byId("palette-input");
+const paletteList = byId("palette-list");
+let places;
+
+const words = (text) => text.trim().replace(/\s+/g, " ");
+
+function entries() {
+  const found = [];
+  const add = (name, run) => name && !found.some((e) => e.name === name) && found.push({ name, run });
+  for (const a of document.querySelectorAll(".top nav a")) add(words(a.textContent), () => a.click());
+  for (const e of document.querySelectorAll("main form button:not([type=button]), main .buttons a.button, main .pager a, main .ranges a")) {
+    if (e.disabled || e.closest("form.search")) continue;
+    const row = e.closest("tr")?.querySelector(".name")?.firstElementChild;
+    add(words(`${e.textContent} ${row ? row.textContent : ""}`), () => e.click());
+  }
+  for (const b of document.querySelectorAll(".tools button")) add(words(b.title || b.textContent), () => b.click());
+  for (const { name, url } of places ?? []) add(name, () => location.assign(url));
+  return found;
+}
+
+let shown = [];
+let chosen = 0;
+
+function choose(i) {
+  chosen = Math.min(Math.max(i, 0), shown.length - 1);
+  [...paletteList.children].forEach((option, k) => option.setAttribute("aria-selected", String(k === chosen)));
+  const option = paletteList.children[chosen];
+  option ? paletteInput.setAttribute("aria-activedescendant", option.id) : paletteInput.removeAttribute("aria-activedescendant");
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+// offer shows what matches what is typed. What was chosen stays so when the places come.
+function offer(keep) {
+  const before = keep ? shown[chosen]?.name : undefined;
+  const wanted = words(paletteInput.value.toLowerCase()).split(" ");
+  shown = entries().filter(({ name }) => wanted.every((w) => name.toLowerCase().includes(w))).slice(0, 50);
+  paletteList.replaceChildren(...shown.map(({ name }, i) => {
+    const option = document.createElement("li");
+    option.id = `palette-${i}`;
+    option.role = "option";
+    option.textContent = name;
+    return option;
+  }));
+  paletteList.hidden = shown.length === 0;
+  byId("palette-none").textContent = shown.length ? "" : "Nothing has this name.";
+  choose(shown.findIndex((e) => e.name === before));
+}
+
+async function openPalette() {
+  if (document.querySelector("dialog[open]")) return;
+  paletteInput.value = "";
+  offer(false);
+  palette.showModal();
+  paletteInput.focus();
+  if (places || !palette.dataset.places) return;
+  const answer = await fetch(palette.dataset.places);
+  if (!answer.ok) return;
+  places = await answer.json();
+  offer(true);
+}
+
+function runChosen(i) {
+  const entry = shown[i];
+  if (!entry) return;
+  palette.close();
+  entry.run();
+}
+
+paletteInput.addEventListener("input", () => offer(false));
+paletteInput.addEventListener("keydown", (event) => {
+  switch (event.key) {
+    case "ArrowDown": choose(chosen + 1); break;
+    case "ArrowUp": choose(chosen - 1); break;
+    case "Enter": runChosen(chosen); break;
+    default: return;
+  }
+  event.preventDefault();
+});
+paletteList.addEventListener("click", (event) => {
+  const option = event.target.closest("li");
+  if (option) runChosen([...paletteList.children].indexOf(option));
+});
+palette.addEventListener("click", (event) => event.target === palette && palette.close());
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  openPalette().catch(() => {}); // the pages are there without the places
 });
 
 // --- keys

@@ -1,6 +1,6 @@
 // Adaptive shows an adaptive concurrency limit. It calls a server whose capacity changes: 40 calls at once, then 10, then 40
 // again. Calls beyond that wait in a queue, and beyond twice the capacity the server returns 503. The client knows none of
-// this. It has an AdaptiveLimit between 1 and 200, and reports each 503 to it with Overloaded.
+// this. It has an AdaptiveLimit between 1 and 200, and reports each 503 to it with retry.Overloaded.
 //
 // Every 150 ms it prints a line with the server's capacity (|) and the client's limit, the length of the bar:
 //
@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 const (
@@ -163,7 +164,7 @@ func (s *server) call(ctx context.Context, _ int) (struct{}, error) {
 	case http.StatusOK:
 		return struct{}{}, nil
 	case http.StatusServiceUnavailable:
-		return struct{}{}, meanwhile.Overloaded(errBusy)
+		return struct{}{}, retry.Overloaded(errBusy)
 	}
 	return struct{}{}, fmt.Errorf("call: %s", response.Status)
 }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 type client struct{ url string }
@@ -44,9 +44,9 @@ func (c *client) summarize(ctx context.Context, a Article) (Summary, error) {
 	case http.StatusOK:
 		return s, json.NewDecoder(response.Body).Decode(&s)
 	case http.StatusTooManyRequests:
-		return s, job.Snooze(retryAfter(response))
+		return s, job.Throttled(failure, retryAfter(response))
 	case http.StatusServiceUnavailable:
-		return s, meanwhile.RetryAfter(failure, retryAfter(response))
+		return s, retry.After(failure, retryAfter(response))
 	case http.StatusRequestEntityTooLarge:
 		return s, job.Cancel(failure)
 	}

@@ -27,8 +27,13 @@ type Config struct {
 	Public []string // paths that are shown to everybody, such as those of health checks
 	// Personal are paths where those who may look only may post, too: what changes there is their own browser's.
 	Personal []string
-	Title    string       // of the sign-in page; default "meanwhile"
-	Logger   *slog.Logger // for who signs in and who fails to; default slog.Default()
+	// ForWorkers reports whether a request is one that a token of the role worker may send. Default none is.
+	ForWorkers func(*http.Request) bool
+	// Failed is called for each password and token that is refused: "password", "token", or "limited" for one that came too soon after
+	// others. Default nothing.
+	Failed func(reason string)
+	Title  string       // of the sign-in page; default "meanwhile"
+	Logger *slog.Logger // for who signs in and who fails to; default slog.Default()
 }
 
 // A Guard is the middleware of a Config. Its sessions are in memory: they end with the process.
@@ -49,6 +54,12 @@ type Guard struct {
 func New(c Config) (*Guard, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Title = cmp.Or(c.Title, "meanwhile")
+	if c.ForWorkers == nil {
+		c.ForWorkers = func(*http.Request) bool { return false }
+	}
+	if c.Failed == nil {
+		c.Failed = func(string) {}
+	}
 	g := &Guard{config: c, public: map[string]bool{}, personal: map[string]bool{}, tokens: c.Tokens}
 	g.checksHost = !g.Asks() || len(c.Hosts) > 0
 	for _, path := range c.Public {

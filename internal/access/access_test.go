@@ -105,6 +105,41 @@ func cookieOf(t *testing.T, w *httptest.ResponseRecorder) func(*http.Request) {
 	return with("Cookie", cookies[0].Name+"="+cookies[0].Value)
 }
 
+// A token of a worker is good for what workers send, and for nothing else, the pages included.
+func TestWorker(t *testing.T) {
+	change := func(c *Config) {
+		c.Tokens = append(c.Tokens, Token{"farm", Worker, sha256.Sum256([]byte(token + "3"))})
+		c.Personal = []string{"/theme"}
+	}
+	bearer := with("Authorization", "Bearer "+token+"3")
+	_, h, _ := newGuard(t, func(c *Config) {
+		change(c)
+		c.ForWorkers = func(r *http.Request) bool { return r.URL.Path == "/work" }
+	})
+	for _, method := range []string{"GET", "POST"} {
+		if w := ask(h, method, "/work", bearer); w.Code != 200 || w.Body.String() != "farm acts" {
+			t.Errorf("%s /work: got %d %s", method, w.Code, w.Body)
+		}
+		for _, path := range []string{"/", "/metrics", "/work/", "/theme"} {
+			w := ask(h, method, path, bearer)
+			if w.Code != 403 || !strings.Contains(w.Body.String(), "farm may only enqueue jobs, see one by its ID, and run jobs: the role is worker") {
+				t.Errorf("%s %s: got %d %s", method, path, w.Code, w.Body)
+			}
+		}
+	}
+	if w := ask(h, "POST", "/work", with("Authorization", "Bearer "+token+"2")); w.Code != 403 {
+		t.Errorf("a viewer got %d %s", w.Code, w.Body)
+	}
+	_, h, _ = newGuard(t, change)
+	if w := ask(h, "GET", "/work", bearer); w.Code != 403 {
+		t.Errorf("without ForWorkers: got %d %s", w.Code, w.Body)
+	}
+	var u User
+	if err := u.UnmarshalText([]byte("ada:worker:" + hash())); err == nil || !strings.Contains(err.Error(), "is for tokens of programs") {
+		t.Errorf("a user with the role: %v", err)
+	}
+}
+
 func TestWhoComesIn(t *testing.T) {
 	_, h, _ := newGuard(t, nil)
 	ada, vi := cookieOf(t, signIn(h, "ada", password, "")), cookieOf(t, signIn(h, "vi", password, ""))

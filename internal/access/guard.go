@@ -91,18 +91,24 @@ func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, nex
 	}
 	client := g.client(r)
 	if wait := g.attempts.wrongToken(client, time.Now()); wait > 0 {
+		g.config.Failed("limited")
 		retryAfter(w, wait)
 		g.fail(w, r, http.StatusTooManyRequests, "the token is not one of those that this server takes, and too many such came from this address: wait "+seconds(wait))
 		return
 	}
+	g.config.Failed("token")
 	g.config.Logger.Warn("access: a wrong token", "address", client.Addr())
 	g.refuse(w, r, "the token is not one of those that this server takes")
 }
 
 // pass hands a request on, unless it changes something and must not.
 func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next http.Handler, byToken bool) {
+	if who.Role == Worker && !g.config.ForWorkers(r) {
+		g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may only enqueue jobs, see one by its ID, and run jobs: the role is %s", who.Name, who.Role))
+		return
+	}
 	if !isSafe(r.Method) {
-		if who.Role != Admin && !g.personal[r.URL.Path] {
+		if who.Role != Admin && who.Role != Worker && !g.personal[r.URL.Path] {
 			g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may look only: the role is %s", who.Name, who.Role))
 			return
 		}

@@ -12,16 +12,17 @@ type Role string
 const (
 	Admin  Role = "admin"  // everything
 	Viewer Role = "viewer" // look, and change nothing
+	Worker Role = "worker" // of a token: only what Config.ForWorkers allows
 )
 
 // UnmarshalText reads a role.
 func (r *Role) UnmarshalText(text []byte) error {
 	switch Role(text) {
-	case Admin, Viewer:
+	case Admin, Viewer, Worker:
 		*r = Role(text)
 		return nil
 	}
-	return fmt.Errorf("%.40q is no role: give %s or %s", text, Admin, Viewer)
+	return fmt.Errorf("%.40q is no role: give %s or %s, or for a token %s", text, Admin, Viewer, Worker)
 }
 
 // An Identity is who sent a request.
@@ -42,8 +43,15 @@ func Who(r *http.Request) (Identity, bool) {
 	return who, ok
 }
 
-// ReadOnly reports whether whoever sent a request may look only. Without a guard before it, it is so.
+// Name returns the name of who sent a request, or "" where nobody was asked.
+func Name(r *http.Request) string {
+	who, _ := Who(r)
+	return who.Name
+}
+
+// ReadOnly reports whether whoever sent a request may look only. Without a guard before it, it is so. A worker gets no further than to
+// what it may do.
 func ReadOnly(r *http.Request) bool {
 	who, _ := Who(r)
-	return who.Role != Admin
+	return who.Role != Admin && who.Role != Worker
 }

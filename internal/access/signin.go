@@ -87,12 +87,14 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	name, to := r.PostForm.Get("name"), r.PostForm.Get("to")
 	client := g.client(r)
 	if wait := g.attempts.take(client, name, time.Now()); wait > 0 {
+		g.config.Failed("limited")
 		retryAfter(w, wait)
 		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts for this name, or from this address. Wait "+seconds(wait)+".")
 		return
 	}
 	user, ok := g.compare(r.Context(), name, r.PostForm.Get("password"))
 	if !ok {
+		g.config.Failed("password")
 		g.config.Logger.Warn("access: a wrong name or password", "address", client.Addr()) // without the name, which may be a password
 		g.show(w, http.StatusUnauthorized, name, to, "The name or the password is wrong.")
 		return

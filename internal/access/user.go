@@ -45,6 +45,9 @@ func (u *User) UnmarshalText(text []byte) error {
 	if err := u.Role.UnmarshalText([]byte(parts[1])); err != nil {
 		return fmt.Errorf("user %.40q: %w", parts[0], err)
 	}
+	if u.Role == Worker {
+		return fmt.Errorf("user %.40q: the role %s is for tokens of programs: give %s or %s", parts[0], Worker, Admin, Viewer)
+	}
 	u.Name, u.Hash = parts[0], parts[2]
 	_, err := u.cost()
 	return err

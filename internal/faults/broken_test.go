@@ -21,6 +21,7 @@ var breakers = map[string]func(job.Store) job.Store{
 	"twice":  func(s job.Store) job.Store { return &twice{Store: s} },
 	"keys":   func(s job.Store) job.Store { return &keyless{s} },
 	"ticks":  func(s job.Store) job.Store { return &joblessTicks{s} },
+	"chains": func(s job.Store) job.Store { return &unchained{s} },
 }
 
 // A forgetful store acknowledges now and then jobs that it has not stored.
@@ -57,8 +58,8 @@ func (s *unfenced) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error
 	return renewed, err
 }
 
-func (s *unfenced) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	_, err := s.Store.Settle(ctx, worker, jobs...)
+func (s *unfenced) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	_, err := s.Store.Settle(ctx, session, outcomes...)
 	return nil, err
 }
 
@@ -99,6 +100,26 @@ func (s *keyless) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error
 		without[i] = &c
 	}
 	return s.Store.Insert(ctx, without...)
+}
+
+// An unchained store inserts what follows jobs in a transaction of its own, if it is not killed before.
+type unchained struct{ job.Store }
+
+func (s *unchained) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	jobs := make([]*job.Job, len(outcomes))
+	for i, o := range outcomes {
+		jobs[i] = o.Job
+	}
+	lost, err := s.Store.Settle(ctx, session, job.Outcomes(jobs...)...)
+	if err != nil {
+		return nil, err
+	}
+	then, err := job.FollowUps(outcomes, lost)
+	if err == nil && len(then) > 0 {
+		time.Sleep(300 * time.Millisecond) // so that a process is killed in between soon
+		_, err = s.Store.Insert(ctx, then...)
+	}
+	return lost, err
 }
 
 // A store of jobless ticks notes some without their job.

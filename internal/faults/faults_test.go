@@ -22,19 +22,23 @@ import (
 
 // TestFaults breaks things for some seconds; all is kept that was promised.
 func TestFaults(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
-	for _, store := range []string{"sqlite", "postgres"} {
+	for _, store := range []string{"sqlite", "postgres", "redis"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
-			if store == "postgres" {
+			switch store {
+			case "postgres":
 				needServer(t)
+			case "redis":
+				testenv.Program(t, "redis-server")
 			}
 			out, err := prove(t, "", "-store", store, "-for", "10s")
 			t.Log(out)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, least := range []string{"in all", countAcknowledged, countTicks, countExecutions} {
+			for _, least := range []string{"in all", countAcknowledged, countTicks, countExecutions, countFollowed} {
 				if figure(t, out, least) == 0 {
 					t.Errorf("the table has no %s", least)
 				}
@@ -52,9 +56,7 @@ func needServer(t *testing.T) {
 
 // TestFaultsAreNoticed breaks the store as well, each time in one way, which has to be noticed.
 func TestFaultsAreNoticed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes most of a minute")
-	}
+	testenv.LongTest(t)
 	t.Parallel()
 	for way, c := range map[string]struct{ only, want string }{
 		"forget": {"worker", "was acknowledged"},
@@ -62,6 +64,7 @@ func TestFaultsAreNoticed(t *testing.T) {
 		"twice":  {"worker", "was begun twice"},
 		"keys":   {"worker", "with the unique key"},
 		"ticks":  {"worker", "has no job"},
+		"chains": {"worker", "jobs follow it"},
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
@@ -75,9 +78,7 @@ func TestFaultsAreNoticed(t *testing.T) {
 
 // TestWrongClocksAreNoticed has crons tick by the clock of their worker.
 func TestWrongClocksAreNoticed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes some ten seconds")
-	}
+	testenv.LongTest(t)
 	t.Parallel()
 	needServer(t)
 	own := harm.Change{Package: "github.com/meanwhile-go/meanwhile/job", File: "ticker.go", Old: "now := r.clock.at(begun)", New: "now := begun"}
@@ -139,7 +140,7 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, way string, 
 		t.Fatal(err)
 	}
 	c.env, c.drive = []string{breakWay + "=" + way}, drive
-	if c.store == "postgres" {
+	if c.store != "sqlite" {
 		c.self = filepath.Join(dir, "program")
 		if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A kind is a sort of job: how it behaves, and how it has to end.
@@ -29,17 +30,21 @@ type kind struct {
 
 // args are those of all kinds.
 type args struct {
-	Millis int   `json:"ms,omitempty"`   // to wait
-	Fails  int   `json:"fail,omitempty"` // attempts that fail
-	Tick   int64 `json:"tick,omitempty"`
+	Millis int    `json:"ms,omitempty"`   // to wait
+	Fails  int    `json:"fail,omitempty"` // attempts that fail
+	Tick   int64  `json:"tick,omitempty"`
+	After  job.ID `json:"after,omitzero"` // of the kind that follows
 }
 
-const cronKind = "tick"
+const (
+	cronKind = "tick"
+	nextKind = "next" // follows each job of the kind chain
+)
 
 var errOnPurpose = errors.New("failed on purpose")
 
 var kinds = []kind{
-	{name: "work", share: 780, end: job.Completed, most: 20, make: makeWork, handle: handleWork},
+	{name: "work", share: 740, end: job.Completed, most: 20, make: makeWork, handle: handleWork},
 	{name: "long", share: 10, end: job.Completed, most: 20, make: makeLong, handle: handleWork},
 	{name: "unique", share: 80, end: job.Completed, most: 20, make: makeUnique, handle: handleWork},
 	{name: "period", share: 40, end: job.Completed, most: 20, make: makePeriod, handle: handleWork},
@@ -47,6 +52,8 @@ var kinds = []kind{
 	{name: "cancel", share: 20, end: job.Canceled, most: 20, make: makeWork, handle: handleCancel},
 	{name: "fail", share: 29, end: job.Discarded, most: 3, make: makeWork, handle: handleFail},
 	{name: "die", share: 1, end: job.Discarded, most: 2, make: makeWork, handle: handleDie},
+	{name: "chain", share: 40, end: job.Completed, most: 20, make: makeWork, handle: handleChain},
+	{name: nextKind, end: job.Completed, most: 20, handle: handleWork},
 	{name: cronKind, end: job.Completed, most: 20, handle: handleWork},
 }
 
@@ -114,6 +121,19 @@ func handleSnooze(ctx context.Context, j *job.Job, a args) error {
 	return handleWork(ctx, j, a)
 }
 
+// handleChain has a job follow this one, whatever becomes of the attempt.
+func handleChain(ctx context.Context, j *job.Job, a args) error {
+	text, err := json.Marshal(args{After: j.ID})
+	if err != nil {
+		return err
+	}
+	next, err := job.New(nextKind, text)
+	if err == nil {
+		err = job.Then(ctx, next)
+	}
+	return errors.Join(err, handleWork(ctx, j, a))
+}
+
 func handleCancel(context.Context, *job.Job, args) error { return job.Cancel(errOnPurpose) }
 
 func handleFail(context.Context, *job.Job, args) error { return errOnPurpose }
@@ -132,7 +152,7 @@ func handlers(l *ledger) []job.Handler {
 		all = append(all, job.HandleRaw(k.name, func(ctx context.Context, j *job.Job) error {
 			var a args
 			if err := json.Unmarshal(j.Args, &a); err != nil {
-				return meanwhile.Permanent(fmt.Errorf("args: %w", err))
+				return retry.Permanent(fmt.Errorf("args: %w", err))
 			}
 			e := entry{What: starts, ID: j.ID, Kind: j.Kind, Attempt: j.Attempt, Worker: j.Worker, Tick: a.Tick}
 			l.write(e)

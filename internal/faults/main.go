@@ -2,19 +2,20 @@
 
 // Faults proves that jobs are not lost. It has several processes enqueue jobs and run them on one store, and meanwhile
 // breaks what can break: it kills processes with -9 and stops them for longer than their leases; it cuts and holds up
-// connections to a PostgreSQL server of its own, and restarts that; it fills the disk under a SQLite file; it has the clocks of
+// connections to a PostgreSQL or a Redis server of its own, and restarts that; it fills the disk under a SQLite file; it has the clocks of
 // processes jump, where they are not that of the store: not on SQLite. Each process
 // writes down what it does in a ledger, and at the end, when all jobs have run, the ledgers are compared with the store.
 //
 //	go run ./internal/faults -store sqlite -for 1m
 //	go run ./internal/faults -store postgres -for 10m -seed 42
+//	go run ./internal/faults -store redis
 //
 // It prints how many faults, jobs and double runs there were, and exits with 1 when anything was violated. A run is cut into
 // rounds of a minute, each on a new database, so that memory stays bounded. The seed decides what is broken and when, as far as
 // one program can: not what the processes do in between.
 //
 // All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. The PostgreSQL
-// programs are looked for in PATH and where Debian has them. The full disk needs the right to mount, the clocks the go command.
+// programs are looked for in PATH and where Debian has them, redis-server in PATH. The full disk needs the right to mount, the clocks the go command.
 package main
 
 import (
@@ -73,7 +74,7 @@ func parse(args []string, usage io.Writer) (config, error) {
 	flags := flag.NewFlagSet("faults", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.StringVar(&c.role, "role", "", "what a process is for, when the program starts itself")
-	flags.StringVar(&c.store, "store", "sqlite", "`sqlite` or postgres")
+	flags.StringVar(&c.store, "store", "sqlite", "`sqlite`, postgres or redis")
 	flags.DurationVar(&c.length, "for", time.Minute, "break things for so long")
 	flags.DurationVar(&c.round, "round", time.Minute, "begin with a new database after so long")
 	flags.Uint64Var(&c.seed, "seed", rand.Uint64()>>32, "of what is drawn")
@@ -101,8 +102,8 @@ func (c *config) check(rest []string) error {
 	switch {
 	case len(rest) > 0:
 		return fmt.Errorf("%q is not understood: only flags are", rest)
-	case c.store != "sqlite" && c.store != "postgres":
-		return fmt.Errorf("-store %s: give sqlite or postgres; a store in memory cannot be shared by processes", c.store)
+	case c.store != "sqlite" && c.store != "postgres" && c.store != "redis":
+		return fmt.Errorf("-store %s: give sqlite, postgres or redis; a store in memory cannot be shared by processes", c.store)
 	case c.length <= 0 || c.round <= 0 || c.lease < 100*time.Millisecond:
 		return errors.New("-for and -round are positive, and -lease is at least 100ms")
 	case c.workers < 1 || c.enqueuers < 1 || c.rate < 1:

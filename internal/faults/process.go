@@ -32,7 +32,7 @@ func (o *round) newProcess(role string, i int) (p *harm.Process, err error) {
 			return byJob
 		}
 	}
-	if o.server != nil {
+	if o.disk == nil {
 		p.Clock, err = harm.NewClock(filepath.Join(o.ledgers, p.Name+".clock"))
 	}
 	return p, err

@@ -24,6 +24,7 @@ type site struct {
 	guard  *harm.Guard
 	disk   *harm.Disk // of SQLite
 	server *server    // of PostgreSQL
+	redis  *redisServer
 	proxy  *harm.Proxy
 
 	counts  map[string]int
@@ -65,14 +66,24 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 
 // open makes the server, or the disk.
 func (s *site) open(ctx context.Context, store string) (err error) {
-	if store == "sqlite" {
+	port := 0
+	switch store {
+	case "sqlite":
 		s.disk, err = harm.NewDisk(filepath.Join(s.folder, "disk"), diskSize, s.guard)
 		return err
+	case "redis":
+		if s.redis, err = startRedis(ctx, s.folder, s.guard); err == nil {
+			port = s.redis.port
+		}
+	default:
+		if s.server, err = startServer(ctx, s.folder, s.guard); err == nil {
+			port = s.server.port
+		}
 	}
-	if s.server, err = startServer(ctx, s.folder, s.guard); err != nil {
+	if err != nil {
 		return err
 	}
-	if s.proxy, err = harm.NewProxy("127.0.0.1:" + strconv.Itoa(s.server.port)); err != nil {
+	if s.proxy, err = harm.NewProxy("127.0.0.1:" + strconv.Itoa(port)); err != nil {
 		return err
 	}
 	meanwhile.Go(ctx, s.proxy.Serve, meanwhile.Name("proxy"), meanwhile.InBackground())
@@ -84,7 +95,7 @@ func (s *site) open(ctx context.Context, store string) (err error) {
 func (s *site) findProgram(ctx context.Context, c *config) (err error) {
 	switch {
 	case c.self != "":
-	case s.server != nil:
+	case s.server != nil || s.redis != nil:
 		c.self = filepath.Join(s.folder, "faults")
 		err = harm.Go(ctx, s.folder, nil, "build", "-o", c.self, "github.com/meanwhile-go/meanwhile/internal/faults")
 	default:
@@ -97,6 +108,8 @@ func (s *site) what() string {
 	switch {
 	case s.server != nil:
 		return "postgres, a server of its own behind a proxy"
+	case s.redis != nil:
+		return "redis, a server of its own behind a proxy, which syncs each write"
 	case s.disk.Full:
 		return fmt.Sprintf("sqlite, on a disk of %d MiB in memory", diskSize>>20)
 	}

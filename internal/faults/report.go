@@ -22,6 +22,7 @@ const (
 	countFailed       = "enqueue failed, and they were not there"
 	countUnknown      = "enqueue failed, and they were there"
 	countTicks        = "ticks of the cron"
+	countFollowed     = "jobs that another follows"
 	countExecutions   = "executions"
 	countRetries      = "of these wanted: after a failure, a snooze or a stop"
 	countDoubles      = "of these double: after a fault"
@@ -31,7 +32,7 @@ const (
 )
 
 var countOrder = []string{
-	countIntended, countAcknowledged, countDuplicates, countFailed, countUnknown, countTicks, countExecutions, countRetries, countDoubles,
+	countIntended, countAcknowledged, countDuplicates, countFailed, countUnknown, countTicks, countFollowed, countExecutions, countRetries, countDoubles,
 	countLost, countDied, countLedger,
 }
 

@@ -246,6 +246,13 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 		}
 		return o, nil
 	}
+	if s.redis != nil {
+		o.own, o.url = redisURL(s.redis.port, name), redisURL(s.proxy.Port(), name)
+		o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
+			return slices.Concat(processFaults(c.lease, workers, enqueuers), s.redis.faults(), s.proxy.Faults(), clockFaults(c.lease, workers, enqueuers))
+		}
+		return o, nil
+	}
 	folder := filepath.Join(s.disk.Folder, name)
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err

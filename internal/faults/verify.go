@@ -52,11 +52,13 @@ type verifier struct {
 	stored  map[job.ID]bool
 	numbers map[job.Count]int64 // with N zero
 	ticks   map[int64][]job.ID  // jobs by tick
+	chains  map[job.ID]int      // completed jobs that one other follows, and how many do
+	follows map[job.ID]job.ID   // jobs that follow another, and which
 	spans   []span              // of jobs with unique keys
 }
 
 func newVerifier(o *round, t *tale) *verifier {
-	return &verifier{round: o, tale: t, stored: map[job.ID]bool{}, numbers: map[job.Count]int64{}, ticks: map[int64][]job.ID{}}
+	return &verifier{round: o, tale: t, stored: map[job.ID]bool{}, numbers: map[job.Count]int64{}, ticks: map[int64][]job.ID{}, chains: map[job.ID]int{}, follows: map[job.ID]job.ID{}}
 }
 
 // seen checks, when all jobs of the store were seen, what holds for them together.
@@ -65,6 +67,7 @@ func (v *verifier) seen(counts []job.Count) {
 	v.checkAcknowledged()
 	v.checkKeys()
 	v.checkTicks()
+	v.checkChains()
 	v.add(countLedger, v.tale.lines)
 }
 
@@ -80,13 +83,21 @@ func (v *verifier) see(j *job.Job) {
 	if h == nil {
 		h = new(history)
 	}
-	if j.Kind == cronKind {
+	switch {
+	case j.Kind == cronKind:
 		if !v.seeTick(j, h) {
 			return
 		}
-	} else if h.intended == 0 {
+	case j.Kind == nextKind:
+		if !v.seeNext(j) {
+			return
+		}
+	case h.intended == 0:
 		v.violated("nobody has enqueued job %v (%s): %s", j.ID, j.Kind, show(j))
 		return
+	}
+	if j.Kind == "chain" && j.State == job.Completed {
+		v.chains[j.ID] += 0
 	}
 	if !j.State.Finished() {
 		return // drain has told of it
@@ -178,6 +189,33 @@ func (v *verifier) seeTick(j *job.Job, h *history) bool {
 	}
 	v.ticks[a.Tick] = append(v.ticks[a.Tick], j.ID)
 	return true
+}
+
+// seeNext notes which job one follows. It reports whether that is known.
+func (v *verifier) seeNext(j *job.Job) bool {
+	var a args
+	if err := json.Unmarshal(j.Args, &a); err != nil || a.After == (job.ID{}) {
+		v.violated("job %v (next) has the args %s", j.ID, j.Args)
+		return false
+	}
+	v.follows[j.ID] = a.After
+	return true
+}
+
+// checkChains: what was to follow a job is there once if the job has completed, and otherwise not at all.
+func (v *verifier) checkChains() {
+	v.add(countFollowed, len(v.chains))
+	for id, after := range v.follows {
+		if _, completed := v.chains[after]; !completed {
+			v.violated("job %v follows job %v, which has not completed", id, after)
+		}
+		v.chains[after]++
+	}
+	for id, n := range v.chains {
+		if n != 1 {
+			v.violated("job %v (chain) has completed, and %d jobs follow it, want 1", id, n)
+		}
+	}
 }
 
 // checkTicks: from when the cron was noted to when it was paused, each tick has one job, and no other time has any.

@@ -80,6 +80,21 @@ func (s *story) work(batch, key string) *job.Job {
 	return j
 }
 
+// chain has a job end, and jobs follow it.
+func (s *story) chain(end string, followers int) {
+	j := s.job("chain", "", "{}")
+	s.enqueue("chain", j)
+	if end == "completed" {
+		s.attempt(j, 1, "a", "", end)
+	} else { // its process died too often
+		j.State, j.Died, j.Attempt, j.MaxAttempts = job.State(end), 1, 2, 1
+		s.attempt(j, 1, "a", "killed", "")
+	}
+	for range followers {
+		s.attempt(s.job(nextKind, "", fmt.Sprintf(`{"after":%q}`, j.ID)), 1, "a", "", "completed")
+	}
+}
+
 func (s *story) remove(gone *job.Job) {
 	kept := s.jobs[:0]
 	for _, j := range s.jobs {
@@ -146,6 +161,10 @@ func TestVerify(t *testing.T) {
 			s.attempt(j, 1, "a", "", "completed")
 		}, ""},
 
+		"followed":           {func(s *story) { s.chain("completed", 1) }, ""},
+		"not followed":       {func(s *story) { s.chain("completed", 0) }, "has completed, and 0 jobs follow it"},
+		"followed twice":     {func(s *story) { s.chain("completed", 2) }, "has completed, and 2 jobs follow it"},
+		"followed too early": {func(s *story) { s.chain("discarded", 1) }, "which has not completed"},
 		"forgotten": {func(s *story) {
 			j := s.job("work", "", "{}")
 			s.enqueue("1", j)

@@ -14,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres"
+	_ "github.com/meanwhile-go/meanwhile/job/redis"
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 

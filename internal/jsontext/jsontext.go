@@ -73,3 +73,19 @@ func AppendRaw(b []byte, raw json.RawMessage) []byte {
 	}
 	return b
 }
+
+// IsSafe reports whether a text is JSON in one line that may be shown as it is.
+func IsSafe(text []byte) bool {
+	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < 0x7f {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if size == 1 || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return false
+		}
+		i += size
+	}
+	return json.Valid(text)
+}

@@ -23,6 +23,9 @@ func FuzzAppendString(f *testing.F) {
 		if again := jsontext.AppendString(nil, []byte(text)); string(again) != string(encoded) {
 			t.Fatalf("%q and %q", encoded, again)
 		}
+		if !jsontext.IsSafe(encoded) {
+			t.Errorf("%q is not safe", encoded)
+		}
 		var got string
 		if err := json.Unmarshal(encoded, &got); err != nil {
 			t.Fatalf("%q: %v", encoded, err)

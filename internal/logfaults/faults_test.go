@@ -16,10 +16,12 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestFaults breaks things for some seconds; all is kept that was promised.
 func TestFaults(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	out, err := prove(t, "", nil, "-for", "8s", "-records", "20000", "-kills", "8")
 	t.Log(out)
@@ -36,9 +38,7 @@ func TestFaults(t *testing.T) {
 // TestFaultsAreNoticed breaks the server as well, each time in one way, which has to be noticed. What does harm then is driven: it
 // happens when the server is where it does, not at some time, so that it is noticed on a busy machine as well.
 func TestFaultsAreNoticed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes most of a minute")
-	}
+	testenv.LongTest(t)
 	t.Parallel()
 	for way, c := range map[string]struct {
 		drive func(ctx context.Context, s *site) error

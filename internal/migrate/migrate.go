@@ -15,6 +15,9 @@ type Migration struct {
 	Version  int
 	Name     string
 	Up, Down string // SQL
+	// ReadableFrom is the oldest version whose programs work with the tables as they are after Up: its own, unless the first line of
+	// Up says "-- readable from N".
+	ReadableFrom int
 }
 
 // ErrNewer is the error of Plan for a schema that a newer program made.
@@ -48,6 +51,9 @@ func Load(fsys fs.FS) ([]Migration, error) {
 		}
 		if up {
 			m.Up = string(text)
+			if m.ReadableFrom, err = readableFrom(version, m.Up); err != nil {
+				return nil, fmt.Errorf("migration file %s: %w", file, err)
+			}
 		} else {
 			m.Down = string(text)
 		}
@@ -62,6 +68,28 @@ func Load(fsys fs.FS) ([]Migration, error) {
 		}
 	}
 	return found, nil
+}
+
+// readableFrom reads the first line of a migration.
+func readableFrom(version int, up string) (int, error) {
+	first, _, _ := strings.Cut(up, "\n")
+	number, found := strings.CutPrefix(strings.TrimSpace(first), "-- readable from ")
+	if !found {
+		return version, nil
+	}
+	from, err := strconv.Atoi(number)
+	if err != nil || from < 1 || from > version {
+		return 0, fmt.Errorf("it says that it is readable from %q: give a version from 1 to %d", number, version)
+	}
+	return from, nil
+}
+
+// ReadableFrom returns the oldest version whose programs work with the tables of a version.
+func ReadableFrom(migrations []Migration, version int) int {
+	if version < 1 || version > len(migrations) {
+		return version
+	}
+	return migrations[version-1].ReadableFrom
 }
 
 func parseName(file string) (version int, name string, up bool, err error) {

@@ -23,9 +23,21 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []migrate.Migration{{1, "first", "u1", "d1"}, {2, "more", "u2", "d2"}}
+	want := []migrate.Migration{{1, "first", "u1", "d1", 1}, {2, "more", "u2", "d2", 2}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestReadableFrom(t *testing.T) {
+	all, err := migrate.Load(files("0001_a.up.sql", "x", "0001_a.down.sql", "x", "0002_b.up.sql", "-- readable from 1\nx", "0002_b.down.sql", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range []int{0, 1, 1} {
+		if got := migrate.ReadableFrom(all, version); got != want {
+			t.Errorf("version %d is readable from %d, want %d", version, got, want)
+		}
 	}
 }
 
@@ -41,6 +53,7 @@ func TestLoadErrors(t *testing.T) {
 		{"no direction", "ends neither in .up.sql nor in .down.sql", files("0001_a.sql", "x")},
 		{"no number", "is not named like 0001_name.up.sql", files("first_a.up.sql", "x")},
 		{"zero", "is not named like 0001_name.up.sql", files("0000_a.up.sql", "x")},
+		{"readable from later", `it says that it is readable from "2"`, files("0001_a.up.sql", "-- readable from 2\nx", "0001_a.down.sql", "x")},
 		{"no name", "is not named like 0001_name.up.sql", files("0001.up.sql", "x")},
 	}
 	for _, tt := range tests {
@@ -53,7 +66,7 @@ func TestLoadErrors(t *testing.T) {
 }
 
 func TestPlan(t *testing.T) {
-	three := []migrate.Migration{{1, "a", "u1", "d1"}, {2, "b", "u2", "d2"}, {3, "c", "u3", "d3"}}
+	three := []migrate.Migration{{1, "a", "u1", "d1", 1}, {2, "b", "u2", "d2", 1}, {3, "c", "u3", "d3", 3}}
 	tests := []struct {
 		current, target int
 		want            []migrate.Step

@@ -11,6 +11,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
+// BlockingSem bounds the calls of Blocking that run at once in this process.
+var BlockingSem = NewSem(100)
+
 // A BlockingCall is a call that runs, as the tree shows it. It is no task: its task can end before it.
 type BlockingCall struct {
 	ID     uint32

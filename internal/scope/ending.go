@@ -222,7 +222,7 @@ func (n *Node) failLate(err error) {
 		n.cancelTop(err)
 		return
 	}
-	n.Parent.fails(err, n)
+	n.Parent.fails(err)
 }
 
 // FailLater makes err a failure of the nearest scope above that can still fail, for what went on when its task had ended.
@@ -230,7 +230,8 @@ func (n *Node) failLate(err error) {
 func (n *Node) FailLater(err error) {
 	for p := n; p != nil; p = p.Parent {
 		top := p.top()
-		if top.failsUntilClosed(err, p) {
+		if top.failsUntilClosed(err) {
+			p.failedBelow(err, top)
 			top.Cancel(&cancellation{err: context.Canceled, Cause: err, from: top})
 			return
 		}
@@ -246,28 +247,46 @@ func (n *Node) FailLater(err error) {
 	slog.Error("a panic after the end of its task", "task", path, "error", err)
 }
 
-func (n *Node) failsUntilClosed(err error, task *Node) bool {
+func (n *Node) failsUntilClosed(err error) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.Is(isClosed) || n.family != nil && n.family.closed {
 		return false
 	}
-	n.moreLocked().failed.add(err, task)
+	n.moreLocked().failed.Add(err)
 	return true
 }
 
-// record notes a failure of n in the highest that it fails.
+// record notes a failure of n in the highest that it fails, and in the tasks between.
 func (n *Node) record(err error) {
 	if top := n.top(); top != n {
-		top.fails(err, n)
+		top.fails(err)
+		n.Parent.failedBelow(err, top)
 	}
 }
 
-// fails notes a failure of the given task in n.
-func (n *Node) fails(err error, task *Node) {
+// fails notes a failure of a task below n, which is its top.
+func (n *Node) fails(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.moreLocked().failed.add(err, task)
+	n.moreLocked().failed.Add(err)
+}
+
+// failedBelow notes err as the first failure below n and the tasks above it, up to top. Where one has a failure already, those
+// above have it too, or will before they can end: the task that failed has not ended.
+func (n *Node) failedBelow(err error, top *Node) {
+	for ; n != top; n = n.Parent {
+		n.mu.Lock()
+		r := n.moreLocked()
+		known := r.first != nil
+		if !known {
+			r.first = err
+		}
+		n.mu.Unlock()
+		if known {
+			return
+		}
+	}
 }
 
 // cancelTop cancels the highest that a failure of n fails.

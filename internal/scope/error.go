@@ -110,18 +110,6 @@ func (f *Failures) Add(err error) {
 	f.errs = append(f.errs, err)
 }
 
-// taskFailures are failures with the tasks they are of.
-type taskFailures struct {
-	Failures
-	from []*Node
-}
-
-func (f *taskFailures) add(err error, task *Node) {
-	if f.Failures.Add(err); len(f.from) < len(f.errs) {
-		f.from = append(f.from, task)
-	}
-}
-
 // Join returns nil for no failure, the failure itself for one, and for several an error that leads with the first.
 func (f Failures) Join() error {
 	switch {

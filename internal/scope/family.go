@@ -18,32 +18,28 @@ type family struct {
 	closed     bool           // all have ended, and none can be started any more: does for the flag isClosed
 	background uint32         // tasks that the end of the function need not wait for
 	started    uint32         // tasks ever started
-	reserve    reserve
+	number     uint32         // the last in the process that was given to one; those of refill follow it
+	sets       []goroutine.Set
 	labels     *labelCache     // nil until it is needed
 	scope      *Scope          // that the family is of; nil for that of a task, item or stream
 	base       context.Context // of a task whose base is not its parent
+	top        *Node           // see Node.top; of the tasks below
 }
 
-// A reserve is what is set aside for tasks to come: numbers in the process, and label sets. One object is made for several
+// refill sets aside what count tasks to come need: numbers in the process, and label sets. One object is made for several
 // sets, none of which points to its task.
-type reserve struct {
-	number uint32 // the last that was given
-	sets   []goroutine.Set
+func (f *family) refill(count uint32) {
+	f.number = lastID.Add(count) - count
+	f.sets = make([]goroutine.Set, count)
 }
 
-// refill sets aside what count tasks need.
-func (r *reserve) refill(count uint32) {
-	r.number = lastID.Add(count) - count
-	r.sets = make([]goroutine.Set, count)
-}
-
-// give identifies n, and gives it its labels.
-func (r *reserve) give(n *Node, labels []goroutine.Label) {
-	r.number++
-	n.ident |= newIdent(r.number, 0)
-	n.Labels = &r.sets[0]
+// identify gives n its number and its labels.
+func (f *family) identify(n *Node, labels []goroutine.Label) {
+	f.number++
+	n.ident |= newIdent(f.number, 0)
+	n.Labels = &f.sets[0]
 	n.Labels.Fill(labels)
-	r.sets = r.sets[1:]
+	f.sets = f.sets[1:]
 }
 
 // A tally counts what is below a task, in one word: the tasks that have not ended, and those in the list, where ended
@@ -94,14 +90,17 @@ func (n *Node) link(p *Node, callers any) {
 		panic("meanwhile: a task was started after " + p.String() + " ended: " +
 			"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
 	}
+	if f.top == nil {
+		f.top = p.top()
+	}
 	f.started++
 	if n.Kind() != KindItem { // which has its index
 		n.Number = f.started
 	}
-	if len(f.reserve.sets) == 0 {
-		f.reserve.refill(max(1, min(f.started, maxReserve))) // f.started begins anew after four billion tasks
+	if len(f.sets) == 0 {
+		f.refill(max(1, min(f.started, maxReserve))) // f.started begins anew after four billion tasks
 	}
-	f.reserve.give(n, f.labelsBelow(p, n, callers))
+	f.identify(n, f.labelsBelow(p, n, callers))
 	n.next = f.first
 	f.first = n
 	c := p.canceled.Load()

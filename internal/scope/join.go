@@ -6,7 +6,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
+// ForbidCycle panics when n is waiter or above it: such a wait would not end.
 func (n *Node) ForbidCycle(waiter *Node) {
+	if n.Parent == waiter {
+		return // the usual case, which need not look at all that is above
+	}
 	for w := waiter; w != nil; w = w.Parent {
 		if w == n {
 			panic("meanwhile: " + waiter.String() + " waits for " + n.Path() + ", which cannot end before it: " +

@@ -84,10 +84,11 @@ func (n *Node) above() *Node {
 }
 
 // top is the highest that a failure of n fails: the nearest scope of Run or Shield, the nearest item, or the task right
-// below the nearest Supervise. It has the failures of all tasks up to there.
+// below the nearest Supervise. It has the failures of all tasks up to there. It is noted with the first task below each, since
+// a walk up from each task that fails would be slow where they are deep.
 func (n *Node) top() *Node {
-	for p := n.above(); p != nil; p = p.above() {
-		n = p
+	if p := n.above(); p != nil {
+		return p.family.top
 	}
 	return n
 }
@@ -97,20 +98,14 @@ func (n *Node) failureBelow() error {
 	if n.canceled.Load() == nil {
 		return nil // a failure cancels all from its top down before the tasks above can end
 	}
-	top := n.top()
-	top.mu.Lock()
-	if top.rare == nil {
-		top.mu.Unlock()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch r := n.rare; {
+	case r == nil:
 		return nil
+	case len(r.failed.errs) > 0:
+		return r.failed.errs[0]
+	default:
+		return r.first
 	}
-	errs, from := top.rare.failed.errs, top.rare.failed.from
-	top.mu.Unlock()
-	for i, task := range from {
-		for ; task != nil; task = task.above() {
-			if task == n {
-				return errs[i]
-			}
-		}
-	}
-	return nil
 }

@@ -49,14 +49,15 @@ type rare struct {
 	deadline time.Time
 	timer    *time.Timer // of Timeout, or of a shield's grace
 	Grace    time.Duration
-	shielded bool         // the grace has begun
-	detach   func() bool  // ends the attachment to a foreign base
-	failed   taskFailures // of the tasks below, see top
-	unwaited []*Node      // below Supervise: failures that nobody has waited for yet
-	lost     int          // and those for which there was no room
-	begin    time.Time    // only when observed
-	clock    *clock       // of the tree, at its root
-	stream   stream       // of a stream's scope
+	shielded bool        // the grace has begun
+	detach   func() bool // ends the attachment to a foreign base
+	failed   Failures    // of the tasks below, where n is their top
+	first    error       // the first failure of a task below, where n is not their top
+	unwaited []*Node     // below Supervise: failures that nobody has waited for yet
+	lost     int         // and those for which there was no room
+	begin    time.Time   // only when observed
+	clock    *clock      // of the tree, at its root
+	stream   stream      // of a stream's scope
 }
 
 // Stream is that of a stream's scope, if it can tell what it waits for.
@@ -193,9 +194,9 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		n.link(parent, callers)
 	} else {
 		n.begun = began()
-		r := &n.family.reserve
-		r.refill(2) // for itself and for the first task below
-		r.give(n, rootLabels(ctx, callers, n.labelName()))
+		f := n.family
+		f.refill(2) // for itself and for the first task below
+		f.identify(n, rootLabels(ctx, callers, n.labelName()))
 	}
 	if foreign && kind == KindShield {
 		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull

@@ -78,7 +78,7 @@ func (n *Node) close(err error) error {
 		err = n.explain(err)
 	}
 	if outcome == failed {
-		n.fails(err, n)
+		n.fails(err)
 		n.Cancel(&cancellation{err: context.Canceled, Cause: err, from: n})
 	}
 	n.Join()
@@ -93,7 +93,7 @@ func (n *Node) sum(err error, outcome outcome) error {
 		return nil
 	}
 	if r := n.rare; r != nil {
-		f = r.failed.Failures
+		f = r.failed
 		f.errs = slices.Clip(f.errs)
 		for _, k := range r.unwaited {
 			if !k.Is(isObserved) {

@@ -30,7 +30,7 @@ func (s server) String() string {
 const remedy = ": percent-encode what is special in a user, password or database: % is %25, # is %23, / is %2F, ? is %3F, @ is %40"
 
 var (
-	errForm    = errors.New("it is not of the form postgres://user:password@host:5432/database")
+	errForm    = errors.New("it is not of the form postgres://user:password@host:5432/database, or redis://user:password@host:6379/0")
 	errControl = errors.New("it has a line break or another control character in it")
 	errEscape  = errors.New("a % has no two hexadecimal digits behind it" + remedy)
 	errHash    = errors.New("it has a # in it" + remedy)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 func init() {
@@ -35,7 +36,7 @@ func init() {
 			{path: "scope/run/starter", wait: "limit", on: "2", at: "max-tasks-async"},
 		}},
 		way{name: "rate", start: rate, want: []want{{path: "waiter", wait: "rate", at: "rate", until: time.Hour}}},
-		way{name: "retry", start: retry, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
+		way{name: "retry", start: retryTask, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
 		way{name: "retry-scope", start: retryScope, want: []want{
 			{path: "waiter", wait: "task", on: "stuck/waiter/again", at: "retry-scope"},
 			{path: "waiter/again", wait: "retry", until: time.Hour, anyPlace: true},
@@ -176,9 +177,9 @@ func rate(ctx context.Context) error {
 var errNotToday = errors.New("not today")
 
 // hourly waits for an hour between two attempts.
-var hourly = meanwhile.Retry(meanwhile.RetryPolicy{Base: time.Hour, Max: time.Hour, Jitter: -1})
+var hourly = meanwhile.Retry(retry.Policy{Base: time.Hour, Max: time.Hour, Jitter: -1})
 
-func retry(ctx context.Context) error {
+func retryTask(ctx context.Context) error {
 	meanwhile.Go(ctx, func(context.Context) error {
 		return errNotToday
 	}, meanwhile.Name("waiter"), hourly)

@@ -38,12 +38,12 @@ const oneCase = 6 * patience
 // TestStuck has the tree looked at in every way of being stuck; each look has to be right.
 func TestStuck(t *testing.T) {
 	looks := "200"
-	if testing.Short() {
+	if !testenv.Long() {
 		looks = "20"
 	}
 	atOnce := meanwhile.NewSemaphore(2)
 	for _, v := range variants {
-		if testing.Short() && v.name != "plain" {
+		if !testenv.Long() && v.name != "plain" {
 			continue
 		}
 		t.Run(v.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package testenv is for tests that need something which not every machine has: a server, a program, a file.
+// Package testenv is for tests that need something which not every machine has: a server, a program, a file, time.
 //
 // Without it such a test skips, and go test says so with -v or -json alone. With MEANWHILE_CI=1 in the environment it fails, so that
 // CI shows all of them to pass.
@@ -11,6 +11,17 @@ import (
 	"syscall"
 	"testing"
 )
+
+// Long reports whether the tests that take long are wanted, with MEANWHILE_LONG=1 in the environment, as in CI.
+func Long() bool { return os.Getenv("MEANWHILE_LONG") == "1" }
+
+// LongTest skips the rest of a test that takes long, unless those are wanted.
+func LongTest(t testing.TB) {
+	t.Helper()
+	if !Long() {
+		t.Skip("it takes long: set MEANWHILE_LONG=1 to run it")
+	}
+}
 
 // Missing skips the rest of a test and says what it needs, or fails it in CI.
 func Missing(t testing.TB, format string, args ...any) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // Args are those of a job of [Kind]: a request, and what is expected of the answer.
@@ -23,6 +23,8 @@ type Args struct {
 	// among them.
 	Expect  Statuses `json:"expect,omitempty"`
 	Timeout Duration `json:"timeout,omitempty"` // of the attempt, with the reading of the answer; default 30 s, at most 1 h
+	// Sign signs the request if the handler has a key, see Config.SigningKey.
+	Sign bool `json:"sign,omitempty"`
 }
 
 const (
@@ -53,7 +55,7 @@ func (a *Args) UnmarshalJSON(text []byte) error {
 	decoder.DisallowUnknownFields()
 	var p plain
 	if err := decoder.Decode(&p); err != nil {
-		return meanwhile.Permanent(explainJSON(err))
+		return retry.Permanent(explainJSON(err))
 	}
 	*a = Args(p)
 	return nil

@@ -17,7 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 const (
@@ -48,15 +48,15 @@ func (f failure) noAnswer(ctx, bounded context.Context, err error) error {
 		return err
 	}
 	if redirect, ok := errors.AsType[*redirectError](err); ok {
-		return meanwhile.Permanent(f.errorf("%v", redirect))
+		return retry.Permanent(f.errorf("%v", redirect))
 	}
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		return meanwhile.Permanent(f.errorf("%v", refused))
+		return retry.Permanent(f.errorf("%v", refused))
 	}
 	unknown, isUnknown := errors.AsType[*net.DNSError](err)
 	switch {
 	case errors.Is(err, errTooManyRedirects):
-		return meanwhile.Permanent(f.errorf("%v", errTooManyRedirects))
+		return retry.Permanent(f.errorf("%v", errTooManyRedirects))
 	case isUnknown && unknown.IsNotFound:
 		return f.errorf("no host is named %s", unknown.Name)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -97,10 +97,10 @@ func (f failure) unexpected(answer *http.Response, body []byte) error {
 	}
 	err := f.errorf("%s", text)
 	if status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests {
-		return meanwhile.Permanent(err)
+		return retry.Permanent(err)
 	}
 	if after := retryAfter(answer.Header.Get("Retry-After"), time.Now()); after > 0 {
-		return meanwhile.RetryAfter(err, after)
+		return retry.After(err, after)
 	}
 	return err
 }

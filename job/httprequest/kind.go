@@ -1,5 +1,5 @@
 // Package httprequest is a kind of job that makes an HTTP request: calls of APIs that survive a restart, are repeated when
-// they fail, and wait as long as the far side says.
+// they fail, and wait as long as the server asks for.
 //
 //	store, err := sqlite.Open(ctx, "jobs.db")
 //	_, err = httprequest.Kind.Enqueue(ctx, store, httprequest.Args{Method: "POST", URL: "https://api.example.com/v1/users"})
@@ -8,7 +8,7 @@
 // A request may be made more than once: when the process dies between the answer and its record, for example. POST and PATCH
 // carry the ID of their job as Idempotency-Key, by which many services notice a repetition.
 //
-// Args are stored as they are, and whoever can read the store can read the secrets in them. Errors and results have none
+// Args are stored as they are, and who can read the store can read the secrets in them. Errors and results have none
 // of them.
 package httprequest
 
@@ -17,8 +17,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // Kind is the kind of the jobs, "http.request".
@@ -31,6 +31,10 @@ type Config struct {
 	// is checked, whatever name led to it and after however many redirects.
 	AllowPrivate bool
 	MaxBody      int // bytes of an answer's body that are kept; default 16 KiB, at most 32 KiB
+	// SigningKey, if it is there, signs the requests that ask for it, such as those of a [job.Webhook], as
+	// https://www.standardwebhooks.com says: Webhook-Id is the ID of the job, Webhook-Timestamp the time of the attempt in Unix seconds,
+	// and Webhook-Signature "v1," with the base64 of the HMAC-SHA256 of both and the body, with dots between. See [ParseSigningKey].
+	SigningKey []byte
 }
 
 // Handler makes the handler of [Kind]. It may be used by many workers.
@@ -47,6 +51,7 @@ func Handler(c Config) job.Handler {
 type requester struct {
 	client  *http.Client
 	maxBody int
+	key     []byte
 }
 
 const (
@@ -55,7 +60,7 @@ const (
 )
 
 func newRequester(c Config, client *http.Client) *requester {
-	r := &requester{client: client, maxBody: min(c.MaxBody, mostMaxBody)}
+	r := &requester{client: client, maxBody: min(c.MaxBody, mostMaxBody), key: c.SigningKey}
 	if r.maxBody <= 0 {
 		r.maxBody = defaultMaxBody
 	}
@@ -65,17 +70,20 @@ func newRequester(c Config, client *http.Client) *requester {
 // do makes one request.
 func (r *requester) do(ctx context.Context, a Args) (Result, error) {
 	if err := a.Check(); err != nil {
-		return Result{}, meanwhile.Permanent(err)
+		return Result{}, retry.Permanent(err)
 	}
 	begun := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, a.timeout())
 	defer cancel()
 	request, err := a.request(withExpect(bounded, a.Expect))
 	if err != nil {
-		return Result{}, meanwhile.Permanent(err)
+		return Result{}, retry.Permanent(err)
 	}
 	if j, ok := job.FromContext(ctx); ok {
 		setIdempotencyKey(request, j.ID.String())
+		if a.Sign && len(r.key) > 0 {
+			sign(request, r.key, j.ID.String(), begun, a.content())
+		}
 	}
 	failed := failure{args: &a, request: request}
 	answer, err := r.client.Do(request)

@@ -16,10 +16,8 @@ func (a *Args) request(ctx context.Context) (*http.Request, error) {
 		return nil, err
 	}
 	var body io.Reader
-	if a.Body != "" {
-		body = strings.NewReader(a.Body)
-	} else if a.JSON != nil {
-		body = bytes.NewReader(a.JSON)
+	if content := a.content(); len(content) > 0 {
+		body = bytes.NewReader(content)
 	}
 	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(cmp.Or(a.Method, http.MethodGet)), "", body)
 	if err != nil {
@@ -38,6 +36,14 @@ func (a *Args) request(ctx context.Context) (*http.Request, error) {
 		}
 	}
 	return request, nil
+}
+
+// content is the body.
+func (a *Args) content() []byte {
+	if a.Body != "" {
+		return []byte(a.Body)
+	}
+	return a.JSON
 }
 
 const idempotencyKey = "Idempotency-Key"

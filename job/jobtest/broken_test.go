@@ -11,27 +11,45 @@ import (
 // A broken store is one that breaks a promise on purpose: a good store, with some methods replaced.
 type broken struct {
 	job.Store
-	insert  func(ctx context.Context, jobs []*job.Job) ([]job.ID, error)
-	settle  func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error)
-	claim   func(ctx context.Context, c job.Claim) (job.Claimed, error)
-	renew   func(ctx context.Context, r job.Renewal) (job.Renewed, error)
-	watch   func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
-	order   func(ctx context.Context, worker string, o job.Order) error
-	stats   func(since time.Time, got []job.Stat) []job.Stat
-	wait    func(ctx context.Context, queues []string) error
-	change  func(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error)
-	list    func(ctx context.Context, f job.Filter) ([]*job.Job, error)
-	counts  func([]job.Count) []job.Count
-	queues  func([]job.QueueInfo) []job.QueueInfo
-	workers func([]job.WorkerInfo) []job.WorkerInfo
-	crons   func([]job.CronInfo) []job.CronInfo
-	tick    func(ctx context.Context, t job.Tick) (bool, error)
-	prune   func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error)
-	pause   func(queue string, paused bool) (string, bool)
-	cron    func(name string, paused bool) error
-	leave   func() error
-	ping    func() error
-	close   func() error
+	insert    func(ctx context.Context, jobs []*job.Job) ([]job.ID, error)
+	settle    func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error)
+	claim     func(ctx context.Context, c job.Claim) (job.Claimed, error)
+	renew     func(ctx context.Context, r job.Renewal) (job.Renewed, error)
+	watch     func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
+	order     func(ctx context.Context, worker string, o job.Order) error
+	stats     func(since time.Time, got []job.Stat) []job.Stat
+	wait      func(ctx context.Context, queues []string) error
+	act       func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error)
+	list      func(ctx context.Context, f job.Filter) ([]*job.Job, error)
+	counts    func([]job.Count) []job.Count
+	queues    func([]job.QueueInfo) []job.QueueInfo
+	workers   func([]job.WorkerInfo) []job.WorkerInfo
+	crons     func([]job.CronInfo) []job.CronInfo
+	tick      func(ctx context.Context, t job.Tick) (bool, error)
+	prune     func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error)
+	pause     func(queue string, paused bool) (string, bool)
+	cron      func(name string, paused bool) error
+	leave     func() error
+	ping      func() error
+	close     func() error
+	setLimits func(ctx context.Context, queue string, l job.Limits) error
+	limits    func(use job.LimitUse) job.LimitUse
+	audit     func(entries []job.AuditEntry) []job.AuditEntry
+	audited   func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error)
+}
+
+func (b *broken) Audit(ctx context.Context, entries ...job.AuditEntry) error {
+	if b.audit != nil {
+		entries = b.audit(slices.Clone(entries))
+	}
+	return b.Store.Audit(ctx, entries...)
+}
+
+func (b *broken) Audited(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {
+	if b.audited != nil {
+		return b.audited(ctx, before, limit)
+	}
+	return b.Store.Audited(ctx, before, limit)
 }
 
 func (b *broken) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
@@ -41,11 +59,11 @@ func (b *broken) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error)
 	return b.Store.Insert(ctx, jobs...)
 }
 
-func (b *broken) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+func (b *broken) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	if b.settle != nil {
-		return b.settle(ctx, worker, jobs)
+		return b.settle(ctx, session, outcomes)
 	}
-	return b.Store.Settle(ctx, worker, jobs...)
+	return b.Store.Settle(ctx, session, outcomes...)
 }
 
 func (b *broken) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
@@ -91,11 +109,11 @@ func (b *broken) Wait(ctx context.Context, queues ...string) error {
 	return b.Store.Wait(ctx, queues...)
 }
 
-func (b *broken) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
-	if b.change != nil {
-		return b.change(ctx, ids, decide)
+func (b *broken) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+	if b.act != nil {
+		return b.act(ctx, f, act)
 	}
-	return b.Store.Change(ctx, ids, decide)
+	return b.Store.Apply(ctx, f, act)
 }
 
 func (b *broken) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
@@ -160,11 +178,26 @@ func (b *broken) PauseCron(ctx context.Context, name string, paused bool) error 
 	return b.Store.PauseCron(ctx, name, paused)
 }
 
-func (b *broken) Leave(ctx context.Context, worker string) error {
+func (b *broken) SetLimits(ctx context.Context, queue string, l job.Limits) error {
+	if b.setLimits != nil {
+		return b.setLimits(ctx, queue, l)
+	}
+	return b.Store.SetLimits(ctx, queue, l)
+}
+
+func (b *broken) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
+	use, err := b.Store.Limits(ctx, queue, key)
+	if b.limits != nil {
+		use = b.limits(use)
+	}
+	return use, err
+}
+
+func (b *broken) Leave(ctx context.Context, worker string, session job.Session) error {
 	if b.leave != nil {
 		return b.leave()
 	}
-	return b.Store.Leave(ctx, worker)
+	return b.Store.Leave(ctx, worker, session)
 }
 
 func (b *broken) Ping(ctx context.Context) error {
@@ -200,20 +233,25 @@ func insertAs(alter func(j *job.Job)) func(b *broken) {
 // settleAs settles the jobs as alter makes them.
 func settleAs(alter func(j *job.Job)) func(b *broken) {
 	return func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			return b.Store.Settle(ctx, worker, copies(jobs, alter)...)
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			return b.Store.Settle(ctx, session, job.Outcomes(copies(jobsOf(outcomes), alter)...)...)
 		}
 	}
 }
 
-// decideAs alters a job after its change was decided.
-func decideAs(alter func(before, j *job.Job, d job.Decision) job.Decision) func(b *broken) {
+// applyAs alters the filter, the act and what was done; either function may be nil.
+func applyAs(ask func(f *job.Filter, act *job.Act), answer func(done *job.Applied)) func(b *broken) {
 	return func(b *broken) {
-		b.change = func(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
-			return b.Store.Change(ctx, ids, func(j *job.Job) job.Decision {
-				before := *j
-				return alter(&before, j, decide(j))
-			})
+		b.act = func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+			if ask != nil {
+				act.From = slices.Clone(act.From)
+				ask(&f, &act)
+			}
+			done, err := b.Store.Apply(ctx, f, act)
+			if answer != nil {
+				answer(&done)
+			}
+			return done, err
 		}
 	}
 }
@@ -279,6 +317,14 @@ func copies(jobs []*job.Job, alter func(j *job.Job)) []*job.Job {
 	return altered
 }
 
+func jobsOf(outcomes []job.Outcome) []*job.Job {
+	jobs := make([]*job.Job, len(outcomes))
+	for i, o := range outcomes {
+		jobs[i] = o.Job
+	}
+	return jobs
+}
+
 // stored returns what the good store has of a job, or nil.
 func (b *broken) stored(ctx context.Context, id job.ID) *job.Job {
 	jobs, err := b.Store.List(ctx, job.Filter{IDs: []job.ID{id}, Limit: 1})
@@ -289,19 +335,19 @@ func (b *broken) stored(ctx context.Context, id job.ID) *job.Job {
 }
 
 // withoutFence settles jobs whoever holds them, if same says so.
-func withoutFence(same func(stored, j *job.Job, worker string) bool) func(b *broken) {
+func withoutFence(same func(stored, j *job.Job, session job.Session) bool) func(b *broken) {
 	return func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
 			var lost []job.ID
-			for _, j := range jobs {
+			for _, j := range jobsOf(outcomes) {
 				stored := b.stored(ctx, j.ID)
-				if stored == nil || stored.State != job.Running || !same(stored, j, worker) {
+				if stored == nil || stored.State != job.Running || !same(stored, j, session) {
 					lost = append(lost, j.ID)
 					continue
 				}
 				settled := *j
 				settled.Attempt = stored.Attempt
-				some, err := b.Store.Settle(ctx, stored.Worker, &settled)
+				some, err := b.Store.Settle(ctx, sessionOf(stored.Worker), job.Outcomes(&settled)...)
 				if err != nil {
 					return nil, err
 				}

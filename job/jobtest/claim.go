@@ -13,7 +13,7 @@ var claimPromises = []promise{
 		f.insert(first, mine, other)
 		claim := func(kinds []string, want ...job.ID) {
 			f.Helper()
-			c := job.Claim{Worker: "w", Queues: queues(10, job.DefaultQueue), Limit: 10, Lease: long, Kinds: kinds}
+			c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(10, job.DefaultQueue), Limit: 10, Lease: long, Kinds: kinds}
 			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), want)
 		}
 		claim([]string{})
@@ -27,7 +27,7 @@ var claimPromises = []promise{
 	{"claim takes over only the kinds that it names", func(f *fixture) {
 		j := f.insertLeased("gone", short)
 		take := func(kinds ...string) []*job.Job {
-			return f.claimBy(job.Claim{Worker: "w", Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: kinds, Expired: true}).Jobs
+			return f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: kinds, Expired: true}).Jobs
 		}
 		f.eventually("the lease to be over", func() bool { return f.expired(j.ID) })
 		f.sameIDs("claimed", ids(take("other")), nil)
@@ -54,7 +54,7 @@ var claimPromises = []promise{
 	}},
 	{"a durable claim takes what is due", func(f *fixture) {
 		a, b := f.insertNew(), f.insertNew()
-		c := job.Claim{Worker: "w", Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Durable: true}
+		c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Durable: true}
 		for _, j := range []*job.Job{a, b} {
 			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), []job.ID{j.ID})
 		}
@@ -69,7 +69,7 @@ var claimPromises = []promise{
 		}
 	}},
 	{"claim of nothing", func(f *fixture) {
-		claimed := f.claimBy(job.Claim{Worker: "w", Queues: queues(10, "none"), Limit: 10, Lease: long, Expired: true})
+		claimed := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(10, "none"), Limit: 10, Lease: long, Expired: true})
 		if len(claimed.Jobs) != 0 || len(claimed.Expired) != 0 || claimed.Next != 0 {
 			f.Errorf("claimed %+v", claimed)
 		}
@@ -133,10 +133,10 @@ var claimPromises = []promise{
 		high := f.insertNew(job.Queue("b"), job.Priority(9), job.At(f.now().Add(-time.Hour)))
 		other := f.insertNew(job.Queue("c"))
 		for _, want := range []*job.Job{low, high} {
-			got := f.claimBy(job.Claim{Worker: "w", Queues: queues(5, "a", "b"), Limit: 1, Lease: long})
+			got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "a", "b"), Limit: 1, Lease: long})
 			f.sameIDs("claimed", ids(got.Jobs), []job.ID{want.ID})
 		}
-		if got := f.claimBy(job.Claim{Worker: "w", Queues: queues(5, "a", "b"), Limit: 5, Lease: long}); len(got.Jobs) != 0 {
+		if got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "a", "b"), Limit: 5, Lease: long}); len(got.Jobs) != 0 {
 			f.Errorf("claimed %v from queues that are empty", ids(got.Jobs))
 		}
 		f.state(other.ID, job.Queued)
@@ -148,9 +148,9 @@ var claimPromises = []promise{
 				byQueue[queue] = append(byQueue[queue], f.insertNew(job.Queue(queue)).ID)
 			}
 		}
-		got := f.claimBy(job.Claim{Worker: "w", Limit: 6, Lease: long, Queues: []job.QueueLimit{{Queue: "b", Limit: 2}, {Queue: "a", Limit: 3}, {Queue: "c", Limit: 4}}})
+		got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Limit: 6, Lease: long, Queues: []job.QueueLimit{{Queue: "b", Limit: 2}, {Queue: "a", Limit: 3}, {Queue: "c", Limit: 4}}})
 		f.sameIDs("claimed", ids(got.Jobs), slices.Concat(byQueue["b"][:2], byQueue["a"][:3], byQueue["c"][:1]))
-		got = f.claimBy(job.Claim{Worker: "w", Limit: 20, Lease: long, Queues: []job.QueueLimit{{Queue: "c", Limit: 1}, {Queue: "b", Limit: 20}, {Queue: "a", Limit: 0}}})
+		got = f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Limit: 20, Lease: long, Queues: []job.QueueLimit{{Queue: "c", Limit: 1}, {Queue: "b", Limit: 20}, {Queue: "a", Limit: 0}}})
 		f.sameIDs("claimed", ids(got.Jobs), slices.Concat(byQueue["c"][1:2], byQueue["b"][2:]))
 	}},
 	{"claim leaves what is not due, and says when it is", func(f *fixture) {
@@ -166,13 +166,13 @@ var claimPromises = []promise{
 			{[]job.QueueLimit{{Queue: job.DefaultQueue, Limit: 5}, {Queue: "b", Limit: 0}}, 2 * time.Hour},
 			{queues(5, "none"), 0},
 		} {
-			got := f.claimBy(job.Claim{Worker: "w", Queues: test.queues, Limit: 5, Lease: long})
+			got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: test.queues, Limit: 5, Lease: long})
 			if len(got.Jobs) != 0 || got.Next > test.want || got.Next < test.want-slack {
 				f.Errorf("claim of %v took %d jobs, the next in %v, want none and %v", test.queues, len(got.Jobs), got.Next, test.want)
 			}
 		}
 		f.insertNew()
-		if got := f.claimBy(job.Claim{Worker: "w", Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long}); len(got.Jobs) != 1 || got.Next < time.Hour {
+		if got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long}); len(got.Jobs) != 1 || got.Next < time.Hour {
 			f.Errorf("claim took %d jobs, the next in %v, want 1 and about 2 h", len(got.Jobs), got.Next)
 		}
 	}},
@@ -180,7 +180,7 @@ var claimPromises = []promise{
 		a := f.insertNew(job.Queue("a"))
 		f.insertNew(job.Queue("a"), job.In(time.Hour))
 		b := f.insertNew(job.Queue("b"))
-		c := job.Claim{Worker: "w", Queues: queues(5, "a", "b"), Limit: 5, Lease: long}
+		c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "a", "b"), Limit: 5, Lease: long}
 		f.pauseQueue("a", true)
 		got := f.claimBy(c)
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{b.ID})

@@ -37,7 +37,7 @@ var claimFaults = []fault{
 			return got, err
 		}
 	}},
-	{name: "attempts are not counted", noticed: []string{"change makes a finished job queued"}, apply: func(b *broken) {
+	{name: "attempts are not counted", noticed: []string{"a retried job has all its attempts and keeps what it has gathered"}, apply: func(b *broken) {
 		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			got, err := b.Store.Claim(ctx, c)
 			for _, j := range got.Jobs {
@@ -109,6 +109,33 @@ var claimFaults = []fault{
 	}, apply: claimAs(func(c *job.Claim) { c.Expired = true }, nil)},
 	{name: "expired leases are never taken", noticed: []string{"renew sets the lease from now, also to less"}, apply: claimAs(func(c *job.Claim) { c.Expired = false }, nil)},
 	{name: "leases run out at once", noticed: []string{"a lease that has not run out is left alone"}, apply: claimAs(func(c *job.Claim) { c.Lease = 1 }, nil)},
+	{name: "a claim sets the lease of its session", noticed: []string{
+		"a claim leaves the lease of a session that is under way as it is",
+	}, apply: func(b *broken) {
+		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
+			got, err := b.Store.Claim(ctx, c)
+			if err == nil {
+				_, err = b.Store.Renew(ctx, job.Renewal{Worker: c.Worker, Session: c.Session, Lease: c.Lease})
+			}
+			return got, err
+		}
+	}},
+	{name: "a claim after one without an answer leaves the lease as it is", noticed: []string{
+		"a claim after one without an answer sets the lease anew",
+	}, apply: func(b *broken) {
+		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
+			got, err := b.Store.Claim(ctx, c)
+			if err == nil && c.Since > 0 {
+				_, err = b.Store.Renew(ctx, job.Renewal{Worker: c.Worker, Session: c.Session, Lease: short})
+			}
+			return got, err
+		}
+	}},
+	{name: "nobody gets the jobs of an answer that was lost", noticed: []string{
+		"a claim after one without an answer sets the lease anew",
+		"what a claim without an answer has taken is given again",
+		"a claim that comes after one which missed its answer takes nothing",
+	}, apply: claimAs(func(c *job.Claim) { c.Since = 0 }, nil)},
 	{name: "expired leases come last", noticed: []string{"jobs with expired leases come first, and within the limits"}, apply: func(b *broken) {
 		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			fresh := c

@@ -82,28 +82,27 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 			do   func() error
 		}{
 			{"Insert", func() error { _, err := f.Insert(ctx, next); return err }},
-			{"Settle", func() error { _, err := f.Settle(ctx, "w", held); return err }},
+			{"Settle", func() error { _, err := f.Settle(ctx, sessionOf("w"), job.Outcomes(held)...); return err }},
 			{"Claim", func() error {
-				_, err := f.Claim(ctx, job.Claim{Worker: "w", Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long})
+				_, err := f.Claim(ctx, job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long})
 				return err
 			}},
 			{"Renew", func() error {
-				_, err := f.Renew(ctx, job.Renewal{Worker: "w", Lease: long, Jobs: []job.ID{held.ID}})
+				_, err := f.Renew(ctx, job.Renewal{Worker: "w", Session: sessionOf("w"), Lease: long, Jobs: []job.ID{held.ID}})
 				return err
 			}},
-			{"Leave", func() error { return f.Leave(ctx, "w") }},
+			{"Leave", func() error { return f.Leave(ctx, "w", sessionOf("w")) }},
 			{"Wait", func() error { return f.Wait(ctx, job.DefaultQueue) }},
 			{"Watch", func() error { _, err := f.Watch(ctx, held.ID, long); return err }},
 			{"Order", func() error { return f.Order(ctx, "w", job.Order{Do: job.OrderQuiet}) }},
 			{"Stats", func() error { _, err := f.Stats(ctx, time.Time{}); return err }},
-			{"Change", func() error {
-				_, err := f.Change(ctx, []job.ID{held.ID}, func(*job.Job) job.Decision { return job.Remove })
-				return err
-			}},
+			{"Apply", func() error { _, err := f.Apply(ctx, job.Filter{Limit: 1}, job.ActCancel); return err }},
 			{"List", func() error { _, err := f.List(ctx, job.Filter{Limit: 1}); return err }},
 			{"Counts", func() error { _, err := f.Counts(ctx); return err }},
 			{"Queues", func() error { _, err := f.Queues(ctx); return err }},
 			{"Pause", func() error { return f.Pause(ctx, job.DefaultQueue, true) }},
+			{"SetLimits", func() error { return f.SetLimits(ctx, job.DefaultQueue, job.Limits{Running: 1}) }},
+			{"Limits", func() error { _, err := f.Limits(ctx, job.DefaultQueue, ""); return err }},
 			{"Workers", func() error { _, err := f.Workers(ctx); return err }},
 			{"Tick", func() error {
 				_, err := f.Tick(ctx, job.Tick{Cron: "c", Spec: "s", At: cronTime(0), Next: cronTime(1), Job: next})
@@ -115,6 +114,8 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 				_, err := f.Prune(ctx, map[job.State]time.Duration{job.Completed: 0}, 10)
 				return err
 			}},
+			{"Audit", func() error { return f.Audit(ctx, job.AuditEntry{Action: "a"}) }},
+			{"Audited", func() error { _, err := f.Audited(ctx, 0, 1); return err }},
 			{"Ping", func() error { return f.Ping(ctx) }},
 		} {
 			if !yield(call.name, call.do()) {

@@ -19,7 +19,7 @@ var concurrentPromises = []promise{
 		err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
 			for w := range workers {
 				meanwhile.Go(ctx, func(ctx context.Context) error {
-					a := &actor{fixture: f, ledger: l, name: fmt.Sprint("w", w), rand: rand.New(rand.NewPCG(1, uint64(w)))}
+					a := &actor{fixture: f, ledger: l, name: fmt.Sprint("w", w), session: job.NewSession(), rand: rand.New(rand.NewPCG(1, uint64(w)))}
 					for range jobs / workers / 5 {
 						if err := a.insert(ctx, f.job(), f.job(), f.job(), f.job(), f.job()); err != nil {
 							return err
@@ -107,7 +107,7 @@ var concurrentPromises = []promise{
 			err := meanwhile.Run(ctx, func(ctx context.Context) error {
 				for w := range 6 {
 					meanwhile.Go(ctx, func(ctx context.Context) error {
-						a := &actor{fixture: f, ledger: l, name: fmt.Sprint("w", w), rand: rand.New(rand.NewPCG(seed, uint64(w)))}
+						a := &actor{fixture: f, ledger: l, name: fmt.Sprint("w", w), session: job.NewSession(), rand: rand.New(rand.NewPCG(seed, uint64(w)))}
 						for range 60 {
 							if err := a.act(ctx); err != nil {
 								return err
@@ -124,7 +124,7 @@ var concurrentPromises = []promise{
 		if err != nil {
 			f.Fatal(err)
 		}
-		last := &actor{fixture: f, ledger: l, name: "last", rand: rand.New(rand.NewPCG(seed, 99))}
+		last := &actor{fixture: f, ledger: l, name: "last", session: job.NewSession(), rand: rand.New(rand.NewPCG(seed, 99))}
 		f.eventually("all jobs to be finished", func() bool {
 			if err := last.claim(f.ctx, true, long); err != nil {
 				f.Fatal(err)
@@ -142,9 +142,10 @@ var concurrentPromises = []promise{
 type actor struct {
 	*fixture
 	*ledger
-	name string
-	rand *rand.Rand
-	held []*job.Job
+	name    string
+	session job.Session
+	rand    *rand.Rand
+	held    []*job.Job
 }
 
 // act does one thing.
@@ -166,7 +167,7 @@ func (a *actor) act(ctx context.Context) error {
 	case n < 93:
 		return a.change(ctx)
 	case n < 96: // dies, and begins anew
-		a.held = nil
+		a.held, a.session = nil, job.NewSession()
 	default: // hangs until its leases may have run out, and goes on
 		return meanwhile.Sleep(ctx, a.upTo(4*short))
 	}
@@ -204,7 +205,7 @@ func (a *actor) insert(ctx context.Context, jobs ...*job.Job) error {
 
 func (a *actor) claim(ctx context.Context, expired bool, lease time.Duration) error {
 	n := 1 + a.rand.IntN(8)
-	claimed, err := a.Claim(ctx, job.Claim{Worker: a.name, Queues: queues(n, "default", "b"), Limit: n, Lease: lease, Expired: expired})
+	claimed, err := a.Claim(ctx, job.Claim{Worker: a.name, Session: a.session, Queues: queues(n, "default", "b"), Limit: n, Lease: lease, Expired: expired})
 	if err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func (a *actor) settle(ctx context.Context, state job.State, n int) error {
 			j.Queue, j.Delay = "b", 0
 		}
 	}
-	lost, err := a.Settle(ctx, a.name, jobs...)
+	lost, err := a.Settle(ctx, a.session, job.Outcomes(jobs...)...)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (a *actor) settle(ctx context.Context, state job.State, n int) error {
 }
 
 func (a *actor) renew(ctx context.Context) error {
-	renewed, err := a.Renew(ctx, job.Renewal{Worker: a.name, Lease: 2 * short, Jobs: ids(a.held), Info: workerInfo})
+	renewed, err := a.Renew(ctx, job.Renewal{Worker: a.name, Session: a.session, Lease: 2 * short, Jobs: ids(a.held), Info: workerInfo})
 	if err != nil {
 		return err
 	}
@@ -255,40 +256,39 @@ func (a *actor) renew(ctx context.Context) error {
 	return nil
 }
 
-// change cancels, removes and queues again some jobs.
+// change cancels, deletes and retries some jobs.
 func (a *actor) change(ctx context.Context) error {
 	found, err := a.List(ctx, job.Filter{Limit: 1 + a.rand.IntN(20)})
 	if err != nil {
 		return err
 	}
-	decided := map[job.ID]job.State{} // to be; "" for removed
-	conflicts, err := a.Change(ctx, ids(found), func(j *job.Job) job.Decision {
-		switch n := a.rand.IntN(10); {
-		case n == 0:
-			decided[j.ID] = ""
-			return job.Remove
-		case n < 3 && j.State == job.Queued:
-			j.State = job.Canceled
-		case n < 5 && j.State == job.Running:
-			j.CancelRequested = true
-		case n < 5 && j.State.Finished():
-			j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, 0
-		default:
-			return job.Leave
+	for _, j := range found {
+		n := a.rand.IntN(10)
+		if n >= 5 {
+			continue
 		}
-		decided[j.ID] = j.State
-		return job.Write
-	})
-	if err != nil {
-		return err
-	}
-	for _, id := range conflicts {
-		if decided[id] != job.Queued {
-			return fmt.Errorf("change returned a conflict of %v, which was not to be queued", id)
+		act, from, to := job.ActDelete, []job.State(nil), job.State("")
+		if n > 0 {
+			switch {
+			case j.State == job.Queued:
+				act, from, to = job.ActCancel, []job.State{job.Queued}, job.Canceled
+			case j.State == job.Running:
+				act, from, to = job.ActCancel, []job.State{job.Running}, job.Running
+			default:
+				act, from, to = job.ActRetry, finalStates, job.Queued
+			}
 		}
-		delete(decided, id)
+		done, err := a.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, States: from, Limit: 1}, act)
+		if err != nil {
+			return err
+		}
+		if done.Conflicts > 0 && act.To != job.Queued {
+			return fmt.Errorf("%s of %v was a conflict", act, j.ID)
+		}
+		if done.Changed > 0 {
+			a.changed(j.ID, to)
+		}
 	}
-	a.changed(decided)
 	return nil
 }
 

@@ -167,15 +167,15 @@ func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error)
 	return got, err
 }
 
-func (u *untilIdle) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	lost, err := u.Store.Settle(ctx, worker, jobs...)
+func (u *untilIdle) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	lost, err := u.Store.Settle(ctx, session, outcomes...)
 	if err != nil {
 		return lost, err
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for _, j := range jobs {
-		if j.State != job.Running {
+	for _, o := range outcomes {
+		if o.Job.State != job.Running {
 			u.held--
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Call is a call of a method of a store, as [Faulty] tells of it.
+// A Call is a call of a method of a store, as [Faulty] describes it.
 type Call struct {
 	Method string // such as "Claim"
 	N      int    // which call of this method it is, from 1
@@ -62,8 +62,8 @@ func (f *faulty) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error)
 	return try(f, "Insert", func() ([]job.ID, error) { return f.store.Insert(ctx, jobs...) })
 }
 
-func (f *faulty) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	return try(f, "Settle", func() ([]job.ID, error) { return f.store.Settle(ctx, worker, jobs...) })
+func (f *faulty) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	return try(f, "Settle", func() ([]job.ID, error) { return f.store.Settle(ctx, session, outcomes...) })
 }
 
 func (f *faulty) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
@@ -74,8 +74,8 @@ func (f *faulty) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) 
 	return try(f, "Renew", func() (job.Renewed, error) { return f.store.Renew(ctx, r) })
 }
 
-func (f *faulty) Leave(ctx context.Context, worker string) error {
-	return f.do("Leave", func() error { return f.store.Leave(ctx, worker) })
+func (f *faulty) Leave(ctx context.Context, worker string, session job.Session) error {
+	return f.do("Leave", func() error { return f.store.Leave(ctx, worker, session) })
 }
 
 func (f *faulty) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
@@ -94,8 +94,8 @@ func (f *faulty) Wait(ctx context.Context, queues ...string) error {
 	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
 }
 
-func (f *faulty) Change(ctx context.Context, ids []job.ID, decide func(*job.Job) job.Decision) ([]job.ID, error) {
-	return try(f, "Change", func() ([]job.ID, error) { return f.store.Change(ctx, ids, decide) })
+func (f *faulty) Apply(ctx context.Context, filter job.Filter, act job.Act) (job.Applied, error) {
+	return try(f, "Apply", func() (job.Applied, error) { return f.store.Apply(ctx, filter, act) })
 }
 
 func (f *faulty) List(ctx context.Context, filter job.Filter) ([]*job.Job, error) {
@@ -114,6 +114,14 @@ func (f *faulty) Pause(ctx context.Context, queue string, paused bool) error {
 	return f.do("Pause", func() error { return f.store.Pause(ctx, queue, paused) })
 }
 
+func (f *faulty) SetLimits(ctx context.Context, queue string, l job.Limits) error {
+	return f.do("SetLimits", func() error { return f.store.SetLimits(ctx, queue, l) })
+}
+
+func (f *faulty) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
+	return try(f, "Limits", func() (job.LimitUse, error) { return f.store.Limits(ctx, queue, key) })
+}
+
 func (f *faulty) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 	return try(f, "Workers", func() ([]job.WorkerInfo, error) { return f.store.Workers(ctx) })
 }
@@ -128,6 +136,14 @@ func (f *faulty) Crons(ctx context.Context) ([]job.CronInfo, error) {
 
 func (f *faulty) PauseCron(ctx context.Context, name string, paused bool) error {
 	return f.do("PauseCron", func() error { return f.store.PauseCron(ctx, name, paused) })
+}
+
+func (f *faulty) Audit(ctx context.Context, entries ...job.AuditEntry) error {
+	return f.do("Audit", func() error { return f.store.Audit(ctx, entries...) })
+}
+
+func (f *faulty) Audited(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {
+	return try(f, "Audited", func() ([]job.AuditEntry, error) { return f.store.Audited(ctx, before, limit) })
 }
 
 func (f *faulty) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {

@@ -26,6 +26,15 @@ const (
 	pause = 5 * time.Millisecond  // between two looks at something that should happen soon
 )
 
+// sessionOf is the only one of a worker of the tests.
+func sessionOf(worker string) job.Session {
+	n := job.Session(1)
+	for _, c := range []byte(worker) {
+		n = n*257 + job.Session(c)
+	}
+	return n & (1<<62 - 1)
+}
+
 // job makes a job of kind "k".
 func (f *fixture) job(opts ...job.EnqueueOption) *job.Job {
 	f.Helper()
@@ -76,7 +85,7 @@ func (f *fixture) insertNew(opts ...job.EnqueueOption) *job.Job {
 // claim takes at most n jobs of the default queue with a long lease.
 func (f *fixture) claim(worker string, n int) []*job.Job {
 	f.Helper()
-	return f.claimBy(job.Claim{Worker: worker, Queues: queues(n, job.DefaultQueue), Limit: n, Lease: long}).Jobs
+	return f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(n, job.DefaultQueue), Limit: n, Lease: long}).Jobs
 }
 
 // take claims n jobs of the default queue, no less.
@@ -113,7 +122,7 @@ func (f *fixture) claimExpired(worker string) *job.Job {
 	f.Helper()
 	var taken *job.Job
 	f.eventually("a claim of the expired job", func() bool {
-		claimed := f.claimBy(job.Claim{Worker: worker, Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Expired: true})
+		claimed := f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Expired: true})
 		if len(claimed.Jobs) == 0 {
 			return false
 		}
@@ -141,7 +150,7 @@ func (f *fixture) settle(worker string, jobs ...*job.Job) {
 // settleLosing writes what became of jobs, some of which the worker does not hold any more.
 func (f *fixture) settleLosing(worker string, want []job.ID, jobs ...*job.Job) {
 	f.Helper()
-	lost, err := f.Settle(f.ctx, worker, jobs...)
+	lost, err := f.Settle(f.ctx, sessionOf(worker), job.Outcomes(jobs...)...)
 	if err != nil {
 		f.Fatalf("settle: %v", err)
 	}
@@ -159,17 +168,23 @@ func (f *fixture) finish(j *job.Job, state job.State) {
 func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *job.Job {
 	f.Helper()
 	j := f.insertNew(opts...)
-	f.decide(func(j *job.Job) job.Decision {
-		j.State = state
-		return job.Write
-	}, nil, j.ID)
+	switch state {
+	case job.Canceled:
+		f.apply(job.ActCancel, j.ID)
+	case job.Discarded:
+		f.apply(job.ActDiscard, j.ID)
+	default:
+		claimed := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, j.Queue), Limit: 1, Lease: long}).Jobs
+		f.sameIDs("claimed", ids(claimed), []job.ID{j.ID})
+		f.finish(claimed[0], state)
+	}
 	return f.look(j.ID)
 }
 
 // renew renews leases with the info of a worker of two queues.
 func (f *fixture) renew(worker string, lease time.Duration, ids ...job.ID) job.Renewed {
 	f.Helper()
-	renewed, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Lease: lease, Jobs: ids, Info: workerInfo})
+	renewed, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Session: sessionOf(worker), Lease: lease, Jobs: ids, Info: workerInfo})
 	if err != nil {
 		f.Fatalf("renew: %v", err)
 	}
@@ -183,20 +198,10 @@ var workerInfo = job.WorkerInfo{
 	Waits: []job.KindWaits{{Kind: "mail.send", Time: time.Minute, Waits: []job.WaitTime{{Wait: "network read, mail.go:12", Time: time.Second}}}},
 }
 
-// decide changes jobs, some of which are left alone because of conflicts.
-func (f *fixture) decide(decide func(*job.Job) job.Decision, want []job.ID, ids ...job.ID) {
-	f.Helper()
-	conflicts, err := f.Change(f.ctx, ids, decide)
-	if err != nil {
-		f.Fatalf("change: %v", err)
-	}
-	f.sameIDs("conflicts", conflicts, want)
-}
-
 // remove deletes jobs.
 func (f *fixture) remove(ids ...job.ID) {
 	f.Helper()
-	f.decide(func(*job.Job) job.Decision { return job.Remove }, nil, ids...)
+	f.apply(job.ActDelete, ids...)
 }
 
 // list returns all jobs that match, newest first.
@@ -281,10 +286,10 @@ func (f *fixture) now() time.Time {
 	f.Helper()
 	if f.ahead == nil {
 		f.ahead = new(time.Duration)
-		if got, err := f.Renew(f.ctx, job.Renewal{Worker: "clock", Lease: long, Info: workerInfo}); err == nil && !got.Now.IsZero() {
+		if got, err := f.Renew(f.ctx, job.Renewal{Worker: "clock", Session: sessionOf("clock"), Lease: long, Info: workerInfo}); err == nil && !got.Now.IsZero() {
 			*f.ahead = time.Until(got.Now)
 		}
-		if err := f.Leave(f.ctx, "clock"); err != nil {
+		if err := f.Leave(f.ctx, "clock", sessionOf("clock")); err != nil {
 			f.Fatalf("Leave: %v", err)
 		}
 	}

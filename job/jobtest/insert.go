@@ -36,9 +36,9 @@ var insertPromises = []promise{
 		check("claimed again", f.claimOne("w"))
 		f.finish(f.look(j.ID), job.Completed)
 		check("completed", f.look(j.ID))
-		f.decide(func(j *job.Job) job.Decision { j.State = job.Queued; return job.Write }, nil, j.ID)
-		check("changed", f.look(j.ID))
-		f.decide(func(j *job.Job) job.Decision { j.State = job.Canceled; return job.Write }, nil, j.ID)
+		f.apply(job.ActRetry, j.ID)
+		check("retried", f.look(j.ID))
+		f.apply(job.ActCancel, j.ID)
 		check("canceled", f.look(j.ID))
 		found := func(meta map[string]string, want ...job.ID) {
 			f.Helper()
@@ -169,7 +169,7 @@ var insertPromises = []promise{
 		for _, name := range []string{"it's", `"q"`, "日本語", "a,b;c", "%s", `back\slash`, "{curly}", "*", strings.Repeat("n", job.MaxName)} {
 			j := f.kind(name, job.Queue(name), job.Unique(name[:min(len(name), 100)]))
 			f.insert(j)
-			claimed := f.claimBy(job.Claim{Worker: name, Queues: queues(2, name), Limit: 2, Lease: long}).Jobs
+			claimed := f.claimBy(job.Claim{Worker: name, Session: sessionOf(name), Queues: queues(2, name), Limit: 2, Lease: long}).Jobs
 			f.sameIDs("claimed from "+name, ids(claimed), []job.ID{j.ID})
 			if got := claimed[0]; got.Kind != name || got.Queue != name || got.Worker != name || got.UniqueKey != j.UniqueKey {
 				f.Errorf("claimed %+v, want %q in its names", got, name)

@@ -12,6 +12,12 @@ import (
 
 // Faults of Insert and of unique keys.
 var insertFaults = []fault{
+	{name: "a debounced job waits for ever", noticed: []string{
+		"a debounced job is due later with each that replaces it, up to its longest delay",
+	}, apply: insertAs(func(j *job.Job) { j.ReplaceWithin = 0 })},
+	{name: "a debounced job is due when the first was", noticed: []string{
+		"a debounced job is due later with each that replaces it, up to its longest delay",
+	}, apply: insertAs(func(j *job.Job) { j.Replace = j.Replace && j.ReplaceWithin == 0 })},
 	{name: "insert changes the jobs", noticed: []string{
 		"insert stores a job with all its fields",
 		"many are claimed in order",
@@ -92,7 +98,7 @@ var insertFaults = []fault{
 		}
 	}},
 	{name: "long names are cut", noticed: []string{"odd names"}, apply: insertAs(func(j *job.Job) { j.Queue = j.Queue[:min(len(j.Queue), 100)] })},
-	{name: "the store keeps the caller's memory", noticed: []string{"change writes a queued job"}, apply: func(b *broken) {
+	{name: "the store keeps the caller's memory", noticed: []string{"an act is for the jobs that list returns"}, apply: func(b *broken) {
 		known := map[job.ID]*job.Job{}
 		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 			jobs, err := b.Store.List(ctx, f)
@@ -176,7 +182,7 @@ var insertFaults = []fault{
 	}},
 	{name: "insert drops the timeout", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Timeout = 0 })},
 	{name: "insert drops the meta", noticed: []string{"options of a job stay with it"}, apply: insertAs(func(j *job.Job) { j.Meta = nil })},
-	{name: "list ignores the meta", noticed: []string{"options of a job stay with it"}, apply: listAs(func(f *job.Filter) { f.Meta = nil })},
+	{name: "list ignores the meta", noticed: []string{"options of a job stay with it", "list by the ID of another system"}, apply: listAs(func(f *job.Filter) { f.Meta = nil })},
 	{name: "Replace is ignored", noticed: []string{
 		"a job replaces the args and the time of a queued one with its key",
 		"of the jobs of one call the last replaces the first",
@@ -195,7 +201,7 @@ var insertFaults = []fault{
 			if err != nil || len(old) == 0 {
 				return b.Store.Prune(ctx, retention, limit)
 			}
-			_, err = b.Store.Change(ctx, ids(old), func(*job.Job) job.Decision { return job.Remove })
+			_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(old), Limit: len(old) + 1}, job.ActDelete)
 			return 1, err
 		}
 	}},

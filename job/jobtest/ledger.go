@@ -13,7 +13,7 @@ type ledger struct {
 	mu       sync.Mutex
 	jobs     map[job.ID]bool // stored; false when removed
 	attempts map[attempt]*account
-	finals   map[job.ID]bool // finished once, by a settle or a change, or to be canceled when they are queued again
+	finals   map[job.ID]bool // finished once, by a settle or an act, or to be canceled when they are queued again
 	ended    int             // settles in a final state
 	wrong    []string
 }
@@ -38,7 +38,7 @@ func newLedger() *ledger {
 func (l *ledger) inserted(id job.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, twice := l.jobs[id]; !twice { // a change may have removed it before this was noted
+	if _, twice := l.jobs[id]; !twice { // an act may have deleted it before this was noted
 		l.jobs[id] = true
 	}
 }
@@ -82,17 +82,15 @@ func (l *ledger) settled(jobs []*job.Job, lost []job.ID) {
 	}
 }
 
-// changed notes what a change has done.
-func (l *ledger) changed(states map[job.ID]job.State) {
+// changed notes what an act has made of a job: its state, or "" for one that was deleted.
+func (l *ledger) changed(id job.ID, state job.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for id, state := range states {
-		switch {
-		case state == "":
-			l.jobs[id] = false
-		case state.Finished(), state == job.Running:
-			l.finals[id] = true
-		}
+	switch {
+	case state == "":
+		l.jobs[id] = false
+	case state.Finished(), state == job.Running:
+		l.finals[id] = true
 	}
 }
 

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,34 @@ var listPromises = []promise{
 				f.sameIDs("list by "+test.name+" with a limit", ids(f.list(test.filter)), want[:min(limit, len(want))])
 			}
 		}
+	}},
+	{"list by the ID of another system", func(f *fixture) {
+		other := f.insertNew(job.Meta(job.MetaID, "other"), job.Meta("x", `{"jid":"twice"},"jid":"twice"`))
+		odd := f.insertNew(job.Meta(job.MetaID, `odd "<jid>"`))
+		done := f.insertNew(job.Meta(job.MetaID, "twice"), job.Meta("tenant", "7"))
+		for _, j := range f.take("w", 3) {
+			if j.ID == done.ID {
+				f.finish(j, job.Completed)
+			}
+		}
+		waits := f.insertNew(job.Meta(job.MetaID, "twice"))
+		for _, test := range []struct {
+			filter job.Filter
+			want   []job.ID
+		}{
+			{job.Filter{Meta: map[string]string{job.MetaID: "twice"}}, []job.ID{waits.ID, done.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "twice", "tenant": "7"}}, []job.ID{done.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "twice"}, Limit: 1}, []job.ID{waits.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "twice"}, States: []job.State{job.Queued}}, []job.ID{waits.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "twice"}, States: []job.State{job.Running}}, nil},
+			{job.Filter{Meta: map[string]string{job.MetaID: "other"}, States: []job.State{job.Running}, Worker: "w"}, []job.ID{other.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: `odd "<jid>"`}}, []job.ID{odd.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "twic"}}, nil},
+		} {
+			f.sameIDs(fmt.Sprintf("listed by %v", test.filter.Meta), ids(f.list(test.filter)), test.want)
+		}
+		f.remove(waits.ID)
+		f.sameIDs("listed when one is deleted", ids(f.list(job.Filter{Meta: map[string]string{job.MetaID: "twice"}})), []job.ID{done.ID})
 	}},
 	{"list leaves out none that matches args or error", func(f *fixture) {
 		args := func(text string) *job.Job {
@@ -123,7 +152,7 @@ func newScene(f *fixture) *scene {
 	}
 	held := func(name, kind, worker string) *job.Job {
 		add(name, 24*time.Hour, kind)
-		return f.claimBy(job.Claim{Worker: worker, Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long}).Jobs[0]
+		return f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long}).Jobs[0]
 	}
 	f.finish(held("completed", "a", "w1"), job.Completed)
 	f.finish(held("canceled", "b", "w2"), job.Canceled)

@@ -57,7 +57,7 @@ var listFaults = []fault{
 			return append(c, job.Count{Queue: "none", Kind: "k", State: job.Queued})
 		}
 	}},
-	{name: "counts are of attempts", noticed: []string{"leave leaves a job as it is"}, apply: func(b *broken) {
+	{name: "counts are of attempts", noticed: []string{"a canceled or discarded job has finished now"}, apply: func(b *broken) {
 		b.counts = func(c []job.Count) []job.Count {
 			for i := range c {
 				c[i].N++
@@ -80,7 +80,7 @@ var listFaults = []fault{
 			return q
 		}
 	}},
-	{name: "queues are not counted", noticed: []string{"leave leaves a job as it is"}, apply: func(b *broken) {
+	{name: "queues are not counted", noticed: []string{"acts move queued jobs within the order"}, apply: func(b *broken) {
 		b.queues = func(q []job.QueueInfo) []job.QueueInfo {
 			for i := range q {
 				q[i].Queued++

@@ -197,10 +197,40 @@ var liveFaults = []fault{
 	{name: "runs of one name are one", noticed: []string{"two runs of a worker of one name both count"}, apply: renewAs(func(r *job.Renewal) {
 		r.Info.Started = time.Time{}
 	}, nil)},
-	{name: "stats are kept for ever", noticed: []string{"stats outlive their worker for two hours"}, apply: func(b *broken) {
+	{name: "stats are kept for ever", noticed: []string{
+		"stats outlive their worker, and are added up by half hours after two hours",
+		"stats that were added up are removed in the end",
+	}, apply: func(b *broken) {
 		b.prune = func(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
 	}},
-	{name: "stats go with their worker", noticed: []string{"stats outlive their worker for two hours"}, apply: func(b *broken) {
+	{name: "old stats are forgotten", noticed: []string{
+		"stats outlive their worker, and are added up by half hours after two hours",
+		"old stats of all workers are one, with those that come late",
+	}, apply: func(b *broken) {
+		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+			return slices.DeleteFunc(got, func(s job.Stat) bool { return s.Span != 0 })
+		}
+	}},
+	{name: "old stats count twice", noticed: []string{"old stats count once when several prune at once"}, apply: func(b *broken) {
+		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+			for i := range got {
+				if got[i].Span != 0 {
+					got[i].Completed *= 2
+				}
+			}
+			return got
+		}
+	}},
+	{name: "old stats that come late replace the others", noticed: []string{"old stats of all workers are one, with those that come late"}, apply: func(b *broken) {
+		var told []job.Stat
+		renewAs(func(r *job.Renewal) {
+			if len(r.Stats) > 0 {
+				told = r.Stats
+			}
+		}, nil)(b)
+		b.stats = func(time.Time, []job.Stat) []job.Stat { return job.MergeStats(told...) }
+	}},
+	{name: "stats go with their worker", noticed: []string{"stats outlive their worker, and are added up by half hours after two hours"}, apply: func(b *broken) {
 		gone := false
 		b.leave = func() error {
 			gone = true

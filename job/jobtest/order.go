@@ -45,7 +45,7 @@ var orderPromises = []promise{
 		refused()
 		f.renew("w", long)
 		f.order("w", job.Order{Do: job.OrderStop})
-		if err := f.Leave(f.ctx, "w"); err != nil {
+		if err := f.Leave(f.ctx, "w", sessionOf("w")); err != nil {
 			f.Fatalf("leave: %v", err)
 		}
 		refused()

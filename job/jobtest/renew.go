@@ -14,7 +14,7 @@ var renewPromises = []promise{
 			f.Errorf("renewed with %+v", got)
 		}
 		time.Sleep(6 * short)
-		if got := f.claimBy(job.Claim{Worker: "x", Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true}); len(got.Jobs) != 0 {
+		if got := f.claimBy(job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true}); len(got.Jobs) != 0 {
 			f.Error("a job whose lease was renewed was claimed")
 		}
 	}},
@@ -29,7 +29,7 @@ var renewPromises = []promise{
 		if got := f.renew("w", long, j.ID); len(got.Lost) != 0 {
 			f.Errorf("lost %v, want it renewed", got.Lost)
 		}
-		if got := f.claimBy(job.Claim{Worker: "x", Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true}); len(got.Jobs) != 0 {
+		if got := f.claimBy(job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true}); len(got.Jobs) != 0 {
 			f.Error("a job whose lease was renewed was claimed")
 		}
 		f.finish(j, job.Completed)
@@ -38,6 +38,7 @@ var renewPromises = []promise{
 		taken := f.insertLeased("w", short)
 		f.claimExpired("x")
 		held, removed, settled := f.insertLeased("w", long), f.insertLeased("w", long), f.insertLeased("w", long)
+		f.finish(removed, job.Completed)
 		f.remove(removed.ID)
 		f.finish(settled, job.Completed)
 		got := f.renew("w", long, taken.ID, held.ID, removed.ID, settled.ID)
@@ -62,7 +63,7 @@ var renewPromises = []promise{
 		f.sameIDs("canceled", f.renew("other", long).Canceled, []job.ID{other.ID})
 	}},
 	{"a claim of a job whose lease ran out keeps the request to cancel", func(f *fixture) {
-		j, other := f.insertLeased("a", short), f.insertLeased("a", long)
+		j, other := f.insertLeased("a", short), f.insertLeased("c", long)
 		f.requestCancel(j.ID)
 		if !f.look(j.ID).CancelRequested {
 			f.Error("the request to cancel is not there")
@@ -72,18 +73,17 @@ var renewPromises = []promise{
 			f.Error("the request to cancel is gone after the claim")
 		}
 		f.sameIDs("canceled", f.renew("b", long, j.ID).Canceled, []job.ID{j.ID})
-		f.sameIDs("canceled", f.renew("a", long, other.ID).Canceled, nil)
+		f.sameIDs("canceled", f.renew("c", long, other.ID).Canceled, nil)
 		f.finish(got, job.Queued)
 		if got := f.look(j.ID); got.State != job.Canceled {
 			f.Errorf("state %s, want canceled", got.State)
 		}
 	}},
 	{"a claim clears the request to cancel", func(f *fixture) {
-		j := f.insertFinished(job.Canceled)
-		f.decide(func(j *job.Job) job.Decision {
-			j.State, j.CancelRequested, j.RunAt, j.Delay = job.Queued, true, time.Time{}, 0
-			return job.Write
-		}, nil, j.ID)
+		j := f.insertLeased("w", long)
+		f.requestCancel(j.ID)
+		f.finish(j, job.Discarded)
+		f.apply(job.ActRetry, j.ID)
 		if got := f.claim("b", 1)[0]; got.CancelRequested || f.look(j.ID).CancelRequested {
 			f.Error("the request to cancel outlived a claim")
 		}
@@ -123,7 +123,7 @@ var renewPromises = []promise{
 		time.Sleep(2 * pause)
 		info := workerInfo
 		info.Running, info.Stopping = 4, false
-		if _, err := f.Renew(f.ctx, job.Renewal{Worker: "b", Lease: long, Info: info}); err != nil {
+		if _, err := f.Renew(f.ctx, job.Renewal{Worker: "b", Session: sessionOf("b"), Lease: long, Info: info}); err != nil {
 			f.Fatalf("renew: %v", err)
 		}
 		if b := f.workers()[1]; b.Running != 4 || b.Stopping || !b.Seen.After(seen) {
@@ -131,7 +131,7 @@ var renewPromises = []promise{
 		}
 		j := f.insertLeased("b", long)
 		for range 2 {
-			if err := f.Leave(f.ctx, "b"); err != nil {
+			if err := f.Leave(f.ctx, "b", sessionOf("b")); err != nil {
 				f.Fatalf("leave: %v", err)
 			}
 		}
@@ -145,10 +145,7 @@ var renewPromises = []promise{
 
 func (f *fixture) requestCancel(ids ...job.ID) {
 	f.Helper()
-	f.decide(func(j *job.Job) job.Decision {
-		j.CancelRequested = true
-		return job.Write
-	}, nil, ids...)
+	f.apply(job.ActCancel, ids...)
 }
 
 func (f *fixture) workers() []job.WorkerInfo {

@@ -75,7 +75,9 @@ func (s *single) Claim(_ context.Context, c job.Claim) (job.Claimed, error) {
 	return job.Claimed{Jobs: []*job.Job{j}}, nil
 }
 
-func (s *single) Settle(context.Context, string, ...*job.Job) ([]job.ID, error) { return nil, nil }
+func (s *single) Settle(context.Context, job.Session, ...job.Outcome) ([]job.ID, error) {
+	return nil, nil
+}
 
 func (s *single) Renew(context.Context, job.Renewal) (job.Renewed, error) {
 	return job.Renewed{Now: time.Now()}, nil
@@ -90,4 +92,4 @@ func (s *single) Wait(ctx context.Context, _ ...string) error {
 
 func (s *single) Prune(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
 
-func (s *single) Leave(context.Context, string) error { return nil }
+func (s *single) Leave(context.Context, string, job.Session) error { return nil }

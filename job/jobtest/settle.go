@@ -83,10 +83,7 @@ var settlePromises = []promise{
 		kept := f.insertNew(job.Unique("key"))
 		held := f.insertNew(job.Unique("held"), job.UniqueFor(time.Hour))
 		for _, j := range f.take("w", 2) {
-			f.decide(func(j *job.Job) job.Decision {
-				j.CancelRequested = true
-				return job.Write
-			}, nil, j.ID)
+			f.apply(job.ActCancel, j.ID)
 			j.State, j.RunAt, j.Delay, j.Queue, j.Detail = job.Queued, time.Time{}, time.Hour, "other", oddDetail()
 			f.settle("w", j)
 			got := f.look(j.ID)
@@ -134,8 +131,10 @@ var settlePromises = []promise{
 		gone := f.insertNew()
 		f.remove(gone.ID)
 		gone.State = job.Completed
+		settled := *jobs[5]
+		f.finish(&settled, job.Completed)
 		f.remove(jobs[5].ID)
-		lost, err := f.Settle(f.ctx, "a", append(jobs, gone)...)
+		lost, err := f.Settle(f.ctx, sessionOf("a"), job.Outcomes(append(jobs, gone)...)...)
 		if err != nil {
 			f.Fatalf("settle: %v", err)
 		}

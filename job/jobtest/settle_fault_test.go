@@ -10,69 +10,55 @@ import (
 
 // Faults of Settle, Renew, Leave and Workers.
 var settleFaults = []fault{
-	{name: "there is no fence", noticed: []string{"who lost a lease cannot settle"}, apply: withoutFence(func(_, _ *job.Job, _ string) bool { return true })},
-	{name: "the fence is the worker alone", noticed: []string{
+	{name: "there is no fence", noticed: []string{"who lost a lease cannot settle"}, apply: withoutFence(func(_, _ *job.Job, _ job.Session) bool { return true })},
+	{name: "the fence is the session alone", noticed: []string{
 		"a worker that lost a lease to itself cannot settle the old attempt",
-	}, apply: withoutFence(func(stored, _ *job.Job, worker string) bool { return stored.Worker == worker })},
-	{name: "the fence is the attempt alone", noticed: []string{"settle by another worker, or of another attempt, is lost"}, apply: withoutFence(func(stored, j *job.Job, _ string) bool { return stored.Attempt == j.Attempt })},
-	{name: "a retry forgets that the job is to be canceled", noticed: []string{
-		"settle as queued of a job that is to be canceled finishes it",
-	}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			_, _ = b.Store.Change(ctx, ids(jobs), func(j *job.Job) job.Decision { // what is wrong, Settle says
-				if j.State != job.Running {
-					return job.Leave
-				}
-				j.CancelRequested = false
-				return job.Write
-			})
-			return b.Store.Settle(ctx, worker, jobs...)
-		}
-	}},
+	}, apply: withoutFence(func(stored, _ *job.Job, session job.Session) bool { return sessionOf(stored.Worker) == session })},
+	{name: "the fence is the attempt alone", noticed: []string{"settle by another worker, or of another attempt, is lost"}, apply: withoutFence(func(stored, j *job.Job, _ job.Session) bool { return stored.Attempt == j.Attempt })},
 	{name: "what a settle loses is not said", noticed: []string{"counts do not count a job twice"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			_, err := b.Store.Settle(ctx, worker, jobs...)
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			_, err := b.Store.Settle(ctx, session, outcomes...)
 			return nil, err
 		}
 	}},
 	{name: "all is lost", noticed: []string{"prune leaves a job that was queued again"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			_, err := b.Store.Settle(ctx, worker, jobs...)
-			return ids(jobs), err
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			_, err := b.Store.Settle(ctx, session, outcomes...)
+			return ids(jobsOf(outcomes)), err
 		}
 	}},
 	{name: "one that is lost loses all", noticed: []string{"settle of many, some of them lost"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			for _, j := range jobs {
-				if s := b.stored(ctx, j.ID); s == nil || s.State != job.Running || s.Attempt != j.Attempt || s.Worker != worker {
-					return ids(jobs), nil
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			for _, j := range jobsOf(outcomes) {
+				if s := b.stored(ctx, j.ID); s == nil || s.State != job.Running || s.Attempt != j.Attempt || sessionOf(s.Worker) != session {
+					return ids(jobsOf(outcomes)), nil
 				}
 			}
-			return b.Store.Settle(ctx, worker, jobs...)
+			return b.Store.Settle(ctx, session, outcomes...)
 		}
 	}},
 	{name: "settle says it wrote and does not", noticed: []string{
 		"a lease that ran out can be settled until the job is claimed",
 	}, apply: func(b *broken) {
-		b.settle = func(context.Context, string, []*job.Job) ([]job.ID, error) { return nil, nil }
+		b.settle = func(context.Context, job.Session, []job.Outcome) ([]job.ID, error) { return nil, nil }
 	}},
 	{name: "settle writes at most a thousand", noticed: []string{"settle of many at once"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			return b.Store.Settle(ctx, worker, jobs[:min(len(jobs), 1000)]...)
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			return b.Store.Settle(ctx, session, outcomes[:min(len(outcomes), 1000)]...)
 		}
 	}},
 	{name: "settle of none is an error", noticed: []string{"settle of none"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			if len(jobs) == 0 {
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			if len(outcomes) == 0 {
 				return nil, job.ErrNotFound
 			}
-			return b.Store.Settle(ctx, worker, jobs...)
+			return b.Store.Settle(ctx, session, outcomes...)
 		}
 	}},
 	{name: "settle changes the jobs", noticed: []string{"settle leaves its jobs as they are"}, apply: func(b *broken) {
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
-			lost, err := b.Store.Settle(ctx, worker, jobs...)
-			for _, j := range jobs {
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			lost, err := b.Store.Settle(ctx, session, outcomes...)
+			for _, j := range jobsOf(outcomes) {
 				j.RunAt, j.Delay = time.Now(), 0
 			}
 			return lost, err
@@ -90,7 +76,7 @@ var settleFaults = []fault{
 	{name: "settle drops what is spared", noticed: []string{"settle as queued writes when it is due and what changed"}, apply: settleAs(func(j *job.Job) { j.Spared = 0 })},
 	{name: "settle discards what it should cancel", noticed: []string{
 		"settle of what is settled is lost",
-		"change makes a finished job queued",
+		"a retried job has all its attempts and keeps what it has gathered",
 	}, apply: settleAs(func(j *job.Job) {
 		if j.State == job.Canceled {
 			j.State = job.Discarded
@@ -110,11 +96,11 @@ var settleFaults = []fault{
 			until = time.Now().Add(c.Lease)
 			return b.Store.Claim(ctx, c)
 		}
-		b.settle = func(ctx context.Context, worker string, jobs []*job.Job) ([]job.ID, error) {
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
 			if time.Now().After(until) {
-				return ids(jobs), nil
+				return ids(jobsOf(outcomes)), nil
 			}
-			return b.Store.Settle(ctx, worker, jobs...)
+			return b.Store.Settle(ctx, session, outcomes...)
 		}
 		b.renew = func(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 			if time.Now().After(until) {
@@ -126,10 +112,7 @@ var settleFaults = []fault{
 	{name: "renew does not renew", noticed: []string{"renew keeps a lease from running out"}, apply: renewAs(func(r *job.Renewal) { r.Lease = 1 }, nil)},
 	{name: "renew only lengthens", noticed: []string{"renew sets the lease from now, also to less"}, apply: renewAs(func(r *job.Renewal) { r.Lease = max(r.Lease, time.Hour) }, nil)},
 	{name: "renew renews a part", noticed: []string{"renew of many"}, apply: renewAs(func(r *job.Renewal) { r.Jobs = r.Jobs[:min(len(r.Jobs), 1000)] }, nil)},
-	{name: "renew says nothing of what is lost", noticed: []string{
-		"renew tells what was lost",
-		"remove deletes jobs in every state",
-	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Lost = nil })},
+	{name: "renew says nothing of what is lost", noticed: []string{"renew tells what was lost"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Lost = nil })},
 	{name: "renew says nothing of what is to be canceled", noticed: []string{
 		"renew tells what is to be canceled, of all that the worker holds",
 	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Canceled = nil })},
@@ -158,7 +141,32 @@ var settleFaults = []fault{
 		}
 	}},
 	{name: "renew drops the info", noticed: []string{"workers are those that renew, until they leave"}, apply: renewAs(func(r *job.Renewal) { r.Info = job.WorkerInfo{} }, nil)},
-	{name: "workers cannot leave", noticed: []string{"workers are those that renew, until they leave"}, apply: func(b *broken) { b.leave = func() error { return nil } }},
+	{name: "a lease is that of the jobs that are named", noticed: []string{
+		"one lease holds all jobs of a session, and no others",
+	}, apply: renewAs(func(r *job.Renewal) {
+		if len(r.Jobs) == 0 {
+			r.Session = 7
+		}
+	}, nil)},
+	{name: "renew drops nothing", noticed: []string{
+		"a job that its session drops can be claimed at once",
+		"a worker that lost a lease to itself cannot settle the old attempt",
+	}, apply: renewAs(func(r *job.Renewal) { r.Drop = nil }, nil)},
+	{name: "sessions of one name are one", noticed: []string{"two sessions of one name hold their own jobs"}, apply: func(b *broken) {
+		of := map[job.Session]job.Session{}
+		claimAs(func(c *job.Claim) {
+			of[c.Session] = sessionOf(c.Worker)
+			c.Session = of[c.Session]
+		}, nil)(b)
+		renewAs(func(r *job.Renewal) { r.Session = sessionOf(r.Worker) }, nil)(b)
+		b.settle = func(ctx context.Context, session job.Session, outcomes []job.Outcome) ([]job.ID, error) {
+			return b.Store.Settle(ctx, of[session], outcomes...)
+		}
+	}},
+	{name: "workers cannot leave", noticed: []string{
+		"workers are those that renew, until they leave",
+		"what a session holds when it leaves can be claimed at once",
+	}, apply: func(b *broken) { b.leave = func() error { return nil } }},
 	{name: "workers are unsorted", noticed: []string{"workers are those that renew, until they leave"}, apply: func(b *broken) {
 		b.workers = func(w []job.WorkerInfo) []job.WorkerInfo { slices.Reverse(w); return w }
 	}},

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -54,19 +55,70 @@ var statsPromises = []promise{
 		f.tellStats("w", workerInfo.Started.Add(time.Second), row)
 		f.wantStats(minute, row, row)
 	}},
-	{"stats outlive their worker for two hours", func(f *fixture) {
+	{"stats outlive their worker, and are added up by half hours after two hours", func(f *fixture) {
 		minute := f.minute()
 		old, kept := f.stat(minute.Add(-122*time.Minute), "w", "default", "k", 1), f.stat(minute.Add(-118*time.Minute), "w", "default", "k", 2)
 		f.tellStats("w", workerInfo.Started, old, kept)
-		if err := f.Leave(f.ctx, "w"); err != nil {
+		if err := f.Leave(f.ctx, "w", sessionOf("w")); err != nil {
 			f.Fatalf("leave: %v", err)
 		}
 		f.wantStats(time.Time{}, old, kept)
-		if _, err := f.Prune(f.ctx, nil, 10); err != nil {
-			f.Fatalf("prune: %v", err)
-		}
-		f.wantStats(time.Time{}, kept)
+		f.pruneStats()
+		f.wantStats(time.Time{}, append(job.MergeStats(old), kept)...)
+		f.wantStats(kept.Minute, kept)
 	}},
+	{"old stats of all workers are one, with those that come late", func(f *fixture) {
+		span := f.minute().Add(-5 * time.Hour).Truncate(job.StatsSpan)
+		a, b := f.stat(span.Add(2*time.Minute), "a", "default", "k", 1), f.stat(span.Add(3*time.Minute), "b", "default", "k", 2)
+		level, other := f.stat(span.Add(3*time.Minute), "b", "default", "", 3), f.stat(span.Add(4*time.Minute), "b", "mail", "k", 4)
+		next := f.stat(span.Add(job.StatsSpan), "a", "default", "k", 5)
+		f.tellStats("a", workerInfo.Started, a, next)
+		f.tellStats("b", workerInfo.Started, b, level, other)
+		f.pruneStats()
+		f.wantStats(time.Time{}, job.MergeStats(a, b, level, other, next)...)
+		late := f.stat(span.Add(5*time.Minute), "a", "default", "k", 6)
+		f.tellStats("a", workerInfo.Started, late)
+		f.pruneStats()
+		f.wantStats(time.Time{}, job.MergeStats(a, b, level, other, late, next)...)
+		f.wantStats(span.Add(time.Minute), job.MergeStats(next)...)
+	}},
+	{"old stats count once when several prune at once", func(f *fixture) {
+		span := f.minute().Add(-6 * time.Hour).Truncate(job.StatsSpan)
+		var rows []job.Stat
+		for i := range 20 { // each comes late for what was added up before
+			rows = append(rows, f.stat(span.Add(time.Duration(i)*time.Minute), "w", "default", "k", int64(i+1)))
+			f.tellStats("w", workerInfo.Started, rows[i])
+			const pruners = 4
+			ended := make(chan error, pruners)
+			for range pruners {
+				f.spawn(func(ctx context.Context) {
+					_, err := f.Prune(ctx, nil, 10)
+					ended <- err
+				})
+			}
+			for range pruners {
+				if err := <-ended; err != nil {
+					f.Errorf("prune: %v", err)
+				}
+			}
+		}
+		f.wantStats(time.Time{}, job.MergeStats(rows...)...)
+	}},
+	{"stats that were added up are removed in the end", func(f *fixture) {
+		minute := f.minute()
+		old, kept := f.stat(minute.Add(-job.StatsPast-time.Hour), "w", "default", "k", 1), f.stat(minute.Add(-job.StatsPast+time.Hour), "w", "default", "k", 2)
+		f.tellStats("w", workerInfo.Started, old, kept)
+		f.pruneStats()
+		f.wantStats(time.Time{}, job.MergeStats(kept)...)
+	}},
+}
+
+// pruneStats prunes as often as workers do in a while: one call need not deal with all that is old.
+func (f *fixture) pruneStats() {
+	f.Helper()
+	for range 4 {
+		f.prune(0, nil, 10)
+	}
 }
 
 // minute is the one that is now by the store's clock.
@@ -92,7 +144,7 @@ func (f *fixture) tellStats(worker string, started time.Time, stats ...job.Stat)
 	f.Helper()
 	info := workerInfo
 	info.Started = started
-	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Lease: long, Info: info, Stats: stats}); err != nil {
+	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Session: sessionOf(worker), Lease: long, Info: info, Stats: stats}); err != nil {
 		f.Fatalf("renew: %v", err)
 	}
 }

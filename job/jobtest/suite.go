@@ -19,26 +19,33 @@ type promise struct {
 
 // contract has all of them, by the file they are in.
 var contract = slices.Concat(
-	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, renewPromises, waitPromises,
-	changePromises, listPromises, queuePromises, cronPromises, watchPromises, orderPromises, statsPromises, prunePromises,
-	closePromises, concurrentPromises,
+	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, thenPromises, renewPromises, waitPromises,
+	applyPromises, listPromises, queuePromises, limitPromises, ratePromises, throttlePromises, inOrderPromises, turnPromises, limitConcurrentPromises, cronPromises,
+	watchPromises, orderPromises, statsPromises, auditPromises, prunePromises, closePromises, concurrentPromises,
 )
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
 // empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It takes some seconds, since it waits
-// for leases to run out.
-func TestStore(t *testing.T, open func(t *testing.T) job.Store) {
-	for _, p := range contract {
-		t.Run(p.name, func(t *testing.T) { keeps(t, p, open) })
-	}
+// for leases to run out. The tests that a relaxation leaves out are skipped.
+func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
+	testPromises(t, by, func(t *testing.T, p promise) { keeps(t, p, open) })
 }
 
 // TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
 // nothing is waited for. open is called within the bubble.
-func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store) {
+func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
+	testPromises(t, by, func(t *testing.T, p promise) {
+		synctest.Test(t, func(t *testing.T) { keeps(t, p, open) })
+	})
+}
+
+func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promise)) {
 	for _, p := range contract {
 		t.Run(p.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { keeps(t, p, open) })
+			if r := leftOut(p, by); r != "" {
+				t.Skipf("left out: %s", r)
+			}
+			test(t, p)
 		})
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-var faults = slices.Concat(insertFaults, claimFaults, settleFaults, changeFaults, listFaults, cronFaults, liveFaults)
+var faults = slices.Concat(insertFaults, claimFaults, settleFaults, thenFaults, waitFaults, applyFaults, listFaults, cronFaults, liveFaults, limitFaults,
+	throttleFaults, inOrderFaults, auditFaults)
 
 // insideEnv is set for the process in which tests are to fail.
 const insideEnv = "MEANWHILE_JOBTEST_BROKEN"
@@ -71,5 +72,21 @@ func TestBrokenStores(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+func TestRelaxationsLeaveOutPromises(t *testing.T) {
+	for r, names := range relaxed {
+		for _, name := range names {
+			i := slices.IndexFunc(contract, func(p promise) bool { return p.name == name })
+			if i < 0 {
+				t.Errorf("%q leaves out %q, which is no promise", r, name)
+			} else if got := leftOut(contract[i], []Relaxation{r}); got != r {
+				t.Errorf("%q is left out by %q, want %q", name, got, r)
+			}
+		}
+	}
+	if got := leftOut(contract[0], []Relaxation{OrderInParts}); got != "" {
+		t.Errorf("%q is left out by %q", contract[0].name, got)
 	}
 }

@@ -44,14 +44,14 @@ var uniquePromises = []promise{
 		}
 		f.insertNew(job.Unique("a"))
 	}},
-	{"a unique key is free when its job was finished or removed by a change", func(f *fixture) {
+	{"a unique key is free when its job was finished or deleted by an act", func(f *fixture) {
 		for _, state := range finalStates {
 			f.insertFinished(state, job.Unique("a"))
 		}
 		j := f.insertNew(job.Unique("a"))
 		f.remove(j.ID)
 		j = f.insertNew(job.Unique("a"))
-		f.claimOne("w")
+		f.finish(f.claimOne("w"), job.Completed)
 		f.remove(j.ID)
 		f.insertNew(job.Unique("a"))
 	}},
@@ -144,6 +144,41 @@ var uniquePromises = []promise{
 		if got := f.look(j.ID); string(got.Args) != `{"n":2}` || f.exists(last.ID) {
 			f.Errorf("the args of a running job became %s", got.Args)
 		}
+	}},
+	{"a debounced job is due later with each that replaces it, up to its longest delay", func(f *fixture) {
+		debounced := func(d, within time.Duration) *job.Job {
+			j := f.job(job.Debounce("a", d, within))
+			j.Args = json.RawMessage(`{"n":2}`)
+			return j
+		}
+		first := f.insertNew(job.Debounce("a", time.Hour, 2*time.Hour))
+		created := f.look(first.ID).Created
+		f.near("the first is due", f.look(first.ID).RunAt, created.Add(time.Hour))
+		f.sameIDs("inserted", f.tryInsert(debounced(90*time.Minute, 2*time.Hour)), []job.ID{first.ID})
+		got := f.look(first.ID)
+		f.near("the second is due", got.RunAt, created.Add(90*time.Minute))
+		if string(got.Args) != `{"n":2}` || !got.Created.Equal(created) {
+			f.Errorf("replaced: args %s, created %v", got.Args, got.Created)
+		}
+		time.Sleep(short)
+		f.tryInsert(debounced(2*time.Hour, 2*time.Hour))
+		f.sameTime("the third, at most two hours after the first,", f.look(first.ID).RunAt, created.Add(2*time.Hour))
+		time.Sleep(short)
+		f.tryInsert(debounced(short/2, short/2))
+		if got := f.look(first.ID); got.RunAt.Before(created.Add(short)) || got.RunAt.After(created.Add(time.Minute)) {
+			f.Errorf("with a longest delay that is over it is due %v after it was created, want now", got.RunAt.Sub(created))
+		}
+		var running *job.Job
+		f.eventually("the job to be due", func() bool {
+			jobs := f.claim("w", 5)
+			if len(jobs) > 0 {
+				running = jobs[0]
+			}
+			return running != nil
+		})
+		next := f.insertNew(job.Debounce("a", time.Hour, 2*time.Hour))
+		f.finish(running, job.Completed)
+		f.sameIDs("the next", f.tryInsert(debounced(time.Hour, 2*time.Hour)), []job.ID{next.ID})
 	}},
 	{"of the jobs of one call the last replaces the first", func(f *fixture) {
 		a, b, c := f.job(job.Unique("a")), f.job(job.Unique("a"), job.Replace()), f.job(job.Unique("a"))

@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 type mail struct{ To string }
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 		{"completed", nil, 0, job.JobCompleted, job.Completed},
 		{"retried", errSend, 0, job.JobRetried, job.Queued},
 		{"the last attempt", errSend, 2, job.JobDiscarded, job.Discarded},
-		{"permanent", meanwhile.Permanent(errSend), 0, job.JobDiscarded, job.Discarded},
+		{"permanent", retry.Permanent(errSend), 0, job.JobDiscarded, job.Discarded},
 		{"canceled", job.Cancel(errSend), 0, job.JobCanceled, job.Canceled},
 		{"snoozed", job.Snooze(time.Hour), 0, job.JobSnoozed, job.Queued},
 	}

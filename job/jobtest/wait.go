@@ -31,22 +31,16 @@ var waitPromises = []promise{
 			f.settle("w", j)
 		})
 	}},
-	{"wait is woken by a change", func(f *fixture) {
+	{"wait is woken by a retry", func(f *fixture) {
 		j := f.insertFinished(job.Discarded)
 		f.wakes(func() {
-			f.decide(func(j *job.Job) job.Decision {
-				j.State, j.RunAt = job.Queued, time.Time{}
-				return job.Write
-			}, nil, j.ID)
+			f.apply(job.ActRetry, j.ID)
 		})
 	}},
-	{"wait is woken by a change of the queue", func(f *fixture) {
+	{"wait is woken by a move to the queue", func(f *fixture) {
 		j := f.insertNew(job.Queue("other"))
 		f.wakes(func() {
-			f.decide(func(j *job.Job) job.Decision {
-				j.Queue = job.DefaultQueue
-				return job.Write
-			}, nil, j.ID)
+			f.apply(job.ActMove(job.DefaultQueue), j.ID)
 		})
 	}},
 	{"all that wait are woken", func(f *fixture) {

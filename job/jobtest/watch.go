@@ -131,7 +131,7 @@ func (f *fixture) watch(id job.ID, d time.Duration) job.Tree {
 
 func (f *fixture) tellTrees(worker string, trees ...job.Tree) {
 	f.Helper()
-	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Lease: long, Info: workerInfo, Trees: trees}); err != nil {
+	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Session: sessionOf(worker), Lease: long, Info: workerInfo, Trees: trees}); err != nil {
 		f.Fatalf("renew: %v", err)
 	}
 }

@@ -30,14 +30,14 @@ func BenchmarkClaim(b *testing.B) {
 				if _, err := s.Insert(ctx, jobs...); err != nil {
 					b.Fatal(err)
 				}
-				got, err := s.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: batch}}, Limit: batch, Lease: time.Minute})
+				got, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: batch}}, Limit: batch, Lease: time.Minute})
 				if err != nil || len(got.Jobs) != batch {
 					b.Fatalf("claimed %d, %v", len(got.Jobs), err)
 				}
 				for _, j := range got.Jobs {
 					j.State = job.Completed
 				}
-				if _, err := s.Settle(ctx, "w", got.Jobs...); err != nil {
+				if _, err := s.Settle(ctx, 1, job.Outcomes(got.Jobs...)...); err != nil {
 					b.Fatal(err)
 				}
 				if _, err := s.Prune(ctx, map[job.State]time.Duration{job.Completed: 0}, batch); err != nil {

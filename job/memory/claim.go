@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -15,75 +16,102 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		return job.Claimed{}, err
 	}
 	defer s.mu.Unlock()
-	var taken []*entry
-	room := c.Limit
-	limits := make([]int, len(c.Queues)) // what is left of each
-	take := func(i int, h *heap, due func(*entry) bool) {
-		var others []*entry // of kinds that were not asked for
-		defer func() {
-			for _, e := range others {
-				h.push(e)
-			}
-		}()
-		for e := h.top(); e != nil && room > 0 && limits[i] > 0 && due(e); e = h.top() {
-			if c.Kinds != nil && !slices.Contains(c.Kinds, e.Kind) {
-				h.remove(e)
-				others = append(others, e)
-				continue
-			}
-			s.unlink(e)
-			taken = append(taken, e)
-			room--
-			limits[i]--
+	if !s.begin(c, now) {
+		return job.Claimed{}, nil
+	}
+	again := s.unanswered(c)
+	claimed := job.Claimed{}
+	for _, e := range again {
+		claimed.Jobs = append(claimed.Jobs, e.copyOut())
+	}
+	c.Limit -= len(again)
+	left := make([]int, len(c.Queues)) // of the limit of each
+	take := func(i int, taken []*entry) {
+		left[i] -= len(taken)
+		c.Limit -= len(taken)
+		for _, e := range taken {
+			claimed.Jobs = append(claimed.Jobs, e.copyOut())
 		}
 	}
 	for i, q := range c.Queues {
 		if queue := s.queues[q.Queue]; queue != nil && !queue.paused {
-			limits[i] = q.Limit
+			left[i] = q.Limit
 			if c.Expired {
-				take(i, &queue.running, func(e *entry) bool { return !e.lease.After(now) })
+				take(i, s.claimExpired(c, queue, min(c.Limit, q.Limit), now, &claimed))
 			}
 		}
 	}
-	expired := len(taken)
 	for i, q := range c.Queues {
-		for p := job.HighestPriority - 1; p >= 0 && limits[i] > 0; p-- {
-			if queue := s.queues[q.Queue]; queue != nil { // until its last job is taken
-				take(i, &queue.ready[p], func(e *entry) bool { return !e.RunAt.After(now) })
-			}
+		queue := s.queues[q.Queue]
+		if queue == nil || queue.paused || q.Limit <= 0 || c.Limit <= 0 {
+			continue
+		}
+		taken, next, err := s.claimDue(c, queue, min(left[i], c.Limit), now)
+		if err != nil {
+			return job.Claimed{}, err
+		}
+		take(i, taken)
+		if next > 0 && (claimed.Next == 0 || next < claimed.Next) {
+			claimed.Next = next
 		}
 	}
-	claimed := job.Claimed{Jobs: make([]*job.Job, len(taken)), Next: s.nextOf(c, room, now)}
-	for i, e := range taken {
-		if i < expired {
-			if claimed.Expired == nil {
-				claimed.Expired = map[job.ID]string{}
-			}
-			claimed.Expired[e.ID] = e.Worker
-			e.Died++
-		} else {
-			e.CancelRequested = false
-		}
-		e.State, e.Started, e.Worker, e.lease = job.Running, now, c.Worker, now.Add(c.Lease)
-		e.Attempt++
-		s.link(e)
-		claimed.Jobs[i] = e.copyOut()
+	if c.Limit <= 0 {
+		claimed.Next = 0
 	}
 	return claimed, nil
 }
 
-// nextOf returns when to claim again, for a claim that had room for so many more jobs.
-func (s *Store) nextOf(c job.Claim, room int, now time.Time) time.Duration {
-	var next time.Duration
-	if room <= 0 {
-		return 0
+// claimExpired takes up to n jobs of a queue whose leases have run out.
+func (s *Store) claimExpired(c job.Claim, q *queue, n int, now time.Time, claimed *job.Claimed) []*entry {
+	taken := s.expiredOf(q, c, now, n)
+	for _, e := range taken {
+		if claimed.Expired == nil {
+			claimed.Expired = map[job.ID]string{}
+		}
+		claimed.Expired[e.ID] = e.Worker
+		e.Died++
+		s.leave(e)
+		s.hold(e, c, now)
 	}
-	for _, q := range c.Queues {
-		if queue := s.queues[q.Queue]; queue != nil && !queue.paused && q.Limit > 0 {
-			if n := queue.next(now); n > 0 && (next == 0 || n < next) {
-				next = n
-			}
+	return taken
+}
+
+// hold makes a job that is unlinked one of the worker's.
+func (s *Store) hold(e *entry, c job.Claim, now time.Time) {
+	e.State, e.Started, e.Worker, e.session, e.call = job.Running, now, c.Worker, c.Session, c.Call
+	e.Attempt++
+	s.link(e)
+}
+
+// wants reports whether a claim is for jobs of the kind of e.
+func wants(c job.Claim, e *entry) bool { return c.Kinds == nil || slices.Contains(c.Kinds, e.Kind) }
+
+// unanswered returns the jobs that the session took by claims that were not answered.
+func (s *Store) unanswered(c job.Claim) (jobs []*entry) {
+	if c.Since == 0 {
+		return nil
+	}
+	for _, e := range s.jobs {
+		if e.State == job.Running && e.session == c.Session && e.call >= c.Since {
+			jobs = append(jobs, e)
 		}
 	}
-	return next
+	slices.SortFunc(jobs, inOrder)
+	return jobs
+}
+
+// expiredOf returns at most n jobs of a queue whose lease has run out.
+func (s *Store) expiredOf(q *queue, c job.Claim, now time.Time, n int) (jobs []*entry) {
+	for _, e := range q.running.items {
+		if wants(c, e) && s.expired(e, now) {
+			jobs = append(jobs, e)
+		}
+	}
+	slices.SortFunc(jobs, inOrder)
+	return jobs[:max(min(n, len(jobs)), 0)]
+}
+
+// inOrder compares jobs of a queue by the order in which they are to be run.
+func inOrder(a, b *entry) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.RunAt.Compare(b.RunAt), compareIDs(a.ID, b.ID))
 }

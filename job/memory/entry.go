@@ -2,6 +2,8 @@ package memory
 
 import (
 	"bytes"
+	stdheap "container/heap"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -9,14 +11,17 @@ import (
 
 // An entry is a job in the store. It is in one heap: of its queue when unfinished, else of its state.
 type entry struct {
-	job.Job // its Detail and Options are empty, and its Args belong to the store
+	job.Job // its Detail and all Options but the LimitKey are empty, and its Args belong to the store
 	detail  []byte
 	options []byte
-	lease   time.Time // while it runs
+	session job.Session // that holds it while it runs
+	call    int64       // of the session, that took it
+	metaID  string      // the job.MetaID of its options
 	removed bool
 
 	heap  *heap
 	index int
+	place int // among those of its lane in order
 }
 
 // copyOut returns the job for a caller.
@@ -32,6 +37,16 @@ func (e *entry) copyOut() *job.Job {
 	return &j
 }
 
+// uncountReleases makes it as if the job had never been released.
+func (e *entry) uncountReleases() {
+	if e.detail == nil {
+		return
+	}
+	j := e.copyOut()
+	j.Released = 0
+	e.detail = j.EncodeDetail()
+}
+
 // setDue sets when a queued job is due.
 func (e *entry) setDue(j *job.Job, now time.Time) {
 	e.RunAt = j.RunAt.Round(0).UTC()
@@ -42,11 +57,17 @@ func (e *entry) setDue(j *job.Job, now time.Time) {
 
 // link puts a job, as it is now, where it is to be found, and counts it.
 func (s *Store) link(e *entry) {
-	switch e.State {
+	switch q := s.queue(e.Queue); e.State {
 	case job.Queued:
-		s.queue(e.Queue).ready[e.Priority-1].push(e)
+		l := q.lane(e.LimitKey)
+		l.ready[e.Priority-1].push(e)
+		if l.Key != "" {
+			stdheap.Push(&l.ordered, e)
+		}
+		q.queued++
 	case job.Running:
-		s.queue(e.Queue).running.push(e)
+		q.lane(e.LimitKey).Running++
+		q.running.push(e)
 		if e.CancelRequested {
 			s.canceled[e.ID] = e
 		}
@@ -58,14 +79,36 @@ func (s *Store) link(e *entry) {
 
 // unlink is called before a job changes.
 func (s *Store) unlink(e *entry) {
+	if e.State == job.Queued && e.LimitKey != "" && s.queue(e.Queue).Limits.EachKey.InOrder {
+		s.notify(e.Queue) // the next of its lane may start
+	}
+	s.leave(e)
+	s.dropIdle(e.Queue)
+}
+
+// leave is unlink for a job that stays in its queue.
+func (s *Store) leave(e *entry) {
 	e.heap.remove(e)
+	switch e.State {
+	case job.Queued:
+		q := s.queue(e.Queue)
+		if l := q.lane(e.LimitKey); l.Key != "" {
+			stdheap.Remove(&l.ordered, e.place)
+		}
+		q.queued--
+	case job.Running:
+		q := s.queue(e.Queue)
+		q.lane(e.LimitKey).Running--
+		if q.Limits != (job.Limits{}) {
+			s.notify(e.Queue)
+		}
+	}
 	delete(s.canceled, e.ID)
 	if key := e.countKey(); s.counts[key] > 1 {
 		s.counts[key]--
 	} else {
 		delete(s.counts, key)
 	}
-	s.dropIdle(e.Queue)
 }
 
 // remove deletes a job that is unlinked.
@@ -73,11 +116,19 @@ func (s *Store) remove(e *entry) {
 	delete(s.jobs, e.ID)
 	e.removed = true
 	s.order.removed()
+	if e.metaID == "" {
+		return
+	}
+	if same := slices.DeleteFunc(s.metaIDs[e.metaID], func(other *entry) bool { return other == e }); len(same) > 0 {
+		s.metaIDs[e.metaID] = same
+	} else {
+		delete(s.metaIDs, e.metaID)
+	}
 }
 
 // finish moves an unlinked job to its final state.
 func (s *Store) finish(e *entry, state job.State, now time.Time) {
-	e.State, e.Finished, e.CancelRequested, e.lease = state, now, false, time.Time{}
+	e.State, e.Finished, e.CancelRequested = state, now, false
 	s.letGo(e, now)
 }
 

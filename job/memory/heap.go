@@ -47,14 +47,52 @@ func (h *heap) Pop() any {
 	return e
 }
 
+// ordered are queued jobs of a lane by their creation, a heap.
+type ordered []*entry
+
+// first returns the job that was created first, or nil.
+func (o ordered) first() *entry {
+	if len(o) == 0 {
+		return nil
+	}
+	return o[0]
+}
+
+// Len, Less, Swap, Push and Pop are for container/heap.
+func (o ordered) Len() int { return len(o) }
+
+func (o ordered) Less(i, j int) bool {
+	if c := o[i].Created.Compare(o[j].Created); c != 0 {
+		return c < 0
+	}
+	return compareIDs(o[i].ID, o[j].ID) < 0
+}
+
+func (o ordered) Swap(i, j int) {
+	o[i], o[j] = o[j], o[i]
+	o[i].place, o[j].place = i, j
+}
+
+func (o *ordered) Push(x any) {
+	e := x.(*entry)
+	e.place = len(*o)
+	*o = append(*o, e)
+}
+
+func (o *ordered) Pop() any {
+	last := len(*o) - 1
+	e := (*o)[last]
+	(*o)[last] = nil
+	*o = (*o)[:last]
+	return e
+}
+
 func dueBefore(a, b *entry) bool {
 	if c := a.RunAt.Compare(b.RunAt); c != 0 {
 		return c < 0
 	}
 	return compareIDs(a.ID, b.ID) < 0
 }
-
-func expiresBefore(a, b *entry) bool { return a.lease.Before(b.lease) }
 
 func finishedBefore(a, b *entry) bool {
 	if c := a.Finished.Compare(b.Finished); c != 0 {

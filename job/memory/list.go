@@ -20,11 +20,19 @@ func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	if f.Limit <= 0 {
 		return nil, fmt.Errorf("list jobs: a limit of %d", f.Limit)
 	}
-	var found []*job.Job
+	var jobs []*job.Job
+	for _, e := range s.find(f, now) {
+		jobs = append(jobs, e.copyOut())
+	}
+	return jobs, nil
+}
+
+// find returns the newest jobs that match a filter, at most as many as its limit.
+func (s *Store) find(f job.Filter, now time.Time) (found []*entry) {
 	meta := f.MetaTexts()
 	add := func(e *entry) bool {
 		if !e.removed && matches(f, e, now) && hasMeta(e, meta) {
-			found = append(found, e.copyOut())
+			found = append(found, e)
 		}
 		return len(found) < f.Limit
 	}
@@ -34,7 +42,16 @@ func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 				break
 			}
 		}
-		return found, nil
+		return found
+	}
+	if f.MetaID() != "" {
+		same := slices.SortedFunc(slices.Values(s.metaIDs[f.Meta[job.MetaID]]), func(a, b *entry) int { return compareIDs(b.ID, a.ID) })
+		for _, e := range same {
+			if !add(e) {
+				break
+			}
+		}
+		return found
 	}
 	end := len(s.order.entries)
 	if f.Before != (job.ID{}) {
@@ -45,7 +62,7 @@ func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 			break
 		}
 	}
-	return found, nil
+	return found
 }
 
 func matches(f job.Filter, e *entry, now time.Time) bool {

@@ -41,7 +41,7 @@ func TestPruneForgetsWorkersAndCrons(t *testing.T) {
 			}
 			return len(w), len(c)
 		}
-		if _, err := s.Renew(ctx, job.Renewal{Worker: "w", Lease: time.Minute}); err != nil {
+		if _, err := s.Renew(ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Tick(ctx, job.Tick{Cron: "c", Spec: "s"}); err != nil {
@@ -75,12 +75,12 @@ func TestUniqueForAYear(t *testing.T) {
 		if taken() {
 			t.Fatal("the key of an empty store is taken")
 		}
-		claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Minute})
+		claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Minute})
 		if err != nil || len(claimed.Jobs) != 1 {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		claimed.Jobs[0].State = job.Completed
-		if _, err := s.Settle(ctx, "w", claimed.Jobs...); err != nil {
+		if _, err := s.Settle(ctx, 1, job.Outcomes(claimed.Jobs...)...); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(year - time.Second)

@@ -8,11 +8,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const (
-	mostOrders = 100 // that wait for a worker
-	orderKept  = time.Minute
-)
-
 // A waiting is an order that has been left for a worker.
 type waiting struct {
 	job.Order
@@ -31,8 +26,8 @@ func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
 		return fmt.Errorf("%s: %w", what, job.ErrNoWorker)
 	}
 	s.dropOrders(worker, now)
-	if len(s.orders[worker]) >= mostOrders {
-		return fmt.Errorf("%s: %d wait for it already", what, mostOrders)
+	if len(s.orders[worker]) >= job.MostOrders {
+		return fmt.Errorf("%s: %d wait for it already", what, job.MostOrders)
 	}
 	s.orders[worker] = append(s.orders[worker], waiting{o, now})
 	return nil
@@ -52,7 +47,7 @@ func (s *Store) takeOrders(worker string, now time.Time) []job.Order {
 // dropOrders forgets the orders for a worker that it has not fetched in time. They are in the order of their times.
 func (s *Store) dropOrders(worker string, now time.Time) {
 	list := s.orders[worker]
-	for len(list) > 0 && now.Sub(list[0].left) >= orderKept {
+	for len(list) > 0 && now.Sub(list[0].left) >= job.OrderKept {
 		list = list[1:]
 	}
 	if s.orders[worker] = list; len(list) == 0 {

@@ -8,12 +8,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How long a worker and a cron of which nothing is heard are listed.
-const (
-	workerKept = 24 * time.Hour
-	cronKept   = 30 * 24 * time.Hour
-)
-
 // Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
 	now, err := s.enter(ctx, "prune jobs")
@@ -40,12 +34,14 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		s.remove(oldest) // its unique key stays as long as UniqueFor says
 	}
 	s.pruneKeys(now)
-	maps.DeleteFunc(s.stats, func(_ statKey, stat job.Stat) bool { return now.Sub(stat.Minute) > statsKept })
+	s.pruneStats(now)
+	s.pruneAudit(now)
 	maps.DeleteFunc(s.watches, func(_ job.ID, w *watch) bool { return !now.Before(w.until) })
 	for worker := range s.orders {
 		s.dropOrders(worker, now)
 	}
-	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > workerKept })
-	maps.DeleteFunc(s.crons, func(_ string, c *job.CronInfo) bool { return now.Sub(c.Noted) > cronKept })
+	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > job.WorkerKept })
+	maps.DeleteFunc(s.sessions, func(_ job.Session, held *session) bool { return now.Sub(held.until) > job.SessionKept })
+	maps.DeleteFunc(s.crons, func(_ string, c *job.CronInfo) bool { return now.Sub(c.Noted) > job.CronKept })
 	return deleted, nil
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A queue holds the unfinished jobs of one name. It exists while there are some, or it is paused.
+// A queue holds the unfinished jobs of one name. It exists while there are some, or it is paused or has limits.
 type queue struct {
-	ready   [job.HighestPriority]heap // by priority, the lowest first
+	job.LaneQueue
+	lanes   lanes // of queued jobs
+	queued  int
 	running heap
 	paused  bool
-	event   uint64 // the number of the last one, see waits
+	// throttled is until when it, or one of its lanes, is held back.
+	throttled time.Time
+	event     uint64 // the number of the last one, see waits
 }
 
 // queue returns the queue, made when it is new.
 func (s *Store) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
-		q = &queue{running: heap{less: expiresBefore}}
-		for i := range q.ready {
-			q.ready[i].less = dueBefore
-		}
+		q = &queue{running: heap{less: dueBefore}, lanes: lanes{byKey: map[string]*lane{}}}
 		s.queues[name] = q
 	}
 	return q
@@ -32,17 +33,9 @@ func (s *Store) queue(name string) *queue {
 
 // dropIdle forgets a queue of which there is nothing to say.
 func (s *Store) dropIdle(name string) {
-	if q := s.queues[name]; q != nil && !q.paused && q.queued() == 0 && q.running.Len() == 0 {
+	if q := s.queues[name]; q != nil && !q.paused && !q.throttled.After(time.Now()) && q.Limits == (job.Limits{}) && q.queued == 0 && q.running.Len() == 0 {
 		delete(s.queues, name)
 	}
-}
-
-func (q *queue) queued() int {
-	n := 0
-	for i := range q.ready {
-		n += q.ready[i].Len()
-	}
-	return n
 }
 
 // Queues returns every queue that has unfinished jobs or is paused, by name.
@@ -54,10 +47,15 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	defer s.mu.Unlock()
 	infos := make([]job.QueueInfo, 0, len(s.queues))
 	for name, q := range s.queues {
-		info := job.QueueInfo{Name: name, Paused: q.paused, Queued: int64(q.queued()), Running: int64(q.running.Len())}
-		for i := range q.ready {
-			if e := q.ready[i].top(); e != nil {
-				info.Wait = max(info.Wait, now.Sub(e.RunAt))
+		info := job.QueueInfo{Name: name, Paused: q.paused, Queued: int64(q.queued), Running: int64(q.running.Len())}
+		if !q.paused && info.Queued+info.Running == 0 {
+			continue // it has limits
+		}
+		for _, l := range q.lanes.byKey {
+			for i := range l.ready {
+				if e := l.ready[i].top(); e != nil {
+					info.Wait = max(info.Wait, now.Sub(e.RunAt))
+				}
 			}
 		}
 		infos = append(infos, info)
@@ -72,8 +70,15 @@ func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	s.queue(name).paused = paused
-	if !paused {
+	q := s.queue(name)
+	if q.paused = paused; !paused {
+		q.Held, q.throttled = time.Time{}, time.Time{}
+		for _, l := range q.lanes.byKey {
+			if !l.Held.IsZero() {
+				l.Held = time.Time{}
+				q.lanes.touch(l)
+			}
+		}
 		s.notify(name)
 		s.dropIdle(name)
 	}
@@ -94,15 +99,4 @@ func (s *Store) Counts(ctx context.Context) ([]job.Count, error) {
 		return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.State, b.State))
 	})
 	return counts, nil
-}
-
-// next returns how long from now the first job that is not due becomes so, or zero when none is known.
-func (q *queue) next(now time.Time) time.Duration {
-	var next time.Duration
-	for i := range q.ready {
-		if e := q.ready[i].top(); e != nil && e.RunAt.After(now) && (next == 0 || e.RunAt.Sub(now) < next) {
-			next = e.RunAt.Sub(now)
-		}
-	}
-	return next
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the leases of a worker's jobs, and notes it as alive and what else it tells.
+// Renew sets the lease of a session, and notes it as alive and what else it reports.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	now, err := s.enter(ctx, "renew leases")
 	if err != nil {
@@ -17,18 +17,25 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	}
 	defer s.mu.Unlock()
 	var renewed job.Renewed
-	for _, id := range r.Jobs {
-		e := s.jobs[id]
-		if e == nil || e.State != job.Running || e.Worker != r.Worker {
-			renewed.Lost = append(renewed.Lost, id)
-			continue
+	s.renew(r.Session, now.Add(r.Lease))
+	holds := func(id job.ID) *entry {
+		if e := s.jobs[id]; e != nil && e.State == job.Running && e.session == r.Session {
+			return e
 		}
-		e.heap.remove(e)
-		e.lease = now.Add(r.Lease)
-		s.queue(e.Queue).running.push(e)
+		return nil
+	}
+	for _, id := range r.Drop {
+		if e := holds(id); e != nil {
+			e.session = 0
+		}
+	}
+	for _, id := range r.Jobs {
+		if holds(id) == nil {
+			renewed.Lost = append(renewed.Lost, id)
+		}
 	}
 	for id, e := range s.canceled {
-		if e.Worker == r.Worker {
+		if e.session == r.Session {
 			renewed.Canceled = append(renewed.Canceled, id)
 		}
 	}
@@ -36,19 +43,20 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info.Name, info.Seen = r.Worker, now
 	s.workers[r.Worker] = info
 	s.keepStats(r)
-	s.keepTrees(r.Worker, r.Trees, now)
-	renewed.Now, renewed.Watched, renewed.Orders = now, s.watched(r.Worker, now), s.takeOrders(r.Worker, now)
+	s.keepTrees(r.Session, r.Trees, now)
+	renewed.Now, renewed.Watched, renewed.Orders = now, s.watched(r.Session, now), s.takeOrders(r.Worker, now)
 	return renewed, nil
 }
 
-// Leave removes the worker from the list of Workers, with the orders for it.
-func (s *Store) Leave(ctx context.Context, worker string) error {
+// Leave removes the worker from the list of Workers, with the orders for it, and ends the session.
+func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	if _, err := s.enter(ctx, "remove worker "+worker); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	delete(s.workers, worker)
 	delete(s.orders, worker)
+	delete(s.sessions, session)
 	return nil
 }
 
@@ -67,7 +75,7 @@ func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 
 func copyWorker(info job.WorkerInfo) job.WorkerInfo {
 	info.Queues, info.Kinds = slices.Clone(info.Queues), slices.Clone(info.Kinds)
-	info.Crons = slices.Clone(info.Crons)
+	info.Crons, info.Labels = slices.Clone(info.Crons), slices.Clone(info.Labels)
 	info.Waits = slices.Clone(info.Waits)
 	for i := range info.Waits {
 		info.Waits[i].Waits = slices.Clone(info.Waits[i].Waits)

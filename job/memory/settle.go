@@ -8,28 +8,49 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that worker holds.
-func (s *Store) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+// Settle writes what became of jobs that the session holds.
+func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	now, err := s.enter(ctx, "settle jobs")
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	for _, j := range jobs {
-		if j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
+	var lost []job.ID
+	for _, o := range outcomes {
+		if j := o.Job; j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
 			return nil, fmt.Errorf("settle job %v: a job cannot be stored in state %q", j.ID, j.State)
+		} else if s.held(session, j) == nil {
+			lost = append(lost, j.ID)
 		}
 	}
-	var lost []job.ID
-	for _, j := range jobs {
-		e := s.jobs[j.ID]
-		if e == nil || e.State != job.Running || e.Attempt != j.Attempt || e.Worker != worker {
-			lost = append(lost, j.ID)
-			continue
+	then, err := job.FollowUps(outcomes, lost)
+	if err == nil {
+		err = s.checkNew(then)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("settle jobs: %w", err)
+	}
+	for _, o := range outcomes {
+		if e := s.held(session, o.Job); e != nil {
+			if o.Throttle > 0 {
+				s.throttle(e, now.Add(o.Throttle))
+			}
+			s.settle(e, o.Job, now)
 		}
-		s.settle(e, j, now)
+	}
+	for _, j := range then {
+		s.insert(j, now)
 	}
 	return lost, nil
+}
+
+// held returns the entry of a job if the session holds it in this attempt.
+func (s *Store) held(session job.Session, j *job.Job) *entry {
+	e := s.jobs[j.ID]
+	if e == nil || e.State != job.Running || e.Attempt != j.Attempt || e.session != session {
+		return nil
+	}
+	return e
 }
 
 func (s *Store) settle(e *entry, j *job.Job, now time.Time) {
@@ -52,9 +73,24 @@ func (s *Store) settle(e *entry, j *job.Job, now time.Time) {
 	}
 }
 
+// throttle holds back the jobs of the lane of a running job, or of its queue if it has no key.
+func (s *Store) throttle(e *entry, until time.Time) {
+	q := s.queue(e.Queue)
+	held := &q.Held
+	if e.LimitKey != "" {
+		held = &q.lane(e.LimitKey).Held
+	}
+	if until.After(*held) {
+		*held = until
+	}
+	if until.After(q.throttled) {
+		q.throttled = until
+	}
+}
+
 // requeue makes an unlinked job queued, as the fields of j say.
 func (s *Store) requeue(e *entry, j *job.Job, now time.Time) {
 	e.State, e.Queue, e.Priority, e.Spared, e.MaxAttempts = job.Queued, j.Queue, j.Priority, j.Spared, j.MaxAttempts
-	e.Finished, e.lease = time.Time{}, time.Time{}
+	e.Finished = time.Time{}
 	e.setDue(j, now)
 }

@@ -3,13 +3,12 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
-
-const statsKept = 2 * time.Hour
 
 // A statKey tells the row of one run of a worker from all others.
 type statKey struct {
@@ -36,13 +35,33 @@ func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) 
 	}
 	defer s.mu.Unlock()
 	var stats []job.Stat
-	for _, stat := range s.stats {
-		if !stat.Minute.Before(since) {
-			stats = append(stats, stat)
+	for _, rows := range []map[statKey]job.Stat{s.stats, s.past} {
+		for _, stat := range rows {
+			if !stat.Minute.Before(since) {
+				stats = append(stats, stat)
+			}
 		}
 	}
 	slices.SortFunc(stats, func(a, b job.Stat) int {
 		return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
 	})
 	return stats, nil
+}
+
+// pruneStats adds up the rows of minutes that are too old, and removes what is older still.
+func (s *Store) pruneStats(now time.Time) {
+	old := func(_ statKey, stat job.Stat) bool { return now.Sub(stat.Minute) > job.StatsKept }
+	var rows []job.Stat
+	for key, stat := range s.stats {
+		if old(key, stat) {
+			rows = append(rows, stat)
+		}
+	}
+	if len(rows) > 0 {
+		maps.DeleteFunc(s.stats, old)
+		for _, stat := range job.MergeStats(slices.AppendSeq(slices.Collect(maps.Values(s.past)), slices.Values(rows))...) {
+			s.past[statKey{minute: stat.Minute.UnixMicro(), queue: stat.Queue, kind: stat.Kind}] = stat
+		}
+	}
+	maps.DeleteFunc(s.past, func(_ statKey, stat job.Stat) bool { return now.Sub(stat.Minute) > job.StatsPast })
 }

@@ -1,4 +1,4 @@
-// Package memory keeps jobs in the memory of the process: for tests, and for work that need not outlive it. Everything is
+// Package memory keeps jobs in the memory of the process: for tests, and for work that need not survive it. Everything is
 // gone when the process ends.
 //
 // Its waits are on channels and timers alone, so that it works within testing/synctest, where days take milliseconds.
@@ -24,24 +24,30 @@ type Store struct {
 	closed   bool
 	jobs     map[job.ID]*entry
 	order    order
+	metaIDs  map[string][]*entry // by job.MetaID, oldest first
 	queues   map[string]*queue
 	finished map[job.State]*heap
 	canceled map[job.ID]*entry // running ones with CancelRequested
 	keys     map[string]hold
 	counts   map[countKey]int64
+	sessions map[job.Session]*session
 	workers  map[string]job.WorkerInfo
 	crons    map[string]*job.CronInfo
 	watches  map[job.ID]*watch
 	orders   map[string][]waiting // by worker
 	stats    map[statKey]job.Stat
+	past     map[statKey]job.Stat // by span
+	audit    []job.AuditEntry     // the newest last
+	audited  int64                // N of the newest that there ever was
 	waits    waits
 }
 
 // New makes an empty store. It needs no Close unless something waits on it.
 func New() *Store {
 	return &Store{
-		jobs:   map[job.ID]*entry{},
-		queues: map[string]*queue{},
+		jobs:    map[job.ID]*entry{},
+		metaIDs: map[string][]*entry{},
+		queues:  map[string]*queue{},
 		finished: map[job.State]*heap{
 			job.Completed: {less: finishedBefore},
 			job.Canceled:  {less: finishedBefore},
@@ -50,11 +56,13 @@ func New() *Store {
 		canceled: map[job.ID]*entry{},
 		keys:     map[string]hold{},
 		counts:   map[countKey]int64{},
+		sessions: map[job.Session]*session{},
 		workers:  map[string]job.WorkerInfo{},
 		crons:    map[string]*job.CronInfo{},
 		watches:  map[job.ID]*watch{},
 		orders:   map[string][]waiting{},
 		stats:    map[statKey]job.Stat{},
+		past:     map[statKey]job.Stat{},
 	}
 }
 

@@ -42,6 +42,11 @@ func (s *Store) replace(holder job.ID, j *job.Job, now time.Time) {
 	s.unlink(e)
 	e.Args = bytes.Clone(j.Args)
 	e.setDue(j, now)
+	if latest := e.Created.Add(j.ReplaceWithin); j.ReplaceWithin > 0 && e.RunAt.After(latest) {
+		if e.RunAt = latest; latest.Before(now) {
+			e.RunAt = now
+		}
+	}
 	s.link(e)
 	s.notify(e.Queue)
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// quiet is after how long Wait returns without a cause.
-const quiet = 10 * time.Second
-
 // waits wakes those that wait for jobs. Each thing that makes a job due is an event of its queue, with a number.
 type waits struct {
 	event   uint64
@@ -46,7 +43,7 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
 	told := s.waits.take(key)
 	defer func() { s.waits.giveBack(key, told) }()
-	timer := time.NewTimer(quiet)
+	timer := time.NewTimer(job.LongestWait)
 	defer timer.Stop()
 	for !s.closed {
 		for _, name := range queues {

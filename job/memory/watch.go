@@ -9,11 +9,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const (
-	longestWatch = time.Minute
-	mostWatched  = 100 // told to a worker
-)
-
 // A watch is somebody's interest in a job, with the tree that was told last.
 type watch struct {
 	until time.Time
@@ -40,7 +35,7 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 		w = &watch{}
 		s.watches[id] = w
 	}
-	if until := now.Add(min(d, longestWatch)); until.After(w.until) {
+	if until := now.Add(min(d, job.LongestWatch)); until.After(w.until) {
 		w.until = until
 	}
 	if e.State != job.Running || w.tree.Attempt != e.Attempt {
@@ -49,11 +44,11 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 	return copyTree(w.tree), nil
 }
 
-// keepTrees keeps the trees of watched jobs that the worker holds.
-func (s *Store) keepTrees(worker string, trees []job.Tree, now time.Time) {
+// keepTrees keeps the trees of watched jobs that the session holds.
+func (s *Store) keepTrees(session job.Session, trees []job.Tree, now time.Time) {
 	for _, t := range trees {
 		e, w := s.jobs[t.Job], s.watches[t.Job]
-		if w == nil || !now.Before(w.until) || e == nil || e.State != job.Running || e.Worker != worker || e.Attempt != t.Attempt {
+		if w == nil || !now.Before(w.until) || e == nil || e.State != job.Running || e.session != session || e.Attempt != t.Attempt {
 			continue
 		}
 		w.tree = copyTree(t)
@@ -61,20 +56,20 @@ func (s *Store) keepTrees(worker string, trees []job.Tree, now time.Time) {
 	}
 }
 
-// watched returns the jobs that the worker holds and somebody watches.
-func (s *Store) watched(worker string, now time.Time) []job.ID {
+// watched returns the jobs that the session holds and somebody watches.
+func (s *Store) watched(session job.Session, now time.Time) []job.ID {
 	var ids []job.ID
 	for id, w := range s.watches {
 		if !now.Before(w.until) {
 			delete(s.watches, id)
 			continue
 		}
-		if e := s.jobs[id]; e != nil && e.State == job.Running && e.Worker == worker {
+		if e := s.jobs[id]; e != nil && e.State == job.Running && e.session == session {
 			ids = append(ids, id)
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
-	return ids[:min(len(ids), mostWatched)]
+	return ids[:min(len(ids), job.MostWatched)]
 }
 
 func copyTree(t job.Tree) job.Tree {

@@ -20,7 +20,7 @@ func TestInsertAgainWhileItRuns(t *testing.T) {
 	claim := func() []*job.Job {
 		t.Helper()
 		got, err := store.Claim(ctx, job.Claim{
-			Worker: "w", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 10}}, Limit: 10, Lease: time.Minute,
+			Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 10}}, Limit: 10, Lease: time.Minute,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -32,7 +32,7 @@ func TestInsertAgainWhileItRuns(t *testing.T) {
 		for _, j := range jobs {
 			j.State = job.Completed
 		}
-		if lost, err := store.Settle(ctx, "w", jobs...); err != nil || len(lost) > 0 {
+		if lost, err := store.Settle(ctx, 1, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
 			t.Fatalf("settle: lost %v, %v", lost, err)
 		}
 	}

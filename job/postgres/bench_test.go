@@ -66,7 +66,7 @@ func drain(b *testing.B, s *postgres.Store, n int) {
 	share(2, 2, func(w, _ int) {
 		for left.Load() > 0 {
 			done, err := s.Claim(b.Context(), job.Claim{
-				Worker: names[w], Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 500}}, Limit: 500, Lease: time.Minute,
+				Worker: names[w], Session: job.Session(w + 1), Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 500}}, Limit: 500, Lease: time.Minute,
 			})
 			if err != nil {
 				b.Error(err)
@@ -75,7 +75,7 @@ func drain(b *testing.B, s *postgres.Store, n int) {
 			for _, j := range done.Jobs {
 				j.State = job.Completed
 			}
-			if lost, err := s.Settle(b.Context(), names[w], done.Jobs...); err != nil || len(lost) > 0 {
+			if lost, err := s.Settle(b.Context(), job.Session(w+1), job.Outcomes(done.Jobs...)...); err != nil || len(lost) > 0 {
 				b.Errorf("lost %d: %v", len(lost), err)
 				return
 			}

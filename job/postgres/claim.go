@@ -23,7 +23,12 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	err := s.call(ctx, "claim jobs", func(ctx context.Context) error {
 		done = job.Claimed{}
 		limits := newLimits(c)
-		if c.Expired {
+		if c.Since > 0 {
+			if err := s.claimAgain(ctx, c, limits, &done); err != nil {
+				return err
+			}
+		}
+		if c.Expired && len(done.Jobs) < c.Limit {
 			if err := s.claimExpired(ctx, c, limits, &done); err != nil {
 				return err
 			}
@@ -75,13 +80,15 @@ func (l *limits) sort(jobs []*job.Job) {
 
 // claimExpired takes jobs whose leases have run out.
 func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
-	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit, c.Worker, interval(c.Lease), c.Kinds)
+	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit-len(done.Jobs), c.Worker, interval(c.Lease), c.Kinds,
+		int64(c.Session), c.Call)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	var r row
 	var holder string
+	var taken []*job.Job
 	to := append(r.common(), &holder, &r.cancelRequested)
 	for rows.Next() {
 		if err := rows.Scan(to...); err != nil {
@@ -94,58 +101,137 @@ func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *
 		if done.Expired == nil {
 			done.Expired = map[job.ID]string{}
 		}
-		done.Jobs, done.Expired[j.ID] = append(done.Jobs, j), holder
+		taken, done.Expired[j.ID] = append(taken, j), holder
 		l.took(j.Queue)
-	}
-	l.sort(done.Jobs)
-	return rows.Err()
-}
-
-// claimDue takes jobs that are due, and finds when the next one is.
-func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
-	began := time.Now()
-	look := s.cursors.look(l.queues, c.Kinds, began)
-	limit := c.Limit - len(done.Jobs)
-	rows, err := s.run().query(ctx, s.sql("claim"), l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids, c.Kinds)
-	if err != nil {
-		return err
-	}
-	next, taken, err := readClaimed(rows)
-	if err != nil {
-		return err
 	}
 	l.sort(taken)
 	done.Jobs = append(done.Jobs, taken...)
-	done.Next = next
-	s.cursors.looked(look, taken, time.Since(began))
-	if again := look.again(time.Now()); len(taken) < limit && again > 0 {
-		s.waits.wakeIn(again)
+	return rows.Err()
+}
+
+// claimAgain returns the jobs that the session took by claims which were not answered.
+func (s *Store) claimAgain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
+	rows, err := s.run().query(ctx, s.sql("claim_again"), int64(c.Session), c.Call, c.Since, c.Worker, interval(c.Lease))
+	if err != nil {
+		return err
+	}
+	var r row
+	to := append(r.common(), &r.cancelRequested)
+	_, err = pgx.ForEachRow(rows, to, func() error {
+		j, err := r.running()
+		done.Jobs = append(done.Jobs, j)
+		return err
+	})
+	l.sort(done.Jobs)
+	return err
+}
+
+// claimDue takes jobs that are due, and finds when the next one is. Where one of the queues has lanes, it takes from one after the other.
+func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
+	if !slices.ContainsFunc(l.queues, s.laned.has) {
+		found, err := s.claimPlain(ctx, c, l, done)
+		if err != nil || !found {
+			return err
+		}
+	}
+	for i, queue := range l.queues {
+		one := &limits{queues: l.queues[i : i+1], left: l.left[i : i+1]}
+		if one.left[0] <= 0 || len(done.Jobs) >= c.Limit {
+			continue
+		}
+		if !s.laned.has(queue) {
+			if found, err := s.claimPlain(ctx, c, one, done); err != nil {
+				return err
+			} else if !found {
+				continue
+			}
+		}
+		taken, next, err := s.claimLanes(ctx, c, queue, min(int(one.left[0]), c.Limit-len(done.Jobs)))
+		if err != nil {
+			return err
+		}
+		done.Jobs = append(done.Jobs, taken...)
+		sooner(done, next)
+	}
+	if len(done.Jobs) >= c.Limit {
+		done.Next = 0
 	}
 	return nil
 }
 
-func readClaimed(rows pgx.Rows) (next time.Duration, taken []*job.Job, err error) {
+// claimPlain takes due jobs of queues without lanes. If one of them has lanes, it takes nothing, and reports true.
+func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) (laned bool, err error) {
+	began := time.Now()
+	look := s.cursors.look(l.queues, c.Kinds, began)
+	limit := c.Limit - len(done.Jobs)
+	args := []any{l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids, c.Kinds, int64(c.Session), c.Call}
+	got, err := s.queryClaimed(ctx, "claim_strict", args)
+	if codeOf(err) == codeUnique {
+		got, err = s.queryClaimed(ctx, "claim", args)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, queue := range got.laned {
+		s.laned.set(queue, true, false)
+	}
+	if len(got.laned) > 0 {
+		return true, nil
+	}
+	l.sort(got.taken)
+	done.Jobs = append(done.Jobs, got.taken...)
+	sooner(done, got.next)
+	s.cursors.looked(look, got.taken, time.Since(began))
+	if again := look.again(time.Now()); len(got.taken) < limit && again > 0 {
+		s.waits.wakeIn(again)
+	}
+	return false, nil
+}
+
+// sooner notes when to claim again, unless it is zero, or later than what is known.
+func sooner(done *job.Claimed, next time.Duration) {
+	if next > 0 && (done.Next == 0 || next < done.Next) {
+		done.Next = next
+	}
+}
+
+// claimed is what a function that claims returned.
+type claimed struct {
+	taken []*job.Job
+	next  time.Duration
+	laned []string // queues with lanes, because of which nothing was taken
+}
+
+// queryClaimed runs a function that claims.
+func (s *Store) queryClaimed(ctx context.Context, name string, args []any) (got claimed, err error) {
+	rows, err := s.run().query(ctx, s.sql(name), args...)
+	if err != nil {
+		return got, err
+	}
 	defer rows.Close()
 	var r row
 	var until pgtype.Interval
 	to := append(r.common(), &until)
 	for rows.Next() {
 		if err := rows.Scan(to...); err != nil {
-			return 0, nil, err
+			return got, err
 		}
 		if until.Valid {
-			next = max(duration(until), time.Microsecond)
+			got.next = max(duration(until), time.Microsecond)
 		}
 		if !r.id.Valid {
+			if r.queue.Valid {
+				got.laned = append(got.laned, r.queue.String)
+			}
 			continue
 		}
 		j, err := r.running()
 		if err != nil {
-			return 0, nil, err
+			return got, err
 		}
-		taken = append(taken, j)
+		got.taken = append(got.taken, j)
 	}
-	return next, taken, rows.Err()
+	return got, rows.Err()
 }
 
 // running makes a claimed job of a row.

@@ -13,9 +13,7 @@ import (
 // TestStoreWithAnotherClock runs the contract on a server whose clock is an hour behind ours. libfaketime sets it; it could not
 // set one ahead, since the timers of such a server do not fire, and with them goes its finding of deadlocks.
 func TestStoreWithAnotherClock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the contract takes long")
-	}
+	testenv.LongTest(t)
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if err != nil || len(found) == 0 {
 		testenv.Missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")

@@ -35,7 +35,7 @@ func TestRestart(t *testing.T) {
 	for _, j := range held {
 		j.State = job.Completed
 	}
-	if lost, err := s.Settle(t.Context(), "w", held...); err != nil || len(lost) > 0 {
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(held...)...); err != nil || len(lost) > 0 {
 		t.Errorf("Settle after the restart: lost %v, %v", lost, err)
 	}
 	wantAll(t, s, acknowledged, len(held))

@@ -94,7 +94,7 @@ func isOfData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
 
-func hasOptions(j *job.Job) bool { return j.Timeout != 0 || len(j.Meta) > 0 }
+func hasOptions(j *job.Job) bool { return j.Timeout != 0 || len(j.Meta) > 0 || j.LimitKey != "" }
 
 func isKeyed(j *job.Job) bool { return j.UniqueKey != "" }
 
@@ -193,7 +193,11 @@ func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids [
 		}
 		if j.Replace && len(found) > 0 {
 			runAt, delay := due(j)
-			if _, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay); err != nil {
+			var within *pgtype.Interval
+			if j.ReplaceWithin > 0 {
+				within = interval(j.ReplaceWithin)
+			}
+			if _, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay, within); err != nil {
 				return err
 			}
 		}

@@ -21,18 +21,37 @@ func (s *Store) List(ctx context.Context, f job.Filter) (jobs []*job.Job, err er
 	if f.IDs != nil && len(f.IDs) == 0 {
 		return nil, s.enter(ctx)
 	}
-	statement := "list"
-	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
-		statement = "list_classes"
-	}
 	err = s.call(ctx, "list jobs", func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql(statement), filterArgs(f)...)
+		f := f // a call is repeated
+		if id := f.MetaID(); id != "" && len(f.IDs) == 0 {
+			rows, err := s.run().query(ctx, s.sql("list_meta_id"), id)
+			if err == nil {
+				f.IDs, err = pgx.CollectRows(rows, readID)
+			}
+			if err != nil || len(f.IDs) == 0 {
+				return err
+			}
+		}
+		rows, err := s.run().query(ctx, s.sql(listStatement(f)), filterArgs(f)...)
 		if err == nil {
 			jobs, err = readJobs(rows)
 		}
 		return err
 	})
 	return jobs, err
+}
+
+// listStatement is the one that finds what matches a filter with the least effort.
+func listStatement(f job.Filter) string {
+	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
+		return "list_classes"
+	}
+	return "list"
+}
+
+func readID(row pgx.CollectableRow) (id job.ID, err error) {
+	err = row.Scan((*[16]byte)(&id))
+	return id, err
 }
 
 func readJobs(rows pgx.Rows) (jobs []*job.Job, err error) {

@@ -34,9 +34,13 @@ func loadMigrations() []migrate.Migration {
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
 
-// Migrate makes the tables, or brings those of an older version up to date. Many processes may call it at once. It needs the
-// right to create in the schema, and in the database if the schema is not there.
+// Migrate makes the tables, or brings those of an older version up to date. Those of a newer one stay as they are if they say that this
+// program can work with them. Many processes may call it at once. It needs the right to create in the schema, and in the database if
+// the schema is not there.
 func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.Ping(ctx); err == nil {
+		return nil
+	}
 	return s.MigrateTo(ctx, migrate.Latest(migrations))
 }
 
@@ -80,7 +84,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 			return err
 		}
 	}
-	version, err := s.version(ctx, tx)
+	version, _, err := s.version(ctx, tx)
 	if errors.Is(err, errNoVersion) {
 		_, err = tx.Exec(ctx, s.sql("version_create"))
 	}
@@ -98,36 +102,38 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 			return fmt.Errorf("%v: %w", step, err)
 		}
 	}
-	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target)
+	if _, err := tx.Exec(ctx, s.sql("version_column")); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target, migrate.ReadableFrom(migrations, target))
 	return err
 }
 
 var errNoVersion = errors.New("the schema has no table of its version")
 
-// version returns that of the schema.
+// version returns that of the schema, and the oldest one whose programs work with it.
 func (s *Store) version(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },
-) (int, error) {
+) (version, readableFrom int, err error) {
 	var there bool
 	name := pgx.Identifier{s.schema, "version"}.Sanitize()
 	if err := on.QueryRow(ctx, s.sql("version_exists"), s.mode, name).Scan(&there); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if !there {
-		return 0, errNoVersion
+		return 0, 0, errNoVersion
 	}
-	var version int
-	err := on.QueryRow(ctx, s.sql("version"), s.mode).Scan(&version)
-	return version, err
+	err = on.QueryRow(ctx, s.sql("version"), s.mode).Scan(&version, &readableFrom)
+	return version, readableFrom, err
 }
 
-// check returns an error unless the schema is the one of this version; once it was it is not looked at again.
+// check returns an error unless this program works with the schema; once it did it is not looked at again.
 func (s *Store) check(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil
 	}
-	version, err := s.version(ctx, s.pool)
+	version, readableFrom, err := s.version(ctx, s.pool)
 	latest := migrate.Latest(migrations)
 	switch {
 	case errors.Is(err, errNoVersion) || err == nil && version == 0:
@@ -136,8 +142,9 @@ func (s *Store) check(ctx context.Context) error {
 		return err
 	case version < latest:
 		return fmt.Errorf("%w: it has version %d, and %d is needed: migrate it (meanwhile jobs migrate)", job.ErrSchema, version, latest)
-	case version > latest:
-		return fmt.Errorf("%w: it has version %d, and this program knows up to %d: update it", job.ErrSchema, version, latest)
+	case readableFrom > latest:
+		return fmt.Errorf("%w: it has version %d, which programs that know version %d can use, and this one knows up to %d: update it",
+			job.ErrSchema, version, readableFrom, latest)
 	}
 	s.checked.Store(true)
 	return nil

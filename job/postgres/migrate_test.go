@@ -68,7 +68,7 @@ func TestMigrateDownAndUp(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
-	execSQL(t, connect(t, url), "update meanwhile.version set version = 1000")
+	execSQL(t, connect(t, url), "update meanwhile.version set version = 1000, readable_from = 1000")
 	if err := s.Ping(t.Context()); !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), "1000") {
 		t.Errorf("Ping = %v, want %v", err, job.ErrSchema)
 	}
@@ -194,7 +194,7 @@ func TestDeadline(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := s.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "q", Limit: 1}}, Limit: 1, Lease: time.Minute}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: 1}}, Limit: 1, Lease: time.Minute}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Claim = %v, want %v", err, context.DeadlineExceeded)
 	}
 }
@@ -210,7 +210,7 @@ func TestMigrateWithJobs(t *testing.T) {
 	if _, err := s.Insert(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
 	}
-	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Kinds: []string{jobs[0].Kind}}
+	claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute, Kinds: []string{jobs[0].Kind}}
 	take := func() *job.Job {
 		t.Helper()
 		got, err := s.Claim(t.Context(), claim)
@@ -222,7 +222,7 @@ func TestMigrateWithJobs(t *testing.T) {
 	settle := func(j *job.Job) {
 		t.Helper()
 		j.State = job.Completed
-		if lost, err := s.Settle(t.Context(), "w", j); err != nil || len(lost) > 0 {
+		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(j)...); err != nil || len(lost) > 0 {
 			t.Fatalf("settle: %d lost, %v", len(lost), err)
 		}
 	}
@@ -243,4 +243,57 @@ func TestMigrateWithJobs(t *testing.T) {
 	if err != nil || len(found) != 3 {
 		t.Errorf("%d jobs completed, %v, want 3", len(found), err)
 	}
+}
+
+// TestNewerSchemaThatIsReadable: a program goes on with the tables of a newer one that says it can, so that the two run beside each
+// other, and one can go back to the older.
+func TestNewerSchemaThatIsReadable(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	var known int
+	if err := pool.QueryRow(t.Context(), "select version from meanwhile.version").Scan(&known); err != nil {
+		t.Fatal(err)
+	}
+	insertSome(t, s)
+	execSQL(t, pool, "update meanwhile.version set version = 1000, readable_from = $1", known)
+	older := bare(t, url)
+	for what, err := range map[string]error{"Migrate": older.Migrate(t.Context()), "Ping": older.Ping(t.Context())} {
+		if err != nil {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	insertSome(t, older)
+	if jobs := claim(t, older, 1); len(jobs) != 1 {
+		t.Error("nothing could be claimed")
+	}
+	var version int
+	if err := pool.QueryRow(t.Context(), "select version from meanwhile.version").Scan(&version); err != nil || version != 1000 {
+		t.Errorf("the version is %d, %v; want it left at 1000", version, err)
+	}
+
+	execSQL(t, pool, "update meanwhile.version set readable_from = $1", known+1)
+	older = bare(t, url)
+	for what, err := range map[string]error{"Migrate": older.Migrate(t.Context()), "Ping": older.Ping(t.Context())} {
+		want := fmt.Sprintf("it has version 1000, which programs that know version %d can use, and this one knows up to %d: update it", known+1, known)
+		if !errors.Is(err, job.ErrSchema) || what == "Ping" && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s = %v, want %q", what, err, want)
+		}
+	}
+}
+
+// TestSchemaOfBeforeReadableFrom: the table of the version had one column.
+func TestSchemaOfBeforeReadableFrom(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	execSQL(t, pool, "alter table meanwhile.version drop column readable_from")
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("Ping = %v", err)
+	}
+	if err := s.MigrateTo(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	insertSome(t, s)
 }

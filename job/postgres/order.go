@@ -4,14 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
-)
-
-const (
-	mostOrders = 100 // that wait for a worker
-	orderKept  = time.Minute
 )
 
 // Order leaves word for a worker.
@@ -29,9 +23,9 @@ func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
 			} else if n == 0 {
 				return job.ErrNoWorker
 			}
-			n, err := r.count(ctx, s.sql("order_put"), worker, string(word), interval(orderKept), mostOrders)
+			n, err := r.count(ctx, s.sql("order_put"), worker, string(word), interval(job.OrderKept), job.MostOrders)
 			if err == nil && n == 0 {
-				err = fmt.Errorf("%d wait for it already", mostOrders)
+				err = fmt.Errorf("%d wait for it already", job.MostOrders)
 			}
 			return err
 		})

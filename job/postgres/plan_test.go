@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,8 +19,11 @@ import (
 // the one index that is right for large tables, and stops at its limit.
 func TestPlans(t *testing.T) {
 	want := map[string][]string{
-		"claim":         {"Index Scan using queued_due on queued"},
-		"settle_alike":  {"Index Scan using running_pkey on running"},
+		"claim_strict":  {"Index Scan using queued_due on queued"},
+		"settle_strict": {"Index Scan using running_pkey on running"},
+		"lanes_read":    {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued"},
+		"lanes_open":    {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
+		"lanes_take":    {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued"},
 		"list_finished": {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
 	}
 	for _, first := range []string{"", "analyze", "vacuum analyze"} {
@@ -28,7 +32,11 @@ func TestPlans(t *testing.T) {
 				url := database(t, server())
 				s := open(t, url)
 				insertMany(t, s, rows)
-				plans := callFunctions(t, url, first, func() { insertMany(t, s, 20000) })
+				insertLanes(t, s, rows)
+				plans := callFunctions(t, url, first, func() {
+					insertMany(t, s, 20000)
+					insertLanes(t, s, 20000)
+				})
 				for name, scans := range want {
 					plan := plans[name]
 					for _, scan := range scans {
@@ -48,6 +56,46 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// TestPlanOfMetaID: a job is found by the ID of another system along an index, wherever it is.
+func TestPlanOfMetaID(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	insertMany(t, s, 5000)
+	wanted := newJob(t, job.Meta(job.MetaID, "job-1"), job.Timeout(time.Minute))
+	if _, err := s.Insert(t.Context(), wanted); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "analyze"); err != nil {
+		t.Fatal(err)
+	}
+	sql, err := os.ReadFile("sql/list_meta_id.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), "set enable_seqscan = off"); err != nil { // small tables are read whole
+		t.Fatal(err)
+	}
+	rows, err := conn.Query(t.Context(), "explain "+strings.Join(strings.SplitAfter(string(sql), "\n")[1:], ""), `"job-1"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	for _, index := range []string{"queued_meta_id", "running_meta_id", "finished_meta_id"} {
+		if !strings.Contains(plan, index) {
+			t.Errorf("the plan does not use %s:\n%s", index, plan)
+		}
+	}
+}
+
 // badStep is one whose cost grows with a table.
 var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|Scan (Backward )?using finished|Scan using queued_pkey`)
 
@@ -56,6 +104,17 @@ func insertMany(t *testing.T, s job.Store, n int) {
 	jobs := make([]*job.Job, n)
 	for i := range jobs {
 		jobs[i] = newJob(t)
+	}
+	if _, err := s.Insert(t.Context(), jobs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func insertLanes(t *testing.T, s job.Store, n int) {
+	t.Helper()
+	jobs := make([]*job.Job, n)
+	for i := range jobs {
+		jobs[i] = newJob(t, job.Queue("keyed"), job.LimitKey(fmt.Sprint("key ", i%2000)))
 	}
 	if _, err := s.Insert(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
@@ -74,9 +133,12 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 	config.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		mu.Lock()
 		defer mu.Unlock()
-		for name, statement := range map[string]string{"claim": "with wanted", "settle_alike": "with gone", "list_finished": ".finished l\n"} {
+		for name, statement := range map[string]string{
+			"claim_strict": "with wanted", "settle_strict": "with gone", "list_finished": ".finished l\n", "lanes_read": "unnest(keys)",
+			"lanes_open": "p(p)", "lanes_take": "w(key, want)",
+		} {
 			if strings.Contains(n.Message, statement) {
-				plans[name] = n.Message[strings.LastIndex(n.Message, "\n    select"):]
+				plans[name] = n.Message[strings.Index(n.Message, "(cost="):]
 			}
 		}
 	}
@@ -91,14 +153,22 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 			t.Fatalf("%s: %v", sql, err)
 		}
 	}
+	keys, wants := make([]string, 500), make([]int32, 500)
+	for i := range keys {
+		keys[i], wants[i] = fmt.Sprint("key ", i), 2
+	}
 	call := func() {
 		t.Helper()
-		run("select meanwhile.claim($1, $2, 500, 'w', '1 minute', $3, $4, '{k}')", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
-		run("select meanwhile.settle_alike('w', (select array_agg(id) from meanwhile.running), 1, 'completed')")
+		run("select meanwhile.lanes_read('keyed', null, now(), true, 2000)")
+		run("insert into meanwhile.lanes select 'keyed', 'key ' || n, 5, n from generate_series(0, 1999) n on conflict do nothing")
+		run("select meanwhile.lanes_open('keyed', 9, 0, 1000000, 500, true, true, now())")
+		run("select meanwhile.lanes_take('keyed', 5, $1, $2, now(), 'w', 1, '{k}', 1)", keys, wants)
+		run("select meanwhile.claim_strict($1, $2, 500, 'w', '1 minute', $3, $4, '{k}', 1, 1)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
+		run("select meanwhile.settle_strict(1, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})
 	}
 	if first != "" {
-		for _, table := range []string{"queued", "running", "finished"} {
+		for _, table := range []string{"queued", "running", "finished", "lanes", "touched"} {
 			run(first + " meanwhile." + table)
 		}
 	}

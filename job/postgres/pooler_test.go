@@ -21,9 +21,7 @@ import (
 )
 
 func TestStoreBehindPooler(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the contract takes long")
-	}
+	testenv.LongTest(t)
 	p := newPooler(t, database(t, server()))
 	n := 0
 	jobtest.TestStore(t, func(t *testing.T) job.Store {

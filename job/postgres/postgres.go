@@ -52,6 +52,7 @@ type Store struct {
 
 	inserts *group.Group[[]*job.Job, inserted]
 	cursors cursors
+	laned   laned
 	notices notices
 	waits   waits
 }
@@ -121,6 +122,12 @@ func newStore(schema string) (*Store, error) {
 func (s *Store) use(pool *pgxpool.Pool, owned bool) {
 	s.pool, s.owned = pool, owned
 	s.mode = modeOf(pool.Config().ConnConfig)
+}
+
+// String names the server, the database and the schema of the store.
+func (s *Store) String() string {
+	c := s.pool.Config().ConnConfig
+	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", address(c), c.Database, s.schema)
 }
 
 // modeOf returns how statements are sent: as the pool's configuration says, but for the simple protocol, which cannot send

@@ -9,12 +9,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How long a worker and a cron of which nothing is heard are listed.
-const (
-	workerKept = 24 * time.Hour
-	cronKept   = 30 * 24 * time.Hour
-)
-
 // Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and what else is out of
 // date.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (n int, err error) {
@@ -34,7 +28,11 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if err := s.compact(ctx); err != nil {
 			return err
 		}
-		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(workerKept), interval(cronKept), limit, interval(orderKept), interval(statsKept))
+		if err := s.mergeStats(ctx); err != nil {
+			return err
+		}
+		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(job.WorkerKept), interval(job.CronKept), limit, interval(job.OrderKept), interval(job.StatsPast), interval(job.SessionKept),
+			interval(job.AuditKept))
 		return err
 	})
 	return n, err

@@ -32,8 +32,17 @@ func (s *Store) Queues(ctx context.Context) (infos []job.QueueInfo, err error) {
 // Pause stops the claiming of jobs of a queue, or lets it go on.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 	err := s.call(ctx, "pause queue "+queue, func(ctx context.Context) error {
-		_, err := s.run().ids(ctx, s.sql("pause"), queue, paused)
-		return err
+		if paused {
+			_, err := s.run().ids(ctx, s.sql("pause"), queue, paused)
+			return err
+		}
+		return s.inTx(ctx, func(r pgxRunner) error {
+			if _, err := r.ids(ctx, s.sql("pause"), queue, paused); err != nil {
+				return err
+			}
+			_, err := r.ids(ctx, s.sql("throttle_end"), queue)
+			return err
+		})
 	})
 	if err == nil && !paused {
 		s.notify([]string{queue})

@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the leases of a worker's jobs, and notes it as alive and what else it tells. A job that is just being written by somebody else is left
-// as it is, neither renewed nor lost: it may be part of a transaction of a user's that takes long.
+// Renew sets the lease of a session, and notes it as alive and what else it reports. A job that is just being written by somebody else is not
+// lost: it may be part of a transaction of a user's that takes long.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, err error) {
 	info := r.Info
 	info.Name, info.Seen = "", time.Time{}
@@ -27,6 +27,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 		return renewed, fmt.Errorf("renew leases: %w", err)
 	}
 	args = append(append(args, stats...), treeArgs(r.Trees)...)
+	args = append(args, int64(r.Session), uuids(r.Drop), job.MostWatched, interval(job.OrderKept))
 	err = s.call(ctx, "renew leases", func(ctx context.Context) (err error) {
 		rows, err := s.run().query(ctx, s.sql("renew"), args...)
 		if err != nil {
@@ -75,10 +76,10 @@ func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
 	return renewed, err
 }
 
-// Leave removes the worker from the list of Workers, with the orders for it.
-func (s *Store) Leave(ctx context.Context, worker string) error {
+// Leave removes the worker from the list of Workers, with the orders for it, and ends the session.
+func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	return s.call(ctx, "remove worker "+worker, func(ctx context.Context) error {
-		_, err := s.run().ids(ctx, s.sql("leave"), worker)
+		_, err := s.run().ids(ctx, s.sql("leave"), worker, int64(session))
 		return err
 	})
 }

@@ -12,39 +12,51 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that worker holds, in one transaction.
-func (s *Store) Settle(ctx context.Context, worker string, jobs ...*job.Job) (lost []job.ID, err error) {
-	if len(jobs) == 0 {
+// Settle writes what became of jobs that the session holds, and what follows them, in one transaction.
+func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Outcome) (lost []job.ID, err error) {
+	if len(given) == 0 {
 		return nil, nil
 	}
-	parts, err := sortOutcomes(jobs)
+	o, err := sortOutcomes(given)
 	if err != nil {
 		return nil, err
 	}
 	err = s.call(ctx, "settle jobs", func(ctx context.Context) error {
-		if parts.kinds() == 1 {
-			lost, err = settleJobs(ctx, s, s.run(), worker, parts)
+		if o.kinds() == 1 && !o.followed && len(o.throttled) == 0 {
+			if lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_strict"); codeOf(err) == codeUnique {
+				lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_alike")
+			}
 			return err
 		}
 		return s.inTx(ctx, func(r pgxRunner) error {
-			lost, err = settleJobs(ctx, s, r, worker, parts)
+			lost, err = settleAll(ctx, s, r, session, o)
 			return err
 		})
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.wrote(len(parts.finished) + len(parts.queued))
-	s.notify(parts.dueQueues())
+	s.wrote(len(o.finished) + len(o.queued))
+	s.notify(append(o.dueQueues(), s.laned.freed(o)...))
 	return lost, nil
 }
 
-// outcomes are jobs to settle, by what becomes of them, and by ID, so that locks are taken in one order.
-type outcomes struct{ running, queued, finished []*job.Job }
+// outcomes are those to settle. Their jobs are sorted by what becomes of them, and by ID, so that locks are taken in one order.
+type outcomes struct {
+	given                     []job.Outcome
+	followed                  bool // by new jobs
+	running, queued, finished []*job.Job
+	throttled                 []job.Outcome // those with a Throttle
+}
 
-func sortOutcomes(jobs []*job.Job) (outcomes, error) {
-	var o outcomes
-	for _, j := range jobs {
+func sortOutcomes(given []job.Outcome) (outcomes, error) {
+	o := outcomes{given: given}
+	for i := range given {
+		j := given[i].Job
+		o.followed = o.followed || len(given[i].Then) > 0
+		if given[i].Throttle > 0 {
+			o.throttled = append(o.throttled, given[i])
+		}
 		switch {
 		case j.State == job.Running:
 			o.running = append(o.running, j)
@@ -66,20 +78,53 @@ func (o outcomes) kinds() int {
 	return min(len(o.running), 1) + min(len(o.queued), 1) + min(len(o.finished), 1)
 }
 
-// dueQueues are those in which a job has become due at once.
+// dueQueues are those in which a job may have become due at once.
 func (o outcomes) dueQueues() []string {
-	return queuesOf(slices.DeleteFunc(slices.Clone(o.queued), func(j *job.Job) bool { return j.Delay > 0 && j.RunAt.IsZero() }))
+	due := slices.DeleteFunc(slices.Clone(o.queued), func(j *job.Job) bool { return j.Delay > 0 && j.RunAt.IsZero() })
+	if o.followed {
+		for i := range o.given {
+			due = append(due, o.given[i].Then...)
+		}
+	}
+	return queuesOf(due)
 }
 
-func settleJobs(ctx context.Context, s *Store, r runner, worker string, o outcomes) (lost []job.ID, err error) {
+// settleAll writes outcomes, throttles what they say, and inserts what follows those that count. It must run in a transaction.
+func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes) ([]job.ID, error) {
+	if len(o.throttled) > 0 {
+		if _, err := r.ids(ctx, s.sql("throttle"), throttleArgs(session, o.throttled)...); err != nil {
+			return nil, err
+		}
+	}
+	lost, err := settleJobs(ctx, s, r, session, o, "settle_alike") // an error would end the transaction
+	if err != nil {
+		return nil, err
+	}
+	then, err := job.FollowUps(o.given, lost)
+	if err == nil && len(then) > 0 {
+		_, err = insertJobs(ctx, s, r, then)
+	}
+	return lost, err
+}
+
+func throttleArgs(session job.Session, throttled []job.Outcome) []any {
+	ids, attempts, held := make([][16]byte, len(throttled)), make([]int32, len(throttled)), make([]*pgtype.Interval, len(throttled))
+	for i, o := range throttled {
+		ids[i], attempts[i], held[i] = o.Job.ID, int32(o.Job.Attempt), interval(o.Throttle)
+	}
+	return []any{int64(session), ids, attempts, held}
+}
+
+// settleJobs writes outcomes, those that are alike by the statement of that name.
+func settleJobs(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, alike string) (lost []job.ID, err error) {
 	if len(o.running) > 0 {
 		ids, attempts, details := fences(o.running)
-		if lost, err = r.ids(ctx, s.sql("settle_running"), worker, ids, attempts, details); err != nil {
+		if lost, err = r.ids(ctx, s.sql("settle_running"), int64(session), ids, attempts, details); err != nil {
 			return nil, err
 		}
 	}
 	if len(o.queued) > 0 {
-		more, err := r.ids(ctx, s.sql("settle_queued"), requeueArgs(worker, o.queued)...)
+		more, err := r.ids(ctx, s.sql("settle_queued"), requeueArgs(session, o.queued)...)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +136,7 @@ func settleJobs(ctx context.Context, s *Store, r runner, worker string, o outcom
 		for i, j := range o.finished {
 			ids[i] = j.ID
 		}
-		more, err := r.ids(ctx, s.sql("settle_alike"), worker, ids, int32(first.Attempt), string(first.State))
+		more, err := r.ids(ctx, s.sql(alike), int64(session), ids, int32(first.Attempt), string(first.State))
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +147,7 @@ func settleJobs(ctx context.Context, s *Store, r runner, worker string, o outcom
 		for i, j := range o.finished {
 			states[i] = string(j.State)
 		}
-		more, err := r.ids(ctx, s.sql("settle_finished"), worker, ids, attempts, details, states)
+		more, err := r.ids(ctx, s.sql("settle_finished"), int64(session), ids, attempts, details, states)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +183,7 @@ func detailText(j *job.Job) *string {
 	return &text
 }
 
-func requeueArgs(worker string, jobs []*job.Job) []any {
+func requeueArgs(session job.Session, jobs []*job.Job) []any {
 	ids, attempts, details := fences(jobs)
 	n := len(jobs)
 	spared, maxAttempts, priorities, queues := make([]int32, n), make([]int32, n), make([]int16, n), make([]string, n)
@@ -148,5 +193,5 @@ func requeueArgs(worker string, jobs []*job.Job) []any {
 		queues[i] = j.Queue
 		runAt[i], delays[i] = due(j)
 	}
-	return []any{worker, ids, attempts, details, spared, maxAttempts, priorities, queues, runAt, delays}
+	return []any{int64(session), ids, attempts, details, spared, maxAttempts, priorities, queues, runAt, delays}
 }

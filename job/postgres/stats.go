@@ -11,8 +11,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const statsKept = 2 * time.Hour
-
 // statArgs are the stats of a worker by column.
 func statArgs(r job.Renewal) ([]any, error) {
 	n := len(r.Stats)
@@ -30,24 +28,72 @@ func statArgs(r job.Renewal) ([]any, error) {
 
 // Stats returns the rows of all workers since a time, the oldest first.
 func (s *Store) Stats(ctx context.Context, since time.Time) (stats []job.Stat, err error) {
-	err = s.call(ctx, "read the stats", func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("stats"), since)
-		if err != nil {
-			return err
-		}
-		stats = nil
-		var minute time.Time
-		var worker, queue, kind, text string
-		_, err = pgx.ForEachRow(rows, []any{&minute, &worker, &queue, &kind, &text}, func() error {
-			var stat job.Stat
-			if err := json.Unmarshal([]byte(text), &stat); err != nil {
-				return fmt.Errorf("stats of worker %s: %w", worker, err)
-			}
-			stat.Minute, stat.Worker, stat.Queue, stat.Kind = minute.UTC(), worker, queue, kind
-			stats = append(stats, stat)
-			return nil
-		})
+	err = s.call(ctx, "read the stats", func(ctx context.Context) (err error) {
+		stats, err = s.run().stats(ctx, s.sql("stats"), since)
 		return err
 	})
 	return stats, err
+}
+
+// stats reads rows by a statement.
+func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) (stats []job.Stat, err error) {
+	rows, err := r.query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	var minute time.Time
+	var worker, queue, kind, text string
+	_, err = pgx.ForEachRow(rows, []any{&minute, &worker, &queue, &kind, &text}, func() error {
+		var stat job.Stat
+		if err := json.Unmarshal([]byte(text), &stat); err != nil {
+			return fmt.Errorf("stats of worker %s: %w", worker, err)
+		}
+		stat.Minute, stat.Worker, stat.Queue, stat.Kind = minute.UTC(), worker, queue, kind
+		stats = append(stats, stat)
+		return nil
+	})
+	return stats, err
+}
+
+// mergeStats adds up the rows of the oldest span that are too old. It is for one span, so that a transaction is short however long nobody
+// has pruned.
+func (s *Store) mergeStats(ctx context.Context) error {
+	rows, err := s.run().query(ctx, s.sql("past_oldest"), interval(job.StatsKept))
+	if err != nil {
+		return err
+	}
+	var oldest, end time.Time
+	found := false
+	_, err = pgx.ForEachRow(rows, []any{&oldest, &end}, func() error {
+		found = true
+		return nil
+	})
+	if err != nil || !found {
+		return err
+	}
+	begin := oldest.UTC().Truncate(job.StatsSpan)
+	if last := begin.Add(job.StatsSpan); last.Before(end) {
+		end = last
+	}
+	return s.inTx(ctx, func(r pgxRunner) error {
+		if _, err := r.ids(ctx, s.sql("past_lock")); err != nil {
+			return err
+		}
+		rows, err := r.stats(ctx, s.sql("past_take"), begin, end)
+		if err != nil {
+			return err
+		}
+		merged := job.MergeStats(rows...)
+		n := len(merged)
+		begins, queues, kinds, texts := make([]time.Time, n), make([]string, n), make([]string, n), make([]string, n)
+		for i, stat := range merged {
+			encoded, err := json.Marshal(stat)
+			if err != nil {
+				return err
+			}
+			begins[i], queues[i], kinds[i], texts[i] = stat.Minute, stat.Queue, stat.Kind, string(encoded)
+		}
+		_, err = r.ids(ctx, s.sql("past_keep"), begins, queues, kinds, texts)
+		return err
+	})
 }

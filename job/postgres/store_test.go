@@ -111,7 +111,7 @@ func newJob(t testing.TB, opts ...job.EnqueueOption) *job.Job {
 func claim(t testing.TB, s job.Store, n int) []*job.Job {
 	t.Helper()
 	done, err := s.Claim(t.Context(), job.Claim{
-		Worker: "w", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: n}}, Limit: n, Lease: time.Minute,
+		Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: n}}, Limit: n, Lease: time.Minute,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -39,16 +39,16 @@ func (t *ownTx) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 }
 
 // Settle settles jobs as part of the transaction.
-func (t *ownTx) Settle(ctx context.Context, worker string, jobs ...*job.Job) (lost []job.ID, err error) {
-	if len(jobs) == 0 {
+func (t *ownTx) Settle(ctx context.Context, session job.Session, given ...job.Outcome) (lost []job.ID, err error) {
+	if len(given) == 0 {
 		return nil, nil
 	}
-	o, err := sortOutcomes(jobs)
+	o, err := sortOutcomes(given)
 	if err != nil {
 		return nil, err
 	}
-	err = t.do(ctx, "settle jobs", o.dueQueues(), func(ctx context.Context) error {
-		lost, err = settleJobs(ctx, t.s, t.r, worker, o)
+	err = t.do(ctx, "settle jobs", append(o.dueQueues(), t.s.laned.freed(o)...), func(ctx context.Context) error {
+		lost, err = settleAll(ctx, t.s, t.r, session, o)
 		return err
 	})
 	return lost, err

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"testing"
 	"time"
 
@@ -75,7 +76,8 @@ func TestTxCommit(t *testing.T) {
 			held.State = job.Completed
 			stranger := newJob(t)
 			stranger.State = job.Completed
-			lost, err := tx.Settle(t.Context(), "w", held, stranger)
+			then := newJob(t)
+			lost, err := tx.Settle(t.Context(), 1, job.Outcome{Job: held, Then: []*job.Job{then}}, job.Outcome{Job: stranger, Then: []*job.Job{newJob(t)}})
 			if err != nil || len(lost) != 1 || lost[0] != stranger.ID {
 				t.Errorf("Settle = %v, %v, want that %v is lost", lost, err, stranger.ID)
 			}
@@ -86,9 +88,9 @@ func TestTxCommit(t *testing.T) {
 			if err := tx.commit(); err != nil {
 				t.Fatal(err)
 			}
-			wantAll(t, s, []job.ID{held.ID, plain.ID, keyed.ID}, 1)
-			if jobs := claim(t, s, 10); len(jobs) != 2 {
-				t.Errorf("after the commit %d jobs could be claimed, want 2", len(jobs))
+			wantAll(t, s, []job.ID{held.ID, plain.ID, keyed.ID, then.ID}, 1)
+			if jobs := claim(t, s, 10); len(jobs) != 3 {
+				t.Errorf("after the commit %d jobs could be claimed, want 3", len(jobs))
 			}
 		})
 	}
@@ -106,20 +108,24 @@ func TestTxRollback(t *testing.T) {
 				t.Fatal(err)
 			}
 			held.State = job.Completed
-			if _, err := tx.Settle(t.Context(), "w", held); err != nil {
+			then := newJob(t)
+			if _, err := tx.Settle(t.Context(), 1, job.Outcome{Job: held, Then: []*job.Job{then}}); err != nil {
 				t.Fatal(err)
 			}
 			// The row is locked: renewing must neither wait for it nor call it lost.
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			renewed, err := s.Renew(ctx, job.Renewal{Worker: "w", Lease: time.Minute, Jobs: []job.ID{held.ID}})
+			renewed, err := s.Renew(ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Jobs: []job.ID{held.ID}})
 			if err != nil || len(renewed.Lost) > 0 {
 				t.Errorf("Renew of a job that is being settled = %+v, %v", renewed, err)
 			}
 			if err := tx.rollback(); err != nil {
 				t.Fatal(err)
 			}
-			if lost, err := s.Settle(t.Context(), "w", held); err != nil || len(lost) > 0 {
+			if _, err := job.Find(t.Context(), s, then.ID); !errors.Is(err, job.ErrNotFound) {
+				t.Errorf("what was to follow the job: %v", err)
+			}
+			if lost, err := s.Settle(t.Context(), 1, job.Outcome{Job: held, Then: []*job.Job{then}}); err != nil || len(lost) > 0 {
 				t.Errorf("Settle after the rollback = %v, %v", lost, err)
 			}
 			fresh := newJob(t, job.Unique("k"))

@@ -13,8 +13,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const quiet = 10 * time.Second // after which Wait returns without a cause
-
 // waits wakes those that wait for jobs. A notice from the server is an event of its queue, with a number. One of the
 // callers of Wait listens for all: it reads the connection until something has come for it, then another one goes on.
 type waits struct {
@@ -103,7 +101,7 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
-	bound, cancel := context.WithTimeout(ctx, quiet)
+	bound, cancel := context.WithTimeout(ctx, job.LongestWait)
 	defer cancel()
 	w := &s.waits
 	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")

@@ -11,12 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const longestWatch = time.Minute
-
 // Watch returns the last tree of a running job, and asks its worker for more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (tree job.Tree, err error) {
 	err = s.call(ctx, fmt.Sprintf("watch job %v", id), func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("watch"), [16]byte(id), interval(min(d, longestWatch)))
+		rows, err := s.run().query(ctx, s.sql("watch"), [16]byte(id), interval(min(d, job.LongestWatch)))
 		if err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func insert(tb testing.TB, s job.Store, jobs []*job.Job) {
 }
 
 var benchClaim = job.Claim{
-	Worker: "host-4711-abcdef", Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: benchBatch}}, Limit: benchBatch, Lease: 30 * time.Second,
+	Worker: "host-4711-abcdef", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: benchBatch}}, Limit: benchBatch, Lease: 30 * time.Second,
 }
 
 // drain claims and completes until nothing is due, and returns how many jobs there were.
@@ -52,7 +52,7 @@ func drain(ctx context.Context, s job.Store) (int, error) {
 		for _, j := range got.Jobs {
 			j.State = job.Completed
 		}
-		if lost, err := s.Settle(ctx, benchClaim.Worker, got.Jobs...); err != nil || len(lost) > 0 {
+		if lost, err := s.Settle(ctx, 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {
 			return n, fmt.Errorf("settle lost %d: %w", len(lost), err)
 		}
 	}

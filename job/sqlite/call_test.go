@@ -55,7 +55,7 @@ func TestSynced(t *testing.T) {
 	if err := s.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	claim := job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: 1e9}
+	claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: 1e9}
 	durable := claim
 	durable.Durable = true
 	for c, want := range map[*job.Claim]int64{&claim: normal, &durable: full} {

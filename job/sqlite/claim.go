@@ -31,57 +31,109 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 // A claimQueue is a queue that jobs are claimed from.
 type claimQueue struct {
 	id         int64
-	left       int     // of its limit
-	priorities []int64 // of its queued jobs, the highest first
-	classes    any     // to take, as JSON; nil for all
+	name       string
+	left       int            // of its limit
+	priorities []int64        // of its queued jobs, the highest first
+	classes    any            // to take, as JSON; nil for all
+	lanes      *job.LaneQueue // nil where it has neither limits nor jobs with limit keys
 }
 
 func (t *txn) claim(c job.Claim) (job.Claimed, []stored, error) {
+	if ok, err := t.beginClaim(c); err != nil || !ok {
+		return job.Claimed{}, nil, err
+	}
 	queues, err := t.claimQueues(c)
 	if err != nil {
 		return job.Claimed{}, nil, err
 	}
-	var expired, due []stored
-	room := c.Limit
-	take := func(q *claimQueue, into *[]stored, scan scanner, query string, args ...any) error {
-		n := min(room, q.left)
-		if n <= 0 {
-			return nil
+	var taken []stored
+	claimed := job.Claimed{}
+	if c.Since > 0 {
+		if taken, err = t.readJobs((*txn).scanJob, statement("claim_again"), int64(c.Session), c.Since); err != nil {
+			return job.Claimed{}, nil, err
 		}
-		found, err := t.readJobs(scan, query, append(args, int64(n))...)
-		*into = append(*into, found...)
-		room -= len(found)
-		q.left -= len(found)
-		return err
 	}
 	for i := range queues {
 		if c.Expired {
-			if err := take(&queues[i], &expired, (*txn).scanJob, statement("claim_expired"), queues[i].id, t.now, queues[i].classes); err != nil {
+			found, err := t.claimExpired(c, &queues[i], min(c.Limit-len(taken), queues[i].left), &claimed)
+			if err != nil {
 				return job.Claimed{}, nil, err
 			}
+			taken = append(taken, found...)
 		}
 	}
 	for i := range queues {
 		q := &queues[i]
-		if room <= 0 {
+		n := min(c.Limit-len(taken), q.left)
+		if c.Limit <= len(taken) {
 			break
 		}
-		if q.priorities, err = t.priorities(q.id); err != nil {
-			return job.Claimed{}, nil, err
-		}
-		for _, p := range q.priorities {
-			if err := take(q, &due, scanDue(p), statement("claim_due"), q.id, p, t.now, q.classes); err != nil {
-				return job.Claimed{}, nil, err
+		var found []stored
+		var next time.Duration
+		if q.lanes != nil {
+			found, next, err = t.claimLanes(c, q, n)
+		} else {
+			found, err = t.claimDue(c, q, n)
+			if err == nil && len(taken)+len(found) < c.Limit {
+				next, err = t.nextDue(q)
 			}
 		}
-	}
-	next := time.Duration(0)
-	if room > 0 {
-		if next, err = t.nextDue(queues); err != nil {
+		if err != nil {
 			return job.Claimed{}, nil, err
 		}
+		taken = append(taken, found...)
+		if next > 0 && (claimed.Next == 0 || next < claimed.Next) {
+			claimed.Next = next
+		}
 	}
-	return t.takeClaimed(c, expired, due, next)
+	if len(taken) >= c.Limit {
+		claimed.Next = 0
+	}
+	claimed.Jobs = make([]*job.Job, len(taken))
+	for i, j := range taken {
+		claimed.Jobs[i] = j.Job
+	}
+	return claimed, taken, nil
+}
+
+// claimExpired takes up to n jobs of a queue whose leases have run out.
+func (t *txn) claimExpired(c job.Claim, q *claimQueue, n int, claimed *job.Claimed) ([]stored, error) {
+	if n <= 0 {
+		return nil, nil
+	}
+	found, err := t.readJobs((*txn).scanJob, statement("claim_expired"), q.id, t.now, q.classes, int64(n))
+	if err != nil {
+		return nil, err
+	}
+	for _, j := range found {
+		if claimed.Expired == nil {
+			claimed.Expired = map[job.ID]string{}
+		}
+		claimed.Expired[j.ID] = j.Worker
+		j.Died++
+	}
+	q.left -= len(found)
+	return found, t.hold(c, claimTakeExpired, found)
+}
+
+// claimDue takes up to n due jobs of a queue without lanes.
+func (t *txn) claimDue(c job.Claim, q *claimQueue, n int) ([]stored, error) {
+	var err error
+	if q.priorities, err = t.priorities(q.id); err != nil {
+		return nil, err
+	}
+	var due []stored
+	for _, p := range q.priorities {
+		if len(due) >= n {
+			break
+		}
+		found, err := t.readJobs(scanDue(p), statement("claim_due"), q.id, p, t.now, q.classes, int64(n-len(due)))
+		if err != nil {
+			return nil, err
+		}
+		due = append(due, found...)
+	}
+	return due, t.holdDue(c, due)
 }
 
 // claimQueues returns those of the queues that are there and not paused, each once.
@@ -104,7 +156,11 @@ func (t *txn) claimQueues(c job.Claim) ([]claimQueue, error) {
 			if err != nil {
 				return nil, err
 			}
-			queues = append(queues, claimQueue{id: id, left: q.Limit, classes: classes})
+			found := claimQueue{id: id, name: q.Queue, left: q.Limit, classes: classes}
+			if found.lanes, err = t.laneQueue(q.Queue, row); err != nil {
+				return nil, err
+			}
+			queues = append(queues, found)
 		}
 	}
 	return queues, nil
@@ -146,17 +202,15 @@ func (t *txn) priorities(queue int64) ([]int64, error) {
 }
 
 // nextDue returns how long from now the first job that is not due yet becomes so, zero when there is none.
-func (t *txn) nextDue(queues []claimQueue) (time.Duration, error) {
+func (t *txn) nextDue(q *claimQueue) (time.Duration, error) {
 	first := int64(0)
-	for _, q := range queues {
-		for _, p := range q.priorities {
-			row, err := one(t, statement("claim_next"), q.id, p, t.now)
-			if err != nil {
-				return 0, err
-			}
-			if row != nil && (first == 0 || integer(row[0]) < first) {
-				first = integer(row[0])
-			}
+	for _, p := range q.priorities {
+		row, err := one(t, statement("claim_next"), q.id, p, t.now)
+		if err != nil {
+			return 0, err
+		}
+		if row != nil && (first == 0 || integer(row[0]) < first) {
+			first = integer(row[0])
 		}
 	}
 	if first == 0 {
@@ -199,42 +253,28 @@ var (
 	claimTakeExpired = repeated("claim_take_expired")
 )
 
-// takeClaimed makes the jobs that were found those of the worker.
-func (t *txn) takeClaimed(c job.Claim, expired, due []stored, next time.Duration) (job.Claimed, []stored, error) {
-	claimed := job.Claimed{Next: next, Jobs: make([]*job.Job, 0, len(expired)+len(due))}
-	started := timeOf(t.now)
-	update := func(m *many, jobs []stored) error {
-		return m.chunks(len(jobs), func(sql string, from, size int) error {
-			args := append(make([]any, 0, 3+size), t.now, c.Worker, t.now+c.Lease.Microseconds())
-			for _, j := range jobs[from : from+size] {
-				args = append(args, j.seq)
-			}
-			_, err := t.exec(sql, args...)
-			return err
-		})
-	}
-	for _, j := range expired {
-		if claimed.Expired == nil {
-			claimed.Expired = map[job.ID]string{}
-		}
-		claimed.Expired[j.ID] = j.Worker
-		j.Died++
-	}
-	if err := update(claimTakeExpired, expired); err != nil {
-		return job.Claimed{}, nil, err
-	}
-	if err := update(claimTake, due); err != nil {
-		return job.Claimed{}, nil, err
-	}
-	for _, j := range due {
+// holdDue makes queued jobs those of the worker.
+func (t *txn) holdDue(c job.Claim, jobs []stored) error {
+	for _, j := range jobs {
 		t.count(j.class, queued, -1)
 		t.count(j.class, running, 1)
 	}
-	taken := slices.Concat(expired, due)
-	for _, j := range taken {
+	return t.hold(c, claimTake, jobs)
+}
+
+// hold makes jobs that were found those of the worker.
+func (t *txn) hold(c job.Claim, take *many, jobs []stored) error {
+	started := timeOf(t.now)
+	for _, j := range jobs {
 		j.State, j.Started, j.Worker = job.Running, started, c.Worker
 		j.Attempt++
-		claimed.Jobs = append(claimed.Jobs, j.Job)
 	}
-	return claimed, taken, nil
+	return take.chunks(len(jobs), func(sql string, from, size int) error {
+		args := append(make([]any, 0, 4+size), t.now, c.Worker, int64(c.Session), c.Call)
+		for _, j := range jobs[from : from+size] {
+			args = append(args, j.seq)
+		}
+		_, err := t.exec(sql, args...)
+		return err
+	})
 }

@@ -8,7 +8,7 @@
 // together by the next, so that they share the wait for the disk; one that fails does not fail the others.
 //
 // A file that is deleted, moved or replaced while it is open takes nothing more: each call returns an error that says so, instead
-// of storing what nobody finds again.
+// of storing what cannot be found again.
 //
 // # Jobs in your own transaction
 //

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -104,9 +105,7 @@ func TestOpenURLs(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits ten seconds for a lock")
-	}
+	testenv.LongTest(t)
 	t.Parallel()
 	s := open(t, file(t))
 	tx, err := s.DB().BeginTx(t.Context(), nil)

@@ -41,11 +41,12 @@ func (h *holdings) add(jobs []stored) {
 }
 
 // find returns the holdings of jobs, a seq of zero for those that are not known.
-func (h *holdings) find(jobs []*job.Job) []holding {
-	found := make([]holding, len(jobs))
+func (h *holdings) find(outcomes []job.Outcome) []holding {
+	found := make([]holding, len(outcomes))
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i, j := range jobs {
+	for i, o := range outcomes {
+		j := o.Job
 		if known := h.byID[j.ID]; known.attempt == j.Attempt {
 			found[i] = known
 		}
@@ -54,12 +55,12 @@ func (h *holdings) find(jobs []*job.Job) []holding {
 }
 
 // drop forgets jobs that were settled, but for those that go on running.
-func (h *holdings) drop(jobs []*job.Job) {
+func (h *holdings) drop(outcomes []job.Outcome) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, j := range jobs {
-		if j.State != job.Running {
-			delete(h.byID, j.ID)
+	for _, o := range outcomes {
+		if o.Job.State != job.Running {
+			delete(h.byID, o.Job.ID)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestFileGone(t *testing.T) {
 			}
 			_, err = s.Insert(t.Context(), newJob(t))
 			check("insert", err)
-			_, err = s.Claim(t.Context(), job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Minute})
+			_, err = s.Claim(t.Context(), job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 1}}, Limit: 1, Lease: time.Minute})
 			check("claim", err)
 			_, err = s.Counts(t.Context())
 			check("counts", err)

@@ -68,7 +68,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 	done, pruned := keyed(t, "done", "k", hour), keyed(t, "p:q", "k", hour)
 	free := keyed(t, "free", "k")
 	insertKeyed(t, s, running, done, pruned, free)
-	claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Queues: []job.QueueLimit{{Queue: "default", Limit: 9}}, Limit: 9, Lease: time.Hour})
+	claimed, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "default", Limit: 9}}, Limit: 9, Lease: time.Hour})
 	if err != nil || len(claimed.Jobs) != 4 {
 		t.Fatalf("claimed %+v, %v", claimed, err)
 	}
@@ -77,7 +77,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 		if j.State = job.Completed; j == held {
 			continue
 		}
-		if lost, err := s.Settle(ctx, "w", j); len(lost) > 0 || err != nil {
+		if lost, err := s.Settle(ctx, 1, job.Outcomes(j)...); len(lost) > 0 || err != nil {
 			t.Fatalf("settle: %v, %v", lost, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 		t.Errorf("the running job is %+v, %v", found, err)
 	}
 	held.UniqueKey = "mail x y:z"
-	if lost, err := s.Settle(ctx, "w", held); len(lost) > 0 || err != nil {
+	if lost, err := s.Settle(ctx, 1, job.Outcomes(held)...); len(lost) > 0 || err != nil {
 		t.Errorf("settle of the running job: %v, %v", lost, err)
 	}
 	insertKeyed(t, s, keyed(t, "mail", "x y:z"))

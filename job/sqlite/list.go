@@ -62,6 +62,8 @@ func (t *txn) findIDs(f job.Filter) ([][]byte, error) {
 		return q.find("list_ids", jsonOf(hexes))
 	case f.UniqueKey != "":
 		return q.find("list_key", f.UniqueKey)
+	case f.MetaID() != "":
+		return q.find("list_meta_id", f.Meta[job.MetaID])
 	}
 	return q.findByState()
 }
@@ -131,9 +133,10 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 	if !f.CreatedAfter.IsZero() {
 		lower = firstID(f.CreatedAfter)
 	}
+	hint := findArgsHint(f.Args)
 	q.args = []any{
 		q.mask, t.now, q.classes, orNull(f.Worker), upper, lower, micros(f.FinishedBefore), orNull(errorHint(f.Error)),
-		jsonOf(argsHints(f.Args)), int64(f.Limit), jsonOf(f.MetaTexts()),
+		orNull(hint.value), int64(f.Limit), jsonOf(f.MetaTexts()), orNull(hint.raw), hint.quoted,
 	}
 	return q, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -43,12 +44,17 @@ func TestListLooksWhereTheJobsAre(t *testing.T) {
 		return jobs
 	}
 	finish := func(jobs []*job.Job, state job.State) {
-		var ids []job.ID
-		for _, j := range jobs {
-			ids = append(ids, j.ID)
-		}
-		if _, err := s.Change(t.Context(), ids, func(j *job.Job) job.Decision { j.State = state; return job.Write }); err != nil {
+		got, err := s.Claim(t.Context(), job.Claim{
+			Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: len(jobs)}}, Limit: len(jobs), Lease: time.Hour,
+		})
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, j := range got.Jobs {
+			j.State = state
+		}
+		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {
+			t.Fatal(lost, err)
 		}
 	}
 	finish(insert("k", 50), job.Discarded)

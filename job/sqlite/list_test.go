@@ -50,14 +50,7 @@ func TestListLooksEverywhere(t *testing.T) {
 			}
 		}
 		for _, s := range []job.Store{here, there} {
-			if _, err := s.Change(t.Context(), ids(jobs), func(j *job.Job) job.Decision {
-				if j.State = become[j.ID]; j.State == job.Queued {
-					return job.Leave
-				}
-				return job.Write
-			}); err != nil {
-				t.Fatal(err)
-			}
+			finish(t, s, become)
 		}
 	}
 	for _, s := range []job.Store{here, there} {
@@ -72,7 +65,7 @@ func TestListLooksEverywhere(t *testing.T) {
 			j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
 			again = append(again, j)
 		}
-		if _, err := s.Settle(t.Context(), c.Worker, again...); err != nil {
+		if _, err := s.Settle(t.Context(), 1, job.Outcomes(again...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,6 +105,91 @@ func TestListLooksEverywhere(t *testing.T) {
 		t.Error("nothing ever matched")
 	}
 	checkIntegrity(t, here)
+}
+
+// TestSearchLeavesNoneOut: however args are written, a search finds those that match.
+func TestSearchLeavesNoneOut(t *testing.T) {
+	s, all := open(t, file(t)), memory.New() // which does not look at args before List does
+	texts := []string{
+		`{"id":7}`, `{"id":"7"}`, `{"id": 7}`, `{"id" :7}`, "{\"id\":\n\t7}", "{\"id\"\r:7}", `{"\u0069d":7}`, `{"id":"\u0037"}`, `{"id":1,"id":7}`,
+		`{"a":{"id":7}}`, `{"a":[{"id":7}]}`, `{"a":[7]}`, `{"a":{"0":7}}`, `{"a":["7"]}`, `{"id":70}`, `{"id":[7]}`, `{"to":"it's: \" a@b.c"}`,
+		`{"to":"a@b.c"}`, `{"to":"a\/b.c"}`, `{"to":"a/b.c"}`, `{"to":"Zoë"}`, `{"to":true}`, `{"to":null}`, `{"to":1.50}`, `{"to":-7e3}`,
+		`7`, `"7"`, `{"x y":"7"}`, `{"é":"7"}`, `{"x-y":7}`, `{"+1":7}`,
+	}
+	for _, text := range texts {
+		j, err := job.New("k", json.RawMessage(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		insert(t, s, []*job.Job{j})
+		insert(t, all, []*job.Job{j})
+	}
+	found := func(s job.Store, f job.Filter) (texts []string) {
+		for j, err := range job.List(t.Context(), s, f) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, string(j.Args))
+		}
+		return texts
+	}
+	for _, m := range [][2]string{
+		{"id", "7"},
+		{"a.id", "7"},
+		{"a.0.id", "7"},
+		{"a.0", "7"},
+		{"", "7"},
+		{"x y", "7"},
+		{"é", "7"},
+		{"x-y", "7"},
+		{"+1", "7"},
+		{"id", "[7]"},
+		{"to", "a@b.c"},
+		{"to", "a/b.c"},
+		{"to", "Zoë"},
+		{"to", "true"},
+		{"to", "null"},
+		{"to", "1.50"},
+		{"to", "-7e3"},
+		{"to", `it's: " a@b.c`},
+	} {
+		f := job.Filter{Args: []job.ArgsMatch{{Path: m[0], Value: m[1]}}}
+		if got, want := found(s, f), found(all, f); len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s=%s: found %q, want %q", m[0], m[1], got, want)
+		}
+	}
+}
+
+// finish leads queued jobs to the states that they are to become, where that is another one.
+func finish(t *testing.T, s job.Store, become map[job.ID]job.State) {
+	t.Helper()
+	by := map[job.State][]job.ID{}
+	for id, state := range become {
+		by[state] = append(by[state], id)
+	}
+	for state, act := range map[job.State]job.Act{
+		job.Canceled: job.ActCancel, job.Discarded: job.ActDiscard, job.Completed: job.ActRunAt(time.Now().Add(-time.Hour)),
+	} {
+		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: append(by[state], job.ID{})}, act); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := job.Claim{Worker: "w", Session: 1, Limit: 1000, Lease: time.Hour}
+	for _, queue := range []string{job.DefaultQueue, "q0", "q1", "q2"} {
+		c.Queues = append(c.Queues, job.QueueLimit{Queue: queue, Limit: 1000})
+	}
+	got, err := s.Claim(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range got.Jobs {
+		if j.State = become[j.ID]; j.State != job.Completed {
+			j.State, j.Spared = job.Queued, j.Attempt
+		}
+	}
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {
+		t.Fatal(lost, err)
+	}
 }
 
 func ids(jobs []*job.Job) []job.ID {

@@ -4,14 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
-)
-
-const (
-	mostOrders = 100 // that wait for a worker
-	orderKept  = time.Minute
 )
 
 // Order leaves word for a worker.
@@ -22,14 +16,14 @@ func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return s.write(ctx, what, func(t *txn) error {
-		waiting, err := one(t, statement("order_room"), worker, t.now-orderKept.Microseconds())
+		waiting, err := one(t, statement("order_room"), worker, t.now-job.OrderKept.Microseconds())
 		switch {
 		case err != nil:
 			return err
 		case waiting == nil:
 			return job.ErrNoWorker
-		case integer(waiting[0]) >= mostOrders:
-			return fmt.Errorf("%d wait for it already", mostOrders)
+		case integer(waiting[0]) >= job.MostOrders:
+			return fmt.Errorf("%d wait for it already", job.MostOrders)
 		}
 		_, err = t.exec(statement("order_put"), worker, t.now, string(word))
 		return err

@@ -10,12 +10,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How long a worker and a cron of which nothing is heard are listed.
-const (
-	workerKept = 24 * time.Hour
-	cronKept   = 30 * 24 * time.Hour
-)
-
 // Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date. The room
 // they took in the file is used again; the file does not shrink.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
@@ -27,8 +21,12 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if _, err := t.exec(statement("key_prune"), t.now, int64(max(limit, 0))); err != nil {
 			return err
 		}
+		if err := t.mergeStats(); err != nil {
+			return err
+		}
 		for name, kept := range map[string]time.Duration{
-			"worker_prune": workerKept, "cron_prune": cronKept, "watch_prune": 0, "order_prune": orderKept, "stat_prune": statsKept,
+			"worker_prune": job.WorkerKept, "session_prune": job.SessionKept, "cron_prune": job.CronKept, "watch_prune": 0, "order_prune": job.OrderKept,
+			"past_prune": job.StatsPast, "audit_prune": job.AuditKept,
 		} {
 			if _, err := t.exec(statement(name), t.now-kept.Microseconds()); err != nil {
 				return err

@@ -43,9 +43,14 @@ func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 			return err
 		}
 		_, err := t.exec(statement("queue_pause"), queue, flag(paused))
-		if !paused {
-			t.changed[queue] = true
+		if err != nil || paused {
+			return err
 		}
+		t.changed[queue] = true
+		if _, err := t.exec(statement("throttle_end"), queue); err != nil {
+			return err
+		}
+		_, err = t.exec(statement("throttle_end_lanes"), queue)
 		return err
 	})
 }

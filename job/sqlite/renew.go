@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets leases, and notes the worker as alive and what else it tells.
+// Renew sets the lease of a session, and notes the worker as alive and what else it reports.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info, err := json.Marshal(r.Info)
 	if err != nil {
@@ -35,12 +35,20 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	return renewed, nil
 }
 
-var renewRows = repeated("renew")
+var renewHeld = repeated("renew_held")
 
 func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 	held := make(map[job.ID]bool, len(r.Jobs))
-	err := renewRows.chunks(len(r.Jobs), func(sql string, from, size int) error {
-		args := append(make([]any, 0, 2+size), t.now+r.Lease.Microseconds(), r.Worker)
+	if err := t.renewSession(r.Session, r.Worker, t.now+r.Lease.Microseconds()); err != nil {
+		return job.Renewed{}, err
+	}
+	for _, id := range r.Drop {
+		if _, err := t.exec(statement("renew_drop"), int64(r.Session), id[:]); err != nil {
+			return job.Renewed{}, err
+		}
+	}
+	err := renewHeld.chunks(len(r.Jobs), func(sql string, from, size int) error {
+		args := append(make([]any, 0, 1+size), int64(r.Session))
 		for i := range r.Jobs[from : from+size] {
 			args = append(args, r.Jobs[from+i][:])
 		}
@@ -58,7 +66,7 @@ func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 			renewed.Lost = append(renewed.Lost, id)
 		}
 	}
-	if err := t.tell(r.Worker, &renewed); err != nil {
+	if err := t.tell(r, &renewed); err != nil {
 		return job.Renewed{}, err
 	}
 	return renewed, nil
@@ -72,8 +80,8 @@ const (
 )
 
 // tell adds what the worker is told. Orders are told once.
-func (t *txn) tell(worker string, renewed *job.Renewed) error {
-	args := []any{worker, t.now, t.now - orderKept.Microseconds(), int64(mostWatched)}
+func (t *txn) tell(r job.Renewal, renewed *job.Renewed) error {
+	args := []any{r.Worker, t.now, t.now - job.OrderKept.Microseconds(), int64(job.MostWatched), int64(r.Session)}
 	err := t.each(statement("renew_told"), args, func(v []driver.Value) error {
 		switch integer(v[0]) {
 		case toldCanceled:
@@ -83,7 +91,7 @@ func (t *txn) tell(worker string, renewed *job.Renewed) error {
 		case toldOrder:
 			var o job.Order
 			if err := json.Unmarshal([]byte(text(v[3])), &o); err != nil {
-				return fmt.Errorf("order to worker %s: %w", worker, err)
+				return fmt.Errorf("order to worker %s: %w", r.Worker, err)
 			}
 			renewed.Orders = append(renewed.Orders, o)
 		}
@@ -92,13 +100,16 @@ func (t *txn) tell(worker string, renewed *job.Renewed) error {
 	if err != nil || len(renewed.Orders) == 0 {
 		return err
 	}
-	_, err = t.exec(statement("order_drop"), worker)
+	_, err = t.exec(statement("order_drop"), r.Worker)
 	return err
 }
 
-// Leave removes the worker from the list of workers, with the orders for it.
-func (s *Store) Leave(ctx context.Context, worker string) error {
+// Leave removes the worker from the list of workers, with the orders for it, and ends the session.
+func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	return s.write(ctx, "leave", func(t *txn) error {
+		if _, err := t.exec(statement("session_end"), int64(session)); err != nil {
+			return err
+		}
 		if _, err := t.exec(statement("order_drop"), worker); err != nil {
 			return err
 		}

@@ -27,9 +27,12 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 	return all
 })
 
-// Migrate makes the tables, or brings those of an older version up to date. Open has done so already. Many processes may
-// call it at once.
+// Migrate makes the tables, or brings those of an older version up to date. Those of a newer one stay as they are if they say that this
+// program can work with them. Open has done so already. Many processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
+	if err := s.Ping(ctx); err == nil {
+		return nil
+	}
 	return s.MigrateTo(ctx, migrate.Latest(migrations()))
 }
 
@@ -48,22 +51,22 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	}
 	s.cookie.Store(0)
 	return s.explain(what, s.transactUnchecked(true, func(t *txn) error {
-		exists, current, err := schemaVersion(t)
+		schema, err := readSchema(t)
 		if err != nil {
 			return err
 		}
-		steps, err := migrate.Plan(migrations(), int(current), version)
+		steps, err := migrate.Plan(migrations(), int(schema.version), version)
 		if errors.Is(err, migrate.ErrNewer) {
 			return fmt.Errorf("%w: %w", job.ErrSchema, err)
 		} else if err != nil || len(steps) == 0 {
 			return err
 		}
-		return runSteps(t, exists, steps)
+		return runSteps(t, schema, steps)
 	}))
 }
 
-func runSteps(t *txn, exists bool, steps []migrate.Step) error {
-	if !exists {
+func runSteps(t *txn, before schema, steps []migrate.Step) error {
+	if !before.exists {
 		for _, name := range []string{"schema_create", "schema_insert"} {
 			if _, err := t.exec(statement(name)); err != nil {
 				return err
@@ -80,25 +83,42 @@ func runSteps(t *txn, exists bool, steps []migrate.Step) error {
 		_, err := t.exec(statement("schema_drop"))
 		return err
 	}
-	_, err := t.exec(statement("schema_set"), int64(version))
+	if before.exists && !before.column {
+		if _, err := t.exec(statement("schema_column")); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(statement("schema_set"), int64(version), int64(migrate.ReadableFrom(migrations(), version)))
 	return err
 }
 
-func schemaVersion(in session) (exists bool, version int64, err error) {
-	row, err := one(in, statement("schema_exists"))
-	if err != nil || row == nil {
-		return false, 0, err
-	}
-	if row, err = one(in, statement("schema_version")); err != nil {
-		return true, 0, err
-	}
-	if row == nil {
-		return true, 0, errors.New("the table meanwhile_schema is empty")
-	}
-	return true, integer(row[0]), nil
+// A schema is what a file says of its tables.
+type schema struct {
+	exists       bool
+	version      int64
+	readableFrom int64 // the oldest version whose programs work with it
+	column       bool  // there is one for readableFrom
 }
 
-// checkSchema returns nil when the tables are those that this version knows. As long as nobody has changed a table it is
+func readSchema(in session) (schema, error) {
+	row, err := one(in, statement("schema_exists"))
+	if err != nil || row == nil {
+		return schema{}, err
+	}
+	if row, err = one(in, statement("schema_version")); err != nil {
+		return schema{exists: true}, err
+	}
+	if row == nil {
+		return schema{exists: true}, errors.New("the table meanwhile_schema is empty")
+	}
+	found := schema{exists: true, version: integer(row[0]), readableFrom: integer(row[0]), column: len(row) > 1}
+	if found.column && row[1] != nil {
+		found.readableFrom = integer(row[1])
+	}
+	return found, nil
+}
+
+// checkSchema returns nil when this program works with the tables. As long as nobody has changed a table it is
 // one cheap look.
 func (s *Store) checkSchema(t *txn) error {
 	row, err := one(t, statement("schema_cookie"))
@@ -109,14 +129,17 @@ func (s *Store) checkSchema(t *txn) error {
 	if cookie != 0 && cookie == s.cookie.Load() {
 		return nil
 	}
-	exists, version, err := schemaVersion(t)
+	found, err := readSchema(t)
 	switch latest := migrate.Latest(migrations()); {
 	case err != nil:
 		return err
-	case !exists:
+	case !found.exists:
 		return job.ErrNoSchema
-	case version != int64(latest):
-		return fmt.Errorf("%w: it has version %d, and this program works with %d", job.ErrSchema, version, latest)
+	case found.version < int64(latest):
+		return fmt.Errorf("%w: it has version %d, and this program works with %d", job.ErrSchema, found.version, latest)
+	case found.readableFrom > int64(latest):
+		return fmt.Errorf("%w: it has version %d, which programs that know version %d can use, and this one knows up to %d: update it",
+			job.ErrSchema, found.version, found.readableFrom, latest)
 	}
 	// Numbers may be others when the tables were made anew.
 	s.classes.clear()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -84,12 +85,12 @@ func TestMigrateDownAndUp(t *testing.T) {
 
 func TestSchemaChangesBeneath(t *testing.T) {
 	s := open(t, file(t))
-	if _, err := s.DB().Exec("update meanwhile_schema set version = 99; create table newer (x)"); err != nil {
+	if _, err := s.DB().Exec("update meanwhile_schema set version = 99, readable_from = 99; create table newer (x)"); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
 		"ping":    s.Ping(t.Context()),
-		"leave":   s.Leave(t.Context(), "w"),
+		"leave":   s.Leave(t.Context(), "w", 1),
 		"migrate": s.Migrate(t.Context()),
 	} {
 		if !errors.Is(err, job.ErrSchema) {
@@ -156,4 +157,57 @@ func TestMigrateWithJobs(t *testing.T) {
 	if n, err := drain(t.Context(), again); n != 3 || err != nil {
 		t.Errorf("drained %d, %v; want 3", n, err)
 	}
+}
+
+// TestNewerSchemaThatIsReadable: a program goes on with the tables of a newer one that says it can, so that the two run beside each
+// other, and one can go back to the older.
+func TestNewerSchemaThatIsReadable(t *testing.T) {
+	path := file(t)
+	s := open(t, path)
+	var known int
+	if err := s.DB().QueryRow("select version from meanwhile_schema").Scan(&known); err != nil {
+		t.Fatal(err)
+	}
+	mark := func(readableFrom int) {
+		t.Helper()
+		if _, err := s.DB().Exec("update meanwhile_schema set version = 99, readable_from = ?; create table newer"+fmt.Sprint(readableFrom)+" (x)", readableFrom); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark(known)
+	older := open(t, path)
+	insert(t, older, newJobs(t, 3))
+	for what, err := range map[string]error{"ping": s.Ping(t.Context()), "migrate": s.Migrate(t.Context())} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	mark(known + 1)
+	want := fmt.Sprintf("it has version 99, which programs that know version %d can use, and this one knows up to %d: update it", known+1, known)
+	if err := s.Ping(t.Context()); !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), want) {
+		t.Errorf("ping: %v, want %q", err, want)
+	}
+	if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, job.ErrSchema) {
+		t.Errorf("open: %v, want ErrSchema", err)
+	}
+}
+
+// TestSchemaOfBeforeReadableFrom: the table of the version had one column.
+func TestSchemaOfBeforeReadableFrom(t *testing.T) {
+	s := open(t, file(t))
+	if _, err := s.DB().Exec("alter table meanwhile_schema drop column readable_from"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("ping: %v", err)
+	}
+	for range 2 {
+		if err := s.MigrateTo(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	insert(t, s, newJobs(t, 3))
 }

@@ -9,26 +9,26 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that worker holds.
-func (s *Store) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
-	if len(jobs) == 0 {
+// Settle writes what became of jobs that the session holds.
+func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	if len(outcomes) == 0 {
 		return nil, nil
 	}
-	lost, err := s.settle(ctx, worker, jobs, s.holdings.find(jobs))
+	lost, err := s.settle(ctx, session, outcomes, s.holdings.find(outcomes))
 	if errors.Is(err, errStale) {
-		lost, err = s.settle(ctx, worker, jobs, nil)
+		lost, err = s.settle(ctx, session, outcomes, nil)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.holdings.drop(jobs)
+	s.holdings.drop(outcomes)
 	return lost, nil
 }
 
-func (s *Store) settle(ctx context.Context, worker string, jobs []*job.Job, known []holding) ([]job.ID, error) {
+func (s *Store) settle(ctx context.Context, session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
 	var lost []job.ID
 	err := s.write(ctx, "settle jobs", func(t *txn) (err error) {
-		lost, err = t.settle(worker, jobs, known)
+		lost, err = t.settle(session, outcomes, known)
 		return err
 	})
 	return lost, err
@@ -37,24 +37,60 @@ func (s *Store) settle(ctx context.Context, worker string, jobs []*job.Job, know
 // An ending is what finished jobs that are written together have in common.
 type ending struct{ state, attempt int64 }
 
-// settle writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
-func (t *txn) settle(worker string, jobs []*job.Job, known []holding) ([]job.ID, error) {
+// settle writes outcomes, and inserts what follows those that count.
+func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
+	for _, o := range outcomes {
+		if o.Throttle > 0 {
+			if err := t.throttle(session, o); err != nil {
+				return nil, err
+			}
+		}
+	}
+	lost, err := t.settleJobs(session, outcomes, known)
+	if err != nil {
+		return nil, err
+	}
+	then, err := job.FollowUps(outcomes, lost)
+	if err == nil && len(then) > 0 {
+		_, err = t.insert(then)
+	}
+	return lost, err
+}
+
+// throttle holds back the jobs of the lane of a running job, or of its queue if it has no key, unless the session does not hold it.
+func (t *txn) throttle(session job.Session, o job.Outcome) error {
+	row, err := one(t, statement("throttle_find"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
+	if err != nil || row == nil {
+		return err
+	}
+	queue, until := integer(row[0]), t.now+o.Throttle.Microseconds()
+	if row[1] == nil {
+		_, err = t.exec(statement("throttle_queue"), queue, until)
+	} else {
+		_, err = t.exec(statement("throttle_lane"), queue, text(row[1]), until)
+	}
+	return err
+}
+
+// settleJobs writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
+func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
 	plain, plainHeld := map[ending][]*job.Job{}, map[ending][]holding{} // those that have no detail
-	held := make(map[job.ID]bool, len(jobs))
-	for i, j := range jobs {
+	held := make(map[job.ID]bool, len(outcomes))
+	for i, o := range outcomes {
+		j := o.Job
 		state, err := stateNumber(j.State)
 		if err != nil {
 			return nil, fmt.Errorf("job %v: %w", j.ID, err)
 		}
 		switch detail := detailOf(j); {
 		case state == running:
-			changed, err := t.exec(statement("settle_running"), j.ID[:], int64(j.Attempt), worker, detail)
+			changed, err := t.exec(statement("settle_running"), j.ID[:], int64(j.Attempt), int64(session), detail)
 			if err != nil {
 				return nil, err
 			}
 			held[j.ID] = changed > 0
 		case state == queued:
-			if err := t.requeue(worker, j, detail, held); err != nil {
+			if err := t.requeue(session, j, detail, held); err != nil {
 				return nil, err
 			}
 		case detail == nil && known != nil && known[i].seq != 0:
@@ -66,25 +102,25 @@ func (t *txn) settle(worker string, jobs []*job.Job, known []holding) ([]job.ID,
 			plain[e] = append(plain[e], j)
 		default:
 			e := ending{state, int64(j.Attempt)}
-			if err := t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, worker, j.ID[:], detail); err != nil {
+			if err := t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, int64(session), j.ID[:], detail); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for e, alike := range plain {
-		if err := t.finishPlain(worker, e, alike, held); err != nil {
+		if err := t.finishPlain(session, e, alike, held); err != nil {
 			return nil, err
 		}
 	}
 	for e, alike := range plainHeld {
-		if err := t.finishHeld(worker, e, alike); err != nil {
+		if err := t.finishHeld(session, e, alike); err != nil {
 			return nil, err
 		}
 	}
 	var lost []job.ID
-	for _, j := range jobs {
-		if !held[j.ID] {
-			lost = append(lost, j.ID)
+	for _, o := range outcomes {
+		if !held[o.Job.ID] {
+			lost = append(lost, o.Job.ID)
 		}
 	}
 	return lost, nil
@@ -96,10 +132,10 @@ var (
 )
 
 // finishHeld finishes jobs of which all is known, or returns errStale when one of them is not held.
-func (t *txn) finishHeld(worker string, e ending, jobs []holding) error {
+func (t *txn) finishHeld(session job.Session, e ending, jobs []holding) error {
 	args := make([]any, 0, 4+chunkSizes[0])
 	return settleFinishHeld.chunks(len(jobs), func(sql string, from, size int) error {
-		args = append(args[:0], e.state, t.now, e.attempt, worker)
+		args = append(args[:0], e.state, t.now, e.attempt, int64(session))
 		for _, h := range jobs[from : from+size] {
 			args = append(args, h.seq)
 			t.count(h.class, running, -1)
@@ -118,10 +154,10 @@ func (t *txn) finishHeld(worker string, e ending, jobs []holding) error {
 	})
 }
 
-func (t *txn) finishPlain(worker string, e ending, jobs []*job.Job, held map[job.ID]bool) error {
+func (t *txn) finishPlain(session job.Session, e ending, jobs []*job.Job, held map[job.ID]bool) error {
 	args := make([]any, 0, 4+chunkSizes[0])
 	return settleFinish.chunks(len(jobs), func(sql string, from, size int) error {
-		args = append(args[:0], e.state, t.now, e.attempt, worker)
+		args = append(args[:0], e.state, t.now, e.attempt, int64(session))
 		for _, j := range jobs[from : from+size] {
 			args = append(args, j.ID[:])
 		}
@@ -158,15 +194,15 @@ func (t *txn) finish(e ending, held map[job.ID]bool, sql string, args ...any) er
 	return nil
 }
 
-// requeue puts a running job back among those that wait, if the worker holds it, unless it is to be canceled.
-func (t *txn) requeue(worker string, j *job.Job, detail any, held map[job.ID]bool) error {
-	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), worker)
+// requeue puts a running job back among those that wait, if the session holds it, unless it is to be canceled.
+func (t *txn) requeue(session job.Session, j *job.Job, detail any, held map[job.ID]bool) error {
+	row, err := one(t, statement("settle_class"), j.ID[:], int64(j.Attempt), int64(session))
 	if err != nil || row == nil {
 		return err
 	}
 	if integer(row[1]) == 1 {
 		e := ending{canceled, int64(j.Attempt)}
-		return t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, worker, j.ID[:], detail)
+		return t.finish(e, held, statement("settle_finish_detail"), e.state, t.now, e.attempt, int64(session), j.ID[:], detail)
 	}
 	held[j.ID] = true
 	from := integer(row[0])

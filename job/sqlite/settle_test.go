@@ -18,17 +18,22 @@ func TestSettleAfterOthers(t *testing.T) {
 		t.Fatal(len(got.Jobs), err)
 	}
 	gone := []job.ID{got.Jobs[7].ID, got.Jobs[99].ID}
-	if _, err := other.Change(t.Context(), gone, func(*job.Job) job.Decision { return job.Remove }); err != nil {
+	for _, id := range gone {
+		if lost, err := other.Settle(t.Context(), benchClaim.Session, job.Outcome{Job: &job.Job{ID: id, Attempt: 1, State: job.Completed}}); err != nil || len(lost) > 0 {
+			t.Fatal(lost, err)
+		}
+	}
+	if _, err := other.Apply(t.Context(), job.Filter{IDs: gone, Limit: 2}, job.ActDelete); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range got.Jobs {
 		j.State = job.Completed
 	}
-	lost, err := s.Settle(t.Context(), benchClaim.Worker, got.Jobs...)
+	lost, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...)
 	if err != nil || !slices.Equal(lost, gone) {
 		t.Errorf("lost %v, %v; want %v", lost, err, gone)
 	}
-	if lost, err := s.Settle(t.Context(), benchClaim.Worker, got.Jobs...); err != nil || len(lost) != 100 {
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) != 100 {
 		t.Errorf("settled again, %d are lost, %v; want 100", len(lost), err)
 	}
 	counts, err := s.Counts(t.Context())

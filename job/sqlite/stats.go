@@ -10,8 +10,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const statsKept = 2 * time.Hour
-
 // keepStats keeps what a worker told of itself.
 func (t *txn) keepStats(r job.Renewal) error {
 	run := r.Info.Started.UnixMicro()
@@ -32,16 +30,51 @@ func (t *txn) keepStats(r job.Renewal) error {
 // Stats returns the rows of all workers since a time, the oldest first.
 func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 	var stats []job.Stat
-	err := s.read(ctx, "read the stats", func(t *txn) error {
-		return t.each(statement("stats"), []any{since.UnixMicro()}, func(v []driver.Value) error {
-			var stat job.Stat
-			if err := json.Unmarshal([]byte(text(v[4])), &stat); err != nil {
-				return fmt.Errorf("stats of worker %s: %w", text(v[1]), err)
-			}
-			stat.Minute, stat.Worker, stat.Queue, stat.Kind = timeOf(v[0]), text(v[1]), text(v[2]), text(v[3])
-			stats = append(stats, stat)
-			return nil
-		})
+	err := s.read(ctx, "read the stats", func(t *txn) (err error) {
+		stats, err = t.stats("stats", since.UnixMicro())
+		return err
 	})
 	return stats, err
+}
+
+// stats reads rows by a statement.
+func (t *txn) stats(name string, args ...any) (stats []job.Stat, err error) {
+	err = t.each(statement(name), args, func(v []driver.Value) error {
+		var stat job.Stat
+		if err := json.Unmarshal([]byte(text(v[4])), &stat); err != nil {
+			return fmt.Errorf("stats of worker %s: %w", text(v[1]), err)
+		}
+		stat.Minute, stat.Worker, stat.Queue, stat.Kind = timeOf(v[0]), text(v[1]), text(v[2]), text(v[3])
+		stats = append(stats, stat)
+		return nil
+	})
+	return stats, err
+}
+
+// mergeStats adds up the rows of the oldest span that are too old, so that a transaction is short however long nobody has pruned.
+func (t *txn) mergeStats() error {
+	oldest, err := one(t, statement("stat_oldest"))
+	if err != nil || oldest[0] == nil {
+		return err
+	}
+	begin := timeOf(oldest[0]).Truncate(job.StatsSpan)
+	end := min(begin.Add(job.StatsSpan).UnixMicro(), t.now-job.StatsKept.Microseconds())
+	if integer(oldest[0]) >= end {
+		return nil
+	}
+	rows, err := t.stats("stat_old", begin.UnixMicro(), end)
+	if err != nil {
+		return err
+	}
+	for _, stat := range job.MergeStats(rows...) {
+		encoded, err := json.Marshal(stat)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(statement("past_keep"), stat.Minute.UnixMicro(), stat.Queue, stat.Kind, string(encoded)); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(statement("stat_delete"), end)
+	return err
 }

@@ -43,6 +43,7 @@ type Store struct {
 	cookie   atomic.Int64 // of the schema that was found to be right; zero is none
 	classes  classes
 	holdings holdings
+	limited  limited
 	waits    waits
 
 	closed    chan struct{}

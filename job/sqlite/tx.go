@@ -29,10 +29,10 @@ func (u userTx) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 	return ids, nil
 }
 
-func (u userTx) Settle(ctx context.Context, worker string, jobs ...*job.Job) ([]job.ID, error) {
+func (u userTx) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	var lost []job.ID
 	err := u.run(ctx, "settle jobs in a transaction", func(t *txn) (err error) {
-		lost, err = t.settle(worker, jobs, nil)
+		lost, err = t.settle(session, outcomes, nil)
 		return err
 	})
 	if err != nil {

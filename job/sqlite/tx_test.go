@@ -120,19 +120,20 @@ func TestTxSettle(t *testing.T) {
 	}
 	j := got.Jobs[0]
 	j.State = job.Completed
-	settle := func(tx *sql.Tx, worker string) []job.ID {
+	then := newJob(t)
+	settle := func(tx *sql.Tx, session job.Session) []job.ID {
 		t.Helper()
-		lost, err := s.Tx(tx).Settle(t.Context(), worker, j)
+		lost, err := s.Tx(tx).Settle(t.Context(), session, job.Outcome{Job: j, Then: []*job.Job{then}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return lost
 	}
 	tx := begin(t, s.DB())
-	if lost := settle(tx, "another"); len(lost) != 1 {
+	if lost := settle(tx, 2); len(lost) != 1 {
 		t.Error("a worker settled what it does not hold")
 	}
-	if lost := settle(tx, benchClaim.Worker); len(lost) != 0 {
+	if lost := settle(tx, benchClaim.Session); len(lost) != 0 {
 		t.Error("the worker does not hold its job")
 	}
 	if err := tx.Rollback(); err != nil {
@@ -142,9 +143,9 @@ func TestTxSettle(t *testing.T) {
 		t.Errorf("after a rollback the job is %q", got)
 	}
 	tx = begin(t, s.DB())
-	settle(tx, benchClaim.Worker)
+	settle(tx, benchClaim.Session)
 	commit(t, tx)
-	if got := list(t, s); got != "completed" {
+	if got := list(t, s); got != "queued completed" {
 		t.Errorf("after the commit the job is %q", got)
 	}
 	checkIntegrity(t, s)

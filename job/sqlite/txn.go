@@ -18,11 +18,12 @@ type txn struct {
 	// fresh are the classes that this transaction has made, or found: others may use them when it is committed.
 	fresh   map[className]class
 	changed map[string]bool // queues in which jobs may have become due
+	ended   map[int64]bool  // classes of which jobs have stopped running, or no longer wait: others may start
 	callers bool            // not the store's own: what it has seen may be rolled back
 }
 
 func (s *Store) newTxn(in session) *txn {
-	return &txn{session: in, store: s, now: time.Now().UnixMicro(), counts: map[countKey]int64{}, fresh: map[className]class{}, changed: map[string]bool{}}
+	return &txn{session: in, store: s, now: time.Now().UnixMicro(), counts: map[countKey]int64{}, fresh: map[className]class{}, changed: map[string]bool{}, ended: map[int64]bool{}}
 }
 
 // A countKey is what jobs are counted by.
@@ -31,7 +32,12 @@ type countKey struct {
 	state int64
 }
 
-func (t *txn) count(class, state, n int64) { t.counts[countKey{class, state}] += n }
+func (t *txn) count(class, state, n int64) {
+	t.counts[countKey{class, state}] += n
+	if state == running && n < 0 {
+		t.ended[class] = true
+	}
+}
 
 // writeCounts writes what has been counted since it was called last.
 func (t *txn) writeCounts() error {
@@ -92,6 +98,11 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	}
 	committed = true
 	s.classes.add(t.fresh)
+	for id := range t.ended {
+		if name, ok := s.classes.name(id); ok && s.limited.has(name.queue) {
+			t.changed[name.queue] = true
+		}
+	}
 	s.waits.notify(t.changed)
 	return nil
 }

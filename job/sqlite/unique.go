@@ -58,7 +58,7 @@ func (t *txn) meetHolder(j *job.Job, holder job.ID, fresh []*job.Job) (job.ID, e
 		return job.ID{}, err
 	}
 	t.changed[name.queue] = true
-	_, err = t.exec(statement("key_replace"), holder[:], t.due(j), string(j.Args))
+	_, err = t.exec(statement("key_replace"), holder[:], t.due(j), string(j.Args), j.ReplaceWithin.Microseconds(), t.now)
 	return holder, err
 }
 

@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	quiet    = 10 * time.Second      // after which Wait returns without a cause
 	polling  = 20 * time.Millisecond // between looks for what other processes wrote
 	everyone = ""                    // stands for all queues
 )
@@ -99,7 +98,7 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
 	told := s.waits.enter(key)
 	defer func() { s.waits.leave(key, told) }()
-	over := time.NewTimer(quiet)
+	over := time.NewTimer(job.LongestWait)
 	defer over.Stop()
 	poll := time.NewTicker(polling)
 	defer poll.Stop()

@@ -9,11 +9,6 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-const (
-	longestWatch = time.Minute
-	mostWatched  = 100 // told to a worker
-)
-
 // Watch returns the last tree of a running job, and asks its worker for more.
 func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 	var tree job.Tree
@@ -28,7 +23,7 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 		case integer(found[0]) > running:
 			return nil
 		}
-		until := t.now + min(d, longestWatch).Microseconds()
+		until := t.now + min(d, job.LongestWatch).Microseconds()
 		return t.each(statement("watch"), []any{id[:], until, t.now}, func(v []driver.Value) error {
 			if text, ok := v[2].([]byte); ok && integer(found[0]) == running && integer(v[0]) == integer(found[1]) {
 				tree = job.Tree{Job: id, Attempt: int(integer(v[0])), At: timeOf(v[1]), JSON: append([]byte(nil), text...)}
@@ -42,10 +37,10 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tree
 	return tree, nil
 }
 
-// keepTrees keeps the trees of watched jobs that the worker holds.
+// keepTrees keeps the trees of watched jobs that the session holds.
 func (t *txn) keepTrees(r job.Renewal) error {
 	for _, tree := range r.Trees {
-		if _, err := t.exec(statement("watch_tree"), tree.Job[:], r.Worker, int64(tree.Attempt), t.now, tree.JSON); err != nil {
+		if _, err := t.exec(statement("watch_tree"), tree.Job[:], int64(r.Session), int64(tree.Attempt), t.now, tree.JSON); err != nil {
 			return err
 		}
 	}

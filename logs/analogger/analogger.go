@@ -1,4 +1,4 @@
-// Package analogger is the way in for clients of Analogger, and reads its configuration file.
+// Package analogger is the input for clients of Analogger, and reads its configuration file.
 //
 // A frame is LLLLLLLL:service:severity:message. Its head is the length of the whole frame, twice, as four digits each. The
 // first frame of a connection brings the key instead of a message and is answered; the ones after it are not.
@@ -19,7 +19,7 @@ import (
 // MaxFrame is the room a connection needs for one frame, in bytes: a longer frame is refused.
 const MaxFrame = 8191
 
-// Service is that of records that name none.
+// Service is that of records that name none. The attribute from_service of these is empty.
 const Service = "analogger"
 
 // What clients are answered.
@@ -111,10 +111,11 @@ func (p *parser) unfinished(taken int, head []byte, feed logs.Feed, reply []byte
 func (p *parser) add(service, word, message []byte, feed logs.Feed) {
 	v := &p.view
 	v.Reset() // a feed may have changed it
-	if len(service) == 0 {
-		service = unnamed
-	}
 	v.Service, v.Message = service, message
+	if len(service) == 0 {
+		v.Service = unnamed
+		v.AddText(fromKey, nil)
+	}
 	switch string(word) {
 	case "info":
 		v.Level = slog.LevelInfo
@@ -135,6 +136,7 @@ func (p *parser) add(service, word, message []byte, feed logs.Feed) {
 
 var (
 	severityKey = []byte("severity")
+	fromKey     = []byte("from_service") // under which the name that a record came with is kept
 	unnamed     = []byte(Service)
 )
 

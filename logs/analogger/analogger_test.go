@@ -110,7 +110,11 @@ func TestSplitLaw(t *testing.T) {
 		for range rapid.IntRange(0, 10).Draw(rt, "records") {
 			service, message := word.Draw(rt, "service"), text.Draw(rt, "message")
 			input += frame(service, "info", message)
-			want = append(want, fmt.Sprintf("INFO %s %q", cmp.Or(service, Service), message))
+			record := fmt.Sprintf("INFO %s %q", cmp.Or(service, Service), message)
+			if service == "" {
+				record += ` from_service=String:""`
+			}
+			want = append(want, record)
 		}
 		way := &Way{Key: "k"}
 		if got := logtest.Drive(way, []byte(input)); !slices.Equal(got.Records, want) {

@@ -17,12 +17,13 @@ type Config struct {
 	Port         int           // 6766
 	Key          string        // what clients must bring; empty
 	Interval     time.Duration // between writes, and what repeats are looked for in; a second
-	SyncInterval time.Duration // between syncs; a minute
+	SyncInterval time.Duration // between syncs; a minute. 0: none
 	DefaultLog   string        // where services go that no log is for: a path, or "STDOUT"; that is the default. They are culled
 	Levels       []string      // the severities that are kept; debug, info, warn, error and fatal
 	Daemonize    bool
 	PIDFile      string
 	Logs         []Log
+	Ignored      []string // what the file says that has no meaning here, each with its line
 }
 
 // A Log says where the records of some services go.
@@ -45,7 +46,7 @@ const (
 
 const maxConfig = 1 << 20 // bytes of a file
 
-// ReadConfig reads a configuration file. The error tells all that is wrong in it, each with its line.
+// ReadConfig reads a configuration file. The error names all that is wrong in it, each with its line.
 func ReadConfig(r io.Reader) (*Config, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	switch {
@@ -66,12 +67,12 @@ func ReadConfig(r io.Reader) (*Config, error) {
 		return c, nil
 	}
 	var logs *yaml.Node
-	wrong := readMapping(doc.Content[0], map[string]func(*yaml.Node) error{
+	wrong := c.readMapping(doc.Content[0], map[string]func(*yaml.Node) error{
 		"host":         filled(&c.Host),
 		"port":         port(&c.Port),
 		"key":          word(&c.Key),
-		"interval":     seconds(&c.Interval),
-		"syncinterval": seconds(&c.SyncInterval),
+		"interval":     seconds(&c.Interval, "more than 0"),
+		"syncinterval": seconds(&c.SyncInterval, "0 or more"),
 		"default_log":  destination(&c.DefaultLog),
 		"levels":       words(&c.Levels),
 		"daemonize":    boolean(&c.Daemonize),
@@ -95,17 +96,21 @@ func (c *Config) readLogs(n *yaml.Node) error {
 	owners := map[string]int{}
 	for _, entry := range n.Content {
 		l := Log{Line: entry.Line, Levels: c.Levels}
-		var kind, options string
-		err := readMapping(entry, map[string]func(*yaml.Node) error{
+		var kind string
+		var options []string
+		err := c.readMapping(entry, map[string]func(*yaml.Node) error{
 			"service": texts(&l.Services),
 			"logfile": destination(&l.Logfile),
 			"levels":  words(&l.Levels),
 			"cull":    boolean(&l.Cull),
 			"type":    filled(&kind),
-			"options": filled(&options),
+			"options": texts(&options),
 		})
 		if err == nil {
-			err = l.finish(kind, options)
+			err = l.finish(kind, append(options, "")[0])
+			if len(options) > 1 {
+				c.Ignored = append(c.Ignored, fmt.Sprintf("line %d: all options but the first", entry.Line))
+			}
 		}
 		for _, service := range l.Services {
 			if line, twice := owners[service]; twice {

@@ -2,6 +2,7 @@ package analogger
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,12 +96,10 @@ logs:
 `
 	_, err := ReadConfig(strings.NewReader(text))
 	want := `line 1: port: a port is a number from 1 to 65535, not "http"
-line 2: unknown key "hosts"
 line 3: interval: it is a number of seconds, more than 0 and at most 86400, not "-1"
 line 4: daemonize: it is true or false, not "perhaps"
 line 5: levels: give words with commas between them
 line 6: port is set twice
-line 10: unknown key "colour"
 line 11: a log without service
 line 12: a log without logfile
 line 14: logfile: give one value
@@ -116,11 +115,42 @@ line 22: write settings as KEY: VALUE`
 		"just text":                            "line 1: write settings as KEY: VALUE",
 		"logs: 7":                              "line 1: logs is a list, each with a service and a logfile",
 		"key: " + strings.Repeat("x", 1<<20):   "the configuration has more than 1048576 bytes",
-		"a: &a [x]\nb: &b [*a,*a]\nhost: *b\n": "line 1: unknown key \"a\"\nline 2: unknown key \"b\"\nline 3: host: give one value",
+		"a: &a [x]\nb: &b [*a,*a]\nhost: *b\n": "line 3: host: give one value",
 	} {
 		if _, err := ReadConfig(strings.NewReader(text)); err == nil || err.Error() != want {
 			t.Errorf("%.20q: got %v, want %s", text, err, want)
 		}
+	}
+}
+
+// What the original takes is taken: options as a list, no syncs, and keys that it does not know either.
+func TestReadConfigOfTheOriginal(t *testing.T) {
+	text := `port: "6766"
+host: 127.0.0.1
+syncinterval: 0
+color: red
+logs:
+- service: a
+  logfile: log/a
+  type: file
+  options: [ab+, 0640]
+- service: b
+  logfile: 127.0.0.1
+  type: socket
+  options:
+  - 6789
+  extra: {x: y}
+`
+	c, err := ReadConfig(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.SyncInterval != 0 || len(c.Logs) != 2 || c.Logs[0].Mode != "ab+" || c.Logs[1].Port != 6789 {
+		t.Errorf("got %+v", c)
+	}
+	want := []string{`line 4: unknown key "color"`, "line 6: all options but the first", `line 15: unknown key "extra"`}
+	if !slices.Equal(c.Ignored, want) {
+		t.Errorf("ignored %q, want %q", c.Ignored, want)
 	}
 }
 

@@ -11,8 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readMapping gives each value of a mapping to the function of its key, and returns all that is wrong.
-func readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) error) error {
+// readMapping gives each value of a mapping to the function of its key, and returns all that is wrong. Keys that are not known are
+// ignored, as the original does.
+func (c *Config) readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) error) error {
 	n = target(n)
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: write settings as KEY: VALUE", n.Line)
@@ -26,7 +27,7 @@ func readMapping(n *yaml.Node, keys map[string]func(*yaml.Node) error) error {
 		var err error
 		switch {
 		case read == nil:
-			err = fmt.Errorf("unknown key %.40q", key.Value)
+			c.Ignored = append(c.Ignored, fmt.Sprintf("line %d: unknown key %.40q", key.Line, key.Value))
 		case seen[name]:
 			err = fmt.Errorf("%s is set twice", name)
 		case value.Tag != "!!null": // of which the original has the default
@@ -146,16 +147,16 @@ func port(to *int) func(*yaml.Node) error {
 	}
 }
 
-// seconds reads a number of seconds, which may have a fraction.
-func seconds(to *time.Duration) func(*yaml.Node) error {
+// seconds reads a number of seconds, which may have a fraction. The range is "more than 0" or "0 or more".
+func seconds(to *time.Duration, least string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		text, err := scalar(n)
 		if err != nil {
 			return err
 		}
 		number, err := strconv.ParseFloat(text, 64)
-		if err != nil || !(number > 0 && number <= 86_400) {
-			return fmt.Errorf("it is a number of seconds, more than 0 and at most 86400, not %.40q", text)
+		if err != nil || !(number >= 0 && number <= 86_400) || number == 0 && least != "0 or more" {
+			return fmt.Errorf("it is a number of seconds, %s and at most 86400, not %.40q", least, text)
 		}
 		*to = time.Duration(number * float64(time.Second))
 		return nil

@@ -1,6 +1,7 @@
 package jsonlines
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,14 +21,16 @@ const (
 
 // A Decoder reads objects into records. The zero Decoder is ready. It is for one user at a time.
 type Decoder struct {
-	scan  scanner
-	key   []byte // of the field that is read, with those of the objects around it
-	text  []byte // texts that had escapes
-	seen  seen
-	name  []byte // bunyan's
-	attrs int
-	plain bool              // in the object attrs, whose fields are attributes whatever their names
-	keys  map[string]string // of attributes that came before, as records of one program have the same ones
+	scan             scanner
+	key              []byte // of the field that is read, with those of the objects around it
+	text             []byte // texts that had escapes
+	seen             seen
+	name             []byte // bunyan's
+	log              []byte // the message of Docker and Fluent Bit
+	identifier, unit []byte // of journald
+	attrs            int
+	plain            bool              // in the object attrs, whose fields are attributes whatever their names
+	keys             map[string]string // of attributes that came before, as records of one program have the same ones
 }
 
 // seen says which parts of the record an object has given.
@@ -38,7 +41,7 @@ type seen struct{ time, level, message, service, task, job, number bool }
 func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	v.Reset()
 	d.scan = scanner{data: line}
-	d.key, d.text, d.seen, d.name, d.attrs, d.plain = d.key[:0], d.text[:0], seen{}, nil, 0, false
+	d.key, d.text, d.seen, d.name, d.log, d.identifier, d.unit, d.attrs, d.plain = d.key[:0], d.text[:0], seen{}, nil, nil, nil, nil, 0, false
 	if cap(d.text) > 64<<10 {
 		d.text = nil
 	}
@@ -56,6 +59,17 @@ func (d *Decoder) Decode(line []byte, v *logs.View) error {
 			v.Service = d.name
 		} else {
 			v.AddText([]byte("name"), d.name)
+		}
+	}
+	if d.identifier != nil || d.unit != nil {
+		d.journalService(v)
+	}
+	if d.log != nil {
+		d.log = bytes.TrimRight(d.log, "\r\n") // which Docker leaves there
+		if d.seen.message {
+			v.AddText([]byte("log"), d.log)
+		} else {
+			v.Message = d.log
 		}
 	}
 	return nil
@@ -120,13 +134,14 @@ func (d *Decoder) value(v *logs.View, depth int) error {
 	case c == '{' && depth < maxFlat && !s.empty():
 		d.key = append(d.key, '.')
 		return d.object(v, depth+1)
-	case c == '{', c == '[':
-		from := s.at
-		if err := s.skip(depth); err != nil {
-			return err
+	case c == '[' && depth == 1 && string(d.key) == "MESSAGE":
+		if text, ok := d.journalBytes(); ok {
+			d.addText(v, text)
+			return nil
 		}
-		d.add(v, slog.AnyValue(json.RawMessage(s.data[from:s.at])))
-		return nil
+		return d.skip(v, depth)
+	case c == '{', c == '[':
+		return d.skip(v, depth)
 	case c == 't' && s.word("true"), c == 'f' && s.word("false"):
 		d.add(v, slog.BoolValue(c == 't'))
 		return nil
@@ -139,6 +154,16 @@ func (d *Decoder) value(v *logs.View, depth int) error {
 		return errors.New("no value")
 	}
 	d.addNumber(v, number)
+	return nil
+}
+
+// skip takes a value as it stands.
+func (d *Decoder) skip(v *logs.View, depth int) error {
+	from := d.scan.at
+	if err := d.scan.skip(depth); err != nil {
+		return err
+	}
+	d.add(v, slog.AnyValue(json.RawMessage(d.scan.data[from:d.scan.at])))
 	return nil
 }
 
@@ -172,6 +197,11 @@ func (d *Decoder) addText(v *logs.View, text []byte) {
 		return
 	case part == partName && d.name == nil:
 		d.name = text
+		return
+	case part == partLog && d.log == nil:
+		d.log = text
+		return
+	case part >= partRealtime && d.journalText(part, v, text):
 		return
 	case part == partTime && !d.seen.time:
 		if at, ok := parseTime(text); ok {

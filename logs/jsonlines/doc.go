@@ -1,4 +1,4 @@
-// Package jsonlines is the way in for lines of JSON, over connections and over HTTP.
+// Package jsonlines is the input for lines of JSON, over connections and over HTTP.
 //
 // Each line is an object. The fields that log/slog, zap, zerolog, logrus, bunyan, pino and the Elastic Common Schema write
 // are understood:

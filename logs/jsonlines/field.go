@@ -20,6 +20,12 @@ const (
 	partTask
 	partJob
 	partName
+	partLog
+	partRealtime // and those that follow are of journald
+	partPriority
+	partIdentifier
+	partUnit
+	partPlace
 )
 
 // part says what the field d.key is.
@@ -42,8 +48,10 @@ func (d *Decoder) part() part {
 		return partJob
 	case "name":
 		return partName
+	case "log":
+		return partLog
 	}
-	return partAttr
+	return journalPart(d.key)
 }
 
 // The forms of dates, beside that of RFC 3339: zap's with ISO 8601, and those without a zone, which count as UTC.

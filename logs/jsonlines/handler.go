@@ -22,7 +22,7 @@ type Config struct {
 	Service  string // of records that name none, nor does the request's parameter service; [Service]
 }
 
-// Handler returns the way in over HTTP. A POST brings lines, or a JSON array of objects; its Content-Encoding may be gzip or
+// Handler returns the input over HTTP. A POST brings lines, or a JSON array of objects; its Content-Encoding may be gzip or
 // zstd. The answer is an object with the number of records, and comes when they are on disk:
 //
 //	200  all of them
@@ -136,7 +136,7 @@ func explain(err error) answer {
 		a.status = http.StatusServiceUnavailable
 	case ours:
 		a.status, a.Error = http.StatusInternalServerError, "the records could not be kept"
-	case large, errors.Is(err, errTooLong), errors.Is(err, errBomb):
+	case large, errors.Is(err, errTooLong):
 		a.status = http.StatusRequestEntityTooLarge
 	default:
 		a.status = http.StatusBadRequest

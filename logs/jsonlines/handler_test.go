@@ -117,6 +117,19 @@ func TestHandler(t *testing.T) {
 	}
 }
 
+// What a program repeats compresses to a thousandth, or less.
+func TestHandlerTakesEqualLines(t *testing.T) {
+	const lines = 20_000
+	text := strings.Repeat(`{"level":"info","msg":"GET /healthz","status":200,"took":"1ms","remote":"10.0.0.1","agent":"probe"}`+"\n", lines)
+	for encoding, body := range map[string]string{"gzip": gzipped(text), "zstd": zstandard(text)} {
+		var feed logtest.Recorder
+		w := post(&feed, Config{}, strings.NewReader(body), "Content-Encoding", encoding)
+		if got := len(feed.Records()); w.Code != 200 || got != lines {
+			t.Errorf("%s, %d bytes: got %d %s and %d records, want %d", encoding, len(body), w.Code, w.Body, got, lines)
+		}
+	}
+}
+
 func TestHandlerWhenFull(t *testing.T) {
 	for err, want := range map[error]int{
 		fmt.Errorf("disk: %w", logs.ErrFull): 503, logs.ErrClosed: 503, context.DeadlineExceeded: 503, errors.New("disk on fire at /var/x"): 500,

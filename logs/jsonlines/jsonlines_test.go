@@ -27,6 +27,15 @@ func TestLines(t *testing.T) {
 		"pino":    {`{"level":30,"time":1777863721123,"pid":7,"msg":"hi"}`, `2026-05-04T03:02:01.123Z INFO json "hi" pid=Int64:"7"`},
 		"ECS":     {`{"@timestamp":"2026-05-04T03:02:01.000Z","log.level":"debug","message":"hi","service":{"name":"api","version":"2"},"ecs.version":"1.6"}`, `2026-05-04T03:02:01Z DEBUG api "hi" service.version=String:"2" ecs.version=String:"1.6"`},
 		"ours":    {`{"service":"api","task":"main/x","job":"17","message":"hi","attrs":{"http.status":200,"msg":"x","a":{"b":1}},"x":1}`, `INFO api "hi" task=main/x job=17 http.status=Int64:"200" msg=String:"x" a.b=Int64:"1" x=Int64:"1"`},
+		"Docker":  {`{"log":"hi\n","stream":"stderr","time":"2026-05-04T03:02:01Z"}`, "2026-05-04T03:02:01Z INFO json \"hi\" stream=String:\"stderr\""},
+		"journald": {
+			`{"__CURSOR":"s=1","__REALTIME_TIMESTAMP":"1777863721123456","__MONOTONIC_TIMESTAMP":"7","_BOOT_ID":"b","PRIORITY":"4","SYSLOG_IDENTIFIER":"sshd","_SYSTEMD_UNIT":"ssh.service","MESSAGE":"hi"}`,
+			`2026-05-04T03:02:01.123456Z WARN sshd "hi" _BOOT_ID=String:"b" _SYSTEMD_UNIT=String:"ssh.service"`,
+		},
+		"journald, bytes":   {`{"MESSAGE":[ 27, 91,255 ],"PRIORITY":"0","_SYSTEMD_UNIT":"shop@1.service"}`, `ERROR+4 shop@1 "\x1b[\xff" _SYSTEMD_UNIT=String:"shop@1.service"`},
+		"journald, strange": {`{"MESSAGE":[256],"PRIORITY":"9","__REALTIME_TIMESTAMP":"soon","SYSLOG_IDENTIFIER":"","service":"a"}`, `INFO a "" MESSAGE=Any:"[256]" PRIORITY=String:"9" __REALTIME_TIMESTAMP=String:"soon" SYSLOG_IDENTIFIER=String:""`},
+		"journald, twice":   {`{"MESSAGE":["a","b"],"SYSLOG_IDENTIFIER":"x"}`, `INFO x "" MESSAGE=Any:"[\"a\",\"b\"]"`},
+		"journald, large":   {`{"MESSAGE":null,"SYSLOG_IDENTIFIER":"x"}`, `INFO x "" MESSAGE=Any:"null"`},
 
 		"nothing known":       {`{"a":1}`, `INFO json "" a=Int64:"1"`},
 		"empty":               {`{ }`, `INFO json ""`},

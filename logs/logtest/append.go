@@ -15,6 +15,15 @@ import (
 )
 
 var appendPromises = []promise{
+	{"a batch may be used again", func(f *fixture) {
+		b := Batch("api", logs.Client{}, 1, 10)
+		f.append(b)
+		clear(b.Data)
+		for range 2 {
+			f.want(f.find(logs.Query{}), 1, 10, 1)
+			f.reopen()
+		}
+	}},
 	{"what is appended is read, in order and numbered", func(f *fixture) {
 		f.append(Batch("api", logs.Client{}, 1, 100))
 		f.append(Batch("api", logs.Client{}, 101, 50), Batch("web", logs.Client{}, 1, 10), Batch("api", logs.Client{}, 151, 50))

@@ -48,7 +48,7 @@ func (s *Shelf) Prune(service string, upTo uint64) {
 	s.pruned[service] = upTo
 }
 
-// Break has everything fail with an error; nil mends it.
+// Break has everything fail with an error; nil ends that.
 func (s *Shelf) Break(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package loki brings records onwards to Grafana Loki, and to others that take its push requests.
+// Package loki receives push requests as Grafana Loki does ([Handler]), and forwards records to Loki and to others that take its push requests ([Output]).
 package loki
 
 import (

@@ -1,4 +1,4 @@
-// Package nats brings records onwards to a stream of NATS JetStream.
+// Package nats forwards records to a stream of NATS JetStream.
 package nats
 
 import (
@@ -38,7 +38,7 @@ type Config struct {
 // [logs.Record.Identity], so that the stream leaves out what it has got within its window for duplicates. What the stream has
 // acknowledged, it keeps as it is set up to. Only what is larger than the server's max_payload, or than the stream takes, is refused.
 //
-// A lost connection is not mended but made anew by the next call, as what comes through one that was mended may have a hole.
+// A lost connection is not resumed but made anew by the next call, as what comes through one that was resumed may have a hole.
 // So the order holds, unless a stream refuses some of a batch and takes what follows, as when a cluster changes its leader.
 type Output struct {
 	config   Config

@@ -1,4 +1,4 @@
-// Package opensearch brings records onwards to OpenSearch, Elasticsearch, and others that take their bulk requests.
+// Package opensearch forwards records to OpenSearch, Elasticsearch, and others that take their bulk requests.
 package opensearch
 
 import (

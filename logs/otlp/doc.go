@@ -1,5 +1,5 @@
-// Package otlp takes in and brings onwards records as the OpenTelemetry protocol has them, over HTTP: [Handler] is where SDKs
-// and collectors export logs to, and [Output] exports to a collector.
+// Package otlp receives and forwards records by the OpenTelemetry protocol (OTLP): [Handler] is where SDKs
+// and collectors export logs to, by HTTP and gRPC, and [Output] exports to a collector by HTTP.
 //
 // The parts of a record and their names in OTLP:
 //

@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
@@ -255,16 +256,17 @@ func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 func TestHandlerBoundsAllBodies(t *testing.T) {
 	var f logtest.Recorder
 	h := handlerTo(&f).(*handler)
-	if !h.room.TryAcquire(inFlight - 1<<10) {
+	room := h.bodies.Room.(*meanwhile.Semaphore)
+	if !room.TryAcquire(inFlight - 1<<10) {
 		t.Fatal("no room")
 	}
 	w := post(t, h, "application/x-protobuf", make([]byte, 4096))
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d", w.Code)
 	}
-	h.room.Release(inFlight - 1<<10)
-	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || h.room.Held() != 0 {
-		t.Errorf("%d, %d held", w.Code, h.room.Held())
+	room.Release(inFlight - 1<<10)
+	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || room.Held() != 0 {
+		t.Errorf("%d, %d held", w.Code, room.Held())
 	}
 }
 

@@ -65,7 +65,47 @@ func TestFindIsTheFinders(t *testing.T) {
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("got %d records, %v, want %d: %.300v", len(got), err, len(want), got)
 			}
+			n := 0
+			for text, err := range client.FindJSON(t.Context(), q) {
+				if err != nil || n >= len(want) || string(text) != string(want[n].AppendJSON(nil)) {
+					t.Fatalf("text %d is %s, %v", n, text, err)
+				}
+				n++
+			}
+			if n != len(want) {
+				t.Errorf("got %d texts, want %d", n, len(want))
+			}
 		})
+	}
+}
+
+// What a client counts is what is counted where the records are.
+func TestCountByIsTheFinders(t *testing.T) {
+	s := newShelf()
+	s.add(someRecords(300)...)
+	client, _ := serve(t, Handler(s, nil), Config{})
+	for _, by := range [][]string{nil, {"service"}, {"level", "text"}} {
+		want, _ := logs.CountBy(t.Context(), s, query(t, "i>9"), by, time.Minute)
+		got, err := client.CountBy(t.Context(), query(t, "i>9"), by, time.Minute)
+		if err != nil || got.Records != 290 || !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+	}
+	if _, err := client.CountBy(t.Context(), logs.Query{}, []string{"time"}, 0); err == nil || !strings.Contains(err.Error(), "each time is another one") {
+		t.Errorf("by the time: %v", err)
+	}
+}
+
+// What a server sends is handed on as it is only where that does nothing to a terminal.
+func TestFindJSONIsSafe(t *testing.T) {
+	for _, line := range []string{"{\"time\":\"\x1b[2J\"}", "{\"time\":\"\u202e\"}", "{\"time\":\"\xff\"}", "{\"time\":", "{\"time\":\"x\"} {}", "{}"} {
+		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, line+"\n"+`{"end":{"records":1}}`) })
+		client, _ := serve(t, h, Config{})
+		for text, err := range client.FindJSON(t.Context(), logs.Query{}) {
+			if err == nil {
+				t.Errorf("%q is handed on as %q", line, text)
+			}
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ const Prefix = "/logs/"
 type control struct {
 	After  map[string]uint64 `json:"after,omitzero"`
 	Missed string            `json:"missed,omitempty"`
+	Counts *logs.Counts      `json:"counts,omitempty"`
 	Error  string            `json:"error,omitempty"`
 	End    *end              `json:"end,omitempty"`
 }

@@ -29,14 +29,14 @@ type handler struct {
 
 // Handler serves a finder, below [Prefix], to everybody who gets there: who may is for its caller to decide. It uses the
 // ctx of its requests as a scope. What stats returns, if it is not nil, is served as JSON. Where no records are kept, finder is
-// nil: who looks for some is told so.
+// nil: who looks for some gets an error that says so.
 //
 // At most 64 searches and 256 follows run at once. A reader that takes nothing for ten minutes, or for one of a follow,
 // loses its connection.
 func Handler(finder logs.Finder, stats func() any) http.Handler {
 	h := &handler{finder, stats, meanwhile.NewSemaphore(maxSearches), meanwhile.NewSemaphore(maxFollows)}
 	mux := http.NewServeMux()
-	for path, serve := range map[string]http.HandlerFunc{"find": h.find, "follow": h.follow, "histogram": h.histogram, "services": h.services} {
+	for path, serve := range map[string]http.HandlerFunc{"find": h.find, "follow": h.follow, "count": h.count, "histogram": h.histogram, "services": h.services} {
 		if finder == nil {
 			serve = nothingKept
 		}
@@ -70,6 +70,33 @@ func (h *handler) find(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		return nil
+	})
+}
+
+// count answers with a line of counts. Lines before it are signs of life.
+func (h *handler) count(w http.ResponseWriter, r *http.Request) {
+	v := r.URL.Query()
+	q, err := decode(v)
+	var every time.Duration
+	if text := v.Get("every"); err == nil && text != "" {
+		if every, err = time.ParseDuration(text); err != nil {
+			err = fmt.Errorf("every: %.40q is no time such as 5m", text)
+		}
+	}
+	if err != nil {
+		problem.Write(w, http.StatusBadRequest, err.Error(), nil)
+		return
+	}
+	if !enter(w, h.searches) {
+		return
+	}
+	defer h.searches.Release(1)
+	serveLines(w, r, searchPatience, func(ctx context.Context, l *lines) error {
+		counts, err := logs.CountBy(ctx, h.finder, q, v["by"], every)
+		if err != nil {
+			return err
+		}
+		return l.control(&control{Counts: counts})
 	})
 }
 

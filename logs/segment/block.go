@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"bytes"
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -32,6 +33,7 @@ func newBlock() *block {
 // close works out what is to be known of the block's records, and compresses them.
 func (b *block) close(c codec) {
 	var v logs.View
+	var before []byte // the attributes of the record before
 	first := true
 	for rest := b.data; len(rest) > 0; {
 		next, err := v.Next(rest)
@@ -44,6 +46,11 @@ func (b *block) close(c codec) {
 		}
 		b.min, b.max = min(b.min, v.Time), max(b.max, v.Time)
 		b.levels[class(v.Level)]++
+		if attrs := v.EncodedAttrs(); len(attrs) > 0 && len(v.Task)+len(v.Job) == 0 && bytes.Equal(attrs, before) {
+			v = logs.View{Message: v.Message} // the filter has their tokens
+		} else {
+			before = attrs
+		}
 		b.tokens = logs.AppendTokens(b.tokens[:0], &v)
 		b.bloom.add(b.tokens)
 	}

@@ -33,7 +33,7 @@ type Config struct {
 	// segments of whatever service are deleted first. A segment counts by whole blocks of 4 KiB.
 	Bytes int64
 
-	// Logger gets what nobody asked for: journals that were cut, damage, failures in the background. Nil: slog.Default().
+	// Logger gets what happens unasked: journals that were cut, damage, failures in the background. Nil: slog.Default().
 	Logger *slog.Logger
 }
 

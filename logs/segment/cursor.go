@@ -34,6 +34,7 @@ type cursor struct {
 	raw    []byte
 	rest   []byte
 	number uint64
+	at     int      // where in raw the record begins
 	starts []uint32 // of the records in raw, when it goes down
 	read   int64    // bytes of blocks that were looked into
 
@@ -63,12 +64,8 @@ func (c *cursor) nextBlock() (bool, error) {
 			if c.next++; c.down {
 				i = c.length() - c.next
 			}
-			if c.index != nil {
-				i = int(c.index[i])
-			}
-			e := &c.entries[i]
-			top, bottom := levels(e.levels)
-			if c.may != nil && !c.may[i] || e.last() < c.from || e.first > c.shelf.until || !c.want.block(e.min, e.max, top, bottom) {
+			e := c.candidate(i)
+			if e == nil {
 				continue
 			}
 			c.entry, c.loaded, c.key = e, false, e.min
@@ -82,6 +79,19 @@ func (c *cursor) nextBlock() (bool, error) {
 			return false, err
 		}
 	}
+}
+
+// candidate returns one of the blocks of the part that is open, nil when it cannot have wanted records.
+func (c *cursor) candidate(i int) *entry {
+	if c.index != nil {
+		i = int(c.index[i])
+	}
+	e := &c.entries[i]
+	top, bottom := levels(e.levels)
+	if c.may != nil && !c.may[i] || e.last() < c.from || e.first > c.shelf.until || !c.want.block(e.min, e.max, top, bottom) {
+		return nil
+	}
+	return e
 }
 
 func (c *cursor) length() int {
@@ -224,6 +234,7 @@ func (c *cursor) step() bool {
 	if len(c.rest) == 0 {
 		return false
 	}
+	c.at = len(c.raw) - len(c.rest)
 	rest, err := c.view.Next(c.rest)
 	if err != nil {
 		c.store.damage(c.shelf.service, c.path, c.entry.off, int64(len(c.rest)))

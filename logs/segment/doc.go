@@ -4,7 +4,7 @@
 //
 // What is appended goes to the end of one journal, for all services, and is on disk when Append returns. A journal that is
 // large or old enough is closed and turned, in the background, into segments: one file for each service, of compressed
-// blocks with an index that tells which blocks a word is in. Then it is deleted. When little comes in, segments of a day are
+// blocks with an index that shows which blocks a word is in. Then it is deleted. When little comes in, segments of a day are
 // made into larger ones, compressed by zstd. Searches read segments and journals.
 //
 // Names of services are the caller's to bound. Of those that have nothing any more it remembers the numbers, unless they are

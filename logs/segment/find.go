@@ -8,8 +8,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Find yields the records that match, see [logs.Finder]. With a Limit it reads from the newest end, and no further than it
-// needs. It has a block of each service in memory, of a quarter of a megabyte, when it has come to it.
+// Find yields the records that match, see [logs.Finder]. With a Limit it reads from the newest end, and little further than it
+// needs. It has the blocks in memory that have records of the time it has come to, of a quarter of a megabyte each, up to 64 MiB, and
+// reads others ahead on all processors.
 func (s *Store) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if err := s.usable(); err != nil {
@@ -19,32 +20,38 @@ func (s *Store) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Re
 		shelves := s.shelves(q.Filter.Service)
 		defer putBack(shelves)
 		w := wants(q)
-		var err error
-		switch {
-		case q.Limit <= 0 || q.Newest:
-			err = s.find(ctx, &w, shelves, nil, q.Newest, q.Limit, yield)
-		case q.Limit <= maxTurned:
-			var found []logs.Record
-			err = s.find(ctx, &w, shelves, nil, true, q.Limit, func(r logs.Record, _ error) bool {
-				found = append(found, r)
-				return true
-			})
-			for _, r := range slices.Backward(found) {
-				if err != nil || !yield(r, nil) {
-					break
-				}
-			}
-		default:
-			err = s.findFrom(ctx, &w, shelves, q.Limit, yield)
-		}
-		if err != nil {
+		if err := s.findAll(ctx, &w, shelves, q, yield); err != nil {
 			yield(logs.Record{}, err)
 		}
 	}
 }
 
-// maxTurned is how many records are found from the newest on and turned in memory. With more, the numbers they begin at
-// are found first.
+func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q logs.Query, yield func(logs.Record, error) bool) error {
+	if q.Limit <= 0 || q.Newest {
+		n := 0
+		return s.timeline(w, shelves, q.Newest).each(ctx, func(_ point, v *logs.View) bool {
+			n++
+			return yield(v.Record(), nil) && n != q.Limit
+		})
+	}
+	if q.Limit > maxTurned {
+		return s.findFrom(ctx, w, shelves, q.Limit, yield)
+	}
+	var found []logs.Record
+	err := s.timeline(w, shelves, true).each(ctx, func(_ point, v *logs.View) bool {
+		found = append(found, v.Record())
+		return len(found) < q.Limit
+	})
+	for _, r := range slices.Backward(found) {
+		if err != nil || !yield(r, nil) {
+			break
+		}
+	}
+	return err
+}
+
+// maxTurned is how many records are found from the newest on and turned in memory. With more, the one they begin at is found
+// first.
 const maxTurned = 1000
 
 func putBack(shelves []*shelf) {
@@ -53,47 +60,37 @@ func putBack(shelves []*shelf) {
 	}
 }
 
-// find yields the records on shelves, of each service from its number in from on, at most limit if that is not zero.
-func (s *Store) find(ctx context.Context, w *want, shelves []*shelf, from map[*service]uint64, down bool, limit int, yield func(logs.Record, error) bool) error {
-	n := 0
-	return merge(ctx, s.cursors(w, shelves, from, down), down, func(c *cursor) bool {
-		n++
-		return yield(c.view.Record(), nil) && n != limit
-	})
-}
-
-func (s *Store) cursors(w *want, shelves []*shelf, from map[*service]uint64, down bool) []*cursor {
+// find yields the records on shelves in the order in which they came, of each service from its number in from on.
+func (s *Store) find(ctx context.Context, w *want, shelves []*shelf, from map[*service]uint64, yield func(logs.Record, error) bool) error {
 	cursors, views := make([]*cursor, len(shelves)), make(map[*journal]*window)
 	for i, sh := range shelves {
-		c := s.cursor(w, sh, from[sh.service], down)
+		c := s.cursor(w, sh, from[sh.service], false)
 		c.brief, c.views = len(shelves) > maxOpen, views
 		cursors[i] = c
 	}
-	return cursors
+	return merge(ctx, cursors, func(c *cursor) bool { return yield(c.view.Record(), nil) })
 }
 
-// maxOpen is of how many services a search has a file of each open.
+// maxOpen is how many files a search has open at a time.
 const maxOpen = 64
 
 // findFrom yields the newest limit records, the oldest of them first.
 func (s *Store) findFrom(ctx context.Context, w *want, shelves []*shelf, limit int, yield func(logs.Record, error) bool) error {
-	from := make(map[*service]uint64)
 	n := 0
-	err := merge(ctx, s.cursors(w, shelves, nil, true), true, func(c *cursor) bool {
+	var oldest point
+	err := s.timeline(w, shelves, true).each(ctx, func(p point, _ *logs.View) bool {
 		n++
-		from[c.shelf.service] = c.view.Number
+		oldest = p
 		return n < limit
 	})
-	if err != nil {
+	if err != nil || n == 0 {
 		return err
 	}
-	var some []*shelf
-	for _, sh := range shelves {
-		if from[sh.service] > 0 {
-			some = append(some, sh)
-		}
-	}
-	return s.find(ctx, w, some, from, false, limit, yield)
+	from := *w
+	from.since = max(from.since, oldest.time)
+	return s.timeline(&from, shelves, false).each(ctx, func(p point, v *logs.View) bool {
+		return p.compare(oldest) < 0 || yield(v.Record(), nil)
+	})
 }
 
 // Read yields the records of a service from a number on, the oldest first, and ends after the newest. A call costs the
@@ -114,7 +111,7 @@ func (s *Store) Read(ctx context.Context, name string, from uint64) meanwhile.St
 		s.mu.Unlock()
 		defer sh.back()
 		w := wants(logs.Query{})
-		if err := s.find(ctx, &w, []*shelf{sh}, map[*service]uint64{svc: from}, false, 0, yield); err != nil {
+		if err := s.find(ctx, &w, []*shelf{sh}, map[*service]uint64{svc: from}, yield); err != nil {
 			yield(logs.Record{}, err)
 		}
 	}

@@ -54,7 +54,7 @@ func (s *Store) catchUp(ctx context.Context, after, until map[string]uint64, f *
 		sh.until = until[sh.service.name]
 	}
 	left := false
-	err := s.find(ctx, &f.want, shelves, from, false, 0, func(r logs.Record, _ error) bool {
+	err := s.find(ctx, &f.want, shelves, from, func(r logs.Record, _ error) bool {
 		left = !f.yield(r, nil)
 		return !left
 	})

@@ -2,9 +2,8 @@ package segment
 
 import "context"
 
-// merge goes through the records of cursors by their times, or against them, and of each cursor in its order. It calls yield
-// with the cursor that is at the next one until that returns false.
-func merge(ctx context.Context, cursors []*cursor, down bool, yield func(c *cursor) bool) error {
+// merge goes through the records of cursors by their times, and of each cursor in its order. It calls yield with the cursor that is at the next one until that returns false.
+func merge(ctx context.Context, cursors []*cursor, yield func(c *cursor) bool) error {
 	defer func() {
 		for _, c := range cursors {
 			c.close()
@@ -19,12 +18,7 @@ func merge(ctx context.Context, cursors []*cursor, down bool, yield func(c *curs
 			live = append(live, c)
 		}
 	}
-	before := func(a, b *cursor) bool {
-		if down {
-			return a.key > b.key
-		}
-		return a.key < b.key
-	}
+	before := func(a, b *cursor) bool { return a.key < b.key }
 	for len(live) > 0 {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -141,6 +141,9 @@ func (p *parser) cutDate(text []byte) (nanoseconds int64, rest []byte) {
 		return 0, text
 	}
 	fraction, rest := cutFraction(rest)
+	if after, ok := p.cutYear(date, rest, &nanoseconds); ok {
+		rest = after
+	}
 	nanoseconds += fraction
 	if len(rest) > 0 && rest[0] == ':' {
 		rest = rest[1:]
@@ -187,6 +190,21 @@ func (p *parser) withYear(date []byte) (nanoseconds int64, rest []byte) {
 		return 0, nil
 	}
 	return time.Date(year, time.Month(month), day, 0, 0, clock, 0, p.location).UnixNano(), date[20:]
+}
+
+// cutYear cuts " 2026 " off, which some have behind the clock, and makes the date one of that year.
+func (p *parser) cutYear(date, rest []byte, nanoseconds *int64) (after []byte, ok bool) {
+	if date[9] != ':' || len(rest) < 6 || rest[0] != ' ' || rest[5] != ' ' || two(rest[1:]) != 20 {
+		return nil, false
+	}
+	year := 2000 + two(rest[3:])
+	month, day := monthDay(date)
+	if year < 2000 || month == 0 || day < 1 || day > daysIn(year, month) {
+		return nil, false
+	}
+	clock, _ := cutClock(date[7:])
+	*nanoseconds = time.Date(year, time.Month(month), day, 0, 0, clock, 0, p.location).UnixNano()
+	return rest[5:], true
 }
 
 // cutClock reads "03:02:01", in seconds.

@@ -1,5 +1,11 @@
 package syslog
 
+import (
+	"bytes"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+)
+
 // legacy reads what follows the priority of a message of RFC 3164, "date host tag[process]: text", of which each part may
 // be missing. A word counts as the tag when a colon or the process ends it, so that no first word of a text makes a
 // service.
@@ -7,29 +13,77 @@ func (p *parser) legacy(text []byte, facility int) {
 	v := &p.view
 	stamp, text := p.cutDate(text)
 	v.Time = stamp
+	if p.device(text, stamp, facility) {
+		return
+	}
 	if rest, known := p.header.cut(v, text, false, facility); known {
 		v.Message = trimMark(rest)
 		return
 	}
 	begin, host := text, p.origin
-	tag, process, rest, ok := cutTag(text)
+	program, ok := cutProgram(text)
 	if !ok {
-		if word, after, found := cutHost(text); found {
-			tag, process, rest, ok = cutTag(after)
+		if word, after, found := cutHost(text); found && !isTag(word) {
+			program, ok = cutProgramOf(after)
 			if ok || stamp != 0 { // without either, the word belongs to the text
-				host, text = word, after
+				host, text = bytes.TrimSuffix(word, []byte(":")), after
 			}
 		}
 	}
-	v.Service = tag
+	v.Service = program.tag
 	p.attr(keyFacility, facilities[facility])
 	p.attr(keyHost, host)
-	p.attr(keyProcess, process)
+	p.attr(keyProcess, program.process)
+	p.attr(keyDevice, program.device)
 	if ok {
-		text = rest
-		p.header.keep(v, begin[:len(begin)-len(rest)], false, facility)
+		text = program.rest
+		p.header.keep(v, begin[:len(begin)-len(text)], false, facility)
 	}
 	v.Message = trimMark(text)
+}
+
+// A program is what a message says of what has sent it.
+type program struct {
+	tag, process []byte
+	device       []byte // 788a20f01234,UAP-AC-Lite-6.0.21: of an access point, before the tag
+	rest         []byte // what follows
+}
+
+// cutProgram cuts the program off: a tag that is no counter and no address, which would make a service of each message, or of each
+// device.
+func cutProgram(text []byte) (p program, ok bool) {
+	tag, process, rest, ok := cutTag(text)
+	if !ok || process == nil && isNumber(tag) || isAddress(tag) {
+		return p, false
+	}
+	p = program{tag: tag, process: process, rest: rest}
+	if bytes.IndexByte(tag, ',') < 0 {
+		return p, true
+	}
+	p.device = tag
+	p.tag, p.process, p.rest, ok = cutTag(rest)
+	if !ok {
+		return program{}, false
+	}
+	return p, true
+}
+
+// cutProgramOf cuts the program off what follows a host: with some load balancers a level stands before it, "info tmm[7]:".
+func cutProgramOf(text []byte) (p program, ok bool) {
+	if p, ok = cutProgram(text); ok {
+		return p, true
+	}
+	word, rest, _ := cutHost(text)
+	if _, level := severity.Level(word); !level {
+		return p, false
+	}
+	return cutProgram(rest)
+}
+
+// isTag reports whether a word ends with a colon, as a tag does, and is no address.
+func isTag(word []byte) bool {
+	short, colon := bytes.CutSuffix(word, []byte(":"))
+	return colon && !isAddress(short) && !bytes.HasSuffix(short, []byte(":"))
 }
 
 // maxTag is how long a word is that counts as a tag, in bytes, and so is its process ID. RFC 3164 has 32.

@@ -37,7 +37,7 @@ func TestMessages(t *testing.T) {
 		"only a date":         {`<14>May  4 03:02:01`, `2026-05-04T03:02:01Z INFO syslog ""` + host},
 		"year":                {`<14>May  4 2019 03:02:01 h app: x`, `2019-05-04T03:02:01Z INFO app "x" facility=String:"user" host=String:"h"`},
 		"fraction":            {`<14>May  4 03:02:01.5 h app: x`, `2026-05-04T03:02:01.5Z INFO app "x" facility=String:"user" host=String:"h"`},
-		"Cisco":               {`<187>*May  4 03:02:01.123: %LINK-3-UPDOWN: Interface up`, `2026-05-04T03:02:01.123Z ERROR %LINK-3-UPDOWN "Interface up" facility=String:"local7" host=String:"192.0.2.1"`},
+		"Cisco":               {`<187>*May  4 03:02:01.123: %LINK-3-UPDOWN: Interface up`, `2026-05-04T03:02:01.123Z ERROR LINK "Interface up" facility=String:"local7" host=String:"192.0.2.1" msgid=String:"%LINK-3-UPDOWN"`},
 		"RFC 3339":            {`<14>2026-05-04T03:02:01.5+02:00 h app: x`, `2026-05-04T01:02:01.5Z INFO app "x" facility=String:"user" host=String:"h"`},
 		"no such date":        {`<14>May 32 03:02:01 h: x`, `INFO syslog "May 32 03:02:01 h: x"` + host},
 		"no such month":       {`<14>Mai  4 03:02:01 h: x`, `INFO syslog "Mai  4 03:02:01 h: x"` + host},
@@ -62,6 +62,56 @@ func TestMessages(t *testing.T) {
 			got := logtest.Drive(way(), []byte(test.input+"\n"))
 			if !slices.Equal(got.Records, []string{test.want}) {
 				t.Errorf("got  %s\nwant %s", got.Records, test.want)
+			}
+		})
+	}
+}
+
+// TestDevices has the forms of routers, switches, firewalls and access points.
+func TestDevices(t *testing.T) {
+	const (
+		at    = "2026-05-04T03:02:01Z INFO+1 "
+		sys   = at + `SYS "Configured" facility=String:"local7" host=String:`
+		named = ` msgid=String:"%SYS-5-CONFIG_I"`
+		ours  = `"192.0.2.1"`
+	)
+	tests := map[string]struct{ input, want string }{
+		"counter":               {`45: *May  4 03:02:01: %SYS-5-CONFIG_I: Configured`, sys + ours + named + ` counter=String:"45"`},
+		"two counters":          {`45: 000123: .May  4 03:02:01: %SYS-5-CONFIG_I: Configured`, sys + ours + named + ` counter=String:"45"`},
+		"counter, host":         {`45: rtr1: 000123: *May  4 03:02:01: %SYS-5-CONFIG_I: Configured`, sys + `"rtr1"` + named + ` counter=String:"45"`},
+		"counter, address":      {`45: 10.0.0.1: May  4 03:02:01: %SYS-5-CONFIG_I: Configured`, sys + `"10.0.0.1"` + named + ` counter=String:"45"`},
+		"zone":                  {`45: May  4 03:02:01 CET: %SYS-5-CONFIG_I: Configured`, sys + ours + named + ` counter=String:"45"`},
+		"year":                  {`45: *May  4 2026 03:02:01: %SYS-5-CONFIG_I: Configured`, sys + ours + named + ` counter=String:"45"`},
+		"year first":            {`: 2026 May  4 03:02:01 UTC: %SYS-5-CONFIG_I: Configured`, sys + ours + named},
+		"part of a switch":      {`: 2026 May  4 03:02:01 UTC: %$VDC-1%$ %SYS-5-CONFIG_I: Configured`, sys + ours + named},
+		"by a relay":            {`May  4 03:02:01 10.0.0.1 45: *May  4 03:02:03.5: %SYS-5-CONFIG_I: Configured`, sys + `"10.0.0.1"` + named + ` counter=String:"45"`},
+		"up for days":           {`45: 2d03h: %SYS-5-CONFIG_I: Configured`, sys[len("2026-05-04T03:02:01Z "):] + ours + named + ` counter=String:"45"`},
+		"up for seconds":        {`00:00:46: %SYS-5-CONFIG_I: Configured`, sys[len("2026-05-04T03:02:01Z "):] + ours + named},
+		"debugging":             {`45: *May  4 03:02:01: IP: s=10.0.0.7, len 40`, at + `syslog "IP: s=10.0.0.7, len 40" facility=String:"local7" host=String:"192.0.2.1" counter=String:"45"`},
+		"router with nodes":     {`45: rtr1 RP/0/RSP0/CPU0:May  4 03:02:01 : config[658]: %MGBL-SYS-5-CONFIG_I : Configured`, at + `config "Configured" facility=String:"local7" host=String:"rtr1" procid=String:"658" msgid=String:"%MGBL-SYS-5-CONFIG_I" counter=String:"45" node=String:"RP/0/RSP0/CPU0"`},
+		"node only":             {`RP/0/0/CPU0:May  4 03:02:01 UTC: config[658]: %MGBL-SYS-5-CONFIG_I : Configured`, at + `config "Configured" facility=String:"local7" host=String:"192.0.2.1" procid=String:"658" msgid=String:"%MGBL-SYS-5-CONFIG_I" node=String:"RP/0/0/CPU0"`},
+		"firewall":              {`May  4 2026 03:02:01: %ASA-6-302013: Built`, at + `ASA "Built" facility=String:"local7" host=String:"192.0.2.1" msgid=String:"%ASA-6-302013"`},
+		"firewall with a name":  {`May  4 2026 03:02:01 fw1 : %ASA-session-6-302013: Built`, at + `ASA-session "Built" facility=String:"local7" host=String:"fw1" msgid=String:"%ASA-session-6-302013"`},
+		"firewall, no date":     {`%ASA-6-302013: Built`, `INFO+1 ASA "Built" facility=String:"local7" host=String:"192.0.2.1" msgid=String:"%ASA-6-302013"`},
+		"colon and date":        {`:May  4 03:02:01 CET: %ASA-config-5-111008: User`, at + `ASA-config "User" facility=String:"local7" host=String:"192.0.2.1" msgid=String:"%ASA-config-5-111008"`},
+		"fabric":                {`May  4 03:02:01 leaf1 %LOG_LOCAL7-5-SYSTEM_MSG [E42][transition] up`, at + `LOG_LOCAL7 "[E42][transition] up" facility=String:"local7" host=String:"leaf1" msgid=String:"%LOG_LOCAL7-5-SYSTEM_MSG"`},
+		"no name of a message":  {`May  4 03:02:01 h app: %s-%d-x: y`, at + `app "%s-%d-x: y" facility=String:"local7" host=String:"h"`},
+		"a number":              {`May  4 03:02:01 h 12345: x`, at + `syslog "12345: x" facility=String:"local7" host=String:"h"`},
+		"a number alone":        {`404: not found`, `INFO+1 syslog "404: not found" facility=String:"local7" host=String:"192.0.2.1"`},
+		"address as tag":        {`May  4 03:02:01 10.0.0.1: link up`, at + `syslog "link up" facility=String:"local7" host=String:"10.0.0.1"`},
+		"year behind the clock": {`May  4 03:02:01 2026 10.0.0.5 stm[123]: <501> up`, at + `stm "<501> up" facility=String:"local7" host=String:"10.0.0.5" procid=String:"123"`},
+		"level behind the host": {`May  4 03:02:01 lb1 info tmm[123]: Rule`, at + `tmm "Rule" facility=String:"local7" host=String:"lb1" procid=String:"123"`},
+		"access point":          {`May  4 03:02:01 living 788a20f01234,UAP-AC-Lite-6.0.21+13: hostapd[3455]: ath0: joined`, at + `hostapd "ath0: joined" facility=String:"local7" host=String:"living" procid=String:"3455" device=String:"788a20f01234,UAP-AC-Lite-6.0.21+13"`},
+		"switch":                {`May  4 03:02:01 10.0.0.1 00076 ports: port 1 is up`, at + `syslog "00076 ports: port 1 is up" facility=String:"local7" host=String:"10.0.0.1"`},
+		"firewall of pairs":     {`date=2026-05-04 time=03:02:01 devname="FG1" level="notice"`, `INFO+1 syslog "date=2026-05-04 time=03:02:01 devname=\"FG1\" level=\"notice\"" facility=String:"local7" host=String:"192.0.2.1"`},
+		"firewall of columns":   {`May  4 03:02:01 PA-220 1,2026/05/04 03:02:01,007,TRAFFIC`, at + `syslog "1,2026/05/04 03:02:01,007,TRAFFIC" facility=String:"local7" host=String:"PA-220"`},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			input := "<189>" + test.input + "\n"
+			got := logtest.Drive(way(), []byte(input+"<14>h a: x\n"+input))
+			if want := []string{test.want, `INFO a "x" facility=String:"user" host=String:"h"`, test.want}; !slices.Equal(got.Records, want) {
+				t.Errorf("got  %s\nwant %s", got.Records, want)
 			}
 		})
 	}

@@ -8,6 +8,9 @@ var (
 	keyHost     = []byte("host")
 	keyProcess  = []byte("procid")
 	keyMessage  = []byte("msgid")
+	keyCounter  = []byte("counter")
+	keyNode     = []byte("node")
+	keyDevice   = []byte("device")
 )
 
 const maxParams = 256 // of one message; further ones are left out

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -105,7 +106,11 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// Python's handler ends messages with a NUL, where others have a line feed. What it has sent is there while it is connected.
+// traceback is one that Python has written behind a message.
+var traceback = regexp.MustCompile(`(7)\\nTraceback .*\\nZeroDivisionError: .*`)
+
+// Python's handler ends messages with a NUL, where others have a line feed: tracebacks are whole. What it has sent is there while it
+// is connected.
 func TestPython(t *testing.T) {
 	python := testenv.Program(t, "python3")
 	const script = `
@@ -115,7 +120,10 @@ for port, kind in ((sys.argv[1], socket.SOCK_STREAM), (sys.argv[2], socket.SOCK_
     handler = logging.handlers.SysLogHandler(("127.0.0.1", int(port)), socktype=kind)
     handler.ident = kind.name + ": "
     log.addHandler(handler)
-log.error("größer als %d", 7)
+try:
+    print(1 / 0)
+except ZeroDivisionError:
+    log.exception("größer als %d", 7)
 log.warning("bald voll")
 sys.stdin.read()
 `
@@ -131,10 +139,29 @@ sys.stdin.read()
 	})
 	for i := range got { // attributes follow
 		got[i], _, _ = strings.Cut(got[i], " facility")
+		got[i] = traceback.ReplaceAllString(got[i], "$1 …")
 	}
-	want := []string{"SOCK_DGRAM|error|größer als 7", "SOCK_DGRAM|warn|bald voll", "SOCK_STREAM|error|größer als 7", "SOCK_STREAM|warn|bald voll"}
+	want := []string{"SOCK_DGRAM|error|größer als 7 …", "SOCK_DGRAM|warn|bald voll", "SOCK_STREAM|error|größer als 7 …", "SOCK_STREAM|warn|bald voll"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// The only message of a connection is taken while that is open, although more lines of it might follow.
+func TestOneLine(t *testing.T) {
+	got := serve(t, 1, func(tcp, _ string, await func(int)) {
+		conn, err := net.Dial("tcp", "127.0.0.1:"+tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("<12>t: one\n")); err != nil {
+			t.Fatal(err)
+		}
+		await(1)
+	})
+	if len(got) != 1 || !strings.HasPrefix(got[0], "t|warn|one") {
+		t.Errorf("got %q", got)
 	}
 }
 

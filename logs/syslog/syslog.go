@@ -1,8 +1,11 @@
-// Package syslog is the way in for syslog: RFC 5424 and RFC 3164, over streams as RFC 6587 frames them, and datagrams.
+// Package syslog is the input for syslog: RFC 5424 and RFC 3164, over streams as RFC 6587 frames them, and datagrams.
 //
 // A record's service is the program that the message names, or "syslog" where it names none. Its host, process ID, message ID
 // and facility are the attributes host, procid, msgid and facility; structured data is attributes as well, such as
 // "exampleSDID@32473.iut". What a message misses is done without, as rsyslog does.
+//
+// Cisco's systems name no program but each message: of "%SYS-5-CONFIG_I" the service is SYS, and msgid has the whole name.
+// Counters before it are the attribute counter.
 package syslog
 
 import (
@@ -27,8 +30,9 @@ const (
 	countDigits = 9 // of the count before a message
 )
 
-// A Way takes messages from a connection. Each is told apart on its own: one with its count of bytes before it, which may
-// have several lines, or one that a line feed ends, or a NUL, as with Python's SysLogHandler.
+// A Way takes messages from a connection: those with their count of bytes before them, which may have several lines, and others.
+// Of these, each line is a message, unless the first of the connection ends with a NUL, as those of Python's SysLogHandler do:
+// then all do, and may have several lines.
 type Way struct {
 	// Datagrams is set where each datagram is one message. A parser of them takes all in End.
 	Datagrams bool
@@ -54,6 +58,9 @@ func (w *Way) Parser(origin string, state []byte) logs.Parser {
 	p.origin = []byte(origin)
 	if passed, n := binary.Varint(state); n > 0 {
 		p.pass = passed
+		if len(state) > n {
+			p.ends = delimiter(state[n])
+		}
 	}
 	return p
 }
@@ -64,7 +71,9 @@ type parser struct {
 	location  *time.Location
 	now       func() time.Time
 
-	pass int64 // how many bytes of a message that was cut are still to be passed over, or passLine
+	pass  int64 // how many bytes of a message that was cut are still to be passed over, or passLine
+	ends  delimiter
+	waits bool // to see what ends messages
 
 	view    logs.View // here, because a variable would be allocated for each call
 	scratch []byte
@@ -74,7 +83,7 @@ type parser struct {
 	minute  minute
 }
 
-const passLine = -1 // all up to the end of the line
+const passLine = -1 // all up to the end of the message
 
 // lineEnd returns where a line ends, -1 for not here.
 func lineEnd(data []byte) int {
@@ -101,7 +110,7 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 			}
 			continue
 		}
-		frame, size, pass, ok := next(data[taken:])
+		frame, size, pass, ok := p.next(data[taken:])
 		if !ok {
 			break
 		}
@@ -112,9 +121,14 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 	return taken, nil, nil
 }
 
-// End takes a last line that nothing ends, or a datagram.
+// End takes a last message that nothing ends, or a datagram.
 func (p *parser) End(data []byte, feed logs.Feed) {
 	defer p.forget()
+	if p.ends == notKnown && !p.datagrams {
+		p.Quiet()
+		taken, _, _ := p.Parse(data, feed)
+		data = data[taken:]
+	}
 	if p.pass != 0 || len(data) == 0 {
 		return
 	}
@@ -125,12 +139,12 @@ func (p *parser) End(data []byte, feed logs.Feed) {
 	p.message(data[:min(len(data), MaxMessage)], len(data) > MaxMessage, feed)
 }
 
-// State says what is still to be passed over.
+// State says what is still to be passed over, and what ends messages.
 func (p *parser) State() []byte {
-	if p.pass == 0 {
+	if p.pass == 0 && p.ends == notKnown {
 		return nil
 	}
-	return binary.AppendVarint(nil, p.pass)
+	return append(binary.AppendVarint(nil, p.pass), byte(p.ends))
 }
 
 // forget drops what lies in the data of a call, and the room that a large message took.
@@ -144,7 +158,7 @@ func (p *parser) forget() {
 // passOver returns how many bytes of data belong to a message that was cut.
 func (p *parser) passOver(data []byte) int {
 	if p.pass == passLine {
-		i := lineEnd(data)
+		i := p.end(data)
 		if i < 0 {
 			return len(data)
 		}
@@ -157,7 +171,7 @@ func (p *parser) passOver(data []byte) int {
 }
 
 // next finds the message at the beginning of data, the size of its frame, and what is to be passed over after it.
-func next(data []byte) (frame []byte, size int, pass int64, ok bool) {
+func (p *parser) next(data []byte) (frame []byte, size int, pass int64, ok bool) {
 	if c := data[0]; '1' <= c && c <= '9' {
 		n, head, ok := count(data)
 		switch room := head + min(n, MaxMessage); {
@@ -167,14 +181,7 @@ func next(data []byte) (frame []byte, size int, pass int64, ok bool) {
 			return data[head:room], room, int64(head + n - room), true
 		}
 	}
-	line := data[:min(len(data), MaxMessage+1)]
-	switch i := lineEnd(line); {
-	case i >= 0:
-		return line[:i], i + 1, 0, true
-	case len(line) > MaxMessage:
-		return line[:MaxMessage], MaxMessage, passLine, true
-	}
-	return nil, 0, 0, false
+	return p.uncounted(data)
 }
 
 // count reads the count before a message, which a space and the < of the message follow: a line may begin with digits as
@@ -199,6 +206,9 @@ func count(data []byte) (n, head int, ok bool) {
 
 // message adds the record of one message.
 func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
+	if p.ends == nuls { // a line feed may follow the NUL before
+		text = bytes.TrimLeft(text, "\r\n")
+	}
 	for len(text) > 0 { // what senders end messages with
 		if c := text[len(text)-1]; c != '\n' && c != '\r' && c != 0 {
 			break

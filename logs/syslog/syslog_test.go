@@ -46,6 +46,11 @@ func TestFraming(t *testing.T) {
 		"a line":                {input: example + "\n", want: []string{told}},
 		"CR LF":                 {input: example + "\r\n\n\r\n", want: []string{told}},
 		"NUL":                   {input: example + "\x00" + example + "\x00\n" + example + "\n", want: []string{told, told, told}},
+		"NUL, several lines":    {input: "<14>a: one\n two\n\nthree\x00<14>a: x\n<14>y\x00", want: []string{`INFO a "one\n two\n\nthree"` + host, `INFO a "x\n<14>y"` + host}},
+		"NUL, lines at last":    {input: "<14>a: x\x00<14>a: one\n two\x00", want: []string{`INFO a "x"` + host, `INFO a "one\n two"` + host}},
+		"no NUL":                {input: "<14>a: one\n two\n<14>a: x\n three\x00", want: []string{`INFO a "one"` + host, `INFO+1 syslog " two"` + host, `INFO a "x"` + host, `INFO+1 syslog " three"` + host}},
+		"no NUL, counts":        {input: "<14>a: one\n two\n8 <14>a: x<14>y\x00", want: []string{`INFO a "one"` + host, `INFO+1 syslog " two"` + host, `INFO a "x"` + host, `INFO syslog "y"` + host}},
+		"no NUL, digits":        {input: "<14>a: one\n2026 was\x00", want: []string{`INFO a "one\n2026 was"` + host}},
 		"no end":                {input: example, want: []string{told}},
 		"counted":               {input: counted(example, example+"\n"), want: []string{told, told}},
 		"both":                  {input: counted(example) + example + "\n" + counted(example), want: []string{told, told, told}},
@@ -131,7 +136,7 @@ func TestHeaderLaw(t *testing.T) {
 	)
 	of := func(texts ...string) *rapid.Generator[string] { return rapid.SampledFrom(texts) }
 	priority, word, process := of("<14>", "<15>", "<30>", "", "<999>"), of("-", "a", "b", "a:", "1"), of("-", "7", "8")
-	text := of("", " ", "x", " x", "a: x", "- x", "[7]: y", "\ufeffz")
+	text := of("", " ", "x", " x", "a: x", "- x", "[7]: y", "\ufeffz", "%A-5-B: x", "UTC: %A-5-B: x", "45: "+dates+": %A-5-B: x", "10.0.0.1: x", "info a[7]: x", "a,b: c: x")
 	modern := rapid.Custom(func(t *rapid.T) string {
 		return fmt.Sprintf("1 %s %s %s %s %s%s%s", of(date, "-", "x").Draw(t, "date"), word.Draw(t, "host"), word.Draw(t, "program"), process.Draw(t, "process"),
 			of("- ", "ID ", "").Draw(t, "ID"), of("- ", "-", "", secret+" ", "[a ").Draw(t, "data"), text.Draw(t, "text"))
@@ -157,7 +162,7 @@ func TestHeaderLaw(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		example + "\n", counted(example), `<165>1 2003-10-11T22:14:15.003Z - - - - [a@1 b="c\"\]" d="e"][f] g`,
-		"<13>May  4 03:02:01 host app[7]: x\n", "<13>*May  4 2026 03:02:01.123: app: x\n", "999999999 <1", "<191>1 - - - - - -\n",
+		"<13>May  4 03:02:01 host app[7]: x\n", "<13>*May  4 2026 03:02:01.123: app: x\n", "999999999 <1", "<189>45: rtr1: *May  4 03:02:01.5 UTC: %SYS-5-CONFIG_I: x\n", "<189>: 2026 May  4 03:02:01: %$VDC-1%$ %A-5-B: x\n", "<14>May  4 03:02:01 2026 h RP/0:May  4 03:02:01: a[7]: %A-5-B: x\n", "<191>1 - - - - - -\n", "<14>a: one\n two\x00<14>a\x00\n", "<14>a\n b\n<14>c\n",
 	} {
 		f.Add([]byte(seed), 10, 30)
 	}

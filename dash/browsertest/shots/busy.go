@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A busy store tells of an hour of work that was not done, for the picture of the charts.
+// A busy store tells of a week of work that was not done, for the picture of the charts.
 type busy struct{ job.Store }
 
 func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
@@ -26,6 +27,18 @@ func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)
 		}
 		level := job.Stat{Minute: s.Minute, Worker: s.Worker, Queue: s.Queue, Queued: 10 + random.Int64N(30) + int64(i%20), Running: 5 + random.Int64N(20)}
+		if !s.Minute.Before(since) {
+			stats = append(stats, s, level)
+		}
+	}
+	for i := 16 * 24; i > 4; i-- { // the week before, by half hours
+		wave := int64(30000 + 9000*random.Float64() + 15000*math.Sin(float64(i)/48*2*math.Pi))
+		s := job.Stat{Minute: now.Truncate(job.StatsSpan).Add(-time.Duration(i) * job.StatsSpan), Span: job.StatsSpan, Queue: "mail", Kind: "mail.send", Completed: wave, Retried: 200 + random.Int64N(600)}
+		for range 50 {
+			s.Run.Add(time.Duration(20+180*random.Float64()*random.Float64()) * time.Millisecond)
+			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)
+		}
+		level := job.Stat{Minute: s.Minute, Span: s.Span, Queue: s.Queue, Queued: wave / 500, Running: 5 + random.Int64N(20)}
 		if !s.Minute.Before(since) {
 			stats = append(stats, s, level)
 		}

@@ -1,6 +1,6 @@
 // Shots takes the pictures of docs/dashboard.md: it plays a scene on SQLite and looks at each page in Chromium.
 //
-//	go run ./dash/browsertest/shots docs
+//	go run ./shots ../../docs
 package main
 
 import (
@@ -18,6 +18,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/dash/browsertest"
+	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/process"
@@ -62,6 +63,9 @@ func shoot(ctx context.Context, folder string) error {
 	}
 	defer logs.Close()
 	return browsertest.Play(ctx, store, func(s browsertest.Scene) error {
+		if err := store.Audit(ctx, actions(s)...); err != nil {
+			return err
+		}
 		if err := s.FillLogs(ctx, logs); err != nil {
 			return err
 		}
@@ -71,6 +75,7 @@ func shoot(ctx context.Context, folder string) error {
 		running, failed := "/jobs/"+s.Import.String(), "/jobs/"+s.Failed.String()
 		tree := browsertest.Until(`document.querySelectorAll(".task").length > 8`)
 		ask := browsertest.Do(`document.querySelector('.everyone button[value="retry"]').click()`)
+		palette := chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 		for _, p := range []shot{
 			{"dashboard-overview", "/", 1280, 1000, "light", nil},
 			{"dashboard-jobs", "/jobs", 1280, 860, "light", nil},
@@ -79,7 +84,14 @@ func shoot(ctx context.Context, folder string) error {
 			{"dashboard-failed", failed, 1280, 900, "light", nil},
 			{"dashboard-act", "/jobs?state=discarded", 1280, 640, "light", []browsertest.Action{ask, browsertest.Until(`document.querySelector("#ask").open`)}},
 			{"dashboard-queues", "/queues", 1280, 420, "light", nil},
+			{"dashboard-queue", "/queue?name=mail", 1280, 1000, "light", nil},
+			{"dashboard-week", "/queue?name=mail&range=7d", 1280, 720, "dark", nil},
+			{"dashboard-keys", "/queue?name=print", 1280, 1000, "light", []browsertest.Action{browsertest.Do(`scrollTo(0, 1e6)`)}},
+			{"dashboard-audit", "/audit", 1280, 420, "light", nil},
+			{"dashboard-clone", failed + "/clone", 1280, 640, "light", nil},
+			{"dashboard-palette", "/queues", 1280, 640, "light", []browsertest.Action{palette}},
 			{"dashboard-workers", "/workers", 1280, 300, "light", nil},
+			{"dashboard-failures", "/failures", 1280, 620, "light", nil},
 			{"dashboard-crons", "/crons", 1280, 340, "dark", nil},
 			{"dashboard-logs", "/logs", 1280, 900, "light", nil},
 			{"dashboard-phone", "/jobs", 360, 740, "dark", nil},
@@ -97,7 +109,7 @@ func (p shot) take(browser context.Context, url, folder string) error {
 	tab, leave := chromedp.NewContext(browser)
 	defer leave()
 	actions := []browsertest.Action{
-		browsertest.Look(p.width, p.height, p.colours, true), chromedp.Navigate(url + p.path), browsertest.Until(`document.querySelector("#live.is-live")`),
+		browsertest.Look(p.width, p.height, p.colours, true), chromedp.Navigate(url + p.path), browsertest.Until(`!document.querySelector("#live") || document.querySelector("#live.is-live")`),
 	}
 	actions = append(actions, p.before...)
 	if err := chromedp.Do(tab, append(actions, chromedp.Sleep(300*time.Millisecond))...); err != nil {
@@ -115,4 +127,16 @@ func (p shot) take(browser context.Context, url, folder string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, p.name+".png"), small, 0o644)
+}
+
+// actions are what people did before the pictures were taken.
+func actions(s browsertest.Scene) []job.AuditEntry {
+	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
+	return []job.AuditEntry{
+		{Time: ago(26 * time.Hour), Actor: "ops@web-1", Via: "command", Action: "set limits of queue", Target: "print 4 run at once", Changed: 1},
+		{Time: ago(3 * time.Hour), Actor: "ada", Via: "dashboard", Action: "pause queue", Target: "mail", Changed: 1},
+		{Time: ago(170 * time.Minute), Actor: "ada", Via: "dashboard", Action: "resume queue", Target: "mail", Changed: 1},
+		{Time: ago(2 * time.Hour), Actor: "deploy", Via: "api", Action: "retry", Target: "kind=mail.send state=discarded", Changed: 4120},
+		{Time: ago(12 * time.Minute), Actor: "grace", Via: "dashboard", Action: "clone", Target: "id=" + s.Failed.String(), Changed: 1},
+	}
 }

@@ -1,2 +1,6 @@
--- Gives the queued job $1 the args $2; it is due at $3, or after the delay $4, or at once.
-update meanwhile.queued set args = $2, run_at = coalesce($3::timestamptz, now() + $4::interval, now()) where id = $1::uuid returning id
+-- Gives the queued job $1 the args $2; it is due at $3, or after the delay $4, or at once, but with $5 at most so long after its creation.
+update meanwhile.queued
+set args = $2, run_at = least(
+    coalesce($3::timestamptz, now() + $4::interval, now()), case when $5::interval is not null then greatest(created + $5::interval, now()) end
+)
+where id = $1::uuid returning id

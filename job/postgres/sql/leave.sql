@@ -1,5 +1,7 @@
--- Removes the worker $1, with the orders for it.
+-- Removes the worker $1, with the orders for it, and the session $2.
 with dropped as (
     delete from meanwhile.orders where worker = $1
+), ended as (
+    delete from meanwhile.sessions where session = $2
 )
 delete from meanwhile.workers where worker = $1

@@ -10,11 +10,20 @@ select coalesce(t.queue, s.queue), s.queue is not null, (coalesce(t.unfinished, 
     coalesce(a.n, 0), d.age
 from total t full join stopped s on s.queue = t.queue left join active a on a.queue = t.queue cross join lateral (
     select now() - min(first.run_at) as age
-    from generate_series(9, 1, -1) p cross join lateral (
-        select q.run_at from meanwhile.queued q
-        where q.queue = coalesce(t.queue, s.queue) and q.priority = p::smallint and q.run_at <= now()
-        order by q.run_at, q.id
-        limit 1
+    from (
+        select j.run_at from generate_series(9, 1, -1) p cross join lateral (
+            select q.run_at from meanwhile.queued q
+            where q.queue = coalesce(t.queue, s.queue) and q.priority = p::smallint and q.run_at <= now() and q.limit_key is null
+            order by q.run_at, q.id
+            limit 1
+        ) j
+        union all
+        (
+            select q.run_at from meanwhile.queued q
+            where q.queue = coalesce(t.queue, s.queue) and q.run_at <= now() and q.limit_key > ''
+            order by q.run_at
+            limit 1
+        )
     ) first
 ) d
 order by 1

@@ -1,10 +1,10 @@
--- Finishes the jobs $2 with the attempts $3 that the worker $1 holds, with the details $4, in the states $5, and returns
+-- Finishes the jobs $2 with the attempts $3 that the session $1 holds, with the details $4, in the states $5, and returns
 -- those that it does not hold.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::text[]) o(id, attempt, detail, state)
 ), gone as (
     delete from meanwhile.running r using outcome o
-    where r.id = o.id and r.attempt = o.attempt and r.worker = $1
+    where r.id = o.id and r.attempt = o.attempt and r.session = $1
     returning r.id, r.run_at, r.created, r.started, r.unique_for, r.priority, r.attempt, r.spared, r.died, r.max_attempts,
         r.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options, o.state
 ), put as (

@@ -1,4 +1,4 @@
--- Puts back the jobs $2 with the attempts $3 that the worker $1 holds, with new fields, due at $9, or after the delay
+-- Puts back the jobs $2 with the attempts $3 that the session $1 holds, with new fields, due at $9, or after the delay
 -- $10, or at once; and returns those that it does not hold. Those that are to be canceled by now are finished instead.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::int[], $7::smallint[], $8::text[],
@@ -6,7 +6,7 @@ with outcome as materialized (
         o(id, attempt, detail, spared, max_attempts, priority, queue, run_at, delay)
 ), gone as (
     delete from meanwhile.running r using outcome o
-    where r.id = o.id and r.attempt = o.attempt and r.worker = $1
+    where r.id = o.id and r.attempt = o.attempt and r.session = $1
     returning r.id, coalesce(o.run_at, now() + o.delay, now()) run_at, r.created, r.started, r.unique_for, o.priority,
         r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options,
         r.queue as queue_before, r.cancel_requested

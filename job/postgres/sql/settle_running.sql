@@ -1,9 +1,9 @@
--- Writes the details $4 of the jobs $2 with the attempts $3 that the worker $1 holds, and returns those that it does not.
+-- Writes the details $4 of the jobs $2 with the attempts $3 that the session $1 holds, and returns those that it does not.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[]) o(id, attempt, detail)
 ), written as (
     update meanwhile.running r set detail = o.detail from outcome o
-    where r.id = o.id and r.attempt = o.attempt and r.worker = $1
+    where r.id = o.id and r.attempt = o.attempt and r.session = $1
     returning r.id
 )
 select id from outcome except all select id from written

@@ -1,5 +1,5 @@
 -- name: claim_priority
-select priority from meanwhile_job where state = 0 and queue = ?1 and priority < ?2 order by priority desc limit 1
+select priority from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority < ?2 order by priority desc limit 1
 
 -- name: claim_classes
 select id, kind from meanwhile_class where queue = ?1
@@ -7,25 +7,29 @@ select id, kind from meanwhile_class where queue = ?1
 -- name: claim_due
 select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
 from meanwhile_job
-where state = 0 and queue = ?1 and priority = ?2 and run_at <= ?3
+where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))
 order by run_at, id
 limit ?5
 
 -- name: claim_next
-select run_at from meanwhile_job where state = 0 and queue = ?1 and priority = ?2 and run_at > ?3 order by run_at limit 1
+select run_at from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at > ?3 order by run_at limit 1
 
 -- name: claim_expired
-select $job from meanwhile_job where state = 1 and queue = ?1 and lease_until <= ?2
+select $job from meanwhile_job where state = 1 and queue = ?1
+    and session not in (select id from meanwhile_session where lease_until > ?2)
     and (?3 is null or class in (select value from json_each(?3)))
-order by lease_until limit ?4
+order by priority desc, run_at, id limit ?4
+
+-- name: claim_again
+select $job from meanwhile_job where state = 1 and session = ?1 and call >= ?2 order by priority desc, run_at, id
 
 -- name: claim_take
 update meanwhile_job
-set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, lease_until = ?3, cancel = 0
+set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, session = ?3, call = ?4, cancel = 0
 where seq in ({?})
 
 -- name: claim_take_expired
 update meanwhile_job
-set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, lease_until = ?3
+set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, session = ?3, call = ?4
 where seq in ({?})

@@ -9,7 +9,7 @@ seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, cr
     and id < ?5 and id >= ?6
     and (?7 is null or state >= 2 and finished < ?7)
     and (?8 is null or instr(lower(detail), ?8))
-    and (?9 is null or instr(args, '\u') or not exists (select 1 from json_each(?9) where not instr(args, value)))
+    and (?9 is null or instr(args, '\u') or instr(args, ?9) and (?12 is null or instr(args, ?12) or instr(args, ?13)))
     and (?11 is null or options is not null and not exists (select 1 from json_each(?11) where not instr(options, value)))
 order by id desc
 limit ?10
@@ -26,16 +26,22 @@ select class, state, n, ?1 is null or class in (select value from json_each(?1))
 select id from meanwhile_job indexed by meanwhile_job_id where $filter
 
 -- name: list_ids
-select id from meanwhile_job where id in (select unhex(value) from json_each(?12)) and $filter
+select id from meanwhile_job where id in (select unhex(value) from json_each(?14)) and $filter
 
 -- name: list_key
-select id from meanwhile_job where unique_key = ?12 and $filter
+select id from meanwhile_job where unique_key = ?14 and $filter
+
+-- name: list_meta_id
+select id from meanwhile_job indexed by meanwhile_job_meta_id where json_extract(options, '$.meta.jid') = ?14 and $filter
 
 -- name: list_queued
 select id from meanwhile_job
 where seq in (
     select seq from meanwhile_job indexed by meanwhile_job_queued
-    where state = 0 and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
+    where state = 0 and limit_key is null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
+    union all
+    select seq from meanwhile_job indexed by meanwhile_job_keyed
+    where state = 0 and limit_key is not null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
 ) and $filter
 
 -- name: list_running
@@ -43,7 +49,7 @@ select id from meanwhile_job indexed by meanwhile_job_running where state = 1 an
 
 -- name: list_archive
 select id from meanwhile_job indexed by meanwhile_job_archive
-where state >= 2 and class = ?12 and state = ?13 and $filter
+where state >= 2 and class = ?14 and state = ?15 and $filter
 
 -- name: list_read
 select $job from meanwhile_job where id in ({?}) order by id desc

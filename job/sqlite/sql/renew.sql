@@ -1,13 +1,32 @@
--- name: renew
-update meanwhile_job set lease_until = ?1 where state = 1 and worker = ?2 and id in ({?}) returning id
+-- name: renew_held
+select id from meanwhile_job where state = 1 and session = ?1 and id in ({?})
+
+-- name: renew_drop
+update meanwhile_job set session = 0 where state = 1 and session = ?1 and id = ?2
+
+-- name: session_find
+select lease_until, from_call from meanwhile_session where id = ?1
+
+-- name: session_renew
+insert into meanwhile_session (id, worker, lease_until) values (?1, ?2, ?3)
+on conflict do update set lease_until = excluded.lease_until
+
+-- name: session_from
+update meanwhile_session set from_call = ?2 where id = ?1
+
+-- name: session_end
+delete from meanwhile_session where id = ?1
+
+-- name: session_prune
+delete from meanwhile_session where lease_until < ?1
 
 -- name: renew_told
--- What the worker ?1 is told: jobs to cancel, jobs that are watched now, at ?2, and orders made after ?3.
-select 0, id, null, null from meanwhile_job where state = 1 and cancel = 1 and worker = ?1
+-- What the worker ?1 is told: jobs of its session ?5 to cancel, those that are watched now, at ?2, and orders made after ?3.
+select 0, id, null, null from meanwhile_job where state = 1 and cancel = 1 and session = ?5
 union all
 select 1, id, null, null from (
     select j.id from meanwhile_watch w cross join meanwhile_job j on j.id = w.job
-    where w.until > ?2 and j.state = 1 and j.worker = ?1 order by j.id limit ?4
+    where w.until > ?2 and j.state = 1 and j.session = ?5 order by j.id limit ?4
 )
 union all
 select 2, null, seq, word from meanwhile_order where worker = ?1 and made > ?3

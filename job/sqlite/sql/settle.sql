@@ -1,18 +1,18 @@
 -- name: settle_finish
 update meanwhile_job set state = ?1, finished = ?2, detail = null
-where state = 1 and attempt = ?3 and worker = ?4 and id in ({?})
+where state = 1 and attempt = ?3 and session = ?4 and id in ({?})
 returning id, class, unique_key, unique_for, created
 
 -- name: settle_finish_detail
 update meanwhile_job set state = ?1, finished = ?2, detail = ?6
-where state = 1 and attempt = ?3 and worker = ?4 and id = ?5
+where state = 1 and attempt = ?3 and session = ?4 and id = ?5
 returning id, class, unique_key, unique_for, created
 
 -- name: settle_running
-update meanwhile_job set detail = ?4 where state = 1 and attempt = ?2 and worker = ?3 and id = ?1
+update meanwhile_job set detail = ?4 where state = 1 and attempt = ?2 and session = ?3 and id = ?1
 
 -- name: settle_class
-select class, cancel from meanwhile_job where state = 1 and attempt = ?2 and worker = ?3 and id = ?1
+select class, cancel from meanwhile_job where state = 1 and attempt = ?2 and session = ?3 and id = ?1
 
 -- name: settle_queue
 update meanwhile_job
@@ -21,4 +21,4 @@ where id = ?1
 
 -- name: settle_finish_held
 update meanwhile_job set state = ?1, finished = ?2, detail = null
-where state = 1 and attempt = ?3 and worker = ?4 and seq in ({?})
+where state = 1 and attempt = ?3 and session = ?4 and seq in ({?})

@@ -3,7 +3,26 @@ insert into meanwhile_stat (minute, worker, run, queue, kind, total, stat) value
 on conflict do update set total = excluded.total, stat = excluded.stat where excluded.total >= total
 
 -- name: stats
-select minute, worker, queue, kind, stat from meanwhile_stat where minute >= ?1 order by minute, worker, queue, kind
+select minute, worker, queue, kind, stat from meanwhile_stat where minute >= ?1
+union all
+select began, '', queue, kind, stat from meanwhile_past where began >= ?1
+order by 1, 2, 3, 4
 
--- name: stat_prune
+-- name: stat_oldest
+select min(minute) from meanwhile_stat
+
+-- name: stat_old
+-- The rows of the span that begins at ?1, and those of minutes before ?2.
+select began, '', queue, kind, stat from meanwhile_past where began = ?1
+union all
+select minute, worker, queue, kind, stat from meanwhile_stat where minute < ?2
+
+-- name: stat_delete
 delete from meanwhile_stat where minute < ?1
+
+-- name: past_keep
+insert into meanwhile_past (began, queue, kind, stat) values (?1, ?2, ?3, ?4)
+on conflict do update set stat = excluded.stat
+
+-- name: past_prune
+delete from meanwhile_past where began < ?1

@@ -14,7 +14,7 @@ returning attempt, at, tree
 -- name: watch_tree
 update meanwhile_watch set attempt = ?3, at = ?4, tree = ?5
 where job = ?1 and until > ?4
-    and exists (select 1 from meanwhile_job where id = ?1 and state = 1 and worker = ?2 and attempt = ?3)
+    and exists (select 1 from meanwhile_job where id = ?1 and state = 1 and session = ?2 and attempt = ?3)
 
 -- name: watch_prune
 delete from meanwhile_watch where until <= ?1

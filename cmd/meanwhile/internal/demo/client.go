@@ -20,15 +20,16 @@ const (
 
 // A client asks the search engine, over HTTP as it would any other.
 type client struct {
-	base string
-	http *http.Client
+	address string
+	base    string
+	http    *http.Client
 }
 
 // newClient makes a client that keeps a connection for each of a thousand requests at once: with the default, all but two
 // would be opened anew for each request.
 func newClient(address string, latency time.Duration) *client {
 	transport := &http.Transport{MaxIdleConns: mostTasks, MaxIdleConnsPerHost: mostTasks}
-	return &client{"http://" + address + enginePath, &http.Client{Transport: transport, Timeout: latency + requestTime}}
+	return &client{address, "http://" + address + enginePath, &http.Client{Transport: transport, Timeout: latency + requestTime}}
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }

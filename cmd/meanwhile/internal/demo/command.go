@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"os/signal"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -18,9 +21,10 @@ import (
 // A Command is what "meanwhile demo" was asked for, as kong fills it.
 type Command struct {
 	Listen    string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Serve the dashboard at this loopback address; port 0 picks a free one (default ${default})."`
-	Documents int           `default:"1000" placeholder:"N" help:"Index this many documents, up to 1,000 (default ${default})."`
+	Documents []int         `default:"1000" placeholder:"N,…" help:"Index this many documents, up to 1,000; several sizes are separated by commas, as in 10,100,1000 (default ${default})."`
 	Latency   time.Duration `default:"50ms" placeholder:"TIME" help:"Latency of each request to the search engine (default ${default})."`
 	Exit      bool          `help:"Exit after the comparison."`
+	Worker    bool          `hidden:"" help:"Be the process that does the work of one way."`
 }
 
 // Help is the text above the flags.
@@ -28,7 +32,7 @@ func (*Command) Help() string {
 	return `Indexes doc comments of the Go standard library in a built-in search engine, in three ways: one by one in a loop, with durable
 jobs on 3 workers, and with durable jobs as 1,000 concurrent tasks. Prints a comparison and a search result.
 
-To keep the demo short, only the 1,000 tasks index all documents. The loop and the 3 workers index a part of them, up to 40
+Each way runs in a process of its own, whose memory and processor time are shown. To keep the demo short, only the 1,000 tasks index all documents. The loop and the 3 workers index a part of them, up to 40
 and 120, and the times for all are extrapolated from it: these are marked with ~.
 
 Nothing has to be installed: jobs and documents are in SQLite files in a temporary folder, which is removed at the end. After
@@ -46,6 +50,11 @@ func (c *Command) Run(streams probe.Streams) error {
 	if err := c.check(); err != nil {
 		return &probe.UsageError{Err: err}
 	}
+	if c.Worker {
+		// Ctrl-C at a terminal reaches this process, too: the demo decides when it ends.
+		signal.Ignore(os.Interrupt)
+		return runWorker(context.Background(), streams.In, streams.Out)
+	}
 	process.Main(func(ctx context.Context) error { return c.run(ctx, streams) }, meanwhile.Name("meanwhile"))
 	return nil
 }
@@ -53,7 +62,7 @@ func (c *Command) Run(streams probe.Streams) error {
 // check finds what kong cannot know to be wrong.
 func (c *Command) check() error {
 	switch {
-	case c.Documents < 1 || c.Documents > corpus.Size:
+	case len(c.Documents) == 0 || slices.Min(c.Documents) < 1 || slices.Max(c.Documents) > corpus.Size:
 		return fmt.Errorf("--documents: give a number from 1 to %d", corpus.Size)
 	case c.Latency < 0 || c.Latency > longestLatency:
 		return fmt.Errorf("--latency: give a time from 0s to %v", longestLatency)

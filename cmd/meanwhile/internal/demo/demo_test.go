@@ -5,12 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +28,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
+// TestMain is the process of a worker when the demo starts it as one.
+func TestMain(m *testing.M) {
+	if slices.Equal(os.Args[1:], []string{"demo", "--worker"}) {
+		if err := runWorker(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
 // newDemo makes a demo with n documents, and returns what it prints. before is called with each request to the engine.
 func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Request)) (*demo, *bytes.Buffer) {
 	t.Helper()
@@ -32,7 +48,8 @@ func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Reque
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	store, err := sqlite.Open(t.Context(), filepath.Join(folder, "jobs.db"))
+	file := filepath.Join(folder, "jobs.db")
+	store, err := sqlite.Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +63,7 @@ func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Reque
 	server := httptest.NewServer(counted)
 	printed := new(bytes.Buffer)
 	d := &demo{
-		documents: spread(all, n), latency: latency, console: console{printed, io.Discard, false}, store: store,
+		file: file, documents: spread(all, n), latency: latency, console: console{printed, io.Discard, false}, store: store,
 		engine: counted, client: newClient(server.Listener.Addr().String(), latency),
 	}
 	t.Cleanup(func() {
@@ -87,7 +104,7 @@ func (d *demo) versions(t *testing.T, index string) map[string]int {
 // TestShow indexes few documents in all three ways: each way has all of them in the end, each exactly once.
 func TestShow(t *testing.T) {
 	d, printed := newDemo(t, 30, time.Millisecond, nil)
-	if err := meanwhile.Run(t.Context(), d.show); err != nil {
+	if err := meanwhile.Run(t.Context(), d.compare); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range d.ways() {
@@ -105,7 +122,7 @@ func TestShow(t *testing.T) {
 		}
 	}
 	text := printed.String()
-	for _, want := range []string{"30 doc comments", "one by one    30 documents in ", ", up to 1 at once\n", "1,000 tasks          30 ", "\nfinds "} {
+	for _, want := range []string{"30 doc comments", "one by one    30 documents in ", ", up to 1 at once\n", "1,000 tasks       30 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -119,7 +136,7 @@ func TestShow(t *testing.T) {
 // TestPart indexes a part in the slow ways: it is what was asked for, the table says so, and no job is left behind.
 func TestPart(t *testing.T) {
 	d, printed := newDemo(t, 200, 0, nil)
-	if err := meanwhile.Run(t.Context(), d.show); err != nil {
+	if err := meanwhile.Run(t.Context(), d.compare); err != nil {
 		t.Fatal(err)
 	}
 	for index, want := range map[string][2]int{"go-by-1": {40, 40}, "go-by-3": {120, 199}, "go": {200, 200}} {
@@ -140,6 +157,54 @@ func TestPart(t *testing.T) {
 		t.Errorf("the table does not say what is extrapolated:\n%s", printed)
 	}
 	checkWidth(t, printed.String())
+}
+
+// TestSizes compares three sizes, the smallest first, and measures the process of the worker alone.
+func TestSizes(t *testing.T) {
+	d, printed := newDemo(t, 1, time.Millisecond, nil)
+	all, err := corpus.Documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = meanwhile.Run(t.Context(), func(ctx context.Context) error { return d.show(ctx, all, []int{30, 3, 10, 3}) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := printed.String()
+	for _, size := range []string{"\n3 doc comments of", "\n10 doc comments of", "\n30 doc comments of", "\nfinds "} {
+		before, after, ok := strings.Cut(text, size)
+		if !ok {
+			t.Fatalf("%q is not where it belongs, after\n%s", size, before)
+		}
+		text = after
+	}
+	if runtime.GOOS == "linux" && !regexp.MustCompile(`(?m)^1,000 tasks +30 .* \d+-\d+ MB +\d`).MatchString(printed.String()) {
+		t.Errorf("the memory of the worker is not shown:\n%s", printed)
+	}
+	checkWidth(t, printed.String())
+}
+
+// TestWorkerFails fails the demo when the process of a worker cannot do its work, and says why.
+func TestWorkerFails(t *testing.T) {
+	d, _ := newDemo(t, 1, 0, nil)
+	d.file = filepath.Join(t.TempDir(), "none", "jobs.db")
+	_, err := d.workApart(t.Context(), d.ways()[2], func(int) {})
+	if err == nil || !strings.Contains(err.Error(), "worker process: ") || !strings.Contains(err.Error(), "none does not exist") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWorkerEndsWithTheDemo closes the input of a worker, as the end of the demo does.
+func TestWorkerEndsWithTheDemo(t *testing.T) {
+	d, _ := newDemo(t, 5, time.Hour, nil)
+	var in bytes.Buffer
+	w := d.ways()[0]
+	if err := json.NewEncoder(&in).Encode(workload{Engine: d.client.address, Latency: time.Hour, Of: 5, Index: w.index, Part: w.part}); err != nil {
+		t.Fatal(err)
+	}
+	if err := runWorker(t.Context(), &in, io.Discard); err == nil || !strings.Contains(err.Error(), "the demo has ended") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func checkWidth(t *testing.T, text string) {
@@ -207,7 +272,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		out := &canceler{text: test.text, cancel: cancel}
-		c := Command{Listen: "127.0.0.1:0", Documents: 5, Latency: test.latency}
+		c := Command{Listen: "127.0.0.1:0", Documents: []int{5}, Latency: test.latency}
 		err := meanwhile.Run(ctx, func(ctx context.Context) error { return c.run(ctx, probe.Streams{Out: out, Err: io.Discard}) })
 		cancel(nil)
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
@@ -241,7 +306,7 @@ func TestPortTaken(t *testing.T) {
 	}
 	defer taken.Close()
 	address := taken.Addr().String()
-	c := Command{Listen: address, Documents: 5, Exit: true}
+	c := Command{Listen: address, Documents: []int{5}, Exit: true}
 	err = c.run(t.Context(), probe.Streams{Out: io.Discard, Err: io.Discard})
 	if err == nil || !strings.HasPrefix(err.Error(), "--listen: "+address+": ") || !strings.HasSuffix(err.Error(), ": leave the flag out for a free port") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("got %v", err)
@@ -252,7 +317,7 @@ func TestPortTaken(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	sound := Command{Listen: "127.0.0.1:0", Documents: 1000, Latency: 50 * time.Millisecond}
+	sound := Command{Listen: "127.0.0.1:0", Documents: []int{1000}, Latency: 50 * time.Millisecond}
 	for _, listen := range []string{"127.0.0.1:0", "localhost:8080", "[::1]:80", "127.9.9.9:1"} {
 		c := sound
 		c.Listen = listen
@@ -261,8 +326,8 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*Command){
-		"--documents: give a number from 1 to 1000": func(c *Command) { c.Documents = 0 },
-		"--documents: give a number from 1 to":      func(c *Command) { c.Documents = 1001 },
+		"--documents: give a number from 1 to 1000": func(c *Command) { c.Documents = []int{10, 0} },
+		"--documents: give a number from 1 to":      func(c *Command) { c.Documents = []int{1001, 1} },
 		"--latency: give a time from 0s to 10s":     func(c *Command) { c.Latency = -1 },
 		"--latency: give a time":                    func(c *Command) { c.Latency = time.Minute },
 		`--listen: "x" is no address`:               func(c *Command) { c.Listen = "x" },

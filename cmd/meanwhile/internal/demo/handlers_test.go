@@ -144,6 +144,14 @@ func TestGoOn(t *testing.T) {
 	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 		worked := meanwhile.Go(ctx, d.goOn)
 		<-writing
+		for begun := time.Now(); time.Since(begun) < 20*time.Second; { // the worker notes its crons meanwhile
+			if crons, err := d.store.Crons(ctx); err != nil || len(crons) == 3 {
+				break
+			}
+			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
 		cancel()
 		_, err := worked.Wait(context.WithoutCancel(ctx))
 		return err

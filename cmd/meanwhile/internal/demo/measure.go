@@ -15,8 +15,8 @@ type figures struct {
 	way
 	of             int // documents in all
 	enqueue, total time.Duration
-	cpu            time.Duration // of this process, the search engine included
-	memory         int64         // the most that this process has had, in bytes
+	cpu            time.Duration // of the worker's process, which has neither the search engine nor the dashboard
+	memory         memory        // of that process
 }
 
 // rate is how many documents are indexed in a second.
@@ -28,41 +28,40 @@ func (d *demo) index(ctx context.Context, w way) (figures, error) {
 		return figures{}, err
 	}
 	d.engine.reset()
-	begun, atFirst := time.Now(), usage()
+	begun := time.Now()
 	if w.jobs {
 		if err := d.enqueue(ctx, w); err != nil {
 			return figures{}, err
 		}
 	}
-	enqueued, between := time.Now(), usage()
-	if err := d.watchWork(ctx, w); err != nil || ctx.Err() != nil {
+	enqueued := time.Now()
+	work, err := d.watchWork(ctx, w)
+	if err != nil || ctx.Err() != nil {
 		return figures{}, err
 	}
-	worked, atLast := time.Since(enqueued), usage()
 	all := len(d.documents)
 	indexed := probe.Count(all, "document")
 	if w.part < all {
 		indexed = probe.Number(w.part) + " of " + indexed
 	}
-	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(worked), probe.Number(d.engine.reset()))
+	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(work.Took), probe.Number(d.engine.reset()))
 
 	factor := float64(all) / float64(w.part)
-	f := figures{way: w, of: all, memory: atLast.memory}
+	f := figures{way: w, of: all, memory: work.Memory, cpu: scale(work.CPU, factor)}
 	if w.jobs {
 		f.enqueue = enqueued.Sub(begun)
 	}
-	f.total = enqueued.Sub(begun) + scale(worked, factor)
-	f.cpu = between.cpu - atFirst.cpu + scale(atLast.cpu-between.cpu, factor)
+	f.total = enqueued.Sub(begun) + scale(work.Took, factor)
 	return f, d.check(ctx, w)
 }
 
 func scale(d time.Duration, factor float64) time.Duration { return time.Duration(float64(d) * factor) }
 
 // watchWork works, and shows how far it is.
-func (d *demo) watchWork(ctx context.Context, w way) error {
+func (d *demo) watchWork(ctx context.Context, w way) (outcome, error) {
 	var done atomic.Int64
 	defer d.console.watch(ctx, w.name, w.part, func() int { return min(int(done.Load()), w.part) })()
-	return d.work(ctx, w, func() { done.Add(1) })
+	return d.workApart(ctx, w, func(n int) { done.Store(int64(n)) })
 }
 
 // check counts the documents in the index, and removes the jobs that were not wanted. Some of these may have been done
@@ -80,10 +79,4 @@ func (d *demo) check(ctx context.Context, w way) error {
 		err = fmt.Errorf("%s in the index, want %d", probe.Count(there, "document"), w.part)
 	}
 	return err
-}
-
-// A used is what the process has used since it began; zero is unknown.
-type used struct {
-	cpu    time.Duration
-	memory int64 // the most at once, in bytes
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -22,8 +23,9 @@ const exitSignaled = 128 // plus the signal's number
 
 // A demo is one run of the command.
 type demo struct {
-	address   string // of the dashboard
-	documents []corpus.Document
+	address   string            // of the dashboard
+	file      string            // of the jobs
+	documents []corpus.Document // of the size that is compared
 	latency   time.Duration
 	console   console
 	store     job.Store
@@ -47,7 +49,8 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	store, err := sqlite.Open(ctx, filepath.Join(folder, "jobs.db"))
+	file := filepath.Join(folder, "jobs.db")
+	store, err := sqlite.Open(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -56,8 +59,8 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 	defer func() { err = errors.Join(err, search.Close()) }()
 
 	d := &demo{
-		address:   "http://" + listener.Addr().String() + "/",
-		documents: spread(all, c.Documents), latency: c.Latency, console: newConsole(streams), store: store,
+		address: "http://" + listener.Addr().String() + "/", file: file,
+		latency: c.Latency, console: newConsole(streams), store: store,
 		engine: &gauge{next: search}, client: newClient(listener.Addr().String(), c.Latency),
 	}
 	defer d.client.close()
@@ -70,7 +73,7 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 			return nil
 		}, syscall.SIGHUP, syscall.SIGPIPE)
 		d.serve(ctx, listener)
-		if err := d.show(work); err != nil || c.Exit {
+		if err := d.show(work, all, c.Documents); err != nil || c.Exit {
 			return err
 		}
 		d.console.line("\nBackground jobs are running: see the dashboard at\n%s\nCtrl-C stops the demo and removes %s.", d.address, folder)
@@ -90,9 +93,21 @@ func spread(all []corpus.Document, n int) []corpus.Document {
 	return some
 }
 
-// show indexes the documents in three ways, and tells what each took.
-func (d *demo) show(ctx context.Context) error {
+// show compares the ways for each number of documents, the smallest first, and searches what was indexed last.
+func (d *demo) show(ctx context.Context, all []corpus.Document, sizes []int) error {
 	d.console.line("Dashboard: %s", d.address)
+	sizes = slices.Compact(slices.Sorted(slices.Values(sizes)))
+	for _, size := range sizes {
+		d.documents = spread(all, size)
+		if err := d.compare(ctx); err != nil {
+			return err
+		}
+	}
+	return d.search(ctx)
+}
+
+// compare indexes the documents in three ways, and shows what each took.
+func (d *demo) compare(ctx context.Context) error {
 	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", probe.Count(len(d.documents), "doc comment"), enginePath, d.latency)
 	var all []figures
 	for _, w := range d.ways() {
@@ -105,6 +120,6 @@ func (d *demo) show(ctx context.Context) error {
 		}
 		all = append(all, f)
 	}
-	d.console.print("\n" + table(all))
-	return d.search(ctx)
+	d.console.print("\n" + table(all) + "\n")
+	return nil
 }

@@ -24,7 +24,7 @@ func (d *demo) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.console.line("\nA search for %q in what the %s have indexed\nfinds %s in %s:", lookFor, last.name,
+	d.console.line("A search for %q in what the %s have indexed\nfinds %s in %s:", lookFor, last.name,
 		probe.Count(found.Hits.Total.Value, "document"), probe.Span(time.Since(begun)))
 	for _, hit := range found.Hits.Hits {
 		d.console.print(showHit(hit.ID, strings.Join(hit.Highlight["text"], " ")))

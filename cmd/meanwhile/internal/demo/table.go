@@ -8,23 +8,25 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 )
 
+const tableRow = "%-*s %6s %8s %8s %7s %11s %8s %7s\n"
+
 // table shows the figures, at most 80 columns wide; the first way is what the others are compared with.
 func table(all []figures) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, "", "documents", "enqueue", "total", "docs/s", "memory", "CPU", "faster")
+	fmt.Fprintf(&b, tableRow, nameWidth, "", "docs", "enqueue", "total", "docs/s", "memory", "CPU", "faster")
 	var parts []string // of those who did not index all
 	for _, f := range all {
 		mark := ""
 		if f.part < f.of {
 			mark, parts = "~", append(parts, fmt.Sprintf("%s (%s)", probe.Number(f.part), f.name))
 		}
-		fmt.Fprintf(&b, "%-*s %9s %9s %9s %7s %8s %9s %8s\n", nameWidth, f.name, probe.Number(f.part), known(f.enqueue, ""),
+		fmt.Fprintf(&b, tableRow, nameWidth, f.name, probe.Number(f.part), known(f.enqueue, ""),
 			known(f.total, mark), significant(f.rate()), megabytes(f.memory), known(f.cpu, mark), significant(f.rate()/all[0].rate())+"×")
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(&b, "~ extrapolated to %s, from %s.\n", probe.Count(all[0].of, "document"), strings.Join(parts, " and "))
 	}
-	b.WriteString("docs/s and faster follow from total, which includes enqueue.\nCPU and memory are of the whole process, the search engine included; memory is\nthe most it has had so far.\n")
+	b.WriteString("docs/s and faster follow from total, which includes enqueue.\nmemory (mean – most) and CPU are of the process that does the work, without\nthe search engine and the dashboard.\n")
 	return b.String()
 }
 
@@ -36,11 +38,12 @@ func known(d time.Duration, mark string) string {
 	return mark + seconds(d)
 }
 
-func megabytes(n int64) string {
-	if n == 0 {
+// megabytes shows the mean and the most.
+func megabytes(m memory) string {
+	if m.Most == 0 {
 		return "–"
 	}
-	return probe.Number(int(n/1e6)) + " MB"
+	return fmt.Sprintf("%s–%s MB", probe.Number(int(m.Mean/1e6)), probe.Number(int(m.Most/1e6)))
 }
 
 // seconds shows a time with two digits or more.

@@ -9,30 +9,30 @@ import (
 
 func TestTable(t *testing.T) {
 	all := []figures{
-		{way: way{name: "one by one", part: 40}, of: 1000, total: 52 * time.Second, cpu: 1250 * time.Millisecond, memory: 26e6},
-		{way: way{name: "3 workers", part: 120}, of: 1000, enqueue: 23 * time.Millisecond, total: 19 * time.Second, cpu: time.Second, memory: 30e6},
-		{way: way{name: "1,000 tasks", part: 1000}, of: 1000, enqueue: 21 * time.Millisecond, total: 532 * time.Millisecond, cpu: 510 * time.Millisecond, memory: 88e6},
+		{way: way{name: "one by one", part: 40}, of: 1000, total: 52 * time.Second, cpu: 1250 * time.Millisecond, memory: memory{18e6, 26e6}},
+		{way: way{name: "3 workers", part: 120}, of: 1000, enqueue: 23 * time.Millisecond, total: 19 * time.Second, cpu: time.Second, memory: memory{24e6, 30e6}},
+		{way: way{name: "1,000 tasks", part: 1000}, of: 1000, enqueue: 21 * time.Millisecond, total: 532 * time.Millisecond, cpu: 510 * time.Millisecond, memory: memory{61e6, 88e6}},
 	}
-	want := `              documents   enqueue     total  docs/s   memory       CPU   faster
-one by one           40         –     ~52 s      19    26 MB   ~1.25 s     1.0×
-3 workers           120   0.023 s     ~19 s      53    30 MB   ~1.00 s     2.7×
-1,000 tasks       1,000   0.021 s    0.53 s   1,880    88 MB    0.51 s      98×
+	want := `                docs  enqueue    total  docs/s      memory      CPU  faster
+one by one        40        –    ~52 s      19    18–26 MB  ~1.25 s    1.0×
+3 workers        120  0.023 s    ~19 s      53    24–30 MB  ~1.00 s    2.7×
+1,000 tasks    1,000  0.021 s   0.53 s   1,880    61–88 MB   0.51 s     98×
 ~ extrapolated to 1,000 documents, from 40 (one by one) and 120 (3 workers).
 docs/s and faster follow from total, which includes enqueue.
-CPU and memory are of the whole process, the search engine included; memory is
-the most it has had so far.
+memory (mean – most) and CPU are of the process that does the work, without
+the search engine and the dashboard.
 `
 	if got := table(all); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	// A system that does not tell what is used, and where all was indexed.
 	last := all[2]
-	last.cpu, last.memory = 0, 0
-	want = `              documents   enqueue     total  docs/s   memory       CPU   faster
-1,000 tasks       1,000   0.021 s    0.53 s   1,880        -         -     1.0x
+	last.cpu, last.memory = 0, memory{}
+	want = `                docs  enqueue    total  docs/s      memory      CPU  faster
+1,000 tasks    1,000  0.021 s   0.53 s   1,880           -        -    1.0x
 docs/s and faster follow from total, which includes enqueue.
-CPU and memory are of the whole process, the search engine included; memory is
-the most it has had so far.
+memory (mean - most) and CPU are of the process that does the work, without
+the search engine and the dashboard.
 `
 	var out bytes.Buffer
 	console{out: &out}.print(table([]figures{last}))

@@ -3,20 +3,15 @@
 package demo
 
 import (
-	"runtime"
 	"syscall"
 	"time"
 )
 
-// usage returns what the process has used.
-func usage() used {
+// cpuTime returns the processor time that this process has used, of the program and of the kernel for it.
+func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return used{}
+		return 0
 	}
-	memory := int64(u.Maxrss)
-	if runtime.GOOS != "darwin" && runtime.GOOS != "ios" {
-		memory *= 1024
-	}
-	return used{time.Duration(u.Utime.Nano() + u.Stime.Nano()), memory}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

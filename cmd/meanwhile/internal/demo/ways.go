@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
@@ -29,11 +28,6 @@ type Document struct {
 
 // Index is the kind of the jobs that index a document.
 var Index = job.Define[Document]("document.index", job.MaxAttempts(5), job.Timeout(time.Minute))
-
-// handle is all there is to write for it. It does not know that a thousand of it run.
-func (d *demo) handle(ctx context.Context, document Document) error {
-	return d.client.put(ctx, document.Index, document.Document)
-}
 
 // A way is a way to index the documents.
 type way struct {
@@ -68,40 +62,6 @@ func (d *demo) enqueue(ctx context.Context, w way) error {
 		}
 	}, job.Queue(w.index))
 	return err
-}
-
-// work indexes the part of the documents, and calls done after each.
-func (d *demo) work(ctx context.Context, w way, done func()) error {
-	if w.jobs {
-		return d.runJobs(ctx, w, done)
-	}
-	for _, document := range d.documents[:w.part] {
-		if err := d.client.put(ctx, w.index, document); err != nil {
-			return err
-		}
-		done()
-	}
-	return nil
-}
-
-// runJobs has a worker run the jobs until the part is done.
-func (d *demo) runJobs(ctx context.Context, w way, done func()) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var finished atomic.Int64
-	worker := job.NewWorker(d.store, job.Config{
-		Name: w.index, Queues: []job.QueueConfig{{Name: w.index}}, Concurrency: w.atOnce, Grace: -1, Logger: quiet,
-		Observe: func(e job.Event) {
-			if e.Job == nil || !e.Job.State.Finished() {
-				return
-			}
-			done()
-			if finished.Add(1) == int64(w.part) {
-				stop()
-			}
-		},
-	}, Index.Handle(d.handle))
-	return worker.Run(ctx)
 }
 
 // quiet is for workers: what they would log is on the dashboard.

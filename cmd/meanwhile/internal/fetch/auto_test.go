@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // A busyServer works on 50 requests at once and refuses the others. It counts a request until its answer is on its way, so that the
@@ -34,7 +36,7 @@ func (s *busyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestAutoKeepsToWhatAServerTakes: of 20,000 URLs without retries less than one in fifty fails, and the server is kept busy.
 func TestAutoKeepsToWhatAServerTakes(t *testing.T) {
 	urls := 20_000
-	if testing.Short() || raceEnabled {
+	if !testenv.Long() || raceEnabled {
 		urls = 5000
 	}
 	server := httptest.NewServer(new(busyServer))

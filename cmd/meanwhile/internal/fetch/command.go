@@ -12,12 +12,14 @@ type Command struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"URLs to fetch. example.com/x stands for http://example.com/x."`
 	From string   `placeholder:"FILE" help:"Read URLs from this file, one a line; - is standard input, which is also read when no URL is given. Empty lines and lines that begin with # are skipped."`
 
-	Limit       limit `short:"n" default:"64" placeholder:"N|auto" group:"How many at once" help:"Run up to N at once (default ${default}); auto adapts N to the capacity of the servers."`
-	Min         int   `default:"4" placeholder:"N" group:"How many at once" help:"Lowest limit of -n auto (default ${default})."`
-	Max         int   `default:"512" placeholder:"N" group:"How many at once" help:"Highest limit of -n auto (default ${default})."`
-	PerHost     int   `placeholder:"N" group:"How many at once" help:"Run up to N at once for each host. Up to 1,024 URLs of hosts at their limit are skipped over to find others."`
-	Rate        rate  `placeholder:"N/s" group:"How many at once" help:"Rate limit on requests: 50/s, 100/m or 1000/h; retries count."`
-	PerHostRate rate  `placeholder:"N/s" group:"How many at once" help:"Rate limit for each host. The state of the 10,000 most recent hosts is kept."`
+	Limit       limit   `short:"n" default:"64" placeholder:"N|auto" group:"How many at once" help:"Run up to N at once (default ${default}); auto adapts N to the capacity of the servers."`
+	Min         int     `default:"4" placeholder:"N" group:"How many at once" help:"Lowest limit of -n auto (default ${default})."`
+	Max         int     `default:"512" placeholder:"N" group:"How many at once" help:"Highest limit of -n auto (default ${default})."`
+	Compare     []limit `placeholder:"N,N,auto" group:"How many at once" help:"Fetch everything with each of these limits, round after round, and print what each of them is worth."`
+	Rounds      int     `default:"3" placeholder:"N" group:"How many at once" help:"Rounds of --compare (default ${default})."`
+	PerHost     int     `placeholder:"N" group:"How many at once" help:"Run up to N at once for each host. Up to 1,024 URLs of hosts at their limit are skipped over to find others."`
+	Rate        rate    `placeholder:"N/s" group:"How many at once" help:"Rate limit on requests: 50/s, 100/m or 1000/h; retries count."`
+	PerHostRate rate    `placeholder:"N/s" group:"How many at once" help:"Rate limit for each host. The state of the 10,000 most recent hosts is kept."`
 
 	Request    string   `short:"X" placeholder:"METHOD" group:"Request" help:"Method (default GET; POST with a body; HEAD with --head)."`
 	Header     []string `short:"H" sep:"none" placeholder:"LINE" group:"Request" help:"Send this header, as \"Name: value\"; \"Name:\" leaves a default one out. Repeatable."`
@@ -50,6 +52,9 @@ func (*Command) Help() string {
 above is a failure, as with curl -f. On a terminal, progress is shown on standard error; a summary follows at the end.
 
 Ctrl-C stops, reports what was not done, and exits; a second one exits at once.
+
+--compare 1,8,64,auto prints one table instead: the time of a round, requests a second and times of requests for each limit, and
+from where on more is not worth it. It fetches each URL as often as there are limits and rounds together.
 
 Exit codes: 0 all done, 1 some failed, 2 usage error or not able to start, 130 interrupted.`
 }
@@ -91,7 +96,7 @@ func (c *Command) check() error {
 	case c.Head && c.Request != "" && c.Request != "HEAD":
 		return errors.New("--head and --request: choose one")
 	}
-	return nil
+	return c.checkCompare()
 }
 
 // retryTime is the time for all attempts of a URL.

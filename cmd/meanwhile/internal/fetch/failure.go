@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // The failures of an attempt. What is none of these is of the network, and worth another attempt.
@@ -96,17 +96,17 @@ func mark(err error) error {
 		return nil
 	}
 	if !worthwhile(err) {
-		return meanwhile.Permanent(err)
+		return retry.Permanent(err)
 	}
 	if status, ok := errors.AsType[*statusError](err); ok {
 		if status.after >= 0 {
-			err = meanwhile.RetryAfter(err, status.after)
+			err = retry.After(err, status.after)
 		}
 		if status.status == http.StatusTooManyRequests || status.status == http.StatusServiceUnavailable {
-			err = meanwhile.Overloaded(err)
+			err = retry.Overloaded(err)
 		}
 	} else if _, ok := errors.AsType[*timeoutError](err); ok {
-		err = meanwhile.Overloaded(err)
+		err = retry.Overloaded(err)
 	}
 	return err
 }

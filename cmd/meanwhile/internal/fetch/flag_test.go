@@ -13,8 +13,8 @@ func TestFlags(t *testing.T) {
 		text string
 		want string // "" is an error
 	}{
-		{new(limit), "64", "{64 false}"},
-		{new(limit), "auto", "{0 true}"},
+		{new(limit), "64", "64 false"},
+		{new(limit), "auto", "0 true"},
 		{new(limit), "0", ""},
 		{new(limit), "-1", ""},
 		{new(limit), "many", ""},
@@ -50,7 +50,7 @@ func TestFlags(t *testing.T) {
 		case *size:
 			got = fmt.Sprint(*flag)
 		case *limit:
-			got = fmt.Sprint(*flag)
+			got = fmt.Sprint(flag.n, flag.auto)
 		case *rate:
 			got = fmt.Sprintf("%d per %s", flag.n, flag.per)
 		}

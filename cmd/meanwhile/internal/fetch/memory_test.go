@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // endlessLines is an input without an end in memory: every fifth line is a URL, each at another host.
@@ -38,9 +39,10 @@ func (e *endlessLines) Read(p []byte) (int, error) {
 // TestMemoryStaysBounded reads a million lines and looks at the memory in use all the time.
 func TestMemoryStaysBounded(t *testing.T) {
 	const bound = 16 << 20
-	if testing.Short() || raceEnabled {
-		t.Skip("takes seconds")
+	if raceEnabled {
+		t.Skip("the race detector needs memory of its own")
 	}
+	testenv.LongTest(t)
 	web := func(r *http.Request) (*http.Response, error) { return answer(r, 200), nil }
 	tests := []struct {
 		lines int

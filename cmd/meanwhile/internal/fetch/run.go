@@ -10,6 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 // A run is one run of the command.
@@ -23,7 +24,7 @@ type run struct {
 	pacer   *meanwhile.Pacer // nil for none
 	stats   *stats
 
-	retry     meanwhile.RetryPolicy
+	retry     retry.Policy
 	retryTime time.Duration
 
 	json, silent, showView bool
@@ -32,6 +33,9 @@ type run struct {
 
 // Run fetches. It returns nil, [ErrFailed], [ErrInterrupted], a [*UsageError], or what else kept it from going on.
 func (c *Command) Run(streams Streams) error {
+	if len(c.Compare) > 0 {
+		return c.compare(streams)
+	}
 	r, err := c.open(streams)
 	if err != nil {
 		return &UsageError{err}
@@ -71,7 +75,7 @@ func (c *Command) open(streams Streams) (*run, error) {
 			template: template, client: newClient(c, most), folder: out,
 			maxTime: time.Duration(c.MaxTime), maxBytes: int64(c.MaxBytes), retries: c.Retry,
 		},
-		retry:     meanwhile.RetryPolicy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay)), MaxAfter: c.retryTime()},
+		retry:     retry.Policy{Attempts: c.Retry + 1, Base: time.Duration(c.RetryDelay), Max: max(time.Minute, time.Duration(c.RetryDelay)), MaxAfter: c.retryTime()},
 		retryTime: c.retryTime(),
 		json:      c.JSON, silent: c.Silent, blocks: terminal.DrawsBlocks(),
 		showView: !c.Silent && !c.NoProgress && terminal.Is(streams.Err) && terminal.MovesCursor(),

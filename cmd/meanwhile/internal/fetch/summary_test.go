@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/retry"
 )
 
 func someStats() *stats {
@@ -93,7 +94,7 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{nil, "200  OK"},
 		{&statusError{status: 429}, "200  OK"}, // the status is that of the transfer
-		{meanwhile.Permanent(&statusError{status: 404}), "200  OK"},
+		{retry.Permanent(&statusError{status: 404}), "200  OK"},
 		{&timeoutError{phase: handshake}, "ERR  timed out, in the TLS handshake"},
 		{&tooLongError{1}, "ERR  longer than --max-bytes"},
 		{&finalError{classRedirect, errNotDone}, "ERR  redirect not followed"},

@@ -127,6 +127,7 @@ func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act jo
 			}
 		}
 		applied, err := job.Apply(ctx, s, filter, act)
+		record(ctx, s, streams, job.AuditOf(filter, act, applied), err)
 		if err != nil {
 			return fmt.Errorf("%w (%s %s before that)", err, probe.Count(applied.Changed, "job"), done)
 		}

@@ -17,10 +17,12 @@ type Command struct {
 	Priority Priority `cmd:"" help:"Change the priority of queued jobs."`
 	Schedule Schedule `cmd:"" help:"Reschedule queued jobs."`
 	Queues   Queues   `cmd:"" help:"List the queues."`
+	Limit    Limit    `cmd:"" help:"Show or set how many jobs of a queue run at once, and how fast they start."`
 	Pause    Pause    `cmd:"" help:"Pause queues or crons."`
 	Resume   Resume   `cmd:"" help:"Resume paused queues or crons."`
 	Crons    Crons    `cmd:"" help:"List the crons."`
 	Workers  Workers  `cmd:"" help:"List the workers."`
+	Audit    Audit    `cmd:"" help:"Show who did what, and when."`
 	Stats    Stats    `cmd:"" help:"Count jobs by queue and state."`
 	Prune    Prune    `cmd:"" help:"Delete old finished jobs."`
 	Migrate  Migrate  `cmd:"" help:"Create or migrate the tables of the store."`
@@ -28,7 +30,7 @@ type Command struct {
 
 // Help is the text above the flags.
 func (*Command) Help() string {
-	return `Enqueues, inspects and manages the jobs of a store, SQLite or PostgreSQL, whether or not workers run.
+	return `Enqueues, inspects and manages the jobs of a store, SQLite, PostgreSQL or Redis, whether or not workers run.
 
 Select jobs by their IDs, or by filters such as --kind, --queue and --state; a job has to match all filters. A bulk action
 reports how many jobs match and asks for confirmation, unless --yes is given.

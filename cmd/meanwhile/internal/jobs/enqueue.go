@@ -30,7 +30,13 @@ type Enqueue struct {
 	UniqueArgs   bool              `group:"How" help:"Only if no unfinished job of the kind has the same args; then enqueueing a file twice adds no duplicates."`
 	UniqueFields []string          `placeholder:"NAME" group:"How" help:"The same, with only these fields of the args compared."`
 	UniqueFor    when.Span         `placeholder:"TIME" group:"How" help:"Keep the key unique for this long, even if the job finishes earlier."`
+	UniqueWhile  []job.State       `placeholder:"STATE" group:"How" help:"Only a job with the key in one of these states counts (default queued,running); with queued, one more job is enqueued while another runs."`
+	Replace      bool              `group:"How" help:"If a queued job has the key, give it the args and the time of this one."`
+	Debounce     string            `placeholder:"KEY" group:"How" help:"If a queued job has this key, give it the args of this one, due --in from now, but no later than --within after its creation."`
+	Within       when.Span         `placeholder:"TIME" group:"How" help:"See --debounce."`
 	Timeout      time.Duration     `placeholder:"TIME" group:"How" help:"Bound each attempt to this long, as in 90s or 2h (default that of the kind)."`
+	LimitKey     string            `placeholder:"KEY" group:"How" help:"What it counts for where its queue has limits for each key, such as a customer."`
+	Webhook      string            `placeholder:"URL" group:"How" help:"POST the outcome to this URL when a worker has finished the job. It is kept in the meta of the job."`
 	Meta         map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"How" help:"A note beside the args, such as tenant=7, to find the job by. Repeatable, up to 32."`
 }
 
@@ -102,8 +108,17 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 		return nil, usage("--unique, --unique-args and --unique-fields: choose one")
 	case e.From != "" && e.Unique != "":
 		return nil, usage("--unique and --from: the jobs would have the same key; take --unique-args")
-	case e.UniqueFor > 0 && keys == 0:
+	case e.Debounce == "" && e.Within > 0:
+		return nil, usage("--within: it is for --debounce")
+	case e.Debounce != "" && (keys > 0 || len(e.UniqueWhile) > 0 || e.Replace || e.From != "" || !e.At.IsZero()):
+		return nil, usage("--debounce says what is unique, and when it is due: leave the flags of that, --at and --from out")
+	case keys > 0 || e.Debounce != "":
+	case e.UniqueFor > 0:
 		return nil, usage("--unique-for: say what is unique, with --unique, --unique-args or --unique-fields")
+	case len(e.UniqueWhile) > 0:
+		return nil, usage("--unique-while: say what is unique, with --unique, --unique-args or --unique-fields")
+	case e.Replace:
+		return nil, usage("--replace: say what is unique, with --unique, --unique-args or --unique-fields")
 	}
 	if e.Queue != "" {
 		options = append(options, job.Queue(e.Queue))
@@ -114,7 +129,9 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	if e.MaxAttempts != nil {
 		options = append(options, job.MaxAttempts(*e.MaxAttempts))
 	}
-	if e.In > 0 {
+	if e.Debounce != "" {
+		options = append(options, job.Debounce(e.Debounce, time.Duration(e.In), time.Duration(e.Within)))
+	} else if e.In > 0 {
 		options = append(options, job.In(time.Duration(e.In)))
 	}
 	if !e.At.IsZero() {
@@ -129,11 +146,23 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	if e.UniqueFor > 0 {
 		options = append(options, job.UniqueFor(time.Duration(e.UniqueFor)))
 	}
+	if len(e.UniqueWhile) > 0 {
+		options = append(options, job.UniqueWhile(e.UniqueWhile...))
+	}
+	if e.Replace {
+		options = append(options, job.Replace())
+	}
 	if e.Timeout != 0 {
 		options = append(options, job.Timeout(e.Timeout))
 	}
+	if e.LimitKey != "" {
+		options = append(options, job.LimitKey(e.LimitKey))
+	}
 	for key, value := range e.Meta {
 		options = append(options, job.Meta(key, value))
+	}
+	if e.Webhook != "" {
+		options = append(options, job.Webhook(e.Webhook))
 	}
 	return options, nil
 }

@@ -38,15 +38,13 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 				return err
 			}
 		}
-		pruned := 0
-		for {
-			n, err := s.Prune(ctx, retention, prunePart)
-			if err != nil {
-				return fmt.Errorf("%w (%s pruned before that)", err, probe.Count(pruned, "job"))
-			}
-			if pruned += n; n == 0 {
-				break
-			}
+		pruned, err := pruneAll(ctx, s, retention)
+		record(ctx, s, streams, job.AuditEntry{
+			Action: "prune", Changed: int64(pruned),
+			Target: fmt.Sprintf("completed %s, canceled %s, discarded %s", probe.Span(time.Duration(p.Completed)), probe.Span(time.Duration(p.Canceled)), probe.Span(time.Duration(p.Discarded))),
+		}, err)
+		if err != nil {
+			return fmt.Errorf("%w (%s pruned before that)", err, probe.Count(pruned, "job"))
 		}
 		if c.JSON {
 			return writeJSON(streams.Out, map[string]int{"pruned": pruned})
@@ -54,4 +52,15 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 		fmt.Fprintln(streams.Out, probe.Count(pruned, "job")+" pruned")
 		return nil
 	})
+}
+
+// pruneAll deletes part after part, and returns how many in all.
+func pruneAll(ctx context.Context, s job.Store, retention map[job.State]time.Duration) (pruned int, err error) {
+	for {
+		n, err := s.Prune(ctx, retention, prunePart)
+		if err != nil || n == 0 {
+			return pruned, err
+		}
+		pruned += n
+	}
 }

@@ -86,7 +86,10 @@ func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 	if len(p.Queues)+len(p.Cron) == 0 {
 		return usage("give the name of a queue, or --cron with that of a cron")
 	}
-	done := map[bool]string{true: "paused", false: "resumed"}[paused]
+	verb, done := "resume", "resumed"
+	if paused {
+		verb, done = "pause", "paused"
+	}
 	say := func(what, name string) error {
 		if c.JSON {
 			return writeJSON(streams.Out, map[string]any{what: name, "paused": paused})
@@ -96,7 +99,9 @@ func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 	}
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		for _, name := range p.Queues {
-			if err := s.Pause(ctx, name, paused); err != nil {
+			err := s.Pause(ctx, name, paused)
+			record(ctx, s, streams, job.AuditEntry{Action: verb + " queue", Target: name, Changed: 1}, err)
+			if err != nil {
 				return err
 			}
 			if err := say("queue", name); err != nil {
@@ -107,6 +112,7 @@ func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 			if err := s.PauseCron(ctx, name, paused); err != nil {
 				return err
 			}
+			record(ctx, s, streams, job.AuditEntry{Action: verb + " cron", Target: name, Changed: 1}, nil)
 			if err := say("cron", name); err != nil {
 				return err
 			}

@@ -39,13 +39,19 @@ func (s *Show) Run(c *Command, streams probe.Streams) error {
 			if err != nil {
 				return err
 			}
+			why := ""
+			if j.State == job.Queued {
+				if why, err = job.Why(ctx, store, id); err != nil {
+					return err
+				}
+			}
 			if c.JSON {
-				err = writeJSON(streams.Out, j)
+				err = writeJSON(streams.Out, shownJob{j, why})
 			} else {
 				if i > 0 {
 					fmt.Fprintln(streams.Out)
 				}
-				_, err = io.WriteString(streams.Out, describe(j, time.Now(), s.Stacks))
+				_, err = io.WriteString(streams.Out, describe(j, why, time.Now(), s.Stacks))
 			}
 			if err != nil {
 				return fmt.Errorf("write job %v: %w", id, err)
@@ -55,8 +61,14 @@ func (s *Show) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
+// A shownJob is a job as JSON, with why it does not run while it is queued.
+type shownJob struct {
+	*job.Job
+	Why string `json:"why,omitempty"`
+}
+
 // describe says everything about a job. No text of the job reaches the result as it is.
-func describe(j *job.Job, now time.Time, stacks bool) string {
+func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 	var b strings.Builder
 	field := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-10s %s\n", name, probe.Printable(fmt.Sprintf(format, args...)))
@@ -68,8 +80,14 @@ func describe(j *job.Job, now time.Time, stacks bool) string {
 		state += ", to be canceled"
 	}
 	field("state", "%s", state)
+	if why != "" {
+		field("why", "%s", why)
+	}
 	field("queue", "%s, priority %d", j.Queue, j.Priority)
 	field("attempts", "%s", attempts(j))
+	if j.LimitKey != "" {
+		field("limit key", "%s", j.LimitKey)
+	}
 	if j.UniqueKey != "" {
 		unique := j.UniqueKey
 		if j.UniqueFor > 0 {

@@ -33,7 +33,7 @@ func nastyJob(now time.Time) *job.Job {
 
 func TestDescribe(t *testing.T) {
 	now := time.Now()
-	text := describe(nastyJob(now), now, false)
+	text := describe(nastyJob(now), "", now, false)
 	for _, r := range text {
 		if r != '\n' && !unicode.IsPrint(r) {
 			t.Fatalf("%q is in the text", r)
@@ -51,7 +51,7 @@ func TestDescribe(t *testing.T) {
 	if strings.Contains(text, "debug.Stack") {
 		t.Errorf("the frames of the panic are shown:\n%s", text)
 	}
-	if whole := describe(nastyJob(now), now, true); !strings.Contains(whole, "debug.Stack") || strings.Contains(whole, "more lines") {
+	if whole := describe(nastyJob(now), "", now, true); !strings.Contains(whole, "debug.Stack") || strings.Contains(whole, "more lines") {
 		t.Errorf("with --stacks the stack is folded:\n%s", whole)
 	}
 }

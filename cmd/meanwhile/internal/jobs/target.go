@@ -14,12 +14,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 	"github.com/meanwhile-go/meanwhile/job"
 	_ "github.com/meanwhile-go/meanwhile/job/postgres" // postgres: and postgresql:
+	_ "github.com/meanwhile-go/meanwhile/job/redis"    // redis: and its like
 	_ "github.com/meanwhile-go/meanwhile/job/sqlite"   // sqlite: and file:
 )
 
 // A Target is the store that a command works with, as kong fills it.
 type Target struct {
-	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"The store of the jobs: sqlite:jobs.db, the path of a SQLite file, postgres://user@host/database, or a keyword string such as \"host=db dbname=app\" (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
+	Store string `env:"MEANWHILE_STORE" placeholder:"URL" help:"The store of the jobs: sqlite:jobs.db, the path of a SQLite file, postgres://user@host/database, redis://host, or a keyword string such as \"host=db dbname=app\" (default sqlite:meanwhile.db). Other users of the machine may see a password in a flag, but not in the environment."`
 }
 
 const (
@@ -43,8 +44,10 @@ func (t *Target) String() string { return probe.Printable(storeurl.Redacted(t.ad
 
 // CheckStore returns what is wrong with the name of the store, without showing it.
 func (t *Target) CheckStore() error {
-	if err := storeurl.Check(t.address()); err != nil {
-		return fmt.Errorf("--store: %w", err)
+	for _, check := range []func(string) error{job.CheckURL, storeurl.Check} {
+		if err := check(t.address()); err != nil {
+			return fmt.Errorf("--store: %w", err)
+		}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func TestWorkersTellTheirState(t *testing.T) {
 			"a": {Queues: []string{"mail", "search"}, Concurrency: 100, Running: 7}, "b": {Quiet: true}, "c": {Quiet: true, Stopping: true},
 		} {
 			info.Started = time.Now()
-			if _, err := s.Renew(ctx, job.Renewal{Worker: name, Lease: time.Minute, Info: info}); err != nil {
+			if _, err := s.Renew(ctx, job.Renewal{Worker: name, Session: 1, Lease: time.Minute, Info: info}); err != nil {
 				return err
 			}
 		}

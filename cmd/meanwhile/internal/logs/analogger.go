@@ -26,8 +26,15 @@ func (p *plan) readAnalogger() error {
 		return fmt.Errorf("--key: %s has another one", probe.Printable(p.AnaloggerConfig))
 	}
 	p.Key = c.Key
-	p.Analogger = net.JoinHostPort(c.Host, strconv.Itoa(c.Port))
+	_, options, _ := strings.Cut(p.Analogger, "?")
+	p.Analogger = net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) + strings.TrimSuffix("?"+options, "?")
 	p.Interval, p.syncEvery, p.Sync = c.Interval, c.SyncInterval, string(logs.SyncInterval)
+	if c.SyncInterval == 0 {
+		p.Sync = string(logs.SyncOS)
+	}
+	for _, ignored := range c.Ignored {
+		p.logger.Warn("logs: a setting of Analogger is ignored", "file", p.AnaloggerConfig, "setting", ignored)
+	}
 	if c.PIDFile != "" && p.PIDFile == "" {
 		p.PIDFile = c.PIDFile
 	}
@@ -70,14 +77,14 @@ func analoggerRoutes(c *analogger.Config) (routes []logs.Route) {
 		if l.Socket {
 			to = logs.Destination{Socket: net.JoinHostPort(l.Logfile, strconv.Itoa(l.Port))}
 		}
-		routes = append(routes, logs.Route{Services: l.Services, Words: l.Levels, Cull: l.Cull, To: []logs.Destination{to}})
+		routes = append(routes, logs.Route{Services: l.Services, Words: l.Levels, Cull: l.Cull, Raw: true, To: []logs.Destination{to}})
 	}
 	return routes
 }
 
 // analoggerFallback is the route of services that no log is for.
 func analoggerFallback(c *analogger.Config) logs.Route {
-	return logs.Route{Words: c.Levels, Cull: true, To: []logs.Destination{analoggerPlace(c.DefaultLog)}}
+	return logs.Route{Words: c.Levels, Cull: true, Raw: true, To: []logs.Destination{analoggerPlace(c.DefaultLog)}}
 }
 
 func analoggerPlace(logfile string) logs.Destination {

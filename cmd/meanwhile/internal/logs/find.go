@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/remote"
 )
 
 // Find is "meanwhile logs find".
@@ -18,6 +20,10 @@ type Find struct {
 	Until  when.Past `group:"Which records" placeholder:"TIME" help:"Before this time."`
 	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`
 	Newest bool      `group:"Which records" help:"Print the newest record first."`
+
+	CountBy []string      `group:"How" placeholder:"KEY,…" help:"Print how many records have which values of these keys, such as level,service, instead of the records; --limit is for groups."`
+	Every   time.Duration `group:"How" placeholder:"TIME" help:"With --count-by: draw how many there are in each such part of the time, such as 5m."`
+
 	Output
 	Place
 }
@@ -52,6 +58,10 @@ func (c *Find) Run(streams probe.Streams) error {
 	}
 	q.Since, q.Until, q.Newest = c.Since.Time, c.Until.Time, c.Newest
 	switch {
+	case c.Every < 0 || c.Every > 0 && len(c.CountBy) == 0:
+		return usage("--every: give a positive time, and --count-by")
+	case len(c.CountBy) > 0 && (c.Template != "" || c.Newest):
+		return usage("--count-by prints no records: leave out --template and --newest")
 	case c.Limit < 0:
 		return usage("--limit: give no negative number")
 	case !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until):
@@ -63,7 +73,10 @@ func (c *Find) Run(streams probe.Streams) error {
 		return err
 	}
 	return c.use(streams, func(ctx context.Context, f logs.Finder) error {
-		n, err := p.all(f.Find(ctx, q))
+		if len(c.CountBy) > 0 {
+			return c.count(ctx, f, q, streams)
+		}
+		n, err := c.find(ctx, f, q, p)
 		switch {
 		case err != nil:
 			return err
@@ -74,6 +87,14 @@ func (c *Find) Run(streams probe.Streams) error {
 		}
 		return nil
 	})
+}
+
+// find prints what is found. Records that come as JSON from a server, and are wanted so, stay as they are.
+func (c *Find) find(ctx context.Context, f logs.Finder, q logs.Query, p *printer) (n int, err error) {
+	if server, ok := f.(*remote.Client); ok && c.JSON {
+		return p.lines(server.FindJSON(ctx, q))
+	}
+	return p.all(f.Find(ctx, q))
 }
 
 const timeLayout = "2006-01-02 15:04:05"

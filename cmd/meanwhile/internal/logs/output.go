@@ -65,10 +65,23 @@ func (p *printer) print(r *logs.Record) (err error) {
 
 // all prints records, also those before an error, and counts them.
 func (p *printer) all(records meanwhile.Stream[logs.Record]) (n int, err error) {
-	for r, err := range records {
+	return printEach(p, records, func(r logs.Record) error { return p.print(&r) })
+}
+
+// lines prints lines as they are.
+func (p *printer) lines(texts meanwhile.Stream[[]byte]) (n int, err error) {
+	return printEach(p, texts, func(text []byte) error {
+		p.buffer = append(append(p.buffer[:0], text...), '\n')
+		_, err := p.w.Write(p.buffer)
+		return err
+	})
+}
+
+func printEach[T any](p *printer, all meanwhile.Stream[T], print func(T) error) (n int, err error) {
+	for one, err := range all {
 		if err == nil {
 			n++
-			err = p.print(&r)
+			err = print(one)
 		}
 		if err != nil {
 			if last := p.w.Flush(); last != nil { // which is also what print has failed with

@@ -1,8 +1,6 @@
 package logs
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -19,11 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
-	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/logs"
-	"github.com/meanwhile-go/meanwhile/logs/analogger"
-	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
-	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
 // A plan is settings that make sense.
@@ -32,8 +26,8 @@ type plan struct {
 	logger      *slog.Logger
 	streams     probe.Streams
 	listeners   []logs.Listener
-	certificate *certificate.Certificate // nil without TLS
-	tls         *tls.Config
+	certificate *certificate.Certificate    // nil without TLS
+	settings    map[string]*listenerSetting // of the listeners, by their names
 	reading     *access.Guard
 	users       int
 	keepAge     time.Duration
@@ -44,16 +38,10 @@ type plan struct {
 	forwarders  atomic.Pointer[map[string]*logs.Forwarder] // by their names
 }
 
-// Names of listeners, which are those of their flags.
-const (
-	nameListen = "listen"
-	nameHTTP   = "http"
-)
-
 // plan checks the settings.
 func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Serve: c, logger: logger, streams: streams}
-	for _, step := range []func() error{p.readKey, p.readTLS, p.readReaders, p.readAnalogger, p.readKeep, p.readRoutes, p.readListeners} {
+	for _, step := range []func() error{p.readKey, p.readTLS, p.readAnalogger, p.readAddresses, p.readReaders, p.readKeep, p.readRoutes, p.readListeners} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -84,14 +72,24 @@ func (p *plan) readKey() error {
 	if p.Key != "" {
 		return errors.New("--key and --key-file: give one of them")
 	}
-	text, err := os.ReadFile(p.KeyFile)
+	key, err := readKeyFile(p.KeyFile)
 	if err != nil {
 		return fmt.Errorf("--key-file: %w", err)
 	}
-	if p.Key = strings.TrimRight(string(text), "\r\n"); p.Key == "" || len(p.Key) > 4096 {
-		return fmt.Errorf("--key-file: %s has no key in its first 4096 bytes", probe.Printable(p.KeyFile))
-	}
+	p.Key = key
 	return nil
+}
+
+func readKeyFile(name string) (string, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimRight(string(text), "\r\n")
+	if key == "" || len(key) > 4096 {
+		return "", fmt.Errorf("%s has no key in its first 4096 bytes", probe.Printable(name))
+	}
+	return key, nil
 }
 
 func (p *plan) readTLS() (err error) {
@@ -105,18 +103,6 @@ func (p *plan) readTLS() (err error) {
 	}
 	if p.certificate, err = certificate.New(p.TLSCert, p.TLSKey, p.logger); err != nil {
 		return err
-	}
-	p.tls = &tls.Config{GetCertificate: p.certificate.Get, MinVersion: tls.VersionTLS12}
-	if p.ClientCA == "" {
-		return nil
-	}
-	text, err := os.ReadFile(p.ClientCA)
-	if err != nil {
-		return fmt.Errorf("--client-ca: %w", err)
-	}
-	p.tls.ClientCAs, p.tls.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-	if !p.tls.ClientCAs.AppendCertsFromPEM(text) {
-		return fmt.Errorf("--client-ca: %s has no certificate in PEM", probe.Printable(p.ClientCA))
 	}
 	return nil
 }
@@ -133,21 +119,26 @@ func (p *plan) readReaders() error {
 		return fmt.Errorf("--token: %w", err)
 	}
 	asks := len(users)+len(tokens) > 0
-	if asks && p.NoAuth {
-		return errors.New("--no-auth lets everybody in: leave it out, or the users and tokens")
+	if http := p.settings[nameHTTP]; asks && (p.NoAuth || http != nil && http.authOff) {
+		return errors.New("--no-auth lets everybody read: leave it out, or the users and tokens; for one input alone it is auth=off behind the address, as in --syslog-udp '0.0.0.0:514?auth=off'")
+	}
+	open, err := p.openHTTP()
+	if err != nil {
+		return err
 	}
 	p.reading, err = access.New(access.Config{
-		Users: users, Tokens: tokens, Local: !asks && !p.NoAuth, Hosts: p.hosts(asks), Personal: []string{dash.ThemePath}, Title: pageTitle, Logger: p.logger,
+		Users: users, Tokens: tokens, Local: !asks && !open, Hosts: p.hosts(asks), Personal: []string{dash.ThemePath}, Title: pageTitle, Logger: p.logger,
 	})
 	return err
 }
 
 // hosts returns the hosts that HTTP requests may ask for.
 func (p *plan) hosts(asks bool) []string {
-	host, _, err := net.SplitHostPort(p.HTTP)
-	if err != nil || asks && len(p.Host) == 0 {
+	http := p.settings[nameHTTP]
+	if http == nil || asks && len(p.Host) == 0 {
 		return p.Host
 	}
+	host, _, _ := net.SplitHostPort(http.address)
 	return append(slices.Clone(p.Host), access.HostOf(host))
 }
 
@@ -206,9 +197,9 @@ func (c *Serve) check(key string, value any) (err error) {
 				break
 			}
 		}
-	case nameListen, nameHTTP, "analogger", "syslog-tcp", "syslog-udp", "syslog-tls", "json":
+	case nameListen, nameHTTP, nameAnalogger, nameSyslogTCP, nameSyslogUDP, nameSyslogTLS, nameJSON:
 		if text := value.(string); text != "" {
-			err = address(text)
+			_, err = parseListener(key, text)
 		}
 	}
 	return err
@@ -277,65 +268,4 @@ func (r *routeSettings) stores() bool {
 	return slices.ContainsFunc(r.routes, func(r logs.Route) bool {
 		return slices.ContainsFunc(r.To, func(to logs.Destination) bool { return to.Store })
 	})
-}
-
-// readListeners makes the listeners, and wants those that others can reach to ask who comes.
-func (p *plan) readListeners() error {
-	for _, l := range []struct {
-		flag, address string
-		listener      logs.Listener
-		asks          bool // for the key
-	}{
-		{nameListen, p.Listen, logs.Listener{TLS: p.tls}, true},
-		{nameHTTP, p.HTTP, logs.Listener{TLS: p.tls}, false},
-		{"analogger", p.Analogger, logs.Listener{Way: &analogger.Way{Key: p.Key}, TLS: p.tls}, true},
-		{"syslog-tcp", p.SyslogTCP, logs.Listener{Way: &syslog.Way{}}, false},
-		{"syslog-udp", p.SyslogUDP, logs.Listener{Way: &syslog.Way{Datagrams: true}, Network: "udp"}, false},
-		{"json", p.JSON, logs.Listener{Way: &jsonlines.Way{}, TLS: p.tls}, false},
-		{"syslog-tls", p.SyslogTLS, logs.Listener{Way: &syslog.Way{}, TLS: p.tls}, false},
-	} {
-		if l.address == "" {
-			continue
-		}
-		if err := address(l.address); err != nil {
-			return fmt.Errorf("--%s: %w", l.flag, err)
-		}
-		if l.flag == "syslog-tls" && p.tls == nil {
-			return errors.New("--syslog-tls: it needs --tls-cert and --tls-key")
-		}
-		host, _, _ := net.SplitHostPort(l.address)
-		asked := l.asks && p.Key != "" || l.listener.TLS != nil && p.ClientCA != ""
-		if l.flag == nameHTTP {
-			asked = p.reading.Asks() && p.Key != ""
-		}
-		if !loopback.IsHost(host) && !asked && !p.NoAuth {
-			remedy := "give --client-ca and TLS, or --no-auth if everybody may"
-			switch {
-			case l.flag == nameHTTP:
-				remedy = "give --user or --token for who may read and --key for who may write, or --no-auth if everybody may do both"
-			case l.asks:
-				remedy = "give --key, or --client-ca and TLS, or --no-auth if everybody may"
-			}
-			return fmt.Errorf("--%s: others can reach %s: %s", l.flag, probe.Printable(l.address), remedy)
-		}
-		l.listener.Name, l.listener.Address = l.flag, l.address
-		for _, other := range p.listeners {
-			if other.Address == l.address && (other.Network == l.listener.Network) && !strings.HasSuffix(l.address, ":0") {
-				return fmt.Errorf("--%s: --%s has %s already: give another port", l.flag, other.Name, probe.Printable(l.address))
-			}
-		}
-		p.listeners = append(p.listeners, l.listener)
-	}
-	return nil
-}
-
-func address(text string) error {
-	_, port, err := net.SplitHostPort(text)
-	if err != nil || port == "" {
-		return fmt.Errorf("%.100q is no address such as 127.0.0.1:6767", text)
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return fmt.Errorf("%.100q has no port: give a number up to 65535", text)
-	}
-	return nil
 }

@@ -17,7 +17,7 @@ import (
 func (p *plan) String() string {
 	var b strings.Builder
 	for _, l := range p.listeners {
-		fmt.Fprintf(&b, "listen on %s for %s\n", probe.Printable(l.Address), l.Name)
+		fmt.Fprintf(&b, "listen on %s for %s%s\n", probe.Printable(l.Address), l.Name, listenerText(&l))
 	}
 	if p.stores() {
 		fmt.Fprintf(&b, "keep in %s\n", probe.Printable(p.Dir))
@@ -31,11 +31,28 @@ func (p *plan) String() string {
 	for _, l := range p.routes.limits {
 		fmt.Fprintf(&b, "limit %s\n", probe.Printable(limitText(l)))
 	}
+	for _, r := range p.routes.redact {
+		fmt.Fprintf(&b, "redact %s\n", probe.Printable(redactText(r)))
+	}
 	for _, o := range p.routes.onward {
 		fmt.Fprintf(&b, "forward to %s\n", probe.Printable(o.output.Name))
 	}
 	fmt.Fprintf(&b, "sync %s\n", p.Sync)
 	return b.String()
+}
+
+// listenerText says what holds for a listener.
+func listenerText(l *logs.Listener) (text string) {
+	if l.TLS != nil {
+		text += ", by TLS"
+		if l.TLS.ClientCAs != nil {
+			text += " with certificates of clients"
+		}
+	}
+	for i, n := range l.Allow {
+		text += []string{", from ", " and "}[min(i, 1)] + n.String()
+	}
+	return text
 }
 
 // keepText says what is kept of a service, where that is said.

@@ -143,7 +143,7 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 			l.Handler = handler
 		}
 	}
-	c.Store, c.Routes, c.Limits, c.Listeners = store, p.routes.routes, p.routes.limits, listeners
+	c.Store, c.Routes, c.Limits, c.Redact, c.Listeners = store, p.routes.routes, p.routes.limits, p.routes.redact, listeners
 	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = logs.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
 	c.Grace, c.Logger, c.Journal = p.Grace, p.logger, filepath.Join(p.Dir, "lines")
 	server, err := logs.NewServer(c)
@@ -151,8 +151,10 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
 	var keys []string
-	if p.Key != "" {
-		keys = []string{p.Key}
+	if key, err := p.keyOf(nameListen); err != nil {
+		return nil, err
+	} else if key != "" {
+		keys = []string{key}
 	}
 	sessions = logs.NewSessions(server.Acceptor(), logs.SessionConfig{Keys: keys, Grace: p.Grace})
 	return server, nil
@@ -166,11 +168,11 @@ func (p *plan) again(server *logs.Server) {
 	}
 	routes, err := p.reread()
 	if err == nil {
-		err = server.SetRoutes(routes.routes, routes.limits)
+		err = server.SetRoutes(routes.routes, routes.limits, routes.redact)
 	}
 	if err != nil {
 		p.logger.Error("logs: the settings cannot be read again; those before stay", "error", err)
 		return
 	}
-	p.logger.Info("logs: files are opened again; routes and limits were read again")
+	p.logger.Info("logs: files are opened again; routes, limits and redactions were read again")
 }

@@ -15,7 +15,7 @@ import (
 
 // Serve is what "meanwhile logs serve" was asked for, as kong fills it.
 type Serve struct {
-	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, keep and forward. Routes and limits are reloaded on HUP."`
+	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, redact, keep and forward. Routes, limits and redactions are reloaded on HUP."`
 	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Use this configuration file of Analogger: its address, its key and its log destinations."`
 	Check           bool   `help:"Only report the settings in effect, or what is wrong with them."`
 
@@ -34,7 +34,7 @@ type Serve struct {
 	SyslogUDP string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_SYSLOG_UDP" name:"syslog-udp" placeholder:"HOST:PORT" help:"Listen for syslog by UDP."`
 	SyslogTLS string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_SYSLOG_TLS" name:"syslog-tls" placeholder:"HOST:PORT" help:"Listen for syslog by TLS; it needs --tls-cert and --tls-key."`
 	JSON      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_JSON" name:"json" placeholder:"HOST:PORT" help:"Listen for JSON lines by TCP."`
-	HTTP      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_HTTP" name:"http" default:"127.0.0.1:6768" placeholder:"HOST:PORT" help:"Listen for HTTP: searches, JSON lines and OTLP (default ${default})."`
+	HTTP      string `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_HTTP" name:"http" default:"127.0.0.1:6768" placeholder:"HOST:PORT" help:"Listen for HTTP: searches, and records as JSON lines, OTLP, push requests of Loki and bulk requests of Elasticsearch (default ${default})."`
 	MaxConns  int    `group:"Where records come from" env:"MEANWHILE_LOGS_SERVE_MAX_CONNS" default:"20000" placeholder:"N" help:"Maximum number of connections (default ${default})."`
 
 	Key      string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_KEY" placeholder:"KEY" help:"Shared key that clients must send. Other users of this machine can see the flag, but not the variable or the file."`
@@ -42,7 +42,7 @@ type Serve struct {
 	User     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER" placeholder:"NAME:ROLE:HASH" help:"A user who may sign in to the web page and search records: meanwhile serve hash-password makes the hash. The role is viewer. Repeatable."`
 	UserFile string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_USER_FILE" placeholder:"FILE" help:"File with more users, one per line as for --user. It is read at the start."`
 	Token    []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"A token for programs that search records: meanwhile serve new-token makes one. The role is viewer. Repeatable."`
-	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_CERT" placeholder:"FILE" help:"Serve TLS with this certificate chain, in PEM. It is reloaded when it changes, and on HUP."`
+	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_CERT" placeholder:"FILE" help:"Serve TLS with this certificate chain, in PEM, to clients of meanwhile, HTTP and syslog by TLS. It is reloaded when it changes, and on HUP."`
 	TLSKey   string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_TLS_KEY" placeholder:"FILE" help:"Private key of the certificate."`
 	ClientCA string   `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_CLIENT_CA" placeholder:"FILE" help:"Accept only clients with a certificate that is signed by one of these authorities, in PEM."`
 	Host     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_HOST" placeholder:"NAME" help:"Allowed host name of HTTP requests, such as logs.example.org. Without users, tokens and a key, only such names, the host of --http, localhost and loopback addresses are served. Repeatable."`
@@ -57,15 +57,18 @@ type Serve struct {
 
 // Help is the text above the flags.
 func (*Serve) Help() string {
-	return `Receives log records from clients of meanwhile and Analogger, by syslog, JSON lines and OTLP. Stores them in a folder that
-can be searched, writes them to line files, or forwards them to other systems.
+	return `Receives log records from clients of meanwhile, Analogger, Loki and Elasticsearch, by syslog, JSON lines and OTLP. Stores them in
+a folder that can be searched, writes them to line files, or forwards them to other systems.
 
 Precedence of settings: flag, environment variable, file of --config, default. Lists in the environment are separated by commas.
-The file also has routes and rate limits by service, see docs/logs.md, and outputs to forward to, see docs/logs-forward.md.
+The file also has routes and rate limits by service and what is redacted, see docs/logs.md, and outputs to forward to, see
+docs/logs-forward.md.
 
-Without a key, users, tokens and client certificates it serves this machine only.
+Without a key, users, tokens and client certificates it serves this machine only. Each listener may have options behind its
+address: allow=NETWORKS, auth=off, key-file=FILE, tls=on or off, client-ca=FILE or off, as in
+--syslog-udp '0.0.0.0:514?allow=192.168.0.0/16'.
 
-HUP syncs and reopens the files, and reloads the routes, the limits and the certificate. USR2 replaces the process with the
+HUP syncs and reopens the files, and reloads the routes, the limits, the redactions and the certificate. USR2 replaces the process with the
 program that is installed now, without refusing a connection. Ctrl-C and TERM read what connections have already sent, write
 it, and exit; a second one exits at once.
 

@@ -47,6 +47,7 @@ func TestSettings(t *testing.T) {
 func FuzzRoutes(f *testing.F) {
 	for _, seed := range []string{
 		"routes: [{service: [a, b*], level: warn, words: x, cull: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",
+		"redact: [{name: a, attributes: [b, c.*], message: 'x+', with: y}, {attributes: d}]", "redact: [{message: [x]}]", "redact: x",
 		"keep: [{service: [a, b*], age: 1d, size: 1GiB}, {service: c, age: 0}]", "keep: [{service: a}]",
 		"routes: {}", "routes: [[]]", "limits: [{rate: NaN}]", "routes: [{to: socket:a}]", "routes: &a [*a]", "routes: [{to: {file: x, max-bytes: 99999999999TiB}}]",
 	} {
@@ -64,6 +65,11 @@ func FuzzRoutes(f *testing.F) {
 		for _, l := range r.limits {
 			if !(l.Rate > 0) {
 				t.Errorf("%q: a rate of %v", text, l.Rate)
+			}
+		}
+		for _, rule := range r.redact {
+			if err := rule.Check(); err != nil {
+				t.Errorf("%q: %v", text, err)
 			}
 		}
 		for _, route := range r.routes {

@@ -14,18 +14,18 @@ import (
 	"io"
 	"log/slog"
 	"math/big"
-	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -94,22 +94,14 @@ func write(t *testing.T, dir, name string, c tls.Certificate) (cert, key string)
 	return cert, key
 }
 
-// lastPort is the last that freeAddress has looked at. Tests of several packages may run at once, and begin apart.
-var lastPort = func() *atomic.Uint32 { n := new(atomic.Uint32); n.Store(mathrand.Uint32N(1e6)); return n }()
-
-// freeAddress returns an address that nobody listens on, another one each time. Its port is none of those that the system
-// gives to who asks for any, and to connections: before it is used, it would give it to somebody else now and then.
+// freeAddress returns an address that nobody listens on, another one each time.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for range 1000 {
-		address := fmt.Sprintf("127.0.0.1:%d", 20_000+lastPort.Add(1)%10_000)
-		if l, err := net.Listen("tcp", address); err == nil {
-			_ = l.Close()
-			return address
-		}
+	port, err := harm.FreePort()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return ""
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }
 
 // TestClientCertificates has a server let in those whose certificates an authority has signed, and nobody else.

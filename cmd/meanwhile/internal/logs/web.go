@@ -3,6 +3,7 @@ package logs
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"io"
 	"net/http"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+	"github.com/meanwhile-go/meanwhile/logs/loki"
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
 	"github.com/meanwhile-go/meanwhile/metrics"
@@ -22,6 +24,7 @@ import (
 const (
 	otlpPath    = "/v1/logs"
 	jsonPath    = "/v1/jsonlines"
+	lokiPath    = "/loki/api/v1/push"
 	metricsPath = "/metrics"
 	livePath    = "/debug/meanwhile"
 )
@@ -48,9 +51,11 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 	feed := func(way string) func(*http.Request) logs.Feed {
 		return func(*http.Request) logs.Feed { return server().Feed(way) }
 	}
+	byOTLP := otlp.Handler(feed("otlp"))
 	for path, takes := range map[string]http.Handler{
-		otlpPath: otlp.Handler(feed("otlp")),
+		otlpPath: byOTLP, otlp.GRPCPath: byOTLP,
 		jsonPath: jsonlines.Handler(feed("json over http"), jsonlines.Config{}),
+		lokiPath: loki.Handler(feed("loki")),
 	} {
 		writing, err := p.keyed(takes)
 		if err != nil {
@@ -60,28 +65,63 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 	}
 	mux.Handle(metricsPath, p.reading.Wrap(metrics.NewLogs(func() logs.Stats { return server().Stats() }).Handler()))
 	mux.Handle(livePath, p.reading.Wrap(live.Handler(live.Config{Remote: true})))
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
-	return mux, nil
+	for _, path := range []string{"/healthz", "/ready"} { // the second is what clients of Loki ask
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	}
+	bulk, err := p.keyed(jsonlines.BulkHandler(feed("bulk")))
+	if err != nil {
+		return nil, err
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if jsonlines.IsBulk(r) { // any index is a path
+			bulk.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}), nil
 }
 
 // keyed lets those write who bring the key.
 func (p *plan) keyed(next http.Handler) (http.Handler, error) {
-	if p.Key == "" {
-		guard, err := access.New(access.Config{Local: !p.NoAuth, Hosts: p.hosts(false), Logger: p.logger})
+	key, err := p.keyOf(nameHTTP)
+	if err != nil {
+		return nil, err
+	}
+	if open, err := p.openHTTP(); err != nil {
+		return nil, err
+	} else if key == "" {
+		guard, err := access.New(access.Config{Local: !open, Hosts: p.hosts(false), Logger: p.logger})
 		if err != nil {
 			return nil, err
 		}
 		return guard.Wrap(next), nil
 	}
-	want := sha256.Sum256([]byte(p.Key))
+	want := sha256.Sum256([]byte(key))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		given := sha256.Sum256([]byte(key))
-		if !strings.EqualFold(scheme, "bearer") || subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
+		given := sha256.Sum256([]byte(keyIn(r.Header.Get("Authorization"))))
+		if subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="meanwhile logs"`)
 			problem.Write(w, http.StatusUnauthorized, "bring the key of the server, as Authorization: Bearer KEY", nil)
 			return
 		}
 		next.ServeHTTP(w, r)
 	}), nil
+}
+
+// keyIn returns the key in the header Authorization, empty for none: Bearer KEY, or what clients send that know no other way, a user of
+// any name with the key as password (Basic), or an API key of any ID (ApiKey).
+func keyIn(header string) string {
+	scheme, key, _ := strings.Cut(header, " ")
+	switch strings.ToLower(scheme) {
+	case "bearer":
+		return key
+	case "basic", "apikey":
+		pair, err := base64.StdEncoding.DecodeString(key)
+		if err != nil {
+			return ""
+		}
+		_, password, _ := strings.Cut(string(pair), ":")
+		return password
+	}
+	return ""
 }

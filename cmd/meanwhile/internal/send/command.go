@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,6 +26,8 @@ type Command struct {
 
 	To      string        `env:"MEANWHILE_LOGS_TO" default:"tcp://127.0.0.1:6767" placeholder:"URL" help:"URL of the log server, tcp://HOST:PORT or tls://HOST:PORT (default ${default})."`
 	Service string        `env:"MEANWHILE_SERVICE" placeholder:"NAME" help:"The service of records that name none. The default is the name of the command."`
+	Follow  []string      `sep:"none" placeholder:"GLOB" help:"Send the lines of files that match, such as '/var/log/*.log', as they are written, from their beginnings on. Repeatable."`
+	State   string        `env:"MEANWHILE_STATE" placeholder:"FOLDER" help:"Note in this folder how far files are sent. The default is one of the service, below the user's caches."`
 	Tee     bool          `help:"Also pass the output through, unchanged."`
 	Wait    time.Duration `default:"5s" help:"At the end, wait this long for the server to acknowledge everything; the rest goes to the spool (default ${default})."`
 
@@ -41,8 +44,8 @@ type Command struct {
 	Key     string `group:"Who sends" env:"MEANWHILE_KEY" placeholder:"KEY" help:"Shared key of the server. Other users of this machine can see the flag, but not the variable or the file."`
 	KeyFile string `group:"Who sends" env:"MEANWHILE_KEY_FILE" placeholder:"FILE" help:"Read the key from this file."`
 	CA      string `group:"Who sends" env:"MEANWHILE_CA" name:"ca" placeholder:"FILE" help:"Certificate authorities to trust, in PEM, instead of those of the system."`
-	TLSCert string `group:"Who sends" env:"MEANWHILE_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Client certificate, in PEM."`
-	TLSKey  string `group:"Who sends" env:"MEANWHILE_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"Private key of the client certificate."`
+	TLSCert string `group:"Who sends" env:"MEANWHILE_LOGS_TLS_CERT" name:"tls-cert" placeholder:"FILE" help:"Client certificate, in PEM."`
+	TLSKey  string `group:"Who sends" env:"MEANWHILE_LOGS_TLS_KEY" name:"tls-key" placeholder:"FILE" help:"Private key of the client certificate."`
 }
 
 // Help is the text above the flags.
@@ -51,6 +54,8 @@ func (*Command) Help() string {
 
     server 2>&1 | meanwhile logs send --service api
     meanwhile logs send --service api -- server --port 80
+    journalctl --output json --all --follow | meanwhile logs send --service journal
+    meanwhile logs send --service nginx --follow '/var/log/nginx/*.log'
 
 A line that is a JSON object becomes a record with its fields. Other lines are messages; a line that begins with white
 space belongs to the one before it, as in traces of calls. What the server does not acknowledge is kept in a folder and sent
@@ -61,6 +66,10 @@ QUIT, TERM, USR1, USR2 and WINCH, but for those that the terminal sends to both.
 memory and spool are full it is held up for a second, and then for a tenth of the time at most; records for which there is no room
 by then are dropped, and counted. At the end of the input Ctrl-C stops the wait for the server; before that it lets --wait pass for the
 input to end.
+
+With --follow it reads files until Ctrl-C or TERM, also while they are renamed, truncated, or new ones come. It reads no further than the
+server takes records, so the files are the buffer and there is no spool. How far the server has each file is noted in --state: the next
+process goes on there. After a kill or a power cut, what the last second brought may be sent again, and nothing is left out.
 
 Exit codes: that of the command, or 128 and its signal; 126 or 127 when it cannot be run. Without a command, 0 when the server
 has all records or the spool keeps the rest, 1 when some were lost. 2 not understood.`
@@ -74,6 +83,7 @@ type plan struct {
 	begin    *regexp.Regexp
 	options  logs.SenderOptions
 	problems func(format string, args ...any)
+	state    *followState // nil without --follow
 }
 
 // Run sends until the input ends, or the command.
@@ -82,10 +92,18 @@ func (c *Command) Run(streams probe.Streams) error {
 	p.problems = func(format string, args ...any) {
 		fmt.Fprintf(streams.Err, "meanwhile logs send: "+format+"\n", args...)
 	}
-	for _, step := range []func() error{p.readLines, p.readService, p.readKey, p.readTLS} {
+	for _, step := range []func() error{p.readLines, p.readService, p.readFollow, p.readKey, p.readTLS} {
 		if err := step(); err != nil {
 			return &probe.UsageError{Err: err}
 		}
+	}
+	if len(c.Follow) > 0 {
+		state, err := openState(p.State)
+		if err != nil {
+			return &probe.UsageError{Err: fmt.Errorf("--state: %w", err)}
+		}
+		defer state.close()
+		p.state = state
 	}
 	sender, err := logs.NewSender(c.To, &p.options)
 	if err != nil { // the rest was checked above
@@ -136,6 +154,41 @@ func (p *plan) readService() error {
 		Service: p.Service, Spool: p.Spool, SpoolBytes: p.SpoolBytes, SpoolAge: time.Duration(p.SpoolAge),
 		OnError: func(err error) { p.problems("%s", probe.Printable(err.Error())) },
 	}
+	return nil
+}
+
+func (p *plan) readFollow() error {
+	if len(p.Follow) == 0 {
+		if p.State != "" && os.Getenv("MEANWHILE_STATE") == "" {
+			return errors.New("--state: it is for --follow")
+		}
+		return nil
+	}
+	switch {
+	case len(p.Program) > 0:
+		return errors.New("--follow and a command: give one of them")
+	case p.Tee:
+		return errors.New("--follow and --tee: give one of them")
+	}
+	for i, pattern := range p.Follow {
+		if _, err := filepath.Match(pattern, ""); err != nil || pattern == "" {
+			return fmt.Errorf("--follow: %.100q is no pattern such as '/var/log/*.log'", pattern)
+		}
+		whole, err := filepath.Abs(pattern) // the next process may begin in another folder
+		if err != nil {
+			return fmt.Errorf("--follow: %w", err)
+		}
+		p.Follow[i] = whole
+	}
+	p.options.Spool = logs.SpoolOff // the files are it
+	if p.State != "" {
+		return nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("--state: give a folder: %w", err)
+	}
+	p.State = filepath.Join(cache, "meanwhile", "follow", url.PathEscape(p.Service))
 	return nil
 }
 

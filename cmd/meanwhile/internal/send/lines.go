@@ -24,6 +24,7 @@ type lines struct {
 	text   bool           // JSON is a text as any other
 	most   int            // bytes of a record
 	stream string         // an attribute, empty for none
+	file   string         // another one, empty for none
 
 	mu      sync.Mutex
 	line    []byte // without its end
@@ -31,6 +32,7 @@ type lines struct {
 	record  []byte // its lines up to now; nil for none
 	missing int    // bytes of it that were too many
 	since   time.Time
+	taken   int // records, ever
 	decoder jsonlines.Decoder
 	view    logs.View
 }
@@ -132,7 +134,18 @@ func (l *lines) send() {
 	if l.stream != "" {
 		l.view.AddText([]byte("stream"), []byte(l.stream))
 	}
+	if l.file != "" {
+		l.view.AddText([]byte("file"), []byte(l.file))
+	}
+	l.taken++
 	l.take(&l.view)
+}
+
+// progress returns whether a record waits for further lines of it, and how many were sent.
+func (l *lines) progress() (waits bool, taken int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.record != nil, l.taken
 }
 
 // idle sends a record that no line has followed for a while.

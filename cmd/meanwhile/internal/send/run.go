@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/process"
@@ -37,6 +38,9 @@ func (e *ExitError) Error() string {
 
 // send brings the input, or what the command writes, to the sender, and closes it.
 func (p *plan) send(sender *logs.Sender) error {
+	if p.state != nil {
+		return p.follow(sender)
+	}
 	return meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		run, survived := p.pipe, []os.Signal{syscall.SIGPIPE} // who reads --tee may go
 		if len(p.Program) > 0 {
@@ -69,6 +73,26 @@ func watch(ctx context.Context, all []*lines, fn func(ctx context.Context) error
 	for _, l := range all {
 		l.close()
 	}
+	return err
+}
+
+// follow sends what is written to files, until a signal.
+func (p *plan) follow(sender *logs.Sender) error {
+	err := interrupt.Run("follow", func(ctx context.Context) error {
+		f := &follower{
+			patterns: p.Follow, state: p.state, flush: sender.Flush, problems: p.problems,
+			send: func(v *logs.View) error { return sender.Send(ctx, v) },
+			open: func(path string, take func(*logs.View)) *lines {
+				l := p.lines(take, "")
+				l.file = path
+				return l
+			},
+		}
+		return f.run(ctx, p.Wait)
+	})
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = sender.Close(now) // what the server does not have is in the files
 	return err
 }
 

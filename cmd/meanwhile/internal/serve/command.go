@@ -20,6 +20,7 @@ type Command struct {
 	Config string `env:"MEANWHILE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags."`
 	Check  bool   `help:"Only report the settings in effect, or what is wrong with them."`
 	jobs.Target
+	Migrate bool `env:"MEANWHILE_MIGRATE" help:"Create or migrate the tables of the store at the start, as meanwhile jobs migrate does. A SQLite file is migrated anyway."`
 	work.Pool
 
 	Logs          string `group:"Logs" env:"MEANWHILE_LOGS" placeholder:"URL" help:"Also show the records of this log server, such as http://127.0.0.1:6768 (default none)."`
@@ -28,11 +29,15 @@ type Command struct {
 	LogsTokenFile string `group:"Logs" env:"MEANWHILE_LOGS_TOKEN_FILE" placeholder:"FILE" help:"File with the read token of the log server. Without it, MEANWHILE_LOGS_TOKEN is the token."`
 	LogsCA        string `group:"Logs" name:"logs-ca" env:"MEANWHILE_LOGS_CA" placeholder:"FILE" help:"Certificate authorities to trust for the log server, in PEM (default those of the system)."`
 
+	Faktory             string `group:"Faktory" env:"MEANWHILE_FAKTORY" placeholder:"HOST:PORT" help:"Also serve the jobs to clients of the Faktory job server, on this address, such as 127.0.0.1:7419 (default none). One that others can reach needs a password or --no-auth."`
+	FaktoryPasswordFile string `group:"Faktory" env:"MEANWHILE_FAKTORY_PASSWORD_FILE" placeholder:"FILE" help:"File with the password of these clients. Without it, MEANWHILE_FAKTORY_PASSWORD is the password."`
+	FaktoryFlush        bool   `group:"Faktory" env:"MEANWHILE_FAKTORY_FLUSH" help:"Allow these clients the command FLUSH, which deletes every job that does not run, also those of other programs."`
+
 	Listen   string   `group:"Who may use it" env:"MEANWHILE_LISTEN" default:"127.0.0.1:7070" placeholder:"HOST:PORT" help:"Listen on this address (default ${default}); port 0 is a free one. One that others can reach needs users, tokens or --no-auth."`
 	Host     []string `group:"Who may use it" env:"MEANWHILE_HOST" placeholder:"NAME" help:"Allowed host name of requests, such as jobs.example.org. Without users and tokens, only such names, the host of --listen, localhost and loopback addresses are served; with them every name is, unless one is given. Repeatable."`
 	User     []string `group:"Who may use it" env:"MEANWHILE_USER" placeholder:"NAME:ROLE:HASH" help:"A user who may sign in. The role is admin, or viewer for read-only access. Repeatable."`
 	UserFile string   `group:"Who may use it" env:"MEANWHILE_USER_FILE" placeholder:"FILE" help:"File with more users, one per line as for --user. It is read at the start."`
-	Token    []string `group:"Who may use it" env:"MEANWHILE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"A token for programs; roles are those of users. Repeatable."`
+	Token    []string `group:"Who may use it" env:"MEANWHILE_TOKEN" placeholder:"NAME:ROLE:HASH" help:"A token for programs. The role is admin, viewer, or worker for programs that only enqueue and run jobs. Repeatable."`
 	NoAuth   bool     `group:"Who may use it" env:"MEANWHILE_NO_AUTH" help:"Turn authentication off: every client that can reach the address and asks for an allowed host may do everything. For use behind a proxy that authenticates."`
 	Proxy    bool     `group:"Who may use it" env:"MEANWHILE_PROXY" help:"Trust X-Forwarded-For and X-Forwarded-Proto. For use behind a reverse proxy that is the only way to this server."`
 	TLSCert  string   `group:"Who may use it" env:"MEANWHILE_TLS_CERT" placeholder:"FILE" help:"Serve TLS with this certificate chain, in PEM. It is reloaded when it changes, and on HUP."`
@@ -43,8 +48,9 @@ type Command struct {
 // Help is the text above the flags.
 func (*Command) Help() string {
 	return `Serves the dashboard, the HTTP API for programs in any language (/api/v1), Prometheus metrics (/metrics) and health checks
-(/healthz, /readyz), and runs a worker for jobs of kind http.request like "meanwhile work"; --concurrency 0 turns that off.
-A SQLite file that does not exist is created.
+(/healthz, /readyz), and runs a worker for jobs of kind http.request like "meanwhile work"; --concurrency 0 turns that off. With --faktory, clients of the
+Faktory job server enqueue and run jobs here.
+A SQLite file that does not exist is created. A database that does not answer at the start is tried again for a minute.
 
 Precedence of settings: flag, environment variable, file of --config, default. Lists in the environment are separated by commas.
 

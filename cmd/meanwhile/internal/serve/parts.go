@@ -3,6 +3,8 @@ package serve
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/meanwhile-go/meanwhile/api"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/jobs"
@@ -13,28 +15,44 @@ import (
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
-// parts returns what is served, and the worker, nil for none.
-func (p *plan) parts(store job.Store, finder logs.Finder) (http.Handler, *job.Worker) {
+// parts returns what is served, the worker, nil for none, and what ends requests that wait.
+func (p *plan) parts(store job.Store, finder logs.Finder) (handler http.Handler, worker *job.Worker, stop func()) {
 	m := metrics.New(metrics.Config{Store: store})
-	var worker *job.Worker
 	if p.Concurrency > 0 {
 		worker = p.Worker(store, job.Config{Logger: p.logger, Observe: m.Observe})
 		m.Watch(worker)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/metrics", m.Handler())
+	mux.Handle("/metrics", m.Handler(p.requests))
 	mux.HandleFunc("/healthz", m.Healthz)
 	mux.HandleFunc("/readyz", m.Readyz)
-	mux.Handle(api.Prefix+"/", api.New(api.Config{
-		Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logger: p.logger,
-		New: func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error) {
-			return jobs.NewJob(kind, args, opts...)
-		},
-	}))
-	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logs: finder}
+	newJob := func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error) {
+		return jobs.NewJob(kind, args, opts...)
+	}
+	requests := api.New(api.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Actor: access.Name, Logger: p.logger, New: newJob})
+	mux.Handle(api.Prefix+"/", requests)
+	d := dash.Config{Store: store, ReadOnly: access.ReadOnly, Mask: p.Mask, Logs: finder, Actor: access.Name, Logger: p.logger, New: newJob}
 	if p.users > 0 {
 		d.SignOut = access.SignOutPath
 	}
 	mux.Handle("/", dash.New(d))
-	return mux, worker
+	return mux, worker, requests.Stop
+}
+
+// partOf names the part of the server that a request is for, as a label of metrics. Events and workers that wait for jobs take long on purpose.
+func partOf(r *http.Request) string {
+	path := r.URL.Path
+	switch {
+	case r.Header.Get("Accept") == "text/event-stream" || path == api.Prefix+"/events":
+		return "events"
+	case strings.HasPrefix(path, api.Prefix+"/worker/"):
+		return "worker"
+	case strings.HasPrefix(path, api.Prefix+"/"):
+		return "api"
+	case path == "/metrics" || slices.Contains(healthPaths, path):
+		return "metrics"
+	case path == access.SignInPath || path == access.SignOutPath:
+		return "sign-in"
+	}
+	return "dashboard"
 }

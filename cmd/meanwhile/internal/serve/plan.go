@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/api"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
@@ -17,6 +18,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 // healthPaths are shown to everybody, for load balancers.
@@ -35,11 +37,13 @@ type plan struct {
 	certificate *certificate.Certificate // nil without TLS
 	records     *remote.Client           // nil unless the logs of a server are shown
 	gathers     *logs.Part               // nil unless it is one itself
+	faktory     faktoryPlan
+	requests    *metrics.HTTP
 }
 
 // plan checks the settings.
 func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
-	p := &plan{Command: c, logger: logger}
+	p := &plan{Command: c, logger: logger, requests: metrics.NewHTTP(partOf)}
 	if err := c.Pool.Check(0); err != nil {
 		return nil, err
 	}
@@ -75,6 +79,9 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	case c.TLSCert != "" || c.TLSKey != "":
 		return nil, errors.New("--tls-cert and --tls-key: give both or none")
 	}
+	if p.faktory, err = c.planFaktory(); err != nil {
+		return nil, err
+	}
 	if c.Logs != "" {
 		from := logs.Source{Server: c.Logs, TokenFile: c.LogsTokenFile, CA: c.LogsCA, Timeout: logsTime, Of: "logs"}
 		if p.records, err = from.Client(nil); err != nil {
@@ -98,7 +105,7 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	}
 	p.guard, err = access.New(access.Config{
 		Users: users, Tokens: tokens, Local: p.local && !asks && !c.NoAuth, Hosts: hosts, Proxy: c.Proxy,
-		Public: healthPaths, Personal: []string{dash.ThemePath}, Logger: logger,
+		Public: healthPaths, Personal: []string{dash.ThemePath}, ForWorkers: api.ForWorkers, Failed: p.requests.SignInFailed, Logger: logger,
 	})
 	return p, err
 }
@@ -119,6 +126,9 @@ func (p *plan) String() string {
 	line("answer %s", p.audience())
 	line("store %s", &p.Target)
 	line("run %s", p.work())
+	if p.faktory.address != "" {
+		line("serve clients of Faktory on %s", p.faktoryURL(p.faktory.address))
+	}
 	if p.records != nil {
 		line("show logs of %s", probe.Printable(p.records.String()))
 	}
@@ -129,6 +139,9 @@ func (p *plan) String() string {
 	}
 	if p.exposed() {
 		line("warning: %s", exposedText)
+	}
+	if p.faktory.exposed && p.certificate == nil {
+		line("warning: %s", faktoryExposedText)
 	}
 	return b.String()
 }

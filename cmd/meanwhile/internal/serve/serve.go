@@ -32,14 +32,18 @@ const (
 
 // serve serves until ctx is canceled.
 func (p *plan) serve(ctx context.Context) (err error) {
-	listener, err := net.Listen("tcp", p.Listen)
+	listener, err := listenOn(p.Listen)
 	if err != nil {
-		if op, ok := errors.AsType[*net.OpError](err); ok {
-			err = op.Err
-		}
-		return fmt.Errorf("listen on %s: %w", p.Listen, err)
+		return err
 	}
 	defer listener.Close()
+	var clients net.Listener // of Faktory
+	if p.faktory.address != "" {
+		if clients, err = listenOn(p.faktory.address); err != nil {
+			return err
+		}
+		defer clients.Close()
+	}
 	store, err := p.Target.Open(ctx, true)
 	if err != nil {
 		return err
@@ -52,25 +56,34 @@ func (p *plan) serve(ctx context.Context) (err error) {
 	if p.records != nil {
 		defer func() { _ = p.records.Close() }()
 	}
-	ping, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	if err := store.Ping(ping); err != nil {
-		return fmt.Errorf("store %s: %w", &p.Target, err)
+	if err := p.await(ctx, store); err != nil {
+		return err
 	}
-	err = meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, store) }, meanwhile.Name("serve"))
+	err = meanwhile.Run(ctx, func(ctx context.Context) error { return p.run(ctx, listener, clients, store) }, meanwhile.Name("serve"))
 	if p.gathers != nil {
 		err = errors.Join(err, p.gathers.Close()) // once nobody uses its store any more
 	}
 	return err
 }
 
-// run starts the parts. The first that fails ends the others.
-func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) error {
+func listenOn(address string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
+			err = op.Err
+		}
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// run starts the parts. The first that fails ends the others. clients is nil where those of Faktory are not served.
+func (p *plan) run(ctx context.Context, listener, clients net.Listener, store job.Store) error {
 	finder, err := p.finder(ctx)
 	if err != nil {
 		return err
 	}
-	handler, worker := p.parts(store, finder)
+	handler, worker, stop := p.parts(store, finder)
 	if worker != nil {
 		meanwhile.Go(ctx, worker.Run, meanwhile.Name("worker"))
 	}
@@ -86,8 +99,13 @@ func (p *plan) run(ctx context.Context, listener net.Listener, store job.Store) 
 	if p.exposed() {
 		p.logger.Warn("serve: " + exposedText)
 	}
+	if clients != nil {
+		if err := p.serveFaktory(ctx, clients, store); err != nil {
+			return err
+		}
+	}
 	p.logger.Info("serving "+p.url(listener.Addr().String()), "for", p.audience(), "store", p.Target.String(), "runs", p.work())
-	return p.listen(ctx, listener, p.guard.Wrap(handler))
+	return p.listen(ctx, listener, p.requests.Wrap(p.guard.Wrap(handler)), stop)
 }
 
 // finder returns where records are found, nil for nowhere. A server of logs begins.
@@ -105,8 +123,8 @@ func (p *plan) finder(ctx context.Context) (finder logs.Finder, err error) {
 	return finder, nil
 }
 
-// listen answers requests until ctx is canceled, and then lets those that run end.
-func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// listen answers requests until ctx is canceled, and then lets those that run end; stop ends those that wait.
+func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.Handler, stop func()) error {
 	base, cancel := context.WithCancelCause(context.Background()) // requests outlive ctx by a little
 	server := &http.Server{
 		Handler:           handler,
@@ -118,6 +136,7 @@ func (p *plan) listen(ctx context.Context, listener net.Listener, handler http.H
 		MaxHeaderBytes:    mostHeader,
 		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(stop)
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		<-ctx.Done()
 		p.logger.Info("stopping", "cause", context.Cause(ctx))

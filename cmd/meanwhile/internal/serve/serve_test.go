@@ -38,7 +38,7 @@ func TestStop(t *testing.T) {
 	p := &plan{logger: slog.New(slog.DiscardHandler)}
 	err = meanwhile.Run(t.Context(), func(all context.Context) error {
 		server := meanwhile.Go(all, func(context.Context) error {
-			err := meanwhile.Run(ctx, func(ctx context.Context) error { return p.listen(ctx, listener, mux) })
+			err := meanwhile.Run(ctx, func(ctx context.Context) error { return p.listen(ctx, listener, mux, func() {}) })
 			if errors.Is(err, stopped) {
 				return nil
 			}

@@ -19,7 +19,7 @@ func (m *model) askToCancel() {
 	case !m.snapshot.CanCancel:
 		m.note = "This program lets nobody cancel: it has to set CancelToken in its live.Config."
 	case !m.token:
-		m.note = "To cancel takes the token of the program: give it as MEANWHILE_TOKEN or with --token."
+		m.note = "To cancel takes the token of the program: give it as MEANWHILE_CANCEL_TOKEN or with --token."
 	case n == nil && m.list.currentGroup() != nil:
 		m.note = manyTasks
 	case n == nil:

@@ -53,9 +53,9 @@ func TestCancelIsOfferedOnlyWhereItWorks(t *testing.T) {
 	s := newScreen(t, shop())
 	s.model.token = false
 	s.press("c")
-	s.wantLine("MEANWHILE_TOKEN")
+	s.wantLine("MEANWHILE_CANCEL_TOKEN")
 	s.press("y")
-	s.wantNoLine("MEANWHILE_TOKEN")
+	s.wantNoLine("MEANWHILE_CANCEL_TOKEN")
 	s.model.token = true
 	s.model.snapshot.CanCancel = false
 	s.press("c")

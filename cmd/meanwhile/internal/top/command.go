@@ -20,7 +20,7 @@ import (
 type Command struct {
 	probe.Target
 	Every time.Duration `default:"1s" placeholder:"TIME" help:"Refresh this long after each response (default ${default})."`
-	Token string        `env:"MEANWHILE_TOKEN" placeholder:"TOKEN" help:"Token that the program requires to cancel a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
+	Token string        `env:"MEANWHILE_CANCEL_TOKEN" placeholder:"TOKEN" help:"Token that the program requires to cancel a task: CancelToken of its live.Config. Other users of the machine may see a flag, but not the environment."`
 }
 
 // Help is the text above the flags.

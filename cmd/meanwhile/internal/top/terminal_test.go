@@ -187,7 +187,7 @@ func program(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])
 
 func TestTop(t *testing.T) {
 	program(t, func(address string, nap *meanwhile.Task[struct{}]) {
-		s := startTop(t, []string{"MEANWHILE_TOKEN=sesame"}, "--every", "1s", address)
+		s := startTop(t, []string{"MEANWHILE_CANCEL_TOKEN=sesame"}, "--every", "1s", address)
 		s.await(enterScreen)
 		s.await("long nap")
 		s.press("?")

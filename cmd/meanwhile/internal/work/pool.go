@@ -2,6 +2,8 @@ package work
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -15,6 +17,10 @@ type Pool struct {
 	Queue        []Queue `env:"MEANWHILE_QUEUE" placeholder:"NAME[:N[:WEIGHT]]" help:"Run jobs of this queue, up to N of them at once. Without weights, queues have priority in the given order; with weights, a queue of weight 3 is served three times as often as one of weight 1. Repeatable (default \"default\")."`
 	Concurrency  int     `short:"n" env:"MEANWHILE_CONCURRENCY" default:"100" placeholder:"N" help:"Run up to N jobs at once (default ${default})."`
 	AllowPrivate bool    `env:"MEANWHILE_ALLOW_PRIVATE" help:"Allow requests to private addresses, such as those of this machine and its network, and through the proxy of the environment."`
+
+	WebhookKeyFile string `env:"MEANWHILE_WEBHOOK_KEY_FILE" placeholder:"FILE" help:"Sign the calls of webhooks, and requests with \"sign\":true, with the key in this file: whsec_ and base64, or any text of at least 24 bytes. The variable MEANWHILE_WEBHOOK_KEY has the key itself."`
+
+	key []byte
 }
 
 const mostConcurrency = 100_000
@@ -27,6 +33,34 @@ func (p *Pool) Check(least int) error {
 	if len(p.Queue) == 0 {
 		p.Queue = []Queue{{Name: job.DefaultQueue}}
 	}
+	return p.readKey()
+}
+
+const mostKeyFile = 64 << 10 // bytes
+
+// readKey reads the key that requests are signed with, if there is one.
+func (p *Pool) readKey() error {
+	text, from := os.Getenv("MEANWHILE_WEBHOOK_KEY"), "MEANWHILE_WEBHOOK_KEY"
+	if p.WebhookKeyFile != "" {
+		from = "--webhook-key-file"
+		f, err := os.Open(p.WebhookKeyFile)
+		if err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		defer func() { _ = f.Close() }()
+		content, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
+		if err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		text = string(content)
+	} else if text == "" {
+		return nil
+	}
+	key, err := httprequest.ParseSigningKey(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
+	p.key = key
 	return nil
 }
 
@@ -36,7 +70,7 @@ func (p *Pool) Worker(s job.Store, config job.Config) *job.Worker {
 	for _, q := range p.Queue {
 		config.Queues = append(config.Queues, job.QueueConfig(q))
 	}
-	return job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: p.AllowPrivate}))
+	return job.NewWorker(s, config, httprequest.Handler(httprequest.Config{AllowPrivate: p.AllowPrivate, SigningKey: p.key}))
 }
 
 // Queues names the queues.

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	idempotencyHeader = "Idempotency-Key"
+	idempotencyMeta   = "idempotency.body" // where a job has the hash of the body by which it was enqueued
+	idempotencyTime   = 24 * time.Hour     // for which a key is held
+	mostIdempotency   = 255                // bytes of the header
+)
+
+// idempotencyKey returns the key of a request, "" for none. The draft of the IETF has it in quotes, which most programs leave out.
+func idempotencyKey(r *http.Request) (string, error) {
+	given := r.Header.Values(idempotencyHeader)
+	switch {
+	case len(given) == 0:
+		return "", nil
+	case len(given) > 1:
+		return "", refuse(http.StatusBadRequest, "%s: give it once", idempotencyHeader)
+	case given[0] == "" || given[0] == `""`:
+		return "", refuse(http.StatusBadRequest, "%s: it is empty: give a new UUID for each job, and the same for each time that the request is sent again", idempotencyHeader)
+	case len(given[0]) > mostIdempotency:
+		return "", refuse(http.StatusBadRequest, "%s: it has %d bytes, at most %d are allowed", idempotencyHeader, len(given[0]), mostIdempotency)
+	}
+	key := given[0]
+	if n := len(key); key[0] == '"' && key[n-1] == '"' {
+		key = key[1 : n-1]
+	}
+	return key, nil
+}
+
+// hashText returns a hash that no two texts have in common.
+func hashText(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// idempotent returns the options by which a job is enqueued once for a key, whose job is to have no other unique key.
+func idempotent(key string, body []byte) []job.EnqueueOption {
+	return []job.EnqueueOption{
+		job.Unique("idempotency " + hashText([]byte(key))), job.UniqueFor(idempotencyTime), job.Meta(idempotencyMeta, hashText(body)),
+	}
+}
+
+// checkSameBody refuses a key whose job was enqueued by another body. A job that is gone, while its key is held, was as it was.
+func (a *API) checkSameBody(ctx context.Context, id job.ID, body []byte) error {
+	first, err := job.Find(ctx, a.config.Store, id)
+	switch {
+	case errors.Is(err, job.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case first.Meta[idempotencyMeta] != hashText(body):
+		return refuse(http.StatusUnprocessableEntity, "%s: it came with another body before, for job %v: give each job a key of its own", idempotencyHeader, id)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// shownLimits are the limits of a queue as they are shown and taken: with durations in seconds.
+type shownLimits struct {
+	Running int             `json:"running,omitempty"`
+	Starts  *shownRate      `json:"starts,omitempty"`
+	EachKey *shownKeyLimits `json:"each_key,omitempty"`
+}
+
+type shownKeyLimits struct {
+	Running int        `json:"running,omitempty"`
+	Starts  *shownRate `json:"starts,omitempty"`
+	InOrder bool       `json:"in_order,omitempty"`
+}
+
+type shownRate struct {
+	N     int  `json:"n"`
+	Per   span `json:"per"`
+	Burst int  `json:"burst,omitempty"`
+}
+
+func showRate(r job.Rate) *shownRate {
+	if r == (job.Rate{}) {
+		return nil
+	}
+	return &shownRate{r.N, span(r.Per), r.Burst}
+}
+
+func (r *shownRate) rate() job.Rate {
+	if r == nil {
+		return job.Rate{}
+	}
+	return job.Rate{N: r.N, Per: time.Duration(r.Per), Burst: r.Burst}
+}
+
+// limits shows the limits of a queue, and how far they are used.
+func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
+	query, err := readQuery(r)
+	if err != nil {
+		return err
+	}
+	key, err := single(query, "key")
+	if err != nil {
+		return err
+	}
+	if err := checkRest(query); err != nil {
+		return err
+	}
+	use, err := a.config.Store.Limits(r.Context(), r.PathValue("name"), key)
+	if err != nil {
+		return err
+	}
+	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts)}
+	if use.EachKey != (job.KeyLimits{}) {
+		shown.EachKey = &shownKeyLimits{use.EachKey.Running, showRate(use.EachKey.Starts), use.EachKey.InOrder}
+	}
+	answer := map[string]any{"limits": shown, "running": use.QueueRunning, "next": use.QueueNext.Seconds(), "held": use.QueueHeld.Seconds()}
+	if key != "" {
+		answer["key_running"], answer["key_next"], answer["key_held"] = use.KeyRunning, use.KeyNext.Seconds(), use.KeyHeld.Seconds()
+	}
+	if use.KeyFirst != (job.ID{}) {
+		answer["key_first"] = use.KeyFirst
+	}
+	return writeJSON(w, http.StatusOK, answer)
+}
+
+// setLimits sets the limits of a queue, in place of those before.
+func (a *API) setLimits(w http.ResponseWriter, r *http.Request) error {
+	var given shownLimits
+	if err := readJSON(w, r, &given, mostOne); err != nil {
+		return err
+	}
+	limits := job.Limits{Running: given.Running, Starts: given.Starts.rate()}
+	if given.EachKey != nil {
+		limits.EachKey = job.KeyLimits{Running: given.EachKey.Running, Starts: given.EachKey.Starts.rate(), InOrder: given.EachKey.InOrder}
+	}
+	name := r.PathValue("name")
+	if err := job.CheckLimits(name, limits); err != nil {
+		return refuse(http.StatusUnprocessableEntity, "set limits of queue %s: %v", name, err)
+	}
+	err := a.config.Store.SetLimits(r.Context(), name, limits)
+	a.record(r, job.AuditEntry{Action: "set limits of queue", Target: name + " " + limits.String(), Changed: 1}, err)
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

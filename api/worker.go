@@ -1,0 +1,45 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// workers lists the workers.
+func (a *API) workers(w http.ResponseWriter, r *http.Request) error {
+	workers, err := a.config.Store.Workers(r.Context())
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, map[string]any{"workers": list(workers)})
+}
+
+// actOnWorker leaves an order for a worker.
+func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
+	do := job.OrderKind(r.PathValue("act"))
+	switch do {
+	case job.OrderQuiet, job.OrderResume, job.OrderStop:
+	default:
+		return refuse(http.StatusNotFound, "%.40q is no act on a worker: there are quiet, resume and stop", string(do))
+	}
+	name := r.PathValue("name")
+	err := a.order(r, name, job.Order{Do: do})
+	if _, refused := errors.AsType[*refusal](err); !refused {
+		a.record(r, job.AuditEntry{Action: string(do) + " worker", Target: name, Changed: 1}, err)
+	}
+	if err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) order(r *http.Request, worker string, o job.Order) error {
+	err := a.config.Store.Order(r.Context(), worker, o)
+	if errors.Is(err, job.ErrNoWorker) {
+		return refuse(http.StatusNotFound, "there is no worker %.130q", worker)
+	}
+	return err
+}

@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+# Documents have to be indexed by a search engine that takes 50 ms for each. This runs 1,000 such jobs twice: by Active Job's own
+# adapter :async with three threads, which keeps jobs in memory, and by a meanwhile server and one worker with 100 threads. A job
+# only waits, so the number of threads decides. Start the server first; its own worker has to leave the jobs alone:
+#
+#   go run ./cmd/meanwhile serve --concurrency 0 --store sqlite:documents.db
+#   ruby clients/ruby/examples/documents.rb          1,000 documents
+#   ruby clients/ruby/examples/documents.rb 100      fewer
+#
+# It prints a table of the seconds to enqueue all jobs and to run them.
+
+$LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
+
+require "active_job"
+require "meanwhile"
+require "meanwhile/worker"
+
+ActiveJob::Base.logger = nil
+Meanwhile.logger = Meanwhile::JobLogger.new(nil)
+
+QUEUE = "documents-#{Process.pid}" # of this run alone
+DONE = Queue.new
+
+# IndexJob stands for the call of a search engine.
+class IndexJob < ActiveJob::Base
+  queue_as QUEUE
+
+  def perform(number)
+    sleep 0.05
+    DONE << number
+  end
+end
+
+def now
+  Process.clock_gettime(Process::CLOCK_MONOTONIC)
+end
+
+# measure returns the seconds to enqueue and those to run, when `start` lets the jobs run.
+def measure(number, enqueue:, start: nil)
+  begun = now
+  enqueue.call
+  enqueued = now
+  start&.call
+  number.times { DONE.pop }
+  [enqueued - begun, now - enqueued]
+end
+
+def async(number)
+  IndexJob.queue_adapter = ActiveJob::QueueAdapters::AsyncAdapter.new(min_threads: 3, max_threads: 3)
+  measure(number, enqueue: -> { number.times { |i| IndexJob.perform_later(i) } })
+end
+
+def meanwhile(number)
+  IndexJob.queue_adapter = :meanwhile
+  worker = Meanwhile::Worker.new(concurrency: 100, queues: [QUEUE])
+  thread = nil
+  jobs = Array.new(number) { |i| IndexJob.new(i) }
+  measure(number, enqueue: -> { IndexJob.queue_adapter.enqueue_all(jobs) }, start: -> { thread = Thread.new { worker.run } })
+ensure
+  worker.stop
+  thread&.value
+end
+
+number = Integer(ARGV.fetch(0, 1000))
+puts format("%-36s %10s %10s", "#{number} jobs of 50 ms", "enqueue", "run")
+{ "Active Job's :async, 3 threads" => :async, "meanwhile, one worker, -c 100" => :meanwhile }.each do |name, method|
+  puts format("%-36s %8.2f s %8.2f s", name, *send(method, number))
+end

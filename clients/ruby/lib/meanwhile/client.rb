@@ -1,0 +1,151 @@
+# frozen_string_literal: true
+
+require "erb"
+require "securerandom"
+
+module Meanwhile
+  # Enqueued is the ID of a job, and whether one that was there before holds its unique key, whose ID it is then.
+  Enqueued = Struct.new(:id, :duplicate)
+
+  # Bulk says how many jobs were enqueued, for how many there was one with the same unique key, and the ID of each job, or of the
+  # one that holds its key.
+  Bulk = Struct.new(:enqueued, :duplicates, :ids)
+
+  # Client enqueues jobs and asks for them. Any thread may call it, and so may forked processes.
+  class Client
+    # What may be said of a job beside its kind and args, see docs/api.md.
+    OPTIONS = %i[queue priority max_attempts run_at delay unique_key unique_args unique_for unique_while replace timeout limit_key meta].freeze
+
+    # Those that are durations: seconds, or a text such as "1h30m".
+    SPANS = %i[delay unique_for timeout].freeze
+
+    TRIES = 3                    # of an enqueueing, within the timeout
+    PAUSE = 0.1                  # seconds before the second try, and three times as long before the third
+    SAME_FOR = 300               # seconds for which a repeated line of many is known as such
+    BULK_LINES = 1000
+    BULK_BYTES = 8 << 20
+    BULK_TIMEOUT = 30            # seconds for each part, at least
+
+    attr_reader :settings
+
+    def initialize(settings = Settings.new)
+      @settings = settings
+      @http = HTTP.new(settings)
+    end
+
+    # enqueue makes a job and returns an Enqueued. When it has returned, the job is on disk. It tries again after a broken
+    # connection, and the job is still enqueued once: by its unique key or, without one, by an
+    # Idempotency-Key. Raises ArgumentError for
+    # options that there are not and args that are no JSON, Unavailable when the server does not answer within the timeout.
+    def enqueue(kind, args = nil, **options)
+      insert(Client.body(kind, args, **options))
+    end
+
+    # insert enqueues the job of a body, as enqueue does.
+    def insert(body)
+      text = encode(body)
+      key = SecureRandom.uuid unless unique?(body)
+      answer = repeat { |left| @http.call(:post, "/jobs", text, what: "enqueue #{body["kind"]}", timeout: left, key: key) }
+      Enqueued.new(answer.fetch("id"), answer.fetch("duplicate"))
+    end
+
+    # enqueue_all makes many jobs of bodies (Client.body), a thousand at a time, and returns a Bulk. Each thousand is enqueued once, also when
+    # its request is repeated. After an error those before it are enqueued; a Refused has their number in `problem`.
+    def enqueue_all(bodies)
+      total = Bulk.new(0, 0, [])
+      parts(bodies.lazy.map { |body| line(body) }) do |part|
+        answer = bulk(part, total)
+        total.enqueued += answer.fetch("enqueued")
+        total.duplicates += answer.fetch("duplicates")
+        total.ids.concat(answer.fetch("ids"))
+      end
+      total
+    end
+
+    # find returns a job as a Hash, see docs/api.md. With `wait`, it waits so many seconds, 60 at most, for the job to finish.
+    def find(id, wait: nil)
+      query = wait ? "?wait=#{Text.span(wait)}" : ""
+      @http.call(:get, "/jobs/#{ERB::Util.url_encode(id)}#{query}", what: "find job #{id}", timeout: @settings.timeout + wait.to_f)
+    end
+
+    # work makes a call of the API for workers, see docs/api.md.
+    def work(call, body, timeout: @settings.timeout)
+      @http.call(:post, "/worker/#{call}", body.is_a?(String) ? body : JSON.generate(body, max_nesting: 200), what: call.to_s, timeout: timeout)
+    end
+
+    # body returns what the API wants to know of a job. Raises ArgumentError.
+    def self.body(kind, args = nil, **options)
+      unknown = options.keys - OPTIONS
+      raise ArgumentError, "enqueue #{kind}: no option #{unknown.join(", ")}: there are #{OPTIONS.join(", ")}" unless unknown.empty?
+
+      body = { "kind" => kind, "args" => args }
+      options.each { |name, value| body[name.to_s] = value unless value.nil? }
+      SPANS.each { |name| body[name.to_s] = options[name].to_f if options[name] && !options[name].is_a?(String) }
+      body["run_at"] = Text.moment(options[:run_at]) if options[:run_at]
+      body["meta"] = options[:meta].to_h { |key, value| [key.to_s, value.to_s] } if options[:meta]
+      body
+    end
+
+    private
+
+    # line adds what makes a repeated request of many harmless: a unique key that is held for longer than anything is repeated.
+    def line(body)
+      body = body.merge("unique_key" => "request/#{SecureRandom.uuid}", "unique_for" => SAME_FOR) unless unique?(body)
+      encode(body)
+    end
+
+    def unique?(body)
+      body.key?("unique_key") || body.key?("unique_args")
+    end
+
+    def encode(body)
+      JSON.generate(body)
+    rescue JSON::GeneratorError, JSON::NestingError, Encoding::UndefinedConversionError => e
+      raise ArgumentError, "enqueue #{body["kind"]}: the args are no JSON: #{Text.utf8(e.message, 300)}", cause: nil
+    end
+
+    # parts yields arrays of lines that make up requests of a bounded size.
+    def parts(lines)
+      part, bytes = [], 0
+      lines.each do |line|
+        if part.size == BULK_LINES || bytes + line.bytesize > BULK_BYTES && !part.empty?
+          yield part
+          part, bytes = [], 0
+        end
+        part << line
+        bytes += line.bytesize
+      end
+      yield part unless part.empty?
+    end
+
+    def bulk(part, before)
+      repeat([@settings.timeout, BULK_TIMEOUT].max) do |left|
+        @http.call(:post, "/jobs/bulk?ids=true", part.join("\n"), what: "enqueue #{part.size} jobs", timeout: left, type: "application/x-ndjson")
+      end
+    rescue Refused => e
+      sums = %w[enqueued duplicates].to_h { |name| [name, e.problem[name].to_i + before[name]] }
+      raise e.class.new(e.message, status: e.status, problem: e.problem.merge(sums)), cause: nil
+    end
+
+    # repeat yields the seconds that are left, until there is an answer.
+    def repeat(timeout = @settings.timeout)
+      deadline = now + timeout
+      pause = PAUSE
+      tries = 0
+      begin
+        tries += 1
+        yield deadline - now
+      rescue Unavailable
+        raise if tries == TRIES || now + pause >= deadline
+
+        sleep pause
+        pause *= 3
+        retry
+      end
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

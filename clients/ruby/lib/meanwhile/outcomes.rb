@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+module Meanwhile
+  # Outcome is the superclass of what a job raises to end its attempt other than by success or failure. It is no StandardError,
+  # so that neither `rescue => error` nor `retry_on StandardError` takes it for a failure; transactions are rolled back.
+  class Outcome < Exception; end
+
+  # Cancel ends the job as canceled: another attempt would not help, and that is fine.
+  class Cancel < Outcome; end
+
+  # Discard ends the job as discarded: it has failed, and another attempt would not help.
+  class Discard < Outcome; end
+
+  # Snooze has the job run again after some seconds. Nothing failed, and no attempt is used.
+  class Snooze < Outcome
+    attr_reader :delay
+
+    def initialize(delay)
+      super("again in #{delay} s")
+      @delay = delay
+    end
+  end
+
+  # RetryAfter fails the attempt, and has the next one run after some seconds instead of the backoff.
+  class RetryAfter < Outcome
+    attr_reader :delay
+
+    def initialize(delay, message = "again in #{delay} s")
+      super(message)
+      @delay = delay
+    end
+  end
+
+  # Stopping is raised in the thread of a job that still runs when the grace of its worker is over. The job is released to its
+  # queue, unless it completes all the same.
+  class Stopping < Outcome; end
+
+  # TimedOut is raised in the thread of a job whose attempt takes longer than the job's timeout. It counts as a failure.
+  class TimedOut < StandardError; end
+end

@@ -1,0 +1,351 @@
+# frozen_string_literal: true
+
+require "meanwhile/ledger"
+require "meanwhile/runner"
+require "socket"
+
+module Meanwhile
+  # Worker claims jobs and runs them in threads. It holds them by a lease, which it extends each second, and reports their ends in batches.
+  #
+  #   claim ── free slots ──> threads ── ends ──> ledger ──> report
+  #     └──────────────── the ledger says what is free ────────┘
+  class Worker
+    MOST_CLAIMED = 500
+    MOST_HELD = 1000         # jobs of one extension, each of which may have a session of its own
+    MOST_RECORDS = 900       # of one extension; the last job may add a hundred. The others' come with the next
+    LEASE = 30               # seconds that jobs are held after the last extension
+    WAIT = 20                # seconds that a claim waits for jobs
+    BEAT = 1                 # seconds between extensions, and between tries while the server is away
+    CLOSING = 5              # seconds for jobs to end that are stopped, and again for their ends to be reported
+    MOST_CONCURRENCY = 1000
+
+    # Recalled is raised in the thread that waits for a claim, when nothing more is to be claimed. The server then releases what it has
+    # claimed meanwhile.
+    Recalled = Class.new(Exception)
+    private_constant :Recalled
+
+    # The name by which the server lists this worker.
+    attr_reader :name
+
+    # queues are in order of preference; kinds nil is all. grace is in seconds. Raises ArgumentError.
+    def initialize(client: Meanwhile.client, concurrency: 10, queues: ["default"], kinds: nil, grace: 25, logger: Meanwhile.logger)
+      unless concurrency.is_a?(Integer) && concurrency.between?(1, MOST_CONCURRENCY)
+        raise ArgumentError, "concurrency #{concurrency.inspect}: give from 1 to #{MOST_CONCURRENCY}"
+      end
+      raise ArgumentError, "no queue is named" if queues.empty?
+      raise ArgumentError, "grace #{grace.inspect}: give 0 seconds or more" unless grace.is_a?(Numeric) && grace >= 0
+
+      @client, @queues, @kinds, @grace, @logger = client, queues, kinds, grace, logger
+      @host = Text.utf8(Socket.gethostname, 200)
+      # The last part tells it from one before in the same container, where the process has the same number.
+      @name = "#{@host}:#{Process.pid}:#{SecureRandom.hex(3)}"
+      @ledger = Ledger.new(concurrency)
+      @runner = Runner.new(Meanwhile.handlers, logger)
+      @todo = Queue.new
+      @orders = Queue.new # its push neither waits nor locks, so that signal handlers may call it
+      @lock = Mutex.new
+      @own_quiet = @ordered_quiet = @away = @stuck = false
+    end
+
+    # run works until stop is called or an operator orders it, and returns whether the end of each job was reported. Raises Refused, for
+    # example Unauthorized, when the server does not accept the worker at the start. While it does not answer, it is tried again.
+    def run
+      @beating = thread { beat_loop }
+      @reporting = thread { report_loop }
+      follow_orders
+      close
+    ensure
+      [@beating, @claiming, @reporting, *@slots].compact.each(&:kill)
+    end
+
+    # stop ends run: nothing more is claimed, running jobs get the grace, and those that still run are released. Called once more, the grace is
+    # over. Signal handlers may call it, as well as quiet and report.
+    def stop
+      @orders << :stop
+    end
+
+    # quiet has the worker claim nothing more. What runs goes on.
+    def quiet
+      @orders << :quiet
+    end
+
+    # report logs what runs, and at which lines.
+    def report
+      @orders << :report
+    end
+
+    # stuck? is whether a job did not end although it was stopped: its thread may keep the process from exiting.
+    def stuck?
+      @stuck
+    end
+
+    private
+
+    # Threads begin with Stopping and Recalled held off: the places where they may come name them.
+    def thread(&block)
+      Thread.handle_interrupt(Stopping => :never, Recalled => :never) { Thread.new(&block) }
+    end
+
+    def follow_orders
+      loop do
+        case order = @orders.pop
+        when :stop then return
+        when :quiet then quiet_by(own: true)
+        when :report then log_running
+        else raise order
+        end
+      end
+    end
+
+    def quiet_by(own: @own_quiet, ordered: @ordered_quiet)
+      quiet = own || ordered
+      @lock.synchronize do
+        changed = quiet != (@own_quiet || @ordered_quiet)
+        @own_quiet, @ordered_quiet = own, ordered
+        @ledger.quiet = quiet
+        @claiming&.raise(Recalled) if changed && quiet
+        @logger.info(quiet ? "claiming no more jobs" : "claiming jobs again") if changed
+      end
+    end
+
+    def log_running
+      running = @ledger.running
+      @logger.info("#{running.size} jobs run")
+      running.each do |a|
+        place = a.thread&.backtrace&.first(12) || ["it waits for a thread"]
+        @logger.info("#{a.kind} #{a.id}, attempt #{a.attempt}:\n  #{place.join("\n  ")}")
+      end
+    end
+
+    # Claiming.
+
+    def start
+      @slots = Array.new(@ledger.slots) { slot }
+      @claiming = thread { claim_loop }
+      @logger.info("#{@name} runs up to #{@ledger.slots} jobs at once of #{@queues.join(", ")}, by #{@client.settings}")
+    end
+
+    def claim_loop
+      while (room = @ledger.room)
+        begin
+          answered { accept(claim(room)) } || sleep(BEAT)
+        rescue Recalled
+          next # there is no room until jobs are to be claimed again
+        end
+      end
+    end
+
+    def claim(room)
+      wanted = { worker: @name, queues: @queues, kinds: @kinds, limit: [room, MOST_CLAIMED].min, lease: "#{LEASE}s", wait: "#{WAIT}s" }.compact
+      Thread.handle_interrupt(Recalled => :on_blocking) { @client.work(:claim, wanted, timeout: WAIT + @client.settings.timeout) }
+    end
+
+    def accept(answer)
+      attempts = answer.fetch("jobs").map { |job| Attempt.new(answer.fetch("session"), job) }
+      @ledger.begin(attempts)
+      if @ledger.closed?
+        attempts.each { |a| @ledger.finish(@runner.released(a)) }
+      else
+        attempts.each { |a| @todo << a }
+      end
+    end
+
+    # Running.
+
+    def slot
+      thread { execute(@todo.pop) while true }
+    end
+
+    def execute(attempt)
+      attempt.thread = Thread.current
+      ending = @runner.run(attempt)
+    ensure
+      # A job may end its thread, by Thread.exit for example. Another takes its place.
+      @ledger.finish(ending || @runner.died(attempt))
+      @slots << slot unless ending || @ledger.closed?
+    end
+
+    # Extending.
+
+    def beat_loop
+      begun = false
+      loop do
+        answered(must: !begun) do
+          beat
+          start unless begun
+          begun = true
+        end
+        sleep BEAT
+      end
+    rescue Refused => e
+      @orders << e
+    end
+
+    # beat extends the leases, sends progress and records, and follows what the server says.
+    def beat
+      held = @ledger.held
+      (held.empty? ? [[]] : held.each_slice(MOST_HELD)).each { |part| extend_leases(part) }
+    end
+
+    def extend_leases(held)
+      news = news_of(held)
+      answer = @client.work(:extend, extension(held, news))
+      news = nil
+      held.each { |a| learn(a, answer) }
+      order(answer["state"])
+    ensure
+      news&.each { |a, progress, records| a.give_back(progress, records) }
+    end
+
+    def news_of(held)
+      count = 0
+      held.map do |a|
+        records = count < MOST_RECORDS ? a.take_records : []
+        count += records.size
+        [a, a.take_progress, records]
+      end
+    end
+
+    def extension(held, news)
+      body = {
+        worker: { name: @name, host: @host, pid: Process.pid, language: "ruby #{RUBY_VERSION}", concurrency: @ledger.slots },
+        lease: "#{LEASE}s",
+        sessions: held.group_by(&:session).map { |session, attempts| { session: session, jobs: attempts.map(&:id) } }
+      }
+      progress = news.filter_map { |a, done, _| done && a.key.merge(done) }
+      records = news.flat_map { |a, _, lines| lines.map { |line| a.key.merge(line) } }
+      body[:progress] = progress unless progress.empty?
+      body[:records] = records unless records.empty?
+      body
+    end
+
+    def learn(attempt, answer)
+      attempt.canceled = true if (answer["canceled"] || []).include?(attempt.id)
+      return if attempt.lost? || attempt.ended || !(answer["lost"] || []).include?(attempt.id)
+
+      attempt.lost = true
+      @logger.warn("#{attempt.kind} #{attempt.id}: the lease is lost: another worker has it, or it was deleted; what this attempt returns does not count")
+    end
+
+    def order(state)
+      return @orders << :stop if state == "stop" && !@ledger.closed?
+
+      quiet_by(ordered: state == "quiet")
+    end
+
+    # Reporting.
+
+    def report_loop
+      while (ends = @ledger.ends)
+        answered { beat } if ends.any? { |e| e.attempt.progress? }
+        report_ends(ends)
+      end
+    end
+
+    # report_ends sends ends until the server has answered. When it does not accept them, each is sent alone, and then as a failure that says
+    # so.
+    def report_ends(ends, refused: false)
+      tries = 0
+      sleep BEAT until answered(must: true) { finish(ends, tries += 1) }
+      @ledger.reported(ends.map(&:attempt))
+    rescue Refused => e
+      return ends.each { |one| report_ends([one], refused: refused) } if ends.size > 1
+
+      attempt = ends[0].attempt
+      @logger.error("#{attempt.kind} #{attempt.id}: #{e.message}")
+      return @ledger.reported([attempt]) if refused
+
+      report_ends([@runner.refused(attempt, e.message)], refused: true)
+    end
+
+    def finish(ends, tries)
+      lost = @client.work(:finish, %({"ends":[#{ends.map(&:json).join(",")}]})).fetch("lost")
+      return if tries > 1 # lost may be what was written before an answer got lost
+
+      ends.map(&:attempt).each do |a|
+        @logger.warn("#{a.kind} #{a.id}: its end does not count: another worker has it, or it was deleted") if lost.include?(a.id)
+      end
+    rescue Unauthorized => e
+      raise Unavailable, e.message # an operator who changes tokens loses no end
+    end
+
+    # answered yields, and returns whether the server answered. Why it does not is logged once. A refusal is raised where it must, and
+    # elsewhere tried again.
+    def answered(must: false)
+      yield
+      changed(nil)
+      true
+    rescue Unavailable, Refused => e
+      raise if must && e.is_a?(Refused)
+
+      changed(e.message)
+      false
+    end
+
+    def changed(away)
+      @lock.synchronize do
+        next if @away == (away ? true : false)
+
+        @away = away ? true : false
+        away ? @logger.warn("#{away}; trying again each second") : @logger.info("the server answers again")
+      end
+    end
+
+    # Stopping.
+
+    def close
+      @ledger.close
+      @claiming&.raise(Recalled)
+      @claiming&.join
+      @ledger.running.each { |a| a.stopping = true }
+      @logger.info("stopping: #{@ledger.running.size} jobs run and have #{@grace} s to end")
+      wait_grace
+      stop_running
+      reported = @ledger.wait(CLOSING) { |_, held| held.zero? }
+      @logger.error("#{@ledger.held.size} ends of jobs could not be reported: these jobs run again in #{LEASE} s") unless reported
+      leave if @slots
+      reported
+    end
+
+    # wait_grace returns when nothing runs, or the grace is over or cut short by one more stop.
+    def wait_grace
+      deadline = now + @grace
+      until @ledger.wait(0.1) { |running, _| running.zero? }
+        return if now > deadline
+        next if @orders.empty?
+
+        order = @orders.pop
+        return if order == :stop
+
+        log_running if order == :report
+      end
+    end
+
+    def stop_running
+      running = @ledger.running
+      return if running.empty?
+
+      running.each do |a|
+        a.stopped = true
+        a.thread&.raise(Stopping, "the worker stops")
+      end
+      return if @ledger.wait(CLOSING) { |still, _| still.zero? }
+
+      @stuck = true
+      @ledger.running.each do |a|
+        @logger.error("#{a.kind} #{a.id} does not end and is released while it runs, at #{a.thread&.backtrace&.first || "an unknown line"}")
+        @ledger.finish(@runner.released(a))
+      end
+    end
+
+    def leave
+      @client.work(:leave, { worker: @name })
+    rescue Error => e
+      @logger.warn(e.message)
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

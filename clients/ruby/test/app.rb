@@ -1,0 +1,119 @@
+# frozen_string_literal: true
+
+require "active_job"
+require "meanwhile"
+
+# The application of the tests: the worker loads it, and so do they.
+ActiveJob::Base.logger = Logger.new(nil)
+
+# note writes a line that a test reads.
+def note(text)
+  File.open(ENV.fetch("LEDGER"), "a") { |f| f.syswrite("#{text}\n") }
+end
+
+# gate waits until a test makes the file.
+def gate(name)
+  sleep 0.02 until File.exist?(File.join(File.dirname(ENV.fetch("LEDGER")), name))
+end
+
+class ApplicationJob < ActiveJob::Base
+  self.queue_adapter = :meanwhile
+end
+
+class NoteJob < ApplicationJob
+  def perform(text, name: "nobody")
+    note("#{text} #{name} #{provider_job_id}")
+  end
+end
+
+class CountJob < ApplicationJob
+  def perform(number)
+    sleep 0.01
+    note("count #{number}")
+  end
+end
+
+class GateJob < ApplicationJob
+  def perform(name)
+    note("begun #{name}")
+    gate(name)
+    note("done #{name}")
+  end
+end
+
+class FailJob < ApplicationJob
+  def perform(how)
+    case how
+    when "error" then raise ArgumentError, "no such user"
+    when "cancel" then raise Meanwhile::Cancel, "there is nobody to write to"
+    when "discard" then raise Meanwhile::Discard, "it is broken for good"
+    when "snooze" then raise Meanwhile::Snooze.new(3600)
+    when "after" then raise Meanwhile::RetryAfter.new(3600, "slow down")
+    when "thread" then Thread.exit
+    when "exit" then exit(7)
+    when "stack" then perform(how)
+    end
+  end
+end
+
+class RetryJob < ApplicationJob
+  meanwhile unique: true, limit_key: ->(name) { "key-#{name}" }, meta: { tenant: 7 }, max_attempts: 1
+  retry_on ArgumentError, wait: 0, attempts: 3
+  discard_on KeyError
+
+  def perform(name)
+    note("try #{executions} of #{name}")
+    raise KeyError, "gone" if name == "discarded"
+    raise ArgumentError, "not yet" if executions < 3
+  end
+end
+
+class SlowJob < ApplicationJob
+  meanwhile timeout: 0.2, max_attempts: 1
+
+  def perform
+    sleep 300
+  end
+end
+
+class PoliteJob < ApplicationJob
+  def perform(name)
+    note("begun #{name}")
+    loop do
+      Meanwhile.job.check!
+      sleep 0.02
+    end
+  end
+end
+
+class StubbornJob < ApplicationJob
+  # It is as code in C that nothing interrupts.
+  def perform
+    Thread.handle_interrupt(Object => :never) do
+      note("begun")
+      sleep 300
+    end
+  end
+end
+
+class BrieflyStubbornJob < ApplicationJob
+  meanwhile unique: ->(name) { "stubborn/#{name}" }, unique_for: 60
+
+  def perform(name)
+    note("begun #{name}")
+    sleep 300
+  rescue StandardError
+    note("rescued #{name}")
+  ensure
+    note("ensured #{name}")
+  end
+end
+
+Meanwhile.handle("words.count") do |job|
+  lines = job.args.fetch("lines")
+  lines.each.with_index(1) do |line, i|
+    Meanwhile.logger.info("line #{i}: #{line}")
+    job.progress(i, lines.size)
+  end
+  { "words" => lines.sum { |line| line.split.size } }
+end

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// sharedVariables are those that flags of different names or texts have, which mean the same.
+var sharedVariables = map[string]bool{
+	"MEANWHILE_LOGS_CA":         true, // --ca of logs find and others, --logs-ca of serve
+	"MEANWHILE_LOGS_TOKEN_FILE": true, // --token-file there, --logs-token-file here
+}
+
+// TestVariablesHaveOneMeaning finds environment variables that two commands take for different things.
+func TestVariablesHaveOneMeaning(t *testing.T) {
+	meanings := map[string]map[string]bool{}
+	var visit func(n *kong.Node)
+	visit = func(n *kong.Node) {
+		for _, flag := range n.Flags {
+			for _, variable := range flag.Envs {
+				if meanings[variable] == nil {
+					meanings[variable] = map[string]bool{}
+				}
+				meanings[variable]["--"+flag.Name+": "+flag.Help] = true
+			}
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(newParser(io.Discard, io.Discard, func() {}).Model.Node)
+	if len(meanings) < 20 {
+		t.Errorf("found only %d variables", len(meanings))
+	}
+	for variable, flags := range meanings {
+		if len(flags) > 1 != sharedVariables[variable] {
+			t.Errorf("%s means %q", variable, slices.Sorted(maps.Keys(flags)))
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package demo
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// residentMemory returns the resident memory of this process, now and the most it had. The kernel's other number for the most
+// (getrusage) includes that of the process that started this one.
+func residentMemory() (m memory) {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return memory{}
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		switch {
+		case err != nil:
+		case name == "VmRSS":
+			m.Mean = kilobytes << 10
+		case name == "VmHWM":
+			m.Most = kilobytes << 10
+		}
+	}
+	return m
+}

@@ -1,0 +1,93 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/jsontext"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/remote"
+)
+
+// count prints how many records have which values.
+func (c *Find) count(ctx context.Context, f logs.Finder, q logs.Query, streams probe.Streams) error {
+	var counts *logs.Counts
+	var err error
+	if server, ok := f.(*remote.Client); ok {
+		counts, err = server.CountBy(ctx, q, c.CountBy, c.Every)
+	} else {
+		counts, err = logs.CountBy(ctx, f, q, c.CountBy, c.Every)
+	}
+	switch {
+	case errors.Is(err, logs.ErrCounts):
+		return usage("%v", err)
+	case err != nil:
+		return err
+	case c.JSON:
+		text, err := json.Marshal(counts)
+		if err != nil {
+			return err
+		}
+		_, err = streams.Out.Write(append(jsontext.AppendRaw(nil, text), '\n'))
+		return err
+	case counts.Records == 0:
+		fmt.Fprintln(streams.Err, "No records match.")
+		return nil
+	}
+	return printCounts(streams.Out, counts, c.Limit)
+}
+
+// printCounts prints a table with the largest groups first.
+func printCounts(w io.Writer, counts *logs.Counts, limit int) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := append([]string{"COUNT"}, counts.By...)
+	for i := range head {
+		head[i] = strings.ToUpper(safe(head[i]))
+	}
+	if counts.Every > 0 {
+		head = append(head, fmt.Sprintf("EACH %v FROM %s", counts.Every, counts.Since.UTC().Format(time.RFC3339)))
+	}
+	fmt.Fprintln(t, strings.Join(head, "\t"))
+	others := counts.Others
+	for i, g := range counts.Groups {
+		if limit > 0 && i >= limit {
+			others += g.Count
+			continue
+		}
+		row := []string{probe.Number(int(g.Count))}
+		for _, value := range g.Values {
+			row = append(row, string(appendValue(nil, value)))
+		}
+		if counts.Every > 0 {
+			row = append(row, sparkline(g.Parts))
+		}
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	if others > 0 {
+		fmt.Fprintf(t, "%s\tof others\n", probe.Number(int(others)))
+	}
+	return t.Flush()
+}
+
+// sparkline draws numbers, the largest of them as high as a line is.
+func sparkline(numbers []int64) string {
+	heights := []rune("▁▂▃▄▅▆▇█")
+	most := max(slices.Max(numbers), 1)
+	var b strings.Builder
+	for _, n := range numbers {
+		if n == 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune(heights[n*7/most])
+	}
+	return strings.TrimRight(b.String(), " ")
+}

@@ -1,0 +1,338 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A server is what a follower of tests sends to.
+type server struct {
+	messages []string
+	saved    int // of them, when positions were saved last
+	away     error
+}
+
+// follows starts a follower of the files *.log in a folder, as a process does.
+func (s *server) follows(t interface{ Fatal(...any) }, folder string) *follower {
+	state, err := openState(filepath.Join(folder, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{
+		patterns: []string{filepath.Join(folder, "*.log")}, state: state, buf: make([]byte, 16),
+		problems: func(format string, args ...any) { t.Fatal(fmt.Sprintf(format, args...)) },
+		open:     func(_ string, take func(*logs.View)) *lines { return &lines{take: take, most: 100} },
+		flush:    func(context.Context) error { return s.away },
+		send: func(v *logs.View) error {
+			s.messages = append(s.messages, string(v.Message))
+			return nil
+		},
+	}
+	f.resume()
+	f.scan(start)
+	return f
+}
+
+var start = time.Now()
+
+// dies ends a follower without a word.
+func dies(f *follower) {
+	f.close()
+	f.state.close()
+}
+
+// rounds reads all that there is. Records that may go on wait, unless it is late.
+func (s *server) rounds(t interface{ Fatal(...any) }, f *follower, now time.Time) {
+	for {
+		n, err := f.round(now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			return
+		}
+	}
+}
+
+func (s *server) save(t interface{ Fatal(...any) }, f *follower) {
+	if err := f.save(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s.saved = len(s.messages)
+}
+
+// Whatever happens to files and to the process: each line is sent, in the order of its file, and none twice but those that were sent
+// after positions were saved last before a kill.
+func TestFollowLaw(t *testing.T) {
+	testenv.LongTest(t) // it syncs often
+	rapid.Check(t, func(t *rapid.T) {
+		folder, err := os.MkdirTemp("", "follow")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		var s server
+		f := s.follows(t, folder)
+		files := map[string]*os.File{}
+		rest := map[string]string{} // of a record that was written in part
+		var want []string
+		again, rotated := 0, map[string]int{}
+		write := func(name, text string) {
+			if files[name] == nil {
+				file, err := os.OpenFile(filepath.Join(folder, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[name] = file
+			}
+			if _, err := files[name].WriteString(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		finish := func(name string) {
+			write(name, rest[name])
+			rest[name] = ""
+		}
+		name := rapid.SampledFrom([]string{"a.log", "b.log", "c.log"})
+		t.Repeat(map[string]func(*rapid.T){
+			"write": func(t *rapid.T) {
+				name := name.Draw(t, "name")
+				finish(name)
+				record := fmt.Sprintf("%s.%d %d %s", name, rotated[name], len(want), strings.Repeat("x", rapid.IntRange(0, 40).Draw(t, "length")))
+				if rapid.Bool().Draw(t, "two lines") {
+					record += "\n  and more"
+				}
+				want = append(want, record)
+				record += "\n"
+				cut := rapid.IntRange(0, len(record)).Draw(t, "cut")
+				write(name, record[:cut])
+				rest[name] = record[cut:]
+			},
+			"read": func(t *rapid.T) { s.rounds(t, f, start) },
+			"save": func(t *rapid.T) { s.save(t, f) },
+			"scan": func(*rapid.T) { f.scan(start) },
+			"rename": func(t *rapid.T) {
+				name := name.Draw(t, "name")
+				if files[name] == nil {
+					return
+				}
+				f.scan(start) // which comes between two renames
+				if rapid.Bool().Draw(t, "after it was finished") {
+					finish(name)
+				}
+				if err := os.Rename(filepath.Join(folder, name), filepath.Join(folder, fmt.Sprint(name, ".", rotated[name]))); err != nil {
+					t.Fatal(err)
+				}
+				finish(name) // by a program that has it open
+				rotated[name]++
+				_ = files[name].Close()
+				delete(files, name)
+				s.save(t, f) // so that its position is known to the next process
+			},
+			"truncate": func(t *rapid.T) {
+				name := name.Draw(t, "name")
+				if files[name] == nil {
+					return
+				}
+				finish(name)
+				f.scan(start)
+				s.rounds(t, f, start) // what nobody had read would be lost
+				if err := os.Truncate(filepath.Join(folder, name), 0); err != nil {
+					t.Fatal(err)
+				}
+				s.rounds(t, f, start)
+				s.save(t, f)
+			},
+			"kill": func(t *rapid.T) {
+				dies(f)
+				again += len(s.messages) - s.saved
+				s.saved = len(s.messages)
+				f = s.follows(t, folder)
+			},
+		})
+		for name := range files {
+			finish(name)
+			_ = files[name].Close()
+		}
+		f.scan(start)
+		s.rounds(t, f, start.Add(time.Hour))
+		dies(f)
+		if twice := len(s.messages) - len(want); twice > again {
+			t.Fatalf("%d records came twice, at most %d may\n%q", twice, again, s.messages)
+		}
+		seen := map[string]bool{}
+		var order []string
+		for _, m := range s.messages {
+			if !seen[m] {
+				seen[m] = true
+				order = append(order, m)
+			}
+		}
+		byFile := func(a, b string) int {
+			a, _, _ = strings.Cut(a, " ")
+			b, _, _ = strings.Cut(b, " ")
+			return strings.Compare(a, b)
+		}
+		slices.SortStableFunc(order, byFile)
+		slices.SortStableFunc(want, byFile)
+		if !slices.Equal(order, want) {
+			t.Fatalf("got  %q\nwant %q", order, want)
+		}
+	})
+}
+
+// A file is renamed, truncated and read by another process after a kill: each line is sent once, as positions were saved before.
+func TestFollow(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.log")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	write := func(text string) {
+		t.Helper()
+		if _, err := file.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var s server
+	f := s.follows(t, folder)
+	write("one\ntwo\n  and mo")
+	f.scan(start)
+	s.rounds(t, f, start)
+	s.save(t, f)
+	dies(f)
+	if err := os.Rename(path, path+".1"); err != nil { // while nobody looks
+		t.Fatal(err)
+	}
+	write("re\nthree\n")
+	if err := os.WriteFile(path, []byte("four\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.rounds(t, f, start)
+	if err := os.WriteFile(path, []byte("five\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.rounds(t, f, start.Add(time.Hour))
+	s.save(t, f)
+	dies(f)
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	dies(f)
+	if want := []string{"one", "two\n  and more", "three", "four", "five"}; !slices.Equal(s.messages, want) {
+		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
+// A file whose first bytes are others is another file, though it has the place of the one before on the disk.
+func TestFollowKnowsAnotherFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.log")
+	put := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil { // keeps the inode
+			t.Fatal(err)
+		}
+	}
+	var s server
+	put("one\ntwo\n")
+	f := s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	s.save(t, f)
+	dies(f)
+	put("three, which is longer\n")
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	put("four, which is as lon\n\n") // truncated, and as long again
+	if err := os.Chtimes(path, start.Add(time.Hour), start.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	s.rounds(t, f, start.Add(time.Hour))
+	dies(f)
+	if want := []string{"one", "two", "three, which is longer", "four, which is as lon"}; !slices.Equal(s.messages, want) {
+		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
+// While the server acknowledges nothing, no position is saved.
+func TestFollowSavesWhatIsAcknowledged(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a.log"), []byte("one\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := server{away: errors.New("away")}
+	f := s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	if err := f.save(t.Context()); !errors.Is(err, s.away) {
+		t.Errorf("got %v", err)
+	}
+	dies(f)
+	s.away = nil
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	dies(f)
+	if want := []string{"one", "one"}; !slices.Equal(s.messages, want) {
+		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
+// Two processes with one state would overwrite each other's positions, and a damaged one says so.
+func TestFollowState(t *testing.T) {
+	folder := t.TempDir()
+	s, err := openState(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openState(folder); err == nil || !strings.Contains(err.Error(), "another process has it") {
+		t.Errorf("got %v", err)
+	}
+	s.close()
+	if err := os.WriteFile(filepath.Join(folder, "positions"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openState(folder); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A file that was renamed is closed when nobody has written to it for a while, and forgotten.
+func TestFollowEnds(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.log")
+	if err := os.WriteFile(path, []byte("one\nno end"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var s server
+	f := s.follows(t, folder)
+	defer dies(f)
+	s.rounds(t, f, start)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	f.scan(start)
+	s.rounds(t, f, start.Add(goneFor-1))
+	if len(f.all()) != 1 {
+		t.Error("it is closed too soon")
+	}
+	s.rounds(t, f, start.Add(goneFor))
+	if len(f.all()) != 0 || !slices.Equal(s.messages, []string{"one", "no end"}) {
+		t.Errorf("%d files are open, sent %q", len(f.all()), s.messages)
+	}
+}

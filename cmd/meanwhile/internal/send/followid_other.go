@@ -1,0 +1,20 @@
+//go:build !unix
+
+package send
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// fileID returns nothing: a file is known by its name and by how it begins.
+func fileID(os.FileInfo) (device, inode uint64) { return 0, 0 }
+
+// lockState locks a state by a file that cannot be removed while it is open, as on Windows.
+func lockState(name string) (*os.File, error) {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("another process has it; give each its own")
+	}
+	return os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+}

@@ -1,0 +1,140 @@
+package send
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// A position is up to where the server has a file, which is known by its place on the disk and by how it begins.
+type position struct {
+	Path   string `json:"path"`
+	Device uint64 `json:"device,omitempty"`
+	Inode  uint64 `json:"inode,omitempty"`
+	Offset int64  `json:"offset"`
+	Head   int    `json:"head"` // bytes at the beginning, of which
+	Sum    string `json:"sum"`  // is the SHA-256
+}
+
+// positions is what the file of a state holds.
+type positions struct {
+	Version int        `json:"version"`
+	Files   []position `json:"files"`
+}
+
+// A followState keeps the positions of files in a folder, which one process has at a time.
+type followState struct {
+	name string // of the file
+	lock *os.File
+
+	mu     sync.Mutex
+	unseen []position // of files that were not found since the beginning
+}
+
+// openState reads the positions in a folder, which is made if it is missing.
+func openState(folder string) (*followState, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, err
+	}
+	lock, err := lockState(filepath.Join(folder, "lock"))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", folder, err)
+	}
+	s := &followState{name: filepath.Join(folder, "positions"), lock: lock}
+	text, err := os.ReadFile(s.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	var p positions
+	if err == nil {
+		if json.Unmarshal(text, &p) != nil || p.Version != 1 {
+			err = fmt.Errorf("%s is damaged: without it, the files are sent from their beginnings", s.name)
+		}
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	s.unseen = p.Files
+	return s, nil
+}
+
+// take returns the position of a file that has been found, once.
+func (s *followState) take(info os.FileInfo) (position, bool) {
+	device, inode := fileID(info)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.unseen {
+		if p.Device == device && p.Inode == inode && (inode != 0 || filepath.Base(p.Path) == info.Name()) {
+			s.unseen = append(s.unseen[:i], s.unseen[i+1:]...)
+			return p, true
+		}
+	}
+	return position{}, false
+}
+
+// knows reports whether there is a position for a file.
+func (s *followState) knows(info os.FileInfo) bool {
+	device, inode := fileID(info)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return inode != 0 && slices.ContainsFunc(s.unseen, func(p position) bool { return p.Device == device && p.Inode == inode })
+}
+
+// folders returns where the files with positions were.
+func (s *followState) folders() (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.unseen {
+		if folder := filepath.Dir(p.Path); !slices.Contains(all, folder) {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// save replaces the positions, on disk when it returns. Those of files that are not there at present stay, as their folder may come back.
+func (s *followState) save(files []position) error {
+	s.mu.Lock()
+	files = append(files, s.unseen[max(0, len(s.unseen)+len(files)-mostPositions):]...)
+	s.mu.Unlock()
+	text, err := json.Marshal(positions{Version: 1, Files: files})
+	if err == nil {
+		err = replaceFile(s.name, text)
+	}
+	if err != nil {
+		return fmt.Errorf("--state: %w", err)
+	}
+	return nil
+}
+
+func (s *followState) close() { _ = s.lock.Close() }
+
+// replaceFile replaces a file, which is the old or the new one after a crash.
+func replaceFile(name string, text []byte) error {
+	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(name+".new", name); err != nil || runtime.GOOS == "windows" { // which syncs no folders
+		return err
+	}
+	folder, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,169 @@
+//go:build unix
+
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	buildLimit = 10 * time.Minute
+	patience   = 30 * time.Second
+)
+
+// programs is the folder of those that were built.
+var programs string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if programs, err = os.MkdirTemp("", "conformance"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(programs)
+		return m.Run()
+	}())
+}
+
+// Where the programs are built, each with the modules of the folder it is in, and once for all tests.
+var (
+	buildMeanwhile = sync.OnceValues(func() (string, error) { return build("..", "./cmd/meanwhile") })
+	buildClient    = sync.OnceValues(func() (string, error) { return build(".", "./goclient") })
+	// Without cgo it takes HOME for the home of a user who is not known.
+	buildOriginal = sync.OnceValues(func() (string, error) {
+		return build(".", "github.com/contribsys/faktory/cmd/faktory", "CGO_ENABLED=0")
+	})
+)
+
+func build(module, program string, env ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildLimit)
+	defer cancel()
+	path := filepath.Join(programs, filepath.Base(program))
+	cmd := exec.CommandContext(ctx, "go", "build", "-C", module, "-buildvcs=false", "-o", path, program)
+	cmd.Env = append(os.Environ(), env...)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", program, err, said)
+	}
+	return path, nil
+}
+
+// missing skips a test that lacks a program, or fails it in CI.
+func missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("MEANWHILE_CI") == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// unknownUser is no user of the system.
+const unknownUser = 54321
+
+const password = "correct horse battery"
+
+// ours starts our server, and returns its address.
+func ours(t testing.TB) string {
+	t.Helper()
+	program, err := buildMeanwhile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, store := free(t), os.Getenv("MEANWHILE_BENCH_STORE")
+	if _, measured := t.(*testing.B); !measured || store == "" {
+		store = "sqlite:" + filepath.Join(t.TempDir(), "jobs.db")
+	}
+	start(t, address, append(os.Environ(), "MEANWHILE_FAKTORY_PASSWORD="+password),
+		program, "serve", "--listen", "127.0.0.1:0", "--concurrency", "0", "--faktory", address, "--faktory-flush", "--migrate", "--store", store)
+	return address
+}
+
+// original starts the original, with a Redis of its own, and returns its address.
+func original(t testing.TB) string {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		missing(t, "no redis-server, which the original needs: %v", err)
+	}
+	program, err := buildOriginal()
+	if err != nil {
+		missing(t, "the original cannot be built: %v", err)
+	}
+	if os.Getuid() != 0 {
+		missing(t, "the original keeps its jobs in the home of its user: as root, it is run as a user who has none but HOME")
+	}
+	home, err := os.MkdirTemp("/tmp", "fk") // whose socket has a path of few bytes
+	if err == nil {
+		err = errors.Join(os.Chown(home, unknownUser, unknownUser), os.Chmod(programs, 0o755))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	address := free(t)
+	env := append(os.Environ(), "HOME="+home, "USER=faktory", "FAKTORY_PASSWORD="+password)
+	startAs(t, &syscall.Credential{Uid: unknownUser, Gid: unknownUser}, address, env, program, "-b", address, "-w", free(t), "-e", "development")
+	return address
+}
+
+// free returns an address that nobody listens on.
+func free(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs a server until the test ends, and returns when it listens.
+func start(t testing.TB, address string, env []string, program string, args ...string) {
+	t.Helper()
+	startAs(t, nil, address, env, program, args...)
+}
+
+// startAs is start as another user, nil for this one.
+func startAs(t testing.TB, user *syscall.Credential, address string, env []string, program string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	var said bytes.Buffer
+	cmd.Env, cmd.Stdout, cmd.Stderr = env, &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			t.Errorf("%s does not stop", filepath.Base(program))
+			<-ended
+		}
+		if t.Failed() {
+			t.Logf("%s said:\n%s", filepath.Base(program), strings.ReplaceAll(said.String(), password, "…"))
+		}
+	})
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if socket, err := net.Dial("tcp", address); err == nil {
+			_ = socket.Close()
+			return
+		}
+	}
+	t.Fatalf("%s does not listen on %s", filepath.Base(program), address)
+}

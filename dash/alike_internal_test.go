@@ -1,0 +1,43 @@
+package dash
+
+import "testing"
+
+func TestWithoutIDs(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"user 7 has no address", "user … has no address"},
+		{"order 0198c2f0-1b2c-7abc-8def-0123456789ab is gone", "order … is gone"},
+		{"GET https://api.example.com/v1/users/481516: status 503", "GET https://api.example.com/v1/users/…: status 503"},
+		{"503 Service Unavailable after 30s", "503 Service Unavailable after …s"},
+		{"took 250ms of 200ms", "took …ms of …ms"},
+		{"dial tcp 10.0.3.17:5432: connect: connection refused", "dial tcp …: connect: connection refused"},
+		{"dial tcp [2001:db8::1]:443: i/o timeout", "dial tcp …: i/o timeout"},
+		{"customer cus_9s8d7f6g5h not found", "customer … not found"},
+		{"no utf8 in sha256 of md5", "no utf8 in sha256 of md5"},
+		{"exit status 2", "exit status 2"},
+		{"ERROR: duplicate key (SQLSTATE 23505)", "ERROR: duplicate key (SQLSTATE 23505)"},
+		{"HTTP 429 for key 12345", "HTTP 429 for key …"},
+		{"out of memory", "out of memory"},
+		{"451 4.3.0 try again", "… try again"},
+		{"", ""},
+		{"at 12:30:59.5 it ended", "at … it ended"},
+	} {
+		if got := withoutIDs(c.text); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	for text, want := range map[string]string{
+		"user … has no address":          "has no address",
+		"dial tcp …: connection refused": ": connection refused",
+		"…":                              "",
+		"7 …":                            "",
+		"out of memory":                  "out of memory",
+		"relay smtp.example.net refused …: …": "relay smtp.example.net refused",
+	} {
+		if got := literal(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

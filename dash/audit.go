@@ -1,0 +1,71 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// mostEntries are shown of the audit log on a page.
+const mostEntries = 50
+
+// record writes an action to the audit log, unless it was refused before anything was done.
+func (h *handler) record(r *http.Request, done job.AuditEntry, err error) {
+	_, refused := errors.AsType[*refusal](err)
+	if done.Action == "" || refused {
+		return
+	}
+	if err != nil {
+		done.Error = err.Error()
+	}
+	done.Actor, done.Via = cmp.Or(h.Actor(r), hostOf(r)), "dashboard"
+	done.Target, done.Error = h.masker.Text(done.Target), h.masker.Text(done.Error)
+	job.Audit(r.Context(), h.Store, h.Logger, done)
+}
+
+// hostOf returns the address that a request came from, without its port.
+func hostOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// auditPage is what people did.
+type auditPage struct {
+	Entries []job.AuditEntry
+	Older   string // the address of the next page, if there is one
+	Newest  string // of the first, on a later one
+}
+
+func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
+	before, err := strconv.ParseInt(cmp.Or(v.Query.Get("before"), "0"), 10, 64)
+	if err != nil || before < 0 {
+		return nil, refuse(http.StatusBadRequest, "%.40q is no number of an entry.", v.Query.Get("before"))
+	}
+	entries, err := h.Store.Audited(ctx, before, mostEntries+1)
+	if err != nil {
+		return nil, err
+	}
+	d := &auditPage{Entries: entries}
+	if len(entries) > mostEntries {
+		d.Entries = entries[:mostEntries]
+		d.Older = v.URL("/audit?" + url.Values{"before": {strconv.FormatInt(d.Entries[mostEntries-1].N, 10)}}.Encode())
+	}
+	if before > 0 {
+		d.Newest = v.URL("/audit")
+	}
+	for i := range d.Entries {
+		if v.ReadOnly && d.Entries[i].Error != "" { // which may name hosts and files
+			d.Entries[i].Error = "failed"
+		}
+	}
+	return &page{Title: "Audit log", Section: "audit", Data: d}, nil
+}

@@ -1,0 +1,101 @@
+package dash
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	// fewFailures are no reason to worry, whatever their share.
+	fewFailures = 5
+	// A kind needs attention when a tenth of its attempts in five minutes fail, or half of those in an hour, for one that runs seldom.
+	lateShare, hourShare = 10, 2
+	// mostExamples bounds of how many kinds an error is looked for.
+	mostExamples = 5
+)
+
+// A failing kind is one of which many attempts fail.
+type failing struct {
+	Kind             string
+	Failed, Attempts int64
+	Within           string    // the time in which they were
+	Since            time.Time // the first minute without one in which it was well; zero if that is longer ago than an hour
+	Error            string    // of its newest job that has failed
+}
+
+// Share is how many of a hundred attempts failed.
+func (f *failing) Share() int64 { return f.Failed * 100 / f.Attempts }
+
+// failing returns the kinds that need attention, by name, without their errors.
+func (p *past) failing() []failing {
+	kinds := map[string]bool{}
+	for _, m := range p.minutes {
+		for kind := range m.kinds {
+			kinds[kind] = true
+		}
+	}
+	var found []failing
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		lately, all := p.sum(hour-6, hour-1, subject{kind: kind}), p.sum(0, hour, subject{kind: kind})
+		f := failing{Kind: kind}
+		switch {
+		case lately.fails(lateShare):
+			f.Failed, f.Attempts, f.Within = lately.Failed, lately.Completed+lately.Failed, "five minutes"
+		case all.fails(hourShare):
+			f.Failed, f.Attempts, f.Within = all.Failed, all.Completed+all.Failed, "an hour"
+		default:
+			continue
+		}
+		f.Since = p.failingSince(kind)
+		found = append(found, f)
+	}
+	return found
+}
+
+// fails reports whether one of so many attempts fails, or more of them.
+func (w *work) fails(of int64) bool {
+	return w.Failed >= fewFailures && w.Failed*of >= w.Completed+w.Failed
+}
+
+// failingSince returns the first minute since a kind was well.
+func (p *past) failingSince(kind string) (since time.Time) {
+	for i := hour - 1; i >= 0; i-- {
+		at, m := p.at(i)
+		w := m.kinds[kind]
+		switch {
+		case w == nil || w.Completed+w.Failed == 0:
+		case w.Failed*lateShare >= w.Completed+w.Failed:
+			since = at
+		default:
+			return since
+		}
+	}
+	if begin, _ := p.at(1); !since.After(begin) {
+		return time.Time{}
+	}
+	return since
+}
+
+// examples fills in the errors, of as many kinds as are looked for.
+func (h *handler) examples(ctx context.Context, found []failing) error {
+	for i := range found[:min(len(found), mostExamples)] {
+		text, err := h.errors.get(found[i].Kind, func() (string, error) {
+			jobs, err := h.Store.List(ctx, job.Filter{Kinds: []string{found[i].Kind}, States: []job.State{job.Retrying, job.Discarded}, Limit: 1})
+			if err != nil || len(jobs) == 0 {
+				return "", err
+			}
+			line, _, _ := strings.Cut(jobs[0].LastError(), "\n")
+			return h.masker.Text(clip(line, 200)), nil
+		})
+		if err != nil {
+			return err
+		}
+		found[i].Error = text
+	}
+	return nil
+}

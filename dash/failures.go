@@ -1,0 +1,186 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostSampled  = 1000 // jobs whose failures are grouped
+	mostGroups   = 50   // that are shown
+	mostFailure  = 300  // bytes of an error that tell its group
+	sparkMinutes = 2    // of a bar
+)
+
+// failures is the page of what fails: the jobs that failed and are not completed, by kind and error.
+type failures struct {
+	Groups  []failureGroup
+	Left    int       // groups that are not shown
+	Sampled int       // jobs
+	Back    time.Time // when the oldest of them was created; zero when all are there
+	Late    bool      // there was no time for more
+	Kind    string    // the only one that is shown; "" is all
+	Since   time.Time // where the bars begin
+}
+
+// A failureGroup is jobs of a kind whose last failures are alike.
+type failureGroup struct {
+	Kind, Error         string
+	Retrying, Discarded int
+	First, Last         time.Time // of failures like it that these jobs have
+	Newest              job.ID
+	Stack               string // of the newest
+	Share               string // of the attempts of the kind in the last hour that failed
+	Attempts            int64
+	Bars                []bar
+	Most                int    // failures of a bar, at most
+	Jobs, Retry         string // addresses
+
+	minutes [hour / sparkMinutes]int
+}
+
+// N is how many jobs it has.
+func (g *failureGroup) N() int { return g.Retrying + g.Discarded }
+
+func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
+	kind := strings.TrimSpace(v.Query.Get("kind"))
+	found, err := h.failed.get(kind, func() (*failures, error) { return h.findFailures(ctx, kind) })
+	if err != nil {
+		return nil, err
+	}
+	past, err := h.look.past.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := *found
+	shown.Groups = slices.Clone(found.Groups)
+	for i := range shown.Groups {
+		g := &shown.Groups[i]
+		if all := past.sum(0, hour, subject{kind: g.Kind}); all.Failed > 0 {
+			g.Attempts = all.Completed + all.Failed
+			g.Share = percent(all.Failed, g.Attempts)
+		}
+		g.Jobs, g.Retry = v.URL(g.jobsURL()), v.URL(g.actURL("retry", v.Here()))
+	}
+	return &page{Title: "Failures", Section: "failures", Data: &shown}, nil
+}
+
+// search returns the fields of a search for the jobs of a group, as exactly as a part of their error tells them.
+func (g *failureGroup) search() []string {
+	pairs := []string{"kind", g.Kind, "state", string(job.Retrying), "state", string(job.Discarded)}
+	if part := literal(g.Error); part != "" {
+		pairs = append(pairs, "error", part)
+	}
+	return pairs
+}
+
+func (g *failureGroup) jobsURL() string { return jobsURL(g.search()...) }
+
+func (g *failureGroup) actURL(act, back string) string {
+	_, query, _ := strings.Cut(jobsURL(append(g.search(), "act", act, "all", "1", "back", back)...), "?")
+	return "/jobs/act?" + query
+}
+
+// findFailures groups the newest jobs that have failed.
+func (h *handler) findFailures(ctx context.Context, kind string) (*failures, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
+	defer cancel()
+	filter := job.Filter{States: []job.State{job.Retrying, job.Discarded}, Limit: mostSampled}
+	if kind != "" {
+		filter.Kinds = []string{kind}
+	}
+	f := &failures{Kind: kind, Since: time.Now().Add(-hour * time.Minute)}
+	groups := map[[2]string]*failureGroup{}
+	for j, err := range job.List(limited, h.Store, filter) {
+		if err != nil && errors.Is(context.Cause(limited), errLate) {
+			f.Late = true
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		f.Sampled++
+		f.Back = j.Created
+		h.addFailure(groups, j, f.Since)
+	}
+	if f.Sampled < mostSampled && !f.Late {
+		f.Back = time.Time{}
+	}
+	for _, g := range groups {
+		g.draw()
+		f.Groups = append(f.Groups, *g)
+	}
+	slices.SortFunc(f.Groups, func(a, b failureGroup) int {
+		return cmp.Or(cmp.Compare(b.N(), a.N()), b.Last.Compare(a.Last), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Error, b.Error))
+	})
+	if f.Left = len(f.Groups) - mostGroups; f.Left > 0 {
+		f.Groups = f.Groups[:mostGroups]
+	} else {
+		f.Left = 0
+	}
+	return f, nil
+}
+
+// addFailure puts a job into the group of its last failure. Jobs come newest first.
+func (h *handler) addFailure(groups map[[2]string]*failureGroup, j *job.Job, since time.Time) {
+	if len(j.Failures) == 0 {
+		return
+	}
+	last := &j.Failures[len(j.Failures)-1]
+	alike := h.alike(last)
+	g := groups[[2]string{j.Kind, alike}]
+	if g == nil {
+		g = &failureGroup{Kind: j.Kind, Error: alike}
+		groups[[2]string{j.Kind, alike}] = g
+	}
+	if j.State == job.Discarded {
+		g.Discarded++
+	} else {
+		g.Retrying++
+	}
+	if last.Time.After(g.Last) {
+		g.Last, g.Newest, g.Stack = last.Time, j.ID, h.masker.Text(last.Stack)
+	}
+	for i := range j.Failures {
+		failure := &j.Failures[i]
+		if failure != last && h.alike(failure) != alike {
+			continue
+		}
+		if g.First.IsZero() || failure.Time.Before(g.First) {
+			g.First = failure.Time
+		}
+		if at := int(failure.Time.Sub(since) / (sparkMinutes * time.Minute)); failure.Time.After(since) {
+			g.minutes[min(at, len(g.minutes)-1)]++
+		}
+	}
+}
+
+// percent is a part in whole percent, and never 0 % of some.
+func percent(part, all int64) string {
+	if part*100 < all {
+		return "< 1 %"
+	}
+	return strconv.FormatInt(part*100/all, 10) + " %"
+}
+
+// alike is what failures of a group have in common: the first line of the error, without what differs from job to job.
+func (h *handler) alike(f *job.Failure) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(f.Error), "\n")
+	return withoutIDs(clip(h.masker.Text(line), mostFailure))
+}
+
+func (g *failureGroup) draw() {
+	g.Most = slices.Max(g.minutes[:])
+	for i, n := range g.minutes {
+		if n > 0 {
+			height := max(n*chartHeight/g.Most, 4)
+			g.Bars = append(g.Bars, bar{X: i * chartStep, Y: chartHeight - height, Height: height})
+		}
+	}
+}

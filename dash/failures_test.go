@@ -1,0 +1,69 @@
+package dash_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// fail has n jobs of a kind fail, with an error each.
+func fail(t *testing.T, s job.Store, kind string, state job.State, n int, text func(i int) string) (last *job.Job) {
+	t.Helper()
+	enqueue(t, s, kind, `{}`, n)
+	for i := range n {
+		last = settle(t, s, job.DefaultQueue, func(j *job.Job) {
+			j.State = state
+			if state == job.Queued {
+				j.RunAt = time.Now().Add(time.Hour)
+			}
+			j.Failures = []job.Failure{{Attempt: 1, Started: j.Started, Time: time.Now(), Worker: "w", Error: text(i), Stack: "main.charge()"}}
+		})
+	}
+	return last
+}
+
+func TestFailures(t *testing.T) {
+	s := memory.New()
+	fail(t, s, "card.charge", job.Queued, 3, func(i int) string { return fmt.Sprintf("user %d: status 503\nand more", 1000+i) })
+	newest := fail(t, s, "card.charge", job.Discarded, 2, func(i int) string { return fmt.Sprintf("user %d: status 503", 2000+i) })
+	fail(t, s, "card.charge", job.Discarded, 1, func(int) string { return "user 1: status 402" })
+	fail(t, s, "<b>", job.Discarded, 1, func(int) string { return "<script>" })
+	enqueue(t, s, "well", `{}`, 1)
+	h := dash.New(dash.Config{Store: s})
+
+	w := get(t, h, "/failures")
+	has(t, w, http.StatusOK, "user …: status 503", "3 retrying, 2 discarded", "user …: status 402", "1 discarded", "main.charge()", newest.ID.String(), "Retry",
+		"not well", "not and more", "not <b>", "not <script>", "up to 5 failures in two minutes")
+	body := w.Body.String()
+	if i, k := strings.Index(body, "status 503"), strings.Index(body, "status 402"); i > k {
+		t.Error("the error of most jobs is not the first")
+	}
+	has(t, get(t, h, "/failures?kind=card.charge"), http.StatusOK, "Failures of <a href=\"/kind?name=card.charge\">card.charge</a>", "status 402", "not &lt;b&gt;")
+	has(t, get(t, h, "/failures?kind=nothing"), http.StatusOK, "Nothing fails")
+
+	// The addresses of a group lead to its jobs, and to the question whether to retry them.
+	_, rest, _ := strings.Cut(body, `href="/jobs?`)
+	query, _, _ := strings.Cut(rest, `"`)
+	query = html.UnescapeString(query)
+	has(t, get(t, h, "/jobs?"+query), http.StatusOK, "status 503", "not status 402")
+	has(t, get(t, h, "/jobs/act?act=retry&all=1&"+query), http.StatusOK, "Retry 5 jobs?")
+
+	reader := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
+	has(t, get(t, reader, "/failures"), http.StatusOK, "status 503", "not >Retry<")
+}
+
+// More errors than are shown, and more jobs than are read, are said to be there.
+func TestManyFailures(t *testing.T) {
+	s := memory.New()
+	fail(t, s, "old", job.Discarded, 1, func(int) string { return "long ago" })
+	fail(t, s, "new", job.Discarded, 1000, func(i int) string { return fmt.Sprintf("error %c%c", 'a'+i%10, 'a'+i/10%10) })
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/failures"), http.StatusOK, "The newest 1,000 of them, back to", "50 more errors, of fewer jobs, not shown", "not long ago")
+}

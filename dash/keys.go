@@ -1,0 +1,93 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostKeyed = 2000                   // jobs of a queue whose limit keys are counted
+	mostKeys  = 10                     // that are shown
+	keysTime  = 500 * time.Millisecond // for which jobs are read
+)
+
+// waitingKeys are the limit keys of a queue that have most jobs waiting.
+type waitingKeys struct {
+	Rows []keyRow
+	Left int  // keys that are not shown
+	Read int  // queued jobs
+	Part bool // there are more of them
+	Late bool // there was no time for more
+}
+
+// A keyRow is a limit key of a queue.
+type keyRow struct {
+	Key     string
+	Queued  int
+	Running int
+	Oldest  job.ID // of the queued ones that were read
+	Why     string // that one does not run
+}
+
+// keysOf returns the keys of a queue. They are counted among its newest jobs, since no store knows how many jobs a key has.
+func (h *handler) keysOf(ctx context.Context, queue string) (*waitingKeys, error) {
+	return h.waiting.get(queue, func() (*waitingKeys, error) { return h.findKeys(ctx, queue) })
+}
+
+func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, error) {
+	found := &waitingKeys{}
+	rows := map[string]*keyRow{}
+	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
+	defer cancel()
+	for j, err := range job.List(limited, h.Store, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1}) {
+		if err != nil && errors.Is(context.Cause(limited), errLate) {
+			found.Late, found.Part = true, true
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if found.Read == mostKeyed {
+			found.Part = true
+			break
+		}
+		found.Read++
+		if j.LimitKey == "" {
+			continue
+		}
+		row := rows[j.LimitKey]
+		if row == nil {
+			row = &keyRow{Key: j.LimitKey}
+			rows[j.LimitKey] = row
+		}
+		row.Queued++
+		row.Oldest = j.ID
+	}
+	for _, row := range rows {
+		found.Rows = append(found.Rows, *row)
+	}
+	slices.SortFunc(found.Rows, func(a, b keyRow) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Key, b.Key)) })
+	found.Left = max(len(found.Rows)-mostKeys, 0)
+	found.Rows = found.Rows[:min(len(found.Rows), mostKeys)]
+	return found, h.explainKeys(ctx, queue, found.Rows)
+}
+
+// explainKeys fills in how many jobs of each key run, and why its oldest one does not.
+func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow) error {
+	for i := range rows {
+		use, err := h.Store.Limits(ctx, queue, rows[i].Key)
+		if err != nil {
+			return err
+		}
+		rows[i].Running = use.KeyRunning
+		rows[i].Why, err = job.Why(ctx, h.Store, rows[i].Oldest)
+		if err != nil && !errors.Is(err, job.ErrNotFound) { // deleted by now
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package dash_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// TestKeysThatWait: the page of a queue has the limit keys with most queued jobs, how many of each run, and why no more do.
+func TestKeysThatWait(t *testing.T) {
+	s := memory.New()
+	if err := s.SetLimits(t.Context(), "mail", job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	enqueue(t, s, "mail.send", `{}`, 3, job.Queue("mail"), job.LimitKey("small"))
+	enqueue(t, s, "mail.send", `{}`, 9, job.Queue("mail"), job.LimitKey("large"))
+	enqueue(t, s, "mail.send", `{}`, 4, job.Queue("mail"))
+	report(t, s, job.WorkerInfo{Name: "w", Queues: []string{"mail"}, Kinds: []string{"mail.send"}, Concurrency: 9})
+	claim := job.Claim{Worker: "w", Session: 2, Queues: []job.QueueLimit{{Queue: "mail", Limit: 10}}, Limit: 10, Lease: time.Minute}
+	if claimed, err := s.Claim(t.Context(), claim); err != nil || len(claimed.Jobs) != 6 {
+		t.Fatalf("claimed %d jobs: %v", len(claimed.Jobs), err)
+	}
+	h := dash.New(dash.Config{Store: s})
+	w := get(t, h, "/queue?name=mail")
+	has(t, w, http.StatusOK, "Limit keys that wait", "The keys with most queued jobs.", `<td class="num" data-label="Queued">8</td><td class="num" data-label="Running">1</td>`,
+		"1 of 1 jobs of key large run", "1 of 1 jobs of key small run")
+	if body := w.Body.String(); strings.Index(body, ">large<") > strings.Index(body, ">small<") {
+		t.Error("the key with fewer jobs comes first")
+	}
+	enqueue(t, s, "other", `{}`, 1)
+	enqueue(t, s, "mail.send", `{}`, 2100, job.Queue("bulk"), job.LimitKey("many"))
+	h = dash.New(dash.Config{Store: s}) // which has counted nothing yet
+	has(t, get(t, h, "/queue?name=bulk"), http.StatusOK, "counted among the newest 2,000", "2,000+")
+	has(t, get(t, h, "/queue?name=default"), http.StatusOK, "No queued job has a limit key.")
+}
+
+// TestIdleQueues: a queue without unfinished jobs is listed where there are workers or finished jobs of it, and can be paused.
+func TestIdleQueues(t *testing.T) {
+	s := memory.New()
+	enqueue(t, s, "mail", `{}`, 1, job.Queue("done"))
+	settle(t, s, "done", func(j *job.Job) { j.State = job.Completed })
+	report(t, s, job.WorkerInfo{Name: "w", Queues: []string{"ready"}, Kinds: []string{"mail"}})
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/queues"), http.StatusOK, `name=done"`, `name=ready"`, ">idle<", "not >paused<")
+	has(t, get(t, h, "/"), http.StatusOK, "No queue has unfinished jobs.")
+	if w := post(t, h, "/queues", "act", "pause", "queue", "ready"); w.Code != http.StatusSeeOther {
+		t.Errorf("pause: status %d", w.Code)
+	}
+	if queues, err := s.Queues(t.Context()); err != nil || len(queues) != 1 || queues[0].Name != "ready" || !queues[0].Paused {
+		t.Errorf("queues %+v, %v", queues, err)
+	}
+	has(t, post(t, h, "/queues", "act", "pause", "queue", "redy"), http.StatusNotFound, "There is no queue")
+}
+
+// TestNoEmptyFields: the address of a search has only what it searches for, whatever the form sent.
+func TestNoEmptyFields(t *testing.T) {
+	h := dash.New(dash.Config{Store: memory.New(), Prefix: "/admin"})
+	w := get(t, h, "/admin/jobs?kind=&queue=mail&args=&state=queued&state=running&worker=")
+	if got := w.Header().Get("Location"); w.Code != http.StatusFound || got != "/admin/jobs?queue=mail&state=queued&state=running" {
+		t.Errorf("status %d to %q", w.Code, got)
+	}
+	if w := get(t, h, "/admin/jobs?queue="); w.Header().Get("Location") != "/admin/jobs" {
+		t.Errorf("status %d to %q", w.Code, w.Header().Get("Location"))
+	}
+	has(t, get(t, h, "/admin/jobs?queue=mail"), http.StatusOK)
+}

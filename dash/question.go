@@ -1,0 +1,103 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A question is the page that asks before an act.
+type question struct {
+	Text    string // "Retry 3 jobs?"
+	Note    string
+	Verb    string
+	Danger  bool
+	To      string // the path to post to
+	Hidden  [][2]string
+	Field   string
+	Hint    string
+	Low     int
+	High    int
+	Value   string // that was given before, and was wrong
+	Wrong   string // why
+	Back    string
+	Going   bool // a part is done, and there is more
+	Done    int64
+	Total   int64 // 0 is unknown
+	Nothing bool  // no job matches
+}
+
+// confirmJobs asks whether to act on the jobs that were selected, or on everything that matches.
+func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
+	if v.ReadOnly {
+		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
+	}
+	t, err := h.readTarget(v.Query)
+	if errors.Is(err, errNoneSelected) {
+		q := question{Text: "No job is selected", Note: "Tick some jobs, or act on all that match.", Back: backTo(v.Query.Get("back"), "/jobs"), Nothing: true}
+		return &page{Title: q.Text, Section: "jobs", Data: q, frozen: true}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	q, err := h.ask(ctx, t)
+	return &page{Title: t.Verb + " jobs", Section: "jobs", Data: q, frozen: true}, err
+}
+
+// ask makes the question whether to act.
+func (h *handler) ask(ctx context.Context, t *target) (question, error) {
+	n, more, err := h.countTarget(ctx, t)
+	if err != nil {
+		return question{}, err
+	}
+	text := count(n, "job")
+	if more {
+		text = "more than " + text
+	}
+	q := question{
+		Text: fmt.Sprintf(cmp.Or(t.Ask, t.Verb+" %s?"), text), Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
+		Field: t.Field, Hint: t.Hint, Low: t.Low, High: t.High, Back: t.back, Nothing: n == 0, Total: n,
+	}
+	if q.Nothing {
+		q.Text, q.Note = "No job matches", "There is nothing to do."
+	}
+	if more {
+		q.Total = 0
+	}
+	if t.Done > 0 {
+		q.Going, q.Done = true, t.Done
+		q.Total = t.total
+		q.Text = count(t.Done, "job") + " done. Go on?"
+		q.Verb = "Go on"
+	}
+	return q, nil
+}
+
+// An askedAgain is the error of an act whose argument was wrong: the question is asked again, with what was given.
+type askedAgain struct {
+	question
+	refused *refusal
+}
+
+func (a *askedAgain) Error() string { return a.refused.reason }
+
+// readAct returns the act that a target is for, or asks again.
+func (h *handler) readAct(ctx context.Context, t *target) (job.Act, error) {
+	act, err := t.act(t.argument)
+	refused, ok := errors.AsType[*refusal](err)
+	if !ok || t.Field == "" {
+		return act, err
+	}
+	given := t.argument
+	t.argument = ""
+	q, err := h.ask(ctx, t)
+	if err != nil {
+		return act, err
+	}
+	q.Value, q.Wrong = given, refused.reason
+	return act, &askedAgain{q, refused}
+}

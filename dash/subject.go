@@ -1,0 +1,271 @@
+package dash
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	mostRows   = 50                  // kinds of a queue, or queues of a kind
+	mostNewest = 20                  // jobs among which one that is due is looked for
+	mostLeft   = 30 * 24 * time.Hour // that is said of the time until a queue is empty
+)
+
+// A subjectPage is that of a queue or a kind: why it is slow.
+type subjectPage struct {
+	drawing
+	Name    string
+	Reaches []reachLink
+	Parts   []subjectPart // the kinds of a queue, or the queues of a kind
+	Workers []workerRow   // that run its jobs
+	Waits   []kindRow
+
+	// Of a queue.
+	Queue  *queueRow // nil for a kind
+	Left   string    // until it is empty
+	Limits []string  // how far each limit is used
+	Why    string    // why the newest of its due jobs does not run
+	Keys   *waitingKeys
+	Newest job.ID
+}
+
+// A subjectPart is how many jobs of one kind are in one queue.
+type subjectPart struct {
+	Name                       string
+	Queued, Running, Discarded int64
+	Failed, Attempts           int64  // of a kind, in the last hour, in all queues
+	Page, Jobs                 string // addresses
+}
+
+// queue is the page of one queue.
+func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
+	name := v.Query.Get("name")
+	rows, err := h.queueRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row := queueRow{QueueInfo: job.QueueInfo{Name: name}}
+	listed := slices.IndexFunc(rows, func(q queueRow) bool { return q.Name == name })
+	if listed >= 0 {
+		row = rows[listed]
+	}
+	d := &subjectPage{Name: name, Queue: &row}
+	p := &page{Title: "Queue " + name, Section: "queues", Data: d}
+	known, err := h.fillSubject(ctx, v, d, subject{queue: name}, level{row.Queued, row.Running})
+	if err != nil {
+		return nil, err
+	}
+	if name == "" || (listed < 0 && !known) {
+		return nil, refuse(http.StatusNotFound, "There is no queue %.130q with jobs or workers.", name)
+	}
+	if row.Wait > 0 { // otherwise all are due later
+		d.Left = timeLeft(row.Queued, row.Rate)
+	}
+	use, err := h.limitUses.get(name, func() (job.LimitUse, error) { return h.Store.Limits(ctx, name, "") })
+	if err != nil {
+		return nil, err
+	}
+	d.Limits = limitLines(use)
+	if d.Keys, err = h.keysOf(ctx, name); err != nil {
+		return nil, err
+	}
+	if row.Wait > 0 {
+		if d.Newest, d.Why, err = h.whyOf(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// kind is the page of one kind.
+func (h *handler) kind(ctx context.Context, v *view) (*page, error) {
+	d := &subjectPage{Name: v.Query.Get("name")}
+	known, err := h.fillSubject(ctx, v, d, subject{kind: d.Name}, level{})
+	if err != nil {
+		return nil, err
+	}
+	if d.Name == "" || !known {
+		return nil, refuse(http.StatusNotFound, "There is no kind %.130q with jobs or workers.", d.Name)
+	}
+	return &page{Title: "Kind " + d.Name, Section: "jobs", Data: d}, nil
+}
+
+// fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
+func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s subject, now level) (known bool, err error) {
+	counts, err := h.look.counts.get(ctx)
+	if err != nil {
+		return false, err
+	}
+	workers, err := h.workerRows(ctx)
+	if err != nil {
+		return false, err
+	}
+	past, err := h.look.past.get(ctx)
+	if err != nil {
+		return false, err
+	}
+	shown, err := h.readReach(ctx, v)
+	if err != nil {
+		return false, err
+	}
+	d.Reaches = reachLinks(v, shown.reach)
+	d.drawing = shown.draw(s, now, past.recent(s), func(from, until time.Time, states ...job.State) string {
+		pairs := []string{"since", from.Format(time.RFC3339), "until", until.Format(time.RFC3339)}
+		if s.queue != "" {
+			pairs = append(pairs, "queue", s.queue)
+		} else {
+			pairs = append(pairs, "kind", s.kind)
+		}
+		for _, state := range states {
+			pairs = append(pairs, "state", string(state))
+		}
+		return v.URL(jobsURL(pairs...))
+	})
+	d.Parts = subjectParts(v, counts, s)
+	known = len(d.Parts) > 0
+	kinds := map[string]bool{s.kind: true}
+	for i := range d.Parts {
+		part := &d.Parts[i]
+		if s.kind == "" {
+			kinds[part.Name] = true
+			all := past.sum(0, hour, subject{kind: part.Name})
+			part.Failed, part.Attempts = all.Failed, all.Completed+all.Failed
+		}
+	}
+	d.Parts = d.Parts[:min(len(d.Parts), mostRows)]
+	for _, w := range workers {
+		if s.queue != "" && slices.Contains(w.Queues, s.queue) || s.kind != "" && (len(w.Kinds) == 0 || slices.Contains(w.Kinds, s.kind)) {
+			d.Workers = append(d.Workers, w)
+		}
+	}
+	for _, row := range kindRows(workers) {
+		if kinds[row.Kind] {
+			d.Waits = append(d.Waits, row)
+		}
+	}
+	return known || len(d.Workers) > 0, nil
+}
+
+// subjectParts adds up the counts, those with most jobs that are not finished first.
+func subjectParts(v *view, counts []job.Count, s subject) []subjectPart {
+	parts := map[string]*subjectPart{}
+	for _, c := range counts {
+		name := c.Kind
+		if s.kind != "" {
+			name = c.Queue
+		}
+		if s.queue != "" && c.Queue != s.queue || s.kind != "" && c.Kind != s.kind || c.N == 0 {
+			continue
+		}
+		p := parts[name]
+		if p == nil {
+			p = &subjectPart{Name: name}
+			parts[name] = p
+		}
+		switch c.State {
+		case job.Queued:
+			p.Queued += c.N
+		case job.Running:
+			p.Running += c.N
+		case job.Discarded:
+			p.Discarded += c.N
+		}
+	}
+	var rows []subjectPart
+	for name, p := range parts {
+		other := subject{kind: name}
+		queue, kind := s.queue, name
+		if s.kind != "" {
+			other, queue, kind = subject{queue: name}, name, s.kind
+		}
+		p.Page, p.Jobs = v.URL(other.url()), v.URL(jobsURL("kind", kind, "queue", queue))
+		rows = append(rows, *p)
+	}
+	slices.SortFunc(rows, func(a, b subjectPart) int {
+		return cmp.Or(cmp.Compare(b.Queued+b.Running, a.Queued+a.Running), strings.Compare(a.Name, b.Name))
+	})
+	return rows
+}
+
+// url is the address of the page of a queue or a kind.
+func (s subject) url() string {
+	if s.queue != "" {
+		return "/queue?" + url.Values{"name": {s.queue}}.Encode()
+	}
+	return "/kind?" + url.Values{"name": {s.kind}}.Encode()
+}
+
+// timeLeft says when a queue is empty if jobs are completed as lately, and none are added.
+func timeLeft(queued, rate int64) string {
+	switch {
+	case queued == 0:
+		return ""
+	case rate == 0:
+		return "none was completed in the last five minutes"
+	}
+	left := time.Duration(float64(queued) / float64(rate) * float64(time.Minute))
+	if left > mostLeft {
+		return "empty in more than 30 days at this rate"
+	}
+	return "empty in " + span(max(left, time.Second)) + " at this rate, if none are added"
+}
+
+// limitLines says how far the limits of a queue are used.
+func limitLines(use job.LimitUse) (lines []string) {
+	if use.Running > 0 {
+		lines = append(lines, fmt.Sprintf("%s of %s that may run at once", number(use.QueueRunning), number(use.Running)))
+	}
+	if use.Starts.N > 0 {
+		line := use.Starts.String() + " may start"
+		if use.QueueNext > 0 {
+			line += ", the next in " + span(use.QueueNext)
+		}
+		lines = append(lines, line)
+	}
+	if use.QueueHeld > 0 {
+		lines = append(lines, "throttled: starts again in "+span(use.QueueHeld))
+	}
+	if use.EachKey.Running > 0 {
+		lines = append(lines, fmt.Sprintf("%s of each limit key may run at once", number(use.EachKey.Running)))
+	}
+	if use.EachKey.InOrder {
+		lines = append(lines, "jobs of a limit key run in order, one at a time")
+	}
+	if use.EachKey.Starts.N > 0 {
+		lines = append(lines, use.EachKey.Starts.String()+" of each limit key may start")
+	}
+	return lines
+}
+
+// whyOf says why the newest due job of a queue does not run.
+func (h *handler) whyOf(ctx context.Context, queue string) (id job.ID, why string, err error) {
+	found, err := h.whys.get(queue, func() (whyFound, error) {
+		jobs, err := h.Store.List(ctx, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostNewest})
+		now := time.Now()
+		i := slices.IndexFunc(jobs, func(j *job.Job) bool { return j.View(now) == job.Queued })
+		if err != nil || i < 0 {
+			return whyFound{}, err
+		}
+		text, err := job.Why(ctx, h.Store, jobs[i].ID)
+		if errors.Is(err, job.ErrNotFound) { // by now
+			return whyFound{}, nil
+		}
+		return whyFound{jobs[i].ID, text}, err
+	})
+	return found.id, found.text, err
+}
+
+// whyFound is why a job does not run.
+type whyFound struct {
+	id   job.ID
+	text string
+}

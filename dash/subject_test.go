@@ -1,0 +1,62 @@
+package dash_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// report has a worker report what it did in the last minutes.
+func report(t *testing.T, s job.Store, info job.WorkerInfo, stats ...job.Stat) {
+	t.Helper()
+	_, err := s.Renew(t.Context(), job.Renewal{Worker: info.Name, Session: job.NewSession(), Lease: time.Minute, Info: info, Stats: stats})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestQueuePage(t *testing.T) {
+	s := memory.New()
+	enqueue(t, s, "mail.send", `{}`, 40, job.Queue("mail"))
+	enqueue(t, s, "mail.bounce", `{}`, 2, job.Queue("mail"))
+	enqueue(t, s, "other", `{}`, 1)
+	if err := s.SetLimits(t.Context(), "mail", job.Limits{Running: 1, Starts: job.Rate{N: 90, Per: time.Minute, Burst: 5}, EachKey: job.KeyLimits{Running: 3}}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, s, "mail", func(j *job.Job) { j.State = job.Completed })
+	if _, err := s.Claim(t.Context(), job.Claim{Worker: "shop-1", Session: 2, Queues: []job.QueueLimit{{Queue: "mail", Limit: 1}}, Limit: 1, Lease: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	report(t, s, job.WorkerInfo{Name: "shop-1", Queues: []string{"mail"}, Kinds: []string{"mail.send"}, Concurrency: 7},
+		job.Stat{Minute: time.Now().Add(-2 * time.Minute).Truncate(time.Minute), Queue: "mail", Kind: "mail.send", Completed: 50, Retried: 10, Queued: 41})
+	report(t, s, job.WorkerInfo{Name: "elsewhere", Queues: []string{"other"}, Kinds: []string{"other"}})
+
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/queue?name=mail"), http.StatusOK,
+		"<h1>Queue mail</h1>", `name=mail.send">mail.send</a>`, "mail.bounce", "not >other<", "shop-1", "not elsewhere",
+		"1 of 1 that may run at once", "90 per minute, 5 at once may start", "3 of each limit key may run at once",
+		"empty in 4 min at this rate, if none are added", // 40 at 10 a minute
+		`10<span class="of">/60</span>`, "up to 50", "Pause")
+	has(t, get(t, h, "/kind?name=mail.send"), http.StatusOK, "<h1>Kind mail.send</h1>", `name=mail">mail</a>`, "shop-1", "not elsewhere", `/failures?kind=mail.send"`, "not that may run at once")
+	has(t, get(t, h, "/queues"), http.StatusOK, `"/queue?name=mail"`)
+	for _, path := range []string{"/queue?name=nothing", "/kind?name=nothing", "/queue", "/kind"} {
+		has(t, get(t, h, path), http.StatusNotFound, "with jobs or workers")
+	}
+}
+
+// The page of a queue says why the newest job that is due does not run, and not why one that is scheduled does not.
+func TestQueuePageSaysWhy(t *testing.T) {
+	s := memory.New()
+	due := enqueue(t, s, "mail.send", `{}`, 1, job.Queue("mail"))[0]
+	enqueue(t, s, "mail.send", `{}`, 3, job.Queue("mail"), job.In(time.Hour))
+	time.Sleep(2 * time.Millisecond) // so that it has been due for a while
+	h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
+	has(t, get(t, h, "/queue?name=mail"), http.StatusOK, "Waits because", "no worker takes jobs of queue mail", "</a>, none was completed in the last five minutes", "/jobs/"+due.ID.String(), "not >Pause<")
+	scheduled := memory.New()
+	enqueue(t, scheduled, "mail.send", `{}`, 3, job.Queue("mail"), job.In(time.Hour))
+	has(t, get(t, dash.New(dash.Config{Store: scheduled}), "/queue?name=mail"), http.StatusOK, "not Waits because", "No worker takes its jobs.")
+}

@@ -1,0 +1,136 @@
+package docs_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+var Summarize = job.Define[string]("summarize", job.Queue("models"))
+
+func TestLimitsOfTheGuide(t *testing.T) {
+	ctx, store, doc := t.Context(), memory.New(), "text"
+	func() {
+		err := store.SetLimits(ctx, "models", job.Limits{
+			Running: 200, // jobs that run at once, over all workers
+			Starts:  job.Rate{N: 500, Per: time.Minute, Burst: 50},
+			EachKey: job.KeyLimits{Running: 4, Starts: job.Rate{N: 60, Per: time.Minute}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}()
+	_, err := Summarize.Enqueue(ctx, store, doc, job.LimitKey("tenant-7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for j, err := range job.List(ctx, store, job.Filter{}) {
+		if err != nil || j.LimitKey != "tenant-7" {
+			t.Fatalf("the key is %q, %v", j.LimitKey, err)
+		}
+		why, err := job.Why(ctx, store, j.ID)
+		if guide := readGuide(t, "limits.md"); err != nil || !strings.Contains(guide, why) {
+			t.Errorf("the guide does not have %q, %v", why, err)
+		}
+	}
+	err = store.SetLimits(ctx, "models", job.Limits{Running: -1})
+	if guide := readGuide(t, "limits.md"); err == nil || !strings.Contains(guide, err.Error()) {
+		t.Errorf("the guide does not have %q", err)
+	}
+}
+
+func TestInOrderOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	err := store.SetLimits(ctx, "accounts", job.Limits{EachKey: job.KeyLimits{InOrder: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A document of the guide.
+type document struct {
+	ID   string
+	Text string
+}
+
+var Index = job.Define[document]("index")
+
+// TestDebounceOfTheGuide: of many changes one job comes, with the last text.
+func TestDebounceOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	for _, text := range []string{"a", "b", "c"} {
+		doc := document{ID: "7", Text: text}
+		_, err := Index.Enqueue(ctx, store, doc, job.Debounce(doc.ID, 10*time.Second, time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for j, err := range job.List(ctx, store, job.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; string(j.Args) != `{"ID":"7","Text":"c"}` {
+			t.Errorf("the args are %s", j.Args)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d jobs, want 1", n)
+	}
+}
+
+// An answer of the API that jobs of the guide call.
+type answer struct {
+	Status     int
+	RetryAfter time.Duration
+}
+
+func TestThrottledOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	ask := func(context.Context, string) (answer, error) {
+		return answer{http.StatusTooManyRequests, 30 * time.Second}, errors.New("429 Too Many Requests")
+	}
+	handler := Summarize.Handle(func(ctx context.Context, text string) error {
+		answer, err := ask(ctx, text)
+		if err != nil && answer.Status == http.StatusTooManyRequests {
+			return job.Throttled(err, answer.RetryAfter)
+		}
+		return err
+	})
+	worker := job.NewWorker(store, job.Config{Queues: []job.QueueConfig{{Name: "models"}}}, handler)
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, worker.Run, meanwhile.InBackground())
+		if _, err := Summarize.Enqueue(ctx, store, "text", job.LimitKey("tenant-7")); err != nil {
+			return err
+		}
+		for {
+			use, err := store.Limits(ctx, "models", "tenant-7")
+			if err != nil || use.KeyHeld > 0 {
+				return err
+			}
+			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readGuide(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

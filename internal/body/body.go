@@ -1,0 +1,105 @@
+// Package body reads the bodies of requests that bring records into memory of a bounded size.
+package body
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+)
+
+// A Problem is an answer that is no success.
+type Problem struct {
+	Status int
+	Text   string
+	After  int // seconds after which the client may come again; zero: that is not said
+}
+
+// Error returns the text.
+func (p *Problem) Error() string { return p.Text }
+
+// A Room counts the bytes that bodies take.
+type Room interface {
+	TryAcquire(n int) bool
+	Release(n int)
+}
+
+// A Reader reads bodies of at most Most bytes, after decompression, as far as there is room for twice of that: for what is made of
+// them. Its methods may be called at once.
+type Reader struct {
+	Most int
+	Room Room
+}
+
+var unpackers sync.Pool // of *gzip.Reader
+
+// Read returns the body of a request, which may be gzipped. Call release when it is no longer used, also after an error, which is a
+// [*Problem].
+func (r *Reader) Read(request *http.Request) (body []byte, release func(), err error) {
+	return r.Unpack(http.MaxBytesReader(nil, request.Body, int64(r.Most)), request.Header.Get("Content-Encoding"))
+}
+
+// Unpack is Read for what comes from a reader, in an encoding.
+func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release func(), err error) {
+	held := 0
+	release = func() { r.Room.Release(held) }
+	switch encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		unpack, _ := unpackers.Get().(*gzip.Reader)
+		if unpack == nil {
+			unpack = new(gzip.Reader)
+		}
+		defer unpackers.Put(unpack)
+		if err := unpack.Reset(from); err != nil {
+			return nil, release, r.unreadable(err)
+		}
+		from = unpack
+	default:
+		return nil, release, &Problem{Status: http.StatusUnsupportedMediaType, Text: "send gzip or no Content-Encoding"}
+	}
+	for {
+		if len(body) == cap(body) {
+			grown := min(max(2*cap(body), 4<<10), r.Most+1)
+			need := 2 * (grown - cap(body))
+			if !r.Room.TryAcquire(need) {
+				return nil, release, Busy()
+			}
+			held += need
+			body = append(make([]byte, 0, grown), body...)
+		}
+		n, err := from.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > r.Most:
+			return nil, release, r.TooLarge()
+		case errors.Is(err, io.EOF):
+			return body, release, nil
+		case err != nil:
+			return nil, release, r.unreadable(err)
+		}
+	}
+}
+
+// Busy is the problem of a body for which there is no room at present.
+func Busy() *Problem {
+	return &Problem{Status: http.StatusServiceUnavailable, Text: "too much at once", After: 1}
+}
+
+// TooLarge is the problem of a body that has too many bytes.
+func (r *Reader) TooLarge() *Problem {
+	return &Problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("a body has at most %d MiB", r.Most>>20)}
+}
+
+// unreadable says what is wrong with a body that could not be read to its end.
+func (r *Reader) unreadable(err error) error {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return r.TooLarge()
+	}
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return &Problem{Status: http.StatusBadRequest, Text: err.Error()}
+	}
+	return &Problem{Status: http.StatusBadRequest, Text: "the body could not be read to its end"}
+}

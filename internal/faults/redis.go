@@ -1,0 +1,126 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+)
+
+const redisLimit = time.Minute // for a server to answer
+
+// A redisServer is a Redis server of the program's own, which syncs each write.
+type redisServer struct {
+	folder, program string
+	port            int
+	guard           *harm.Guard
+	command         *exec.Cmd
+	up              atomic.Bool
+}
+
+// startRedis starts a server whose files are in a folder below dir.
+func startRedis(ctx context.Context, dir string, g *harm.Guard) (*redisServer, error) {
+	s := &redisServer{folder: filepath.Join(dir, "redis"), guard: g}
+	var err error
+	if s.program, err = exec.LookPath("redis-server"); err != nil {
+		return nil, fmt.Errorf("the Redis server is not installed: %w", err)
+	}
+	if s.port, err = harm.FreePort(); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(s.folder, 0o700); err != nil {
+		return nil, err
+	}
+	s.up.Store(true)
+	return s, s.start(ctx)
+}
+
+func (s *redisServer) start(ctx context.Context) error {
+	s.command = exec.Command(s.program, "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.folder, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "always")
+	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := s.command.Start(); err != nil {
+		return err
+	}
+	if err := s.guard.Tell(harm.HasProcess, strconv.Itoa(s.command.Process.Pid)); err != nil {
+		return err
+	}
+	for begun := time.Now(); !s.answers(); {
+		if time.Since(begun) > redisLimit {
+			return errors.New("redis-server does not answer")
+		}
+		if err := meanwhile.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// answers reports whether the server is there, and has read what it kept.
+func (s *redisServer) answers() bool {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	answer := make([]byte, 5)
+	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return false
+	}
+	_, err = conn.Write([]byte("PING\r\n"))
+	if err == nil {
+		_, err = conn.Read(answer)
+	}
+	return err == nil && strings.HasPrefix(string(answer), "+PONG")
+}
+
+// stop ends the server: SIGTERM has it end in order, SIGKILL at once.
+func (s *redisServer) stop(sig syscall.Signal) error {
+	if err := s.command.Process.Signal(sig); err != nil {
+		return err
+	}
+	_ = s.command.Wait() // it was told to end
+	return s.guard.Tell(harm.HasEnded, strconv.Itoa(s.command.Process.Pid))
+}
+
+func (s *redisServer) faults() []harm.Fault {
+	return []harm.Fault{
+		{Name: "server restarted, in order", Weight: 1, Begin: s.restart(syscall.SIGTERM)},
+		{Name: "server killed", Weight: 2, Begin: s.restart(syscall.SIGKILL)},
+	}
+}
+
+// restart stops the server and starts it again some time later.
+func (s *redisServer) restart(sig syscall.Signal) func(context.Context, *rand.Rand) (harm.Repair, error) {
+	return func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+		if !s.up.CompareAndSwap(true, false) {
+			return harm.Repair{}, harm.ErrNothing
+		}
+		start := func(ctx context.Context) error {
+			if ctx.Err() != nil {
+				return nil // the program ends: so may the server
+			}
+			defer s.up.Store(true)
+			return s.start(ctx)
+		}
+		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Mend: start}, s.stop(sig)
+	}
+}
+
+func redisURL(port int, name string) string {
+	return fmt.Sprintf("redis://127.0.0.1:%d?name=%s", port, name)
+}

@@ -1,0 +1,125 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// An AuditEntry is an action that somebody took from outside, as a store keeps it: by the dashboard, the API or the command.
+type AuditEntry struct {
+	N       int64     `json:"n"`       // set by the store; the newest has the highest
+	Time    time.Time `json:"time"`    // zero is the time of the store when it is kept
+	Actor   string    `json:"actor"`   // who: the name of a user or a token, or an address; "" where that is not known
+	Via     string    `json:"via"`     // by what, such as "dashboard", "api" or "command"
+	Action  string    `json:"action"`  // what, such as "retry" or "pause queue"
+	Target  string    `json:"target"`  // to what: a queue, a cron, a worker, or the filter of the jobs
+	Changed int64     `json:"changed"` // how many
+	Error   string    `json:"error,omitempty"`
+}
+
+const (
+	auditText = 500             // bytes of a text of an entry
+	auditTime = 5 * time.Second // that the store may take to keep one
+)
+
+// Audit writes an action to the logger and keeps it in the audit log of the store. It is called when the action is done, so a store that does
+// not take the entry fails nothing: the logger gets the error. Long texts are cut. A ctx that was canceled meanwhile does not keep
+// the entry from being written.
+func Audit(ctx context.Context, s Store, logger *slog.Logger, e AuditEntry) {
+	for _, text := range []*string{&e.Actor, &e.Via, &e.Action, &e.Target, &e.Error} {
+		*text = auditCut(*text)
+	}
+	logger = cmp.Or(logger, slog.Default())
+	attrs := []any{"actor", e.Actor, "via", e.Via, "action", e.Action, "target", e.Target, "changed", e.Changed}
+	if e.Error != "" {
+		attrs = append(attrs, "error", e.Error)
+	}
+	logger.Info("audit", attrs...)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), auditTime)
+	defer cancel()
+	if err := s.Audit(ctx, e); err != nil {
+		logger.Error("audit: the store did not keep an entry", "action", e.Action, "error", err)
+	}
+}
+
+// auditCut makes a text short, and one that every store can keep.
+func auditCut(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "�"))
+	if len(text) <= auditText {
+		return text
+	}
+	end := auditText
+	for !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// AuditOf returns the entry of an act on the jobs that match a filter, without who did it and by what.
+func AuditOf(f Filter, act Act, done Applied) AuditEntry {
+	e := AuditEntry{Action: act.name, Target: f.String(), Changed: int64(done.Changed)}
+	switch {
+	case act.Queue != "":
+		e.Action += " to queue " + act.Queue
+	case act.Priority != 0:
+		e.Action = "set priority " + fmt.Sprint(act.Priority)
+	case act.Due && !act.RunAt.IsZero():
+		e.Action += " for " + act.RunAt.UTC().Format(time.RFC3339)
+	}
+	return e
+}
+
+// String returns the filter as an audit log shows it, such as "kind=mail.send state=queued".
+func (f Filter) String() string {
+	var parts []string
+	add := func(name string, values ...string) {
+		if values = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(values) > 0 {
+			parts = append(parts, name+"="+strings.Join(values, ","))
+		}
+	}
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339)
+	}
+	var ids, states []string
+	for _, id := range f.IDs {
+		ids = append(ids, id.String())
+	}
+	for _, s := range f.States {
+		states = append(states, string(s))
+	}
+	add("id", ids...)
+	add("kind", slices.Clone(f.Kinds)...)
+	add("queue", slices.Clone(f.Queues)...)
+	add("state", states...)
+	add("worker", f.Worker)
+	add("created_after", stamp(f.CreatedAfter))
+	add("created_before", stamp(f.CreatedBefore))
+	add("finished_before", stamp(f.FinishedBefore))
+	add("unique_key", f.UniqueKey)
+	for _, key := range slices.Sorted(maps.Keys(f.Meta)) {
+		add("meta."+key, f.Meta[key])
+	}
+	for _, match := range f.Args {
+		add("args."+match.Path, match.Value)
+	}
+	add("error", f.Error)
+	if len(parts) == 0 {
+		return "all jobs"
+	}
+	return strings.Join(parts, " ")
+}

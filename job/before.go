@@ -1,0 +1,40 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"maps"
+)
+
+// BeforeInsert returns an Inserter that calls fn with each new job before in inserts it: a store, or a transaction of the caller's. fn
+// may add to the job what all jobs of a program are to carry, such as tags or a trace context in its Meta, or refuse it: after an
+// error none of the jobs that were given together is inserted. It gets a copy, of which it may change all but the ID and the
+// UniqueKey, and is called by as many goroutines at once as insert. The jobs of crons are inserted by workers, without it.
+func BeforeInsert(in Inserter, fn func(ctx context.Context, j *Job) error) Inserter {
+	return beforeInsert{in, fn}
+}
+
+type beforeInsert struct {
+	Inserter
+	fn func(ctx context.Context, j *Job) error
+}
+
+// Insert inserts copies of the jobs as fn has made them.
+func (b beforeInsert) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
+	made := make([]*Job, len(jobs))
+	for i, j := range jobs {
+		c := *j
+		if c.Meta = maps.Clone(j.Meta); c.Meta == nil {
+			c.Meta = map[string]string{}
+		}
+		if err := b.fn(ctx, &c); err != nil {
+			return nil, fmt.Errorf("before the insert: %w", err)
+		}
+		c.ID, c.UniqueKey = j.ID, j.UniqueKey
+		if err := checkJob(&c); err != nil {
+			return nil, fmt.Errorf("what is called before the insert made it invalid: %w", err)
+		}
+		made[i] = &c
+	}
+	return b.Inserter.Insert(ctx, made...)
+}

@@ -1,0 +1,314 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	claimTime   = 10 * time.Second // bounds a claim
+	releaseTime = 5 * time.Second
+	mostListed  = 50 // jobs that are read at once: each may have a megabyte of args
+)
+
+// A Claimer is the half of a worker that runs no handlers: for servers that hand jobs to programs in other languages, and bring back
+// what became of them. One Claimer may serve many such programs at once. All that counts is in the store, so that another
+// process may finish what this one has fetched; the claimer counts what its programs do, for [Store].Stats. Outcomes are those of a
+// [HandlerFunc], with the default backoff.
+type Claimer struct {
+	store Store
+
+	mu       sync.Mutex
+	programs map[string]*program
+}
+
+// NewClaimer makes a claimer of the jobs of a store.
+func NewClaimer(store Store) *Claimer { return &Claimer{store: store} }
+
+// A Fetch says which jobs a program wants.
+type Fetch struct {
+	Worker string        // who runs them
+	Queues []string      // in order; one at least
+	Kinds  []string      // nil is all
+	Limit  int           // at most so many jobs; the default is 1, the most 500
+	Lease  time.Duration // how long they are held unless they are extended; the default is 30 s
+	Wait   time.Duration // how long to wait for the first job; the default is not to wait
+	// DueOnly leaves jobs whose lease has run out to other calls, which cost the store a little more.
+	DueOnly bool
+	// Session holds what is fetched, together with all that it held before; its lease is changed by Renew alone. The caller then lists the program as a worker
+	// by itself, and Extend is not for it. The default is a session of its own for each call. It may be one that several servers know, since no claim of it is numbered.
+	Session Session
+}
+
+// Fetched is what a program runs. All of it is held by one lease, of a session of its own unless the Fetch named one: an answer that does
+// not reach the program holds up no other for longer than that.
+type Fetched struct {
+	Session Session
+	Jobs    []*Job
+	State   WorkerState   // what an operator wants of the program, as it was heard in the last ten seconds
+	Next    time.Duration // when there are none: how long until one becomes due; zero when that is not known
+}
+
+// Fetch takes due jobs, and waits for one where none is, at most f.Wait. It returns none when that is over, nor to a program that is to be
+// quiet or to stop. Jobs that must not be run, since they are canceled or out of attempts, are finished and left out. When ctx ends, its
+// cause is returned, and what was claimed by then is released. The program is listed as a worker.
+func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
+	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
+	if err := f.check(); err != nil {
+		return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+	}
+	state, err := WorkerRuns, error(nil)
+	if f.Session == 0 {
+		state, err = c.fetches(ctx, f)
+	}
+	if err == nil && state != WorkerRuns {
+		return Fetched{Session: NewSession(), State: state}, meanwhile.Sleep(ctx, f.Wait)
+	}
+	if err != nil {
+		return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+	}
+	for over := time.Now().Add(f.Wait); ; {
+		if ctx.Err() != nil {
+			return Fetched{}, fmt.Errorf("fetch jobs: %w", context.Cause(ctx))
+		}
+		got, next, err := c.fetch(ctx, f)
+		if err == nil && ctx.Err() != nil && len(got.Jobs) > 0 {
+			err = errors.Join(context.Cause(ctx), c.Release(ctx, got))
+		}
+		if err != nil {
+			return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+		}
+		left := time.Until(over)
+		if len(got.Jobs) > 0 || left <= 0 {
+			got.State = state
+			return got, nil
+		}
+		pause := min(left, defaultPoll)
+		if next > 0 {
+			pause = min(pause, next)
+		}
+		if err := c.await(ctx, f.Queues, pause); err != nil {
+			return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+		}
+	}
+}
+
+// Release gives back what was fetched and not begun, at once and without an attempt used. It takes up to five seconds, also when ctx has
+// ended: what it cannot give back returns when the lease is over.
+func (c *Claimer) Release(ctx context.Context, f Fetched) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	for _, j := range f.Jobs {
+		j.queueAgain(0, true)
+	}
+	_, err := c.store.Settle(ctx, f.Session, Outcomes(f.Jobs...)...)
+	return err
+}
+
+func (f *Fetch) check() error {
+	switch {
+	case f.Worker == "":
+		return errors.New("the worker has no name")
+	case len(f.Queues) == 0:
+		return errors.New("no queue is named")
+	case f.Limit < 0:
+		return fmt.Errorf("a limit of %d: give from 1 to %d", f.Limit, mostClaimed)
+	case f.Lease < leastLease:
+		return fmt.Errorf("a lease of %v: give at least %v", f.Lease, leastLease)
+	}
+	return nil
+}
+
+// await waits until a job may be due, at most for d.
+func (c *Claimer) await(ctx context.Context, queues []string, d time.Duration) error {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	err := c.store.Wait(wait, queues...)
+	if err != nil && wait.Err() != nil {
+		return context.Cause(ctx) // nil when only the time is over
+	}
+	return err
+}
+
+// fetch claims once. A claim that has begun is not canceled: nobody would know what it has taken.
+func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
+	defer cancel()
+	claim := Claim{
+		Worker: f.Worker, Session: cmp.Or(f.Session, NewSession()), Limit: f.Limit, Lease: f.Lease, Kinds: f.Kinds, Durable: true, Expired: !f.DueOnly,
+	}
+	for _, q := range f.Queues {
+		claim.Queues = append(claim.Queues, QueueLimit{q, f.Limit})
+	}
+	got, err := c.store.Claim(ctx, claim)
+	if err != nil {
+		return Fetched{}, 0, err
+	}
+	fetched := Fetched{Session: claim.Session, Next: got.Next}
+	counts, now := &c.program(f.Worker).tally, time.Now()
+	var known []Outcome // before the attempts
+	for _, j := range got.Jobs {
+		counts.began(now, j, max(j.Started.Sub(j.RunAt), 0))
+		unfit := j.begin(got.Expired[j.ID], false)
+		if unfit == nil {
+			fetched.Jobs = append(fetched.Jobs, j)
+		} else {
+			counts.ended(now, j, *unfit, time.Time{})
+		}
+		if unfit != nil || got.Expired[j.ID] != "" {
+			known = append(known, j.outcome(nil))
+		}
+	}
+	if len(known) > 0 {
+		lost, err := c.store.Settle(ctx, claim.Session, known...)
+		if err != nil {
+			return Fetched{}, 0, err
+		}
+		fetched.Jobs = slices.DeleteFunc(fetched.Jobs, func(j *Job) bool { return slices.Contains(lost, j.ID) })
+	}
+	return fetched, got.Next, nil
+}
+
+// An End is that of an attempt.
+type End struct {
+	Session Session
+	ID      ID
+	Attempt int
+	Err     error           // as a handler returns it: nil, Cancel, Snooze, Throttled, a permanent one, another; or ErrStopping, ErrCanceled
+	Stack   string          // of a failure: where it happened
+	Result  json.RawMessage // of an attempt that completed
+	Records []Record        // that the job is to have beside those that it has
+	Then    []*Job          // what follows an attempt that completed, see [Then]; of all ends of a call at most MaxThen
+	// Job is the job as Fetch returned it, for one who has kept it: it is not read from the store then. Finish changes it. Records and
+	// progress that were written since must be in it, or they are lost.
+	Job *Job
+}
+
+// Finish writes what became of attempts, by the rules of a [HandlerFunc]: those of a session in one transaction. It returns those that are lost,
+// since another has the job by now, it was deleted, or it was finished before: nothing of theirs counts. No job is given twice in one call.
+// After an error some of the ends may have been written: those are among the lost when Finish is called again.
+func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error) {
+	var ids []ID // to read
+	for i := range ends {
+		if ends[i].Job == nil {
+			ids = append(ids, ends[i].ID)
+		}
+	}
+	stored, err := c.stored(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("finish jobs: %w", err)
+	}
+	for i := range ends {
+		if j := ends[i].Job; j != nil {
+			stored[j.ID] = j
+		}
+	}
+	outcomes, events := map[Session][]Outcome{}, map[ID]Event{}
+	for i := range ends {
+		end := &ends[i]
+		if j := stored[end.ID]; j != nil && j.Attempt == end.Attempt {
+			o, event := end.decide(j)
+			outcomes[end.Session], events[end.ID] = append(outcomes[end.Session], o), event
+		} else {
+			lost = append(lost, end.ID)
+		}
+	}
+	for session, of := range outcomes {
+		gone, err := c.store.Settle(ctx, session, of...)
+		if err != nil {
+			return nil, fmt.Errorf("finish jobs: %w", err)
+		}
+		lost = append(lost, gone...)
+		for _, o := range of {
+			if !slices.Contains(gone, o.Job.ID) {
+				c.program(o.Job.Worker).tally.ended(time.Now(), o.Job, events[o.Job.ID], o.Job.Started)
+			}
+		}
+		finishedHere(c.store, func(yield func(ID) bool) {
+			for _, o := range of {
+				if o.Job.State.Finished() && !yield(o.Job.ID) {
+					return
+				}
+			}
+		})
+	}
+	return lost, nil
+}
+
+// stored returns those of the jobs that run, without their args.
+func (c *Claimer) stored(ctx context.Context, ids []ID) (map[ID]*Job, error) {
+	running := make(map[ID]*Job, len(ids))
+	for part := range slices.Chunk(ids, mostListed) {
+		found, err := c.store.List(ctx, Filter{IDs: part, States: []State{Running}, Limit: len(part)})
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range found {
+			j.Args = nil
+			running[j.ID] = j
+		}
+	}
+	return running, nil
+}
+
+// decide decides what becomes of the job that is stored.
+func (end *End) decide(j *Job) (o Outcome, event Event) {
+	now := time.Now()
+	elapsed := max(now.Sub(j.Started), 0)
+	j.addRecords(end.Attempt, now, end.Records...)
+	j.Result = slices.Clone(end.Result)
+	if r, tooLarge := j.dropLargeResult(now); tooLarge {
+		j.addRecords(end.Attempt, now, r)
+	}
+	err, cause := end.Err, error(nil)
+	switch {
+	case err == nil:
+		err = j.checkResult()
+	case errors.Is(err, ErrStopping):
+		cause = ErrStopping
+	case j.CancelRequested || errors.Is(err, ErrCanceled):
+		cause = ErrCanceled
+	}
+	var then []*Job
+	var throttle time.Duration
+	j.decideSafely(err, cause, elapsed, definition{}, func(decided Event) {
+		event = decided
+		event.Elapsed, throttle = elapsed, event.Throttle
+		switch event.Kind {
+		case JobCompleted:
+			then = end.Then
+		case JobRetried, JobDiscarded, JobCanceled:
+			j.Failures[len(j.Failures)-1].Stack = cut(end.Stack, maxStack)
+		}
+	})
+	o = j.outcome(then)
+	o.Throttle = throttle
+	return o, event
+}
+
+// addRecords adds records of an attempt, and forgets the oldest when there are too many.
+func (j *Job) addRecords(attempt int, now time.Time, records ...Record) {
+	for _, r := range records {
+		if r.Time.IsZero() {
+			r.Time = now
+		}
+		r.Attempt, r.Message, r.Attrs = attempt, cut(r.Message, maxRecordText), cut(r.Attrs, maxRecordText)
+		j.Records = append(j.Records, r)
+	}
+	size := 0
+	for i := len(j.Records) - 1; i >= 0; i-- {
+		size += j.Records[i].size()
+		if size > maxRecords || len(j.Records)-i > MaxRecords {
+			j.Records = j.Records[i+1:]
+			return
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A WorkerState is what an operator wants of a worker that runs its jobs elsewhere, see [Claimer.Extend].
+type WorkerState string
+
+// The states.
+const (
+	WorkerRuns  WorkerState = "run"
+	WorkerQuiet WorkerState = "quiet" // it claims no more; what it runs goes on, and it stays
+	WorkerStops WorkerState = "stop"  // it claims no more, finishes or releases what it runs, and ends
+)
+
+// Held are the jobs of a session that a program still runs.
+type Held struct {
+	Session Session
+	Jobs    []ID
+}
+
+// Extended is the answer to [Claimer.Extend].
+type Extended struct {
+	Lost     []ID // of the jobs held: another has them, or they were deleted or finished
+	Canceled []ID // of all jobs of these sessions: they are to be finished with ErrCanceled, or as if nothing were
+	State    WorkerState
+}
+
+// Extend has sessions hold their jobs for a lease from now, and lists the program as the worker that has worker.Name. Without sessions it
+// only lists it. What is zero in worker stays as it was listed, and so does what the orders quiet, resume and stop have asked for, as long as
+// the program is the same: another Host or PID is a new one, which runs.
+func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (Extended, error) {
+	p, leave, err := c.enter(ctx, worker.Name)
+	if err == nil {
+		defer leave()
+		var got Extended
+		if got, err = p.extend(ctx, worker, lease, false, held...); err == nil {
+			return got, nil
+		}
+	}
+	return Extended{}, fmt.Errorf("extend leases: %w", err)
+}
+
+// Leave takes a worker off the list. Its jobs stay held until their leases are over.
+func (c *Claimer) Leave(ctx context.Context, worker string) error {
+	p, leave, err := c.enter(ctx, worker)
+	if err == nil {
+		defer leave()
+		_, err = p.extend(ctx, WorkerInfo{Name: worker}, leastLease, true) // which tells what it has done
+		p.noted = time.Time{}
+	}
+	if err == nil {
+		err = c.store.Leave(ctx, worker, ownSession(worker))
+	}
+	if err != nil {
+		return fmt.Errorf("worker %s leaves: %w", worker, err)
+	}
+	return nil
+}
+
+const (
+	mostPrograms = 10_000           // that are remembered
+	listEach     = 10 * time.Second // how often a program that only fetches is listed
+)
+
+// A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
+type program struct {
+	store Store
+	tally tally // which has a lock of its own
+
+	busy    chan struct{} // capacity 1: who has put a value in may use what follows
+	started time.Time
+	noted   time.Time // when it was listed last
+	queues  []string
+	kinds   []string
+	state   WorkerState
+}
+
+// program returns the program of a name, made when it is new. When there are too many, all are forgotten.
+func (c *Claimer) program(name string) *program {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.programs[name]
+	if p == nil {
+		if c.programs == nil || len(c.programs) >= mostPrograms {
+			c.programs = map[string]*program{}
+		}
+		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, busy: make(chan struct{}, 1)}
+		c.programs[name] = p
+	}
+	return p
+}
+
+// enter returns a program that nobody else lists until leave is called: an order would be undone by who has not heard of it.
+func (c *Claimer) enter(ctx context.Context, name string) (p *program, leave func(), err error) {
+	p = c.program(name)
+	select {
+	case p.busy <- struct{}{}:
+		return p, func() { <-p.busy }, nil
+	case <-ctx.Done():
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// fetches lists a program that fetches, if that was not done lately, and returns what an operator wants of it.
+func (c *Claimer) fetches(ctx context.Context, f Fetch) (WorkerState, error) {
+	p, leave, err := c.enter(ctx, f.Worker)
+	if err != nil {
+		return "", err
+	}
+	defer leave()
+	if time.Since(p.noted) < listEach && slices.Equal(p.queues, f.Queues) && slices.Equal(p.kinds, f.Kinds) {
+		return p.state, nil
+	}
+	if _, err := p.extend(ctx, WorkerInfo{Name: f.Worker, Queues: f.Queues, Kinds: f.Kinds}, defaultLease, false); err != nil {
+		return "", err
+	}
+	p.queues, p.kinds = f.Queues, f.Kinds
+	return p.state, nil
+}
+
+// extend is Claimer.Extend; last says that there may be no other. p is entered.
+func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, last bool, held ...Held) (Extended, error) {
+	info, err := listed(ctx, p.store, worker)
+	if err != nil {
+		return Extended{}, err
+	}
+	if !info.Started.Equal(p.started) { // what the process before has done is told, or lost
+		if !p.started.IsZero() {
+			p.tally.reset()
+		}
+		p.started = info.Started
+	}
+	var got Extended
+	renew := func(h Held) (changed bool, err error) {
+		renewed, err := p.renew(ctx, Renewal{Worker: info.Name, Session: h.Session, Lease: lease, Jobs: h.Jobs, Info: info}, last)
+		if err != nil {
+			return false, err
+		}
+		got.Lost, got.Canceled = append(got.Lost, renewed.Lost...), append(got.Canceled, renewed.Canceled...)
+		return info.obey(renewed.Orders), nil
+	}
+	changed := len(held) == 0 // there is one call at least
+	for _, h := range held {
+		if changed, err = renew(h); err != nil {
+			return Extended{}, err
+		}
+	}
+	for changed { // what was ordered is to be listed
+		if changed, err = renew(Held{Session: ownSession(info.Name)}); err != nil {
+			return Extended{}, err
+		}
+	}
+	p.noted, p.state = time.Now(), info.state()
+	got.State = p.state
+	return got, nil
+}
+
+// renew renews a lease, and tells what the program has done. p is entered.
+func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, error) {
+	begun := time.Now()
+	var told telling
+	r.Stats, told = p.tally.tell(begun, last)
+	got, err := p.store.Renew(ctx, r)
+	if err != nil {
+		return got, err
+	}
+	answered := time.Now()
+	p.tally.clock.set(begun, got.Now, answered)
+	p.tally.begin(answered)
+	p.tally.taken(told)
+	return got, nil
+}
+
+// Renew is Store.Renew for a program whose session is named to [Claimer.Fetch], by a caller who lists the program as a worker. What
+// it has done here is counted for Store.Stats: Stats of r need not be set.
+func (c *Claimer) Renew(ctx context.Context, r Renewal) (Renewed, error) {
+	p, leave, err := c.enter(ctx, r.Worker)
+	if err != nil {
+		return Renewed{}, fmt.Errorf("renew a lease: %w", err)
+	}
+	defer leave()
+	return p.renew(ctx, r, false)
+}
+
+// ownSession is a session without jobs, for a worker that is listed and holds none.
+func ownSession(worker string) Session {
+	sum := sha256.Sum256([]byte("worker " + worker))
+	return Session(binary.BigEndian.Uint64(sum[:])>>2) + 1
+}
+
+// listed returns what is to be listed of a worker, with what was listed of it before.
+func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
+	all, err := s.Workers(ctx)
+	if err != nil {
+		return w, err
+	}
+	before := WorkerInfo{Started: time.Now()}
+	for _, other := range all {
+		same := (w.Host == "" || other.Host == "" || w.Host == other.Host) && (w.PID == 0 || other.PID == 0 || w.PID == other.PID)
+		if other.Name == w.Name && same {
+			before = other
+		}
+	}
+	w.Host, w.PID, w.Version = cmp.Or(w.Host, before.Host), cmp.Or(w.PID, before.PID), cmp.Or(w.Version, before.Version)
+	w.Started, w.Quiet, w.Stopping = before.Started, before.Quiet, before.Stopping
+	w.Concurrency = cmp.Or(w.Concurrency, before.Concurrency)
+	if w.Queues == nil {
+		w.Queues, w.Kinds = before.Queues, before.Kinds
+	}
+	if w.Labels == nil {
+		w.Labels = before.Labels
+	}
+	return w, nil
+}
+
+// obey notes what was ordered, and reports whether that is something else than before.
+func (w *WorkerInfo) obey(orders []Order) (changed bool) {
+	quiet, stopping := w.Quiet, w.Stopping
+	for _, o := range orders {
+		switch o.Do {
+		case OrderQuiet:
+			w.Quiet = true
+		case OrderResume:
+			w.Quiet, w.Stopping = false, false
+		case OrderStop:
+			w.Stopping = true
+		}
+	}
+	return w.Quiet != quiet || w.Stopping != stopping
+}
+
+func (w *WorkerInfo) state() WorkerState {
+	switch {
+	case w.Stopping:
+		return WorkerStops
+	case w.Quiet:
+		return WorkerQuiet
+	}
+	return WorkerRuns
+}
+
+// A Report is what a program reports of an attempt that runs.
+type Report struct {
+	Session  Session
+	ID       ID
+	Attempt  int
+	Progress *ProgressReport // nil leaves it as it is
+	Records  []Record        // that the job is to have beside those that it has
+}
+
+// Report writes how far attempts are and what they have logged. Those that are lost are left out.
+func (c *Claimer) Report(ctx context.Context, reports ...Report) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	ids := make([]ID, len(reports))
+	for i := range reports {
+		ids[i] = reports[i].ID
+	}
+	stored, err := c.stored(ctx, ids)
+	if err != nil {
+		return fmt.Errorf("report on jobs: %w", err)
+	}
+	now := time.Now()
+	outcomes := map[Session][]Outcome{}
+	begun := map[ID]bool{}
+	for _, r := range reports {
+		j := stored[r.ID]
+		if j == nil || j.Attempt != r.Attempt {
+			continue
+		}
+		j.addRecords(r.Attempt, now, r.Records...)
+		if r.Progress != nil {
+			j.Progress = &ProgressReport{Done: r.Progress.Done, Total: r.Progress.Total, Time: now}
+		}
+		if !begun[r.ID] {
+			begun[r.ID] = true
+			outcomes[r.Session] = append(outcomes[r.Session], Outcome{Job: j})
+		}
+	}
+	for session, of := range outcomes {
+		if _, err := c.store.Settle(ctx, session, of...); err != nil {
+			return fmt.Errorf("report on jobs: %w", err)
+		}
+	}
+	return nil
+}

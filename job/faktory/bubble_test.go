@@ -1,0 +1,527 @@
+package faktory_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/faktory"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// pipes is a listener within the process, for tests in which time is not real.
+type pipes struct {
+	conns chan net.Conn
+	once  sync.Once
+	over  chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), over: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.over:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.over) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// A bubble has servers over a store in memory, in time that is not real.
+type bubble struct {
+	*testing.T
+	store job.Store
+}
+
+// A node is one of its servers.
+type node struct {
+	*bubble
+	pipes *pipes
+	stop  func()
+}
+
+func inBubble(t *testing.T, test func(b *bubble)) {
+	synctest.Test(t, func(t *testing.T) { test(&bubble{t, memory.New()}) })
+}
+
+func (b *bubble) serve(c faktory.Config) *node {
+	b.Helper()
+	c.Store, c.Logger = b.store, slog.New(slog.DiscardHandler)
+	server, err := faktory.New(c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := &node{bubble: b, pipes: newPipes()}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, n.pipes) }()
+	n.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Errorf("serve: %v", err)
+		}
+	})
+	b.Cleanup(n.stop)
+	return n
+}
+
+// open connects, and returns the connection with its greeting read.
+func (n *node) open() *peer {
+	n.Helper()
+	ours, theirs := net.Pipe()
+	n.pipes.conns <- theirs
+	n.Cleanup(func() { _ = ours.Close() })
+	p := &peer{TB: n.T, socket: ours, reader: bufio.NewReader(ours)}
+	var err error
+	if p.hi, err = p.read(); err != nil {
+		n.Fatal(err)
+	}
+	return p
+}
+
+func (n *node) worker(wid string) *peer {
+	n.Helper()
+	p := n.open()
+	p.want(`HELLO {"v":2,"wid":"`+wid+`","hostname":"h","pid":1,"labels":["python"]}`, "+OK")
+	return p
+}
+
+func (n *node) push(jid, more string) {
+	n.Helper()
+	p := n.open()
+	p.want(`HELLO {"v":2}`, "+OK")
+	p.want(`PUSH {"jid":"`+jid+`","jobtype":"a","args":[]`+more+`}`, "+OK")
+	_ = p.socket.Close()
+}
+
+func (b *bubble) one(jid string) *job.Job {
+	b.Helper()
+	return (&rig{TB: b.T, store: b.store}).one(jid)
+}
+
+// beatFor has a client live for some time.
+func (p *peer) beatFor(wid string, d time.Duration) {
+	p.Helper()
+	for range d / (10 * time.Second) {
+		time.Sleep(10 * time.Second)
+		p.want(`BEAT {"wid":"`+wid+`"}`, "+OK")
+	}
+}
+
+func TestReservationEnds(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		n.push("job-000001", `,"reserve_for":60`)
+		slow, other := n.worker("slow"), n.worker("other")
+		if got := slow.fetch("default"); got == nil || got.Reserve != 60 {
+			t.Fatalf("fetched %+v", got)
+		}
+		slow.beatFor("slow", 50*time.Second)
+		if got := other.fetch("default"); got != nil {
+			t.Fatal("a job that is reserved was given to another")
+		}
+		slow.beatFor("slow", 20*time.Second)
+		got := other.fetch("default")
+		if got == nil || got.Failure == nil || !strings.Contains(got.Failure.Message, "was not heard of") {
+			t.Fatalf("after the reservation another fetched %+v", got)
+		}
+		slow.want(`ACK {"jid":"job-000001"}`, "+OK")
+		slow.want(`FAIL {"jid":"job-000001"}`, "-ERR Job not found")
+		if j := b.one("job-000001"); j.State != job.Running || j.Worker != "faktory/other" {
+			t.Errorf("after the late ACK it is %+v", j)
+		}
+		other.want(`ACK {"jid":"job-000001"}`, "+OK")
+		if j := b.one("job-000001"); j.State != job.Completed {
+			t.Errorf("it is %s", j.State)
+		}
+	})
+}
+
+// A client holds its jobs while it has a connection, or sends BEATs.
+func TestClientDies(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		n.push("job-000001", `,"reserve_for":3600`)
+		silent, other := n.worker("silent"), n.worker("other")
+		if silent.fetch("default") == nil {
+			t.Fatal("no job")
+		}
+		time.Sleep(10 * time.Minute)
+		if got := other.fetch("default"); got != nil {
+			t.Fatalf("fetched %+v of a client that is connected", got)
+		}
+		if workers, _ := b.store.Workers(t.Context()); len(workers) != 2 || workers[1].Running != 1 {
+			t.Errorf("workers %+v", workers)
+		}
+		_ = silent.socket.Close()
+		time.Sleep(50 * time.Second)
+		if got := other.fetch("default"); got != nil {
+			t.Fatalf("fetched %+v of a client that may connect again", got)
+		}
+		time.Sleep(15 * time.Second)
+		if got := other.fetch("default"); got == nil {
+			t.Fatal("the job of a client that is gone did not come back")
+		}
+		if workers, _ := b.store.Workers(t.Context()); len(workers) != 1 || workers[0].Name != "faktory/other" {
+			t.Errorf("workers %+v", workers)
+		}
+	})
+}
+
+// What a server has given to a client, another one holds and settles when the first has ended.
+func TestServerDies(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
+		first.push("job-000001", `,"reserve_for":3600`)
+		first.push("job-000002", `,"reserve_for":600`)
+		p, other := first.worker("w"), second.worker("other")
+		for range 2 {
+			if p.fetch("default") == nil {
+				t.Fatal("no job")
+			}
+		}
+		first.stop()
+		p.closed()
+		p = second.worker("w")
+		p.beatFor("w", 9*time.Minute)
+		if got := other.fetch("default"); got != nil {
+			t.Fatalf("fetched %+v, which is reserved", got)
+		}
+		p.beatFor("w", 2*time.Minute)
+		if got := other.fetch("default"); got == nil || got.JID != "job-000002" {
+			t.Fatalf("fetched %+v, want the job whose reservation is over", got)
+		}
+		p.want(`ACK {"jid":"job-000001"}`, "+OK")
+		if j := b.one("job-000001"); j.State != job.Completed || j.Attempt != 1 {
+			t.Errorf("it is %+v", j)
+		}
+		second.stop()
+	})
+}
+
+// A client of two servers may end a job at the one that did not give it the job; its reservation ends there, too.
+func TestEndAtAnotherServer(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		first, second := b.serve(faktory.Config{}), b.serve(faktory.Config{})
+		for i, end := range []string{"ACK", "FAIL"} {
+			jid := fmt.Sprintf("job-00000%d", i)
+			first.push(jid, `,"retry":-1`)
+			p, q := first.worker("w"), second.worker("w")
+			if p.fetch("default") == nil {
+				t.Fatal("no job")
+			}
+			q.want(`TRACK SET {"jid":"`+jid+`","percent":7}`, "+OK")
+			q.want(`TRACK GET `+jid, `{"jid":"`+jid+`","percent":7,"state":"working"`)
+			stranger := second.worker("stranger")
+			stranger.want(`ACK {"jid":"`+jid+`"}`, "+OK")
+			stranger.want(`FAIL {"jid":"`+jid+`"}`, "-ERR Job not found")
+			if j := b.one(jid); j.State != job.Running {
+				t.Fatalf("ended by a stranger it is %+v", j)
+			}
+			q.want(end+` {"jid":"`+jid+`","message":"x"}`, "+OK")
+			p.want(`ACK {"jid":"`+jid+`"}`, "+OK")
+			if j, want := b.one(jid), []job.State{job.Completed, job.Discarded}[i]; j.State != want {
+				t.Errorf("it is %+v, want %s", j, want)
+			}
+		}
+	})
+}
+
+// counted counts calls of a store.
+type counted struct {
+	job.Store
+	claims, settles, waits atomic.Int64
+	slow                   time.Duration // that claims and settles take
+	fail                   atomic.Bool   // claims take what they take, and fail
+}
+
+func (c *counted) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
+	c.settles.Add(1)
+	time.Sleep(c.slow)
+	return c.Store.Settle(ctx, session, outcomes...)
+}
+
+func (c *counted) Claim(ctx context.Context, claim job.Claim) (job.Claimed, error) {
+	c.claims.Add(1)
+	time.Sleep(c.slow)
+	got, err := c.Store.Claim(ctx, claim)
+	if c.fail.Load() {
+		return job.Claimed{}, errors.New("the connection broke")
+	}
+	return got, err
+}
+
+func (c *counted) Wait(ctx context.Context, queues ...string) error {
+	c.waits.Add(1)
+	defer c.waits.Add(-1)
+	return c.Store.Wait(ctx, queues...)
+}
+
+// Many that fetch from the same queues ask the store as often as one, and each job goes to one of them at once.
+func TestFetchesShareAWait(t *testing.T) {
+	// As many timers as these, on two processors, crash the race detector now and then: https://go.dev/issue/78156.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		const many = 300
+		var fetched atomic.Int64
+		peers := make([]*peer, many)
+		for i := range peers {
+			peers[i] = n.worker(fmt.Sprint("w", i%7))
+		}
+		var group sync.WaitGroup
+		over := time.Now().Add(20 * time.Second)
+		for _, p := range peers {
+			group.Go(func() {
+				for time.Now().Before(over) {
+					if p.fetch("a b") != nil {
+						fetched.Add(1)
+						time.Sleep(2 * time.Second) // it is run
+					}
+				}
+			})
+		}
+		time.Sleep(time.Second / 2)
+		synctest.Wait()
+		if n := store.waits.Load(); n != 1 {
+			t.Errorf("%d wait on the store, want 1", n)
+		}
+		time.Sleep(9 * time.Second)
+		if claims := store.claims.Load(); claims > 60 {
+			t.Errorf("%d fetches that found nothing claimed %d times in 9 s, want about one a second", many, claims)
+		}
+		var bulk []string
+		for i := range 100 {
+			bulk = append(bulk, fmt.Sprintf(`{"jid":"job-%06d","jobtype":"a","args":[],"queue":"%c"}`, i, 'a'+i%2))
+		}
+		n.worker("producer").want("PUSHB ["+strings.Join(bulk, ",")+"]", "{}")
+		begun := time.Now()
+		synctest.Wait()
+		if n := fetched.Load(); n != 100 || time.Since(begun) > 0 {
+			t.Errorf("%d jobs were fetched after %v, want 100 at once", n, time.Since(begun))
+		}
+		group.Wait()
+		if n := fetched.Load(); n != 100 {
+			t.Errorf("%d jobs were fetched, want 100", n)
+		}
+	})
+}
+
+// The connections of one client fetch and acknowledge in a few calls of the store, however many they are, and each gets its own job.
+func TestConnectionsOfAClientShareCalls(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store, slow: 10 * time.Millisecond}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		const many = 50
+		var bulk []string
+		for i := range many {
+			bulk = append(bulk, fmt.Sprintf(`{"jid":"job-%06d","jobtype":"a","args":[]}`, i))
+		}
+		n.worker("producer").want("PUSHB ["+strings.Join(bulk, ",")+"]", "{}")
+		var mu sync.Mutex
+		got := map[string]int{}
+		var group sync.WaitGroup
+		for range many {
+			p := n.worker("w")
+			group.Go(func() {
+				time.Sleep(time.Second)
+				j := p.fetch("default")
+				if j == nil {
+					t.Error("no job")
+					return
+				}
+				mu.Lock()
+				got[j.JID]++
+				mu.Unlock()
+				time.Sleep(time.Second)
+				p.want(`ACK {"jid":"`+j.JID+`"}`, "+OK")
+			})
+		}
+		group.Wait()
+		if claims, settles := store.claims.Load(), store.settles.Load(); claims > many/2 || settles > many/2 {
+			t.Errorf("%d claims and %d settles of %d jobs", claims, settles, many)
+		}
+		for i := range many {
+			jid := fmt.Sprintf("job-%06d", i)
+			if j := b.one(jid); got[jid] != 1 || j.State != job.Completed {
+				t.Errorf("%s was fetched %d times, and is %s", jid, got[jid], j.State)
+			}
+		}
+	})
+}
+
+// What a claim takes whose answer is lost comes back, and is not held as long as its reservation.
+func TestClaimIsNotAnswered(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		store := &counted{Store: b.store}
+		b.store = store
+		n := b.serve(faktory.Config{})
+		n.push("job-000001", "")
+		p := n.worker("w")
+		store.fail.Store(true)
+		p.want("FETCH default", "-ERR the store failed")
+		if j := b.one("job-000001"); j.State != job.Running {
+			t.Fatalf("it is %s", j.State)
+		}
+		store.fail.Store(false)
+		time.Sleep(5 * time.Second)
+		got := p.fetch("default")
+		if got == nil || got.Failure != nil {
+			t.Fatalf("fetched %+v", got)
+		}
+		if j := b.one("job-000001"); j.Used() != 1 {
+			t.Errorf("%d attempts are used, want 1", j.Used())
+		}
+		p.beatFor("w", 5*time.Minute)
+		if j := b.one("job-000001"); j.State != job.Running || j.Attempt != 2 {
+			t.Errorf("it is %+v", j)
+		}
+	})
+}
+
+// A job that could not be written to its client goes back at once.
+func TestAnswerDoesNotArrive(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		p := n.worker("w")
+		if _, err := io.WriteString(p.socket, "FETCH default\n"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		_ = p.socket.Close()
+		n.push("job-000001", "")
+		synctest.Wait()
+		if j := b.one("job-000001"); j.State != job.Queued || j.Used() != 0 {
+			t.Errorf("it is %+v", j)
+		}
+	})
+}
+
+func TestHandshakeTakesTwoSeconds(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		begun := time.Now()
+		p := n.open()
+		p.closed()
+		if took := time.Since(begun); took != 2*time.Second {
+			t.Errorf("a connection that says nothing was closed after %v, want 2s", took)
+		}
+		p = n.open()
+		for range 3 { // a byte now and then does not prolong it
+			time.Sleep(900 * time.Millisecond)
+			_, _ = io.WriteString(p.socket, "H")
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+		p.closed()
+		p = n.worker("w")
+		time.Sleep(time.Hour)
+		p.want(`BEAT {"wid":"w"}`, "+OK")
+		begun = time.Now()
+		_, _ = io.WriteString(p.socket, "PUSH {") // and no more
+		p.closed()
+		if took := time.Since(begun); took != 30*time.Second {
+			t.Errorf("half a command was closed after %v, want 30s", took)
+		}
+	})
+}
+
+// Wrong passwords are answered later and later; a right one from the same address at once.
+func TestWrongPasswordsAreSlow(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{Password: "correct horse"})
+		var group sync.WaitGroup
+		took := make([]time.Duration, 5)
+		begun := time.Now()
+		for i := range took {
+			p := n.open()
+			group.Go(func() {
+				p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "wrong horse")+`"}`, "-ERR Invalid password")
+				took[i] = time.Since(begun)
+				p.closed()
+			})
+		}
+		synctest.Wait()
+		p := n.open()
+		p.want(`HELLO {"v":2,"pwdhash":"`+hash(t, p.hi, "correct horse")+`"}`, "+OK")
+		if d := time.Since(begun); d != 0 {
+			t.Errorf("a right password took %v", d)
+		}
+		group.Wait()
+		var all time.Duration
+		for _, d := range took {
+			all += d
+		}
+		if all != 15*time.Second {
+			t.Errorf("5 wrong passwords were answered after %v, want a second apart", took)
+		}
+		for _, hello := range []string{`{"v":2}`, `{"v":2,"pwdhash":""}`} {
+			n.open().want("HELLO "+hello, "-ERR Invalid password")
+		}
+	})
+}
+
+func TestStopsWithinItsTime(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		idle, waiting := n.worker("a"), n.worker("b")
+		_, _ = io.WriteString(waiting.socket, "FETCH default\r\n")
+		time.Sleep(time.Second / 2)
+		begun := time.Now()
+		go func() { _, _ = io.Copy(io.Discard, waiting.socket) }()
+		n.stop()
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+		idle.closed()
+	})
+}
+
+func TestExpiresAndUnique(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		at := time.Now().Add(time.Minute).UTC().Format(time.RFC3339)
+		n.push("job-expires", `,"custom":{"expires_at":"`+at+`"}`)
+		n.push("job-unique", `,"queue":"u","custom":{"unique_for":60}`)
+		p := n.worker("w")
+		again := `PUSH {"jid":"job-again1","jobtype":"a","args":[],"queue":"u","custom":{"unique_for":60}}`
+		p.want(again, "-NOTUNIQUE Job not unique")
+		p.want(`PUSHB [{"jid":"job-again2","jobtype":"a","args":[],"custom":{"unique_for":60}}]`, `{"job-again2":"Job not unique"}`)
+		time.Sleep(2 * time.Minute)
+		if got := p.fetch("default"); got != nil {
+			t.Errorf("fetched %+v, which has expired", got)
+		}
+		if j := b.one("job-expires"); j.State != job.Canceled || !strings.Contains(j.LastError(), "expired at") {
+			t.Errorf("it is %+v", j)
+		}
+		if p.fetch("u") == nil {
+			t.Fatal("no job")
+		}
+		p.want(again, "-NOTUNIQUE")
+		p.want(`PUSH {"jid":"job-again3","jobtype":"a","args":[],"queue":"v","custom":{"unique_for":60,"unique_until":"start"}}`, "+OK")
+		p.want(`ACK {"jid":"job-unique"}`, "+OK")
+	})
+}

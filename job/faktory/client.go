@@ -1,0 +1,286 @@
+package faktory
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/group"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	eachBeat     = 15 * time.Second // in which the lease of a client is renewed
+	clientGone   = time.Minute      // after its last BEAT, when it has no connection
+	eachLook     = time.Second      // for what is reserved no longer
+	eachSync     = time.Minute      // for what other servers have given to clients that are here now
+	mostSynced   = 1000             // jobs of a client
+	mostTogether = 500              // fetches or acknowledgements of a client in one call of the store
+	adoptTime    = time.Second      // of a handshake, for the same; what it does not read is read later
+)
+
+// namePrefix is what the names of workers begin with that are clients of this protocol.
+const namePrefix = "faktory/"
+
+// The states that a client is to be in, or says that it is in. They only grow.
+const (
+	running = iota
+	quiet
+	terminate
+)
+
+var stateNames = []string{"", "quiet", "terminate"}
+
+func stateOf(name string) int { return max(slices.Index(stateNames, name), running) }
+
+// sessionOf returns the session that holds the jobs of a client, at whatever server it is.
+func sessionOf(worker string) job.Session {
+	sum := sha256.Sum256([]byte(worker))
+	return job.Session(binary.BigEndian.Uint64(sum[:])>>2) + 1
+}
+
+// A client is a program that runs jobs, with all its connections to this server. It is a worker of the store.
+type client struct {
+	name    string // of the worker
+	wid     string
+	session job.Session
+
+	anonymous bool // it is one connection
+
+	// Its connections claim and acknowledge together what they do at the same time.
+	claims *group.Group[wanted, given]
+	acks   *group.Group[job.End, bool] // true for what is lost
+
+	// The mutex of clients guards what follows.
+	info    job.WorkerInfo
+	conns   int
+	beat    time.Time // last
+	lost    time.Time // when it had a connection last
+	renewed time.Time
+	seen    time.Time       // when it was renewed, by the store's clock
+	skew    time.Duration   // of the store's clock
+	state   int             // that it says to be in
+	wish    int             // that it is to be in
+	suspect map[job.ID]bool // that claims may have taken, as the store said last time
+	doubt   time.Time       // since when claims have failed that may have taken jobs; zero for not
+	held    int
+}
+
+// A held is a job that a client runs.
+type held struct {
+	client *client
+	jid    string
+	until  time.Time // how long it is reserved
+	known  bool      // it was fetched at this server; others are read from the store again
+	wire   []byte    // what the client is sent, until that is done
+
+	mu  sync.Mutex // guards the job
+	job *job.Job
+}
+
+// clients are those with a connection to this server, or that had one a minute ago.
+type clients struct {
+	server *Server
+
+	mu    sync.Mutex
+	byWID map[string]*client
+	held  map[string][]*held // by jid; several jobs may have the same one
+}
+
+func (cs *clients) init(s *Server) {
+	cs.server, cs.byWID, cs.held = s, map[string]*client{}, map[string][]*held{}
+}
+
+// connect notes a connection of a client.
+func (cs *clients) connect(h hello) (*client, error) {
+	cs.mu.Lock()
+	cl := cs.byWID[h.Worker]
+	known := cl != nil
+	if !known {
+		name := namePrefix + h.Worker
+		cl = &client{name: name, wid: h.Worker, session: sessionOf(name)}
+		cl.claims = group.New(mostTogether, 1, cs.server.room.claimAll)
+		cl.acks = group.New(mostTogether, 2, cs.finishAll)
+		cl.info = job.WorkerInfo{Name: name, Host: h.Host, PID: h.pid(), Labels: h.Labels, Started: time.Now(), Version: "faktory"}
+		cs.byWID[h.Worker] = cl
+	}
+	cl.conns++
+	cs.mu.Unlock()
+	if known {
+		return cl, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adoptTime)
+	defer cancel()
+	if err := cs.adopt(ctx, cl); err != nil {
+		cs.server.config.Logger.Warn("faktory: the jobs of a client could not be read", "wid", h.Worker, "error", err)
+	}
+	return cl, nil
+}
+
+func (cs *clients) disconnect(cl *client) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cl.conns--
+	cl.lost = time.Now()
+}
+
+// anonymous returns a client for a connection whose handshake named none.
+func (cs *clients) anonymous() (*client, error) {
+	cl, err := cs.connect(hello{Worker: "anonymous-" + rand.Text()[:12]})
+	if err == nil {
+		cs.mu.Lock()
+		cl.anonymous = true
+		cs.mu.Unlock()
+	}
+	return cl, err
+}
+
+// find returns the client with a wid, nil for none.
+func (cs *clients) find(wid string) *client {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.byWID[wid]
+}
+
+// asked notes which queues a client fetches from, and reports whether it may.
+func (cs *clients) asked(cl *client, queues []string) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if !slices.Equal(cl.info.Queues, queues) {
+		cl.info.Queues = slices.Clone(queues)
+	}
+	return max(cl.state, cl.wish) == running
+}
+
+// add notes a job that a client holds.
+func (cs *clients) add(h *held) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	h.client.held++
+	cs.held[h.jid] = append(cs.held[h.jid], h)
+}
+
+// take removes a job of a client, or of any if that is nil, and returns it; nil if it is not known here.
+func (cs *clients) take(cl *client, jid string) *held {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, h := range cs.held[jid] {
+		if cl == nil || h.client == cl {
+			cs.drop(h)
+			return h
+		}
+	}
+	return nil
+}
+
+// peek is take that leaves it there.
+func (cs *clients) peek(cl *client, jid string) *held {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, h := range cs.held[jid] {
+		if cl == nil || h.client == cl {
+			return h
+		}
+	}
+	return nil
+}
+
+// drop forgets a job. cs.mu is held.
+func (cs *clients) drop(h *held) {
+	same := cs.held[h.jid]
+	i := slices.Index(same, h)
+	if i < 0 {
+		return
+	}
+	h.client.held--
+	if same = slices.Delete(same, i, i+1); len(same) == 0 {
+		delete(cs.held, h.jid)
+	} else {
+		cs.held[h.jid] = same
+	}
+}
+
+// ids returns the jobs that are held here for a client.
+func (cs *clients) ids(cl *client) map[job.ID]*held {
+	ids := map[job.ID]*held{}
+	for _, same := range cs.held {
+		for _, h := range same {
+			if h.client == cl {
+				ids[h.job.ID] = h
+			}
+		}
+	}
+	return ids
+}
+
+// run renews the leases of clients that live, and ends the reservations that are over.
+func (cs *clients) run(ctx context.Context) error {
+	ticker := time.NewTicker(eachLook)
+	defer ticker.Stop()
+	synced := time.Now()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		now := time.Now()
+		due, gone := cs.due(now)
+		_ = meanwhile.Each(ctx, meanwhile.From(slices.Values(due)), func(ctx context.Context, cl *client) error {
+			if err := cs.renew(ctx, cl); err != nil && ctx.Err() == nil {
+				cs.server.config.Logger.Warn("faktory: the lease of a client was not renewed", "wid", cl.wid, "error", err)
+			}
+			return nil
+		}, meanwhile.Limit(4))
+		for _, cl := range gone {
+			cs.leave(ctx, cl)
+		}
+		if now.Sub(synced) >= eachSync {
+			synced = now
+			cs.sync(ctx)
+		}
+	}
+}
+
+// due returns the clients whose lease is to be renewed, and those that are gone.
+func (cs *clients) due(now time.Time) (due, gone []*client) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	over := map[*client]bool{}
+	for _, same := range cs.held {
+		for _, h := range same {
+			if !h.until.After(now) {
+				over[h.client] = true
+			}
+		}
+	}
+	for wid, cl := range cs.byWID {
+		switch {
+		case cl.gone(now):
+			delete(cs.byWID, wid)
+			for _, h := range cs.ids(cl) {
+				cs.drop(h)
+			}
+			gone = append(gone, cl)
+		case now.Sub(cl.renewed) >= eachBeat || over[cl] || !cl.doubt.IsZero():
+			due = append(due, cl)
+		}
+	}
+	return due, gone
+}
+
+// gone reports whether a client has neither a connection, nor sent a BEAT for a minute, or has said that it ends. The mutex is held.
+func (cl *client) gone(now time.Time) bool {
+	switch {
+	case cl.conns > 0:
+		return false
+	case cl.held == 0 && (cl.state == terminate || cl.anonymous):
+		return true
+	}
+	return now.Sub(cl.beat) >= clientGone && now.Sub(cl.lost) >= clientGone
+}

@@ -1,0 +1,156 @@
+package faktory
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A conn is a connection of a client. Its commands are done one after the other.
+type conn struct {
+	server *Server
+	socket net.Conn
+	lines  lineReader
+	client *client // that the handshake named; nil for one that only enqueues
+	work   context.Context
+}
+
+// handle serves a connection until it ends. What is wrong with it is nobody else's matter.
+func (s *Server) handle(ctx, work context.Context, socket net.Conn) {
+	defer socket.Close()
+	if tcp, ok := socket.(*net.TCPConn); ok {
+		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 4})
+	}
+	if s.config.TLS != nil {
+		secure := tls.Server(socket, s.config.TLS)
+		within, cancel := context.WithTimeout(ctx, tlsTime)
+		err := secure.HandshakeContext(within)
+		cancel()
+		if err != nil {
+			return
+		}
+		socket = secure
+		defer secure.Close()
+	}
+	c := &conn{server: s, socket: socket, work: work}
+	c.lines = lineReader{socket: socket, buffer: bufio.NewReaderSize(socket, usualLine), large: s.large}
+	if !s.enter(c) {
+		_ = c.write(failed(&refusal{"ERR", "this server has too many connections"}))
+		return
+	}
+	defer s.leave(c)
+	if err := c.greet(ctx); err != nil {
+		return
+	}
+	defer c.forget()
+	for c.next(ctx) {
+	}
+}
+
+// forget ends what the connection is to its client.
+func (c *conn) forget() {
+	if c.client != nil {
+		c.server.clients.disconnect(c.client)
+	}
+}
+
+// next does a command, and reports whether there may be another.
+func (c *conn) next(ctx context.Context) bool {
+	if c.lines.idle() != nil || ctx.Err() != nil {
+		return false
+	}
+	if c.socket.SetReadDeadline(time.Now().Add(lineTime)) != nil {
+		return false
+	}
+	line, done, err := c.lines.line(MaxLine)
+	defer done()
+	if err != nil {
+		if errors.Is(err, errLongLine) {
+			_ = c.write(failed(&refusal{"ERR", "a command has more than 16 MiB: send fewer jobs at once"}))
+			c.linger()
+		}
+		return false
+	}
+	if c.socket.SetReadDeadline(time.Time{}) != nil || ctx.Err() != nil {
+		return false
+	}
+	c.server.commands.Add(1)
+	verb, args, _ := bytes.Cut(line, []byte(" "))
+	if string(verb) == "END" {
+		return false
+	}
+	answer, delivered := c.answer(ctx, string(verb), args)
+	if err := c.write(answer); err != nil {
+		if delivered != nil {
+			c.server.release(c.work, delivered)
+		}
+		return false
+	}
+	if delivered != nil {
+		delivered.wire = nil
+	}
+	return true
+}
+
+// linger reads a little of what the client still sends: a connection that is closed before drops the last answer.
+func (c *conn) linger() {
+	if c.socket.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+		_, _ = io.CopyN(io.Discard, c.socket, shortLine)
+	}
+}
+
+// answer does a command. delivered is what has to go back if the answer does not reach the client.
+func (c *conn) answer(ctx context.Context, verb string, args []byte) (r reply, delivered *held) {
+	var err error
+	if verb == "FETCH" {
+		delivered, err = c.fetch(ctx, args)
+		if err == nil && delivered == nil {
+			return nothing, nil
+		}
+		if err == nil {
+			return bulk(delivered.wire), delivered
+		}
+	} else if do := verbs[verb]; do != nil {
+		within, cancel := context.WithTimeout(c.work, callTime)
+		defer cancel()
+		r, err = do(c, within, bytes.TrimSpace(args))
+	} else {
+		err = refuse("unknown command %.40q", verb)
+	}
+	if err == nil {
+		return r, nil
+	}
+	if told, ok := errors.AsType[*refusal](err); ok {
+		return failed(told), nil
+	}
+	if !errors.Is(err, job.ErrClosed) || ctx.Err() == nil {
+		c.server.config.Logger.Warn("faktory: a command failed", "command", verb, "error", err)
+	}
+	return failed(&refusal{"ERR", "the store failed; the log of the server says why. Try again"}), nil
+}
+
+// verbs are the commands beside FETCH and END.
+var verbs = map[string]func(c *conn, ctx context.Context, args []byte) (reply, error){
+	"PUSH":   (*conn).push,
+	"PUSHB":  (*conn).pushAll,
+	"ACK":    (*conn).ack,
+	"FAIL":   (*conn).fail,
+	"BEAT":   (*conn).beat,
+	"INFO":   (*conn).info,
+	"FLUSH":  (*conn).flush,
+	"QUEUE":  (*conn).queue,
+	"MUTATE": (*conn).mutate,
+	"TRACK":  (*conn).track,
+	"BATCH":  (*conn).batch,
+}
+
+func (*conn) batch(context.Context, []byte) (reply, error) {
+	return nil, refuse("BATCH: this server has no batches")
+}

@@ -1,0 +1,204 @@
+package faktory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// A fetched is a job as clients are sent it.
+type fetched struct {
+	ID        string          `json:"jid"`
+	Queue     string          `json:"queue"`
+	Kind      string          `json:"jobtype"`
+	Args      json.RawMessage `json:"args"`
+	Priority  int             `json:"priority"`
+	Created   time.Time       `json:"created_at"`
+	Enqueued  time.Time       `json:"enqueued_at"`
+	At        *time.Time      `json:"at,omitempty"`
+	Reserve   int             `json:"reserve_for"` // seconds
+	Retry     int             `json:"retry"`
+	Backtrace int             `json:"backtrace,omitempty"`
+	Failure   *failure        `json:"failure,omitempty"`
+	Custom    json.RawMessage `json:"custom,omitempty"`
+}
+
+type failure struct {
+	Count     int        `json:"retry_count"` // of the retry that failed; 0 for the first attempt
+	Remaining int        `json:"remaining"`
+	Failed    time.Time  `json:"failed_at"`
+	Next      *time.Time `json:"next_at,omitempty"`
+	Message   string     `json:"message,omitempty"`
+	Type      string     `json:"errtype,omitempty"`
+	Backtrace []string   `json:"backtrace,omitempty"`
+}
+
+// jidOf returns by what ID clients know a job: their own, or ours where it was enqueued by others.
+func jidOf(j *job.Job) string {
+	if jid := j.Meta[job.MetaID]; jid != "" {
+		return jid
+	}
+	return j.ID.String()
+}
+
+// reserveOf returns for how long a client may run a job.
+func reserveOf(j *job.Job) time.Duration {
+	if j.Timeout == 0 {
+		return defaultReserve
+	}
+	return min(max(j.Timeout, leastReserve), mostReserve)
+}
+
+// retriesOf returns the setting retry of a job.
+func retriesOf(j *job.Job) int {
+	if retry, err := strconv.Atoi(j.Meta[metaRetry]); err == nil {
+		return retry
+	}
+	return j.MaxAttempts - 1
+}
+
+// wireOf returns a job as clients are sent it. Args that are no array become the only element of one.
+func wireOf(j *job.Job) *fetched {
+	f := &fetched{
+		ID: jidOf(j), Queue: j.Queue, Kind: j.Kind, Args: j.Args, Priority: j.Priority, Created: j.Created.UTC(), Enqueued: j.RunAt.UTC(),
+		Reserve: int(reserveOf(j) / time.Second), Retry: retriesOf(j), Custom: json.RawMessage(j.Meta[metaCustom]),
+	}
+	if !bytes.HasPrefix(j.Args, []byte("[")) {
+		f.Args = fmt.Appendf(nil, "[%s]", j.Args)
+	}
+	if !json.Valid(f.Custom) {
+		f.Custom = nil
+	}
+	f.Backtrace, _ = strconv.Atoi(j.Meta[metaBacktrace])
+	if n := len(j.Failures); n > 0 {
+		last := j.Failures[n-1]
+		before := j.Used() // attempts that failed
+		if j.State == job.Running {
+			before--
+		}
+		f.Failure = &failure{Count: max(before-1, 0), Remaining: max(j.MaxAttempts-before, 0), Failed: last.Time.UTC()}
+		f.Failure.Type, f.Failure.Message = splitError(last.Error)
+		if last.Stack != "" {
+			f.Failure.Backtrace = strings.Split(strings.TrimSuffix(last.Stack, "\n"), "\n")
+		}
+	}
+	return f
+}
+
+// fetch gives the client a job, nil when there is none within two seconds.
+func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
+	queues := strings.Fields(string(args))
+	switch {
+	case len(queues) == 0:
+		return nil, refuse("FETCH: name one queue at least")
+	case len(queues) > MaxQueues:
+		return nil, refuse("FETCH: %d queues: name at most %d", len(queues), MaxQueues)
+	}
+	for _, q := range queues {
+		if len(q) > job.MaxName || !queueName.MatchString(q) {
+			return nil, refuse("FETCH: the queue %.60q: names are of at most %d letters, digits, '.', '_' and '-'", q, job.MaxName)
+		}
+	}
+	cs := &c.server.clients
+	if c.client == nil {
+		var err error
+		if c.client, err = cs.anonymous(); err != nil {
+			return nil, err
+		}
+	}
+	if !cs.asked(c.client, queues) {
+		_ = meanwhile.Sleep(ctx, fetchTime)
+		return nil, nil
+	}
+	f := job.Fetch{Worker: c.client.name, Session: c.client.session, Queues: queues, Lease: lease}
+	for over := time.Now().Add(fetchTime); ; {
+		begun := time.Now()
+		j, err := c.server.room.fetch(ctx, c.work, c.client, f, max(time.Until(over), 0))
+		if err != nil {
+			cs.unanswered(c.client, begun)
+			return nil, err
+		}
+		if j == nil {
+			return nil, nil
+		}
+		h, err := c.hold(j)
+		if h != nil || err != nil {
+			return h, err
+		}
+	}
+}
+
+// hold notes that the client has a job, unless it has expired: that is finished.
+func (c *conn) hold(j *job.Job) (*held, error) {
+	h := &held{client: c.client, jid: jidOf(j), job: j, until: time.Now().Add(reserveOf(j))}
+	if at, expires := expiry(j); expires && !at.After(j.Started) {
+		within, cancel := context.WithTimeout(c.work, callTime)
+		defer cancel()
+		_, err := c.server.claimer.Finish(within, h.end(job.Cancel(errors.New("it expired at "+at.Format(time.RFC3339)+", before it was begun"))))
+		return nil, err
+	}
+	wire, err := json.Marshal(wireOf(j))
+	if err != nil {
+		return nil, err
+	}
+	h.wire, h.known = wire, true
+	j.Args = nil // which may be large, and are needed no more
+	c.server.clients.add(h)
+	return h, nil
+}
+
+// expiry returns when a job is not to be begun any more.
+func expiry(j *job.Job) (at time.Time, expires bool) {
+	text := j.Meta[metaCustom]
+	if !strings.Contains(text, "expires_at") {
+		return at, false
+	}
+	var c custom
+	if json.Unmarshal([]byte(text), &c) != nil || c.Expires == "" {
+		return at, false
+	}
+	at, err := time.Parse(time.RFC3339Nano, c.Expires)
+	return at, err == nil
+}
+
+// unanswered notes that a claim has failed, which may have taken a job.
+func (cs *clients) unanswered(cl *client, since time.Time) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cl.doubt.IsZero() {
+		cl.doubt = since
+	}
+}
+
+// release gives back a job that did not reach its client.
+func (s *Server) release(ctx context.Context, h *held) {
+	if s.clients.takeHeld(h) {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		if _, err := s.claimer.Finish(ctx, h.end(job.ErrStopping)); err != nil {
+			s.config.Logger.Warn("faktory: a job that did not reach its client was not given back; its lease ends", "error", err)
+		}
+	}
+}
+
+// takeHeld forgets a job, and reports whether it was there.
+func (cs *clients) takeHeld(h *held) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	n := h.client.held
+	cs.drop(h)
+	return h.client.held < n
+}
+
+// end returns the end of the attempt of a job that is not known to anybody else any more.
+func (h *held) end(err error) job.End {
+	return job.End{Session: h.client.session, ID: h.job.ID, Attempt: h.job.Attempt, Err: err, Job: h.job}
+}

@@ -1,0 +1,188 @@
+package faktory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/retry"
+)
+
+const (
+	mostMessage   = 8 << 10 // bytes of an error that are kept
+	mostErrorType = 200
+	mostFrames    = 100 // lines of a backtrace
+)
+
+// ack completes a job. That it is known to nobody is no error: its reservation may be over, or it was acknowledged before.
+func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
+	var what struct {
+		ID string `json:"jid"`
+	}
+	if json.Unmarshal(args, &what) != nil || what.ID == "" {
+		return nil, refuse(`invalid ACK: give {"jid":"…"}`)
+	}
+	_, err := c.finish(ctx, what.ID, func(*job.Job) error { return nil }, "")
+	return ok, err
+}
+
+// A complaint is how a client describes a failure.
+type complaint struct {
+	ID        string   `json:"jid"`
+	Type      string   `json:"errtype"`
+	Message   string   `json:"message"`
+	Backtrace []string `json:"backtrace"`
+}
+
+// fail ends an attempt that failed.
+func (c *conn) fail(ctx context.Context, args []byte) (reply, error) {
+	var f complaint
+	if json.Unmarshal(args, &f) != nil || f.ID == "" {
+		return nil, refuse(`invalid FAIL: give {"jid":"…","errtype":"…","message":"…","backtrace":[…]}`)
+	}
+	found, err := c.finish(ctx, f.ID, f.err, strings.Join(f.Backtrace[:min(len(f.Backtrace), mostFrames)], "\n"))
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, refuse("Job not found %s", f.ID)
+	}
+	c.server.failures.Add(1)
+	return ok, nil
+}
+
+// err returns the error by which the attempt has ended, see retriesOf.
+func (f *complaint) err(j *job.Job) error {
+	message := f.Message
+	if len(message) > mostMessage {
+		message = message[:mostMessage]
+	}
+	if f.Type != "" {
+		message = f.Type[:min(len(f.Type), mostErrorType)] + ": " + message
+	}
+	err := errors.New(strings.ToValidUTF8(message, "\uFFFD"))
+	switch {
+	case j.Meta[metaRetry] == "0":
+		return job.Cancel(err)
+	case j.Meta[metaRetry] == "-1":
+		return retry.Permanent(err)
+	case j.Meta[job.MetaID] == "":
+		return err // of a program in Go
+	}
+	return retry.After(err, backoff(j.Used()-1))
+}
+
+// backoff returns how long to wait after the nth retry has failed, 0 being the first attempt.
+func backoff(n int) time.Duration {
+	n = min(max(n, 0), 1000)
+	return time.Duration(n*n*n*n+15+rand.IntN(30)*(n+1)) * time.Second
+}
+
+// splitError undoes what complaint.err puts together.
+func splitError(text string) (kind, message string) {
+	if kind, message, found := strings.Cut(text, ": "); found && !strings.ContainsAny(kind, " \t\n") {
+		return kind, message
+	}
+	return "", text
+}
+
+// finish ends the attempt of a job that the client runs, and reports whether it is known. end returns what a handler would.
+func (c *conn) finish(ctx context.Context, jid string, end func(*job.Job) error, stack string) (found bool, err error) {
+	cs := &c.server.clients
+	h := cs.take(c.client, jid)
+	if h == nil {
+		if h, err = c.findHeld(ctx, jid); h == nil {
+			return false, err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	j := *h.job
+	e := h.end(end(&j))
+	e.Job, e.Stack = &j, stack
+	if e.Err == nil && h.known { // nobody else ends it here: it was taken
+		lost, err := h.client.acks.Do(ctx, e)
+		if err != nil {
+			cs.add(h) // to be tried again
+		}
+		return !lost, err
+	}
+	lost, err := c.server.claimer.Finish(ctx, e)
+	if err != nil && h.known {
+		cs.add(h)
+	}
+	return len(lost) == 0, err
+}
+
+// finishAll ends attempts of jobs of a client, each of another job, and returns which of them are lost.
+func (cs *clients) finishAll(ctx context.Context, ends []job.End) ([]bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	ids, err := cs.server.claimer.Finish(ctx, ends...)
+	if err != nil {
+		return nil, err
+	}
+	lost := make([]bool, len(ends))
+	for i := range ends {
+		lost[i] = slices.Contains(ids, ends[i].ID)
+	}
+	return lost, nil
+}
+
+// findHeld reads a job that another server has given to the client, or this one in another life.
+func (c *conn) findHeld(ctx context.Context, jid string) (*held, error) {
+	filter := job.Filter{Meta: map[string]string{job.MetaID: jid}, States: []job.State{job.Running}, Limit: 100}
+	if id, err := job.ParseID(jid); err == nil {
+		filter.Meta, filter.IDs = nil, []job.ID{id}
+	}
+	jobs, err := c.server.config.Store.List(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(jobs, func(j *job.Job) bool {
+		return strings.HasPrefix(j.Worker, namePrefix) && (c.client == nil || c.client.name == j.Worker)
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	j := jobs[i]
+	return &held{client: &client{name: j.Worker, session: sessionOf(j.Worker)}, jid: jid, job: j}, nil
+}
+
+// beat notes that a client lives, and answers what it is to do.
+func (c *conn) beat(ctx context.Context, args []byte) (reply, error) {
+	var b struct {
+		Worker string `json:"wid"`
+		State  string `json:"current_state"`
+		Memory int64  `json:"rss_kb"`
+	}
+	if err := json.Unmarshal(args, &b); err != nil {
+		return nil, refuse("BEAT: %v", err)
+	}
+	cs := &c.server.clients
+	cl := cs.find(b.Worker)
+	if cl == nil {
+		return nil, refuse("unknown worker %s", bytes.ToValidUTF8([]byte(b.Worker[:min(len(b.Worker), mostWorkerID)]), nil))
+	}
+	cs.mu.Lock()
+	cl.beat = time.Now()
+	cl.state = max(cl.state, stateOf(b.State))
+	cl.info.Memory = uint64(max(b.Memory, 0)) << 10
+	cs.mu.Unlock()
+	if err := cs.renew(ctx, cl); err != nil {
+		return nil, err
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if wish := max(cl.wish, cl.state); wish > running {
+		text, err := json.Marshal(map[string]string{"state": stateNames[wish]})
+		return bulk(text), err
+	}
+	return ok, nil
+}

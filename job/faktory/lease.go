@@ -1,0 +1,182 @@
+package faktory
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// renew prolongs the lease of a client, gives back what is reserved no longer, and takes orders for it.
+func (cs *clients) renew(ctx context.Context, cl *client) error {
+	now := time.Now()
+	renewal := job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease}
+	cs.mu.Lock()
+	ids := cs.ids(cl)
+	for id, h := range ids {
+		if h.until.After(now) {
+			renewal.Jobs = append(renewal.Jobs, id)
+		} else {
+			renewal.Drop = append(renewal.Drop, id)
+		}
+	}
+	cl.info.Running = len(renewal.Jobs)
+	cl.info.Concurrency = max(cl.info.Concurrency, cl.conns, cl.info.Running)
+	cl.info.Quiet, cl.info.Stopping = cl.state >= quiet, cl.state == terminate
+	cl.renewed = now
+	renewal.Info = cl.info
+	renewal.Info.Queues, renewal.Info.Labels = slices.Clone(cl.info.Queues), slices.Clone(cl.info.Labels)
+	doubt := cl.doubt
+	beats := now.Sub(cl.beat) < 2*eachBeat
+	cs.mu.Unlock()
+
+	within, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	got, err := cs.server.claimer.Renew(within, renewal)
+	if err != nil {
+		return err
+	}
+	cs.mu.Lock()
+	cl.seen, cl.skew = got.Now, got.Now.Sub(now)
+	since := doubt.Add(cl.skew - time.Second)
+	for _, id := range slices.Concat(got.Lost, renewal.Drop) {
+		if h := ids[id]; h != nil {
+			cs.drop(h)
+		}
+	}
+	cs.mu.Unlock()
+	cs.obey(within, cl, got.Orders, beats)
+	if doubt.IsZero() {
+		return nil
+	}
+	if now.Sub(doubt) > 2*callTime { // none of the claims is under way any more
+		cs.mu.Lock()
+		cl.doubt = time.Time{}
+		cs.mu.Unlock()
+	}
+	return cs.releaseUnknown(within, cl, since)
+}
+
+// obey notes what a client is to be told. One whose BEATs go to another server is told there.
+func (cs *clients) obey(ctx context.Context, cl *client, orders []job.Order, beats bool) {
+	for _, o := range orders {
+		wish := running
+		switch o.Do {
+		case job.OrderQuiet:
+			wish = quiet
+		case job.OrderStop:
+			wish = terminate
+		default:
+			cs.server.config.Logger.Warn("faktory: an order that a client of this protocol cannot be given", "order", o, "wid", cl.wid)
+			continue
+		}
+		if !beats {
+			if err := cs.server.config.Store.Order(ctx, cl.name, o); err == nil {
+				continue
+			}
+		}
+		cs.mu.Lock()
+		cl.wish = max(cl.wish, wish)
+		cs.mu.Unlock()
+	}
+}
+
+// releaseUnknown gives back what claims have taken that were not answered: jobs of the client that began since, and are twice not known
+// here, about a second apart: one that was just claimed is about to be. One that another server gave to the client then may be among them,
+// and is run twice.
+func (cs *clients) releaseUnknown(ctx context.Context, cl *client, since time.Time) error {
+	jobs, err := cs.heldBy(ctx, cl)
+	if err != nil {
+		return err
+	}
+	cs.mu.Lock()
+	known, unknown := cs.ids(cl), map[job.ID]bool{}
+	var ends []job.End
+	for _, j := range jobs {
+		if known[j.ID] != nil || !j.Started.After(since) {
+			continue
+		}
+		if unknown[j.ID] = true; cl.suspect[j.ID] {
+			ends = append(ends, job.End{Session: cl.session, ID: j.ID, Attempt: j.Attempt, Err: job.ErrStopping})
+		}
+	}
+	cl.suspect = unknown
+	cs.mu.Unlock()
+	if len(ends) == 0 {
+		return nil
+	}
+	_, err = cs.server.claimer.Finish(ctx, ends...)
+	return err
+}
+
+// heldBy returns what the store says that a client runs.
+func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
+	return cs.server.config.Store.List(ctx, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced})
+}
+
+// adopt notes the jobs that other servers have given to a client, so that their reservations end.
+func (cs *clients) adopt(ctx context.Context, cl *client) error {
+	jobs, err := cs.heldBy(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		cs.addUnknown(cl, j)
+	}
+	return nil
+}
+
+func (cs *clients) addUnknown(cl *client, j *job.Job) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if !cl.doubt.IsZero() {
+		return // it may be one that is to be released
+	}
+	jid := jidOf(j)
+	for _, h := range cs.held[jid] {
+		if h.job.ID == j.ID {
+			return
+		}
+	}
+	cl.held++
+	cs.held[jid] = append(cs.held[jid], &held{client: cl, jid: jid, job: j, until: j.Started.Add(reserveOf(j))})
+}
+
+// sync is adopt for all clients, which another server may have served until it ended.
+func (cs *clients) sync(ctx context.Context) {
+	for j, err := range job.List(ctx, cs.server.config.Store, job.Filter{States: []job.State{job.Running}, Limit: 100 * mostSynced}) {
+		if err != nil {
+			return // it is tried again
+		}
+		wid, ours := strings.CutPrefix(j.Worker, namePrefix)
+		if cl := cs.find(wid); ours && cl != nil {
+			cs.addUnknown(cl, j)
+		}
+	}
+}
+
+// leave takes a client off the list of workers, unless it has gone to another server.
+func (cs *clients) leave(ctx context.Context, cl *client) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	workers, err := cs.server.config.Store.Workers(ctx)
+	if err != nil {
+		return
+	}
+	cs.mu.Lock()
+	seen, back := cl.seen.Add(time.Second), cs.byWID[cl.wid] != nil
+	cs.mu.Unlock()
+	for _, w := range workers {
+		if w.Name == cl.name && !w.Seen.After(seen) && !back {
+			_, err := cs.server.claimer.Renew(ctx, job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease, Info: w}) // tells what it has done
+			if err == nil {
+				err = cs.server.config.Store.Leave(ctx, cl.name, cl.session)
+			}
+			if err != nil {
+				cs.server.config.Logger.Warn("faktory: a client was not taken off the list", "wid", cl.wid, "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package faktory
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const (
+	lease     = time.Minute // of a client that lives
+	eachPoll  = time.Second // how often queues are asked that seem to be empty
+	waitPause = time.Second // after an error of the store
+)
+
+// A room is where fetches wait for jobs: however many there are, the store is asked once for all, and of those that want the same
+// queues one at a time asks for a job as long as there is none.
+//
+//	fetch ── claims ──> a job: two more are woken
+//	              └──> none: the line is dry; it waits in it until a notice, the time of the next job, or the poll wakes the first
+type room struct {
+	store   job.Store
+	claimer *job.Claimer
+
+	mu    sync.Mutex
+	lines map[string]*line // by queues
+	again func()           // ends the wait on the store, to wait for other queues
+}
+
+// A supply is what is known of the jobs of a line.
+type supply int
+
+const (
+	unknown supply = iota // the next fetch asks, for all
+	dry                   // there was none, or one asks: the others wait
+	plenty                // the last to ask got a job: all ask
+)
+
+// A line is of fetches from the same queues.
+type line struct {
+	key     string
+	queues  []string
+	users   int // fetches
+	waiting []chan struct{}
+	state   supply
+	notices int       // of jobs that may be due
+	swept   time.Time // when leases that have run out were looked for
+	next    *time.Timer
+}
+
+func newRoom(store job.Store, claimer *job.Claimer) *room {
+	return &room{store: store, claimer: claimer, lines: map[string]*line{}}
+}
+
+// fetch claims a job for a client, and waits at most for d until there is one. It returns none when that is over or ctx is canceled.
+func (r *room) fetch(ctx, work context.Context, cl *client, f job.Fetch, d time.Duration) (*job.Job, error) {
+	l := r.enter(f.Queues)
+	defer r.exit(l)
+	over := time.NewTimer(d)
+	defer over.Stop()
+	for {
+		if !r.await(ctx, l, over.C) {
+			return nil, nil
+		}
+		j, err := r.claim(work, l, cl, f)
+		if j != nil || err != nil {
+			return j, err
+		}
+	}
+}
+
+func (r *room) enter(queues []string) *line {
+	key := strings.Join(queues, " ")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.lines[key]
+	if l == nil {
+		l = &line{key: key, queues: slices.Clone(queues)}
+		r.lines[key] = l
+		if r.again != nil {
+			r.again()
+		}
+	}
+	l.users++
+	return l
+}
+
+func (r *room) exit(l *line) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l.users--; l.users == 0 {
+		delete(r.lines, l.key)
+		if l.next != nil {
+			l.next.Stop()
+		}
+	}
+}
+
+// await returns true when it is the turn of a fetch to claim.
+func (r *room) await(ctx context.Context, l *line, over <-chan time.Time) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	r.mu.Lock()
+	if l.state != dry {
+		if l.state == unknown {
+			l.state = dry // it asks for the others, too
+		}
+		r.mu.Unlock()
+		return true
+	}
+	turn := make(chan struct{})
+	l.waiting = append(l.waiting, turn)
+	r.mu.Unlock()
+	select {
+	case <-turn:
+		return true
+	case <-over:
+	case <-ctx.Done():
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.Index(l.waiting, turn); i >= 0 {
+		l.waiting = slices.Delete(l.waiting, i, i+1)
+	} else {
+		l.ask() // it was this one's turn
+	}
+	return false
+}
+
+// wake gives the turn to those that have waited longest. r.mu is held.
+func (l *line) wake(n int) {
+	for range min(n, len(l.waiting)) {
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+	}
+}
+
+// ask has one fetch ask: the one that has waited longest, or the next that comes. r.mu is held.
+func (l *line) ask() {
+	if len(l.waiting) == 0 && l.state == dry {
+		l.state = unknown
+	}
+	l.wake(1)
+}
+
+// notice has the store asked again. r.mu is held.
+func (l *line) notice() {
+	l.notices++
+	l.ask()
+}
+
+// claim asks the store once, together with other connections of the client that ask at the same time.
+func (r *room) claim(ctx context.Context, l *line, cl *client, f job.Fetch) (*job.Job, error) {
+	got, err := cl.claims.Do(ctx, wanted{l, f})
+	if err != nil {
+		return nil, err
+	}
+	return got.job, got.err
+}
+
+// wanted is what one fetch asks for.
+type wanted struct {
+	line  *line
+	fetch job.Fetch
+}
+
+// A given is the answer to it: a job, or none.
+type given struct {
+	job *job.Job
+	err error
+}
+
+// claimAll claims for several fetches of one client, once for those that stand in one line.
+func (r *room) claimAll(ctx context.Context, all []wanted) ([]given, error) {
+	got := make([]given, len(all))
+	for from, n := 0, 0; from < len(all); from += n {
+		l := all[from].line
+		for n = 1; from+n < len(all) && all[from+n].line == l; n++ {
+		}
+		jobs, err := r.claimSome(ctx, l, all[from].fetch, n)
+		for i := range n {
+			if got[from+i].err = err; i < len(jobs) {
+				got[from+i].job = jobs[i]
+			}
+		}
+	}
+	return got, nil
+}
+
+// claimSome claims up to n jobs, and notes what the line has to know.
+func (r *room) claimSome(ctx context.Context, l *line, f job.Fetch, n int) ([]*job.Job, error) {
+	now := time.Now()
+	r.mu.Lock()
+	notices := l.notices
+	if f.DueOnly = now.Sub(l.swept) < eachPoll; !f.DueOnly {
+		l.swept = now
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	f.Limit = n
+	got, err := r.claimer.Fetch(ctx, f)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err != nil:
+		l.state = dry // until the poll
+		return nil, err
+	case len(got.Jobs) == n:
+		l.state = plenty
+		l.wake(2 * n)
+	case l.notices != notices:
+		l.state = unknown
+	default:
+		l.state = dry
+		if got.Next > 0 && got.Next < eachPoll {
+			l.after(r, got.Next)
+		}
+	}
+	return got.Jobs, nil
+}
+
+// after has the line asked when its next job becomes due. r.mu is held.
+func (l *line) after(r *room, d time.Duration) {
+	if l.next != nil {
+		l.next.Stop()
+	}
+	l.next = time.AfterFunc(d, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		l.notice()
+	})
+}
+
+// run waits on the store for all, and polls.
+func (r *room) run(ctx context.Context) error {
+	meanwhile.Go(ctx, r.poll, meanwhile.Name("poll"))
+	for ctx.Err() == nil {
+		err := r.wait(ctx)
+		switch {
+		case errors.Is(err, job.ErrClosed):
+			return err
+		case err != nil && ctx.Err() == nil:
+			_ = meanwhile.Sleep(ctx, waitPause) // the fetches report it
+		}
+		r.notice()
+	}
+	return context.Cause(ctx)
+}
+
+// wait returns when a job may be due, or there are other queues.
+func (r *room) wait(ctx context.Context) error {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.mu.Lock()
+	r.again = cancel
+	queues := r.queues()
+	r.mu.Unlock()
+	if len(queues) == 0 {
+		<-wait.Done()
+		return nil
+	}
+	err := r.store.Wait(wait, queues...)
+	if wait.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (r *room) notice() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.lines {
+		l.notice()
+	}
+}
+
+func (r *room) poll(ctx context.Context) error {
+	ticker := time.NewTicker(eachPoll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			r.notice()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// queues returns those that anybody waits for. r.mu is held.
+func (r *room) queues() []string {
+	var queues []string
+	for _, l := range r.lines {
+		queues = append(queues, l.queues...)
+	}
+	slices.Sort(queues)
+	return slices.Compact(queues)
+}

@@ -1,0 +1,237 @@
+package faktory_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+func TestPushFetchAck(t *testing.T) {
+	overEachStore(t, func(r *rig) {
+		producer, worker := r.dial(""), r.worker("worker-1")
+		producer.want(`PUSH {"jid":"job-000001","jobtype":"mail","args":[1,"two",{"three":3}],"custom":{"tenant":"7"},"at":"","priority":7,"unknown":[]}`, "+OK")
+		got := worker.fetchOne("critical default")
+		if got.JID != "job-000001" || got.Type != "mail" || string(got.Args) != `[1,"two",{"three":3}]` || got.Queue != "default" || got.Retry != 25 ||
+			got.Reserve != 1800 || got.Custom["tenant"] != "7" || got.Priority != 7 || got.Failure != nil {
+			t.Errorf("fetched %+v", got)
+		}
+		for _, at := range []string{got.Enqueued, got.Created} {
+			if when, err := time.Parse(time.RFC3339Nano, at); err != nil || time.Since(when).Abs() > time.Minute {
+				t.Errorf("a time is %q", at)
+			}
+		}
+		if j := r.one(got.JID); j.State != job.Running || j.Worker != "faktory/worker-1" || j.MaxAttempts != 26 {
+			t.Errorf("it is %+v", j)
+		}
+		worker.want(`ACK {"jid":"job-000001"}`, "+OK")
+		if j := r.one(got.JID); j.State != job.Completed || len(j.Failures) != 0 {
+			t.Errorf("acknowledged it is %+v", j)
+		}
+		worker.want(`ACK {"jid":"job-000001"}`, "+OK")
+		worker.want(`ACK {"jid":"job-never-seen"}`, "+OK")
+		if j := worker.fetch("default"); j != nil {
+			t.Errorf("fetched %+v again", j)
+		}
+	})
+}
+
+func TestFailRetriesAndDies(t *testing.T) {
+	overEachStore(t, func(r *rig) {
+		p := r.worker("worker-1")
+		p.want(`PUSH {"jid":"job-retry","jobtype":"mail","args":[],"retry":1,"backtrace":5}`, "+OK")
+		p.want(`PUSH {"jid":"job-dead","jobtype":"mail","args":[],"retry":-1,"queue":"b"}`, "+OK")
+		p.want(`PUSH {"jid":"job-drop","jobtype":"mail","args":[],"retry":0,"queue":"c"}`, "+OK")
+		if got := p.fetchOne("default"); got.JID != "job-retry" {
+			t.Fatalf("fetched %+v", got)
+		}
+		p.want(`FAIL {"jid":"job-retry","errtype":"IOError","message":"broken pipe","backtrace":["a.rb:1","b.rb:2"]}`, "+OK")
+		p.want(`FAIL {"jid":"job-retry","errtype":"IOError","message":"broken pipe"}`, "-ERR Job not found job-retry")
+		j := r.one("job-retry")
+		if wait := j.RunAt.Sub(j.Failures[0].Time); j.View(time.Now()) != job.Retrying || wait < 14*time.Second || wait > 46*time.Second {
+			t.Errorf("after the first failure it is %s and waits for %v, want from 15 to 44 s", j.State, wait)
+		}
+		if f := j.Failures[0]; f.Error != "IOError: broken pipe" || f.Stack != "a.rb:1\nb.rb:2" || f.Worker != "faktory/worker-1" {
+			t.Errorf("the failure is %+v", f)
+		}
+		r.makeDue("job-retry")
+		got := p.fetchOne("default")
+		if f := got.Failure; f == nil || f.Count != 0 || f.Remaining != 1 || f.Message != "broken pipe" || f.Type != "IOError" || len(f.Backtrace) != 2 {
+			t.Errorf("fetched again it has the failure %+v", f)
+		}
+		p.want(`FAIL {"jid":"job-retry","errtype":"IOError","message":"again","backtrace":null}`, "+OK")
+		if j := r.one("job-retry"); j.State != job.Discarded || len(j.Failures) != 2 {
+			t.Errorf("after its last retry it is %+v", j)
+		}
+		for jid, want := range map[string]job.State{"job-dead": job.Discarded, "job-drop": job.Canceled} {
+			if got := p.fetchOne("b c"); got.JID != jid {
+				jid, want = got.JID, map[string]job.State{"job-dead": job.Discarded, "job-drop": job.Canceled}[got.JID]
+			}
+			p.want(`FAIL {"jid":"`+jid+`","message":"no"}`, "+OK")
+			if j := r.one(jid); j.State != want {
+				t.Errorf("%s is %s, want %s", jid, j.State, want)
+			}
+		}
+	})
+}
+
+// A job of a program in Go reaches a foreign worker, and the other way round.
+func TestGoAndForeignShareAStore(t *testing.T) {
+	overEachStore(t, func(r *rig) {
+		ctx := context.Background()
+		kind := job.Define[map[string]int]("from.go")
+		enqueued, err := kind.Enqueue(ctx, r.store, map[string]int{"n": 1}, job.Queue("foreign"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := r.worker("worker-1")
+		got := p.fetchOne("foreign")
+		if got.JID != enqueued.ID.String() || string(got.Args) != `[{"n":1}]` || got.Retry != 19 {
+			t.Errorf("fetched %+v", got)
+		}
+		p.want(`FAIL {"jid":"`+got.JID+`","message":"no"}`, "+OK")
+		j, err := job.Find(ctx, r.store, enqueued.ID)
+		if err != nil || j.View(time.Now()) != job.Retrying || time.Until(j.RunAt) > 5*time.Second {
+			t.Errorf("it is %+v, %v", j, err)
+		}
+		worked, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		var args string
+		w := job.NewWorker(r.store, job.Config{}, job.HandleRaw("to.go", func(_ context.Context, j *job.Job) error {
+			args = string(j.Args)
+			cancel()
+			return nil
+		}))
+		p.want(`PUSH {"jid":"job-to-go","jobtype":"to.go","args":[1,2]}`, "+OK")
+		if err := w.Run(worked); err != nil || args != "[1,2]" {
+			t.Errorf("the handler got %s, %v", args, err)
+		}
+		if j := r.one("job-to-go"); j.State != job.Completed {
+			t.Errorf("it is %s", j.State)
+		}
+	})
+}
+
+func TestBeatAndOrders(t *testing.T) {
+	overEachStore(t, func(r *rig) {
+		ctx := context.Background()
+		p := r.worker("worker-1")
+		p.want(`BEAT {"wid":"worker-2"}`, "-ERR unknown worker worker-2")
+		p.want(`BEAT {"wid":"worker-1","rss_kb":2048}`, "+OK")
+		workers, err := r.store.Workers(ctx)
+		if err != nil || len(workers) != 1 || workers[0].Name != "faktory/worker-1" || workers[0].Host != "host-1" || workers[0].PID != 42 ||
+			strings.Join(workers[0].Labels, ",") != "ruby-3.1" || workers[0].Memory != 2<<20 {
+			t.Fatalf("workers %+v, %v", workers, err)
+		}
+		if err := r.store.Order(ctx, "faktory/worker-1", job.Order{Do: job.OrderQuiet}); err != nil {
+			t.Fatal(err)
+		}
+		p.want(`BEAT {"wid":"worker-1"}`, `{"state":"quiet"}`)
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
+		if got := p.fetch("default"); got != nil {
+			t.Errorf("a quiet client fetched %+v", got)
+		}
+		if err := r.store.Order(ctx, "faktory/worker-1", job.Order{Do: job.OrderStop}); err != nil {
+			t.Fatal(err)
+		}
+		p.want(`BEAT {"wid":"worker-1","current_state":"quiet"}`, `{"state":"terminate"}`)
+		if got := r.worker("worker-3").fetchOne("default"); got.JID != "job-000001" {
+			t.Errorf("fetched %+v", got)
+		}
+	})
+}
+
+// What clients run is counted for the charts, as what workers in Go run.
+func TestCounts(t *testing.T) {
+	overEachStore(t, func(r *rig) {
+		p := r.worker("worker-1")
+		p.want(`PUSH {"jid":"job-000001","jobtype":"mail","args":[]}`, "+OK")
+		p.want(`PUSH {"jid":"job-000002","jobtype":"mail","args":[]}`, "+OK")
+		p.want(`ACK {"jid":"`+p.fetchOne("default").JID+`"}`, "+OK")
+		p.want(`FAIL {"jid":"`+p.fetchOne("default").JID+`","message":"no"}`, "+OK")
+		for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+			p.want(`BEAT {"wid":"worker-1"}`, "+OK")
+			stats, err := r.store.Stats(context.Background(), begun.Add(-time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var completed, retried int64
+			for _, s := range stats {
+				if s.Kind == "mail" && s.Worker == "faktory/worker-1" {
+					completed, retried = completed+s.Completed, retried+s.Retried
+				}
+			}
+			if completed == 1 && retried == 1 {
+				return
+			}
+			if time.Since(begun) > 20*time.Second {
+				t.Fatalf("counted are %+v", stats)
+			}
+		}
+	})
+}
+
+func TestPushRefuses(t *testing.T) {
+	r := newRig(t, configWith(nil))
+	p := r.dial("")
+	for _, test := range []struct{ command, want string }{
+		{`PUSH {"jid":"short","jobtype":"a","args":[]}`, "-ERR a job has to have a jid of 8 to 200 bytes"},
+		{`PUSH {"jid":"` + strings.Repeat("x", 201) + `","jobtype":"a","args":[]}`, "-ERR a job has to have a jid of 8 to 200 bytes"},
+		{`PUSH {"jid":"with a space","jobtype":"a","args":[]}`, `-ERR the jid "with a space" has other characters`},
+		{`PUSH {"jid":"with\"quote","jobtype":"a","args":[]}`, `-ERR the jid "with\"quote" has other characters`},
+		{`PUSH {"jid":"abcdefgh","args":[]}`, "-ERR job abcdefgh has no jobtype"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a b","args":[]}`, "-ERR job abcdefgh: the name of the kind has a space"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a"}`, "-ERR job abcdefgh: the args have to be a JSON array"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":{}}`, "-ERR job abcdefgh: the args have to be a JSON array"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[` + strings.Repeat("1,", 1<<19) + `1]}`, "-ERR job abcdefgh: job kind \"a\": the args have 1048579 bytes, at most 1048576 are allowed"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"queue":"a b"}`, `-ERR job abcdefgh: the queue "a b"`},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"at":"soon"}`, `-ERR job abcdefgh: at "soon" is no time`},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"reserve_for":86401}`, "-ERR job abcdefgh: reserve_for 86401: give seconds, up to a day"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"retry":1001}`, "-ERR job abcdefgh: retry 1001: give at most 1000"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":[]}`, "-ERR job abcdefgh: custom has to be a JSON object"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"a":"` + strings.Repeat("x", 4096) + `"}}`, "-ERR job abcdefgh: custom has 4104 bytes, at most 3796 are kept"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"bid":"b-1"}}`, "-ERR job abcdefgh: it has a bid, and this server has no batches"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"unique_for":0}}`, "-ERR job abcdefgh: unique_for"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"expires_at":"x"}}`, "-ERR job abcdefgh: expires_at"},
+		{`PUSH x`, "-ERR PUSH: it is no job in JSON"},
+		{`PUSH`, "-ERR PUSH: it is no job in JSON"},
+		{`PUSHB {}`, "-ERR PUSHB: it is no array of jobs in JSON"},
+		{`NONSENSE`, `-ERR unknown command "NONSENSE"`},
+		{`push {}`, `-ERR unknown command "push"`},
+		{``, `-ERR unknown command ""`},
+		{`FETCH`, "-ERR FETCH: name one queue at least"},
+		{`FETCH a/b`, `-ERR FETCH: the queue "a/b"`},
+		{`ACK x`, "-ERR invalid ACK"},
+		{`FAIL {}`, "-ERR invalid FAIL"},
+		{`BATCH NEW {}`, "-ERR BATCH: this server has no batches"},
+		{`FLUSH`, "-ERR FLUSH is not allowed"},
+		{`QUEUE`, "-ERR QUEUE: give PAUSE"},
+		{`QUEUE BURN x`, "-ERR no such QUEUE subcommand: BURN"},
+		{`MUTATE {"cmd":"burn","target":"dead"}`, `-ERR MUTATE: cmd "burn"`},
+		{`MUTATE {"cmd":"kill","target":"x"}`, `-ERR MUTATE: target "x"`},
+		{`TRACK`, "-ERR TRACK: give GET"},
+		{`TRACK SET {"jid":"abcdefgh","percent":101}`, "-ERR TRACK SET: 101 percent"},
+		{`TRACK SET {"jid":"abcdefgh","percent":1}`, "-ERR Job not found abcdefgh"},
+	} {
+		p.want(test.command, test.want)
+	}
+	p.want(`PUSHB [{"jid":"job-000001","jobtype":"a","args":[]},{"jid":"x","jobtype":"a","args":[]}]`, `{"x":"a job has to have a jid of 8 to 200 bytes"}`)
+	p.want(`PUSHB []`, `{}`)
+	if j := r.one("job-000001"); j.State != job.Queued {
+		t.Errorf("it is %+v", j)
+	}
+	if list, err := r.store.List(context.Background(), job.Filter{Limit: 10}); err != nil || len(list) != 1 {
+		t.Errorf("%d jobs were enqueued, %v", len(list), err)
+	}
+}
+
+func decode(t testing.TB, text string) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %q", err, text)
+	}
+	return v
+}

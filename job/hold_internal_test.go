@@ -1,0 +1,58 @@
+package job
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// While claims of several sessions are kept and the sessions given up, an execution that is not lost is always of the worker's session:
+// another session would be asked about it in vain, and one of a session that is renewed would run for ever once it was marked as lost.
+func TestNotLostIsOfTheSession(t *testing.T) {
+	r := &run{held: map[ID]*execution{}}
+	r.hold.session = NewSession()
+	check := func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, e := range r.held {
+			e.mu.Lock()
+			if lost, old := e.lost, e.session != r.hold.session; lost != old {
+				t.Errorf("lost: %t, of a session that was given up: %t", lost, old)
+			}
+			e.mu.Unlock()
+		}
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range 100 {
+				session := r.session()
+				r.began(session, time.Now())
+				for range 5 {
+					r.keep(&execution{run: r, session: session, job: &Job{ID: NewID()}})
+				}
+				check()
+			}
+		})
+	}
+	all.Go(func() {
+		for range 100 {
+			r.giveUpSession(time.Now().Add(time.Hour))
+			check()
+		}
+	})
+	all.Wait()
+}
+
+func TestClaimedAgain(t *testing.T) {
+	r := &run{held: map[ID]*execution{}}
+	r.hold.session = NewSession()
+	id := NewID()
+	before := &execution{run: r, session: r.hold.session, job: &Job{ID: id}, ended: true}
+	again := &execution{run: r, session: r.hold.session, job: &Job{ID: id}}
+	r.keep(before)
+	r.keep(again)
+	if !before.lost || again.lost || r.held[id] != again {
+		t.Errorf("before: lost %t, again: lost %t", before.lost, again.lost)
+	}
+}

@@ -1,0 +1,347 @@
+package jobtest
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+var applyPromises = []promise{
+	{"an act changes what it says, in the states from which it is, and skips other jobs", func(f *fixture) {
+		at := f.now().Add(time.Hour).Truncate(time.Second)
+		for _, act := range []job.Act{
+			job.ActRetry, job.ActCancel, job.ActDiscard, job.ActDelete, job.ActMove("other"), job.ActPriority(9), job.ActRunAt(at),
+		} {
+			for _, j := range f.inEachState() {
+				before := f.look(j.ID)
+				got, want := f.applied(job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, act), job.Applied{Changed: 1}
+				if !act.Suits(before.State) {
+					want = job.Applied{Skipped: 1}
+				}
+				if got != want {
+					f.Errorf("%s of a %s job returned %+v, want %+v", act, before.State, got, want)
+				}
+				f.acted(act, before)
+			}
+			f.emptyQueues()
+		}
+	}},
+	{"a canceled or discarded job has finished now", func(f *fixture) {
+		for _, act := range []job.Act{job.ActCancel, job.ActDiscard} {
+			j := f.insertNew(job.In(time.Hour))
+			f.apply(act, j.ID)
+			f.near("finished", f.look(j.ID).Finished, f.now())
+		}
+		f.due()
+	}},
+	{"a queued job is due when an act says", func(f *fixture) {
+		a, b, c := f.insertNew(), f.insertNew(job.In(time.Hour)), f.insertNew()
+		f.apply(job.ActRunAt(f.now().Add(time.Hour)), a.ID)
+		f.due(c)
+		f.apply(job.ActRetry, b.ID)
+		f.near("due", f.look(b.ID).RunAt, f.now())
+		f.due(b)
+	}},
+	{"acts move queued jobs within the order", func(f *fixture) {
+		a, b, c := f.insertNew(), f.insertNew(), f.insertNew()
+		f.apply(job.ActPriority(9), c.ID)
+		f.apply(job.ActRunAt(f.look(b.ID).RunAt.Add(-time.Hour)), b.ID)
+		f.due(c, b, a)
+	}},
+	{"an act moves jobs of several kinds to a queue", func(f *fixture) {
+		a, b, there := f.kind("a"), f.kind("b"), f.kind("a", job.Queue("other"))
+		f.insert(a, b, there)
+		f.apply(job.ActMove("other"), a.ID, b.ID, there.ID)
+		f.counts(
+			job.Count{Queue: "other", Kind: "a", State: job.Queued, N: 2}, job.Count{Queue: "other", Kind: "b", State: job.Queued, N: 1},
+		)
+		f.due()
+		got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, "other"), Limit: 5, Lease: long}).Jobs
+		f.sameIDs("claimed", sorted(ids(got)), sorted([]job.ID{a.ID, b.ID, there.ID}))
+	}},
+	{"a retried job has all its attempts and keeps what it has gathered", func(f *fixture) {
+		for _, state := range finalStates {
+			f.insertNew(job.MaxAttempts(3))
+			j := f.claimOne("w")
+			j.Detail = oddDetail()
+			f.finish(j, state)
+			f.state(j.ID, state)
+			f.apply(job.ActRetry, j.ID)
+			want := oddDetail()
+			want.Released = 0
+			f.sameDetail(f.look(j.ID).Detail, want)
+			again := f.claimOne("x")
+			if again.ID != j.ID || again.Attempt != 2 || again.Spared != 1 || again.MaxAttempts != 3 {
+				f.Errorf("claimed %+v, want attempt 2 of %v", again, j.ID)
+			}
+			again.Detail = job.Detail{Released: 3}
+			f.finish(again, state)
+			f.apply(job.ActRetry, j.ID)
+			f.sameDetail(f.look(j.ID).Detail, job.Detail{})
+			f.apply(job.ActDelete, j.ID)
+		}
+	}},
+	{"the worker of a running job is asked to cancel it", func(f *fixture) {
+		j := f.insertLeased("w", long)
+		for range 2 {
+			f.apply(job.ActCancel, j.ID)
+			f.sameIDs("canceled", f.renew("w", long, j.ID).Canceled, []job.ID{j.ID})
+		}
+		f.finish(j, job.Completed)
+	}},
+	{"a deleted job is gone", func(f *fixture) {
+		queued, delayed := f.insertNew(job.Queue("q"), job.Unique("a")), f.insertNew(job.In(time.Hour))
+		finished := f.insertFinished(job.Completed)
+		all := []job.ID{queued.ID, delayed.ID, finished.ID}
+		f.apply(job.ActDelete, all...)
+		if left := f.list(job.Filter{}); len(left) != 0 {
+			f.Errorf("left %v", ids(left))
+		}
+		if got := f.applied(job.Filter{IDs: all, Limit: 5}, job.ActDelete); got != (job.Applied{}) {
+			f.Errorf("deleted again: %+v", got)
+		}
+		finished.State = job.Completed
+		f.settleLosing("w", []job.ID{finished.ID}, finished)
+		if got := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(5, job.DefaultQueue, "q"), Limit: 5, Lease: long}); len(got.Jobs) != 0 || got.Next != 0 {
+			f.Errorf("claimed %+v", got)
+		}
+	}},
+	{"a retried job holds its unique key again", func(f *fixture) {
+		j := f.insertFinished(job.Discarded, job.Unique("a"))
+		f.apply(job.ActRetry, j.ID)
+		f.taken("a", j.ID)
+		f.finish(f.claimOne("w"), job.Completed)
+		f.insertNew(job.Unique("a"))
+	}},
+	{"a retried job whose unique key is taken stays finished", func(f *fixture) {
+		a, b := f.insertFinished(job.Discarded, job.Unique("a")), f.insertFinished(job.Canceled, job.Unique("a"))
+		plain := f.insertFinished(job.Discarded)
+		holder := f.insertNew(job.Unique("a"))
+		before := f.look(a.ID)
+		if got, want := f.applied(job.Filter{IDs: []job.ID{plain.ID, a.ID}, Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+			f.Errorf("retry returned %+v, want %+v", got, want)
+		}
+		if got := f.look(a.ID); !reflect.DeepEqual(got, before) {
+			f.Errorf("it became %+v, want %+v", got, before)
+		}
+		f.state(plain.ID, job.Queued)
+		f.remove(a.ID) // it does not hold the key
+		f.taken("a", holder.ID)
+		f.remove(holder.ID, plain.ID)
+		f.apply(job.ActRetry, b.ID)
+		f.taken("a", b.ID)
+	}},
+	{"of two retried jobs with one unique key one is queued", func(f *fixture) {
+		f.insertFinished(job.Discarded, job.Unique("a"))
+		f.insertFinished(job.Discarded, job.Unique("a"))
+		if got, want := f.applied(job.Filter{Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+			f.Errorf("retry returned %+v, want %+v", got, want)
+		}
+		f.taken("a", f.list(job.Filter{States: []job.State{job.Queued}})[0].ID)
+	}},
+	{"a retried job that holds its key by UniqueFor is queued", func(f *fixture) {
+		old := f.insertFinished(job.Discarded, job.Unique("a"))
+		j := f.insertFinished(job.Discarded, job.Unique("a"), job.UniqueFor(time.Hour))
+		if got, want := f.applied(job.Filter{Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+			f.Errorf("retry returned %+v, want %+v", got, want)
+		}
+		f.state(old.ID, job.Discarded)
+		f.state(j.ID, job.Queued)
+		f.taken("a", j.ID)
+	}},
+	{"an act is for the jobs that list returns", func(f *fixture) {
+		s := newScene(f)
+		all := f.list(job.Filter{})
+		for _, test := range s.tests() {
+			f.applied(job.Filter{Limit: 100}, job.ActPriority(5))
+			test.filter.Limit = 100
+			got := f.applied(test.filter, job.ActPriority(9))
+			for _, j := range all {
+				want := 5
+				if j.State == job.Queued && slices.Contains(test.want, j.ID) {
+					want = 9
+				}
+				if now := f.look(j.ID); now.Priority != want {
+					f.Errorf("%s: %s has priority %d, want %d", test.name, s.names([]job.ID{j.ID}), now.Priority, want)
+				}
+			}
+			if got.Changed+got.Skipped != len(test.want) {
+				f.Errorf("%s: %+v, want %d jobs", test.name, got, len(test.want))
+			}
+		}
+	}},
+	{"an act goes on after a part, the newest first", func(f *fixture) {
+		jobs := make([]*job.Job, 1200)
+		for i := range jobs {
+			jobs[i] = f.job(job.Unique(job.NewID().String()))
+		}
+		f.insert(jobs...)
+		filter := job.Filter{Limit: 500, States: []job.State{job.Queued}}
+		for _, want := range []job.Applied{{Changed: 500, Next: jobs[700].ID}, {Changed: 500, Next: jobs[200].ID}, {Changed: 200}} {
+			got := f.applied(filter, job.ActCancel)
+			if got != want {
+				f.Fatalf("canceled %+v, want %+v", got, want)
+			}
+			filter.Before = got.Next
+		}
+		f.counts(job.Count{Queue: job.DefaultQueue, Kind: "k", State: job.Canceled, N: 1200})
+		again := make([]*job.Job, 5)
+		for i := range again {
+			again[i] = f.job()
+			again[i].UniqueKey = jobs[i*200].UniqueKey
+		}
+		f.insert(again...)
+	}},
+	{"acts at once change each job once", func(f *fixture) {
+		jobs := make([]*job.Job, 200)
+		for i := range jobs {
+			jobs[i] = f.job()
+		}
+		f.insert(jobs...)
+		const callers = 4
+		var changed [callers]int
+		err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
+			for i := range callers {
+				meanwhile.Go(ctx, func(ctx context.Context) error {
+					filter := job.Filter{States: []job.State{job.Queued}, Limit: 30}
+					for {
+						got, err := f.Apply(ctx, filter, job.ActDiscard)
+						if changed[i] += got.Changed; err != nil || got.Next == (job.ID{}) {
+							return err
+						}
+						filter.Before = got.Next
+					}
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+		sum := 0
+		for _, n := range changed {
+			sum += n
+		}
+		if sum != len(jobs) {
+			f.Errorf("%d callers discarded %v, in all %d, want %d", callers, changed, sum, len(jobs))
+		}
+		f.counts(job.Count{Queue: job.DefaultQueue, Kind: "k", State: job.Discarded, N: int64(len(jobs))})
+	}},
+	{"a job that is claimed at the same time is canceled as well", func(f *fixture) {
+		for range 20 {
+			jobs := make([]*job.Job, 30)
+			for i := range jobs {
+				jobs[i] = f.job()
+			}
+			f.insert(jobs...)
+			f.take("w", 5)
+			err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
+				for range 2 {
+					meanwhile.Go(ctx, func(ctx context.Context) error {
+						for range 10 {
+							if _, err := f.Claim(ctx, job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(2, job.DefaultQueue), Limit: 2, Lease: long}); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				got, err := f.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: 100}, job.ActCancel)
+				if err == nil && got != (job.Applied{Changed: len(jobs)}) {
+					f.Errorf("canceled %+v, want all %d", got, len(jobs))
+				}
+				return err
+			})
+			if err != nil {
+				f.Fatal(err)
+			}
+			for _, j := range f.list(job.Filter{IDs: ids(jobs)}) {
+				if j.State != job.Canceled && !j.CancelRequested {
+					f.Errorf("job %v is %s and goes on", j.ID, j.State)
+				}
+			}
+		}
+	}},
+}
+
+// applied does act to the jobs that match a filter.
+func (f *fixture) applied(filter job.Filter, act job.Act) job.Applied {
+	f.Helper()
+	done, err := f.Apply(f.ctx, filter, act)
+	if err != nil {
+		f.Fatalf("%s: %v", act, err)
+	}
+	return done
+}
+
+// apply does act to jobs, and it must change all of them.
+func (f *fixture) apply(act job.Act, ids ...job.ID) {
+	f.Helper()
+	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, act); got != (job.Applied{Changed: len(ids)}) {
+		f.Errorf("%s of %d jobs returned %+v", act, len(ids), got)
+	}
+}
+
+// inEachState returns jobs that are queued, running, and finished in every way.
+func (f *fixture) inEachState() []*job.Job {
+	f.Helper()
+	jobs := []*job.Job{f.insertLeased("w", long)}
+	for _, state := range finalStates {
+		f.insertNew(job.Meta("a", "b"), job.Timeout(time.Minute))
+		j := f.claimOne("w")
+		j.Detail = oddDetail()
+		f.finish(j, state)
+		jobs = append(jobs, j)
+	}
+	return append(jobs, f.insertNew(job.Meta("a", "b"), job.Priority(3)))
+}
+
+// emptyQueues cancels what is queued, so that it is not claimed.
+func (f *fixture) emptyQueues() {
+	f.Helper()
+	f.applied(job.Filter{States: []job.State{job.Queued}, Limit: 100}, job.ActCancel)
+}
+
+// acted tests what became of a job to which act was done.
+func (f *fixture) acted(act job.Act, before *job.Job) {
+	f.Helper()
+	if act.To == "" && act.Suits(before.State) {
+		if f.exists(before.ID) {
+			f.Errorf("%s left the job", act)
+		}
+		return
+	}
+	got, want := f.look(before.ID), *before
+	switch {
+	case !act.Suits(before.State):
+	case before.State == job.Running:
+		want.CancelRequested = true
+	case act.To.Finished():
+		want.State, want.Finished = act.To, got.Finished
+	default:
+		if before.State.Finished() {
+			want.State, want.Finished, want.Spared, want.Released = job.Queued, time.Time{}, want.Attempt, 0
+		}
+		if act.Queue != "" {
+			want.Queue = act.Queue
+		}
+		if act.Priority != 0 {
+			want.Priority = act.Priority
+		}
+		if act.Due {
+			want.RunAt = got.RunAt
+			due := act.RunAt
+			if due.IsZero() {
+				due = f.now()
+			}
+			f.near("due", got.RunAt, due)
+		}
+	}
+	if !reflect.DeepEqual(*got, want) {
+		f.Errorf("%s of a %s job made it\n%+v, want\n%+v", act, before.State, *got, want)
+	}
+}

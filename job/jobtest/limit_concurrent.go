@@ -1,0 +1,219 @@
+package jobtest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+var limitConcurrentPromises = []promise{
+	{"workers at once keep to the limits", func(f *fixture) {
+		const workers, keys, jobs, inQueue, ofKey = 4, 5, 120, 6, 2
+		f.limit(job.Limits{Running: inQueue, EachKey: job.KeyLimits{Running: ofKey}})
+		var mu sync.Mutex
+		running, done := map[string]int{}, 0
+		add := func(j *job.Job, n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			running[j.LimitKey] += n
+			running["all"] += n
+			if running["all"] > inQueue || running[j.LimitKey] > ofKey {
+				f.Errorf("%d jobs run, %d of key %s", running["all"], running[j.LimitKey], j.LimitKey)
+			}
+		}
+		finished := func() int {
+			mu.Lock()
+			defer mu.Unlock()
+			return done
+		}
+		err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
+			for w := range workers {
+				meanwhile.Go(ctx, func(ctx context.Context) error {
+					name, rng := fmt.Sprint("w", w), rand.New(rand.NewPCG(7, uint64(w)))
+					for range jobs / workers {
+						if _, err := f.Insert(ctx, f.job(job.LimitKey(fmt.Sprint(rng.IntN(keys))))); err != nil {
+							return err
+						}
+					}
+					for finished() < jobs {
+						got, err := f.Claim(ctx, job.Claim{Worker: name, Session: sessionOf(name), Queues: queues(4, job.DefaultQueue), Limit: 4, Lease: long})
+						if err != nil {
+							return err
+						}
+						for _, j := range got.Jobs {
+							add(j, 1)
+						}
+						if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {
+							return err
+						}
+						for _, j := range got.Jobs {
+							if j.State = job.Completed; rng.IntN(3) == 0 {
+								j.State = job.Queued
+							}
+							add(j, -1)
+						}
+						if _, err := f.Settle(ctx, sessionOf(name), job.Outcomes(got.Jobs...)...); err != nil {
+							return err
+						}
+						mu.Lock()
+						for _, j := range got.Jobs {
+							if j.State == job.Completed {
+								done++
+							}
+						}
+						mu.Unlock()
+					}
+					return nil
+				})
+			}
+			return nil
+		})
+		if err != nil {
+			f.Fatal(err)
+		}
+	}},
+	{"limits that are set beside claims count what those take", func(f *fixture) {
+		for round := range 10 {
+			queue := fmt.Sprint("q", round)
+			for range 8 {
+				f.insert(f.job(job.Queue(queue)), f.job(job.Queue(queue)))
+			}
+			var mu sync.Mutex
+			total, last := 0, 0
+			claim := func(ctx context.Context, worker string, n int) (int, error) {
+				got, err := f.Claim(ctx, job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(n, queue), Limit: n, Lease: long})
+				mu.Lock()
+				defer mu.Unlock()
+				total += len(got.Jobs)
+				return len(got.Jobs), err
+			}
+			err := meanwhile.Run(f.ctx, func(ctx context.Context) error {
+				for w := range round % 4 {
+					meanwhile.Go(ctx, func(ctx context.Context) error {
+						_, err := claim(ctx, fmt.Sprint("w", w), 1)
+						return err
+					})
+				}
+				if err := f.SetLimits(ctx, queue, job.Limits{Running: 2}); err != nil {
+					return err
+				}
+				var err error
+				last, err = claim(ctx, "last", 10)
+				return err
+			})
+			if err != nil {
+				f.Fatal(err)
+			}
+			if last > 0 && total > 2 {
+				f.Fatalf("%d jobs run, of which %d were claimed with a limit of 2", total, last)
+			}
+		}
+	}},
+	{"after random acts what runs is what the limits allow", func(f *fixture) {
+		for seed := range uint64(4) {
+			a := &limitActs{fixture: f, rand: rand.New(rand.NewPCG(seed, 3)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}}
+			for range 60 {
+				a.act()
+			}
+		}
+	}},
+}
+
+// limitActs are random acts on a queue with limits, beside a naive model: what runs, one by one.
+type limitActs struct {
+	*fixture
+	rand   *rand.Rand
+	queue  string
+	limits job.Limits
+	held   map[job.ID]*job.Job
+}
+
+func (a *limitActs) act() {
+	a.Helper()
+	switch a.rand.IntN(8) {
+	case 0:
+		a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3)}}
+		if a.rand.IntN(3) == 0 {
+			a.limits.EachKey = job.KeyLimits{InOrder: true}
+		}
+		if err := a.SetLimits(a.ctx, a.queue, a.limits); err != nil {
+			a.Fatal(err)
+		}
+	case 1, 2, 3:
+		for range a.rand.IntN(4) {
+			a.insertNew(job.Queue(a.queue), job.LimitKey([]string{"", "a", "b", "c"}[a.rand.IntN(4)]), job.Priority(4+a.rand.IntN(2)))
+		}
+	case 4, 5:
+		a.end()
+	case 6:
+		queued := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}})
+		if len(queued) > 0 {
+			a.remove(queued[0].ID)
+		}
+	default:
+		a.claim()
+	}
+}
+
+// end ends one of the jobs that run.
+func (a *limitActs) end() {
+	a.Helper()
+	held := slices.SortedFunc(func(yield func(*job.Job) bool) {
+		for _, j := range a.held {
+			if !yield(j) {
+				return
+			}
+		}
+	}, func(x, y *job.Job) int { return compare(x.ID, y.ID) })
+	if len(held) == 0 {
+		return
+	}
+	j := held[a.rand.IntN(len(held))]
+	delete(a.held, j.ID)
+	j.State = []job.State{job.Queued, job.Completed, job.Discarded, job.Canceled}[a.rand.IntN(4)]
+	a.settle("w", j)
+}
+
+// claim takes as many as the limits allow, no more and no less.
+func (a *limitActs) claim() {
+	a.Helper()
+	n := 1 + a.rand.IntN(6)
+	got := a.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(n, a.queue), Limit: n, Lease: long}).Jobs
+	for _, j := range got {
+		a.held[j.ID] = j
+	}
+	running := map[string]int{}
+	for _, j := range a.held {
+		running[j.LimitKey]++
+	}
+	open := 0 // jobs that could have been claimed beside
+	for _, j := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
+		if key := j.LimitKey; key == "" || a.limits.EachKey.AtOnce() == 0 || running[key] < a.limits.EachKey.AtOnce() {
+			open++
+		}
+	}
+	most := a.limits.Running
+	if len(got) < n && open > 0 && (most == 0 || len(a.held) < most) {
+		a.Fatalf("claimed %d of up to %d, with %d running and %d more that the limits %+v allow", len(got), n, len(a.held), open, a.limits)
+	}
+	if len(got) > 0 && most > 0 && len(a.held) > most {
+		a.Fatalf("%d run, with a limit of %d", len(a.held), most)
+	}
+	for _, j := range got {
+		if most := a.limits.EachKey.AtOnce(); j.LimitKey != "" && most > 0 && running[j.LimitKey] > most {
+			a.Fatalf("%d of key %s run, with a limit of %d", running[j.LimitKey], j.LimitKey, most)
+		}
+		for _, q := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
+			before := q.Created.Before(j.Created) || q.Created.Equal(j.Created) && compare(q.ID, j.ID) < 0
+			if a.limits.EachKey.InOrder && j.LimitKey != "" && q.LimitKey == j.LimitKey && before {
+				a.Fatalf("of key %s %v was claimed, and %v was enqueued before it", j.LimitKey, j.ID, q.ID)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Apply does act to the newest jobs of all stores that match: those of one store in one transaction. To know which they are it lists them, 50 of
+// each store at a time, unless they are named by their IDs.
+func (j *Joined) Apply(ctx context.Context, f Filter, act Act) (Applied, error) {
+	if err := j.enter(ctx, act.String()); err != nil {
+		return Applied{}, err
+	}
+	var done Applied
+	if ids := distinct(slices.Clone(f.IDs)); len(ids) > 0 && f.Limit > len(ids) {
+		answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (Applied, error) { return p.Apply(ctx, f, act) })
+		for _, a := range answers {
+			done.add(a.got)
+		}
+		done.Next = ID{}
+		if err := allFailed(answers); err != nil && done.Changed+done.Skipped+done.Conflicts < len(ids) {
+			return done, err
+		}
+		return done, nil
+	}
+	chosen, next, err := j.newest(ctx, f)
+	if err != nil {
+		return done, err
+	}
+	for _, p := range j.parts {
+		ids := chosen[p.index]
+		if len(ids) == 0 {
+			continue
+		}
+		of := f
+		of.IDs, of.Before, of.Limit = ids, ID{}, len(ids)
+		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (Applied, error) { return p.Apply(ctx, of, act) })
+		if a.err != nil {
+			return done, a.err
+		}
+		done.add(a.got)
+	}
+	done.Next = next
+	return done, nil
+}
+
+// newest returns the IDs of the newest f.Limit jobs that match, by store, and the last of them if there are so many.
+func (j *Joined) newest(ctx context.Context, f Filter) (chosen [][]ID, next ID, err error) {
+	chosen = make([][]ID, len(j.parts))
+	pages := make([][]ID, len(j.parts)) // listed, and not chosen yet
+	before := make([]ID, len(j.parts))
+	for i := range before {
+		before[i] = f.Before
+	}
+	over := make([]bool, len(j.parts))
+	n := 0
+	for n < f.Limit {
+		best := -1
+		for i, p := range j.parts {
+			if len(pages[i]) == 0 && !over[i] {
+				page := f
+				page.Before, page.Limit = before[i], min(mostListed, f.Limit-n)
+				a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) ([]*Job, error) { return p.List(ctx, page) })
+				if a.err != nil {
+					return nil, ID{}, fmt.Errorf("list jobs: %w", a.err)
+				}
+				for _, job := range a.got {
+					pages[i] = append(pages[i], job.ID)
+				}
+				if over[i] = len(a.got) < page.Limit; len(a.got) > 0 {
+					before[i] = pages[i][len(pages[i])-1]
+				}
+			}
+			if len(pages[i]) > 0 && (best < 0 || bytes.Compare(pages[i][0][:], pages[best][0][:]) > 0) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return chosen, ID{}, nil
+		}
+		id := pages[best][0]
+		chosen[best], pages[best] = append(chosen[best], id), pages[best][1:]
+		if n++; n == f.Limit {
+			next = id
+		}
+	}
+	return chosen, next, nil
+}

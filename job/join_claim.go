@@ -1,0 +1,254 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Claim takes due jobs from one store after the other, another one first each time, until there are enough. A store that fails is left out,
+// also when its answer was lost: what it took is given by a later claim of the session.
+func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
+	if err := j.enter(ctx, "claim jobs"); err != nil {
+		return Claimed{}, err
+	}
+	session := j.sessions.claims(c, len(j.parts))
+	left, asked := slices.Clone(c.Queues), c
+	start := int(j.turn.Add(1) % uint64(len(j.parts)))
+	var claimed Claimed
+	var answers []answer[Claimed]
+	n := 0
+	for k := range j.parts {
+		p := j.parts[(start+k)%len(j.parts)]
+		asked.Queues, asked.Limit = left, c.Limit-n
+		a := j.claimFrom(ctx, p, session, asked)
+		answers = append(answers, a)
+		if a.err != nil {
+			continue
+		}
+		j.located.note(a.got.Jobs, location{part: p, session: c.Session})
+		for _, job := range a.got.Jobs {
+			if i := slices.IndexFunc(left, func(q QueueLimit) bool { return q.Queue == job.Queue }); i >= 0 {
+				left[i].Limit = max(left[i].Limit-1, 0)
+			}
+		}
+		for id, worker := range a.got.Expired {
+			if claimed.Expired == nil {
+				claimed.Expired = map[ID]string{}
+			}
+			claimed.Expired[id] = worker
+		}
+		if next := a.got.Next; next > 0 && (claimed.Next == 0 || next < claimed.Next) {
+			claimed.Next = next
+		}
+		if n += len(a.got.Jobs); n >= c.Limit {
+			claimed.Next = 0
+			break
+		}
+	}
+	if err := noneAnswered(answers); err != nil {
+		return Claimed{}, err
+	}
+	var batches [][]*Job
+	for _, a := range answers {
+		if session != nil && session.ranOut(a.part, c.Lease) { // while others were asked
+			for _, job := range a.got.Jobs {
+				session.giveUp(a.part, job.ID)
+			}
+			continue
+		}
+		batches = append(batches, a.got.Jobs)
+	}
+	claimed.Jobs = merged(batches, c.Queues, claimed.Expired)
+	return claimed, nil
+}
+
+// claimFrom claims from one store. It does not try whether one that does not answer is there again: a renewal, or another call, does.
+func (j *Joined) claimFrom(ctx context.Context, p *part, s *joinedSession, c Claim) answer[Claimed] {
+	a := answer[Claimed]{part: p}
+	if a.err = p.ready(ctx, false); a.err != nil {
+		return a
+	}
+	c.Queues = slices.Clone(c.Queues) // it changes while a store that was given up may still read it
+	begun := time.Now()
+	if !s.number(p, &c, begun) {
+		return a
+	}
+	a = ask(ctx, j, p, partCall, func(ctx context.Context, p *part) (Claimed, error) { return p.Claim(ctx, c) })
+	s.claimed(p, c, begun, a)
+	return a
+}
+
+// merged puts the jobs of several stores into the order in which they are to be run; those of one store stay in theirs.
+func merged(batches [][]*Job, queues []QueueLimit, expired map[ID]string) []*Job {
+	place := make(map[string]int, len(queues))
+	for i, q := range queues {
+		place[q.Queue] = i
+	}
+	first := func(j *Job) int {
+		if _, is := expired[j.ID]; is {
+			return 0
+		}
+		return 1
+	}
+	before := func(a, b *Job) bool {
+		return cmp.Or(first(a)-first(b), place[a.Queue]-place[b.Queue], b.Priority-a.Priority, a.RunAt.Compare(b.RunAt), bytes.Compare(a.ID[:], b.ID[:])) < 0
+	}
+	return mergeBatches(batches, before)
+}
+
+// mergeBatches merges what is in order by itself.
+func mergeBatches(batches [][]*Job, before func(a, b *Job) bool) []*Job {
+	var all []*Job
+	for {
+		best := -1
+		for i, of := range batches {
+			if len(of) > 0 && (best < 0 || before(of[0], batches[best][0])) {
+				best = i
+			}
+		}
+		if best < 0 {
+			return all
+		}
+		all, batches[best] = append(all, batches[best][0]), batches[best][1:]
+	}
+}
+
+// joinedSessions has what the stores may not know of sessions, or the sessions of them: for those whose claims have numbers, and those of which a
+// renewal has failed at one of the stores.
+type joinedSessions struct {
+	mu sync.Mutex
+	of map[Session]*joinedSession
+}
+
+// A joinedSession is a session at each of the stores.
+type joinedSession struct {
+	mu    sync.Mutex
+	used  time.Time
+	at    []partSession // by the place of the store
+	stats []Stat        // that no store has taken yet
+}
+
+type partSession struct {
+	unanswered int64       // the first of its claims without an answer; zero for none
+	until      time.Time   // the lease holds surely until then; zero when it is not known to have begun
+	expired    bool        // it is yet to be asked for jobs whose lease has run out
+	drop       map[ID]bool // jobs to give up when it answers: they count as lost here
+	claiming   int         // claims that are under way
+}
+
+// find returns a session, or nil; with create it makes it if there is none.
+func (s *joinedSessions) find(session Session, parts int, create bool) *joinedSession {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.of[session]
+	if of == nil && create {
+		if len(s.of) >= mostSessions {
+			s.trim()
+		}
+		if s.of == nil {
+			s.of = map[Session]*joinedSession{}
+		}
+		of = &joinedSession{at: make([]partSession, parts)}
+		s.of[session] = of
+	}
+	if of != nil {
+		of.mu.Lock()
+		of.used = time.Now()
+		of.mu.Unlock()
+	}
+	return of
+}
+
+// trim forgets sessions that stores have forgotten as well, or all when these are too few. s.mu is held.
+func (s *joinedSessions) trim() {
+	for session, of := range s.of {
+		of.mu.Lock()
+		old := time.Since(of.used) > SessionKept
+		of.mu.Unlock()
+		if old {
+			delete(s.of, session)
+		}
+	}
+	if len(s.of) >= mostSessions {
+		clear(s.of)
+	}
+}
+
+func (s *joinedSessions) forget(session Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.of, session)
+}
+
+// claims returns the session of a claim that has a number, and notes for all stores what it says of earlier claims; nil for others.
+func (s *joinedSessions) claims(c Claim, parts int) *joinedSession {
+	if c.Call == 0 {
+		return nil
+	}
+	of := s.find(c.Session, parts, true)
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	for i := range of.at {
+		at := &of.at[i]
+		at.expired = at.expired || c.Expired
+		switch {
+		case c.Since == c.Call:
+			at.until = time.Time{}
+		case c.Since > 0 && (at.unanswered == 0 || c.Since < at.unanswered):
+			at.unanswered = c.Since
+		}
+	}
+	return of
+}
+
+// number says which claims of one store were not answered. The lease of a session that may not have begun there, or may be over, is set anew. It
+// reports whether to claim there at all: not before it knows which jobs were given up, which it might give to the session once more.
+func (s *joinedSession) number(p *part, c *Claim, now time.Time) bool {
+	if s == nil {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.at[p.index]
+	c.Expired, c.Since = at.expired, at.unanswered
+	if c.Since == 0 && at.over(now, c.Lease) {
+		c.Since = c.Call
+	}
+	if len(at.drop) > 0 {
+		return false
+	}
+	at.claiming++
+	return true
+}
+
+// claimed notes how a claim went.
+func (s *joinedSession) claimed(p *part, c Claim, begun time.Time, a answer[Claimed]) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.at[p.index]
+	at.claiming--
+	switch {
+	case a.err != nil && at.unanswered == 0:
+		at.unanswered = c.Call
+	case a.err == nil:
+		at.unanswered, at.expired = 0, false
+		if c.Since != 0 {
+			at.until = begun.Add(c.Lease)
+		}
+		for _, j := range a.got.Jobs {
+			delete(at.drop, j.ID)
+		}
+	}
+}
+
+// over reports whether the lease may be over at a store, with a tenth of it to spare, in which attempts are to end.
+func (at *partSession) over(now time.Time, lease time.Duration) bool {
+	return at.until.Sub(now) <= lease/10
+}

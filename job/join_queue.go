@@ -1,0 +1,104 @@
+package job
+
+import (
+	"context"
+)
+
+// Pause pauses a queue at all stores. When one does not answer, the others have done it, and the error names that one: repeat it then.
+func (j *Joined) Pause(ctx context.Context, queue string, paused bool) error {
+	if err := j.enter(ctx, "pause a queue"); err != nil {
+		return err
+	}
+	return allFailed(askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.Pause(ctx, queue, paused) }))
+}
+
+// SetLimits sets the limits of a queue at all stores: each bounds the jobs of the queue that it has, and new ones go to the store that owns it. When one does
+// not answer, the others have set them, and the error names that one: repeat it then.
+func (j *Joined) SetLimits(ctx context.Context, queue string, l Limits) error {
+	if err := j.enter(ctx, "set limits"); err != nil {
+		return err
+	}
+	if err := CheckLimits(queue, l); err != nil {
+		return err
+	}
+	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.SetLimits(ctx, queue, l) })
+	for _, a := range answers {
+		if a.err == nil {
+			j.limited.set(queue, l != Limits{})
+			break
+		}
+	}
+	return allFailed(answers)
+}
+
+// Limits returns the limits of a queue, and adds up how far they are used at the stores that answer.
+func (j *Joined) Limits(ctx context.Context, queue, key string) (LimitUse, error) {
+	if err := j.enter(ctx, "read limits"); err != nil {
+		return LimitUse{}, err
+	}
+	answers := askSome(ctx, j, j.ranked(queueKeys+queue), 0, func(ctx context.Context, p *part) (LimitUse, error) { return p.Limits(ctx, queue, key) })
+	var use LimitUse
+	for _, a := range answers {
+		switch {
+		case a.err != nil:
+		case use.Now.IsZero():
+			use = a.got
+		default:
+			use.QueueRunning += a.got.QueueRunning
+			use.KeyRunning += a.got.KeyRunning
+			use.QueueNext, use.KeyNext = max(use.QueueNext, a.got.QueueNext), max(use.KeyNext, a.got.KeyNext)
+			use.QueueHeld, use.KeyHeld = max(use.QueueHeld, a.got.QueueHeld), max(use.KeyHeld, a.got.KeyHeld)
+			if use.KeyFirst == (ID{}) {
+				use.KeyFirst = a.got.KeyFirst
+			}
+		}
+	}
+	return use, noneAnswered(answers)
+}
+
+// Tick enqueues the job of a cron at the store that owns the cron.
+func (j *Joined) Tick(ctx context.Context, t Tick) (bool, error) {
+	if err := j.enter(ctx, "tick"); err != nil {
+		return false, err
+	}
+	a := ask(ctx, j, j.ranked(cronKeys + t.Cron)[0], 0, func(ctx context.Context, p *part) (bool, error) { return p.Tick(ctx, t) })
+	return a.got, a.err
+}
+
+// PauseCron pauses a cron at the store that owns it.
+func (j *Joined) PauseCron(ctx context.Context, name string, paused bool) error {
+	if err := j.enter(ctx, "pause a cron"); err != nil {
+		return err
+	}
+	return ask(ctx, j, j.ranked(cronKeys + name)[0], 0, func(ctx context.Context, p *part) (struct{}, error) {
+		return struct{}{}, p.PauseCron(ctx, name, paused)
+	}).err
+}
+
+// Crons returns the crons of the stores that answer. Of one that several have, since a store was added, that of its owner counts.
+func (j *Joined) Crons(ctx context.Context) ([]CronInfo, error) {
+	type owned struct {
+		CronInfo
+		at *part
+	}
+	all, err := readAll(ctx, j, "list crons", func(ctx context.Context, p *part) ([]owned, error) {
+		crons, err := p.Crons(ctx)
+		of := make([]owned, len(crons))
+		for i, c := range crons {
+			of[i] = owned{c, p}
+		}
+		return of, err
+	})
+	merged := mergeNamed(all, func(c owned) string { return c.Name }, func(a, b owned) owned {
+		owner := j.ranked(cronKeys + a.Name)[0]
+		if a.at != owner && (b.at == owner || b.Noted.After(a.Noted)) {
+			return b
+		}
+		return a
+	})
+	crons := make([]CronInfo, len(merged))
+	for i, c := range merged {
+		crons[i] = c.CronInfo
+	}
+	return crons, err
+}

@@ -1,0 +1,135 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Counts adds up the counts of the stores that answer.
+func (j *Joined) Counts(ctx context.Context) ([]Count, error) {
+	type key struct {
+		queue, kind string
+		state       State
+	}
+	answers, err := readAll(ctx, j, "count jobs", func(ctx context.Context, p *part) ([]Count, error) { return p.Counts(ctx) })
+	sums, order := map[key]int64{}, []key(nil)
+	for _, c := range answers {
+		k := key{c.Queue, c.Kind, c.State}
+		if _, known := sums[k]; !known {
+			order = append(order, k)
+		}
+		sums[k] += c.N
+	}
+	counts := make([]Count, len(order))
+	for i, k := range order {
+		counts[i] = Count{Queue: k.queue, Kind: k.kind, State: k.state, N: sums[k]}
+	}
+	return counts, err
+}
+
+// readAll returns what all stores that answer have, one after the other. It fails when none answers.
+func readAll[T any](ctx context.Context, j *Joined, what string, read func(ctx context.Context, p *part) ([]T, error)) (all []T, err error) {
+	if err := j.enter(ctx, what); err != nil {
+		return nil, err
+	}
+	answers := askAll(ctx, j, 0, read)
+	for _, a := range answers {
+		all = append(all, a.got...)
+	}
+	return all, noneAnswered(answers)
+}
+
+// Queues adds up the queues of the stores that answer. One is paused that is at any of them; its wait is the longest.
+func (j *Joined) Queues(ctx context.Context) ([]QueueInfo, error) {
+	all, err := readAll(ctx, j, "list queues", func(ctx context.Context, p *part) ([]QueueInfo, error) { return p.Queues(ctx) })
+	return mergeNamed(all, func(q QueueInfo) string { return q.Name }, func(a, b QueueInfo) QueueInfo {
+		return QueueInfo{Name: a.Name, Paused: a.Paused || b.Paused, Queued: a.Queued + b.Queued, Running: a.Running + b.Running, Wait: max(a.Wait, b.Wait)}
+	}), err
+}
+
+// mergeNamed sorts by name and merges what has the same one.
+func mergeNamed[T any](all []T, name func(T) string, merge func(a, b T) T) []T {
+	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(name(a), name(b)) })
+	var merged []T
+	for _, one := range all {
+		if n := len(merged); n > 0 && name(merged[n-1]) == name(one) {
+			merged[n-1] = merge(merged[n-1], one)
+		} else {
+			merged = append(merged, one)
+		}
+	}
+	return merged
+}
+
+// Workers returns the workers of the stores that answer, each as it was seen last.
+func (j *Joined) Workers(ctx context.Context) ([]WorkerInfo, error) {
+	all, err := readAll(ctx, j, "list workers", func(ctx context.Context, p *part) ([]WorkerInfo, error) { return p.Workers(ctx) })
+	return mergeNamed(all, func(w WorkerInfo) string { return w.Name }, func(a, b WorkerInfo) WorkerInfo {
+		if b.Seen.After(a.Seen) {
+			return b
+		}
+		return a
+	}), err
+}
+
+// Stats returns the rows of the stores that answer. Where several have rows of one worker, minute, queue and kind, since the store that kept them
+// did not answer for a while, those count that have counted more.
+func (j *Joined) Stats(ctx context.Context, since time.Time) ([]Stat, error) {
+	type key struct {
+		minute              time.Time
+		worker, queue, kind string
+	}
+	if err := j.enter(ctx, "read stats"); err != nil {
+		return nil, err
+	}
+	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) ([]Stat, error) { return p.Stats(ctx, since) })
+	best, most := map[key][]Stat{}, map[key]int64{}
+	var past []Stat // of all workers, added up by each store
+	for _, a := range answers {
+		rows, total := map[key][]Stat{}, map[key]int64{}
+		for _, row := range a.got {
+			if row.Span > 0 {
+				past = append(past, row)
+				continue
+			}
+			k := key{row.Minute.UTC(), row.Worker, row.Queue, row.Kind}
+			rows[k] = append(rows[k], row)
+			total[k] += row.Total()
+		}
+		for k, of := range rows {
+			if best[k] == nil || total[k] > most[k] {
+				best[k], most[k] = of, total[k]
+			}
+		}
+	}
+	stats := MergeStats(past...)
+	for _, of := range best {
+		stats = append(stats, of...)
+	}
+	slices.SortStableFunc(stats, func(a, b Stat) int {
+		return cmp.Or(a.Minute.Compare(b.Minute), strings.Compare(a.Worker, b.Worker), strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
+	})
+	return stats, noneAnswered(answers)
+}
+
+// Prune deletes at one store after the other, another one first each time, until there are enough: the oldest of each.
+func (j *Joined) Prune(ctx context.Context, retention map[State]time.Duration, limit int) (int, error) {
+	if err := j.enter(ctx, "prune"); err != nil {
+		return 0, err
+	}
+	start := int(j.turn.Add(1) % uint64(len(j.parts)))
+	var answers []answer[int]
+	pruned := 0
+	for k := range j.parts {
+		p := j.parts[(start+k)%len(j.parts)]
+		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (int, error) { return p.Prune(ctx, retention, limit-pruned) })
+		answers = append(answers, a)
+		if pruned += a.got; pruned >= limit && limit > 0 {
+			break
+		}
+	}
+	return pruned, noneAnswered(answers)
+}

@@ -1,0 +1,126 @@
+package job_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+func (r *trio) renew(worker string, stats ...job.Stat) job.Renewed {
+	r.Helper()
+	got, err := r.joined.Renew(r.ctx, job.Renewal{
+		Worker: worker, Session: job.Session(len(worker)), Lease: time.Minute, Info: job.WorkerInfo{Started: time.Unix(1, 0)}, Stats: stats,
+	})
+	r.must(err)
+	return got
+}
+
+// TestJoinedStatsCountOnce, also when the store that keeps those of a worker is away in between.
+func TestJoinedStatsCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTrio(t)
+		minute := time.Now().Truncate(time.Minute)
+		row := func(worker string, n int64) job.Stat {
+			return job.Stat{Minute: minute, Worker: worker, Queue: "q", Kind: "k", Completed: n}
+		}
+		completed := func() (all []int64) {
+			stats, err := r.joined.Stats(r.ctx, time.Time{})
+			r.must(err)
+			for _, s := range stats {
+				all = append(all, s.Completed)
+			}
+			return all
+		}
+		var first, second []int64
+		for i := range 12 {
+			worker := fmt.Sprintf("w%02d", i)
+			r.renew(worker, row(worker, 1))
+			first, second = append(first, 1), append(second, 2)
+		}
+		if got := completed(); !slices.Equal(got, first) {
+			t.Errorf("completed %v by the workers, want %v", got, first)
+		}
+		rows := 0
+		for _, s := range r.stores {
+			stats, err := s.Stats(r.ctx, time.Time{})
+			r.must(err)
+			rows += len(stats)
+		}
+		if rows != 12 {
+			t.Errorf("the stores have %d rows, want one for each worker", rows)
+		}
+		for away := range r.away {
+			r.away[away].Store(true)
+			for i := range 12 {
+				worker := fmt.Sprintf("w%02d", i)
+				r.renew(worker, row(worker, 2))
+			}
+			if got := completed(); !slices.Equal(got, second) {
+				t.Errorf("with store %d away completed %v by the workers, want %v", away+1, got, second)
+			}
+			r.away[away].Store(false)
+			time.Sleep(10 * time.Second)
+			if got := completed(); !slices.Equal(got, second) {
+				t.Errorf("with store %d back completed %v by the workers, want %v", away+1, got, second)
+			}
+		}
+	})
+}
+
+// TestJoinedOrdersComeOnce and in order, to a worker that is listed; also while a store is away.
+func TestJoinedOrdersComeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTrio(t)
+		if err := r.joined.Order(r.ctx, "w", job.Order{Do: job.OrderStop}); !errors.Is(err, job.ErrNoWorker) {
+			t.Errorf("order to nobody: %v, want ErrNoWorker", err)
+		}
+		for away := range r.away {
+			for i := range 8 {
+				worker := fmt.Sprint("w", i)
+				r.renew(worker)
+				r.away[away].Store(true)
+				var want []job.Order
+				for n := range 5 {
+					o := job.Order{Do: job.OrderTick, Cron: fmt.Sprint(n)}
+					r.must(r.joined.Order(r.ctx, worker, o))
+					want = append(want, o)
+				}
+				if got := r.renew(worker).Orders; !slices.Equal(got, want) {
+					t.Errorf("worker %s got %v, want %v", worker, got, want)
+				}
+				r.away[away].Store(false)
+				time.Sleep(10 * time.Second)
+				if got := r.renew(worker).Orders; len(got) > 0 {
+					t.Errorf("worker %s got %v again", worker, got)
+				}
+			}
+		}
+		if workers, err := r.joined.Workers(r.ctx); err != nil || len(workers) != 8 {
+			t.Errorf("%d workers are listed, %v; want 8", len(workers), err)
+		}
+	})
+}
+
+// TestJoinedWaitIsWokenByAnyStore, and by no other cause for a while.
+func TestJoinedWaitIsWokenByAnyStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTrio(t)
+		r.away[1].Store(true)
+		for _, at := range []int{0, 2} {
+			woken := make(chan error, 1)
+			begun := time.Now()
+			go func() { woken <- r.joined.Wait(r.ctx, "q") }()
+			time.Sleep(3 * time.Second)
+			r.insertAt(at, job.Queue("q"))
+			r.must(<-woken)
+			if took := time.Since(begun); took != 3*time.Second {
+				t.Errorf("the wait returned after %v, want when store %d has a job: 3s", took, at+1)
+			}
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package job_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// TestRateLaws: whoever asks and whenever, in any time as many start as the rate says and no more, and the time that Next tells is the
+// first at which one may.
+func TestRateLaws(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := job.Rate{
+			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.IntRange(500_000, 86400_000_000).Draw(t, "per in µs")) * time.Microsecond,
+			Burst: rapid.IntRange(0, 100).Draw(t, "burst"),
+		}
+		if err := job.CheckLimits("q", job.Limits{Starts: r}); err != nil {
+			t.Skip(err)
+		}
+		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		now, full, started := begin, time.Time{}, 0
+		for range rapid.IntRange(1, 50).Draw(t, "steps") {
+			left := r.Left(full, now)
+			if burst := max(r.Burst, 1); left < 0 || left > burst {
+				t.Fatalf("%d may start, with a burst of %d", left, burst)
+			}
+			if n := rapid.IntRange(0, left).Draw(t, "start"); n > 0 {
+				full = r.Take(full, now, n)
+				started += n
+				// Times are whole microseconds, rounded up each time.
+				if got := r.Left(full, now); got != left-n && got != max(left-n-1, 0) {
+					t.Fatalf("%d of %d started, and %d are left", n, left, got)
+				}
+			}
+			most := float64(max(r.Burst, 1)) + float64(now.Sub(begin)+time.Microsecond)/float64(r.Per)*float64(r.N) + 0.5 // which may come early
+			if float64(started) > most+1e-6 {
+				t.Fatalf("%d started in %v, more than %.3f", started, now.Sub(begin), most)
+			}
+			next := r.Next(full, now)
+			if r.Left(full, next) < 1 || next.After(now) && r.Left(full, next.Add(-time.Microsecond)) > 0 {
+				t.Fatalf("next in %v: then %d may start, before it %d", next.Sub(now), r.Left(full, next), r.Left(full, next.Add(-time.Microsecond)))
+			}
+			if rapid.Bool().Draw(t, "until next") {
+				now = next
+			} else {
+				now = now.Add(time.Duration(rapid.Int64Range(0, int64(r.Per/time.Microsecond)).Draw(t, "pause in µs")) * time.Microsecond)
+			}
+		}
+	})
+}
+
+// TestRateIsReached: who starts what may start soon after it may, has within two per cent as many in a minute as the rate says.
+func TestRateIsReached(t *testing.T) {
+	late := rand.New(rand.NewPCG(1, 2))
+	for _, r := range []job.Rate{{N: 500, Per: time.Minute}, {N: 24, Per: time.Second}, {N: 7, Per: time.Second, Burst: 3}, {N: 90_000, Per: time.Minute, Burst: 100}} {
+		begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		full, started := begin, 0
+		for now := begin; now.Before(begin.Add(time.Minute)); now = r.Next(full, now).Add(time.Duration(late.IntN(15_000)) * time.Microsecond) {
+			n := r.Left(full, now)
+			full = r.Take(full, now, n)
+			started += n
+		}
+		if want := float64(r.N) * float64(time.Minute) / float64(r.Per); math.Abs(float64(started)-want) > 0.02*want {
+			t.Errorf("%v: %d started in a minute, want %.0f", r, started, want)
+		}
+	}
+}
+
+func TestCheckLimits(t *testing.T) {
+	tests := []struct {
+		limits job.Limits
+		want   string
+	}{
+		{job.Limits{}, ""},
+		{job.Limits{Running: 1, Starts: job.Rate{N: 1, Per: time.Second}, EachKey: job.KeyLimits{Running: 2, Starts: job.Rate{N: 2, Per: time.Hour, Burst: 9}}}, ""},
+		{job.Limits{Running: -1}, "running: -1 jobs at once: give from 1 to 1000000, or 0 for no bound"},
+		{job.Limits{EachKey: job.KeyLimits{Running: 2e6}}, "running of each key: 2000000 jobs at once: give from 1 to 1000000, or 0 for no bound"},
+		{job.Limits{Starts: job.Rate{Per: time.Second}}, "starts: a rate of 0: give from 1 to 1000000, or no rate for no bound"},
+		{job.Limits{Starts: job.Rate{N: 5}}, "starts: a rate of 5 per 0s: give a time up to a year"},
+		{job.Limits{Starts: job.Rate{N: 5, Per: time.Second, Burst: -1}}, "starts: a burst of -1: give from 1 to 1000000, or 0 for 1"},
+		{job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: 24 * time.Hour, Burst: 1e6}}}, "starts of each key: a burst of 1000000 at 1 per 24h0m0s, which takes more than ten years to come back: give a smaller one"},
+		{job.Limits{Starts: job.Rate{N: 5000, Per: time.Millisecond}}, "starts: a rate of 5000 per 1ms: give at most 10000 per second, or no rate for no bound"},
+	}
+	for _, test := range tests {
+		err := job.CheckLimits("q", test.limits)
+		if got := errorText(err); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
+		}
+	}
+	if err := job.CheckLimits("a b", job.Limits{}); err == nil || !strings.Contains(err.Error(), `the name of the queue has a space`) {
+		t.Errorf("a queue with a space in its name: %v", err)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestRateString(t *testing.T) {
+	for want, r := range map[string]job.Rate{
+		"no bound": {}, "500 per minute, 50 at once": {N: 500, Per: time.Minute, Burst: 50}, "1 per second": {N: 1, Per: time.Second, Burst: 1},
+		"3 per 1m30s": {N: 3, Per: 90 * time.Second},
+	} {
+		if got := r.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestLimitKeyIsChecked(t *testing.T) {
+	for key, want := range map[string]string{
+		strings.Repeat("x", 256): "the limit key has 256 bytes, at most 255 are allowed", "a\nb": `control character in it: "a\nb"`, "\xff": "is not UTF-8",
+	} {
+		if _, err := job.New("k", []byte("1"), job.LimitKey(key)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("key %.20q: %v, want %q", key, err, want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Apply does act to the newest jobs that match the filter.
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+	now, err := s.enter(ctx, "change jobs")
+	if err != nil {
+		return done, err
+	}
+	defer s.mu.Unlock()
+	if f.Limit <= 0 {
+		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
+	}
+	found := s.find(f, now)
+	for _, e := range found {
+		switch {
+		case !act.Suits(e.State):
+			done.Skipped++
+		case e.State.Finished() && act.To == job.Queued && !s.takeKey(e, now):
+			done.Conflicts++
+		default:
+			s.apply(e, act, now)
+			done.Changed++
+		}
+	}
+	if len(found) == f.Limit {
+		done.Next = found[len(found)-1].ID
+	}
+	return done, nil
+}
+
+// takeKey gives a finished job its unique key back, and reports false when another holds that.
+func (s *Store) takeKey(e *entry, now time.Time) bool {
+	if e.UniqueKey == "" {
+		return true
+	}
+	if id, held := s.holder(e.UniqueKey, now); held && id != e.ID {
+		return false
+	}
+	s.keys[e.UniqueKey] = hold{id: e.ID}
+	return true
+}
+
+// apply does act to a job that is in a state for it.
+func (s *Store) apply(e *entry, act job.Act, now time.Time) {
+	s.unlink(e)
+	switch {
+	case act.To == "":
+		if id, held := s.holder(e.UniqueKey, now); held && id == e.ID {
+			delete(s.keys, e.UniqueKey)
+		}
+		s.remove(e)
+		return
+	case e.State == job.Running:
+		e.CancelRequested = true
+	case act.To.Finished():
+		s.finish(e, act.To, now)
+	default:
+		s.makeDue(e, act, now)
+	}
+	s.link(e)
+	if e.State == job.Queued {
+		s.notify(e.Queue)
+	}
+}
+
+// makeDue makes an unlinked job queued, as an act says.
+func (s *Store) makeDue(e *entry, act job.Act, now time.Time) {
+	if e.State.Finished() {
+		e.State, e.Finished, e.Spared = job.Queued, time.Time{}, e.Attempt
+		e.uncountReleases()
+	}
+	if act.Queue != "" {
+		e.Queue = act.Queue
+	}
+	if act.Priority != 0 {
+		e.Priority = act.Priority
+	}
+	if act.Due {
+		e.setDue(&job.Job{RunAt: act.RunAt}, now)
+	}
+}

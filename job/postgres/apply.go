@@ -1,0 +1,116 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Apply does act to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
+// began are looked for again.
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+	if f.Limit <= 0 {
+		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
+	}
+	if f.IDs != nil && len(f.IDs) == 0 {
+		return done, s.enter(ctx)
+	}
+	woken := map[string]bool{}
+	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
+		return s.inTx(ctx, func(r pgxRunner) error {
+			clear(woken)
+			if _, err := r.count(ctx, s.sql("apply_plan")); err != nil {
+				return err
+			}
+			first, err := applyOnce(ctx, s, r, f, act, woken)
+			if err != nil {
+				return err
+			}
+			done = first.Applied
+			again := f
+			for moved := first.moved; len(moved) > 0; {
+				again.IDs, again.Limit = moved, len(moved)
+				more, err := applyOnce(ctx, s, r, again, act, woken)
+				if err != nil {
+					return err
+				}
+				done.Changed, done.Skipped, done.Conflicts = done.Changed+more.Changed, done.Skipped+more.Skipped, done.Conflicts+more.Conflicts
+				moved = more.moved
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return job.Applied{}, err
+	}
+	s.wrote(done.Changed)
+	s.notify(slices.Collect(maps.Keys(woken)))
+	return done, nil
+}
+
+// An applied is what a statement has done.
+type applied struct {
+	job.Applied
+	moved []job.ID // by others meanwhile
+}
+
+// applyOnce does act to the jobs that the statement sees, and notes the queues in which jobs may have become due.
+func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Act, woken map[string]bool) (a applied, err error) {
+	statement, args := applyArgs(act)
+	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
+	rows, err := r.query(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...)...)
+	if err != nil {
+		return a, err
+	}
+	var found int
+	var last *[16]byte
+	var moved [][16]byte
+	var queues []string
+	_, err = pgx.ForEachRow(rows, []any{&a.Changed, &a.Skipped, &a.Conflicts, &found, &last, &moved, &queues}, func() error { return nil })
+	if err != nil {
+		return a, err
+	}
+	if found == f.Limit {
+		a.Next = *last
+	}
+	for _, id := range moved {
+		a.moved = append(a.moved, id)
+	}
+	for _, queue := range queues {
+		woken[queue] = true
+	}
+	return a, nil
+}
+
+// applySQL is the statement that does an act to what a statement of List finds.
+func (s *Store) applySQL(list, act string) string {
+	return "with found as materialized (select id, state from (" + s.sql(list) + ") l)\n" + s.sql(act) + "\n" + s.sql("apply_done")
+}
+
+// applyArgs returns the statement of an act and the arguments that it has besides those of the filter.
+func applyArgs(act job.Act) (statement string, args []any) {
+	from := make([]string, len(act.From))
+	for i, state := range act.From {
+		from[i] = string(state)
+	}
+	args = []any{from}
+	switch {
+	case act.To == "":
+		return "apply_delete", args
+	case act.To.Finished():
+		return "apply_finish", append(args, string(act.To), act.Suits(job.Running))
+	case act.Suits(job.Completed):
+		return "apply_retry", args
+	}
+	var priority *int16
+	if act.Priority != 0 {
+		p := int16(act.Priority)
+		priority = &p
+	}
+	return "apply_queued", append(args, text(act.Queue), priority, act.Due, instant(act.RunAt))
+}

@@ -1,0 +1,115 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+)
+
+// A traced pool notes the statements that are run on it, and how many rows they return or change.
+type traced struct {
+	mu   sync.Mutex
+	ran  []string
+	rows int64
+}
+
+func (tr *traced) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.ran = append(tr.ran, data.SQL)
+	return ctx
+}
+
+func (tr *traced) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.rows += data.CommandTag.RowsAffected()
+}
+
+// TestApplyIsOneStatement: an act is one statement for each thousand jobs, with one row for an answer, whatever the act.
+func TestApplyIsOneStatement(t *testing.T) {
+	url := database(t, server())
+	open(t, url)
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr := new(traced)
+	config.ConnConfig.Tracer = tr
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	s, err := postgres.New(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const jobs = 2500
+	insertMany(t, s, jobs)
+	for _, act := range []job.Act{job.ActPriority(7), job.ActMove("other"), job.ActCancel, job.ActRetry, job.ActDiscard, job.ActDelete} {
+		tr.mu.Lock()
+		tr.ran, tr.rows = nil, 0
+		tr.mu.Unlock()
+		done, err := job.Apply(t.Context(), s, job.Filter{}, act)
+		if err != nil || done.Changed != jobs {
+			t.Fatalf("%s: %+v, %v", act, done, err)
+		}
+		tr.mu.Lock()
+		statements := 0
+		for _, sql := range tr.ran {
+			if strings.HasPrefix(sql, "with found") {
+				statements++
+			}
+		}
+		if statements != 3 || tr.rows > 2*3 {
+			t.Errorf("%s of %d jobs took %d statements and %d rows, want 3 and no more than 6:\n%q", act, jobs, statements, tr.rows, tr.ran)
+		}
+		tr.mu.Unlock()
+	}
+}
+
+// TestApplyFindsAlongAnIndex: a part of an act reads what it changes and not the whole table, also while the server knows nothing about
+// the table yet.
+func TestApplyFindsAlongAnIndex(t *testing.T) {
+	url := database(t, server())
+	open(t, url)
+	pool, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	execSQL(t, pool, "alter table meanwhile.queued set (autovacuum_enabled = off)")
+	s, err := postgres.New(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	insertMany(t, s, 5000)
+	before := scans(t, pool)
+	done, err := job.Apply(t.Context(), s, job.Filter{Kinds: []string{"test"}}, job.ActPriority(7))
+	if err != nil || done.Changed != 5000 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if n := scans(t, pool) - before; n != 0 {
+		t.Errorf("the table of queued jobs was read from end to end %d times", n)
+	}
+}
+
+// scans is how often the table of queued jobs has been read from end to end, by sessions that have ended or say so.
+func scans(t *testing.T, pool *pgxpool.Pool) (n int) {
+	t.Helper()
+	pool.Reset()
+	if err := pool.QueryRow(t.Context(), "select seq_scan from pg_stat_user_tables where schemaname = 'meanwhile' and relname = 'queued'").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

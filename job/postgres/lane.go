@@ -1,0 +1,298 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// mostWoken bounds how many lanes a claim looks at again, so that none takes long. The next one goes on.
+const mostWoken = 2000
+
+// laned are the queues that had lanes, and those that had limits, when this process claimed from them last.
+type laned struct {
+	mu      sync.Mutex
+	queues  map[string]bool
+	limited map[string]bool
+}
+
+func (l *laned) set(queue string, has, limited bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queues == nil {
+		l.queues, l.limited = map[string]bool{}, map[string]bool{}
+	}
+	if l.queues[queue] = true; !has {
+		delete(l.queues, queue)
+	}
+	if l.limited[queue] = true; !limited {
+		delete(l.limited, queue)
+	}
+}
+
+func (l *laned) has(queue string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queues[queue]
+}
+
+// freed returns the queues with limits in which others may start when these jobs are settled. Of one that is queued again it is not known
+// where it ran.
+func (l *laned) freed(o outcomes) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var queues []string
+	for queue := range l.limited {
+		if len(o.queued) > 0 || slices.ContainsFunc(o.finished, func(j *job.Job) bool { return j.Queue == queue }) {
+			queues = append(queues, queue)
+		}
+	}
+	return queues
+}
+
+// A claiming is a claim from a queue with lanes, in a transaction that holds the lock of it. It implements job.Lanes.
+type claiming struct {
+	ctx    context.Context
+	s      *Store
+	r      pgxRunner
+	c      job.Claim
+	queue  string
+	at     time.Time
+	lanes  job.LaneQueue
+	counts bool // running jobs of each key matter
+	taken  []*job.Job
+}
+
+// claimLanes takes up to n due jobs of a queue with lanes, and returns when to claim again.
+func (s *Store) claimLanes(ctx context.Context, c job.Claim, queue string, n int) (taken []*job.Job, next time.Duration, err error) {
+	err = s.inTx(ctx, func(r pgxRunner) error {
+		cl := &claiming{ctx: ctx, s: s, r: r, c: c, queue: queue}
+		if may, err := cl.begin(); err != nil || !may {
+			return err
+		}
+		paused, err := cl.lock()
+		if err != nil || paused {
+			return err
+		}
+		if err := cl.refresh(); err != nil {
+			return err
+		}
+		if _, err := job.TakeTurns(cl, &cl.lanes, n, cl.at); err != nil {
+			return err
+		}
+		next, err = cl.end()
+		taken = cl.taken
+		return err
+	})
+	return taken, next, err
+}
+
+// begin begins the claim of the session, and reports whether it may take jobs.
+func (cl *claiming) begin() (bool, error) {
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_begin"), int64(cl.c.Session), cl.c.Call, cl.c.Worker, interval(cl.c.Lease))
+	if err != nil {
+		return false, err
+	}
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
+}
+
+// lock locks the queue and reads what is kept of it, and reports whether it is paused.
+func (cl *claiming) lock() (paused bool, err error) {
+	if paused, err = cl.s.lockQueue(cl.ctx, cl.r, cl.queue, &cl.lanes, &cl.at); err != nil {
+		return false, err
+	}
+	cl.counts = cl.lanes.Limits.EachKey.AtOnce() > 0
+	if cl.lanes.Limits.Running > 0 {
+		rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_running"), cl.queue)
+		if err != nil {
+			return false, err
+		}
+		if cl.lanes.Running, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int]); err != nil {
+			return false, err
+		}
+	}
+	return paused, nil
+}
+
+// lockQueue locks a queue, whose row is made when it is new.
+func (s *Store) lockQueue(ctx context.Context, r pgxRunner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
+	rows, err := r.query(ctx, s.sql("lane_lock"), queue)
+	if err != nil {
+		return false, err
+	}
+	var limits pgtype.Text
+	var full, held pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&paused, &limits, &q.Turn, &full, &held, at}, func() error { return nil })
+	if err != nil {
+		return false, err
+	}
+	q.Full, q.Held = timeOf(full), timeOf(held)
+	return paused, decodeLimits(queue, limits, &q.Limits)
+}
+
+func decodeLimits(queue string, text pgtype.Text, l *job.Limits) error {
+	if !text.Valid {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text.String), l); err != nil {
+		return fmt.Errorf("limits of queue %s: %w", queue, err)
+	}
+	return nil
+}
+
+// refresh brings the lanes up to date that have changed, or whose time has come, and that of the jobs without a key.
+func (cl *claiming) refresh() error { return cl.settle(nil, nil) }
+
+// A laneState is a lane as it is kept, and what its rows say.
+type laneState struct {
+	job.Lane
+	due    int       // the highest priority of a due job
+	next   time.Time // when the first job that is not due becomes so, or its lane goes on that was throttled
+	queued bool
+}
+
+// settle finds out whether jobs of lanes may start, and writes the lanes. What is known of some is served; keys of nil is all that changed.
+func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_read"), cl.queue, keys, cl.at, cl.counts, mostWoken)
+	if err != nil {
+		return err
+	}
+	var put lanePut
+	var l laneState
+	var full, next pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running, &l.due, &next, &l.queued}, func() error {
+		l.Full, l.next = timeOf(full), timeOf(next)
+		if s, ok := served[l.Key]; ok {
+			l.Turn, l.Full = s.Turn, s.Full
+		}
+		put.add(cl, l)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over)
+	return err
+}
+
+// lanePut are the columns of lanes to write.
+type lanePut struct {
+	keys       []string
+	priorities []int16
+	turns      []int64
+	full, wake []*time.Time
+	over       []bool
+}
+
+// add adds a lane as it is to be now. One of which no job could start until now gets in line behind the others.
+func (p *lanePut) add(cl *claiming, l laneState) {
+	priority, wake := l.due, l.next
+	limits := cl.lanes.Limits
+	switch {
+	case priority > 0 && !l.Open(limits, cl.at):
+		priority, wake = 0, time.Time{}
+		if next := l.Lane.Next(limits, cl.at); next.After(cl.at) {
+			wake = next
+		}
+	case !l.queued && l.Full.After(cl.at) && l.Full.After(wake):
+		wake = l.Full
+	}
+	if priority != l.Priority {
+		cl.lanes.Turn++
+		l.Turn = cl.lanes.Turn
+	}
+	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(priority)), append(p.turns, l.Turn)
+	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(wake))
+	p.over = append(p.over, !l.queued && wake.IsZero())
+}
+
+// end writes what is kept of the queue, and returns when to claim again; zero for never.
+func (cl *claiming) end() (time.Duration, error) {
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_queue"), cl.queue, cl.lanes.Turn, instant(cl.lanes.Full))
+	if err != nil {
+		return 0, err
+	}
+	var wake pgtype.Timestamptz
+	var keyed bool
+	if _, err := pgx.ForEachRow(rows, []any{&wake, &keyed}, func() error { return nil }); err != nil {
+		return 0, err
+	}
+	limited := cl.lanes.Limits != (job.Limits{})
+	cl.s.laned.set(cl.queue, limited || keyed, limited)
+	switch {
+	case cl.lanes.Left(cl.at) == 0:
+		return cl.lanes.Next(cl.at).Sub(cl.at), nil
+	case !wake.Valid:
+		return 0, nil
+	}
+	return max(wake.Time.Sub(cl.at), time.Microsecond), nil
+}
+
+// Open returns lanes that have due jobs, and may start them.
+func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_open"), cl.queue, top, after, until, n, cl.counts, cl.c.Kinds != nil, cl.at)
+	if err != nil {
+		return nil, err
+	}
+	var found []job.Lane
+	var l job.Lane
+	var full pgtype.Timestamptz
+	_, err = pgx.ForEachRow(rows, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running}, func() error {
+		if l.Full = timeOf(full); len(found) == 0 || found[0].Priority == l.Priority {
+			found = append(found, l)
+		}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
+	return found, err
+}
+
+// Take takes due jobs of lanes.
+func (cl *claiming) Take(lanes []job.Lane, want []int) ([]int, error) {
+	got, place := make([]int, len(lanes)), make(map[string]int, len(lanes))
+	keys, wants := make([]string, 0, len(lanes)), make([]int32, 0, len(lanes))
+	for i, l := range lanes {
+		place[l.Key] = i
+		if want[i] > 0 {
+			keys, wants = append(keys, l.Key), append(wants, int32(want[i]))
+		}
+	}
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_take"), cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call)
+	if err != nil {
+		return nil, err
+	}
+	var r row
+	var taken []*job.Job
+	_, err = pgx.ForEachRow(rows, r.common(), func() error {
+		j, err := r.running()
+		if err == nil {
+			got[place[j.LimitKey]]++
+			taken = append(taken, j)
+		}
+		return err
+	})
+	slices.SortFunc(taken, func(a, b *job.Job) int {
+		return cmp.Or(a.RunAt.Compare(b.RunAt), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	cl.taken = append(cl.taken, taken...)
+	return got, err
+}
+
+// Keep writes what became of lanes.
+func (cl *claiming) Keep(lanes []job.Lane) error {
+	keys, served := make([]string, len(lanes)), make(map[string]job.Lane, len(lanes))
+	for i, l := range lanes {
+		keys[i], served[l.Key] = l.Key, l
+	}
+	return cl.settle(keys, served)
+}

@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// SetLimits sets the limits of a queue.
+func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error {
+	what := "set limits of queue " + queue
+	if err := job.CheckLimits(queue, l); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	var kept *string
+	if l != (job.Limits{}) {
+		encoded, err := json.Marshal(l)
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		kept = text(string(encoded))
+	}
+	err := s.call(ctx, what, func(ctx context.Context) error {
+		return s.inTx(ctx, func(r pgxRunner) error {
+			if _, err := r.ids(ctx, s.sql("limits_lock")); err != nil {
+				return err
+			}
+			var before job.LaneQueue
+			var at time.Time
+			if _, err := s.lockQueue(ctx, r, queue, &before, &at); err != nil {
+				return err
+			}
+			_, err := r.ids(ctx, s.sql("limits_set"), queue, kept, l.Starts != before.Limits.Starts, l.EachKey.Starts != before.Limits.EachKey.Starts)
+			return err
+		})
+	})
+	if err == nil {
+		s.laned.set(queue, true, kept != nil)
+		s.notify([]string{queue})
+	}
+	return err
+}
+
+// Limits returns the limits of a queue, and how far they are used.
+func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse, err error) {
+	err = s.call(ctx, "limits of queue "+queue, func(ctx context.Context) error {
+		rows, err := s.run().query(ctx, s.sql("limits"), queue, key)
+		if err != nil {
+			return err
+		}
+		var q job.LaneQueue
+		l := job.Lane{Key: key}
+		var limits pgtype.Text
+		var full, held, laneFull, laneHeld pgtype.Timestamptz
+		var first pgtype.UUID
+		var now time.Time
+		if _, err := pgx.ForEachRow(rows, []any{&limits, &full, &held, &laneFull, &laneHeld, &q.Running, &l.Running, &first, &now}, func() error { return nil }); err != nil {
+			return err
+		}
+		q.Full, q.Held, l.Full, l.Held = timeOf(full), timeOf(held), timeOf(laneFull), timeOf(laneHeld)
+		if err := decodeLimits(queue, limits, &q.Limits); err != nil {
+			return err
+		}
+		if use = q.Use(l, now.UTC()); use.EachKey.InOrder {
+			use.KeyFirst = first.Bytes
+		}
+		return nil
+	})
+	return use, err
+}

@@ -1,0 +1,1 @@
+drop table meanwhile.past, meanwhile.audit;

@@ -1,0 +1,101 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// sessionVersion is that of the schema in which each job has a lease of its own.
+const sessionVersion = 7
+
+// TestMigrateLeases: what runs when the schema is migrated is held as long as before, and no longer.
+func TestMigrateLeases(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	insertKeyed(t, s, keyed(t, "a", "long"), keyed(t, "a", "short"))
+	for worker, lease := range map[string]time.Duration{"long": time.Hour, "short": time.Minute} {
+		got, err := s.Claim(ctx, job.Claim{
+			Worker: worker, Session: job.NewSession(), Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: lease,
+		})
+		if err != nil || len(got.Jobs) != 1 {
+			t.Fatalf("claimed %+v, %v", got, err)
+		}
+	}
+	if err := s.MigrateTo(ctx, sessionVersion); err != nil {
+		t.Fatal(err)
+	}
+	var left time.Duration
+	if err := pool.QueryRow(ctx, "select max(lease_until) - now() from meanwhile.running").Scan(&left); err != nil || left < 50*time.Minute {
+		t.Errorf("in version %d a lease of an hour has %v left, %v", sessionVersion, left, err)
+	}
+	execSQL(t, pool, "update meanwhile.running set lease_until = now() - interval '1 second' where worker = 'short'")
+	if err := s.Migrate(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Claim(ctx, job.Claim{
+		Worker: "w", Session: job.NewSession(), Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 5}}, Limit: 5, Lease: time.Hour, Expired: true,
+	})
+	if err != nil || len(got.Jobs) != 1 || got.Expired[got.Jobs[0].ID] != "short" {
+		t.Errorf("claimed %+v, %v; want the job of the lease that has run out", got, err)
+	}
+}
+
+// TestRenewWritesFewRows: what it costs to hold ten thousand jobs does not grow with them.
+func TestRenewWritesFewRows(t *testing.T) {
+	ctx, url := t.Context(), database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	var held [][16]byte
+	for range 10 {
+		jobs := make([]*job.Job, 1000)
+		for i := range jobs {
+			jobs[i] = newJob(t)
+		}
+		if _, err := s.Insert(ctx, jobs...); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range claim(t, s, len(jobs)) {
+			held = append(held, j.ID)
+		}
+	}
+	for name, asked := range map[string][][16]byte{"a beat": {}, "a beat that asks about all": held} {
+		var text []byte
+		err := pool.QueryRow(ctx, "explain (analyze, wal, format json) "+s.SQL("renew"), pgx.QueryExecModeDescribeExec, "w", asked, 30*time.Second, "{}",
+			[]time.Time{}, time.Time{}, []string{}, []string{}, []int64{}, []string{}, [][16]byte{}, []int32{}, []string{}, int64(1), [][16]byte{}, job.MostWatched, job.OrderKept).Scan(&text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plans []struct{ Plan planNode }
+		if err := json.Unmarshal(text, &plans); err != nil {
+			t.Fatal(err)
+		}
+		records, bytes := plans[0].Plan.written()
+		t.Logf("%s, of %d jobs: %d records of WAL, %d bytes", name, len(held), records, bytes)
+		if records == 0 || records > 20 {
+			t.Errorf("%s writes %d records of WAL for %d jobs, want a few", name, records, len(held))
+		}
+	}
+}
+
+type planNode struct {
+	Type    string `json:"Node Type"`
+	Records int    `json:"WAL Records"`
+	Bytes   int    `json:"WAL Bytes"`
+	Plans   []planNode
+}
+
+// written returns what the parts of a statement that write have written.
+func (n planNode) written() (records, bytes int) {
+	if n.Type == "ModifyTable" {
+		return n.Records, n.Bytes
+	}
+	for _, below := range n.Plans {
+		r, b := below.written()
+		records, bytes = records+r, bytes+b
+	}
+	return records, bytes
+}

@@ -1,0 +1,1 @@
+delete from meanwhile.audit where n <= (select max(n) from meanwhile.audit) - $1::bigint

@@ -1,1 +1,0 @@
-delete from meanwhile.finished where id = any ($1::uuid[])

@@ -1,1 +1,0 @@
-delete from meanwhile.queued where id = any ($1::uuid[])

@@ -1,1 +1,0 @@
-delete from meanwhile.running where id = any ($1::uuid[])

@@ -1,0 +1,1 @@
+select * from meanwhile.claim_again($1, $2, $3, $4, $5)

@@ -1,0 +1,1 @@
+select count(*) from meanwhile.running where queue = $1

@@ -1,0 +1,17 @@
+-- Holds back the lanes of the jobs $2 with the attempts $3 that the session $1 holds for $4 from now: that of a job without a limit key is its
+-- queue. Queues are locked before lanes, as by who claims.
+with held as materialized (
+    select r.queue, coalesce(r.limit_key, '') as key, now() + o.d as until
+    from meanwhile.running r join unnest($2::uuid[], $3::int[], $4::interval[]) o(id, attempt, d) on r.id = o.id and r.attempt = o.attempt
+    where r.session = $1
+    order by r.id for update of r
+), locked as (
+    insert into meanwhile.queues as q (queue, paused, held)
+    select queue, false, max(until) filter (where key = '') from held group by queue order by queue
+    on conflict (queue) do update set held = greatest(q.held, excluded.held)
+    returning q.queue
+)
+insert into meanwhile.lanes as l (queue, key, priority, turn, held, wake)
+select h.queue, h.key, 0, 0, max(h.until), max(h.until) from held h join locked k on k.queue = h.queue
+where h.key <> '' group by h.queue, h.key
+on conflict (queue, key) do update set priority = 0, held = greatest(l.held, excluded.held), wake = greatest(l.held, excluded.held)

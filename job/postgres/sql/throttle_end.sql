@@ -1,0 +1,5 @@
+-- Lets what is throttled of the queue $1 go on.
+with q as (
+    update meanwhile.queues set held = null where queue = $1 returning queue
+)
+update meanwhile.lanes l set held = null, wake = now() from q where l.queue = q.queue and l.held is not null

@@ -1,0 +1,47 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// applyJobs is how many jobs are changed at once.
+const applyJobs = 100
+
+// Apply does act to the newest jobs that match the filter, some hundred at a time, each time atomically.
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
+		if f.Limit <= 0 {
+			return fmt.Errorf("a limit of %d", f.Limit)
+		}
+		search, err := newSearch(f)
+		if err != nil || search.over() {
+			return err
+		}
+		from := ","
+		for _, state := range act.From {
+			from += string(state) + ","
+		}
+		left, last := f.Limit, ""
+		for more := true; more; {
+			got, err := s.run(ctx, applyScript, search.args(min(left, applyJobs), from, string(act.To), act.Queue, strconv.Itoa(act.Priority), flag(act.Due), micros(act.RunAt))...)
+			if err != nil {
+				return err
+			}
+			last = text(got[0])
+			left -= int(number(got[1]))
+			done.Changed += int(number(got[2]))
+			done.Skipped += int(number(got[3]))
+			done.Conflicts += int(number(got[4]))
+			more = left > 0 && search.goOn(last)
+		}
+		if left == 0 {
+			done.Next = idOf(last)
+		}
+		return nil
+	})
+	return done, err
+}

@@ -1,0 +1,18 @@
+// Package redis keeps jobs in Redis, version 6.2 or newer, or in Valkey.
+//
+// A store is named by a URL:
+//
+//	redis://user:password@host:6379/0?name=app
+//	rediss://user:password@host:6379               with TLS
+//	redis+sentinel://host1,host2/0?master=NAME     the primary that Sentinels name
+//	redis+cluster://host1,host2                    a cluster, of which a store uses one node
+//	unix:///run/redis.sock?db=0                    a socket
+//
+// The name, "meanwhile" unless the URL gives one, is in braces before all keys. With durable=no the store also opens a server that keeps no log
+// of writes (AOF), and loses jobs when it is restarted.
+//
+// Each call is a script that the server runs alone, so that it is atomic. Redis has no transactions that a program could add to: enqueue
+// after the commit of your data.
+//
+// A call that is given no deadline has one of 30 seconds.
+package redis

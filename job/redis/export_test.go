@@ -1,0 +1,67 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// CheckInfo says what is wrong with a server that says so of itself.
+func CheckInfo(text string) error {
+	return (&Store{place: &place{durable: true}}).checkServer(info(text))
+}
+
+var rate = inline("rate", `
+local rate = { n = tonumber(ARGV[1]), per = tonumber(ARGV[2]), burst = tonumber(ARGV[3]) }
+local full, n = tonumber(ARGV[4]), tonumber(ARGV[6])
+now = tonumber(ARGV[5])
+return { int(math.min(left(rate, full), 1e9)), int(take(rate, full, n)), int(nextStart(rate, full)) }`)
+
+// Rate does the arithmetic of job.Rate as the scripts do it; times are in microseconds.
+func (s *Store) Rate(ctx context.Context, r job.Rate, full, now int64, n int) (left, taken, next int64, err error) {
+	got, err := s.run(ctx, rate,
+		strconv.Itoa(r.N), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.Itoa(max(r.Burst, 1)),
+		strconv.FormatInt(full, 10), strconv.FormatInt(now, 10), strconv.Itoa(n))
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return number(got[0]), number(got[1]), number(got[2]), nil
+}
+
+// MoveBack moves watches and commands for workers back in time.
+func (s *Store) MoveBack(ctx context.Context, by time.Duration) error {
+	_, err := s.runOne(ctx, moveBack, span(by))
+	return err
+}
+
+// Minutes counts watches and commands for workers.
+func (s *Store) Minutes(ctx context.Context) (int, error) {
+	m, err := s.runOne(ctx, minutes)
+	return int(number(m)), err
+}
+
+func inline(name, body string) *script {
+	text := newScript("lane").text + body
+	sum := sha1.Sum([]byte(text))
+	return &script{name: name, text: text, sha: hex.EncodeToString(sum[:])}
+}
+
+var (
+	moveBack = inline("move back", `
+for _, id in ipairs(call('ZRANGE', P .. 'watches', 0, -1)) do call('ZINCRBY', P .. 'watches', '-' .. ARGV[1], id) end
+for _, key in ipairs(call('KEYS', P .. 'orders:*')) do
+  for i, order in ipairs(call('LRANGE', key, 0, -1)) do
+    local at, text = string.match(order, '^(%d+)(.*)$')
+    call('LSET', key, i - 1, int(at - ARGV[1]) .. text)
+  end
+end
+return 1`)
+	minutes = inline("minutes", `
+local n = call('ZCARD', P .. 'watches') + call('HLEN', P .. 'trees')
+for _, key in ipairs(call('KEYS', P .. 'orders:*')) do n = n + call('LLEN', key) end
+return n`)
+)

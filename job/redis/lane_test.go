@@ -1,0 +1,168 @@
+package redis_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"math"
+	mathrand "math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// TestRate compares the arithmetic of rates in the scripts with that of package job.
+func TestRate(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	rapid.Check(t, func(t *rapid.T) {
+		r := job.Rate{N: rapid.IntRange(1, job.MaxLimit).Draw(t, "n"), Burst: rapid.IntRange(0, 1000).Draw(t, "burst")}
+		if rapid.Bool().Draw(t, "few") {
+			r.N = rapid.IntRange(1, 60).Draw(t, "n")
+		}
+		per := rapid.Int64Range(int64(r.N)*100, int64(366*24*time.Hour/time.Microsecond)).Draw(t, "per")
+		if per < 1 {
+			t.Skip()
+		}
+		r.Per = time.Duration(per) * time.Microsecond
+		if job.CheckLimits("q", job.Limits{Starts: r}) != nil {
+			t.Skip()
+		}
+		now := rapid.Int64Range(1_700_000_000_000_000, 1_900_000_000_000_000).Draw(t, "now")
+		at := func(us int64) time.Time { return time.UnixMicro(us) }
+		full := now
+		for range rapid.IntRange(1, 6).Draw(t, "steps") {
+			left := r.Left(at(full), at(now))
+			n := rapid.IntRange(0, min(left, 50)).Draw(t, "starts")
+			gotLeft, taken, next, err := s.Rate(t.Context(), r, full, now, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := fmt.Sprint(left, r.Take(at(full), at(now), n).UnixMicro(), r.Next(at(full), at(now)).UnixMicro())
+			if got := fmt.Sprint(gotLeft, taken, next); got != want {
+				t.Fatalf("%+v, full %d, now %d, %d starts: got %s, want %s", r, full, now, n, got, want)
+			}
+			full = taken
+			step := int64(r.Per/time.Microsecond)/int64(r.N) + 1
+			now += rapid.Int64Range(0, min(3*step, math.MaxInt32)).Draw(t, "later")
+		}
+	})
+}
+
+// TestTurns does the same to a store and to one in memory: both give the same jobs, in the same order.
+func TestTurns(t *testing.T) {
+	address := sharedServer(t)
+	for i, limits := range []job.Limits{
+		{Running: 1000},
+		{Running: 7},
+		{EachKey: job.KeyLimits{Running: 2}},
+		{Running: 12, EachKey: job.KeyLimits{Running: 3}},
+		{EachKey: job.KeyLimits{InOrder: true}},
+		{EachKey: job.KeyLimits{Starts: job.Rate{N: 3, Per: 1000 * time.Hour, Burst: 9}}},
+		{Starts: job.Rate{N: 1, Per: 1000 * time.Hour, Burst: 60}},
+	} {
+		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) {
+			b := &both{T: t, rng: mathrand.New(mathrand.NewPCG(uint64(i), 5)), stores: [2]job.Store{open(t, "redis://"+address+"?name="+rand.Text()), memory.New()}}
+			b.each(func(s job.Store, _ int) error { return s.SetLimits(t.Context(), "q", limits) })
+			for range 8 {
+				b.insert()
+				for b.claim() {
+				}
+				b.settle()
+				b.apply()
+				for b.claim() {
+				}
+			}
+		})
+	}
+}
+
+// both are stores that are to do the same. All jobs have limit keys: where those without get in line is not said.
+type both struct {
+	*testing.T
+	rng    *mathrand.Rand
+	stores [2]job.Store
+	held   [2][]*job.Job
+}
+
+func (b *both) each(do func(s job.Store, i int) error) {
+	b.Helper()
+	for i, s := range b.stores {
+		if err := do(s, i); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func (b *both) insert() {
+	b.Helper()
+	var jobs []*job.Job
+	for range b.rng.IntN(40) {
+		opts := []job.EnqueueOption{job.Queue("q"), job.LimitKey(fmt.Sprint(b.rng.IntN(6))), job.Priority(4 + b.rng.IntN(3))}
+		if b.rng.IntN(8) == 0 {
+			opts = append(opts, job.In(time.Hour))
+		}
+		jobs = append(jobs, newJob(b, []string{"k", "k", "other"}[b.rng.IntN(3)], opts...))
+	}
+	b.each(func(s job.Store, _ int) error { _, err := s.Insert(b.Context(), jobs...); return err })
+}
+
+// claim reports whether it got any.
+func (b *both) claim() bool {
+	b.Helper()
+	n := 1 + b.rng.IntN(9)
+	c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: n}}, Limit: n, Lease: time.Hour}
+	if b.rng.IntN(3) == 0 {
+		c.Kinds = []string{"k"}
+	}
+	var got [2]string
+	b.each(func(s job.Store, i int) error {
+		claimed, err := s.Claim(b.Context(), c)
+		for _, j := range claimed.Jobs {
+			got[i] += fmt.Sprintln(j.ID, j.Kind, j.LimitKey, j.Priority, j.Attempt)
+		}
+		b.held[i] = append(b.held[i], claimed.Jobs...)
+		return err
+	})
+	if got[0] != got[1] {
+		b.Fatalf("claimed of up to %d, kinds %v:\n%s\nand in memory\n%s", n, c.Kinds, got[0], got[1])
+	}
+	return got[0] != ""
+}
+
+// settle ends about half of what runs.
+func (b *both) settle() {
+	b.Helper()
+	for n := len(b.held[0]) - 1; n >= 0; n-- {
+		if b.rng.IntN(2) == 0 {
+			continue
+		}
+		state, throttle := []job.State{job.Queued, job.Completed, job.Discarded}[b.rng.IntN(3)], time.Duration(0)
+		if b.rng.IntN(30) == 0 {
+			throttle = time.Hour
+		}
+		b.each(func(s job.Store, i int) error {
+			j := b.held[i][n]
+			b.held[i] = append(b.held[i][:n:n], b.held[i][n+1:]...)
+			j.State, j.RunAt, j.Delay = state, time.Time{}, 0
+			_, err := s.Settle(b.Context(), 1, job.Outcome{Job: j, Throttle: throttle})
+			return err
+		})
+	}
+}
+
+func (b *both) apply() {
+	b.Helper()
+	act := []job.Act{job.ActCancel, job.ActPriority(9), job.ActMove("elsewhere"), job.ActDelete}[b.rng.IntN(4)]
+	limit := 1 + b.rng.IntN(3)
+	var done [2]job.Applied
+	b.each(func(s job.Store, i int) (err error) {
+		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{job.Queued}, Limit: limit}, act)
+		return err
+	})
+	if done[0] != done[1] {
+		b.Fatalf("%s changed %+v, in memory %+v", act, done[0], done[1])
+	}
+}

@@ -1,0 +1,73 @@
+-- Does an act to jobs. ARGV: the filter, hi, lo, how many jobs at most, the states from which the act is, to which it leads ("" deletes), queue,
+-- priority, "1" where it sets when the job is due, that time ("" is now), then the IDs to look among, if it is by IDs. Returns the ID to go on
+-- before, or "", how many matched, were changed, were skipped, and were conflicts.
+local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
+local from, to, queue, priority, sets, runAt = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
+local found, changed, skipped, conflicts = 0, 0, 0, 0
+
+-- takeKey gives a finished job its unique key back, and returns false when another holds that.
+local function takeKey(j)
+  if not j.u then return true end
+  local other = holder(j.u)
+  if other and other ~= j.id then return false end
+  hold(j.u, j.id)
+  return true
+end
+
+-- uncounted is the detail of a job as if it had never been released: that stands last.
+local function uncounted(detail)
+  if not detail or string.find(detail, '^{"released":%d+}$') then return '' end
+  return (string.gsub(detail, ',"released":%d+}$', '}'))
+end
+
+local function act(j)
+  local finished = j.s ~= 'queued' and j.s ~= 'running'
+  unlink(j)
+  if to == '' then
+    if j.u and holder(j.u) == j.id then call('HDEL', P .. 'u', j.u) end
+    remove(j)
+  elseif j.s == 'running' then
+    j.x, j.ca = '1', call('HGET', jobKey(j.id), 'ca')
+    call('HSET', jobKey(j.id), 'x', '1')
+    link(j)
+    call('SADD', P .. 'x:' .. j.se, j.id)
+    if j.xp then
+      call('ZADD', P .. 'e:' .. j.p .. ':' .. j.q, j.r, j.id .. j.k)
+      call('HSET', jobKey(j.id), 'xp', '1')
+    end
+  elseif to ~= 'queued' then
+    finish(j, to)
+  else
+    if finished then set(j.id, 'f', '', 'sp', int(j.n), 'd', uncounted(call('HGET', jobKey(j.id), 'd'))) end
+    j.s = 'queued'
+    if queue ~= '' then j.q = queue end
+    if priority ~= '0' then j.p = priority end
+    if sets == '1' then j.r = due(runAt, 0) end
+    set(j.id, 's', j.s, 'q', j.q, 'p', j.p, 'r', j.r)
+    link(j)
+    wake(j.q)
+  end
+end
+
+evenFull()
+local function visit(id)
+  local j = load(id)
+  found = found + 1
+  if not string.find(from, ',' .. j.s .. ',', 1, true) then
+    skipped = skipped + 1
+  elseif to == 'queued' and j.s ~= 'queued' and not takeKey(j) then
+    conflicts = conflicts + 1
+  else
+    act(j)
+    changed = changed + 1
+  end
+  return found == limit
+end
+local last
+if f.by_id then
+  last = eachOf(f, ARGV, 11, visit)
+else
+  last = scan(f, ARGV[2], ARGV[3], visit)
+end
+done()
+return { last or '', found, changed, skipped, conflicts }

@@ -1,0 +1,13 @@
+-- Inserts jobs, all or none: returns the ID that is stored for each. ARGV: the staged parts, jobs.
+local a = staged()
+if not a then return redis.error_reply('STAGE the parts of a large call are gone: call again') end
+local jobs = {}
+for i = 1, #a do
+  jobs[i] = cmsgpack.unpack(a[i])
+  if isThere(jobs[i]) then return { 'there', jobs[i][1] } end
+end
+local ids = { 'ok' }
+for i = 1, #jobs do ids[i + 1] = insert(jobs[i]) end
+dropStaged()
+done()
+return ids

@@ -1,0 +1,17 @@
+-- Sets the limits of a queue. ARGV: queue, the limits as JSON, and as nine numbers; both empty for none.
+local key = P .. 'q:' .. ARGV[1]
+local function rates(x) return string.match(x or '', '^%d+ (%d+ %d+ %d+) %d+ (%d+ %d+ %d+)') end
+local starts, keyStarts = rates(call('HGET', key, 'x'))
+local newStarts, newKeyStarts = rates(ARGV[3])
+if (starts or '0 0 1') ~= (newStarts or '0 0 1') then call('HSET', key, 'fu', int(now)) end
+if (keyStarts or '0 0 1') ~= (newKeyStarts or '0 0 1') then call('HINCRBY', key, 'fe', 1) end
+if ARGV[2] == '' then
+  call('HDEL', key, 'l', 'x')
+else
+  call('HSET', key, 'l', ARGV[2], 'x', ARGV[3])
+end
+call('HSET', key, 'rt', '0')
+call('SADD', P .. 'laned', ARGV[1])
+wake(ARGV[1])
+done()
+return 1

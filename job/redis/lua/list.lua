@@ -1,0 +1,16 @@
+-- Lists jobs. ARGV: the filter, hi, lo, how many at most, then the IDs to look among, if it is by IDs. Returns the ID to go on before, or "", and jobs.
+local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
+local jobs, bytes = {}, 0
+local function visit(id)
+  local v = whole(id)
+  for n = 2, #v, 2 do bytes = bytes + #v[n] end
+  jobs[#jobs + 1] = v
+  return #jobs == limit or bytes > 4000000
+end
+local last
+if f.by_id then
+  last = eachOf(f, ARGV, 5, visit)
+else
+  last = scan(f, ARGV[2], ARGV[3], visit)
+end
+return { last or '', jobs }

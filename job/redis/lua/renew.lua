@@ -1,0 +1,69 @@
+-- Renews the lease of a session, and notes what its worker reports. ARGV: "1", or "0" for more of a renewal that is to come; worker, session, lease,
+-- info; how many IDs to ask for, those; how many to drop, those; how many stats, each as its field, minute, total and JSON; how many trees, each as its
+-- job, attempt and JSON. Returns the lost ones, and where ARGV[1] is "1" the canceled ones, the time, the watched ones, and the orders.
+local worker, session = ARGV[2], ARGV[3]
+local at = 6
+local function following(size)
+  local n = tonumber(ARGV[at])
+  local from = at + 1
+  at = from + n * size
+  return from, at - 1
+end
+
+evenFull()
+if ARGV[1] == '1' then renewLease(session, tonumber(ARGV[4])) end
+local held = P .. 'h:' .. session
+
+local askFrom, askTo = following(1)
+local dropFrom, dropTo = following(1)
+for i = dropFrom, dropTo do
+  local id = ARGV[i]
+  if call('ZREM', held, id) == 1 then
+    local j = load(id)
+    call('ZADD', P .. 'h:0', 0, id)
+    if j.x then
+      call('SREM', P .. 'x:' .. session, id)
+      call('SADD', P .. 'x:0', id)
+    end
+    call('HSET', jobKey(id), 'se', '0', 'xp', '1')
+    call('ZADD', P .. 'e:' .. j.p .. ':' .. j.q, j.r, id .. j.k)
+  end
+end
+local lost = {}
+for i = askFrom, askTo do
+  if not call('ZSCORE', held, ARGV[i]) then lost[#lost + 1] = ARGV[i] end
+end
+
+local from, to = following(4)
+for i = from, to, 4 do
+  local field, minute, total = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  local before = call('HGET', P .. 'stats', field)
+  if not before or tonumber(string.match(before, '^%d+')) <= tonumber(total) then
+    call('HSET', P .. 'stats', field, total .. '\n' .. ARGV[i + 3])
+    call('ZADD', P .. 'minutes', minute, field)
+  end
+end
+from, to = following(3)
+for i = from, to, 3 do
+  local id, attempt = ARGV[i], ARGV[i + 1]
+  local till = call('ZSCORE', P .. 'watches', id)
+  if till and tonumber(till) > now and call('ZSCORE', held, id) and call('HGET', jobKey(id), 'n') == attempt then
+    call('HSET', P .. 'trees', id, attempt .. '\n' .. int(now) .. '\n' .. ARGV[i + 2])
+  end
+end
+if ARGV[1] ~= '1' then return { lost } end
+
+call('HSET', P .. 'workers', worker, int(now) .. '\n' .. ARGV[5])
+call('ZADD', P .. 'seen', int(now), worker)
+local canceled = call('SMEMBERS', P .. 'x:' .. session)
+local watched = {}
+local watches = call('ZRANGEBYSCORE', P .. 'watches', '(' .. int(now), '+inf')
+for i = 1, #watches do
+  if call('ZSCORE', held, watches[i]) then watched[#watched + 1] = watches[i] end
+end
+table.sort(watched)
+for i = #watched, tonumber(ARGV[at]) + 1, -1 do watched[i] = nil end
+
+local orders = call('LRANGE', P .. 'orders:' .. worker, 0, -1)
+call('DEL', P .. 'orders:' .. worker)
+return { lost, canceled, int(now), watched, orders }

@@ -1,0 +1,89 @@
+-- scan calls visit with the IDs of jobs that match a filter, the newest first, until that returns true or enough were looked at. It returns the
+-- ID to go on before, nil when there are no more. The filter is JSON; hi and lo bound the IDs, as ZRANGEBYLEX takes them.
+
+local function matches(f, id)
+  local v = call('HMGET', jobKey(id), 's', 'q', 'k', 'w', 'u', 'f', 'n', 'sp', 'r', 'o')
+  if not v[1] then return false end
+  if f.kinds and not has(f.kinds, v[3]) or f.queues and not has(f.queues, v[2]) then return false end
+  if f.worker and f.worker ~= v[4] or f.unique_key and f.unique_key ~= v[5] then return false end
+  if f.finished_before and not (v[6] and tonumber(v[6]) < tonumber(f.finished_before)) then return false end
+  if f.meta then
+    for i = 1, #f.meta do
+      if not v[10] or not string.find(v[10], f.meta[i], 1, true) then return false end
+    end
+  end
+  if f.states and not has(f.states, v[1]) then
+    if v[1] ~= 'queued' then return false end
+    local view = 'queued'
+    if tonumber(v[7]) - tonumber(v[8] or 0) > 0 then
+      view = 'retrying'
+    elseif tonumber(v[9]) > now then
+      view = 'scheduled'
+    end
+    return has(f.states, view)
+  end
+  return true
+end
+
+-- sources returns the sorted sets to look in: those of the classes that may match, or the one of the ID of another system.
+local function sources(f)
+  if f.meta_id then return { P .. 'm:' .. f.meta_id } end
+  local states
+  if f.states then
+    states = {}
+    for _, s in ipairs(f.states) do
+      if s == 'scheduled' or s == 'retrying' then s = 'queued' end
+      states[s] = true
+    end
+  end
+  local found, names = {}, call('SMEMBERS', P .. 'classes')
+  for i = 1, #names do
+    local s, q, k = string.match(names[i], '^(.-)\n(.-)\n(.*)$')
+    if (not states or states[s]) and (not f.kinds or has(f.kinds, k)) and (not f.queues or has(f.queues, q)) then
+      found[#found + 1] = P .. 'c:' .. names[i]
+    end
+  end
+  return found
+end
+
+local function scan(f, hi, lo, visit)
+  local heads = {}
+  for _, key in ipairs(sources(f)) do
+    local ids = call('ZREVRANGEBYLEX', key, hi, lo, 'LIMIT', 0, 20)
+    if ids[1] then heads[#heads + 1] = { key = key, ids = ids, at = 1 } end
+  end
+  local seen, last = 0, nil
+  while #heads > 0 do
+    local best, second = 1, nil
+    for i = 2, #heads do
+      local id = heads[i].ids[heads[i].at]
+      if id > heads[best].ids[heads[best].at] then
+        second, best = heads[best].ids[heads[best].at], i
+      elseif not second or id > second then
+        second = id
+      end
+    end
+    local h = heads[best]
+    while h do
+      local id = h.ids[h.at]
+      if second and id < second then break end
+      last, seen = id, seen + 1
+      if matches(f, id) and visit(id) or seen >= 500 then return last end
+      h.at = h.at + 1
+      if h.at > #h.ids then
+        h.ids, h.at = call('ZREVRANGEBYLEX', h.key, '(' .. id, lo, 'LIMIT', 0, 100), 1
+        if not h.ids[1] then
+          table.remove(heads, best)
+          h = nil
+        end
+      end
+    end
+  end
+end
+
+-- eachOf is scan for IDs that are given, the newest first.
+local function eachOf(f, ids, from, visit)
+  for i = from, #ids do
+    if matches(f, ids[i]) and visit(ids[i]) then return ids[i] end
+  end
+end

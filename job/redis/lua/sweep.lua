@@ -1,0 +1,49 @@
+-- Removes what else is out of date, some hundred of each. ARGV: for how long stats that were added up, orders, workers, sessions, crons and entries of the audit log are kept. Returns
+-- 1 when there may be more.
+local most, more = 200, 0
+evenFull()
+local function old(key, kept, drop)
+  local names = call('ZRANGEBYSCORE', P .. key, '-inf', '(' .. int(now - kept), 'LIMIT', 0, most)
+  for i = 1, #names do
+    if drop(names[i]) ~= false then call('ZREM', P .. key, names[i]) end
+  end
+  if #names == most then more = 1 end
+end
+old('uk', -1, function(key)
+  local v = call('HGET', P .. 'u', key)
+  local keep = v and string.sub(v, 17) or ''
+  if keep ~= '' and tonumber(keep) <= now then call('HDEL', P .. 'u', key) end
+end)
+old('spans', tonumber(ARGV[1]), function(span) call('DEL', P .. 'past:' .. span) end)
+old('audited', tonumber(ARGV[6]), function(n) call('ZREMRANGEBYSCORE', P .. 'audit', n, n) end)
+old('watches', -1, function(id) call('HDEL', P .. 'trees', id) end)
+old('seen', tonumber(ARGV[3]), function(worker)
+  call('HDEL', P .. 'workers', worker)
+  call('DEL', P .. 'orders:' .. worker)
+end)
+old('sessions', tonumber(ARGV[4]), function(session)
+  call('HDEL', P .. 'from', session)
+  if call('ZCARD', P .. 'h:' .. session) == 0 then call('ZREM', P .. 'leases', session) end
+end)
+old('crons', tonumber(ARGV[5]), function(name) call('DEL', P .. 'cron:' .. name) end)
+for _, worker in ipairs(call('ZRANGE', P .. 'seen', 0, most)) do dropOrders(P .. 'orders:' .. worker, tonumber(ARGV[2])) end
+for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
+  -- Where no job has a limit key any more, no claim looks at the lanes.
+  local q = openQueue(name)
+  local key = P .. 'q:' .. name
+  if q.limits == none and q.held <= now and call('EXISTS', P .. 'k:' .. name) == 0 then
+    if refresh(q) then
+      more = 1
+      saveQueue(q)
+    elseif call('EXISTS', P .. 'l:' .. name, P .. 't:' .. name, P .. 'w:' .. name) == 0 then
+      call('SREM', P .. 'laned', name)
+      if not call('HGET', key, 'pa') then call('DEL', key) end
+    else
+      saveQueue(q)
+    end
+  end
+end
+for _, class in ipairs(call('SMEMBERS', P .. 'classes')) do
+  if call('ZCARD', P .. 'c:' .. class) == 0 then call('SREM', P .. 'classes', class) end
+end
+return more

@@ -1,0 +1,48 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// pruneJobs is how many jobs are deleted at once.
+const pruneJobs = 200
+
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+	deleted := 0
+	err := s.call(ctx, "prune jobs", func(ctx context.Context) error {
+		var states []string
+		for state, keep := range retention {
+			if state.Finished() {
+				states = append(states, string(state), span(keep))
+			}
+		}
+		for deleted < limit && len(states) > 0 {
+			n := min(limit-deleted, pruneJobs)
+			m, err := s.runOne(ctx, pruneScript, append([]string{strconv.Itoa(n)}, states...)...)
+			if err != nil {
+				return err
+			}
+			deleted += int(number(m))
+			if int(number(m)) < n {
+				break
+			}
+		}
+		if err := s.mergeStats(ctx); err != nil {
+			return err
+		}
+		for more := true; more; {
+			m, err := s.runOne(ctx, sweepScript, span(job.StatsPast), span(job.OrderKept), span(job.WorkerKept), span(job.SessionKept), span(job.CronKept), span(job.AuditKept))
+			if err != nil {
+				return err
+			}
+			more = number(m) == 1
+		}
+		return nil
+	})
+	return deleted, err
+}

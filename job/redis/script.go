@@ -1,0 +1,128 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+//go:embed lua/*.lua
+var files embed.FS
+
+// A script is one that the server runs, whole and alone.
+type script struct{ name, text, sha string }
+
+// newScript makes a script of files, the last of which it is named after.
+func newScript(names ...string) *script {
+	var text strings.Builder
+	for _, name := range append([]string{"lib"}, names...) {
+		part, err := files.ReadFile("lua/" + name + ".lua")
+		if err != nil {
+			panic("job/redis: " + err.Error()) // it is embedded
+		}
+		text.Write(part)
+	}
+	sum := sha1.Sum([]byte(text.String()))
+	return &script{name: names[len(names)-1], text: text.String(), sha: hex.EncodeToString(sum[:])}
+}
+
+var (
+	checkScript     = newScript("check")
+	foreignScript   = newScript("foreign")
+	insertScript    = newScript("new", "stage", "insert")
+	settleScript    = newScript("lane", "new", "stage", "settle")
+	claimScript     = newScript("lane", "turns", "session", "claim")
+	renewScript     = newScript("session", "renew")
+	leaveScript     = newScript("leave")
+	orderScript     = newScript("orders", "order")
+	watchScript     = newScript("watch")
+	tickScript      = newScript("new", "tick")
+	cronsScript     = newScript("crons")
+	cronPauseScript = newScript("cron_pause")
+	queuesScript    = newScript("queues")
+	countsScript    = newScript("counts")
+	pauseScript     = newScript("pause")
+	limitsSetScript = newScript("limits_set")
+	limitsScript    = newScript("lane", "limits")
+	listScript      = newScript("scan", "list")
+	applyScript     = newScript("scan", "apply")
+	statsScript     = newScript("stats")
+	pastScript      = newScript("past")
+	statsOldScript  = newScript("stats_old")
+	statsAddScript  = newScript("stats_add")
+	auditScript     = newScript("stage", "audit")
+	pruneScript     = newScript("prune")
+	sweepScript     = newScript("lane", "orders", "sweep")
+)
+
+// run runs a script that returns an array.
+func (s *Store) run(ctx context.Context, sc *script, args ...string) ([]rueidis.RedisMessage, error) {
+	c, err := s.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.runOn(ctx, c, sc, args...)
+}
+
+// runOn is run on a client.
+func (s *Store) runOn(ctx context.Context, c *client, sc *script, args ...string) ([]rueidis.RedisMessage, error) {
+	m, err := s.message(ctx, c, sc, args)
+	if err != nil {
+		return nil, err
+	}
+	values, err := m.ToArray()
+	if err != nil {
+		return nil, fmt.Errorf("script %s: %w", sc.name, err)
+	}
+	return values, nil
+}
+
+// runOne is run for a script that returns one value.
+func (s *Store) runOne(ctx context.Context, sc *script, args ...string) (rueidis.RedisMessage, error) {
+	c, err := s.connected(ctx)
+	if err != nil {
+		return rueidis.RedisMessage{}, err
+	}
+	return s.message(ctx, c, sc, args)
+}
+
+// message runs a script. A server that does not know it, as after a failover or SCRIPT FLUSH, is sent its text.
+func (s *Store) message(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
+	m, err := c.Do(ctx, c.B().Evalsha().Sha1(sc.sha).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
+	if r, ok := rueidis.IsRedisErr(err); ok && r.IsNoScript() {
+		m, err = c.Do(ctx, c.B().Eval().Script(sc.text).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
+	}
+	if r, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(r.Error(), "READONLY") {
+		s.reconnect(c)
+	}
+	return m, err
+}
+
+// texts returns the strings of an array.
+func texts(m rueidis.RedisMessage) []string {
+	values, _ := m.ToArray()
+	all := make([]string, len(values))
+	for i := range values {
+		all[i], _ = values[i].ToString()
+	}
+	return all
+}
+
+func text(m rueidis.RedisMessage) string {
+	if m.IsInt64() {
+		n, _ := m.ToInt64()
+		return fmt.Sprint(n)
+	}
+	s, _ := m.ToString()
+	return s
+}
+
+func number(m rueidis.RedisMessage) int64 {
+	n, _ := m.AsInt64()
+	return n
+}

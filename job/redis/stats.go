@@ -1,0 +1,125 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// The bounds of what is read at once.
+const (
+	statsPage  = 500 // rows of a minute
+	spansPage  = 4   // spans, of up to job.MostStats rows
+	mergedOnce = 200 // rows of a minute that are added up
+	mergedMost = 50  // times that by one Prune: the next goes on
+)
+
+// Stats returns the rows of all workers since a time, the oldest first.
+func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+	var stats []job.Stat
+	err := s.call(ctx, "read the stats", func(ctx context.Context) error {
+		stats = nil
+		from := "-inf"
+		if !since.IsZero() {
+			from = finishedBefore(since)
+		}
+		for full := true; full; {
+			rows, err := s.run(ctx, statsScript, from, strconv.Itoa(len(stats)), strconv.Itoa(statsPage))
+			if err != nil {
+				return err
+			}
+			for i := range rows {
+				_, row, _ := strings.Cut(text(rows[i]), "\n")
+				if stats, err = appendStats(stats, []string{row}); err != nil {
+					return err
+				}
+			}
+			full = len(rows) == statsPage
+		}
+		past, err := s.past(ctx, from)
+		if err != nil {
+			return err
+		}
+		stats = append(stats, past...)
+		slices.SortFunc(stats, func(a, b job.Stat) int {
+			return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
+		})
+		return nil
+	})
+	return stats, err
+}
+
+// past returns the rows that were added up, from a time on.
+func (s *Store) past(ctx context.Context, from string) (stats []job.Stat, err error) {
+	for spans, full := 0, true; full; {
+		got, err := s.run(ctx, pastScript, from, strconv.Itoa(spans), strconv.Itoa(spansPage))
+		if err != nil {
+			return nil, err
+		}
+		if stats, err = appendStats(stats, texts(got[1])); err != nil {
+			return nil, err
+		}
+		n := int(number(got[0]))
+		spans, full = spans+n, n == spansPage
+	}
+	return stats, nil
+}
+
+func appendStats(stats []job.Stat, rows []string) ([]job.Stat, error) {
+	for _, row := range rows {
+		var stat job.Stat
+		if err := json.Unmarshal([]byte(row), &stat); err != nil {
+			return nil, fmt.Errorf("row of stats: %w", err)
+		}
+		stats = append(stats, stat)
+	}
+	return stats, nil
+}
+
+// mergeStats adds up rows of minutes that are too old. What changes meanwhile, by a worker that reports late or by somebody else who prunes,
+// is read again.
+func (s *Store) mergeStats(ctx context.Context) error {
+	for range mergedMost {
+		got, err := s.run(ctx, statsOldScript, span(job.StatsKept), span(job.StatsSpan), strconv.Itoa(mergedOnce))
+		if err != nil || len(got) == 0 {
+			return err
+		}
+		fields, rows := texts(got[2]), texts(got[3])
+		args := []string{text(got[0]), text(got[1]), strconv.Itoa(len(fields))}
+		stats, err := appendStats(nil, texts(got[4]))
+		if err != nil {
+			return err
+		}
+		for i, field := range fields {
+			args = append(args, field, rows[i])
+			_, row, _ := strings.Cut(rows[i], "\n")
+			if stats, err = appendStats(stats, []string{row}); err != nil {
+				return err
+			}
+		}
+		before := map[string]bool{}
+		for _, row := range texts(got[4]) {
+			before[row] = true
+		}
+		for _, stat := range job.MergeStats(stats...) {
+			encoded, err := json.Marshal(stat)
+			if err != nil {
+				return err
+			}
+			if !before[string(encoded)] {
+				args = append(args, stat.Queue+"\n"+stat.Kind, string(encoded))
+			}
+		}
+		if _, err := s.runOne(ctx, statsAddScript, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

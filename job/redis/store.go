@@ -1,0 +1,127 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// DefaultName is the name of a store whose URL gives none.
+const DefaultName = "meanwhile"
+
+const (
+	callTimeout = 30 * time.Second // of a call whose ctx has no deadline
+	ioTimeout   = 10 * time.Second // after which a connection that says nothing is given up
+)
+
+func init() {
+	for _, scheme := range schemes {
+		job.Register(scheme, func(ctx context.Context, url string) (job.Store, error) { return Open(ctx, url) })
+	}
+}
+
+// A Store is a [job.Store] in Redis. It may be used by many goroutines at once, which share up to four connections.
+type Store struct {
+	place   *place
+	prefix  string // of all keys: "{name}:"
+	closing atomic.Bool
+	waits   waits
+
+	connecting sync.Mutex // held while a client is made
+	client     atomic.Pointer[client]
+}
+
+var _ job.Store = (*Store)(nil)
+
+// A client is a connection to a server that has passed the check.
+type client struct{ rueidis.Client }
+
+// Open makes a store of a URL, see the package. It refuses a server that would lose jobs or cannot run what it needs, with an error that
+// says what to change, and makes a store there if there is none of the name. A server that cannot be reached, or is starting, is an error of the first
+// call, which does the same then. No error shows a password. The ctx is that of this call alone.
+func Open(ctx context.Context, url string) (*Store, error) {
+	p, err := parseURL(url)
+	if err != nil {
+		return nil, fmt.Errorf("read the URL of Redis: %w", err)
+	}
+	s := &Store{place: p, prefix: "{" + p.name + "}:"}
+	s.waits.setUp()
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	if _, err := s.connected(ctx); err != nil && isRefusal(err) {
+		return nil, fmt.Errorf("open the store at %s: %w", p.shown, s.explain(ctx, err))
+	}
+	return s, nil
+}
+
+// connected returns the client, which the first call makes.
+func (s *Store) connected(ctx context.Context) (*client, error) {
+	if c := s.client.Load(); c != nil {
+		return c, nil
+	}
+	s.connecting.Lock()
+	defer s.connecting.Unlock()
+	if c := s.client.Load(); c != nil {
+		return c, nil
+	}
+	if s.closing.Load() {
+		return nil, job.ErrClosed
+	}
+	made, err := s.place.connect()
+	if err != nil {
+		return nil, fmt.Errorf("connect to Redis at %s: %w", s.place.shown, err)
+	}
+	c := &client{made}
+	if err := s.check(ctx, c); err != nil {
+		made.Close()
+		return nil, err
+	}
+	s.client.Store(c)
+	return c, nil
+}
+
+// reconnect has the next call connect anew: after a failover the address may lead elsewhere. Calls under way on the client fail.
+func (s *Store) reconnect(c *client) {
+	if s.client.CompareAndSwap(c, nil) {
+		c.Close()
+	}
+}
+
+// Ping returns nil when the server answers, and is one that Open would take.
+func (s *Store) Ping(ctx context.Context) error {
+	return s.call(ctx, "ping", func(ctx context.Context) error {
+		c, err := s.connected(ctx)
+		if err != nil {
+			return err
+		}
+		return s.check(ctx, c)
+	})
+}
+
+// Warning says what may happen to jobs that the server has acknowledged, "" where it keeps them. Health of a worker shows it.
+func (s *Store) Warning() string {
+	if s.place.durable {
+		return ""
+	}
+	return "the store is Redis with durable=no: a restart of the server may lose jobs"
+}
+
+// Close ends the use of the store.
+func (s *Store) Close() error {
+	if s.closing.Swap(true) {
+		return nil
+	}
+	s.waits.close()
+	s.connecting.Lock()
+	defer s.connecting.Unlock()
+	if c := s.client.Load(); c != nil {
+		c.Close()
+	}
+	return nil
+}

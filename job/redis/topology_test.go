@@ -1,0 +1,123 @@
+package redis_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
+)
+
+// TestStoreOnCluster is the contract on a cluster of three.
+func TestStoreOnCluster(t *testing.T) {
+	testenv.LongTest(t)
+	cli := testenv.Program(t, "redis-cli")
+	args := []string{"--cluster", "create"}
+	var servers []*server
+	for range 3 {
+		s := newServer(t, "--cluster-enabled", "yes", "--cluster-node-timeout", "15000")
+		// Ten thousand above its port, where it is by default, the system has its own.
+		bus, err := harm.FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.args = append(s.args, "--cluster-port", strconv.Itoa(bus))
+		s.start(t)
+		t.Cleanup(func() {
+			s.kill(t)
+			if err := os.RemoveAll(s.folder); err != nil {
+				t.Error(err)
+			}
+		})
+		servers = append(servers, s)
+		args = append(args, s.address())
+	}
+	if out, err := exec.CommandContext(t.Context(), cli, append(args, "--cluster-yes")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	eventually(t, func() bool {
+		for _, s := range servers {
+			if state, err := s.ask("CLUSTER", "INFO"); err != nil || !strings.Contains(state, "cluster_state:ok") {
+				return false
+			}
+		}
+		return true
+	})
+	// Names whose keys are on different nodes.
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		return open(t, "redis+cluster://"+servers[0].address()+","+servers[1].address()+"?name="+rand.Text())
+	})
+}
+
+// TestStoreBehindSentinel is the contract where Sentinels name the server; then that fails, and the store goes on with its replica.
+func TestStoreBehindSentinel(t *testing.T) {
+	testenv.LongTest(t)
+	primary := ownServer(t)
+	replica := ownServer(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(primary.port))
+	var sentinels []string
+	for range 3 {
+		s := newServer(t)
+		file := filepath.Join(s.folder, "sentinel.conf")
+		text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor main 127.0.0.1 %d 2\nsentinel down-after-milliseconds main 2000\nsentinel failover-timeout main 10000\n",
+			s.port, s.folder, primary.port)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.sentinel = file
+		s.start(t)
+		t.Cleanup(func() {
+			s.kill(t)
+			if err := os.RemoveAll(s.folder); err != nil {
+				t.Error(err)
+			}
+		})
+		sentinels = append(sentinels, s.address())
+	}
+	url := "redis+sentinel://" + strings.Join(sentinels, ",") + "?master=main&name="
+	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, url+rand.Text()) })
+
+	s := open(t, url+"failover")
+	before := newJobs(t, 50, "k")
+	insert(t, s, before...)
+	eventually(t, func() bool {
+		info, err := replica.ask("INFO", "replication")
+		return err == nil && strings.Contains(info, "master_link_status:up")
+	})
+	primary.tell(t, "WAIT", "1", "20000")
+	primary.kill(t)
+	after := newJob(t, "after")
+	eventually(t, func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err := s.Insert(ctx, after)
+		return err == nil || strings.Contains(err.Error(), "is there already")
+	})
+	jobs, err := s.List(t.Context(), job.Filter{Limit: 100})
+	if err != nil || len(jobs) != 51 {
+		t.Errorf("after the failover there are %d jobs, want 51: %v", len(jobs), err)
+	}
+}
+
+// eventually waits until ok, for two minutes at most.
+func eventually(t testing.TB, ok func() bool) {
+	t.Helper()
+	for begun := time.Now(); !ok(); {
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("waited two minutes")
+		}
+		if err := meanwhile.Sleep(t.Context(), 50*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/meanwhile-go/meanwhile/internal/storeurl"
+)
+
+var schemes = []string{"redis", "rediss", "redis+sentinel", "redis+cluster", "unix"}
+
+// A place is where a store is, and how to get there.
+type place struct {
+	scheme         string
+	hosts          []string // host:port, or the path of a socket
+	user, password string
+	db             int
+	master         string // of Sentinel
+	name           string // of the store
+	durable        bool
+	shown          string // without the password
+}
+
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+// parseURL reads the URL of a store. Its errors show nothing of it but names.
+func parseURL(address string) (*place, error) {
+	if err := storeurl.Check(address); err != nil {
+		return nil, err
+	}
+	p := &place{name: DefaultName, durable: true, shown: storeurl.Redacted(address)}
+	scheme, rest, _ := strings.Cut(address, "://")
+	p.scheme = scheme
+	if at := strings.IndexByte(rest, '@'); at >= 0 {
+		user, password, _ := strings.Cut(rest[:at], ":")
+		p.user, _ = url.PathUnescape(user) // storeurl.Check has tried
+		p.password, _ = url.PathUnescape(password)
+		rest = rest[at+1:]
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	hosts, path, _ := strings.Cut(rest, "/")
+	if err := p.setQuery(query); err != nil {
+		return nil, err
+	}
+	return p, p.setHosts(hosts, path)
+}
+
+func (p *place) setHosts(hosts, path string) error {
+	if p.scheme == "unix" {
+		if hosts != "" || path == "" {
+			return errors.New("it names no socket: write unix:///PATH")
+		}
+		path, _ = url.PathUnescape(path)
+		p.hosts = []string{"/" + path}
+		return nil
+	}
+	port := "6379"
+	if p.scheme == "redis+sentinel" {
+		port = "26379"
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if host == "" {
+			host = "127.0.0.1"
+		}
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host = net.JoinHostPort(strings.Trim(host, "[]"), port)
+		}
+		p.hosts = append(p.hosts, host)
+	}
+	if len(p.hosts) > 1 && p.scheme != "redis+sentinel" && p.scheme != "redis+cluster" {
+		return errors.New("it names several hosts, which only redis+cluster: and redis+sentinel: may")
+	}
+	if path == "" {
+		return nil
+	}
+	db, err := strconv.Atoi(path)
+	if err != nil || db < 0 {
+		return errors.New("what follows the host is no number of a database, such as /0")
+	}
+	return p.setDB(db)
+}
+
+func (p *place) setDB(db int) error {
+	if p.scheme == "redis+cluster" && db != 0 {
+		return errors.New("a cluster has only the database 0: leave the number out")
+	}
+	p.db = db
+	return nil
+}
+
+func (p *place) setQuery(query string) error {
+	if query == "" {
+		return p.checkMaster()
+	}
+	for pair := range strings.SplitSeq(query, "&") {
+		key, value, _ := strings.Cut(pair, "=")
+		value, _ = url.QueryUnescape(value)
+		switch key {
+		case "name":
+			if !namePattern.MatchString(value) {
+				return errors.New("its name is not 1 to 64 letters, digits, and the characters _ . -")
+			}
+			p.name = value
+		case "durable":
+			if value != "yes" && value != "no" {
+				return errors.New("durable is neither yes nor no")
+			}
+			p.durable = value == "yes"
+		case "master":
+			p.master = value
+		case "db":
+			db, err := strconv.Atoi(value)
+			if err != nil || db < 0 || p.scheme != "unix" {
+				return errors.New("db is for unix: alone, and a number; elsewhere the number stands behind the host, such as /0")
+			}
+			p.db = db
+		default:
+			return fmt.Errorf("it has a parameter %q: known are name, durable, master, and db", key)
+		}
+	}
+	return p.checkMaster()
+}
+
+func (p *place) checkMaster() error {
+	if sentinel := p.scheme == "redis+sentinel"; sentinel != (p.master != "") {
+		return errors.New("master=NAME says which server is meant, for redis+sentinel: and for no other")
+	}
+	return nil
+}
+
+// connect makes a client.
+func (p *place) connect() (rueidis.Client, error) {
+	o := rueidis.ClientOption{
+		InitAddress: p.hosts, Username: p.user, Password: p.password, SelectDB: p.db,
+		DisableCache: true, DisableRetry: true, ForceSingleClient: p.scheme != "redis+cluster",
+		Dialer: net.Dialer{Timeout: 5 * time.Second, KeepAlive: time.Second}, ConnWriteTimeout: ioTimeout,
+		ClientSetInfo: rueidis.DisableClientSetInfo,
+	}
+	switch p.scheme {
+	case "rediss":
+		host, _, _ := net.SplitHostPort(p.hosts[0])
+		o.TLSConfig = &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	case "redis+sentinel":
+		o.ForceSingleClient = false
+		o.Sentinel = rueidis.SentinelOption{MasterSet: p.master, Dialer: o.Dialer}
+	case "unix":
+		o.DialCtxFn = func(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			return d.DialContext(ctx, "unix", path)
+		}
+	}
+	return rueidis.NewClient(o)
+}

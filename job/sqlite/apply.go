@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Apply does act to the newest jobs that match the filter.
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+	if f.Limit <= 0 {
+		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
+	}
+	err = s.write(ctx, "change jobs", func(t *txn) (err error) {
+		done, err = t.apply(f, act)
+		return err
+	})
+	if err != nil {
+		return job.Applied{}, err
+	}
+	return done, nil
+}
+
+func (t *txn) apply(f job.Filter, act job.Act) (job.Applied, error) {
+	if err := t.writeCounts(); err != nil { // those of calls before it in the transaction: they say where to look
+		return job.Applied{}, err
+	}
+	ids, err := t.findIDs(f)
+	if err != nil {
+		return job.Applied{}, err
+	}
+	a := &applying{txn: t, act: act}
+	if err := a.applyTo(ids); err != nil {
+		return job.Applied{}, err
+	}
+	if len(ids) == f.Limit {
+		a.done.Next = idOf(ids[len(ids)-1])
+	}
+	return a.done, nil
+}
+
+// An applying is an act while it is done to jobs, as many at once as a statement is made for.
+type applying struct {
+	*txn
+	act  job.Act
+	done job.Applied
+}
+
+var (
+	applyCensus = repeated("apply_census")
+	applyKeyed  = repeated("apply_keyed")
+	applyFinish = repeated("apply_finish")
+	applyCancel = repeated("apply_cancel")
+	applyDelete = repeated("apply_delete")
+	applyQueued = repeated("apply_queued")
+	applyMove   = repeated("apply_move")
+	applyRetry  = repeated("apply_retry")
+)
+
+func (a *applying) applyTo(ids [][]byte) error {
+	return applyCensus.chunks(len(ids), func(sql string, from, size int) error {
+		part := make([]any, size)
+		for i, id := range ids[from : from+size] {
+			part[i] = id
+		}
+		found, err := a.census(sql, part)
+		if err != nil {
+			return err
+		}
+		for state, numbers := range found {
+			if !a.act.Suits(states[state]) {
+				for _, n := range numbers {
+					a.done.Skipped += int(n)
+				}
+				continue
+			}
+			if err := a.applyFrom(state, numbers, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// census returns how many of some jobs are in each state, by class.
+func (a *applying) census(sql string, ids []any) (map[int64]map[int64]int64, error) {
+	found := map[int64]map[int64]int64{}
+	err := a.each(sql, ids, func(v []driver.Value) error {
+		class, state := integer(v[0]), integer(v[1])
+		if found[state] == nil {
+			found[state] = map[int64]int64{}
+		}
+		found[state][class] = integer(v[2])
+		return nil
+	})
+	return found, err
+}
+
+// applyFrom does the act to those of some jobs that are in a state for it; numbers says how many they are, by class.
+func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) error {
+	for _, n := range numbers {
+		a.done.Changed += int(n)
+	}
+	if state == queued {
+		for class := range numbers { // a job in order that goes away lets the next start
+			a.ended[class] = true
+		}
+	}
+	switch {
+	case state == running:
+		return a.run(applyCancel, ids)
+	case a.act.To == job.Queued && state == queued:
+		return a.applyQueued(numbers, ids)
+	case a.act.To == job.Queued:
+		return a.retry(state, numbers, ids)
+	case a.act.To == "":
+		return a.remove(state, numbers, ids)
+	}
+	return a.finish(state, numbers, ids)
+}
+
+// applyQueued does the act to jobs that stay queued.
+func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
+	for from, n := range numbers {
+		name, err := a.className(from)
+		if err != nil {
+			return err
+		}
+		if a.act.Queue == "" {
+			a.changed[name.queue] = true
+			continue
+		}
+		to, err := a.class(a.act.Queue, name.kind)
+		if err != nil {
+			return err
+		}
+		a.count(from, queued, -n)
+		a.count(to.id, queued, n)
+		a.changed[a.act.Queue] = true
+		if err := a.run(applyMove, ids, to.id, to.queue, from); err != nil {
+			return err
+		}
+	}
+	var priority, runAt any
+	if a.act.Priority != 0 {
+		priority = int64(a.act.Priority)
+	}
+	if a.act.Due {
+		runAt = a.due(&job.Job{RunAt: a.act.RunAt})
+	}
+	if priority == nil && runAt == nil {
+		return nil
+	}
+	return a.run(applyQueued, ids, priority, runAt)
+}
+
+// retry makes finished jobs queued, but for those whose unique keys others hold.
+func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error {
+	keyed, err := a.keyed(state, ids)
+	if err != nil {
+		return err
+	}
+	for _, k := range keyed {
+		holder, err := a.takeKey(k.key, k.id)
+		if err != nil {
+			return err
+		}
+		if holder != k.id {
+			a.done.Changed--
+			a.done.Conflicts++
+			numbers[k.class]--
+			continue
+		}
+		if _, err := a.exec(statement("apply_retry_keyed"), k.seq, a.now); err != nil {
+			return err
+		}
+	}
+	for class, n := range numbers {
+		name, err := a.className(class)
+		if err != nil {
+			return err
+		}
+		a.count(class, state, -n)
+		a.count(class, queued, n)
+		a.changed[name.queue] = true
+	}
+	return a.run(applyRetry, ids, state, a.now)
+}
+
+// remove deletes jobs, with the unique keys that they hold.
+func (a *applying) remove(state int64, numbers map[int64]int64, ids []any) error {
+	keyed, err := a.keyed(state, ids)
+	if err != nil {
+		return err
+	}
+	for _, k := range keyed {
+		if _, err := a.exec(statement("key_free"), k.key, k.id[:]); err != nil {
+			return err
+		}
+	}
+	for class, n := range numbers {
+		a.count(class, state, -n)
+	}
+	return a.run(applyDelete, ids, state)
+}
+
+// finish makes queued jobs canceled or discarded.
+func (a *applying) finish(state int64, numbers map[int64]int64, ids []any) error {
+	keyed, err := a.keyed(state, ids)
+	if err != nil {
+		return err
+	}
+	for _, k := range keyed {
+		if err := a.letGoKey(k.key, k.id, k.until); err != nil {
+			return err
+		}
+	}
+	to, err := stateNumber(a.act.To)
+	if err != nil {
+		return err
+	}
+	for class, n := range numbers {
+		a.count(class, state, -n)
+		a.count(class, to, n)
+	}
+	return a.run(applyFinish, ids, to, a.now)
+}
+
+// A keyedJob is a job that has a unique key, which it may hold or not.
+type keyedJob struct {
+	seq, class int64
+	id         job.ID
+	key        string
+	until      int64 // when UniqueFor is over
+}
+
+// keyed returns those of some jobs that are in a state and have a unique key.
+func (a *applying) keyed(state int64, ids []any) (found []keyedJob, err error) {
+	err = applyKeyed.chunks(len(ids), func(sql string, from, size int) error {
+		return a.each(sql, append([]any{state}, ids[from:from+size]...), func(v []driver.Value) error {
+			found = append(found, keyedJob{integer(v[0]), integer(v[2]), idOf(v[1]), text(v[3]), integer(v[4])})
+			return nil
+		})
+	})
+	return found, err
+}
+
+// run runs a statement for jobs, with what it needs before their IDs.
+func (a *applying) run(m *many, ids []any, args ...any) error {
+	return m.chunks(len(ids), func(sql string, from, size int) error {
+		_, err := a.exec(sql, append(args[:len(args):len(args)], ids[from:from+size]...)...)
+		return err
+	})
+}

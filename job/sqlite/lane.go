@@ -1,0 +1,288 @@
+package sqlite
+
+import (
+	"cmp"
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// mostWoken bounds how many lanes a claim looks at again, so that none takes long. The next one goes on.
+const mostWoken = 2000
+
+// limited are the queues that had limits when this process looked last: where one of their jobs ends, others may start.
+type limited struct {
+	mu     sync.Mutex
+	queues map[string]bool
+}
+
+func (l *limited) set(queue string, on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queues == nil {
+		l.queues = map[string]bool{}
+	}
+	if l.queues[queue] = on; !on {
+		delete(l.queues, queue)
+	}
+}
+
+func (l *limited) has(queue string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queues[queue]
+}
+
+// laneQueue reads what queue_find found, and returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
+func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
+	t.store.limited.set(name, row[2] != nil)
+	if row[2] == nil && integer(row[5]) == 0 && integer(row[6]) <= t.now {
+		return nil, nil
+	}
+	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6])}
+	if row[2] != nil {
+		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
+			return nil, fmt.Errorf("limits of queue %s: %w", name, err)
+		}
+	}
+	if err := t.writeCounts(); err != nil {
+		return nil, err
+	}
+	running, err := one(t, statement("lane_queue_running"), integer(row[0]))
+	if err != nil {
+		return nil, err
+	}
+	q.Running = int(integer(running[0]))
+	return q, nil
+}
+
+// A claiming is a claim from a queue with lanes. It implements job.Lanes.
+type claiming struct {
+	*txn
+	c     job.Claim
+	q     *claimQueue
+	at    time.Time
+	taken []stored
+}
+
+// claimLanes takes up to n due jobs of a queue with lanes, and returns when to claim again.
+func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Duration, error) {
+	cl := &claiming{txn: t, c: c, q: q, at: timeOf(t.now)}
+	if err := cl.refresh(); err != nil {
+		return nil, 0, err
+	}
+	if _, err := job.TakeTurns(cl, q.lanes, n, cl.at); err != nil {
+		return nil, 0, err
+	}
+	if _, err := t.exec(statement("lane_queue"), q.id, q.lanes.Turn, micro(q.lanes.Full)); err != nil {
+		return nil, 0, err
+	}
+	next, err := cl.next()
+	return cl.taken, next, err
+}
+
+// refresh brings the lanes up to date that have changed, or whose time has come, and that of the jobs without a key.
+func (cl *claiming) refresh() error {
+	woken, err := cl.lanes("lane_wake", cl.q.id, cl.now, int64(mostWoken))
+	if err != nil {
+		return err
+	}
+	plain, err := cl.lanes("lane_find", cl.q.id, "")
+	if err != nil {
+		return err
+	}
+	if len(plain) == 0 {
+		plain = []job.Lane{{}}
+	}
+	for _, l := range append(woken, plain...) {
+		if err := cl.settleLane(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lanes reads lanes.
+func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
+	var found []job.Lane
+	err := cl.each(statement(name), args, func(v []driver.Value) error {
+		found = append(found, job.Lane{Key: text(v[0]), Priority: int(integer(v[1])), Turn: integer(v[2]), Full: timeOf(v[3]), Held: timeOf(v[4])})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		if found[i].Key != "" && cl.q.lanes.Limits.EachKey.AtOnce() > 0 {
+			if found[i].Running, err = cl.laneRunning(cl.q.id, found[i].Key); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return found, nil
+}
+
+func (t *txn) laneRunning(queue int64, key string) (int, error) {
+	row, err := one(t, statement("lane_running"), queue, key)
+	if err != nil {
+		return 0, err
+	}
+	return int(integer(row[0])), nil
+}
+
+// settleLane finds out whether a job of a lane may start, and writes the lane. One that could not until now gets in line behind the others.
+func (cl *claiming) settleLane(l job.Lane) error {
+	priority, wake, queued, err := cl.due(l.Key)
+	if err != nil {
+		return err
+	}
+	limits := cl.q.lanes.Limits
+	switch {
+	case priority > 0 && !l.Open(limits, cl.at):
+		priority, wake = 0, nil
+		if next := l.Next(limits, cl.at); next.After(cl.at) {
+			wake = next.UnixMicro()
+		}
+	case !queued && l.Idle().After(cl.at):
+		wake = l.Idle().UnixMicro()
+	case !queued:
+		_, err := cl.exec(statement("lane_drop"), cl.q.id, l.Key)
+		return err
+	}
+	if priority != l.Priority {
+		cl.q.lanes.Turn++
+		l.Turn = cl.q.lanes.Turn
+	}
+	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake)
+	return err
+}
+
+// due returns the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any
+// is queued.
+func (cl *claiming) due(key string) (priority int, wake any, queued bool, err error) {
+	if cl.inOrder(key) {
+		return cl.dueInOrder(key)
+	}
+	name, args := "lane_due", []any{cl.q.id, key, int64(0)}
+	if key == "" {
+		name, args = "lane_due_plain", []any{cl.q.id, int64(0)}
+	}
+	first := int64(0)
+	for p := int64(job.HighestPriority + 1); ; {
+		args[len(args)-1] = p
+		row, err := one(cl, statement(name), args...)
+		if err != nil {
+			return 0, nil, false, err
+		}
+		if row == nil {
+			break
+		}
+		queued, p = true, integer(row[0])
+		at := integer(row[1])
+		if at <= cl.now {
+			priority = int(p)
+			break
+		}
+		if first == 0 || at < first {
+			first = at
+		}
+	}
+	if first != 0 {
+		wake = first
+	}
+	return priority, wake, queued, nil
+}
+
+// inOrder reports whether the jobs of a lane run in order.
+func (cl *claiming) inOrder(key string) bool { return key != "" && cl.q.lanes.Limits.EachKey.InOrder }
+
+// dueInOrder is due for a lane of which only the first job may start.
+func (cl *claiming) dueInOrder(key string) (priority int, wake any, queued bool, err error) {
+	row, err := one(cl, statement("lane_first"), cl.q.id, key)
+	if err != nil || row == nil {
+		return 0, nil, false, err
+	}
+	if at := integer(row[1]); at > cl.now {
+		return 0, at, true, nil
+	}
+	return int(integer(row[0])), nil, true, nil
+}
+
+// next returns when to claim again; zero for never.
+func (cl *claiming) next() (time.Duration, error) {
+	if cl.q.lanes.Left(cl.at) == 0 {
+		return cl.q.lanes.Next(cl.at).Sub(cl.at), nil
+	}
+	row, err := one(cl, statement("lane_next"), cl.q.id)
+	if err != nil || row == nil {
+		return 0, err
+	}
+	return max(time.Duration(integer(row[0])-cl.now), 1) * time.Microsecond, nil
+}
+
+// Open returns lanes that have due jobs, and may start them.
+func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
+	for p := top; p > 0; p-- {
+		if p < top {
+			after, until = 0, cl.q.lanes.Turn
+		}
+		found, err := cl.lanes("lane_open", cl.q.id, int64(p), after, until, int64(n))
+		if err != nil {
+			return nil, err
+		}
+		if cl.q.classes != nil { // a lane may have had none of the kinds where it was open
+			above, err := cl.lanes("lane_above", cl.q.id, int64(p), after, until, int64(n), cl.now, flag(cl.q.lanes.Limits.EachKey.InOrder))
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, above...)
+		}
+		if len(found) > 0 {
+			slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
+			return found[:min(len(found), n)], nil
+		}
+	}
+	return nil, nil
+}
+
+// Take takes due jobs of lanes.
+func (cl *claiming) Take(lanes []job.Lane, want []int) ([]int, error) {
+	got := make([]int, len(lanes))
+	var all []stored
+	for i, l := range lanes {
+		if want[i] == 0 {
+			continue
+		}
+		p := int64(l.Priority)
+		name, args := "lane_take", []any{cl.q.id, p, cl.now, cl.q.classes, int64(want[i]), l.Key}
+		switch {
+		case l.Key == "":
+			name, args = "claim_due", args[:5]
+		case cl.inOrder(l.Key):
+			name = "lane_take_first"
+		}
+		found, err := cl.readJobs(scanDue(p), statement(name), args...)
+		if err != nil {
+			return nil, err
+		}
+		got[i] = len(found)
+		all = append(all, found...)
+	}
+	cl.taken = append(cl.taken, all...)
+	return got, cl.holdDue(cl.c, all)
+}
+
+// Keep writes what became of lanes.
+func (cl *claiming) Keep(lanes []job.Lane) error {
+	for _, l := range lanes {
+		if err := cl.settleLane(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// SetLimits sets the limits of a queue.
+func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error {
+	what := "set limits of queue " + queue
+	if err := job.CheckLimits(queue, l); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return s.write(ctx, what, func(t *txn) error {
+		if _, err := t.exec(statement("queue_add"), queue); err != nil {
+			return err
+		}
+		_, before, err := t.limits(queue)
+		if err != nil {
+			return err
+		}
+		var kept any
+		if l != (job.Limits{}) {
+			text, err := json.Marshal(l)
+			if err != nil {
+				return err
+			}
+			kept = string(text)
+		}
+		if _, err := t.exec(statement("limits_set"), queue, kept, flag(l.Starts != before.Limits.Starts)); err != nil {
+			return err
+		}
+		t.changed[queue] = true
+		_, err = t.exec(statement("limits_wake"), queue, flag(l.EachKey.Starts != before.Limits.EachKey.Starts))
+		return err
+	})
+}
+
+// Limits returns the limits of a queue, and how far they are used.
+func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse, err error) {
+	err = s.read(ctx, "limits of queue "+queue, func(t *txn) error {
+		id, q, err := t.limits(queue)
+		if err != nil {
+			return err
+		}
+		cl := &claiming{txn: t, q: &claimQueue{id: id, lanes: q}, at: timeOf(t.now)}
+		found, err := cl.lanes("lane_find", id, key)
+		if err != nil {
+			return err
+		}
+		l := job.Lane{Key: key}
+		if len(found) > 0 {
+			l = found[0]
+		}
+		if l.Running, err = t.laneRunning(id, key); err != nil {
+			return err
+		}
+		use = q.Use(l, cl.at)
+		if !cl.inOrder(key) {
+			return nil
+		}
+		row, err := one(t, statement("lane_first"), id, key)
+		if err == nil && row != nil {
+			use.KeyFirst = idOf(row[2])
+		}
+		return err
+	})
+	return use, err
+}
+
+// limits reads the limits of a queue, which may not be there.
+func (t *txn) limits(queue string) (int64, *job.LaneQueue, error) {
+	row, err := one(t, statement("queue_find"), queue)
+	if err != nil || row == nil {
+		return 0, &job.LaneQueue{}, err
+	}
+	q, err := t.laneQueue(queue, row)
+	if q == nil {
+		q = &job.LaneQueue{}
+	}
+	return integer(row[0]), q, err
+}
+
+// micro is how the time of a rate is kept.
+func micro(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}

@@ -1,0 +1,13 @@
+drop trigger meanwhile_job_lane_insert;
+drop trigger meanwhile_job_lane_update;
+drop trigger meanwhile_job_lane_delete;
+drop table meanwhile_lane;
+alter table meanwhile_queue drop column limits;
+alter table meanwhile_queue drop column turn;
+alter table meanwhile_queue drop column free;
+drop index meanwhile_job_queued;
+drop index meanwhile_job_lane;
+drop index meanwhile_job_keyed;
+drop index meanwhile_job_running_lane;
+alter table meanwhile_job drop column limit_key;
+create index meanwhile_job_queued on meanwhile_job (queue, priority, run_at, id, class) where state = 0;

@@ -1,0 +1,2 @@
+drop table meanwhile_past;
+drop table meanwhile_audit;

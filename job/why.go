@@ -1,0 +1,127 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// workerHeard is for how long nothing may be heard of a worker that counts for [Why]: the default lease.
+const workerHeard = 30 * time.Second
+
+// Why returns in one sentence why a queued job does not run: that it is not due yet, its queue is paused, no worker takes it, a
+// limit of its queue or of its key is reached, one of these was throttled, or the workers are busy. Of a job that runs or has finished it says that.
+func Why(ctx context.Context, s Store, id ID) (string, error) {
+	j, err := Find(ctx, s, id)
+	if err != nil {
+		return "", err
+	}
+	if j.State != Queued {
+		return string(j.State), nil
+	}
+	use, err := s.Limits(ctx, j.Queue, j.LimitKey)
+	if err != nil {
+		return "", fmt.Errorf("why job %v does not run: %w", id, err)
+	}
+	if wait := j.RunAt.Sub(use.Now); wait > 0 {
+		return fmt.Sprintf("due in %v", rounded(wait)), nil
+	}
+	queues, err := s.Queues(ctx)
+	if err != nil {
+		return "", fmt.Errorf("why job %v does not run: %w", id, err)
+	}
+	info := QueueInfo{Name: j.Queue}
+	if i := slices.IndexFunc(queues, func(q QueueInfo) bool { return q.Name == j.Queue }); i >= 0 {
+		info = queues[i]
+	}
+	if info.Paused {
+		return fmt.Sprintf("queue %s is paused", j.Queue), nil
+	}
+	workers, err := s.Workers(ctx)
+	if err != nil {
+		return "", fmt.Errorf("why job %v does not run: %w", id, err)
+	}
+	able, reason := ableWorkers(workers, j, use.Now)
+	if reason != "" {
+		return reason, nil
+	}
+	if reason := use.reason(j); reason != "" {
+		return reason, nil
+	}
+	return busy(able, info), nil
+}
+
+// ableWorkers returns the workers that claim such jobs, or why there are none.
+func ableWorkers(workers []WorkerInfo, j *Job, now time.Time) ([]WorkerInfo, string) {
+	live := func(w WorkerInfo) bool { return now.Sub(w.Seen) <= workerHeard }
+	var able []WorkerInfo
+	ofQueue, handles := false, false
+	for _, w := range workers {
+		if !live(w) || !slices.Contains(w.Queues, j.Queue) {
+			continue
+		}
+		ofQueue = true
+		if w.Kinds != nil && !slices.Contains(w.Kinds, j.Kind) { // nil is all
+			continue
+		}
+		if handles = true; !w.Quiet && !w.Stopping {
+			able = append(able, w)
+		}
+	}
+	switch {
+	case !ofQueue:
+		return nil, fmt.Sprintf("no worker takes jobs of queue %s", j.Queue)
+	case !handles:
+		return nil, fmt.Sprintf("no worker of queue %s handles the kind %s", j.Queue, j.Kind)
+	case len(able) == 0:
+		return nil, fmt.Sprintf("the workers of queue %s are quiet or stopping", j.Queue)
+	}
+	return able, ""
+}
+
+// reason returns which limit keeps a due job from starting, or "".
+func (u *LimitUse) reason(j *Job) string {
+	keyed := j.LimitKey != ""
+	switch {
+	case u.QueueHeld > 0 && u.QueueHeld >= u.KeyHeld:
+		return fmt.Sprintf("starts again in %v: queue %s was throttled", rounded(u.QueueHeld), j.Queue)
+	case u.KeyHeld > 0:
+		return fmt.Sprintf("starts again in %v: key %s was throttled", rounded(u.KeyHeld), j.LimitKey)
+	case u.Running > 0 && u.QueueRunning >= u.Running:
+		return fmt.Sprintf("%d of %d jobs of queue %s run", u.QueueRunning, u.Running, j.Queue)
+	case keyed && u.EachKey.AtOnce() > 0 && u.KeyRunning >= u.EachKey.AtOnce():
+		return fmt.Sprintf("%d of %d jobs of key %s run", u.KeyRunning, u.EachKey.AtOnce(), j.LimitKey)
+	case u.KeyFirst != ID{} && u.KeyFirst != j.ID:
+		return fmt.Sprintf("the jobs of key %s run in order: job %v comes first", j.LimitKey, u.KeyFirst)
+	case u.QueueNext > 0 && u.QueueNext >= u.KeyNext:
+		return fmt.Sprintf("starts again in %v: %v of queue %s", rounded(u.QueueNext), u.Starts, j.Queue)
+	case keyed && u.KeyNext > 0:
+		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyNext), u.EachKey.Starts, j.LimitKey)
+	}
+	return ""
+}
+
+// busy describes a queue in which the job has to wait its turn.
+func busy(able []WorkerInfo, info QueueInfo) string {
+	slots, used := 0, 0
+	for _, w := range able {
+		slots += w.Concurrency
+		used += min(w.Running, w.Concurrency)
+	}
+	if used >= slots {
+		return fmt.Sprintf("the workers of queue %s are at capacity: %d of %d jobs run, %d are queued", info.Name, used, slots, info.Queued)
+	}
+	return fmt.Sprintf("it is about to be claimed: %d jobs are queued, and the workers of queue %s have %d slots free", info.Queued, info.Name, slots-used)
+}
+
+// rounded leaves out of a duration what nobody reads.
+func rounded(d time.Duration) time.Duration {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond)
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond)
+	}
+	return d.Round(time.Second)
+}

@@ -1,0 +1,118 @@
+package job_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+func TestWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), memory.New()
+		ok := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		insert := func(opts ...job.EnqueueOption) job.ID {
+			t.Helper()
+			j, err := job.New("k", []byte("1"), append([]job.EnqueueOption{job.Queue("models")}, opts...)...)
+			ok(err)
+			_, err = s.Insert(ctx, j)
+			ok(err)
+			return j.ID
+		}
+		want := func(id job.ID, want string) {
+			t.Helper()
+			got, err := job.Why(ctx, s, id)
+			ok(err)
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+		worker := func(info job.WorkerInfo) {
+			t.Helper()
+			_, err := s.Renew(ctx, job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Info: info})
+			ok(err)
+		}
+		claim := func(n int) []*job.Job {
+			t.Helper()
+			got, err := s.Claim(ctx, job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "models", Limit: n}}, Limit: n, Lease: time.Minute})
+			ok(err)
+			if len(got.Jobs) != n {
+				t.Fatalf("claimed %d, want %d", len(got.Jobs), n)
+			}
+			return got.Jobs
+		}
+		able := job.WorkerInfo{Queues: []string{"models"}, Kinds: []string{"k"}, Concurrency: 10, Running: 4}
+
+		want(insert(job.In(90*time.Minute)), "due in 1h30m0s")
+		id := insert(job.LimitKey("tenant-7"))
+		want(id, "no worker takes jobs of queue models")
+		worker(job.WorkerInfo{Queues: []string{"models"}, Kinds: []string{"other"}})
+		want(id, "no worker of queue models handles the kind k")
+		quiet := able
+		quiet.Quiet = true
+		worker(quiet)
+		want(id, "the workers of queue models are quiet or stopping")
+		worker(able)
+		want(id, "it is about to be claimed: 2 jobs are queued, and the workers of queue models have 6 slots free")
+		full := able
+		full.Running = 10
+		worker(full)
+		want(id, "the workers of queue models are at capacity: 10 of 10 jobs run, 2 are queued")
+		ok(s.Pause(ctx, "models", true))
+		want(id, "queue models is paused")
+		ok(s.Pause(ctx, "models", false))
+
+		ok(s.SetLimits(ctx, "models", job.Limits{Running: 1}))
+		held := claim(1)[0]
+		want(id, "running")
+		next := insert(job.LimitKey("tenant-7"))
+		want(next, "1 of 1 jobs of queue models run")
+		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Running: 1}}))
+		want(next, "1 of 1 jobs of key tenant-7 run")
+		want(insert(), "the workers of queue models are at capacity: 10 of 10 jobs run, 3 are queued")
+		held.State = job.Completed
+		_, err := s.Settle(ctx, 1, job.Outcomes(held)...)
+		ok(err)
+		want(id, "completed")
+
+		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 60, Per: time.Hour}}}))
+		claim(2)
+		next = insert(job.LimitKey("tenant-7"))
+		want(next, "starts again in 1m0s: 60 per hour of key tenant-7")
+		ok(s.SetLimits(ctx, "models", job.Limits{Starts: job.Rate{N: 500, Per: time.Minute, Burst: 1}}))
+		claim(1)
+		want(insert(), "starts again in 120ms: 500 per minute of queue models")
+
+		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{InOrder: true}}))
+		first := insert(job.LimitKey("tenant-9"), job.In(time.Hour))
+		want(insert(job.LimitKey("tenant-9")), "the jobs of key tenant-9 run in order: job "+first.String()+" comes first")
+		ok(s.SetLimits(ctx, "models", job.Limits{}))
+		insert(job.LimitKey("tenant-7"), job.Priority(9))
+		held = claim(1)[0]
+		next = insert(job.LimitKey("tenant-7"))
+		held.State, held.Delay = job.Queued, 30*time.Second
+		_, err = s.Settle(ctx, 1, job.Outcome{Job: held, Throttle: held.Delay})
+		ok(err)
+		want(next, "starts again in 30s: key tenant-7 was throttled")
+		insert(job.Priority(9))
+		held = claim(1)[0]
+		held.State = job.Completed
+		_, err = s.Settle(ctx, 1, job.Outcome{Job: held, Throttle: 40 * time.Second})
+		ok(err)
+		want(next, "starts again in 40s: queue models was throttled")
+
+		time.Sleep(time.Minute)
+		want(insert(), "no worker takes jobs of queue models")
+		if _, err := job.Why(ctx, s, job.NewID()); !errors.Is(err, job.ErrNotFound) {
+			t.Errorf("of a job that does not exist: %v", err)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package logs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A foundRecords finder finds its records by their times.
+type foundRecords struct {
+	logs.Finder
+	all []logs.Record
+}
+
+func (f foundRecords) Find(_ context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+	all := slices.SortedFunc(slices.Values(f.all), func(a, b logs.Record) int { return a.Time.Compare(b.Time) })
+	return meanwhile.Filter(meanwhile.From(slices.Values(all)), func(r logs.Record) bool {
+		v := r.View()
+		return q.Filter.Match(&v) && q.Limit == 0 && !q.Newest
+	})
+}
+
+func TestCountBy(t *testing.T) {
+	at := func(minutes int) time.Time {
+		return time.Date(2026, 5, 4, 3, 0, 30, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
+	}
+	record := func(minutes int, service string, level slog.Level, attrs ...slog.Attr) logs.Record {
+		return logs.Record{Time: at(minutes), Service: service, Level: level, Message: "x", Attrs: attrs}
+	}
+	f := foundRecords{all: []logs.Record{
+		record(0, "api", slog.LevelWarn, slog.Int("status", 503)), record(1, "api", slog.LevelInfo, slog.Int("status", 200)),
+		record(11, "api", slog.LevelWarn, slog.Int("status", 503)), record(3, "web", slog.LevelWarn), record(7, "web", slog.LevelDebug),
+	}}
+	group := func(count int64, parts []int64, values ...string) logs.Group {
+		return logs.Group{Values: append([]string{}, values...), Count: count, Parts: parts}
+	}
+	tests := map[string]struct {
+		by     []string
+		every  time.Duration
+		filter string
+		want   logs.Counts
+	}{
+		"all":           {want: logs.Counts{Records: 5, Groups: []logs.Group{group(5, nil)}}},
+		"nothing":       {filter: "missing", by: []string{"level"}, want: logs.Counts{Groups: []logs.Group{}}},
+		"service":       {by: []string{"service"}, want: logs.Counts{Records: 5, Groups: []logs.Group{group(3, nil, "api"), group(2, nil, "web")}}},
+		"level,service": {by: []string{"level", "service"}, filter: "level>=info", want: logs.Counts{Records: 4, Groups: []logs.Group{group(2, nil, "WARN", "api"), group(1, nil, "INFO", "api"), group(1, nil, "WARN", "web")}}},
+		"an attribute":  {by: []string{"status"}, want: logs.Counts{Records: 5, Groups: []logs.Group{group(2, nil, ""), group(2, nil, "503"), group(1, nil, "200")}}},
+		"every 5 minutes": {by: []string{"service"}, every: 5 * time.Minute, want: logs.Counts{
+			Records: 5, Since: at(0).Truncate(time.Minute), Groups: []logs.Group{group(3, []int64{2, 0, 1}, "api"), group(2, []int64{1, 1, 0}, "web")},
+		}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			filter, err := logs.ParseFilter(test.filter)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := logs.CountBy(t.Context(), f, logs.Query{Filter: filter, Limit: 1, Newest: true}, test.by, test.every)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.want.By, test.want.Every = test.by, test.every
+			if !reflect.DeepEqual(*got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", *got, test.want)
+			}
+		})
+	}
+	for _, by := range [][]string{{"time"}, {"number"}, {""}, make([]string, 11)} {
+		if _, err := logs.CountBy(t.Context(), f, logs.Query{}, by, 0); !errors.Is(err, logs.ErrCounts) {
+			t.Errorf("by %q: %v", by, err)
+		}
+	}
+	if _, err := logs.CountBy(t.Context(), f, logs.Query{}, nil, time.Millisecond); !errors.Is(err, logs.ErrCounts) {
+		t.Errorf("in 660,000 parts: %v", err)
+	}
+}
+
+// Groups are bounded, and none of their records is missing.
+func TestCountByIsBounded(t *testing.T) {
+	const n = 12_000
+	var f foundRecords
+	for i := range n {
+		f.all = append(f.all, logs.Record{Service: "api", Message: fmt.Sprint(i), Time: time.Unix(int64(i), 0)})
+	}
+	got, err := logs.CountBy(t.Context(), f, logs.Query{}, []string{"message"}, 0)
+	if err != nil || got.Records != n || len(got.Groups) != 1000 || got.Others != n-1000 {
+		t.Errorf("%d records, %d groups, %d others, %v", got.Records, len(got.Groups), got.Others, err)
+	}
+}

@@ -1,0 +1,262 @@
+package jsonlines
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/body"
+	"github.com/meanwhile-go/meanwhile/internal/jsontext"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// MaxBulk is the largest bulk request, in bytes after decompression.
+const MaxBulk = 16 << 20
+
+// Bounds of the bulk requests of one handler.
+const (
+	bulkInFlight = 128 << 20 // bytes of all bodies together
+	bulkWithin   = 30 * time.Second
+)
+
+// BulkHandler is the input for clients of Elasticsearch and OpenSearch: it takes bulk requests, for the paths /_bulk and
+// /INDEX/_bulk, and answers what their clients ask before ([IsBulk] says which requests these are). Of the actions, index and create
+// make a record of their document, as [Decoder] reads it; delete and update are answered with 400 each, as records do not change.
+// A document that names no service is of its index, without a date at the end.
+//
+// The answer has an item for each action and comes when the records are on disk. Else it is
+//
+//	400  a line that should be an action is none; nothing was taken
+//	413  the body has more than [MaxBulk]; nothing was taken
+//	503  there is no room, or an output takes nothing; Retry-After says when to come again
+//
+// Bodies may be gzipped, take at most 128 MiB together, and must arrive within 30 s. Requests of pages of other origins are refused.
+// Who may write is for the caller to check. It asks open for a feed for each request.
+func BulkHandler(open func(*http.Request) logs.Feed) http.Handler {
+	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Room: meanwhile.NewSemaphore(bulkInFlight)}})
+}
+
+type bulk struct {
+	open   func(*http.Request) logs.Feed
+	bodies body.Reader
+}
+
+func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Elastic-Product", "Elasticsearch") // without which its clients refuse to go on
+	index, ok := bulkIndex(r.URL.Path)
+	switch {
+	case !ok:
+		h.probe(w, r)
+		return
+	case r.Method != http.MethodPost && r.Method != http.MethodPut:
+		w.Header().Set("Allow", "POST, PUT")
+		failBulk(w, &body.Problem{Status: http.StatusMethodNotAllowed, Text: "POST bulk requests here"})
+		return
+	}
+	began := time.Now()
+	_ = http.NewResponseController(w).SetReadDeadline(began.Add(bulkWithin)) // where the connection has one
+	feed := h.open(r)
+	request, release, err := h.bodies.Read(r)
+	defer release()
+	var outcomes []outcome
+	if err == nil {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), answerWithin, errAnswer)
+		defer cancel()
+		outcomes, err = takeBulk(ctx, feed, request, index)
+	}
+	if err != nil {
+		p, ok := errors.AsType[*body.Problem](err)
+		switch {
+		case !ok:
+			p = &body.Problem{Status: http.StatusServiceUnavailable, Text: "the records could not be kept", After: 10}
+		case p.Status != http.StatusServiceUnavailable:
+			feed.Refuse("bulk: " + http.StatusText(p.Status))
+		}
+		failBulk(w, p)
+		return
+	}
+	answerBulk(w, request, index, outcomes, time.Since(began))
+}
+
+// An outcome is what became of one action.
+type outcome byte
+
+const (
+	bulkTaken outcome = iota
+	bulkMalformed
+	bulkChange
+)
+
+// takeBulk gives the documents to the feed, and returns when they are on disk.
+func takeBulk(ctx context.Context, feed logs.Feed, request []byte, index string) (outcomes []outcome, err error) {
+	for rest := request; ; { // an action that is none has nothing taken
+		var a action
+		if a, rest, err = nextAction(rest, index); err != nil {
+			line := 1 + bytes.Count(request[:len(request)-len(rest)], []byte{'\n'})
+			return nil, &body.Problem{Status: http.StatusBadRequest, Text: fmt.Sprintf("line %d: %v", line, err)}
+		}
+		if a.name == "" {
+			break
+		}
+		outcomes = append(outcomes, bulkTaken)
+	}
+	var decoder Decoder
+	var view logs.View
+	waiting := 0
+	for i, rest := 0, request; i < len(outcomes); i++ {
+		var a action
+		a, rest, _ = nextAction(rest, index)
+		switch {
+		case a.name != "index" && a.name != "create":
+			outcomes[i] = bulkChange
+		case decoder.Decode(a.document, &view) != nil:
+			outcomes[i] = bulkMalformed
+		default:
+			if len(view.Service) == 0 {
+				view.Service = []byte(serviceOf(a.index))
+			}
+			feed.Add(&view)
+			if waiting += len(a.document); waiting >= flushed {
+				waiting = 0
+				if err := feed.Flush(ctx); err != nil {
+					return nil, err
+				}
+			}
+			continue
+		}
+		feed.Refuse(bulkRefusals[outcomes[i]])
+	}
+	return outcomes, feed.Sync(ctx)
+}
+
+var bulkRefusals = map[outcome]string{bulkMalformed: "malformed", bulkChange: "bulk: delete or update"}
+
+// An action is one of a bulk request.
+type action struct {
+	name     string // empty at the end of the request
+	index    string
+	id       string
+	document []byte
+}
+
+const maxAction = 8 << 10 // bytes of the line of an action
+
+// nextAction reads the action at the beginning of what is left of a request, and returns what follows it; with an error, what begins
+// with the wrong line.
+func nextAction(b []byte, index string) (a action, rest []byte, err error) {
+	var line, from []byte
+	for len(line) == 0 {
+		if len(b) == 0 {
+			return action{}, nil, nil
+		}
+		from = b
+		line, b = cutLine(b)
+	}
+	var named map[string]struct {
+		Index string `json:"_index"`
+		ID    any    `json:"_id"`
+	}
+	if len(line) > maxAction || json.Unmarshal(line, &named) != nil || len(named) != 1 {
+		return action{}, from, fmt.Errorf("%.60q is no action such as {\"create\":{}}", line)
+	}
+	for name, settings := range named {
+		a.name, a.index = name, settings.Index
+		if settings.ID != nil {
+			a.id = fmt.Sprint(settings.ID)
+		}
+	}
+	if a.index == "" {
+		a.index = index
+	}
+	switch a.name {
+	case "delete":
+		return a, b, nil
+	case "index", "create", "update":
+	default:
+		return action{}, from, fmt.Errorf("%.60q is none of the actions index, create, update and delete", a.name)
+	}
+	if len(b) == 0 {
+		return action{}, from, errors.New("no document follows the action")
+	}
+	a.document, b = cutLine(b)
+	return a, b, nil
+}
+
+func cutLine(b []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(b, []byte{'\n'})
+	return bytes.TrimSpace(line), rest
+}
+
+// bulkIndex returns the index of the path of a bulk request; ok is false for any other path.
+func bulkIndex(path string) (index string, ok bool) {
+	index, ok = strings.CutSuffix(path, "/_bulk")
+	index = strings.TrimPrefix(index, "/")
+	return index, ok && !strings.Contains(index, "/")
+}
+
+var dated = regexp.MustCompile(`[-_.]\d{4}[-_.]?\d{2}[-_.]?\d{2}$`)
+
+// serviceOf returns the service of documents of an index: they have one a day, of which each would be another service.
+func serviceOf(index string) string {
+	if service := dated.ReplaceAllString(index, ""); service != "" {
+		return service
+	}
+	return Service
+}
+
+// answerBulk writes an item for each action.
+func answerBulk(w http.ResponseWriter, request []byte, index string, outcomes []outcome, took time.Duration) {
+	wrong := false
+	for _, o := range outcomes {
+		wrong = wrong || o != bulkTaken
+	}
+	w.Header().Set("Content-Type", "application/json")
+	to := bufio.NewWriter(w)
+	_, _ = fmt.Fprintf(to, `{"took":%d,"errors":%t,"items":[`, took.Milliseconds(), wrong)
+	var item []byte
+	for i, o := range outcomes {
+		var a action
+		a, request, _ = nextAction(request, index)
+		item = item[:0]
+		if i > 0 {
+			item = append(item, ',')
+		}
+		item = append(jsontext.AppendString(append(item, '{'), a.name), `:{"_index":`...)
+		item = jsontext.AppendString(item, a.index)
+		if a.id != "" {
+			item = jsontext.AppendString(append(item, `,"_id":`...), a.id)
+		}
+		item = append(append(item, bulkAnswers[o]...), "}}"...)
+		if _, err := to.Write(item); err != nil {
+			return // the client has gone
+		}
+	}
+	_, _ = to.WriteString("]}")
+	_ = to.Flush()
+}
+
+var bulkAnswers = map[outcome]string{
+	bulkTaken:     `,"status":201,"result":"created","_shards":{"total":1,"successful":1,"failed":0}`,
+	bulkMalformed: `,"status":400,"error":{"type":"document_parsing_exception","reason":"the document is no JSON object"}`,
+	bulkChange:    `,"status":400,"error":{"type":"illegal_argument_exception","reason":"records do not change: send index or create"}`,
+}
+
+// failBulk answers a request as a whole.
+func failBulk(w http.ResponseWriter, p *body.Problem) {
+	if p.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.After))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.Status)
+	answer := jsontext.AppendString([]byte(`{"error":{"type":"illegal_argument_exception","reason":`), p.Text)
+	_, _ = w.Write(fmt.Appendf(answer, `},"status":%d}`, p.Status))
+}

@@ -1,0 +1,101 @@
+package jsonlines
+
+import (
+	"bytes"
+	"log/slog"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Entries of journald, as "journalctl --output=json" writes them, have all values as texts: a time in microseconds, a priority of
+// syslog, and who has written it. A message with control characters, or that is no UTF-8, is a list of its bytes.
+
+// journalLevels are those of the priorities, from emergency to debug.
+var journalLevels = [8]slog.Level{
+	severity.Fatal, severity.Alert, severity.Critical, slog.LevelError,
+	slog.LevelWarn, severity.Notice, slog.LevelInfo, slog.LevelDebug,
+}
+
+// journalPart says what a field of an entry is.
+func journalPart(key []byte) part {
+	switch string(key) {
+	case "MESSAGE":
+		return partMessage
+	case "__REALTIME_TIMESTAMP":
+		return partRealtime
+	case "PRIORITY":
+		return partPriority
+	case "SYSLOG_IDENTIFIER":
+		return partIdentifier
+	case "_SYSTEMD_UNIT":
+		return partUnit
+	case "__CURSOR", "__MONOTONIC_TIMESTAMP", "__SEQNUM", "__SEQNUM_ID":
+		return partPlace
+	}
+	return partAttr
+}
+
+// journalText takes the text of a field of an entry; ok is false for one that is an attribute.
+func (d *Decoder) journalText(part part, v *logs.View, text []byte) (ok bool) {
+	switch {
+	case part == partRealtime && !d.seen.time && len(text) > 0:
+		microseconds, whole := integer(text)
+		if !whole || microseconds < 0 || microseconds > 1<<63/1000-1 {
+			return false
+		}
+		v.Time, d.seen.time = microseconds*1000, true
+		return true
+	case part == partPriority && !d.seen.level && len(text) == 1 && '0' <= text[0] && text[0] <= '7':
+		v.Level, d.seen.level = journalLevels[text[0]-'0'], true
+		return true
+	case part == partIdentifier && d.identifier == nil:
+		d.identifier = text
+		return true
+	case part == partUnit && d.unit == nil:
+		d.unit = text // and an attribute
+	}
+	return part == partPlace // in the journal of its machine, which is of no use elsewhere
+}
+
+// journalService names the service of an entry: its identifier, or its unit.
+func (d *Decoder) journalService(v *logs.View) {
+	switch {
+	case len(v.Service) > 0 && d.identifier != nil:
+		v.AddText([]byte("SYSLOG_IDENTIFIER"), d.identifier)
+	case len(v.Service) > 0:
+	case len(d.identifier) > 0:
+		v.Service = d.identifier
+	case d.unit != nil:
+		v.Service = bytes.TrimSuffix(d.unit, []byte(".service"))
+	}
+}
+
+// journalBytes reads a list of bytes, which lies in the decoder; ok is false when it is none, and nothing was read then.
+func (d *Decoder) journalBytes() (text []byte, ok bool) {
+	s, from := d.scan, len(d.text)
+	if !s.take('[') {
+		return nil, false
+	}
+	for {
+		s.space()
+		number := s.number()
+		n, whole := int64(-1), false
+		if number != nil {
+			n, whole = integer(number)
+		}
+		if !whole || n < 0 || n > 255 {
+			d.text = d.text[:from]
+			return nil, false
+		}
+		d.text = append(d.text, byte(n))
+		if s.space(); s.take(']') {
+			d.scan = s
+			return d.text[from:len(d.text):len(d.text)], true
+		}
+		if !s.take(',') {
+			d.text = d.text[:from]
+			return nil, false
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package loki
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/snappy"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/body"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// MaxBody is the largest push request, in bytes after decompression.
+const MaxBody = 16 << 20
+
+// Bounds of the requests of one handler.
+const (
+	inFlight     = 128 << 20 // bytes of all bodies together
+	bodyWithin   = 30 * time.Second
+	answerWithin = 50 * time.Second // for records that wait for an output; servers close connections after a minute
+)
+
+// Handler is the input for clients of Loki. It takes push requests, as snappy-compressed protobuf or as JSON, which may be gzipped:
+// mount it at /loki/api/v1/push. Each gives its records to a feed of its own, which open returns, and is answered when
+// [logs.Feed.Sync] has returned:
+//
+//	204  all records are on disk
+//	400  the request is malformed, and the text says where; the entries before that were taken
+//	413  it has more than [MaxBody]; nothing was taken
+//	415  neither of these encodings
+//	503  there is no room, or an output takes nothing; Retry-After says when to come again
+//
+// The line is the message. The service is the label service_name, service, app, application, app_kubernetes_io_name, container,
+// container_name, component or job, the first of these that there is, or [Service]. The level is the label or the metadata level,
+// detected_level or severity. All other labels and all structured metadata are attributes.
+//
+// Bodies of all requests together take at most 128 MiB and must arrive within 30 s. Requests of pages of other origins are refused.
+// The program that mounts it decides who may send.
+func Handler(open func(*http.Request) logs.Feed) http.Handler {
+	room := meanwhile.NewSemaphore(inFlight)
+	return http.NewCrossOriginProtection().Handler(&handler{open: open, room: room, bodies: body.Reader{Most: MaxBody, Room: room}})
+}
+
+type handler struct {
+	open   func(*http.Request) logs.Feed
+	room   *meanwhile.Semaphore // in bytes
+	bodies body.Reader
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		fail(w, &body.Problem{Status: http.StatusMethodNotAllowed, Text: "POST push requests here"})
+		return
+	}
+	feed := h.open(r)
+	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
+	defer cancel()
+	if err := h.take(ctx, w, r, feed); err != nil {
+		answer := explain(err)
+		if answer.Status != http.StatusServiceUnavailable {
+			feed.Refuse("Loki: " + http.StatusText(answer.Status))
+		}
+		fail(w, answer)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// take reads a body and gives its records to the feed.
+func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, feed logs.Feed) error {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
+	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	asJSON := contentType == "application/json"
+	if !asJSON && r.Header.Get("Content-Encoding") == "snappy" { // which protobuf has without saying so
+		r.Header.Del("Content-Encoding")
+	}
+	request, release, err := h.bodies.Read(r)
+	defer release()
+	if err != nil {
+		return err
+	}
+	in := &intake{ctx: ctx, feed: feed}
+	if asJSON {
+		err = in.json(request)
+	} else {
+		err = h.protobuf(in, request)
+	}
+	if synced := feed.Sync(ctx); synced != nil {
+		return synced
+	}
+	if malformed, ok := errors.AsType[*malformedError](err); ok {
+		return &body.Problem{Status: http.StatusBadRequest, Text: fmt.Sprintf("%v, after %d entries", malformed, in.records)}
+	}
+	return err
+}
+
+// protobuf takes a push request that is compressed with snappy.
+func (h *handler) protobuf(in *intake, compressed []byte) error {
+	size, err := snappy.DecodedLen(compressed)
+	switch {
+	case err != nil:
+		return malformed("no snappy")
+	case size > MaxBody:
+		return h.bodies.TooLarge()
+	case !h.room.TryAcquire(size):
+		return body.Busy()
+	}
+	defer h.room.Release(size)
+	request, err := snappy.Decode(nil, compressed)
+	if err != nil {
+		return malformed("no snappy")
+	}
+	return in.protobuf(request)
+}
+
+// explain returns the answer to a request that ended with err.
+func explain(err error) *body.Problem {
+	if p, ok := errors.AsType[*body.Problem](err); ok {
+		return p
+	}
+	if errors.Is(err, logs.ErrFull) {
+		return &body.Problem{Status: http.StatusServiceUnavailable, Text: "no room for more records", After: 30}
+	}
+	return &body.Problem{Status: http.StatusServiceUnavailable, Text: "not stored", After: 1}
+}
+
+func fail(w http.ResponseWriter, p *body.Problem) {
+	if p.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.After))
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(p.Status)
+	_, _ = io.WriteString(w, p.Text+"\n") // a client that is gone needs no answer
+}

@@ -1,0 +1,119 @@
+package loki
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// Service is that of entries whose labels name none.
+const Service = "loki"
+
+// Bounds of one stream and of one entry.
+const (
+	maxPairs  = 500      // labels of a stream, and pairs of structured metadata of an entry
+	maxLabels = 32 << 10 // bytes of the labels of a stream, as each of its records has them
+	flushed   = 256 << 10
+)
+
+// A malformedError says what is wrong with a request.
+type malformedError struct{ text string }
+
+func (e *malformedError) Error() string { return "malformed: " + e.text }
+
+func malformed(format string, args ...any) error {
+	return &malformedError{fmt.Sprintf(format, args...)}
+}
+
+// An intake makes records of one request, and gives them to a feed.
+type intake struct {
+	ctx     context.Context
+	feed    logs.Feed
+	records int
+	waiting int // bytes of records since the last flush
+
+	labels  labels // of the stream
+	view    logs.View
+	leveled bool // by the labels or the metadata
+}
+
+// A pair is a label, or one of structured metadata.
+type pair struct{ key, value string }
+
+// labels are those of a stream, as its records have them.
+type labels struct {
+	service string
+	named   bool      // by a label that says nothing else
+	leveled bool      // they have a level
+	view    logs.View // has the level and the attributes
+}
+
+// serviceLabels name the program, the best first. The first two say nothing else, so that they are no attributes.
+var serviceLabels = []string{
+	"service_name", "service", "app", "application", "app_kubernetes_io_name", "container", "container_name", "component", "job",
+}
+
+// stream begins with the entries of another stream.
+func (in *intake) stream(pairs []pair) error {
+	size := 0
+	in.labels = labels{service: Service}
+	best := len(serviceLabels)
+	for _, p := range pairs {
+		size += len(p.key) + len(p.value)
+		if i := slices.Index(serviceLabels, p.key); i >= 0 && i < best && p.value != "" {
+			best, in.labels.service = i, p.value
+		}
+	}
+	if size > maxLabels {
+		return malformed("the labels of a stream have more than %d KiB", maxLabels>>10)
+	}
+	in.labels.named = best < 2
+	in.view.Reset()
+	in.leveled = false
+	for _, p := range pairs {
+		if !in.labels.named || p.key != serviceLabels[best] {
+			in.add(p)
+		}
+	}
+	in.labels.leveled = in.leveled
+	in.labels.view, in.view = in.view, logs.View{}
+	return nil
+}
+
+// entry takes one line of the stream.
+func (in *intake) entry(nanoseconds int64, line string, metadata []pair) error {
+	v := &in.view
+	v.Reset()
+	v.AddEncodedAttrs(in.labels.view.EncodedAttrs())
+	v.Time, v.Level, v.Message, v.Service = max(0, nanoseconds), in.labels.view.Level, []byte(line), []byte(in.labels.service)
+	in.leveled = in.labels.leveled
+	for _, p := range metadata {
+		if p.key == serviceLabels[0] && !in.labels.named && p.value != "" {
+			v.Service = []byte(p.value)
+			continue
+		}
+		in.add(p)
+	}
+	in.feed.Add(v)
+	in.records++
+	if in.waiting += len(line) + len(v.EncodedAttrs()); in.waiting < flushed {
+		return nil
+	}
+	in.waiting = 0
+	return in.feed.Flush(in.ctx)
+}
+
+// add adds a pair to the view: as its level, or as an attribute.
+func (in *intake) add(p pair) {
+	switch p.key {
+	case "level", "detected_level", "severity":
+		if level, ok := severity.Level([]byte(p.value)); ok && (!in.leveled || p.key == "level") {
+			in.view.Level, in.leveled = level, true
+			return
+		}
+	}
+	in.view.AddText([]byte(p.key), []byte(p.value))
+}

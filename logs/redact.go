@@ -1,0 +1,180 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+)
+
+// A Redaction replaces what is not to be kept, in every record, before it is stored, written or forwarded. What is in the store already
+// stays.
+type Redaction struct {
+	Name string // of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
+
+	// Attrs are names of attributes whose values are replaced as a whole, in any case of their letters. A name fits a key, and the
+	// part of a key behind a dot: "password" fits "user.password". One with a * behind is how keys begin.
+	Attrs []string
+
+	// Pattern is what is replaced in messages, in paths of tasks, and in the values of attributes, also in numbers, which become text
+	// then. It must not match the empty text. Nil: nothing is.
+	Pattern *regexp.Regexp
+
+	With string // what is written instead, at most 64 bytes; default "[redacted]"
+}
+
+const (
+	defaultMarker = "[redacted]"
+	maxMarker     = 64
+)
+
+// Check says why a redaction cannot be used, or nil.
+func (r *Redaction) Check() error {
+	switch {
+	case len(r.Attrs) == 0 && r.Pattern == nil:
+		return errors.New("it has neither names of attributes nor a pattern")
+	case r.Pattern != nil && r.Pattern.MatchString(""):
+		return fmt.Errorf("the pattern %.100q matches the empty text, which is everywhere", r.Pattern)
+	case len(r.With) > maxMarker:
+		return fmt.Errorf("what is written instead has %d bytes, at most %d are", len(r.With), maxMarker)
+	}
+	for _, name := range r.Attrs {
+		if name == "" || name == "*" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+			return fmt.Errorf("%.100q is no name of attributes: a * stands behind the beginning of one", name)
+		}
+	}
+	return nil
+}
+
+// A redactor applies redactions. Its methods may be called at once.
+type redactor []*redaction
+
+type redaction struct {
+	names   []string // in lower case
+	begins  []string
+	pattern *regexp.Regexp
+	marker  []byte
+	count   *atomic.Int64 // values that were changed
+}
+
+// newRedactor returns nil when there is nothing to redact.
+func (s *Server) newRedactor(rules []Redaction) (all redactor, err error) {
+	for i := range rules {
+		rule := &rules[i]
+		name := rule.Name
+		if name == "" {
+			name = fmt.Sprintf("rule %d", i+1)
+		}
+		if err := rule.Check(); err != nil {
+			return nil, fmt.Errorf("redaction %.100q: %w", name, err)
+		}
+		r := &redaction{pattern: rule.Pattern, marker: []byte(rule.With), count: s.redactionCount(name)}
+		if rule.With == "" {
+			r.marker = []byte(defaultMarker)
+		}
+		for _, name := range rule.Attrs {
+			if prefix, ok := strings.CutSuffix(name, "*"); ok {
+				r.begins = append(r.begins, strings.ToLower(prefix))
+			} else {
+				r.names = append(r.names, strings.ToLower(name))
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// redactionCount returns the counter of a name, which goes on when settings are read again.
+func (s *Server) redactionCount(name string) *atomic.Int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.redacted[name]
+	if c == nil {
+		c = new(atomic.Int64)
+		s.redacted[name] = c
+	}
+	return c
+}
+
+// redact replaces what is to be replaced in a record. The texts of the view are left as they are, and others put in their place.
+func (all redactor) redact(v *View) {
+	v.Message, _ = all.text(v.Message)
+	v.Task, _ = all.text(v.Task)
+	var out []byte
+	done := 0
+	for b := v.attrs; len(b) > 0; {
+		key, value, rest, ok := nextAttr(b)
+		if !ok {
+			break // which a store refuses
+		}
+		size := len(b) - len(rest)
+		kind, text, changed := all.value(key, value)
+		if changed && out == nil {
+			out = append(make([]byte, 0, len(v.attrs)+2*maxMarker), v.attrs[:done]...)
+		}
+		switch {
+		case changed:
+			out = appendText(append(appendText(out, key), kind), text)
+		case out != nil:
+			out = append(out, b[:size]...)
+		}
+		done += size
+		b = rest
+	}
+	if out != nil {
+		v.attrs = out
+	}
+}
+
+// value returns what takes the place of the value of an attribute.
+func (all redactor) value(key []byte, value AttrValue) (kind byte, text []byte, changed bool) {
+	for _, r := range all {
+		if r.names != nil || r.begins != nil {
+			if r.fits(string(bytes.ToLower(key))) {
+				r.count.Add(1)
+				return kindText, r.marker, true
+			}
+		}
+	}
+	text, ok := value.Text()
+	if !ok {
+		var room [32]byte
+		text = value.AppendText(room[:0])
+	}
+	if text, changed = all.text(text); !changed {
+		return 0, nil, false
+	}
+	if value.kind == kindJSON && json.Valid(text) {
+		return kindJSON, text, true
+	}
+	return kindText, text, true
+}
+
+// text returns a text without what the patterns match.
+func (all redactor) text(text []byte) (_ []byte, changed bool) {
+	for _, r := range all {
+		if r.pattern != nil && len(text) > 0 && r.pattern.Match(text) {
+			text, changed = r.pattern.ReplaceAllLiteral(text, r.marker), true
+			r.count.Add(1)
+		}
+	}
+	return text, changed
+}
+
+// fits reports whether the value of a key, in lower case, is replaced.
+func (r *redaction) fits(key string) bool {
+	for _, name := range r.names {
+		if rest, ok := strings.CutSuffix(key, name); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+			return true
+		}
+	}
+	for _, prefix := range r.begins {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}

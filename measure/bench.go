@@ -1,0 +1,41 @@
+package measure
+
+import (
+	"context"
+	"strings"
+)
+
+// A B is what [Bench] uses of a [testing.B].
+type B interface {
+	Helper()
+	Context() context.Context
+	Fatal(args ...any)
+	Log(args ...any)
+	ReportMetric(n float64, unit string)
+}
+
+// Bench is [Compare] in a benchmark, which it should be the only call of:
+//
+//	func BenchmarkFetch(b *testing.B) {
+//		measure.Bench(b, measure.Config{}, measure.Func("in order", inOrder), measure.Func("at once", atOnce))
+//	}
+//
+// It logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for others than the quickest also
+// NAME:times, with hyphens for spaces. It makes no use of b.N.
+func Bench(b B, config Config, functions ...Function) {
+	b.Helper()
+	report, err := Compare(b.Context(), config, functions...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Log("\n" + report.String())
+	for i, f := range report.Results {
+		name := strings.Join(strings.Fields(f.Name), "-")
+		b.ReportMetric(float64(f.Mean.Nanoseconds()), name+":ns/call")
+		b.ReportMetric(f.Allocs, name+":allocs/call")
+		if i > 0 {
+			b.ReportMetric(f.Compared.Times, name+":times")
+		}
+	}
+	b.ReportMetric(0, "ns/op") // of the whole comparison: of no use
+}

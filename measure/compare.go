@@ -1,0 +1,209 @@
+package measure
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+const (
+	defaultTime = 5 * time.Second
+	// So many rounds fit into Config.Time, where a call is short enough. Short parts are often not interrupted at all when something
+	// else wants the processor, and the median is then that of undisturbed ones.
+	wantRounds = 2000
+	timedAlone = 20 * time.Microsecond // calls that take so long are timed one by one
+	leastSlot  = time.Millisecond      // of one function in one round
+	mostCalls  = 1 << 24               // of one function in one round
+	warmUps    = 5                     // attempts for each number of calls in the warming up
+)
+
+// A Config says how long to measure.
+type Config struct {
+	// Time is for how long each function runs in all rounds together, warming up left out; default 5 s. A function is called
+	// at least once in each round, and there is at least one round.
+	Time time.Duration
+}
+
+// A Function is one of those to compare; [Func] makes one.
+type Function struct {
+	name string
+	call func(ctx context.Context) error
+}
+
+// Func names a function. It is called by one goroutine at a time, and is given a ctx of a scope in which it can start tasks, see
+// [meanwhile.Run]; tasks that it starts end with the calls of a round, not with the call.
+func Func(name string, call func(ctx context.Context) error) Function {
+	return Function{name, call}
+}
+
+// Compare runs the functions in turn, in random order, round after round, and returns what it measured. Calls of less than 20 µs
+// are timed together, as many as fill their part of a round. Before the first round each function is called for some milliseconds, at least
+// once, to warm up.
+//
+// A function that fails or panics ends the comparison: the error has its name. When ctx is canceled, Compare returns ctx's error
+// with a report of the rounds that were complete. In both cases it waits until the function that runs has returned.
+//
+// Names must be there and differ, or the error says which does not.
+func Compare(ctx context.Context, config Config, functions ...Function) (Report, error) {
+	if err := check(config, functions); err != nil {
+		return Report{}, err
+	}
+	total := cmp.Or(config.Time, defaultTime)
+	c := comparison{slot: max(total/wantRounds, leastSlot)}
+	for _, f := range functions {
+		c.series = append(c.series, &series{Function: f})
+	}
+	err := c.run(ctx, total*time.Duration(len(functions)))
+	return c.report(), err
+}
+
+func check(config Config, functions []Function) error {
+	if config.Time < 0 {
+		return fmt.Errorf("measure: Config.Time is %v: give a positive duration, or none for %v", config.Time, defaultTime)
+	}
+	if len(functions) == 0 {
+		return fmt.Errorf("measure: there is no function to measure: give Compare one or more of Func")
+	}
+	names := map[string]bool{}
+	for i, f := range functions {
+		switch {
+		case f.call == nil:
+			return fmt.Errorf("measure: function %d (%q) is nil: make it with Func", i+1, f.name)
+		case f.name == "":
+			return fmt.Errorf("measure: function %d has no name: a report could not tell it from others", i+1)
+		case names[f.name]:
+			return fmt.Errorf("measure: two functions are called %q: a report could not tell them apart", f.name)
+		}
+		names[f.name] = true
+	}
+	return nil
+}
+
+// A comparison is one call of Compare.
+type comparison struct {
+	slot   time.Duration // of a function in a round
+	series []*series
+	canary canary
+	rounds int
+}
+
+func (c *comparison) run(ctx context.Context, total time.Duration) error {
+	for _, s := range c.series {
+		if err := s.warmUp(ctx, c.slot); err != nil {
+			return err
+		}
+	}
+	order := make([]int, len(c.series))
+	for i := range order {
+		order[i] = i
+	}
+	times := make([]float64, len(c.series))
+	var spent time.Duration
+	for c.rounds == 0 || spent < total {
+		c.canary.sing()
+		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, i := range order {
+			took, err := c.series[i].round(ctx)
+			if err != nil {
+				return err
+			}
+			spent += took
+			times[i] = took.Seconds() / float64(c.series[i].batch)
+		}
+		// A round counts when it is complete: the comparison is within rounds.
+		for i, s := range c.series {
+			s.rounds = append(s.rounds, times[i])
+		}
+		c.rounds++
+	}
+	return nil
+}
+
+// A series is what was measured of a function.
+type series struct {
+	Function
+	batch  int       // calls in a round
+	alone  bool      // each call is timed by itself
+	rounds []float64 // seconds for each call, of complete rounds
+	calls  reservoir // seconds, of single calls, or of batches where they are not timed by themselves
+	made   int       // calls
+	allocs uint64
+	bytes  uint64
+}
+
+// warmUp calls the function for a while, and finds out how many calls fill a slot by the quickest of its attempts: on a busy machine
+// others take longer, and functions with different parts of a round are disturbed differently.
+func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
+	quickest := math.Inf(1)
+	for s.batch = 1; ; s.batch *= 2 {
+		var spent time.Duration
+		for range warmUps {
+			took, err := s.timed(ctx, false)
+			if err != nil {
+				return err
+			}
+			quickest = min(quickest, float64(took)/float64(s.batch))
+			if spent += took; spent > slot*warmUps {
+				break
+			}
+		}
+		if quickest*float64(s.batch) >= float64(slot)/2 || s.batch >= mostCalls {
+			s.batch = int(max(1, min(float64(slot)/quickest, mostCalls)))
+			s.alone = quickest >= float64(timedAlone)
+			return nil
+		}
+	}
+}
+
+// round calls the function as often as fills its slot, and returns how long that took.
+func (s *series) round(ctx context.Context) (took time.Duration, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	took, err = s.timed(ctx, true)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		return 0, err
+	}
+	s.made += s.batch
+	s.allocs += after.Mallocs - before.Mallocs
+	s.bytes += after.TotalAlloc - before.TotalAlloc
+	if !s.alone {
+		s.calls.add(took.Seconds() / float64(s.batch))
+	}
+	return took, nil
+}
+
+// timed calls the function batch times, and notes the time of each call where keep says so.
+func (s *series) timed(ctx context.Context, keep bool) (took time.Duration, err error) {
+	keep = keep && s.alone
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		begin := time.Now()
+		defer func() { took = time.Since(begin) }()
+		for range s.batch {
+			var start time.Time
+			if keep {
+				start = time.Now()
+			}
+			if err := s.call(ctx); err != nil {
+				return err
+			}
+			if keep {
+				s.calls.add(time.Since(start).Seconds())
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, meanwhile.Name(s.name))
+	if err != nil && ctx.Err() == nil {
+		return took, fmt.Errorf("measure: %s: %w", s.name, err)
+	}
+	return took, err
+}

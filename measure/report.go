@@ -1,0 +1,101 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Report is what [Compare] measured. It is written to JSON as it is.
+type Report struct {
+	Rounds  int      `json:"rounds"`  // complete ones
+	Results []Result `json:"results"` // the quickest first, by Median; empty when no round was complete
+	// Notes are sentences about what makes the figures less certain: a busy machine, too few rounds.
+	Notes []string `json:"notes"`
+}
+
+// A Result is what was measured of one function. Times are those of single calls, or, where Batch is more than one and calls take
+// less than 20 µs, means of so many calls.
+type Result struct {
+	Name      string        `json:"name"`
+	Calls     int           `json:"calls"`
+	Batch     int           `json:"batch"`      // calls in a round
+	PerSecond float64       `json:"per_second"` // one after the other
+	Mean      time.Duration `json:"mean_ns"`
+	Deviation time.Duration `json:"deviation_ns"` // the standard deviation
+	Median    time.Duration `json:"median_ns"`
+	P99       time.Duration `json:"p99_ns"`
+	Allocs    float64       `json:"allocs"` // for each call, of the whole process while the function ran
+	Bytes     float64       `json:"bytes"`  // allocated for each call
+	// Compared with the first of Results; the first has 1.
+	Compared Ratio `json:"compared"`
+
+	times []float64 // seconds, sorted: a sample of those above
+}
+
+// busyFrom is the slowdown of the canary above which a machine counts as busy.
+const busyFrom = 1.25
+
+func (c *comparison) report() Report {
+	r := Report{Rounds: c.rounds, Results: []Result{}, Notes: []string{}}
+	if c.rounds == 0 {
+		r.Notes = append(r.Notes, "no round was complete, so there is nothing to report")
+		return r
+	}
+	slices.SortStableFunc(c.series, func(a, b *series) int { return cmp.Compare(a.median(), b.median()) })
+	for _, s := range c.series {
+		r.Results = append(r.Results, s.result(c.series[0]))
+	}
+	if c.rounds < leastRounds && len(c.series) > 1 {
+		r.Notes = append(r.Notes, fmt.Sprintf("only %d rounds fit into the time, at least %d are needed to tell a difference from noise: "+
+			"give Config.Time at least %v", c.rounds, leastRounds, c.timeFor(leastRounds)))
+	}
+	if slow := c.canary.slowdown(); slow > busyFrom {
+		r.Notes = append(r.Notes, fmt.Sprintf("the machine was busy: the same small work took up to %.1f times as long in some rounds as in others; "+
+			"times are too long, comparisons hold", slow))
+	}
+	return r
+}
+
+// timeFor is how long each function has to run for so many rounds, in whole seconds.
+func (c *comparison) timeFor(rounds int) time.Duration {
+	each := 0.0
+	for _, s := range c.series {
+		each += s.mean() * float64(s.batch) / float64(len(c.series))
+	}
+	return time.Duration(each*float64(rounds)+1) * time.Second
+}
+
+// median is that of the rounds.
+func (s *series) median() float64 { return quantile(slices.Sorted(slices.Values(s.rounds)), 0.5) }
+
+func (s *series) mean() float64 { return s.calls.mean }
+
+func (s *series) result(quickest *series) Result {
+	times := slices.Sorted(slices.Values(s.calls.kept))
+	made := float64(s.made)
+	return Result{
+		Name:      s.name,
+		Calls:     s.made,
+		Batch:     s.batch,
+		PerSecond: 1 / s.mean(),
+		Mean:      duration(s.mean()),
+		Deviation: duration(s.calls.deviation()),
+		Median:    duration(quantile(times, 0.5)),
+		P99:       duration(quantile(times, 0.99)),
+		Allocs:    float64(s.allocs) / made,
+		Bytes:     float64(s.bytes) / made,
+		Compared:  s.compared(quickest),
+		times:     times,
+	}
+}
+
+func (s *series) compared(quickest *series) Ratio {
+	if s == quickest {
+		return Ratio{Times: 1, Low: 1, High: 1, Noise: true}
+	}
+	return ratioOf(s.rounds, quickest.rounds)
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

@@ -1,0 +1,39 @@
+package meanwhile_test
+
+import (
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+// withoutModules are packages that README.md promises to link no module but this one and the standard library.
+var withoutModules = []string{".", "retry", "inspect", "tasklog", "measure", "job", "job/memory", "live", "api"}
+
+// TestPackagesWithoutModules lists all that these packages link.
+func TestPackagesWithoutModules(t *testing.T) {
+	for _, name := range withoutModules {
+		for _, module := range linkedModules(t, name) {
+			t.Errorf("%s links %s", name, module)
+		}
+	}
+}
+
+// TestPackagesWithoutModulesViolations lists what a package links that has modules.
+func TestPackagesWithoutModulesViolations(t *testing.T) {
+	if modules := strings.Join(linkedModules(t, "job/postgres"), " "); !strings.Contains(modules, "github.com/jackc/pgx/v5") {
+		t.Errorf("job/postgres links %s", modules)
+	}
+}
+
+// linkedModules returns the path of the module of each package that one of ours links, without those of the standard library and
+// of this module.
+func linkedModules(t *testing.T, name string) []string {
+	t.Helper()
+	const format = `{{if .Module}}{{if not .Module.Main}}{{.Module.Path}}{{end}}{{end}}`
+	out, err := exec.Command("go", "list", "-deps", "-f", format, path.Join(modulePath, name)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	return strings.Fields(string(out))
+}

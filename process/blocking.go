@@ -1,0 +1,18 @@
+package process
+
+import (
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// SetMaxBlocking sets how many calls of [meanwhile.Blocking] run at once in this process, and returns what it was. The default is
+// 100. Calls that run go on. It panics unless n is positive. It may be called by many goroutines at once.
+//
+// [meanwhile.Blocking]: https://pkg.go.dev/github.com/meanwhile-go/meanwhile#Blocking
+func SetMaxBlocking(n int) (before int) {
+	if n <= 0 {
+		panic("process: SetMaxBlocking(" + strconv.Itoa(n) + "): give a positive number")
+	}
+	return scope.BlockingSem.Resize(n)
+}
