@@ -75,7 +75,7 @@ func (a *adapter) set(n int) int {
 	return int(a.limit)
 }
 
-func (a *adapter) begin() start {
+func (a *adapter) startItem() start {
 	a.running++
 	a.peak = max(a.peak, a.running)
 	s := start{time.Now(), a.window, a.begun < a.size}

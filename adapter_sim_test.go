@@ -21,7 +21,7 @@ type simulated struct {
 	service time.Duration
 	queue   int           // calls that may wait; less than zero is endless
 	refusal time.Duration // how long a refusal takes
-	noise   func(*rand.Rand) float64
+	jitter  func(*rand.Rand) float64
 	slow    float64 // share of the calls that take twenty times as long
 	later   int     // the knee after half of the calls; 0 is no change
 	calls   int
@@ -36,7 +36,7 @@ type outcome struct {
 	goodput  float64 // calls answered, as a share of what the knee allows
 }
 
-func steady(*rand.Rand) float64 { return 1 }
+func noJitter(*rand.Rand) float64 { return 1 }
 
 func simulate(t *testing.T, s simulated, limit *Limiter) (o outcome) {
 	t.Helper()
@@ -45,7 +45,7 @@ func simulate(t *testing.T, s simulated, limit *Limiter) (o outcome) {
 		times := make([]time.Duration, s.calls)
 		mean := 0.0
 		for i := range times {
-			f := s.noise(random)
+			f := s.jitter(random)
 			if random.Float64() < s.slow {
 				f *= 20
 			}
@@ -136,19 +136,19 @@ func TestAdaptiveLimitInTheSteadyState(t *testing.T) {
 	mild := func(r *rand.Rand) float64 { return math.Exp(0.2 * r.NormFloat64()) }
 	servers := map[string]func(s *simulated){
 		"refuses":                    func(s *simulated) { s.queue = 0 },
-		"refuses, noise":             func(s *simulated) { s.queue, s.noise = 0, heavyTail },
-		"refuses, some slow":         func(s *simulated) { s.queue, s.noise, s.slow = 0, jitter, 0.01 },
-		"refuses slowly":             func(s *simulated) { s.queue, s.noise, s.refusal = 0, jitter, s.service },
-		"refuses, then takes twice":  func(s *simulated) { s.queue, s.noise, s.later = 0, jitter, 2*s.knee },
-		"refuses, then takes half":   func(s *simulated) { s.queue, s.noise, s.later = 0, jitter, (s.knee+1)/2 },
-		"queues":                     func(s *simulated) { s.noise = jitter },
-		"queues, noise":              func(s *simulated) { s.noise = mild },
-		"queues, much noise":         func(s *simulated) { s.noise = heavyTail },
-		"queues, some slow":          func(s *simulated) { s.noise, s.slow = jitter, 0.01 },
-		"queues, then takes twice":   func(s *simulated) { s.noise, s.later = jitter, 2*s.knee },
-		"queues, then takes half":    func(s *simulated) { s.noise, s.later = jitter, (s.knee+1)/2 },
-		"queues a few, then refuses": func(s *simulated) { s.noise, s.queue = jitter, max(1, s.knee/5) },
-		"queues many, then refuses":  func(s *simulated) { s.noise, s.queue = jitter, 2*s.knee },
+		"refuses, noise":             func(s *simulated) { s.queue, s.jitter = 0, heavyTail },
+		"refuses, some slow":         func(s *simulated) { s.queue, s.jitter, s.slow = 0, jitter, 0.01 },
+		"refuses slowly":             func(s *simulated) { s.queue, s.jitter, s.refusal = 0, jitter, s.service },
+		"refuses, then takes twice":  func(s *simulated) { s.queue, s.jitter, s.later = 0, jitter, 2*s.knee },
+		"refuses, then takes half":   func(s *simulated) { s.queue, s.jitter, s.later = 0, jitter, (s.knee+1)/2 },
+		"queues":                     func(s *simulated) { s.jitter = jitter },
+		"queues, noise":              func(s *simulated) { s.jitter = mild },
+		"queues, much noise":         func(s *simulated) { s.jitter = heavyTail },
+		"queues, some slow":          func(s *simulated) { s.jitter, s.slow = jitter, 0.01 },
+		"queues, then takes twice":   func(s *simulated) { s.jitter, s.later = jitter, 2*s.knee },
+		"queues, then takes half":    func(s *simulated) { s.jitter, s.later = jitter, (s.knee+1)/2 },
+		"queues a few, then refuses": func(s *simulated) { s.jitter, s.queue = jitter, max(1, s.knee/5) },
+		"queues many, then refuses":  func(s *simulated) { s.jitter, s.queue = jitter, 2*s.knee },
 	}
 	for name, change := range servers {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestAdaptiveLimitInTheSteadyState(t *testing.T) {
 				for _, service := range services {
 					for seed := range seeds {
 						s := simulated{
-							knee: knee, service: service, queue: -1, refusal: service / 50, noise: steady,
+							knee: knee, service: service, queue: -1, refusal: service / 50, jitter: noJitter,
 							calls: max(6000, 60*knee), seed: seed,
 						}
 						change(&s)

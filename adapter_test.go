@@ -26,7 +26,7 @@ type farSide struct {
 	phases  []int         // capacity of each
 	length  time.Duration // of a phase
 	service time.Duration // of a call, without its noise
-	noise   func(*rand.Rand) float64
+	jitter  func(*rand.Rand) float64
 	queue   int           // room; less than zero is endless
 	refusal time.Duration // how long one takes: a round trip
 	tries   []int         // fixed limits to try besides the capacities
@@ -83,7 +83,7 @@ func (s *server) call(ctx context.Context, i int) error {
 			return context.Cause(ctx)
 		}
 	}
-	noise := s.noise(rand.New(rand.NewPCG(1, uint64(i))))
+	noise := s.jitter(rand.New(rand.NewPCG(1, uint64(i))))
 	err := Sleep(ctx, time.Duration(float64(s.service)*noise))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,14 +178,14 @@ func TestAdaptiveLimitReachesTheBestFixedLimit(t *testing.T) {
 	const ms = time.Millisecond
 	changing, smaller := []int{40, 10, 80}, []int{20, 5, 40}
 	for name, s := range map[string]farSide{
-		"queue and refusals":    {phases: changing, length: 5 * time.Second, noise: jitter, queue: 20, refusal: 20 * ms, tries: []int{15, 50, 100}},
-		"queue alone":           {phases: smaller, length: 5 * time.Second, noise: jitter, queue: -1},
-		"refusals alone":        {phases: []int{20, 10}, length: 5 * time.Second, noise: jitter, queue: 0, refusal: 5 * ms},
-		"noise":                 {phases: smaller, length: 5 * time.Second, noise: heavyTail, queue: 10, refusal: 20 * ms},
-		"noise, queue alone":    {phases: smaller, length: 5 * time.Second, noise: heavyTail, queue: -1},
-		"noise, refusals alone": {phases: smaller, length: 5 * time.Second, noise: heavyTail, queue: 0, refusal: 20 * ms},
-		"an eighth and back":    {phases: []int{40, 5, 40}, length: 5 * time.Second, noise: jitter, queue: 20, refusal: 20 * ms},
-		"few":                   {phases: []int{3, 1, 5}, length: 30 * time.Second, noise: heavyTail, queue: 2, refusal: 20 * ms},
+		"queue and refusals":    {phases: changing, length: 5 * time.Second, jitter: jitter, queue: 20, refusal: 20 * ms, tries: []int{15, 50, 100}},
+		"queue alone":           {phases: smaller, length: 5 * time.Second, jitter: jitter, queue: -1},
+		"refusals alone":        {phases: []int{20, 10}, length: 5 * time.Second, jitter: jitter, queue: 0, refusal: 5 * ms},
+		"noise":                 {phases: smaller, length: 5 * time.Second, jitter: heavyTail, queue: 10, refusal: 20 * ms},
+		"noise, queue alone":    {phases: smaller, length: 5 * time.Second, jitter: heavyTail, queue: -1},
+		"noise, refusals alone": {phases: smaller, length: 5 * time.Second, jitter: heavyTail, queue: 0, refusal: 20 * ms},
+		"an eighth and back":    {phases: []int{40, 5, 40}, length: 5 * time.Second, jitter: jitter, queue: 20, refusal: 20 * ms},
+		"few":                   {phases: []int{3, 1, 5}, length: 30 * time.Second, jitter: heavyTail, queue: 2, refusal: 20 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

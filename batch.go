@@ -23,7 +23,7 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 	return func(yield func([]T, error) bool) {
 		b := &batcher[T]{in: in, size: size, wait: wait, values: make(chan valued[T])}
 		b.scope.Open(ctx, scope.KindStream, &scope.Settings{Name: "batch"})
-		b.scope.Tells(b)
+		b.scope.ShowStream(b)
 		if b.scope.Parent == nil {
 			b.scope.Register()
 		}
@@ -46,12 +46,12 @@ type batcher[T any] struct {
 	wait    time.Duration
 	values  chan valued[T]
 	failure error // of a source that panicked or called Goexit, until the loop gets it; written before values is closed
-	handing atomic.Bool
+	sending atomic.Bool
 }
 
 // Waits says what the stream waits for: its source, in the task below it, or its loop.
 func (b *batcher[T]) Waits() (reason, on string) {
-	if b.handing.Load() {
+	if b.sending.Load() {
 		return "full", ""
 	}
 	return "source", ""
@@ -68,17 +68,17 @@ func (b *batcher[T]) pull(ctx context.Context) error {
 		}
 		close(b.values)
 	}()
-	yield := func(value T, err error) bool { return b.hand(ctx, value, err) }
+	yield := func(value T, err error) bool { return b.send(ctx, value, err) }
 	defer register(yield, &b.scope)()
 	b.in(yield)
 	returned = true
 	return nil
 }
 
-// hand returns when the loop has taken a value; the tree knows it by its name.
-func (b *batcher[T]) hand(ctx context.Context, value T, err error) bool {
-	b.handing.Store(true)
-	defer b.handing.Store(false)
+// send returns when the loop has taken a value; the tree knows it by its name.
+func (b *batcher[T]) send(ctx context.Context, value T, err error) bool {
+	b.sending.Store(true)
+	defer b.sending.Store(false)
 	select {
 	case b.values <- valued[T]{value, err}:
 		return true

@@ -33,14 +33,14 @@ func batchAll(in Stream[[]int]) (all []batched) {
 	return all
 }
 
-// A feed is a source: each of its steps is a pause, then a value or an error.
-type feed []struct {
+// A timedSource is a source: each of its steps is a pause, then a value or an error.
+type timedSource []struct {
 	Pause time.Duration
 	Value int
 	Err   error
 }
 
-func (f feed) stream(yield func(int, error) bool) {
+func (f timedSource) stream(yield func(int, error) bool) {
 	for _, step := range f {
 		time.Sleep(step.Pause)
 		if !yield(step.Value, step.Err) {
@@ -53,27 +53,27 @@ func TestBatchYieldsAtItsSizeItsWaitAndTheEnd(t *testing.T) {
 	const s = time.Second
 	bad := errors.New("bad")
 	for name, c := range map[string]struct {
-		feed feed
+		feed timedSource
 		size int
 		wait time.Duration
 		want []batched
 	}{
 		"nothing":  {nil, 2, s, nil},
-		"size":     {feed{{0, 1, nil}, {0, 2, nil}, {s, 3, nil}, {0, 4, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, 0}, {[]int{3, 4}, nil, s}}},
-		"end":      {feed{{0, 1, nil}, {s, 2, nil}, {s, 3, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, s}, {[]int{3}, nil, 2 * s}}},
-		"for ever": {feed{{0, 1, nil}, {1e6 * s, 2, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, 1e6 * s}}},
+		"size":     {timedSource{{0, 1, nil}, {0, 2, nil}, {s, 3, nil}, {0, 4, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, 0}, {[]int{3, 4}, nil, s}}},
+		"end":      {timedSource{{0, 1, nil}, {s, 2, nil}, {s, 3, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, s}, {[]int{3}, nil, 2 * s}}},
+		"for ever": {timedSource{{0, 1, nil}, {1e6 * s, 2, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, 1e6 * s}}},
 		"wait since the first value": {
-			feed{{5 * s, 1, nil}, {2 * s, 2, nil}, {2 * s, 3, nil}, {9 * s, 4, nil}},
+			timedSource{{5 * s, 1, nil}, {2 * s, 2, nil}, {2 * s, 3, nil}, {9 * s, 4, nil}},
 			10, 3 * s,
 			[]batched{{[]int{1, 2}, nil, 8 * s}, {[]int{3}, nil, 12 * s}, {[]int{4}, nil, 18 * s}},
 		},
 		"full before the wait is over": {
-			feed{{0, 1, nil}, {s, 2, nil}, {s, 3, nil}, {9 * s, 4, nil}},
+			timedSource{{0, 1, nil}, {s, 2, nil}, {s, 3, nil}, {9 * s, 4, nil}},
 			2, 3 * s,
 			[]batched{{[]int{1, 2}, nil, s}, {[]int{3}, nil, 5 * s}, {[]int{4}, nil, 11 * s}},
 		},
 		"an error comes after what was before it": {
-			feed{{0, 1, nil}, {s, 0, bad}, {0, 0, bad}, {s, 2, nil}, {0, 3, nil}, {0, 0, bad}},
+			timedSource{{0, 1, nil}, {s, 0, bad}, {0, 0, bad}, {s, 2, nil}, {0, 3, nil}, {0, 0, bad}},
 			2, 0,
 			[]batched{{[]int{1}, nil, s}, {nil, bad, s}, {nil, bad, s}, {[]int{2, 3}, nil, 2 * s}, {nil, bad, 2 * s}},
 		},
@@ -166,7 +166,7 @@ func TestBatchLeftEndsItsSource(t *testing.T) {
 			t.Error("the source had not ended when the loop was left")
 		}
 		// Left at an error, and at the batch before it.
-		failing := feed{{0, 1, nil}, {0, 0, errTooMuch}, {0, 2, nil}}
+		failing := timedSource{{0, 1, nil}, {0, 0, errTooMuch}, {0, 2, nil}}
 		for leaveAt := 1; leaveAt <= 3; leaveAt++ {
 			seen := 0
 			for range Batch(t.Context(), failing.stream, 3, 0) {
@@ -179,7 +179,7 @@ func TestBatchLeftEndsItsSource(t *testing.T) {
 			}
 		}
 		// Left when the wait is over.
-		for range Batch(t.Context(), feed{{0, 1, nil}, {time.Hour, 2, nil}}.stream, 3, time.Second) {
+		for range Batch(t.Context(), timedSource{{0, 1, nil}, {time.Hour, 2, nil}}.stream, 3, time.Second) {
 			break
 		}
 	})
@@ -255,11 +255,11 @@ func TestBatchLaw(t *testing.T) {
 		size := rapid.IntRange(1, 5).Draw(r, "size")
 		wait := time.Duration(rapid.IntRange(0, 5).Draw(r, "wait in s")) * time.Second
 		pauses := rapid.SliceOfN(rapid.IntRange(-1, 6), 0, 30).Draw(r, "pauses in s, -1 for an error")
-		var in feed
+		var in timedSource
 		var came []time.Duration
 		now := time.Duration(0)
 		for i, pause := range pauses {
-			in = append(in, feed{{Value: i}}...)
+			in = append(in, timedSource{{Value: i}}...)
 			if pause < 0 {
 				in[i].Value, in[i].Err = 0, fmt.Errorf("%d", i)
 			} else {

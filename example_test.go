@@ -912,7 +912,7 @@ func ExampleNewSemaphore() {
 		return meanwhile.Sleep(ctx, time.Millisecond)
 	}
 	err := meanwhile.Each(context.Background(), sizes, decode)
-	fmt.Println(err, megabytes.Held())
+	fmt.Println(err, megabytes.InUse())
 	// Output:
 	// <nil> 0
 }
@@ -1002,15 +1002,15 @@ func ExampleSemaphore_Release() {
 	// <nil>
 }
 
-func ExampleSemaphore_Held() {
+func ExampleSemaphore_InUse() {
 	megabytes := meanwhile.NewSemaphore(100)
 	if err := megabytes.Acquire(context.Background(), 60); err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(megabytes.Held())
+	fmt.Println(megabytes.InUse())
 	megabytes.Release(60)
-	fmt.Println(megabytes.Held())
+	fmt.Println(megabytes.InUse())
 	// Output:
 	// 60
 	// 0

@@ -35,10 +35,10 @@ type flow[In, Out any] struct {
 	starved    atomic.Bool    // it waits for the window: the loop lets it go on
 	called     atomic.Bool    // a worker was woken or started, and has not come yet
 
-	_       [64]byte      // a cache line, between what different goroutines write
-	taken   atomic.Uint64 // the items before it have been taken by workers
-	ended   atomic.Uint64 // how many have ended
-	results atomic.Uint64 // how many results there are: places of an unordered stream
+	_        [64]byte      // a cache line, between what different goroutines write
+	dequeued atomic.Uint64 // the items before it have been taken by workers
+	ended    atomic.Uint64 // how many have ended
+	results  atomic.Uint64 // how many results there are: places of an unordered stream
 
 	_    [64]byte
 	tail atomic.Uint64 // the loop's place: what is before it has been taken
@@ -70,7 +70,7 @@ func newFlow[In, Out any](ctx context.Context, in Stream[In], fn func(context.Co
 	if f.scope.Parent == nil {
 		f.scope.Register()
 	}
-	f.scope.Tells(f)
+	f.scope.ShowStream(f)
 	return f
 }
 
@@ -190,9 +190,9 @@ func (f *flow[In, Out]) end() {
 
 // drop lets go of the items that no worker has taken.
 func (f *flow[In, Out]) drop() {
-	for place := f.taken.Load(); place < f.head.Load(); place++ {
+	for place := f.dequeued.Load(); place < f.head.Load(); place++ {
 		if err := f.ring.at(place).item.Load().err; err != nil {
-			f.lose(err)
+			f.notePanic(err)
 		} else {
 			f.o.limiter.give()
 		}
@@ -234,7 +234,7 @@ func (f *flow[In, Out]) Waits() (reason, on string) {
 		return "limit", strconv.Itoa(limit)
 	case !f.waiting.Load():
 		return "source", ""
-	case !f.room() || f.starved.Load(): // the source goes on once a quarter of the window is free
+	case !f.windowOpen() || f.starved.Load(): // the source goes on once a quarter of the window is free
 		return "full", strconv.FormatUint(f.ring.size, 10) + " results"
 	case f.running() >= uint64(limit):
 		return "limit", strconv.Itoa(limit)

@@ -54,7 +54,7 @@ func (l *Limiter) Set(n int) {
 	}
 	l.put(n)
 	l.mu.Unlock()
-	l.tell()
+	l.notify()
 }
 
 // Current returns the limit in force.
@@ -68,8 +68,8 @@ func (l *Limiter) most() int {
 	return l.Current()
 }
 
-// tell makes the streams look at the limit again.
-func (l *Limiter) tell() {
+// notify makes the streams look at the limit again.
+func (l *Limiter) notify() {
 	l.mu.Lock()
 	calls := make([]func(), 0, len(l.streams))
 	for f := range l.streams {
@@ -110,11 +110,11 @@ func (l *Limiter) mustNotNest(n *scope.Node) {
 	}
 }
 
-// begin and end tell an adaptive limit of one item.
-func (l *Limiter) begin() start {
+// startItem and end tell an adaptive limit of one item.
+func (l *Limiter) startItem() start {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.adapt.begin()
+	return l.adapt.startItem()
 }
 
 func (l *Limiter) end(s start, err error) {
@@ -127,7 +127,7 @@ func (l *Limiter) end(s start, err error) {
 	}
 	l.mu.Unlock()
 	if now > before {
-		l.tell()
+		l.notify()
 	}
 }
 

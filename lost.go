@@ -6,9 +6,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// lose notes an error that the loop will not be given, if it carries a panic: that of the function for an item, or of a task
+// notePanic notes an error that the loop will not be given, if it carries a panic: that of the function for an item, or of a task
 // below the item. Other errors are dropped.
-func (f *flow[In, Out]) lose(err error) {
+func (f *flow[In, Out]) notePanic(err error) {
 	if err != nil && f.hasPanic(err) {
 		f.lost = append(f.lost, err)
 	}
@@ -39,7 +39,7 @@ func (f *flow[In, Out]) loseResults() {
 	}
 	for place := f.tail.Load(); place < end; place++ {
 		if s := f.ring.at(place); s.state.Load() == ready(place) {
-			f.lose(s.err)
+			f.notePanic(s.err)
 		}
 	}
 }

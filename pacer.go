@@ -23,13 +23,13 @@ type Pacer struct {
 
 // A pacerWait is a goroutine that waits for its turn at a pacer.
 type pacerWait struct {
-	scope.Parker
+	scope.BlockedWait
 	p     *Pacer
 	asked time.Time
 	given bool // guarded by p.mu
 }
 
-func (*pacerWait) Kind() scope.WaiterKind { return scope.IsSleeper }
+func (*pacerWait) Kind() scope.WaiterKind { return scope.ForTime }
 
 func (*Pacer) streamOption() {}
 
@@ -77,7 +77,7 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 		return nil
 	}
 	if deadline, ok := ctx.Deadline(); ok && refuse {
-		if turn := p.turn(p.waiting.Len()); !turn.Before(deadline) {
+		if turn := p.startTime(p.waiting.Len()); !turn.Before(deadline) {
 			p.mu.Unlock()
 			return fmt.Errorf("rate: the turn comes in %v, the deadline of ctx in %v: %w",
 				turn.Sub(now), deadline.Sub(now), context.DeadlineExceeded)
@@ -89,7 +89,7 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 	p.give(now)
 	p.mu.Unlock()
 
-	w.Park(ctx, w)
+	w.Block(ctx, w)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w.given {
@@ -100,8 +100,8 @@ func (p *Pacer) wait(ctx context.Context, refuse bool) error {
 	return scope.CtxError(ctx)
 }
 
-// turn is when the one with so many before it will have its turn.
-func (p *Pacer) turn(before int) time.Time {
+// startTime is when the one with so many before it will have its turn.
+func (p *Pacer) startTime(before int) time.Time {
 	wait := float64(p.interval) * float64(before+1)
 	return p.last.Add(time.Duration(min(wait, float64(scope.Forever))))
 }
@@ -109,7 +109,7 @@ func (p *Pacer) turn(before int) time.Time {
 // give gives their turns to those for whom they have come, and sets the timer for the next one.
 func (p *Pacer) give(now time.Time) {
 	for place := p.waiting.Front(); place != nil; place = p.waiting.Front() {
-		turn := p.turn(0)
+		turn := p.startTime(0)
 		if turn.After(now) {
 			p.alarm(turn.Sub(now))
 			return
@@ -150,7 +150,7 @@ func (w *pacerWait) Until() time.Time {
 	place := w.p.waiting.Front()
 	for before := 0; place != nil && before < maxShown; before++ {
 		if place.Value == w {
-			return w.p.turn(before)
+			return w.p.startTime(before)
 		}
 		place = place.Next()
 	}

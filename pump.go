@@ -28,14 +28,14 @@ func (f *flow[In, Out]) yield(value In, err error) bool {
 	if f.stopped {
 		panic("meanwhile: a source called yield again after it had returned false: return from the source then")
 	}
-	more := (err != nil || f.place()) && f.hand(value, err) && f.admit()
+	more := (err != nil || f.waitToStart()) && f.enqueue(value, err) && f.admit()
 	f.stopped = !more
 	return more
 }
 
-// place waits until an item may start: for a place of the limiter, which other streams may share, and for its turn. It reports
+// waitToStart waits until an item may start: for a place of the limiter, which other streams may share, and for its turn. It reports
 // false when the stream is canceled.
-func (f *flow[In, Out]) place() bool {
+func (f *flow[In, Out]) waitToStart() bool {
 	if !f.o.limiter.places.TryAcquire(1) {
 		f.hold("limit")
 		defer f.hold("")
@@ -61,13 +61,13 @@ func (f *flow[In, Out]) hold(reason string) {
 	f.holds = reason
 }
 
-// hand makes a value an item for a worker. A value that comes when the loop has been left is dropped.
-func (f *flow[In, Out]) hand(value In, err error) bool {
+// enqueue makes a value an item for a worker. A value that comes when the loop has been left is dropped.
+func (f *flow[In, Out]) enqueue(value In, err error) bool {
 	if f.left.Load() {
 		if err == nil {
 			f.o.limiter.give()
 		}
-		f.lose(err)
+		f.notePanic(err)
 		return false
 	}
 	place := f.head.Load()
@@ -99,18 +99,18 @@ func (f *flow[In, Out]) mayStart() bool {
 	if f.running() >= uint64(f.o.limiter.Current()) {
 		return false
 	}
-	if f.room() {
+	if f.windowOpen() {
 		return true
 	}
 	f.starved.Store(true)
-	return f.room()
+	return f.windowOpen()
 }
 
 // running is how many items were handed over and have not ended.
 func (f *flow[In, Out]) running() uint64 { return f.head.Load() - f.ended.Load() }
 
-// room reports whether the window has a place for another item.
-func (f *flow[In, Out]) room() bool { return f.head.Load()-f.tail.Load() < f.ring.size }
+// windowOpen reports whether the window has a place for another item.
+func (f *flow[In, Out]) windowOpen() bool { return f.head.Load()-f.tail.Load() < f.ring.size }
 
 // wakeSource lets the source go on if it waits and another item may start.
 func (f *flow[In, Out]) wakeSource() {

@@ -34,8 +34,8 @@ func (s *Semaphore) TryAcquire(weight int) bool { return s.s.TryAcquire(weight) 
 // Release gives weight back. It panics when more is given back than is held.
 func (s *Semaphore) Release(weight int) { s.s.Release(weight) }
 
-// Held returns how much of the semaphore is taken.
-func (s *Semaphore) Held() int {
+// InUse returns how much of the semaphore is taken.
+func (s *Semaphore) InUse() int {
 	held, _, _ := s.s.Usage()
 	return held
 }

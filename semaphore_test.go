@@ -50,8 +50,8 @@ func TestSemaphoreAcquireWaitsUntilSoMuchIsFree(t *testing.T) {
 			got <- time.Since(start)
 		}()
 		synctest.Wait()
-		if s.Held() != 2 || s.Waiting() != 1 {
-			t.Errorf("%d held, %d waiting, want 2 and 1", s.Held(), s.Waiting())
+		if s.InUse() != 2 || s.Waiting() != 1 {
+			t.Errorf("%d held, %d waiting, want 2 and 1", s.InUse(), s.Waiting())
 		}
 		time.Sleep(time.Second)
 		s.Release(1)
@@ -60,8 +60,8 @@ func TestSemaphoreAcquireWaitsUntilSoMuchIsFree(t *testing.T) {
 		if d := <-got; d != 2*time.Second {
 			t.Errorf("got it after %v, want 2 s", d)
 		}
-		if s.Held() != 3 || s.Waiting() != 0 {
-			t.Errorf("%d held, %d waiting, want 3 and 0", s.Held(), s.Waiting())
+		if s.InUse() != 3 || s.Waiting() != 0 {
+			t.Errorf("%d held, %d waiting, want 3 and 0", s.InUse(), s.Waiting())
 		}
 		s.Release(3)
 	})
@@ -130,8 +130,8 @@ func TestSemaphoreAcquireEndsWithItsContext(t *testing.T) {
 		if err := s.Acquire(ctx, 1); !errors.Is(err, reason) {
 			t.Errorf("got %v", err)
 		}
-		if s.Held() != 0 {
-			t.Errorf("%d held at the end", s.Held())
+		if s.InUse() != 0 {
+			t.Errorf("%d held at the end", s.InUse())
 		}
 	})
 }
@@ -161,8 +161,8 @@ func TestSemaphoreHandsOnWhatACanceledCallerGot(t *testing.T) {
 			if err := <-second; err != nil {
 				t.Fatal(err)
 			}
-			if s.Held() != 1 {
-				t.Fatalf("%d held, want 1", s.Held())
+			if s.InUse() != 1 {
+				t.Fatalf("%d held, want 1", s.InUse())
 			}
 		}
 	})
@@ -185,8 +185,8 @@ func TestSemaphoreRefusesWeightsThatCannotBe(t *testing.T) {
 	if !s.TryAcquire(3) || s.TryAcquire(1) {
 		t.Error("TryAcquire takes what is free and no more")
 	}
-	if s.Held() != 3 {
-		t.Errorf("%d held, want 3", s.Held())
+	if s.InUse() != 3 {
+		t.Errorf("%d held, want 3", s.InUse())
 	}
 	s.Release(3)
 }
@@ -214,8 +214,8 @@ func TestSemaphoreSetWhileInUse(t *testing.T) {
 		want := func(held, waiting int, served ...int) {
 			t.Helper()
 			synctest.Wait()
-			if s.Held() != held || s.Waiting() != waiting || !slices.Equal(order.all(), served) {
-				t.Errorf("%d held, %d waiting, served %v; want %d, %d, %v", s.Held(), s.Waiting(), order.all(), held, waiting, served)
+			if s.InUse() != held || s.Waiting() != waiting || !slices.Equal(order.all(), served) {
+				t.Errorf("%d held, %d waiting, served %v; want %d, %d, %v", s.InUse(), s.Waiting(), order.all(), held, waiting, served)
 			}
 		}
 		want(2, 3, 0)
@@ -261,8 +261,8 @@ func TestSemaphoreOfTheLargestSize(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
-	if err := s.Acquire(ctx, 2); !errors.Is(err, context.Canceled) || s.Held() != math.MaxInt-1 {
-		t.Errorf("got %v, %d held", err, s.Held())
+	if err := s.Acquire(ctx, 2); !errors.Is(err, context.Canceled) || s.InUse() != math.MaxInt-1 {
+		t.Errorf("got %v, %d held", err, s.InUse())
 	}
 }
 
@@ -302,7 +302,7 @@ func TestSemaphoreLaw(t *testing.T) {
 							return nil
 						}
 						granted[i] = time.Since(start)
-						if s.Held() > size {
+						if s.InUse() > size {
 							over.Store(true)
 						}
 						time.Sleep(time.Duration(c.Holds) * time.Second)
@@ -313,7 +313,7 @@ func TestSemaphoreLaw(t *testing.T) {
 				}
 				return nil
 			})
-			left = s.Held() + s.Waiting()
+			left = s.InUse() + s.Waiting()
 		})
 		if over.Load() || left != 0 {
 			r.Fatalf("held too much: %v; held or waiting at the end: %d", over.Load(), left)

@@ -33,7 +33,7 @@ func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOpt
 			fn = func(ctx context.Context) error { return p.run(scope.From(ctx), once) }
 		}
 	}
-	err := begin(ctx, &t.n, "Go", o)
+	err := openTask(ctx, &t.n, "Go", o)
 	if err != nil {
 		fn = func(context.Context) error { return err }
 	}
@@ -61,7 +61,7 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), 
 			}
 		}
 	}
-	err := begin(ctx, &t.n, "Async", o)
+	err := openTask(ctx, &t.n, "Async", o)
 	if err != nil {
 		fn = func(context.Context) (none T, _ error) { return none, err }
 	}
@@ -72,9 +72,9 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), 
 	return &t.Task
 }
 
-// begin opens a task. An error is what the task is to end with instead of calling its function: its scope has a limit, and ctx
+// openTask opens a task. An error is what the task is to end with instead of calling its function: its scope has a limit, and ctx
 // was canceled before there was a place for the task.
-func begin(ctx context.Context, n *scope.Node, caller string, o *taskOptions) (err error) {
+func openTask(ctx context.Context, n *scope.Node, caller string, o *taskOptions) (err error) {
 	above := scope.From(ctx)
 	if above == nil {
 		panic("meanwhile: " + caller + " outside a scope: pass the ctx that Run, Supervise or a task gave to its function")

@@ -18,14 +18,14 @@ import (
 // A treePlan is a task and those it starts, drawn at random.
 type treePlan struct {
 	how      string        // it is started
-	begin    time.Duration // its work before it starts the others
+	before   time.Duration // its work before it starts the others
 	work     time.Duration // and after that
 	end      string
 	children []*treePlan
 }
 
 func (p *treePlan) String() string {
-	return fmt.Sprintf("{%s %v %v %s %v}", p.how, p.begin, p.work, p.end, p.children)
+	return fmt.Sprintf("{%s %v %v %s %v}", p.how, p.before, p.work, p.end, p.children)
 }
 
 func drawTree(t *rapid.T, depth int) *treePlan {
@@ -34,9 +34,9 @@ func drawTree(t *rapid.T, depth int) *treePlan {
 		how: rapid.SampledFrom([]string{
 			"go", "go", "go", "async", "derived", "value", "background", "run", "supervise", "shield", "timeout", "canceled", "map",
 		}).Draw(t, "how"),
-		begin: wait.Draw(t, "begin"),
-		work:  wait.Draw(t, "work"),
-		end:   "ok",
+		before: wait.Draw(t, "begin"),
+		work:   wait.Draw(t, "work"),
+		end:    "ok",
 	}
 	switch rapid.IntRange(0, 24).Draw(t, "end") {
 	case 7:
@@ -68,7 +68,7 @@ func (r *treeRun) body(p *treePlan) func(context.Context) error {
 	return func(ctx context.Context) error {
 		r.started.Add(1)
 		defer r.ended.Add(1)
-		if err := Sleep(ctx, p.begin); err != nil {
+		if err := Sleep(ctx, p.before); err != nil {
 			return err
 		}
 		for _, c := range p.children {

@@ -17,7 +17,7 @@ type item[In any] struct {
 type worker[In, Out any] struct {
 	*flow[In, Out]
 	item  *item[In] // until it has ended
-	place uint64    // of the item in the source
+	index uint64    // of the item in the source
 	value Out
 	err   error
 }
@@ -25,7 +25,7 @@ type worker[In, Out any] struct {
 // callWorker sees to it that a worker comes when there are items that none has taken. One is called at a time; it calls the
 // next.
 func (f *flow[In, Out]) callWorker() {
-	if f.called.Load() || f.taken.Load() == f.head.Load() {
+	if f.called.Load() || f.dequeued.Load() == f.head.Load() {
 		return
 	}
 	f.mu.Lock()
@@ -58,7 +58,7 @@ func (f *flow[In, Out]) startWorker() {
 // next returns when the worker has an item; it reports false when the worker is not needed any more.
 func (w *worker[In, Out]) next() bool {
 	for !w.left.Load() {
-		if w.take() {
+		if w.dequeue() {
 			return true
 		}
 		if !w.rest() {
@@ -68,16 +68,16 @@ func (w *worker[In, Out]) next() bool {
 	return false
 }
 
-// take takes the oldest item that no worker has.
-func (w *worker[In, Out]) take() bool {
+// dequeue takes the oldest item that no worker has.
+func (w *worker[In, Out]) dequeue() bool {
 	for {
-		place := w.taken.Load()
+		place := w.dequeued.Load()
 		if place == w.head.Load() {
 			return false
 		}
 		it := w.ring.at(place).item.Load() // before it is taken: then the slot may get another item
-		if w.taken.CompareAndSwap(place, place+1) {
-			w.item, w.place = it, place
+		if w.dequeued.CompareAndSwap(place, place+1) {
+			w.item, w.index = it, place
 			w.callWorker()
 			return true
 		}
@@ -88,7 +88,7 @@ func (w *worker[In, Out]) take() bool {
 func (w *worker[In, Out]) rest() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.taken.Load() != w.head.Load() {
+	if w.dequeued.Load() != w.head.Load() {
 		return true
 	}
 	if w.left.Load() || w.total.Load() > 0 || w.alive > w.o.limiter.Current() {
@@ -104,7 +104,7 @@ func (w *worker[In, Out]) rest() bool {
 // run makes the item a task of the stream, which the goroutine runs from here to the end of apply.
 func (w *worker[In, Out]) run() {
 	n := &w.item.node
-	n.Number = uint32(w.place) + 1
+	n.Number = uint32(w.index) + 1
 	n.Open(&w.scope, scope.KindItem, w.o.item)
 	scope.LabelGoroutine(n.Labels)
 	w.apply(n)
@@ -139,7 +139,7 @@ func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 	if w.o.limiter.adapt == nil {
 		return w.fn(ctx, w.item.input)
 	}
-	begun := w.o.limiter.begin()
+	begun := w.o.limiter.startItem()
 	err = ErrGoexit // or a panic, unless the function returns
 	defer func() { w.o.limiter.end(begun, err) }()
 	return w.fn(ctx, w.item.input)
@@ -150,7 +150,7 @@ func (w *worker[In, Out]) call(ctx context.Context) (value Out, err error) {
 func (w *worker[In, Out]) finish() {
 	it, value, err := w.item, w.value, w.err
 	if err != nil && it.err == nil {
-		err = &ItemError{Index: int(w.place), Input: it.input, Err: err}
+		err = &ItemError{Index: int(w.index), Input: it.input, Err: err}
 	}
 	var noInput In
 	var noValue Out
@@ -159,7 +159,7 @@ func (w *worker[In, Out]) finish() {
 	if it.err == nil {
 		w.o.limiter.give()
 	}
-	w.publish(w.place, value, err)
+	w.publish(w.index, value, err)
 	w.ended.Add(1)
 	if w.waiting.Load() && !w.starved.Load() {
 		w.wakeSource()

@@ -89,11 +89,11 @@ func TestAnAbandonedCallKeepsItsPlace(t *testing.T) {
 			t.Errorf("a read that %s returns %v", what, err)
 		}
 	}
-	if got := archive.Held(); got != 1 {
+	if got := archive.InUse(); got != 1 {
 		t.Errorf("%d places are held, want that of the abandoned call", got)
 	}
 	endReads(t, name)
-	if got := archive.Held(); got != 0 {
+	if got := archive.InUse(); got != 0 {
 		t.Errorf("%d places are held at the end", got)
 	}
 }

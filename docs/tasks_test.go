@@ -147,7 +147,7 @@ func query(ctx context.Context) (string, error) {
 
 func Example_semaphore() {
 	name, err := query(context.Background())
-	fmt.Println(name, err, connections.Held())
+	fmt.Println(name, err, connections.InUse())
 	// Output:
 	// Ada <nil> 0
 }

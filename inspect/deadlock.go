@@ -7,11 +7,13 @@ import (
 )
 
 // A waitGraph is which tasks wait for the end of which.
-type waitGraph struct{ edges map[*scope.Node]*scope.Joiner }
+type waitGraph struct {
+	edges map[*scope.Node]*scope.EndWaiter
+}
 
-func (g *waitGraph) waitsFor(waiter *scope.Node, j *scope.Joiner) {
+func (g *waitGraph) waitsFor(waiter *scope.Node, j *scope.EndWaiter) {
 	if g.edges == nil {
-		g.edges = make(map[*scope.Node]*scope.Joiner)
+		g.edges = make(map[*scope.Node]*scope.EndWaiter)
 	}
 	g.edges[waiter] = j
 }
@@ -35,15 +37,15 @@ func (s *snapshot) markDeadlocks(nodes []Node) {
 			t.visit(waiter)
 		}
 	}
-	t.mark(nodes)
+	t.markRing(nodes)
 }
 
-// mark marks those that wait for one of their group.
-func (t *tarjan) mark(nodes []Node) {
+// markRing marks those that wait for one of their group.
+func (t *tarjan) markRing(nodes []Node) {
 	for i := range nodes {
 		n := &nodes[i]
 		n.Wait.Deadlock = slices.ContainsFunc(t.edges[n.n], func(target *scope.Node) bool { return t.group[n.n] == t.group[target] })
-		t.mark(n.Tasks)
+		t.markRing(n.Tasks)
 	}
 }
 

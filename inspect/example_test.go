@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// settle returns once the tasks below ctx's wait for what is given, and do not merely start.
-func settle(ctx context.Context, waits ...string) {
+// untilWaiting returns once the tasks below ctx's wait for what is given, and do not merely start.
+func untilWaiting(ctx context.Context, waits ...string) {
 	for i := 0; i < len(waits); {
 		if inspect.Tree(ctx).Tasks[i].Wait.For == waits[i] {
 			i++
@@ -74,7 +74,7 @@ func ExampleNode_String() {
 			}
 		}, meanwhile.Name("reader"), meanwhile.InBackground())
 
-		settle(ctx, "sleep", "select")
+		untilWaiting(ctx, "sleep", "select")
 		for _, task := range inspect.Tree(ctx).Tasks {
 			task.Wait.Line, task.Wait.Until, task.Wait.Snapshots = 31, time.Time{}, 1 // so that the output is always the same
 			fmt.Print(task)

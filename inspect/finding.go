@@ -56,7 +56,7 @@ type Finding struct {
 // A findingKey is what is reported once in an interval: of what kind, and about which place.
 type findingKey struct {
 	kind  FindingKind
-	place Frame
+	frame Frame
 }
 
 // maxFindings is how many of them are remembered; the others of an interval are not reported.

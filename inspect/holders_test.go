@@ -14,8 +14,8 @@ import (
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// takes returns the function of a task that takes one of each semaphore, a second apart, and then sleeps for an hour.
-func takes(list ...*Semaphore) func(context.Context) error {
+// acquireAll returns the function of a task that takes one of each semaphore, a second apart, and then sleeps for an hour.
+func acquireAll(list ...*Semaphore) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, s := range list {
 			if err := s.Acquire(ctx, 1); err != nil {
@@ -49,8 +49,8 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"opposite order": {
 			start: func(ctx context.Context) {
 				one, two := NewSemaphore(1), NewSemaphore(1)
-				Go(ctx, takes(one, two), Name("a"))
-				Go(ctx, takes(two, one), Name("b"))
+				Go(ctx, acquireAll(one, two), Name("a"))
+				Go(ctx, acquireAll(two, one), Name("b"))
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, 2*time.Second)
 					return one.Acquire(ctx, 1)
@@ -62,9 +62,9 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"a ring of three": {
 			start: func(ctx context.Context) {
 				one, two, three := NewSemaphore(1), NewSemaphore(1), NewSemaphore(1)
-				Go(ctx, takes(one, two), Name("a"))
-				Go(ctx, takes(two, three), Name("b"))
-				Go(ctx, takes(three, one), Name("c"))
+				Go(ctx, acquireAll(one, two), Name("a"))
+				Go(ctx, acquireAll(two, three), Name("b"))
+				Go(ctx, acquireAll(three, one), Name("c"))
 			},
 			takenBy:   map[string]string{"a": "run/b", "b": "run/c", "c": "run/a"},
 			deadlocks: "a b c",
@@ -76,9 +76,9 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 					_ = one.Acquire(ctx, 1)
 					defer one.Release(1)
 					_ = Sleep(ctx, time.Second)
-					return Run(ctx, takes(two), Name("inner"))
+					return Run(ctx, acquireAll(two), Name("inner"))
 				}, Name("a"))
-				Go(ctx, takes(two, one), Name("b"))
+				Go(ctx, acquireAll(two, one), Name("b"))
 			},
 			takenBy:   map[string]string{"a/inner": "run/b", "b": "run/a"},
 			deadlocks: "a/inner b",
@@ -87,7 +87,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 			start: func(ctx context.Context) {
 				one := NewSemaphore(1)
 				a := make(chan *Task[struct{}], 1)
-				a <- Go(ctx, takes(one, usedProperly(ctx, 1)), Name("free"))
+				a <- Go(ctx, acquireAll(one, usedProperly(ctx, 1)), Name("free"))
 				<-a
 				two := NewSemaphore(1)
 				a <- Go(ctx, func(ctx context.Context) error {
@@ -107,8 +107,8 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"each has one and wants another": {
 			start: func(ctx context.Context) {
 				s := usedProperly(ctx, 2)
-				Go(ctx, takes(s, s), Name("a"))
-				Go(ctx, takes(s, s), Name("b"))
+				Go(ctx, acquireAll(s, s), Name("a"))
+				Go(ctx, acquireAll(s, s), Name("b"))
 			},
 			takenBy:   map[string]string{"a": "run/a and run/b", "b": "run/a and run/b"},
 			deadlocks: "a b",
@@ -117,8 +117,8 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 			start: func(ctx context.Context) {
 				one, two := NewSemaphore(3), NewSemaphore(1)
 				Go(ctx, func(ctx context.Context) error { return one.Acquire(ctx, 1) }, Name("ended")) // and nobody releases it
-				Go(ctx, takes(one, two), Name("a"))
-				Go(ctx, takes(two, one, one), Name("b"))
+				Go(ctx, acquireAll(one, two), Name("a"))
+				Go(ctx, acquireAll(two, one, one), Name("b"))
 			},
 			takenBy:   map[string]string{"a": "run/b"},
 			deadlocks: "",
@@ -126,7 +126,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"in the queue behind one that waits": {
 			start: func(ctx context.Context) {
 				s := usedProperly(ctx, 3)
-				Go(ctx, takes(s, s), Name("a"))
+				Go(ctx, acquireAll(s, s), Name("a"))
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, time.Second/2)
 					return s.Acquire(ctx, 3)
@@ -138,9 +138,9 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"the first holder can still release": {
 			start: func(ctx context.Context) {
 				one, two := NewSemaphore(2), NewSemaphore(1)
-				Go(ctx, takes(one), Name("sleeper"))
-				Go(ctx, takes(one, two), Name("a"))
-				Go(ctx, takes(two, one), Name("b"))
+				Go(ctx, acquireAll(one), Name("sleeper"))
+				Go(ctx, acquireAll(one, two), Name("a"))
+				Go(ctx, acquireAll(two, one), Name("b"))
 			},
 			takenBy: map[string]string{"a": "run/b", "b": "run/a and run/sleeper"},
 		},
@@ -201,7 +201,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"released by another": {
 			start: func(ctx context.Context) {
 				s := usedProperly(ctx, 2)
-				Go(ctx, takes(s, s), Name("a"))
+				Go(ctx, acquireAll(s, s), Name("a"))
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, time.Second/2)
 					s.Release(1)
@@ -215,8 +215,8 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 		"released by another, and not free since": {
 			start: func(ctx context.Context) {
 				s := usedProperly(ctx, 2)
-				Go(ctx, takes(s), Name("a"))
-				Go(ctx, takes(s), Name("b"))
+				Go(ctx, acquireAll(s), Name("a"))
+				Go(ctx, acquireAll(s), Name("b"))
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, time.Second/2)
 					s.Release(1)
@@ -229,7 +229,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 			start: func(ctx context.Context) {
 				s := NewSemaphore(65)
 				for range 65 {
-					Go(ctx, takes(s))
+					Go(ctx, acquireAll(s))
 				}
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, time.Second)
@@ -242,7 +242,7 @@ func TestSemaphoresThatTasksWaitForEachOtherBy(t *testing.T) {
 			start: func(ctx context.Context) {
 				s := NewSemaphore(5)
 				for i := range 5 {
-					Go(ctx, takes(s), Name(fmt.Sprint("holder ", i)))
+					Go(ctx, acquireAll(s), Name(fmt.Sprint("holder ", i)))
 				}
 				Go(ctx, func(ctx context.Context) error {
 					_ = Sleep(ctx, time.Second)
@@ -313,8 +313,8 @@ func TestSemaphoreKeepsNoTask(t *testing.T) {
 		runtime.GC()
 		select {
 		case <-collected:
-			if s.Held() != 1 {
-				t.Errorf("%d held, want 1", s.Held())
+			if s.InUse() != 1 {
+				t.Errorf("%d held, want 1", s.InUse())
 			}
 			return
 		case <-t.Context().Done():
@@ -336,7 +336,7 @@ func TestSemaphoreReleaseOfTooMuch(t *testing.T) {
 		}()
 		s.Release(2)
 	}()
-	if s.Held() != 1 || !s.TryAcquire(1) {
-		t.Errorf("%d held", s.Held())
+	if s.InUse() != 1 || !s.TryAcquire(1) {
+		t.Errorf("%d held", s.InUse())
 	}
 }

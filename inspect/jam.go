@@ -10,8 +10,8 @@ import (
 // before they go on themselves wait for each other.
 type jam struct {
 	takers []taker
-	queue  []*scope.Acquirer       // oldest first; their weights do not change
-	places map[*scope.Acquirer]int // in the queue
+	queue  []*scope.SemWaiter       // oldest first; their weights do not change
+	places map[*scope.SemWaiter]int // in the queue
 	size   int
 	first  int // in the queue, of those that cannot be served
 }
@@ -25,15 +25,15 @@ type taker struct {
 // semaphores are those that tasks of a snapshot wait for.
 type semaphores struct {
 	texts   map[*scope.Sem]string
-	waiting map[*scope.Node]*scope.Acquirer // by the task whose goroutine waits
+	waiting map[*scope.Node]*scope.SemWaiter // by the task whose goroutine waits
 	jams    map[*scope.Sem]*jam
 	verdicts
 }
 
 // semaphore notes that n waits for one, and describes it: in the same way for all that wait for it.
-func (s *snapshot) semaphore(n *scope.Node, a *scope.Acquirer) string {
+func (s *snapshot) semaphore(n *scope.Node, a *scope.SemWaiter) string {
 	if s.texts == nil {
-		s.texts, s.waiting = make(map[*scope.Sem]string), make(map[*scope.Node]*scope.Acquirer)
+		s.texts, s.waiting = make(map[*scope.Sem]string), make(map[*scope.Node]*scope.SemWaiter)
 	}
 	text, known := s.texts[a.S]
 	if !known {
@@ -78,10 +78,10 @@ func (s *snapshot) findJams() {
 func (s *snapshot) newJam(of *scope.Sem) *jam {
 	now := of.State()
 	h := now.Holders
-	if h.Unknown || h.Handed || !now.Tracked {
+	if h.Unknown || h.ReleasedByOther || !now.Tracked {
 		return nil
 	}
-	j := &jam{size: now.Size, places: make(map[*scope.Acquirer]int)}
+	j := &jam{size: now.Size, places: make(map[*scope.SemWaiter]int)}
 	for _, one := range h.List {
 		t := taker{weight: one.Weight}
 		if r := s.runners.bySet[one.Set]; r != nil {
@@ -134,7 +134,7 @@ func (s *snapshot) unjam() (changed bool) {
 				free -= t.weight
 			}
 		}
-		first[sem] = slices.IndexFunc(j.queue, func(a *scope.Acquirer) bool { return a.Weight > free })
+		first[sem] = slices.IndexFunc(j.queue, func(a *scope.SemWaiter) bool { return a.Weight > free })
 	}
 	for sem, at := range first {
 		j := s.jams[sem]
@@ -163,7 +163,7 @@ func (s *snapshot) jammed(n *scope.Node) bool {
 // verdicts are what has been found out about tasks in one round.
 type verdicts struct {
 	ends, frozen map[*scope.Node]bool
-	joiners      []*scope.Joiner // of tasks that wait for others
+	endWaiters   []*scope.EndWaiter // of tasks that wait for others
 }
 
 // cannotEnd reports whether n waits for ever, or a task below that it has to wait for does.
@@ -184,7 +184,7 @@ func (s *snapshot) isStuck(n *scope.Node) bool {
 		return true
 	}
 	if j := s.edges[n]; j != nil {
-		s.joiners = append(s.joiners, j)
+		s.endWaiters = append(s.endWaiters, j)
 		return s.cannotEnd(j.Target())
 	}
 	inner := s.inside(n)
@@ -210,9 +210,9 @@ func (s *snapshot) isFrozen(n *scope.Node) bool {
 // confirm drops all jams when one of those that wait has gone on meanwhile: the semaphores were not read at one moment. When
 // none has, all of them waited from the first moment to the last.
 func (s *snapshot) confirm() {
-	moved := slices.ContainsFunc(s.joiners, func(j *scope.Joiner) bool { return !j.StillParked() })
+	moved := slices.ContainsFunc(s.endWaiters, func(j *scope.EndWaiter) bool { return !j.StillWaits() })
 	for _, j := range s.jams {
-		moved = moved || slices.ContainsFunc(j.queue[j.first:], func(a *scope.Acquirer) bool { return a.IsAwake() })
+		moved = moved || slices.ContainsFunc(j.queue[j.first:], func(a *scope.SemWaiter) bool { return a.IsAwake() })
 	}
 	if moved {
 		clear(s.jams)

@@ -21,7 +21,7 @@ type leakKey struct {
 type leak struct {
 	since time.Time
 	count int
-	entry *place
+	entry *location
 }
 
 // checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks,
@@ -152,16 +152,16 @@ func isOwnSet(labels map[string]string) bool {
 
 // entryOf is the function that a goroutine began with. It is nil for one that runs a task, and for one of the standard
 // library, whose connections outlive the call that opened them.
-func entryOf(calls []*place) (entry *place) {
+func entryOf(calls []*location) (entry *location) {
 	for _, p := range calls {
 		if p.begins != beginsNone {
 			return nil
 		}
-		if p.owner != ofRuntime {
+		if p.origin != ofRuntime {
 			entry = p
 		}
 	}
-	if entry == nil || entry.owner == ofUs || entry.owner == ofLibrary {
+	if entry == nil || entry.origin == ofUs || entry.origin == ofLibrary {
 		return nil
 	}
 	return entry
@@ -172,7 +172,7 @@ func entryOf(calls []*place) (entry *place) {
 const maxTraced = 500
 
 // createdAt is where the goroutines that began with a function were started, if that is one place.
-func createdAt(entry *place) (where string, ok bool) {
+func createdAt(entry *location) (where string, ok bool) {
 	if strings.Contains(entry.Func, ".gowrap") { // what the compiler makes of a go statement with arguments
 		return fmt.Sprintf("%s:%d", entry.File, entry.Line), true
 	}

@@ -60,7 +60,7 @@ func leaksIn(profile *pprof.Profile) ([]Leak, error) {
 	counts := make(map[Leak]int)
 	for _, s := range samples {
 		calls := s.calls
-		if i := slices.IndexFunc(calls, func(p *place) bool { return p.begins != beginsNone }); i >= 0 {
+		if i := slices.IndexFunc(calls, func(p *location) bool { return p.begins != beginsNone }); i >= 0 {
 			calls = calls[:i]
 		}
 		counts[Leak{Task: s.labels[scope.TaskLabel], Wait: waitOf(calls)}] += int(s.count)
@@ -89,7 +89,7 @@ func (w *watch) checkUnreachable(s *scan) {
 		return
 	}
 	for _, l := range leaks {
-		s.report(Finding{Kind: GoroutineUnreachable, Path: l.Task, Count: l.Count, Wait: l.Wait}, l.Wait.place())
+		s.report(Finding{Kind: GoroutineUnreachable, Path: l.Task, Count: l.Count, Wait: l.Wait}, l.Wait.frame())
 	}
 	now := time.Now()
 	w.profiled = now.Add(max(w.c.LeakProfile, maxWatchShare*now.Sub(begun)))

@@ -11,7 +11,7 @@ const (
 // A pileKey is a place at which tasks wait for one kind of thing.
 type pileKey struct {
 	reason string
-	place  Frame
+	frame  Frame
 }
 
 // A pileCount is the tasks that have been there for a step or longer, and that of them which has been for the longest.
@@ -46,21 +46,21 @@ func (w *Wait) contends() bool {
 
 // countPiled counts a task at its place, if it has been there for long enough.
 func (w *watch) countPiled(s *scan, n *Node) {
-	if w.c.PileUp < 0 || !n.Wait.contends() || n.here < w.c.Interval/pileSteps {
+	if w.c.PileUp < 0 || !n.Wait.contends() || n.unchanged < w.c.Interval/pileSteps {
 		return
 	}
 	if s.piled == nil {
 		s.piled = make(map[pileKey]*pileCount)
 	}
-	key := pileKey{n.Wait.For, n.Wait.place()}
+	key := pileKey{n.Wait.For, n.Wait.frame()}
 	p := s.piled[key]
 	if p == nil {
 		p = new(pileCount)
 		s.piled[key] = p
 	}
 	p.count++
-	if n.here > p.oldest.Elapsed {
-		p.oldest = Finding{Kind: TasksPileUp, Path: n.Path, Elapsed: n.here, Wait: n.Wait}
+	if n.unchanged > p.oldest.Elapsed {
+		p.oldest = Finding{Kind: TasksPileUp, Path: n.Path, Elapsed: n.unchanged, Wait: n.Wait}
 	}
 }
 
@@ -80,7 +80,7 @@ func (w *watch) checkPiles(s *scan) {
 		counts[key] = steps
 		if p.count >= w.c.PileUp && p.count >= pileFactor*before[0] && rising(steps) {
 			p.oldest.Count, p.oldest.Before = p.count, before[0]
-			s.report(p.oldest, key.place)
+			s.report(p.oldest, key.frame)
 		}
 	}
 	w.piles.counts = counts

@@ -12,7 +12,7 @@ import (
 
 // A sample is what one or more goroutines are doing.
 type sample struct {
-	calls  []*place // the innermost first
+	calls  []*location // the innermost first
 	count  int64
 	labels map[string]string
 }
@@ -183,8 +183,8 @@ func withoutShapes(function string) string {
 }
 
 // readLocations returns the places of each location, of which there are several where calls were inlined.
-func (p *rawProfile) readLocations(functions map[uint64]Frame) (map[uint64][]*place, error) {
-	locations := make(map[uint64][]*place, len(p.locations))
+func (p *rawProfile) readLocations(functions map[uint64]Frame) (map[uint64][]*location, error) {
+	locations := make(map[uint64][]*location, len(p.locations))
 	for _, m := range p.locations {
 		var id, address uint64
 		var frames []Frame
@@ -225,18 +225,18 @@ func readCall(m message, functions map[uint64]Frame) (f Frame, err error) {
 }
 
 // placesOf returns the places of an address, which is that of a call and not of what follows it.
-func placesOf(address uintptr, frames []Frame) []*place {
+func placesOf(address uintptr, frames []Frame) []*location {
 	if len(frames) <= 1 {
-		return []*place{at(address + 1)}
+		return []*location{at(address + 1)}
 	}
-	list := make([]*place, len(frames))
+	list := make([]*location, len(frames))
 	for i, f := range frames {
 		list[i] = inlined(f)
 	}
 	return list
 }
 
-func (p *rawProfile) readSample(m message, locations map[uint64][]*place) (sample, error) {
+func (p *rawProfile) readSample(m message, locations map[uint64][]*location) (sample, error) {
 	s := sample{count: 1}
 	err := m.fields(func(field int, number uint64, part message) error {
 		switch field {

@@ -111,9 +111,9 @@ func (s *snapshot) describeAll(nodes []Node) []Node {
 		}
 		n.Tasks = s.describeAll(n.Tasks)
 		n.Wait = s.wait(&n)
-		n.here, n.Wait.Snapshots = sightings.seen(&n, s.now)
+		n.unchanged, n.Wait.Snapshots = sightings.seen(&n, s.now)
 		if n.wait != (waitIdentity{}) {
-			n.Wait.Seen = n.here
+			n.Wait.Seen = n.unchanged
 		}
 		if n.Age > 0 {
 			n.Wait.Seen = min(n.Wait.Seen, n.Age)
@@ -159,7 +159,7 @@ func (s *snapshot) taskWait(n *Node, labels *goroutine.Set, kind beginning) Wait
 		w.On = n.Awaited()
 	}
 	if kind := waiterFor(w.For); kind != scope.NoWaiter {
-		waiter := s.waiter(parkedKey{labels.Address(), kind})
+		waiter := s.waiter(waiterKey{labels.Address(), kind})
 		n.wait = w.Identity(waiter, goroutine.Address{})
 		s.detail(n, waiter, &w)
 	}
@@ -211,14 +211,14 @@ func (s *snapshot) streamWait(n *Node, source *stack) Wait {
 
 // waiter is what the goroutine of a task, which does so at a wait of the given kind, waits for inside this package. It is nil
 // where that is not certain: there must be one such waiter, which waited before the stacks were read and still does, and no
-// goroutine that the task started may be at a wait of the kind. A joiner may have been found twice.
-func (s *snapshot) waiter(key parkedKey) (found scope.Waiter) {
-	if s.stacks.parked[key] {
+// goroutine that the task started may be at a wait of the kind. One that waits for the end of a task may have been found twice.
+func (s *snapshot) waiter(key waiterKey) (found scope.Waiter) {
+	if s.stacks.waits[key] {
 		return nil
 	}
 	for _, w := range s.waits[key.set] {
 		switch {
-		case w.Kind() != key.WaiterKind || !w.StillParked():
+		case w.Kind() != key.WaiterKind || !w.StillWaits():
 		case found != nil && found != w:
 			return nil
 		default:
@@ -233,10 +233,10 @@ func (s *snapshot) detail(n *Node, waiter scope.Waiter, w *Wait) {
 	switch waiter := waiter.(type) {
 	case timed:
 		w.Until = waiter.Until()
-	case *scope.Joiner:
+	case *scope.EndWaiter:
 		w.On = waiter.Target().Path()
 		s.waitsFor(n.n, waiter)
-	case *scope.Acquirer:
+	case *scope.SemWaiter:
 		if w.For == "limit" {
 			w.On = strconv.Itoa(waiter.S.State().Size)
 			break

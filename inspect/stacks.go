@@ -67,14 +67,14 @@ func (r *runners) pathOf(set goroutine.Address) string {
 
 // stacks are what the goroutines of tasks did at one moment.
 type stacks struct {
-	parked  map[parkedKey]bool // what goroutines do that a task started by a go statement
+	waits   map[waiterKey]bool // what goroutines do that a task started by a go statement
 	dialing bool               // some goroutine makes a connection of net/http
 }
 
 // A stack is the part of a goroutine's that belongs to one task: from where it is, or from where the scope inside begins,
 // to where the task begins. The innermost call is the first.
 type stack struct {
-	calls []*place
+	calls []*location
 	inner goroutine.Address // the scope inside; the zero value for none
 }
 
@@ -84,7 +84,7 @@ type stack struct {
 // statement. It is the task's where its stack shows that this package called the task's function; where that part of a
 // deep stack is cut off, it is no task's.
 func takeStacks(r *runners) stacks {
-	s := stacks{parked: make(map[parkedKey]bool)}
+	s := stacks{waits: make(map[waiterKey]bool)}
 	goroutine.Snapshot(func(records []goroutine.Record) {
 		room := make([]stack, 0, len(r.bySet)) // one for all of them: they are let go of together
 		for _, record := range records {
@@ -99,13 +99,13 @@ func takeStacks(r *runners) stacks {
 }
 
 // dials reports whether a goroutine makes a connection of net/http.
-func dials(calls []*place) bool {
-	return slices.ContainsFunc(calls, func(p *place) bool { return p.dials })
+func dials(calls []*location) bool {
+	return slices.ContainsFunc(calls, func(p *location) bool { return p.dials })
 }
 
 // placesAt returns the places of a stack. The caller holds the mutex of places.
-func placesAt(pcs []uintptr) []*place {
-	calls := make([]*place, len(pcs))
+func placesAt(pcs []uintptr) []*location {
+	calls := make([]*location, len(pcs))
 	for i, pc := range pcs {
 		calls[i] = at(pc)
 	}
@@ -113,7 +113,7 @@ func placesAt(pcs []uintptr) []*place {
 }
 
 // add takes the stack of a goroutine with the given label set apart: the scopes that run in it are inside each other.
-func (s *stacks) add(r *runners, one *runner, set goroutine.Address, calls []*place, room []stack) []stack {
+func (s *stacks) add(r *runners, one *runner, set goroutine.Address, calls []*location, room []stack) []stack {
 	begin, inner := 0, goroutine.Address{}
 	for i, p := range calls {
 		if p.begins == beginsNone {
@@ -143,13 +143,13 @@ func (s *stacks) add(r *runners, one *runner, set goroutine.Address, calls []*pl
 		one.others = true
 	}
 	if reason := ourReason(calls); reason != "" {
-		s.parked[parkedKey{set, waiterFor(reason)}] = true
+		s.waits[waiterKey{set, waiterFor(reason)}] = true
 	}
 	return room
 }
 
-// A parkedKey is a kind of wait inside this package, of goroutines with one label set.
-type parkedKey struct {
+// A waiterKey is a kind of wait inside this package, of goroutines with one label set.
+type waiterKey struct {
 	set goroutine.Address
 	scope.WaiterKind
 }
@@ -158,11 +158,11 @@ type parkedKey struct {
 func waiterFor(reason string) scope.WaiterKind {
 	switch reason {
 	case "sleep", "rate", "retry":
-		return scope.IsSleeper
+		return scope.ForTime
 	case "task":
-		return scope.IsJoiner
+		return scope.ForEnd
 	case "semaphore", "blocking", "limit":
-		return scope.IsAcquirer
+		return scope.ForSemaphore
 	}
 	return scope.NoWaiter
 }
@@ -224,7 +224,7 @@ func takeGroups() map[groupKey]*group {
 	groups := make(map[groupKey]*group)
 	dialing := slices.ContainsFunc(samples, func(s sample) bool { return dials(s.calls) })
 	for _, s := range samples {
-		i := slices.IndexFunc(s.calls, func(p *place) bool { return p.begins != beginsNone })
+		i := slices.IndexFunc(s.calls, func(p *location) bool { return p.begins != beginsNone })
 		path := s.labels[scope.TaskLabel]
 		if i < 0 || path == "" {
 			continue

@@ -13,7 +13,7 @@ import (
 // describe says how much of s is held, where it was made, and which tasks took it, as far as all of them are known.
 func (r *runners) describe(s *scope.Sem) string {
 	now := s.State()
-	text := strconv.Itoa(now.Held) + " of " + strconv.Itoa(now.Size) + " held"
+	text := strconv.Itoa(now.InUse) + " of " + strconv.Itoa(now.Size) + " held"
 	if now.Made != 0 {
 		f := at(now.Made)
 		text += fmt.Sprintf(", made at %s:%d", filepath.Base(f.File), f.Line)

@@ -24,12 +24,12 @@ type Node struct {
 	More  int           `json:"more,omitempty"` // tasks below that were left out, by what passed the Node on
 	Group []Node        `json:"-"`              // the tasks that the Node stands for, when Grouped has made it of several
 
-	n     *scope.Node
-	call  *scope.BlockingCall
-	stack []*place
-	calls uint64 // a hash of the stack
-	wait  waitIdentity
-	here  time.Duration // since when snapshots have found it in its place, or in its wait where that is known
+	n         *scope.Node
+	call      *scope.BlockingCall
+	stack     []*location
+	calls     uint64 // a hash of the stack
+	wait      waitIdentity
+	unchanged time.Duration // since when snapshots have found it in its place, or in its wait where that is known
 }
 
 // A Wait says what a task waits for, and where.
@@ -191,8 +191,8 @@ func (n Node) noun() string {
 	return "tasks"
 }
 
-// place is the place of the caller's own code.
-func (w Wait) place() Frame { return Frame{w.Func, w.File, w.Line} }
+// frame is the place of the caller's own code.
+func (w Wait) frame() Frame { return Frame{w.Func, w.File, w.Line} }
 
 // String says it in a line: what for, where, and for how long if that is known and more than a second, or else in how many
 // snapshots in a row if there were several.

@@ -6,7 +6,7 @@ import (
 )
 
 // waitOf names what a task waits for, and where, by its part of a goroutine's stack.
-func waitOf(calls []*place) Wait {
+func waitOf(calls []*location) Wait {
 	below := 0 // how many calls there are below the code of the program and its modules
 	for below < len(calls) && !calls[below].callsLibraries() {
 		below++
@@ -18,14 +18,14 @@ func waitOf(calls []*place) Wait {
 }
 
 // callsLibraries reports whether p is in code that calls the standard library, or this package.
-func (p *place) callsLibraries() bool {
-	return (p.owner == ofProgram || p.owner == ofModule) && !p.stub && !p.kernel
+func (p *location) callsLibraries() bool {
+	return (p.origin == ofProgram || p.origin == ofModule) && !p.stub && !p.kernel
 }
 
 // locate finds the caller's own code: the program's, or where there is none a module's.
-func (w *Wait) locate(calls []*place, first int) {
+func (w *Wait) locate(calls []*location, first int) {
 	own := first
-	for own < len(calls) && (calls[own].owner != ofProgram || calls[own].stub) {
+	for own < len(calls) && (calls[own].origin != ofProgram || calls[own].stub) {
 		own++
 	}
 	if own == len(calls) {
@@ -37,9 +37,9 @@ func (w *Wait) locate(calls []*place, first int) {
 	p := calls[own]
 	w.Func, w.File, w.Line = p.Func, p.File, p.Line
 	if own > 0 {
-		if called := calls[own-1]; called.owner != ofRuntime && called.pkg != p.pkg {
+		if called := calls[own-1]; called.origin != ofRuntime && called.pkg != p.pkg {
 			w.Call = called.Func
-			if called.owner == ofUs {
+			if called.origin == ofUs {
 				w.Call, _, _ = strings.Cut(w.Call, ".func") // the loop over what Map returns is in a function of Map
 			}
 		}
@@ -47,7 +47,7 @@ func (w *Wait) locate(calls []*place, first int) {
 }
 
 // reasonOf says what for the innermost calls of a stack wait.
-func reasonOf(calls []*place, below int) (reason, on string) {
+func reasonOf(calls []*location, below int) (reason, on string) {
 	if len(calls) == 0 {
 		return "unknown", ""
 	}
@@ -89,14 +89,14 @@ var parkReasons = map[string]string{
 }
 
 // refine makes a reason more exact by the calls around it, the innermost first.
-func refine(reason string, calls []*place) (better, on string) {
+func refine(reason string, calls []*location) (better, on string) {
 	switch reason {
 	case "poll":
 		return pollReason(calls)
 	case "lock":
 		reason = lockReason(calls)
 	}
-	for len(calls) > 0 && (calls[0].owner == ofRuntime || calls[0].pkg == "sync" || calls[0].pkg == "internal/sync") {
+	for len(calls) > 0 && (calls[0].origin == ofRuntime || calls[0].pkg == "sync" || calls[0].pkg == "internal/sync") {
 		calls = calls[1:]
 	}
 	if known, ok := knownWait(calls); ok {
@@ -116,7 +116,7 @@ func refine(reason string, calls []*place) (better, on string) {
 }
 
 // knownWait says what the innermost of calls waits for, if that is a function that is known.
-func knownWait(calls []*place) (w libraryWait, ok bool) {
+func knownWait(calls []*location) (w libraryWait, ok bool) {
 	for _, p := range calls {
 		known := p.waits
 		if known.reason != "" {
@@ -131,7 +131,7 @@ func knownWait(calls []*place) (w libraryWait, ok bool) {
 
 // lockReason names a lock by the outermost call into package sync. There is none for a lock inside the standard library,
 // such as the one around the writes of a connection.
-func lockReason(calls []*place) string {
+func lockReason(calls []*location) string {
 	reason := "mutex"
 	for _, p := range calls {
 		if p.pkg != "sync" && p.pkg != "internal/sync" && p.pkg != "runtime" {
@@ -153,7 +153,7 @@ func lockReason(calls []*place) string {
 // pollReason tells the network from files, and reading from writing. What copies between descriptors in the kernel waits for
 // one of the two: sendfile for the connection that it writes to, splice for the one that it reads from, else for what it
 // writes to.
-func pollReason(calls []*place) (reason, on string) {
+func pollReason(calls []*location) (reason, on string) {
 	reason = "file"
 	inside := true // the calls so far are of package internal/poll
 	for _, p := range calls {
@@ -185,7 +185,7 @@ func pollReason(calls []*place) (reason, on string) {
 }
 
 // networkCall says what a function of package net waits for, if that is more than to read or write.
-func (p *place) networkCall() string {
+func (p *location) networkCall() string {
 	switch {
 	case p.pkg != "net":
 		return ""
@@ -198,7 +198,7 @@ func (p *place) networkCall() string {
 }
 
 // kernelCall names the call by the function of package syscall, or of one like it, that the code around has called.
-func kernelCall(calls []*place, below int) (reason, on string) {
+func kernelCall(calls []*location, below int) (reason, on string) {
 	for i, p := range calls {
 		if p.kernel {
 			on = p.Func // where nothing better follows: a call by its number
@@ -222,7 +222,7 @@ func kernelCall(calls []*place, below int) (reason, on string) {
 const stubMark = "._Cfunc_"
 
 // stubName is the name of the function in C.
-func stubName(calls []*place) string {
+func stubName(calls []*location) string {
 	for _, p := range calls {
 		if _, name, ok := strings.Cut(p.Func, stubMark); ok {
 			return name
@@ -233,7 +233,7 @@ func stubName(calls []*place) string {
 
 // ourReason recognizes the waits inside this package. The innermost counts, except where an outer one is more to the point:
 // a retry sleeps.
-func ourReason(calls []*place) string {
+func ourReason(calls []*location) string {
 	reason := ""
 	for _, p := range calls {
 		if r := p.ours; reason == "" || r == "rate" || r == "retry" || r == "blocking" || r == "limit" {
@@ -256,7 +256,7 @@ var ourReasons = map[string]string{
 	"meanwhile.(*flow).await":           "stream",
 	"meanwhile.(*flow).close":           "stream",
 	"meanwhile.(*batcher).each":         "stream",
-	"meanwhile.(*batcher).hand":         "full",
+	"meanwhile.(*batcher).send":         "full",
 	"meanwhile.receive":                 "receive",
 	"meanwhile.(*interruptible).Read":   "read",
 	"process.(*signalQueue).next":       "signal",

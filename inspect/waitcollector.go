@@ -54,7 +54,7 @@ type waitKey struct {
 
 type waitTime struct {
 	wait  Wait
-	calls []*place
+	calls []*location
 	slots [waitSlots]time.Duration
 	total time.Duration // since the wait is known
 }
@@ -107,14 +107,14 @@ func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 	elapsed := max(0, now.Sub(before))
 	if elapsed > waitSlots*waitSlot { // the program was stopped, and nothing is known of that
 		elapsed = waitSlots * waitSlot
-		c.turn(now)
+		c.advance(now)
 	}
 	c.slots[c.slot].covered += elapsed
 	c.slots[c.slot].snapshots++
 	for i := range trees {
 		c.count(&trees[i], elapsed, self)
 	}
-	c.turn(now) // after it, because that time is before the next slot
+	c.advance(now) // after it, because that time is before the next slot
 }
 
 // spent notes what the snapshot that was added last took.
@@ -124,8 +124,8 @@ func (c *waitCollector) spent(d time.Duration) {
 	c.slots[c.slot].took += d
 }
 
-// turn begins new slots when the present one is over.
-func (c *waitCollector) turn(now time.Time) {
+// advance begins new slots when the present one is over.
+func (c *waitCollector) advance(now time.Time) {
 	over := int(now.Sub(c.begun) / waitSlot)
 	if over <= 0 {
 		return
@@ -212,7 +212,7 @@ func (n *nameWaits) wait(task *Node) *waitTime {
 }
 
 // at returns what has the key, which it makes if there are less than most.
-func (n *nameWaits) at(key waitKey, most int, w Wait, calls []*place) *waitTime {
+func (n *nameWaits) at(key waitKey, most int, w Wait, calls []*location) *waitTime {
 	t := n.waits[key]
 	if t == nil && len(n.waits) < most {
 		t = &waitTime{wait: w, calls: calls}

@@ -45,7 +45,7 @@ type WaitShare struct {
 
 // A stackTime is a stack, the innermost place first, and how long tasks had it.
 type stackTime struct {
-	calls []*place
+	calls []*location
 	time  time.Duration
 }
 

@@ -54,7 +54,7 @@ func TestWaitsAreTrue(t *testing.T) {
 	p := waitsOfAMinute(t, WatchConfig{Log: quiet}, func(ctx context.Context) error {
 		api := NewSemaphore(2)
 		for range 12 {
-			Go(ctx, func(ctx context.Context) error { return order(ctx, real, api) }, Name("order"))
+			Go(ctx, func(ctx context.Context) error { return callAPI(ctx, real, api) }, Name("order"))
 		}
 		Go(ctx, func(ctx context.Context) error { return beat(ctx, real, 3*time.Second, 4*time.Second) }, Name("beat"))
 		for {
@@ -118,8 +118,8 @@ func checkShares(t *testing.T, p WaitProfile, real *truth, name string, within f
 	}
 }
 
-// order waits for its turn at the api, and calls it.
-func order(ctx context.Context, real *truth, api *Semaphore) error {
+// callAPI waits for its turn at the api, and calls it.
+func callAPI(ctx context.Context, real *truth, api *Semaphore) error {
 	for {
 		if err := real.in("order", "semaphore", func() error { return api.Acquire(ctx, 1) }); err != nil {
 			return err

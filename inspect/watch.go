@@ -176,7 +176,7 @@ func (w *watch) check(s *scan, n *Node) {
 		w.checkIgnored(s, n)
 		w.countPiled(s, n)
 		if n.Wait.Deadlock && n.Wait.Seen >= deadlockGrace {
-			s.report(Finding{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.place())
+			s.report(Finding{Kind: TaskDeadlock, Path: n.Path, Elapsed: n.Wait.Seen, Wait: n.Wait}, n.Wait.frame())
 		}
 	}
 	for i := range n.Tasks {
@@ -207,7 +207,7 @@ func (w *watch) checkBusy(s *scan, n *Node) {
 	since.snapshots++
 	s.busy[n.ID] = since
 	if d := s.now.Sub(since.since); d >= w.c.Busy && since.snapshots > 2 {
-		s.report(Finding{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+		s.report(Finding{Kind: TaskBusy, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.frame())
 	}
 }
 
@@ -223,7 +223,7 @@ func (w *watch) checkIgnored(s *scan, n *Node) {
 	s.ignored[n.ID] = since
 	waits := n.Wait.For != "tasks" && n.Wait.For != "task" && n.Kind != scope.KindNames[scope.KindStream]
 	if d := s.now.Sub(since); waits && d >= w.c.CancellationIgnored {
-		s.report(Finding{Kind: CancellationIgnored, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.place())
+		s.report(Finding{Kind: CancellationIgnored, Path: n.Path, Elapsed: d, Wait: n.Wait}, n.Wait.frame())
 	}
 }
 

@@ -52,7 +52,7 @@ func (h *handler) cancel(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := h.looks.look(r.Context())
+	s, err := h.snapshots.snapshot(r.Context())
 	if err != nil {
 		return err
 	}

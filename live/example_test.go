@@ -15,8 +15,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// look gets what a program shows under a URL.
-func look(url string) (s live.Snapshot) {
+// getSnapshot gets what a program shows under a URL.
+func getSnapshot(url string) (s live.Snapshot) {
 	answer, err := http.Get(url + "?format=json")
 	if err != nil {
 		log.Fatal(err)
@@ -28,7 +28,7 @@ func look(url string) (s live.Snapshot) {
 	return s
 }
 
-// A program that serves something already shows its tasks on one more path. Here it looks at itself; more often
+// A program that serves something already shows its tasks on one more path. here it inspects itself; more often
 // somebody asks with curl, or with the command meanwhile.
 func ExampleHandler() {
 	mux := http.NewServeMux()
@@ -43,7 +43,7 @@ func ExampleHandler() {
 			return nil
 		}, meanwhile.Name("clerk"))
 
-		for _, tree := range look(server.URL + "/tree").Trees {
+		for _, tree := range getSnapshot(server.URL + "/tree").Trees {
 			for _, task := range tree.Tasks {
 				fmt.Println(task.Path, task.State)
 			}
@@ -71,7 +71,7 @@ func ExampleConfig() {
 			return ctx.Err()
 		}, meanwhile.Name("clerk"))
 
-		task := look(server.URL).Trees[0].Tasks[0]
+		task := getSnapshot(server.URL).Trees[0].Tasks[0]
 		form := url.Values{"cancel": {strconv.FormatUint(uint64(task.ID), 10)}, "path": {task.Path}}
 		r, err := http.NewRequestWithContext(ctx, "POST", server.URL, strings.NewReader(form.Encode()))
 		if err != nil {

@@ -22,7 +22,7 @@ type Config struct {
 }
 
 // Handler returns a handler that shows all trees of the process, as the documentation of the package says. It may have
-// any path, and serves many requests at once. It takes a first look when it is made, so that tasks which start after that
+// any path, and serves many requests at once. It takes a first snapshot when it is made, so that tasks which start after that
 // have an age.
 func Handler(c Config) http.Handler {
 	inspect.Trees()
@@ -30,15 +30,15 @@ func Handler(c Config) http.Handler {
 }
 
 type handler struct {
-	remote bool
-	token  token
-	origin http.CrossOriginProtection
-	looks  lookout
-	leaks  leakCheck
+	remote    bool
+	token     token
+	origin    http.CrossOriginProtection
+	snapshots snapshotCache
+	leaks     leakCheck
 }
 
 func newHandler(c Config, trees func() []inspect.Node) *handler {
-	return &handler{remote: c.Remote, token: newToken(c.CancelToken), looks: lookout{trees: trees}, leaks: leakCheck{profile: inspect.Leaks}}
+	return &handler{remote: c.Remote, token: newToken(c.CancelToken), snapshots: snapshotCache{trees: trees}, leaks: leakCheck{profile: inspect.Leaks}}
 }
 
 // A refusal is an error that the client is to see: it becomes the answer.
@@ -76,7 +76,7 @@ func (h *handler) answer(w http.ResponseWriter, r *http.Request) error {
 		return h.cancel(w, r)
 	}
 	w.Header().Set("Allow", "GET, POST")
-	return refuse(http.StatusMethodNotAllowed, "the live tree knows GET, to look, and POST, to cancel a task")
+	return refuse(http.StatusMethodNotAllowed, "the live tree knows GET, to read, and POST, to cancel a task")
 }
 
 func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
@@ -90,7 +90,7 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) error {
 	if q.leaks {
 		return h.leaks.show(w, q)
 	}
-	full, err := h.looks.look(r.Context())
+	full, err := h.snapshots.snapshot(r.Context())
 	if err != nil {
 		return err
 	}

@@ -277,12 +277,12 @@ func TestJSONComesInPieces(t *testing.T) {
 // A broken writer takes some bytes, and then nothing more.
 type brokenWriter struct {
 	http.ResponseWriter
-	room int
+	left int
 }
 
 func (w *brokenWriter) Write(b []byte) (int, error) {
-	n := min(w.room, len(b))
-	w.room -= n
+	n := min(w.left, len(b))
+	w.left -= n
 	if n < len(b) {
 		return n, io.ErrClosedPipe
 	}

@@ -52,7 +52,7 @@ func TestMax(t *testing.T) {
 	}
 }
 
-// What the look itself left out stays counted.
+// What the snapshot itself left out stays counted.
 func TestMaxAddsToMore(t *testing.T) {
 	h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 		return []inspect.Node{{Name: "a", More: 10, Tasks: []inspect.Node{{Name: "b", More: 20}}}}

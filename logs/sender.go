@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/internal/steady"
+	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -132,7 +132,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 		o = &SenderOptions{}
 	}
 	s := &Sender{
-		o: o.withDefaults(), id: NewClient(), right: steady.New().Steady, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
+		o: o.withDefaults(), id: NewClient(), right: clockcheck.New().Trusted, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
 		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
 		rush: make(chan struct{}, 1), heirs: make(chan struct{}), owed: make(chan struct{}, 1), reporter: make(chan struct{}, 1),
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/internal/steady"
+	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 )
 
 // A Config says what a [Server] does. The zero value of each field but Listeners is its default.
@@ -110,7 +110,7 @@ func NewServer(c Config) (*Server, error) {
 		return nil, fmt.Errorf("sync %q: give always, interval or os", c.Sync)
 	}
 	s := &Server{
-		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), right: steady.New().Steady, slots: meanwhile.NewSemaphore(c.MaxConns),
+		config: c, logger: c.Logger, sync: c.Sync, maxRecord: c.MaxRecord, began: time.Now(), right: clockcheck.New().Trusted, slots: meanwhile.NewSemaphore(c.MaxConns),
 		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{OtherServices: {}}, redacted: map[string]*atomic.Int64{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
 	}
 	s.stopped, s.end = context.WithCancel(context.Background())

@@ -15,7 +15,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 
-	"github.com/meanwhile-go/meanwhile/internal/steady"
+	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 )
 
 // A plug is a network in memory that can be unplugged: nothing is closed, nothing arrives.
@@ -218,7 +218,7 @@ func TestSenderForgetsOldSpools(t *testing.T) {
 		if got := s.Stats().Dropped; got != 0 {
 			t.Errorf("got %d dropped by a clock that may be wrong", got)
 		}
-		time.Sleep(steady.Settle)
+		time.Sleep(clockcheck.TrustAfter)
 		if got := s.Stats().Dropped; got != 10 {
 			t.Errorf("got %d dropped, want 10", got)
 		}

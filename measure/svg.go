@@ -48,7 +48,7 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 	var counts [bins]int
 	most := 1
 	for _, t := range f.times {
-		if at := a.place(t); at <= 1 {
+		if at := a.position(t); at <= 1 {
 			i := min(int(at*bins), bins-1)
 			counts[i]++
 			most = max(most, counts[i])
@@ -64,7 +64,7 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 				marginLeft+float64(i)*width, float64(y+rowHeight-4)-high, width, high)
 		}
 	}
-	x := marginLeft + min(a.place(f.Median.Seconds()), 1)*(pictureWidth-2*marginLeft)
+	x := marginLeft + min(a.position(f.Median.Seconds()), 1)*(pictureWidth-2*marginLeft)
 	fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#c33" stroke-width="1.5"/>`+"\n", x, x, y+22, y+rowHeight-4)
 }
 
@@ -86,8 +86,8 @@ func (r Report) axis() axis {
 	return a
 }
 
-// place is where a time is on the axis: 0 at its beginning, 1 at its end.
-func (a axis) place(t float64) float64 {
+// position is where a time is on the axis: 0 at its beginning, 1 at its end.
+func (a axis) position(t float64) float64 {
 	if a.logarithmic {
 		return max(0, math.Log(max(t, a.low)/a.low)/math.Log(a.high/a.low))
 	}

@@ -32,15 +32,15 @@ type attempts struct {
 	wait, run *prometheus.HistogramVec
 	places    places[pair]
 
-	mu    sync.Mutex                     // held to add a line
-	lines atomic.Pointer[map[pair]*line] // copied to add one: events only read it
+	mu    sync.Mutex                            // held to add a line
+	lines atomic.Pointer[map[pair]*jobCounters] // copied to add one: events only read it
 }
 
 // A pair is the labels of a job.
 type pair struct{ queue, kind string }
 
-// A line is what is counted for the jobs of one pair.
-type line struct {
+// A jobCounters is what is counted for the jobs of one pair.
+type jobCounters struct {
 	ended     [len(outcomes)]prometheus.Counter // by the event that tells of it
 	wait, run prometheus.Observer
 	mean      mean // of the run time
@@ -56,7 +56,7 @@ func newAttempts() *attempts {
 		wait: histogram("meanwhile_job_wait_seconds", "How long jobs were due before an attempt of this process began.", labels),
 		run:  histogram("meanwhile_job_run_seconds", "How long the attempts of this process took.", labels),
 	}
-	a.lines.Store(&map[pair]*line{})
+	a.lines.Store(&map[pair]*jobCounters{})
 	return a
 }
 
@@ -73,24 +73,24 @@ func histogram(name, help string, labels []string) *prometheus.HistogramVec {
 
 // labels returns those of a queue and kind, which are other when there are too many.
 func (a *attempts) labels(queue, kind string) pair {
-	if p := (pair{queue, kind}); a.places.take(p) {
+	if p := (pair{queue, kind}); a.places.assign(p) {
 		return p
 	}
 	return pair{other, other}
 }
 
-// known returns the line of a queue and kind, or nil when none of their jobs was run.
-func (a *attempts) known(p pair) *line { return (*a.lines.Load())[p] }
+// lookup returns the line of a queue and kind, or nil when none of their jobs was run.
+func (a *attempts) lookup(p pair) *jobCounters { return (*a.lines.Load())[p] }
 
-// line returns the line of a queue and kind.
-func (a *attempts) line(queue, kind string) *line {
-	if l := a.known(pair{queue, kind}); l != nil {
+// counters returns the line of a queue and kind.
+func (a *attempts) counters(queue, kind string) *jobCounters {
+	if l := a.lookup(pair{queue, kind}); l != nil {
 		return l
 	}
 	p := a.labels(queue, kind)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if l := a.known(p); l != nil {
+	if l := a.lookup(p); l != nil {
 		return l
 	}
 	l := a.newLine(p)
@@ -101,8 +101,8 @@ func (a *attempts) line(queue, kind string) *line {
 }
 
 // newLine makes a line with all its counters, so that the first failure is a step from zero, which rate sees.
-func (a *attempts) newLine(p pair) *line {
-	l := &line{wait: a.wait.WithLabelValues(p.queue, p.kind), run: a.run.WithLabelValues(p.queue, p.kind)}
+func (a *attempts) newLine(p pair) *jobCounters {
+	l := &jobCounters{wait: a.wait.WithLabelValues(p.queue, p.kind), run: a.run.WithLabelValues(p.queue, p.kind)}
 	for event, outcome := range outcomes {
 		if outcome != "" {
 			l.ended[event] = a.ended.WithLabelValues(p.queue, p.kind, outcome)

@@ -10,30 +10,30 @@ const other = "other"
 
 // places are for the first MaxLabels that come. The zero value has all of them free.
 type places[K comparable] struct {
-	mu    sync.Mutex
-	taken map[K]bool
+	mu   sync.Mutex
+	used map[K]bool
 }
 
-// take reports whether key has a place, and gives it a free one.
-func (p *places[K]) take(key K) bool {
+// assign reports whether key has a place, and gives it a free one.
+func (p *places[K]) assign(key K) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.taken[key] {
+	if p.used[key] {
 		return true
 	}
-	if len(p.taken) >= MaxLabels {
+	if len(p.used) >= MaxLabels {
 		return false
 	}
-	if p.taken == nil {
-		p.taken = map[K]bool{}
+	if p.used == nil {
+		p.used = map[K]bool{}
 	}
-	p.taken[key] = true
+	p.used[key] = true
 	return true
 }
 
 // label returns name if it has a place, and otherwise other.
 func label(p *places[string], name string) string {
-	if p.take(name) {
+	if p.assign(name) {
 		return name
 	}
 	return other

@@ -7,7 +7,7 @@ import "github.com/meanwhile-go/meanwhile/job"
 func (m *Collector) Observe(e job.Event) {
 	switch e.Kind {
 	case job.JobStarted:
-		m.jobs.line(e.Job.Queue, e.Job.Kind).wait.Observe(e.Wait.Seconds())
+		m.jobs.counters(e.Job.Queue, e.Job.Kind).wait.Observe(e.Wait.Seconds())
 	case job.CronTicked:
 		m.ticks.WithLabelValues(label(&m.crons, e.Cron)).Inc()
 	case job.StoreFailed:
@@ -20,7 +20,7 @@ func (m *Collector) Observe(e job.Event) {
 }
 
 func (m *Collector) ended(e job.Event) {
-	l := m.jobs.line(e.Job.Queue, e.Job.Kind)
+	l := m.jobs.counters(e.Job.Queue, e.Job.Kind)
 	l.ended[e.Kind].Inc()
 	if e.Elapsed <= 0 { // it was settled without being run, as one that was canceled when its process had died
 		return

@@ -30,7 +30,7 @@ func (a *attempts) work(counts []job.Count) map[string]float64 {
 }
 
 func (a *attempts) mean(queue, kind string) (seconds float64, known bool) {
-	l := a.known(a.labels(queue, kind))
+	l := a.lookup(a.labels(queue, kind))
 	if l == nil {
 		return 0, false
 	}

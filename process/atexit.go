@@ -29,7 +29,7 @@ import (
 func AtExit(fn func(ctx context.Context) error) (cancel func()) {
 	e := &exit{fn: fn}
 	if _, file, line, ok := runtime.Caller(1); ok {
-		e.place = fmt.Sprintf("%s:%d", filepath.Base(file), line)
+		e.registered = fmt.Sprintf("%s:%d", filepath.Base(file), line)
 	}
 	atExit.mu.Lock()
 	defer atExit.mu.Unlock()
@@ -46,9 +46,9 @@ var atExit struct {
 }
 
 type exit struct {
-	fn    func(context.Context) error
-	place string // where it was registered
-	over  atomic.Bool
+	fn         func(context.Context) error
+	registered string // where it was registered
+	over       atomic.Bool
 }
 
 // cancel takes e out.
@@ -100,7 +100,7 @@ func (e *exit) call(within time.Duration) error {
 	case err := <-ended:
 		return err
 	case <-tooLong.C:
-		return fmt.Errorf("the function of %s has not returned within %v", e.place, within.Round(time.Millisecond))
+		return fmt.Errorf("the function of %s has not returned within %v", e.registered, within.Round(time.Millisecond))
 	}
 }
 

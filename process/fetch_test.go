@@ -24,8 +24,8 @@ func fetch(ctx context.Context, url string) (string, error) {
 	return "page " + url, nil
 }
 
-// settle returns once the tasks below ctx's wait for what is given, and do not merely start.
-func settle(ctx context.Context, waits ...string) {
+// untilWaiting returns once the tasks below ctx's wait for what is given, and do not merely start.
+func untilWaiting(ctx context.Context, waits ...string) {
 	for i := 0; i < len(waits); {
 		if inspect.Tree(ctx).Tasks[i].Wait.For == waits[i] {
 			i++

@@ -209,7 +209,7 @@ var programs = map[string]func(){
 				<-make(chan int)
 				return nil
 			}, Name("ignores"))
-			settle(ctx, "receive")
+			untilWaiting(ctx, "receive")
 			fmt.Println("ready")
 			return nil
 		})

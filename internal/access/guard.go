@@ -34,7 +34,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		}
 		switch {
 		case !g.checkLocal(w, r):
-		case len(g.config.Users) > 0 && g.own(w, r):
+		case len(g.config.Users) > 0 && g.serveOwnPath(w, r):
 		case g.public[r.URL.Path] && isSafe(r.Method):
 			next.ServeHTTP(w, r)
 		case !g.Asks():

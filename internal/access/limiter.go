@@ -51,9 +51,9 @@ func (b *bucket) wait(now time.Time, of bound) time.Duration {
 	return max(time.Duration((b.used+1-of.burst)*float64(of.each)), 0)
 }
 
-// take takes an attempt at the password of a name. When there is none it takes none, and returns how long it takes until there
+// attempt takes an attempt at the password of a name. When there is none it takes none, and returns how long it takes until there
 // is one.
-func (l *limiter) take(client netip.Prefix, name string, now time.Time) time.Duration {
+func (l *limiter) attempt(client netip.Prefix, name string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	byName, byClient := l.buckets(client, name, now)

@@ -107,7 +107,7 @@ func TestAttemptsOfOneAddress(t *testing.T) {
 func TestAttemptsOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l limiter
-		attempt := func(i int) time.Duration { return l.take(addressOf(i), "ada", time.Now()) }
+		attempt := func(i int) time.Duration { return l.attempt(addressOf(i), "ada", time.Now()) }
 		for i := range 100 {
 			if wait := attempt(i); wait > 0 {
 				t.Fatalf("attempt %d: wait %v", i, wait)

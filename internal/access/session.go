@@ -43,8 +43,8 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.begun) >= longestTime || len(s.running) == 0 && now.Sub(s.used) >= idleTime
 }
 
-// begin begins a session and returns what goes into its cookie.
-func (s *sessions) begin(who Identity, now time.Time) string {
+// create begins a session and returns what goes into its cookie.
+func (s *sessions) create(who Identity, now time.Time) string {
 	var bits [32]byte
 	_, _ = rand.Read(bits[:]) // never fails
 	value := base64.RawURLEncoding.EncodeToString(bits[:])

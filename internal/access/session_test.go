@@ -69,22 +69,22 @@ func TestSessionsAreBounded(t *testing.T) {
 			}
 			return ok
 		}
-		first := s.begin(Identity{Name: "first"}, time.Now())
+		first := s.create(Identity{Name: "first"}, time.Now())
 		time.Sleep(time.Second)
-		second := s.begin(Identity{Name: "second"}, time.Now())
+		second := s.create(Identity{Name: "second"}, time.Now())
 		time.Sleep(time.Second)
 		if !enter(first) {
 			t.Error("the first session has ended")
 		}
 		for range mostSessions - 1 {
 			time.Sleep(time.Second)
-			s.begin(Identity{Name: "more"}, time.Now())
+			s.create(Identity{Name: "more"}, time.Now())
 		}
 		if len(s.all) != mostSessions || enter(second) || !enter(first) {
 			t.Errorf("%d sessions; want %d, without the one that was not used for the longest", len(s.all), mostSessions)
 		}
 		time.Sleep(idleTime)
-		s.begin(Identity{Name: "last"}, time.Now())
+		s.create(Identity{Name: "last"}, time.Now())
 		if len(s.all) != 1 {
 			t.Errorf("%d sessions are there, want the last only", len(s.all))
 		}

@@ -22,8 +22,8 @@ const (
 	mostTarget = 2048     // bytes of the address to go to afterwards
 )
 
-// own answers requests for the guard's own paths, and reports whether this was one.
-func (g *Guard) own(w http.ResponseWriter, r *http.Request) bool {
+// serveOwnPath answers requests for the guard's own paths, and reports whether this was one.
+func (g *Guard) serveOwnPath(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case SignInPath:
 		switch r.Method {
@@ -86,7 +86,7 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	name, to := r.PostForm.Get("name"), r.PostForm.Get("to")
 	client := g.client(r)
-	if wait := g.attempts.take(client, name, time.Now()); wait > 0 {
+	if wait := g.attempts.attempt(client, name, time.Now()); wait > 0 {
 		g.config.Failed("limited")
 		retryAfter(w, wait)
 		g.show(w, http.StatusTooManyRequests, name, to, "There were too many attempts for this name, or from this address. Wait "+seconds(wait)+".")
@@ -104,7 +104,7 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	g.config.Logger.Info("access: signed in", "user", user.Name, "address", client.Addr())
 	secure := g.secure(r)
 	g.sessions.quit(cookie(r, secure))
-	setCookie(w, secure, g.sessions.begin(Identity{Name: user.Name, Role: user.Role}, now))
+	setCookie(w, secure, g.sessions.create(Identity{Name: user.Name, Role: user.Role}, now))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Redirect(w, r, target(to), http.StatusSeeOther)
 }

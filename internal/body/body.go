@@ -20,8 +20,8 @@ type Problem struct {
 // Error returns the text.
 func (p *Problem) Error() string { return p.Text }
 
-// A Room counts the bytes that bodies take.
-type Room interface {
+// A Budget counts the bytes that bodies take.
+type Budget interface {
 	TryAcquire(n int) bool
 	Release(n int)
 }
@@ -29,8 +29,8 @@ type Room interface {
 // A Reader reads bodies of at most Most bytes, after decompression, as far as there is room for twice of that: for what is made of
 // them. Its methods may be called at once.
 type Reader struct {
-	Most int
-	Room Room
+	Most   int
+	Budget Budget
 }
 
 var unpackers sync.Pool // of *gzip.Reader
@@ -44,7 +44,7 @@ func (r *Reader) Read(request *http.Request) (body []byte, release func(), err e
 // Unpack is Read for what comes from a reader, in an encoding.
 func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release func(), err error) {
 	held := 0
-	release = func() { r.Room.Release(held) }
+	release = func() { r.Budget.Release(held) }
 	switch encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
@@ -64,7 +64,7 @@ func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release f
 		if len(body) == cap(body) {
 			grown := min(max(2*cap(body), 4<<10), r.Most+1)
 			need := 2 * (grown - cap(body))
-			if !r.Room.TryAcquire(need) {
+			if !r.Budget.TryAcquire(need) {
 				return nil, release, Busy()
 			}
 			held += need

@@ -112,7 +112,7 @@ func haveClocksJump(ctx context.Context, store job.Store, workers []*harm.Proces
 	}
 	var errs []error
 	for _, w := range workers {
-		errs = append(errs, w.Clock.Right())
+		errs = append(errs, w.Clock.Reset())
 	}
 	return errors.Join(errs...)
 }

@@ -25,14 +25,14 @@ func (o *round) inject(ctx context.Context, faults []harm.Fault, d time.Duration
 
 // signalOne is a fault of a process: it gets a signal, and where that stops it another one later.
 func signalOne(name string, weight int, s syscall.Signal, lease time.Duration, processes []*harm.Process) harm.Fault {
-	return harm.Fault{Name: name, Weight: weight, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+	return harm.Fault{Name: name, Weight: weight, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 		p := processes[r.IntN(len(processes))]
 		err := p.Signal(s)
 		if err != nil || s != syscall.SIGSTOP {
 			return harm.Repair{}, err
 		}
 		resume := func(context.Context) error { return p.Signal(syscall.SIGCONT) }
-		return harm.Repair{After: lease + lease/5 + time.Duration(r.Int64N(int64(lease))), Mend: resume}, nil
+		return harm.Repair{After: lease + lease/5 + time.Duration(r.Int64N(int64(lease))), Undo: resume}, nil
 	}}
 }
 
@@ -49,7 +49,7 @@ func processFaults(lease time.Duration, workers, enqueuers []*harm.Process) []ha
 // clockFaults have the clock of a process jump, and back after up to three leases. That of the store stays right.
 func clockFaults(lease time.Duration, workers, enqueuers []*harm.Process) []harm.Fault {
 	fault := func(name string, weight int, kill bool, processes []*harm.Process) harm.Fault {
-		return harm.Fault{Name: name, Weight: weight, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+		return harm.Fault{Name: name, Weight: weight, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 			p := processes[r.IntN(len(processes))]
 			err := p.Clock.Jump(harm.DrawJump(r), lease/10+time.Duration(r.Int64N(int64(3*lease))))
 			if err == nil && kill {
@@ -68,8 +68,8 @@ func clockFaults(lease time.Duration, workers, enqueuers []*harm.Process) []harm
 
 func serverFaults(s *server) []harm.Fault {
 	return []harm.Fault{
-		{Name: "server restarted, fast", Weight: 1, Begin: s.restart("fast")},
-		{Name: "server restarted, immediate", Weight: 1, Begin: s.restart("immediate")},
+		{Name: "server restarted, fast", Weight: 1, Inject: s.restart("fast")},
+		{Name: "server restarted, immediate", Weight: 1, Inject: s.restart("immediate")},
 	}
 }
 
@@ -86,6 +86,6 @@ func (s *server) restart(mode string) func(context.Context, *rand.Rand) (harm.Re
 			defer s.up.Store(true)
 			return s.start(ctx)
 		}
-		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Mend: start}, s.stop(ctx, mode)
+		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Undo: start}, s.stop(ctx, mode)
 	}
 }

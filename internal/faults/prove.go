@@ -46,7 +46,7 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	}
 	if c.keep {
 		fmt.Fprintln(out, "kept in", s.folder)
-	} else if err := s.guard.Tell(harm.HasFolder, s.folder); err != nil {
+	} else if err := s.guard.Report(harm.HasFolder, s.folder); err != nil {
 		return err
 	}
 	if err := os.Chmod(s.folder, 0o755); err != nil { // for the user of the server
@@ -110,7 +110,7 @@ func (s *site) what() string {
 		return "postgres, a server of its own behind a proxy"
 	case s.redis != nil:
 		return "redis, a server of its own behind a proxy, which syncs each write"
-	case s.disk.Full:
+	case s.disk.CanFill:
 		return fmt.Sprintf("sqlite, on a disk of %d MiB in memory", diskSize>>20)
 	}
 	return "sqlite, on a disk that is never full: mounting one is not allowed here"

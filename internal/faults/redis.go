@@ -56,7 +56,7 @@ func (s *redisServer) start(ctx context.Context) error {
 	if err := s.command.Start(); err != nil {
 		return err
 	}
-	if err := s.guard.Tell(harm.HasProcess, strconv.Itoa(s.command.Process.Pid)); err != nil {
+	if err := s.guard.Report(harm.HasProcess, strconv.Itoa(s.command.Process.Pid)); err != nil {
 		return err
 	}
 	for begun := time.Now(); !s.answers(); {
@@ -94,13 +94,13 @@ func (s *redisServer) stop(sig syscall.Signal) error {
 		return err
 	}
 	_ = s.command.Wait() // it was told to end
-	return s.guard.Tell(harm.HasEnded, strconv.Itoa(s.command.Process.Pid))
+	return s.guard.Report(harm.HasEnded, strconv.Itoa(s.command.Process.Pid))
 }
 
 func (s *redisServer) faults() []harm.Fault {
 	return []harm.Fault{
-		{Name: "server restarted, in order", Weight: 1, Begin: s.restart(syscall.SIGTERM)},
-		{Name: "server killed", Weight: 2, Begin: s.restart(syscall.SIGKILL)},
+		{Name: "server restarted, in order", Weight: 1, Inject: s.restart(syscall.SIGTERM)},
+		{Name: "server killed", Weight: 2, Inject: s.restart(syscall.SIGKILL)},
 	}
 }
 
@@ -117,7 +117,7 @@ func (s *redisServer) restart(sig syscall.Signal) func(context.Context, *rand.Ra
 			defer s.up.Store(true)
 			return s.start(ctx)
 		}
-		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Mend: start}, s.stop(sig)
+		return harm.Repair{After: time.Duration(r.IntN(1500)) * time.Millisecond, Undo: start}, s.stop(sig)
 	}
 }
 

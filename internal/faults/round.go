@@ -28,7 +28,7 @@ type round struct {
 	config
 	*site
 	url     string // of the store, as the processes reach it
-	own     string // the same for the program itself: past the proxy
+	direct  string // the same for the program itself: past the proxy
 	ledgers string // folder
 	faults  func(workers, enqueuers []*harm.Process) []harm.Fault
 
@@ -102,7 +102,7 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 
 // openStore opens the store for the program itself and makes its tables.
 func (o *round) openStore(ctx context.Context) (job.Store, error) {
-	store, err := job.Open(ctx, o.own)
+	store, err := job.Open(ctx, o.direct)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (o *round) drain(ctx context.Context, store job.Store) error {
 	}
 }
 
-// patiently repeats a call of the store until it succeeds: what was broken may take a moment to mend.
+// patiently repeats a call of the store until it succeeds: what was broken may take a moment to recover.
 func patiently(ctx context.Context, call func(context.Context) error) error {
 	for begun := time.Now(); ; {
 		err := call(ctx)
@@ -240,14 +240,14 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 		if err := s.server.createDatabase(ctx, name); err != nil {
 			return nil, err
 		}
-		o.own, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.Port(), name)
+		o.direct, o.url = databaseURL(s.server.port, name), databaseURL(s.proxy.Port(), name)
 		o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
 			return slices.Concat(processFaults(c.lease, workers, enqueuers), serverFaults(s.server), s.proxy.Faults(), clockFaults(c.lease, workers, enqueuers))
 		}
 		return o, nil
 	}
 	if s.redis != nil {
-		o.own, o.url = redisURL(s.redis.port, name), redisURL(s.proxy.Port(), name)
+		o.direct, o.url = redisURL(s.redis.port, name), redisURL(s.proxy.Port(), name)
 		o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
 			return slices.Concat(processFaults(c.lease, workers, enqueuers), s.redis.faults(), s.proxy.Faults(), clockFaults(c.lease, workers, enqueuers))
 		}
@@ -257,8 +257,8 @@ func (s *site) newRound(ctx context.Context, c config, n int) (*round, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err
 	}
-	o.own = "sqlite:" + filepath.Join(folder, "jobs.db")
-	o.url = o.own
+	o.direct = "sqlite:" + filepath.Join(folder, "jobs.db")
+	o.url = o.direct
 	o.faults = func(workers, enqueuers []*harm.Process) []harm.Fault {
 		return append(processFaults(c.lease, workers, enqueuers), s.disk.Faults()...)
 	}
@@ -271,7 +271,7 @@ func (o *round) over() error {
 		return nil
 	}
 	if o.disk != nil {
-		if err := os.RemoveAll(filepath.Dir(o.own[len("sqlite:"):])); err != nil {
+		if err := os.RemoveAll(filepath.Dir(o.direct[len("sqlite:"):])); err != nil {
 			return err
 		}
 	}

@@ -39,10 +39,10 @@ func startServer(ctx context.Context, dir string, g *harm.Guard) (*server, error
 	if s.port, err = harm.FreePort(); err != nil {
 		return nil, err
 	}
-	if err := s.own(); err != nil {
+	if err := s.makeFolder(); err != nil {
 		return nil, err
 	}
-	if err := g.Tell(harm.HasServer, s.folder); err != nil {
+	if err := g.Report(harm.HasServer, s.folder); err != nil {
 		return nil, err
 	}
 	if err := s.tool(ctx, "initdb", "-D", s.folder, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
@@ -70,8 +70,8 @@ func findServer() (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// own makes the data folder, of the user that the server runs as.
-func (s *server) own() error {
+// makeFolder makes the data folder, of the user that the server runs as.
+func (s *server) makeFolder() error {
 	if err := os.Mkdir(s.folder, 0o700); err != nil {
 		return err
 	}

@@ -312,11 +312,11 @@ type span struct {
 	from, to int64
 	// Where the key is held for a while, the job was stored between these.
 	after, before int64
-	held          time.Duration
+	uniqueFor     time.Duration
 }
 
 func newSpan(j *job.Job, h *history) span {
-	s := span{id: j.ID, key: h.key, after: h.intended, before: h.acked, held: h.keyFor}
+	s := span{id: j.ID, key: h.key, after: h.intended, before: h.acked, uniqueFor: h.keyFor}
 	last := h.at(j.Attempt)
 	s.from, s.to = h.acked, last.ended
 	if last.started > 0 && (s.from == 0 || last.started < s.from) {
@@ -343,8 +343,8 @@ func (v *verifier) checkKeys() {
 			v.violated("jobs %v and %v with the unique key %s were there at once, for %v", a.id, b.id, a.key,
 				time.Duration(min(a.to, b.to)-b.from))
 		}
-		if apart := max(b.before-a.after, a.before-b.after); a.before > 0 && b.before > 0 && time.Duration(apart) < a.held {
-			v.violated("jobs %v and %v with the unique key %s, held for %v, were enqueued within %v", a.id, b.id, a.key, a.held,
+		if apart := max(b.before-a.after, a.before-b.after); a.before > 0 && b.before > 0 && time.Duration(apart) < a.uniqueFor {
+			v.violated("jobs %v and %v with the unique key %s, held for %v, were enqueued within %v", a.id, b.id, a.key, a.uniqueFor,
 				time.Duration(apart))
 		}
 	}

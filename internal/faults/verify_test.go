@@ -42,7 +42,7 @@ func (s *story) job(kind, key, args string) *job.Job {
 	return j
 }
 
-func (s *story) say(e entry) {
+func (s *story) add(e entry) {
 	s.now += second / 10
 	e.Time = s.now
 	s.lines = append(s.lines, e)
@@ -54,21 +54,21 @@ func (s *story) enqueue(batch string, jobs ...*job.Job) {
 		e.Jobs = append(e.Jobs, intended{ID: j.ID, Kind: j.Kind, Key: j.UniqueKey, For: j.UniqueFor})
 		ack.IDs = append(ack.IDs, j.ID)
 	}
-	s.say(e)
-	s.say(ack)
+	s.add(e)
+	s.add(ack)
 }
 
 func (s *story) attempt(j *job.Job, n int, worker, failure, outcome string) {
 	e := entry{ID: j.ID, Kind: j.Kind, Attempt: n, Worker: worker}
 	e.What = starts
-	s.say(e)
+	s.add(e)
 	if failure != "killed" {
 		e.What, e.Outcome = ends, failure
-		s.say(e)
+		s.add(e)
 	}
 	if outcome != "" {
 		e.What, e.Outcome = settled, outcome
-		s.say(e)
+		s.add(e)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestVerify(t *testing.T) {
 		}, ""},
 		"not acknowledged, and there": {func(s *story) {
 			j := s.job("work", "", "{}")
-			s.say(entry{What: intends, Batch: "1", Jobs: []intended{{ID: j.ID, Kind: j.Kind}}})
-			s.say(entry{What: failed, Batch: "1", Outcome: "connection reset"})
+			s.add(entry{What: intends, Batch: "1", Jobs: []intended{{ID: j.ID, Kind: j.Kind}}})
+			s.add(entry{What: failed, Batch: "1", Outcome: "connection reset"})
 			s.attempt(j, 1, "a", "", "completed")
 		}, ""},
 
@@ -198,7 +198,7 @@ func TestVerify(t *testing.T) {
 		}, "was queued again by 1 workers that held it, want at most 0"},
 		"settled twice": {func(s *story) {
 			j := s.work("1", "")
-			s.say(entry{What: settled, ID: j.ID, Kind: j.Kind, Attempt: 1, Worker: "a", Outcome: "retried"})
+			s.add(entry{What: settled, ID: j.ID, Kind: j.Kind, Attempt: 1, Worker: "a", Outcome: "retried"})
 		}, "was settled twice"},
 		"ended as something else": {func(s *story) {
 			j := s.work("1", "")
@@ -231,13 +231,13 @@ func TestVerify(t *testing.T) {
 		}, "held for 10s, were enqueued within"},
 		"refused, and there": {func(s *story) {
 			held, other := s.work("1", "work:k"), s.job("work", "work:k", "{}")
-			s.say(entry{What: intends, Batch: "2", Jobs: []intended{{ID: other.ID, Kind: "work", Key: "work:k"}}})
-			s.say(entry{What: enqueued, Batch: "2", IDs: []job.ID{held.ID}})
+			s.add(entry{What: intends, Batch: "2", Jobs: []intended{{ID: other.ID, Kind: "work", Key: "work:k"}}})
+			s.add(entry{What: enqueued, Batch: "2", IDs: []job.ID{held.ID}})
 			s.attempt(other, 1, "a", "", "completed")
 		}, "was refused for its key and is in the store"},
 		"half a batch": {func(s *story) {
 			a, b := s.job("work", "", "{}"), s.job("work", "", "{}")
-			s.say(entry{What: intends, Batch: "1", Jobs: []intended{{ID: a.ID, Kind: "work"}, {ID: b.ID, Kind: "work"}}})
+			s.add(entry{What: intends, Batch: "1", Jobs: []intended{{ID: a.ID, Kind: "work"}, {ID: b.ID, Kind: "work"}}})
 			s.attempt(a, 1, "a", "", "completed")
 			s.remove(b)
 		}, "of batch 1, 1 of 2 jobs are in the store"},

@@ -38,7 +38,7 @@ func Snapshot(f func([]Record)) bool {
 	if b == nil {
 		b = new(buffer)
 	}
-	f(b.take())
+	f(b.read())
 	b.clear()
 	buffers.Put(b)
 	return true
@@ -53,7 +53,7 @@ type buffer struct {
 	records []Record
 }
 
-func (b *buffer) take() []Record {
+func (b *buffer) read() []Record {
 	size := runtime.NumGoroutine() + 16
 	for {
 		b.stacks = slices.Grow(b.stacks[:0], size)[:size]
@@ -96,7 +96,7 @@ var truthful = sync.OnceValue(func() bool {
 func (s *Set) shownOnce() bool {
 	found, here := 0, false
 	b := new(buffer)
-	for _, r := range b.take() {
+	for _, r := range b.read() {
 		if r.Set != s.Address() {
 			continue
 		}

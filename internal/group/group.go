@@ -24,21 +24,21 @@ type Group[In, Out any] struct {
 // A call is what one caller gave. Its fields but wake are guarded by the group's mutex until its flush begins, and belong
 // to its leader from then until done.
 type call[In, Out any] struct {
-	in   In
-	out  Out
-	err  error
-	turn turn
-	wake chan bool // gets true when the call is to lead, or false when it is done
+	in    In
+	out   Out
+	err   error
+	phase phase
+	wake  chan bool // gets true when the call is to lead, or false when it is done
 }
 
-// A turn says how far a call is:
+// A phase says how far a call is:
 //
 //	waits → leads → done     its caller runs the flush
 //	waits → flushed → done   another caller does
-type turn int
+type phase int
 
 const (
-	waits turn = iota
+	waits phase = iota
 	leads
 	flushed
 	done
@@ -64,7 +64,7 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	g.mu.Lock()
 	if g.leading < g.parallel && len(g.waiting) == 0 {
 		g.leading++
-		c.turn = leads
+		c.phase = leads
 		g.waiting = append(g.waiting, c)
 		g.mu.Unlock()
 		g.lead(ctx, c)
@@ -91,7 +91,7 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 
 // lead flushes the calls that wait, that of the leader among them, and hands the lead over.
 func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
-	calls := g.take(leader)
+	calls := g.collect(leader)
 	err := errNotReturned
 	var out []Out
 	defer func() {
@@ -103,7 +103,7 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
 		g.leading--
 		g.handOver()
 		for i, c := range calls {
-			if c.turn, c.err = done, err; err == nil {
+			if c.phase, c.err = done, err; err == nil {
 				c.out = out[i]
 			}
 			if c != leader {
@@ -121,8 +121,8 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
 // errNotReturned is what the others get when the flush panics; the panic is the leader's.
 var errNotReturned = errors.New("the flush panicked, the outcome is open")
 
-// take removes from those that wait the calls to flush: the leader's, and the first of the others.
-func (g *Group[In, Out]) take(leader *call[In, Out]) []*call[In, Out] {
+// collect removes from those that wait the calls to flush: the leader's, and the first of the others.
+func (g *Group[In, Out]) collect(leader *call[In, Out]) []*call[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	calls := make([]*call[In, Out], 0, min(len(g.waiting), g.max))
@@ -131,8 +131,8 @@ func (g *Group[In, Out]) take(leader *call[In, Out]) []*call[In, Out] {
 	for _, c := range g.waiting {
 		switch {
 		case c == leader:
-		case c.turn == waits && len(calls) < g.max:
-			c.turn = flushed
+		case c.phase == waits && len(calls) < g.max:
+			c.phase = flushed
 			calls = append(calls, c)
 		default:
 			rest = append(rest, c)
@@ -150,9 +150,9 @@ func (g *Group[In, Out]) handOver() {
 		return
 	}
 	for _, c := range g.waiting {
-		if c.turn == waits {
+		if c.phase == waits {
 			g.leading++
-			c.turn = leads
+			c.phase = leads
 			c.wake <- true
 			return
 		}
@@ -160,17 +160,17 @@ func (g *Group[In, Out]) handOver() {
 }
 
 // leave takes a call out if its flush has not begun, and returns how far the call was.
-func (g *Group[In, Out]) leave(c *call[In, Out]) turn {
+func (g *Group[In, Out]) leave(c *call[In, Out]) phase {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.turn == waits || c.turn == leads {
+	if c.phase == waits || c.phase == leads {
 		g.waiting = slices.DeleteFunc(g.waiting, func(w *call[In, Out]) bool { return w == c })
 	}
-	if c.turn == leads {
+	if c.phase == leads {
 		g.leading--
 		g.handOver()
 	}
-	return c.turn
+	return c.phase
 }
 
 func ctxError(ctx context.Context) error {

@@ -162,8 +162,8 @@ func TestLeadIsPassedOnByCanceled(t *testing.T) {
 	next := &call[int, int]{wake: make(chan bool, 1)}
 	g.waiting = []*call[int, int]{canceled, next}
 	g.handOver()
-	if g.leave(canceled) != leads || next.turn != leads || g.leading != 1 || len(g.waiting) != 1 {
-		t.Errorf("leading %d, waiting %d, turn of the next %d: want 1, 1, %d", g.leading, len(g.waiting), next.turn, leads)
+	if g.leave(canceled) != leads || next.phase != leads || g.leading != 1 || len(g.waiting) != 1 {
+		t.Errorf("leading %d, waiting %d, turn of the next %d: want 1, 1, %d", g.leading, len(g.waiting), next.phase, leads)
 	}
 }
 

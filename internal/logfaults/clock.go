@@ -37,7 +37,7 @@ func (s *site) clockFaults() []harm.Fault {
 		return s.killNow(p)
 	}
 	fault := func(name string, weight int, begin func(*rand.Rand) error) harm.Fault {
-		return harm.Fault{Name: name, Weight: weight, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+		return harm.Fault{Name: name, Weight: weight, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 			return harm.Repair{}, begin(r)
 		}}
 	}

@@ -100,19 +100,19 @@ func (s *site) killNow(p *harm.Process) error {
 // faults are all but the kills.
 func (s *site) faults() []harm.Fault {
 	all := slices.Concat([]harm.Fault{
-		{Name: "server stopped for a while", Weight: 2, Begin: s.stop(func(*rand.Rand) *harm.Process { return s.server })},
-		{Name: "client stopped for a while", Weight: 2, Begin: s.stop(s.anyClient)},
-		{Name: "server told to end", Weight: 1, Begin: func(context.Context, *rand.Rand) (harm.Repair, error) {
+		{Name: "server stopped for a while", Weight: 2, Inject: s.stop(func(*rand.Rand) *harm.Process { return s.server })},
+		{Name: "client stopped for a while", Weight: 2, Inject: s.stop(s.anyClient)},
+		{Name: "server told to end", Weight: 1, Inject: func(context.Context, *rand.Rand) (harm.Repair, error) {
 			return harm.Repair{}, s.server.Signal(syscall.SIGTERM)
 		}},
-		{Name: "client told to end", Weight: 2, Begin: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
+		{Name: "client told to end", Weight: 2, Inject: func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 			return harm.Repair{}, s.anyClient(r).Signal(syscall.SIGTERM)
 		}},
 	}, s.clockFaults(), s.proxy.Faults(), s.disk.Faults())
 	if s.server.PIDFile != "" {
-		all = append(all, harm.Fault{Name: "server replaced by itself", Weight: 2, Begin: func(ctx context.Context, _ *rand.Rand) (harm.Repair, error) {
+		all = append(all, harm.Fault{Name: "server replaced by itself", Weight: 2, Inject: func(ctx context.Context, _ *rand.Rand) (harm.Repair, error) {
 			return harm.Repair{}, s.server.Replace(ctx)
-		}}, harm.Fault{Name: replacedKilled, Weight: 1, Begin: func(ctx context.Context, r *rand.Rand) (harm.Repair, error) {
+		}}, harm.Fault{Name: replacedKilled, Weight: 1, Inject: func(ctx context.Context, r *rand.Rand) (harm.Repair, error) {
 			err := s.server.KillReplacing(ctx, time.Duration(r.IntN(150))*time.Millisecond)
 			if err == nil {
 				s.count(allKills)
@@ -130,6 +130,6 @@ func (s *site) stop(which func(*rand.Rand) *harm.Process) func(context.Context, 
 	return func(_ context.Context, r *rand.Rand) (harm.Repair, error) {
 		p := which(r)
 		resume := func(context.Context) error { return p.Signal(syscall.SIGCONT) }
-		return harm.Repair{After: time.Duration(200+r.IntN(2000)) * time.Millisecond, Mend: resume}, p.Signal(syscall.SIGSTOP)
+		return harm.Repair{After: time.Duration(200+r.IntN(2000)) * time.Millisecond, Undo: resume}, p.Signal(syscall.SIGSTOP)
 	}
 }

@@ -114,7 +114,7 @@ func restartWithWrongClock(ctx context.Context, s *site) error {
 		_, err := os.Stat(segments[0])
 		return err != nil, nil
 	})
-	return errors.Join(err, s.server.Clock.Right())
+	return errors.Join(err, s.server.Clock.Reset())
 }
 
 // ripe waits until the server says that a kill does harm.
@@ -163,7 +163,7 @@ func prove(t *testing.T, way string, drive func(context.Context, *site) error, a
 var builds string
 
 // trusting is a change with which each clock is trusted.
-var trusting = harm.Change{Package: module + "/internal/steady", File: "steady.go", Old: "return l.mono-c.even >= Settle", New: "return true"}
+var trusting = harm.Change{Package: module + "/internal/clockcheck", File: "clock.go", Old: "return l.mono-c.even >= TrustAfter", New: "return true"}
 
 // built returns the program of these tests with a clock that can jump, and that is trusted or not.
 func built(trusted bool) (string, error) { return builder[trusted]() }

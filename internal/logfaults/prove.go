@@ -80,7 +80,7 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 	}
 	if c.keep {
 		fmt.Fprintln(out, "kept in", s.folder)
-	} else if err := s.guard.Tell(harm.HasFolder, s.folder); err != nil {
+	} else if err := s.guard.Report(harm.HasFolder, s.folder); err != nil {
 		return err
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -129,7 +129,7 @@ func (s *site) open(ctx context.Context) (err error) {
 
 // hasty are changes of the programs that have them do in seconds what takes hours: trust their clock, turn journals.
 var hasty = []harm.Change{
-	{Package: module + "/internal/steady", File: "steady.go", Old: "Settle = 10 * time.Minute", New: "Settle = time.Second"},
+	{Package: module + "/internal/clockcheck", File: "clock.go", Old: "TrustAfter = 10 * time.Minute", New: "TrustAfter = time.Second"},
 	{Package: module + "/logs/segment", File: "config.go", Old: "cmp.Or(c.JournalBytes, 128<<20)", New: "cmp.Or(c.JournalBytes, 256<<10)"},
 }
 
@@ -204,7 +204,7 @@ func (s *site) makeProcesses() (err error) {
 	}
 	s.server = make("server", 0)
 	s.server.Command = s.serverCommand
-	if s.serve == nil && harm.Adopt() == nil {
+	if s.serve == nil && harm.BecomeSubreaper() == nil {
 		s.server.PIDFile = filepath.Join(s.folder, "server.pid")
 	}
 	for i := range s.config.clients {

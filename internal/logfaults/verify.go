@@ -55,7 +55,7 @@ func (p *proof) compare(records meanwhile.Stream[logs.Record]) error {
 			p.violated("record %d of the store follows record %d", r.Number, p.number)
 		}
 		p.number = r.Number
-		p.take(fmt.Sprintf("record %d of the store", r.Number), r.Message)
+		p.check(fmt.Sprintf("record %d of the store", r.Number), r.Message)
 	}
 	p.missing()
 	return nil
@@ -92,7 +92,7 @@ func (p *proof) compareLines(path string) error {
 				p.violated("%s is not whole: %.200q", what, line)
 				continue
 			}
-			p.take(what, strings.TrimSuffix(fields[3], "\n"))
+			p.check(what, strings.TrimSuffix(fields[3], "\n"))
 		}
 	}
 	p.missing()
@@ -108,9 +108,9 @@ func (p *proof) missing() {
 	}
 }
 
-// take looks at the message of one record. Those of a process are to come one after the other. Those that it has left in its
+// check looks at the message of one record. Those of a process are to come one after the other. Those that it has left in its
 // spool may come behind those of the next process.
-func (p *proof) take(what, message string) {
+func (p *proof) check(what, message string) {
 	p.records++
 	name, n, ok := parseMessage(message)
 	a := p.accounts[name]

@@ -11,21 +11,21 @@ import (
 type clock struct {
 	start time.Time
 
-	mu       sync.Mutex
-	sleepers []alarm // a heap, the earliest first
-	timer    *time.Timer
+	mu      sync.Mutex
+	waiters []alarm // a heap, the earliest first
+	timer   *time.Timer
 }
 
-// An alarm is a sleeper's place in the heap.
+// An alarm is the entry of a timeWaiter in the heap.
 type alarm struct {
 	at time.Duration // since start
-	s  *sleeper
+	s  *timeWaiter
 }
 
-// A sleeper is a goroutine that waits for a time.
-type sleeper struct{ Parker }
+// A timeWaiter is a goroutine that waits for a time.
+type timeWaiter struct{ BlockedWait }
 
-func (*sleeper) Kind() WaiterKind { return IsSleeper }
+func (*timeWaiter) Kind() WaiterKind { return ForTime }
 
 // clock returns the clock of n's tree.
 func (n *Node) clock() *clock {
@@ -33,7 +33,7 @@ func (n *Node) clock() *clock {
 		n = p
 	}
 	if n.Is(isClocked) {
-		return n.rare.clock
+		return n.lazy.clock
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,10 +48,10 @@ func (n *Node) clock() *clock {
 // Sleep waits for d, or for the cancellation of ctx, which is n's or derived from it, and whose error it returns.
 func (n *Node) Sleep(ctx context.Context, d time.Duration) error {
 	c := n.clock()
-	s := new(sleeper)
+	s := new(timeWaiter)
 	s.Ready()
 	c.add(s, d)
-	s.Park(ctx, s)
+	s.Block(ctx, s)
 	if err := CtxError(ctx); err != nil && c.remove(s) {
 		return err
 	}
@@ -59,21 +59,21 @@ func (n *Node) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Until is when s will be woken, or zero if it has been.
-func (s *sleeper) Until() time.Time {
+func (s *timeWaiter) Until() time.Time {
 	c := s.after.n.clock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.index < 0 {
 		return time.Time{}
 	}
-	return c.start.Add(c.sleepers[s.index].at)
+	return c.start.Add(c.waiters[s.index].at)
 }
 
 // Forever is the longest sleep. It leaves room for the age of the tree, and for the date, from which a bubble of synctest
 // counts.
 const Forever = 100 * 365 * 24 * time.Hour
 
-func (c *clock) add(s *sleeper, d time.Duration) {
+func (c *clock) add(s *timeWaiter, d time.Duration) {
 	d = min(d, Forever)
 	at := time.Since(c.start) + d
 	c.mu.Lock()
@@ -86,8 +86,8 @@ func (c *clock) add(s *sleeper, d time.Duration) {
 //
 //go:noinline
 func (c *clock) push(a alarm, d time.Duration) {
-	c.sleepers = append(c.sleepers, a)
-	if c.up(len(c.sleepers)-1) > 0 {
+	c.waiters = append(c.waiters, a)
+	if c.up(len(c.waiters)-1) > 0 {
 		return
 	}
 	if c.timer == nil {
@@ -98,14 +98,14 @@ func (c *clock) push(a alarm, d time.Duration) {
 }
 
 // remove takes s out, and reports false if its time has come.
-func (c *clock) remove(s *sleeper) bool {
+func (c *clock) remove(s *timeWaiter) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.index < 0 {
 		return false
 	}
-	c.take(int(s.index))
-	if len(c.sleepers) == 0 {
+	c.removeAt(int(s.index))
+	if len(c.waiters) == 0 {
 		c.timer.Stop()
 	}
 	return true
@@ -114,7 +114,7 @@ func (c *clock) remove(s *sleeper) bool {
 // ring wakes those whose time has come, without the lock, which they need for their next sleep. When they are many,
 // another goroutine wakes the next of them at the same time.
 func (c *clock) ring() {
-	var due [32]*sleeper
+	var due [32]*timeWaiter
 	n := c.due(due[:])
 	if n == len(due) {
 		go c.ring()
@@ -125,33 +125,33 @@ func (c *clock) ring() {
 }
 
 // due takes out those whose time has come, as many as there is room for, and sets the timer when these are all.
-func (c *clock) due(list []*sleeper) (n int) {
+func (c *clock) due(list []*timeWaiter) (n int) {
 	now := time.Since(c.start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for ; n < len(list) && len(c.sleepers) > 0; n++ {
-		first := c.sleepers[0]
+	for ; n < len(list) && len(c.waiters) > 0; n++ {
+		first := c.waiters[0]
 		if first.at > now {
 			c.timer.Reset(first.at - now)
 			return n
 		}
 		list[n] = first.s
-		c.take(0)
+		c.removeAt(0)
 	}
 	return n
 }
 
-// take removes the alarm at i.
-func (c *clock) take(i int) {
-	c.sleepers[i].s.index = -1
-	last := len(c.sleepers) - 1
-	moved := c.sleepers[last]
-	c.sleepers[last] = alarm{}
-	c.sleepers = c.sleepers[:last]
+// removeAt removes the alarm at i.
+func (c *clock) removeAt(i int) {
+	c.waiters[i].s.index = -1
+	last := len(c.waiters) - 1
+	moved := c.waiters[last]
+	c.waiters[last] = alarm{}
+	c.waiters = c.waiters[:last]
 	if i == last {
 		return
 	}
-	c.sleepers[i] = moved
+	c.waiters[i] = moved
 	if c.up(i) == i {
 		c.down(i)
 	}
@@ -159,13 +159,13 @@ func (c *clock) take(i int) {
 
 // up moves the alarm at i to its place towards the first, and returns that.
 func (c *clock) up(i int) int {
-	a := c.sleepers[i]
+	a := c.waiters[i]
 	for i > 0 {
 		parent := (i - 1) / 2
-		if c.sleepers[parent].at <= a.at {
+		if c.waiters[parent].at <= a.at {
 			break
 		}
-		c.put(i, c.sleepers[parent])
+		c.put(i, c.waiters[parent])
 		i = parent
 	}
 	c.put(i, a)
@@ -174,22 +174,22 @@ func (c *clock) up(i int) int {
 
 // down moves the alarm at i to its place away from the first.
 func (c *clock) down(i int) {
-	a := c.sleepers[i]
+	a := c.waiters[i]
 	for {
 		child := 2*i + 1
-		if right := child + 1; right < len(c.sleepers) && c.sleepers[right].at < c.sleepers[child].at {
+		if right := child + 1; right < len(c.waiters) && c.waiters[right].at < c.waiters[child].at {
 			child = right
 		}
-		if child >= len(c.sleepers) || a.at <= c.sleepers[child].at {
+		if child >= len(c.waiters) || a.at <= c.waiters[child].at {
 			break
 		}
-		c.put(i, c.sleepers[child])
+		c.put(i, c.waiters[child])
 		i = child
 	}
 	c.put(i, a)
 }
 
 func (c *clock) put(i int, a alarm) {
-	c.sleepers[i] = a
+	c.waiters[i] = a
 	a.s.index = int32(i)
 }

@@ -52,12 +52,12 @@ func (n *Node) Finish(err error) error {
 		n.record(err)
 	}
 	if leaf {
-		n.settle(err, outcome)
+		n.setOutcome(err, outcome)
 	}
 	switch outcome {
 	case failed:
 		n.cancelTop(err)
-	case cutShort:
+	case canceledAbove:
 		n.markCut()
 	}
 	if !leaf {
@@ -70,7 +70,7 @@ func (n *Node) Finish(err error) error {
 				n.record(err)
 			}
 		}
-		n.settle(err, outcome)
+		n.setOutcome(err, outcome)
 		if cut && outcome == failed {
 			n.cancelTop(err)
 		}
@@ -90,7 +90,7 @@ func (n *Node) report(outcome outcome) error {
 	if supervised && err != nil && (outcome == failed || n.Is(isFailedBelow)) {
 		n.Parent.superviseFailure(n)
 	}
-	if late := n.tellEnd(err); late != nil {
+	if late := n.reportEnd(err); late != nil {
 		n.failLate(late)
 		err = JoinFailures(err, late)
 	}
@@ -120,8 +120,8 @@ func (n *Node) Wrap(err error) error {
 	return &TaskError{Path: n.Path(), Err: err}
 }
 
-// settle makes the error of a task final: its own failure, else the first of a task below, else that it stopped.
-func (n *Node) settle(err error, outcome outcome) {
+// setOutcome makes the error of a task final: its own failure, else the first of a task below, else that it stopped.
+func (n *Node) setOutcome(err error, outcome outcome) {
 	flags := IsFinished
 	if outcome != failed {
 		if below := n.failureBelow(); below != nil {
@@ -158,10 +158,10 @@ func (n *Node) Failure() error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.rare == nil {
+	if n.lazy == nil {
 		return nil
 	}
-	return n.rare.err
+	return n.lazy.err
 }
 
 // Leave ends a scope or a stream, below which nothing runs any more. It returns the failure of the observer, if that panicked.
@@ -169,7 +169,7 @@ func (n *Node) Leave(err error) (late error) {
 	n.flags.Or(IsFinished)
 	n.release()
 	defer n.unlink() // the observer may call Goexit
-	return n.tellEnd(err)
+	return n.reportEnd(err)
 }
 
 // release lets go of what a finished n holds outside the tree. The grace of a shield cannot begin any more.
@@ -181,7 +181,7 @@ func (n *Node) release() {
 	attached := n.done != nil || n.after != nil
 	var timer *time.Timer
 	var detach func() bool
-	if r := n.rare; r != nil {
+	if r := n.lazy; r != nil {
 		timer, detach = r.timer, r.detach
 	}
 	n.mu.Unlock()
@@ -196,8 +196,8 @@ func (n *Node) release() {
 	}
 }
 
-// tellEnd tells the observer that n has ended with err, and returns its failure if it panics.
-func (n *Node) tellEnd(err error) (late error) {
+// reportEnd tells the observer that n has ended with err, and returns its failure if it panics.
+func (n *Node) reportEnd(err error) (late error) {
 	f := n.shared.observe
 	if f == nil {
 		return nil
@@ -208,7 +208,7 @@ func (n *Node) tellEnd(err error) (late error) {
 			late = n.Wrap(NewPanic(recover()))
 		}
 	}()
-	f.TaskEnded(n.Path(), err, time.Since(n.rare.begin))
+	f.TaskEnded(n.Path(), err, time.Since(n.lazy.started))
 	return nil
 }
 
@@ -250,7 +250,7 @@ func (n *Node) FailLater(err error) {
 func (n *Node) failsUntilClosed(err error) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.Is(isClosed) || n.family != nil && n.family.closed {
+	if n.Is(isClosed) || n.childTasks != nil && n.childTasks.closed {
 		return false
 	}
 	n.moreLocked().failed.Add(err)
@@ -331,5 +331,5 @@ func (n *Node) Observed() {
 	p := n.Parent
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rare.lost--
+	p.lazy.lost--
 }

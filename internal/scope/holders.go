@@ -10,10 +10,10 @@ const maxHolders = 64
 // when there is a Release by a goroutine that has not taken as much, and when there are too many to remember. The label sets
 // keep no task from being collected. The semaphore's mutex guards it.
 type holders struct {
-	List     []holder
-	Unknown  bool // what is in the list is not all
-	Released bool // a task has once released what it took
-	Handed   bool // a goroutine has once released what another took
+	List            []holder
+	Unknown         bool // what is in the list is not all
+	Released        bool // a task has once released what it took
+	ReleasedByOther bool // a goroutine has once released what another took
 }
 
 // A holder is a task, with how much it took and has not released.
@@ -47,14 +47,14 @@ func (h *holders) remove(weight, rest int) {
 	case weight == 0:
 	case h.Unknown:
 		h.Unknown = rest > 0
-	case !h.take(goroutine.Current(), weight):
+	case !h.subtract(goroutine.Current(), weight):
 		h.forget()
-		h.Handed, h.Unknown = true, rest > 0
+		h.ReleasedByOther, h.Unknown = true, rest > 0
 	}
 }
 
-// take subtracts a weight from what the goroutine with the label set took, if that was as much.
-func (h *holders) take(set goroutine.Address, weight int) bool {
+// subtract subtracts a weight from what the goroutine with the label set took, if that was as much.
+func (h *holders) subtract(set goroutine.Address, weight int) bool {
 	for i := range h.List {
 		one := &h.List[i]
 		if one.Set != set {

@@ -9,7 +9,7 @@ import (
 // ForbidCycle panics when n is waiter or above it: such a wait would not end.
 func (n *Node) ForbidCycle(waiter *Node) {
 	if n.Parent == waiter {
-		return // the usual case, which need not look at all that is above
+		return // the usual case, which need not go through all that is above
 	}
 	for w := waiter; w != nil; w = w.Parent {
 		if w == n {
@@ -45,27 +45,27 @@ type doneChannel struct {
 
 func (d *doneChannel) Wake() { close(d.done) }
 
-// A Joiner is a goroutine that waits for the end of a task.
-type Joiner struct {
-	Parker
+// A EndWaiter is a goroutine that waits for the end of a task.
+type EndWaiter struct {
+	BlockedWait
 	end After             // in the list of the task that it waits for
 	set goroutine.Address // the goroutine's label set
 }
 
-// Target is the task that the joiner waits for.
-func (j *Joiner) Target() *Node { return j.end.n }
+// Target is the task that it waits for.
+func (j *EndWaiter) Target() *Node { return j.end.n }
 
-func (*Joiner) Kind() WaiterKind { return IsJoiner }
+func (*EndWaiter) Kind() WaiterKind { return ForEnd }
 
-// StillParked reports whether the joiner waits. It does not depend on the ctx, which may be no task's.
-func (j *Joiner) StillParked() bool { return j.end.linked() && !j.awake.Load() }
+// StillWaits reports whether it still waits. It does not depend on the ctx, which may be no task's.
+func (j *EndWaiter) StillWaits() bool { return j.end.linked() && !j.awake.Load() }
 
 // Await returns when n has ended, or ctx is canceled.
 func (n *Node) Await(ctx context.Context) {
-	j := &Joiner{set: currentSet()}
+	j := &EndWaiter{set: currentSet()}
 	j.Ready()
 	if n.onEnd(&j.end, j) {
-		j.Park(ctx, j)
+		j.Block(ctx, j)
 		if !n.Is(IsFinished) {
 			j.end.Stop()
 		}

@@ -9,11 +9,11 @@ import (
 type outcome uint8
 
 const (
-	succeeded outcome = iota
-	failed            // with an error of its own
-	duplicate         // it passes on the failure of another task, which counts already
-	canceled          // it was canceled by its handle and stopped
-	cutShort          // it was canceled from further up and stopped
+	succeeded     outcome = iota
+	failed                // with an error of its own
+	duplicate             // it passes on the failure of another task, which counts already
+	canceled              // it was canceled by its handle and stopped
+	canceledAbove         // it was canceled from further up and stopped
 )
 
 // judge decides what err, which n's function returned, means. A task merely stopped when every leaf of its error's tree is
@@ -51,7 +51,7 @@ func (n *Node) judge(err error) outcome {
 	case passedOn:
 		return duplicate
 	case c.from != n:
-		return cutShort
+		return canceledAbove
 	case c.err == context.DeadlineExceeded:
 		return failed
 	}
@@ -66,10 +66,10 @@ func isOneOf(err error, list []error) bool {
 func (n *Node) recorded() []error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.rare == nil {
+	if n.lazy == nil {
 		return nil
 	}
-	return n.rare.failed.errs
+	return n.lazy.failed.errs
 }
 
 // above returns the task or scope that a failure of n fails as well, or nil where it is met.
@@ -88,7 +88,7 @@ func (n *Node) above() *Node {
 // a walk up from each task that fails would be slow where they are deep.
 func (n *Node) top() *Node {
 	if p := n.above(); p != nil {
-		return p.family.top
+		return p.childTasks.top
 	}
 	return n
 }
@@ -100,7 +100,7 @@ func (n *Node) failureBelow() error {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	switch r := n.rare; {
+	switch r := n.lazy; {
 	case r == nil:
 		return nil
 	case len(r.failed.errs) > 0:

@@ -68,7 +68,7 @@ type labelCache struct {
 }
 
 // labelsBelow returns the labels for n, a new task below p, which f is of, and whose mutex the caller holds.
-func (f *family) labelsBelow(p, n *Node, callers any) []goroutine.Label {
+func (f *children) labelsBelow(p, n *Node, callers any) []goroutine.Label {
 	name, above := n.labelName(), p.Labels.Labels()
 	if callers == nil && len(above) == 1 {
 		return interned.below(above, name)
@@ -125,12 +125,12 @@ const (
 )
 
 // interned has the labels of each name path once: a program has few of them, and many tasks.
-var interned = namePaths{known: make(map[nameBelow]*internedName)}
+var interned = namePaths{interned: make(map[nameBelow]*internedName)}
 
 type namePaths struct {
-	recent [256]atomic.Pointer[internedName] // those asked for last, by their hash: most are found here, without the mutex
-	mu     sync.Mutex
-	known  map[nameBelow]*internedName
+	recent   [256]atomic.Pointer[internedName] // those asked for last, by their hash: most are found here, without the mutex
+	mu       sync.Mutex
+	interned map[nameBelow]*internedName
 }
 
 type nameBelow struct{ path, name string }
@@ -165,9 +165,9 @@ func (i *namePaths) below(above []goroutine.Label, name string) []goroutine.Labe
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	found := i.known[key]
+	found := i.interned[key]
 	if found == nil {
-		full := len(i.known) >= maxNamePaths
+		full := len(i.interned) >= maxNamePaths
 		if full && len(above) > 0 {
 			return above
 		}
@@ -179,7 +179,7 @@ func (i *namePaths) below(above []goroutine.Label, name string) []goroutine.Labe
 		if full {
 			return found.labels
 		}
-		i.known[key] = found
+		i.interned[key] = found
 	}
 	recent.Store(found)
 	return found.labels

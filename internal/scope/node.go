@@ -15,7 +15,7 @@ import (
 //
 // It is a context of its own because one object that is task, context and link of its parent's list costs less than half
 // of a goroutine with a standard context of its own. What the standard library needs to treat it as one of its own is in cancel.go. Its
-// size counts: what few tasks have is in family and rare.
+// size counts: what few tasks have is in children and lazyFields.
 type Node struct {
 	Parent   *Node // the task it is below; nil for a root
 	shared   *shared
@@ -27,13 +27,13 @@ type Node struct {
 	ident    ident  // identity and kind
 	begun    uint32 // when, see tick
 
-	mu     sync.Mutex
-	next   *Node         // in the list of the parent's family; guarded by the parent's mu
-	done   chan struct{} // closed by the cancellation, made by the first who asks
-	after  *After        // woken by the cancellation
-	ends   *After        // woken by the end of the task; the one of Task.Done, if there is one, is the first
-	family *family       // set once: from the beginning where the base is not the parent, else with the first task below
-	rare   *rare         // set once
+	mu         sync.Mutex
+	next       *Node         // in the list of the parent's children; guarded by the parent's mu
+	done       chan struct{} // closed by the cancellation, made by the first who asks
+	after      *After        // woken by the cancellation
+	ends       *After        // woken by the end of the task; the one of Task.Done, if there is one, is the first
+	childTasks *children     // set once: from the beginning where the base is not the parent, else with the first task below
+	lazy       *lazyFields   // set once
 }
 
 // shared is what the tasks of a subtree have in common.
@@ -43,8 +43,8 @@ type shared struct {
 	attrs   []slog.Attr // of Attrs, those from above first
 }
 
-// rare is what most tasks do not have.
-type rare struct {
+// lazyFields is what most tasks do not have.
+type lazyFields struct {
 	err      error // how the task ended; written before the flag finished
 	deadline time.Time
 	timer    *time.Timer // of Timeout, or of a shield's grace
@@ -55,23 +55,23 @@ type rare struct {
 	first    error       // the first failure of a task below, where n is not their top
 	unwaited []*Node     // below Supervise: failures that nobody has waited for yet
 	lost     int         // and those for which there was no room
-	begin    time.Time   // only when observed
+	started  time.Time   // only when observed
 	clock    *clock      // of the tree, at its root
 	stream   stream      // of a stream's scope
 }
 
-// Stream is that of a stream's scope, if it can tell what it waits for.
+// Stream is that of a stream's scope, if it can report what it waits for.
 func (n *Node) Stream() stream {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.rare == nil {
+	if n.lazy == nil {
 		return nil
 	}
-	return n.rare.stream
+	return n.lazy.stream
 }
 
-// Tells makes s say what the scope waits for. The scope may be looked at already.
-func (n *Node) Tells(s stream) {
+// ShowStream makes s say what the scope waits for. Snapshots of the scope may be taken already.
+func (n *Node) ShowStream(s stream) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.moreLocked().stream = s
@@ -100,12 +100,12 @@ const (
 	IsBackground  uint32 = 1 << iota
 	hasBackground        // tasks below are or were background tasks
 	isAttached           // to a foreign base, see attach
-	isTimed              // rare.deadline is set
-	isUsed               // something was attached: a Done channel, a call, a rare part
+	isTimed              // lazy.deadline is set
+	isUsed               // something was attached: a Done channel, a call, a lazily allocated part
 	hasTasks             // tasks are or were below
 	IsJoining            // the function has returned and waits for the tasks below
 	isClosed             // no task can be started below any more
-	isClocked            // rare.clock is set
+	isClocked            // lazy.clock is set
 	IsFinished           // the outcome is final
 	isObserved           // somebody waited for the task and got its failure
 	isCounted            // below Supervise: the failure was not kept, but counted in lost
@@ -136,7 +136,7 @@ func From(ctx context.Context) *Node {
 // base returns what the task was started with: its parent, or a context that is no task's.
 func (n *Node) base() context.Context {
 	if n.ident.isForeign() {
-		return n.family.base
+		return n.childTasks.base
 	}
 	return n.Parent
 }
@@ -165,7 +165,7 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 	parent, own := ctx.(*Node)
 	if !own {
 		parent = From(ctx)
-		n.kin().base = ctx
+		n.ownChildren().base = ctx
 		n.ident |= isForeign
 	}
 	n.Parent = parent
@@ -179,12 +179,12 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		parent.Pull(true) // a cancellation that comes begins the grace
 		n.shared = &shared{observe: n.shared.observe, attrs: n.shared.attrs}
 	}
-	foreign := !own && obeys(ctx, parent)
+	foreign := !own && canceledApart(ctx, parent)
 	if foreign && kind != KindShield {
 		n.shared = &shared{foreign: n, observe: n.shared.observe, attrs: n.shared.attrs}
 	}
 	if n.shared.observe != nil {
-		n.More().begin = time.Now()
+		n.More().started = time.Now()
 	}
 	var callers any
 	if !own {
@@ -194,7 +194,7 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		n.link(parent, callers)
 	} else {
 		n.begun = began()
-		f := n.family
+		f := n.childTasks
 		f.refill(2) // for itself and for the first task below
 		f.identify(n, rootLabels(ctx, callers, n.labelName()))
 	}
@@ -203,8 +203,8 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 	}
 }
 
-// obeys reports whether ctx, which is no task's own, can be canceled otherwise than with its task.
-func obeys(ctx context.Context, parent *Node) bool {
+// canceledApart reports whether ctx, which is no task's own, can be canceled otherwise than with its task.
+func canceledApart(ctx context.Context, parent *Node) bool {
 	done := ctx.Done()
 	return done != nil && (parent == nil || parent.Done() != done)
 }
@@ -212,7 +212,7 @@ func obeys(ctx context.Context, parent *Node) bool {
 // Attributes are those of Attrs, from the root of the tree on.
 func (n *Node) Attributes() []slog.Attr { return n.shared.attrs }
 
-// Observer is who is told what happens to n, or nil.
+// Observer is called with what happens to n, or nil.
 func (n *Node) Observer() Observer { return n.shared.observe }
 
 // TellStart is called where a panic of the observer is one of n's function.
@@ -269,7 +269,7 @@ func (n *Node) cancelFromBase() {
 }
 
 // Pull asks the foreign bases above for a cancellation that has not come yet: the standard library reports one in a
-// goroutine of its own, while Err of a standard child context tells it at once. Where that goroutine is on its way down the
+// goroutine of its own, while Err of a standard child context reports it at once. Where that goroutine is on its way down the
 // tree already, n does not wait for it. With wait, pull attaches n to those bases, so that a cancellation will come. It
 // never looks beyond a shield, whose subtree has no foreign base above.
 func (n *Node) Pull(wait bool) {
@@ -292,19 +292,19 @@ func (n *Node) Pull(wait bool) {
 	}
 }
 
-// More returns n's rare part and makes it if need be.
-func (n *Node) More() *rare {
+// More returns n's lazily allocated part and makes it if need be.
+func (n *Node) More() *lazyFields {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.moreLocked()
 }
 
-func (n *Node) moreLocked() *rare {
+func (n *Node) moreLocked() *lazyFields {
 	n.use()
-	if n.rare == nil {
-		n.rare = new(rare)
+	if n.lazy == nil {
+		n.lazy = new(lazyFields)
 	}
-	return n.rare
+	return n.lazy
 }
 
 // Cancellation is what canceled n, or that n has ended, or nil.
@@ -320,7 +320,7 @@ func (n *Node) Cancellation() *cancellation {
 func (n *Node) Deadline() (deadline time.Time, ok bool) {
 	if n.Is(isTimed) {
 		n.mu.Lock()
-		deadline, ok = n.rare.deadline, true
+		deadline, ok = n.lazy.deadline, true
 		n.mu.Unlock()
 	}
 	if n.Kind() == KindShield {
@@ -356,7 +356,7 @@ func (n *Node) Err() error {
 	if c == nil {
 		return nil
 	}
-	// Whoever cancels holds mu until Done is closed; Err must not tell it earlier.
+	// Whoever cancels holds mu until Done is closed; Err must not report it earlier.
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return c.err
@@ -379,7 +379,7 @@ func (n *Node) Value(key any) any {
 	for !n.ident.isForeign() {
 		n = n.Parent
 	}
-	return n.family.base.Value(key)
+	return n.childTasks.base.Value(key)
 }
 
 // String describes the context, as those of the standard library do.

@@ -12,7 +12,7 @@ import (
 // A Scope is a task that is run by its caller's goroutine.
 type Scope struct {
 	Node
-	tasks family
+	tasks children
 	Limit *Sem              // of its tasks; nil for none
 	outer goroutine.Address // the labels that the goroutine has outside
 }
@@ -24,14 +24,14 @@ func (n *Node) TakesPlace() { n.flags.Or(hasPlace) }
 func (n *Node) Places() *Sem {
 	switch n.Kind() {
 	case KindRun, KindSupervise, KindShield:
-		return n.family.scope.Limit
+		return n.childTasks.scope.Limit
 	}
 	return nil
 }
 
 func NewScope() *Scope {
 	s := new(Scope)
-	s.family = &s.tasks
+	s.childTasks = &s.tasks
 	s.tasks.scope = s
 	return s
 }
@@ -89,10 +89,10 @@ func (n *Node) close(err error) error {
 // sum puts together what a scope returns.
 func (n *Node) sum(err error, outcome outcome) error {
 	var f Failures
-	if n.rare == nil && err == nil && !n.Is(isCut) {
+	if n.lazy == nil && err == nil && !n.Is(isCut) {
 		return nil
 	}
-	if r := n.rare; r != nil {
+	if r := n.lazy; r != nil {
 		f = r.failed
 		f.errs = slices.Clip(f.errs)
 		for _, k := range r.unwaited {

@@ -21,15 +21,15 @@ type Sem struct {
 	size atomic.Int64  // changed with the mutex held
 
 	mu      sync.Mutex
-	held    int       // valid while free is zero
-	waiting list.List // of *acquirer, oldest first
+	inUse   int       // valid while free is zero
+	waiting list.List // of *SemWaiter, oldest first
 	tracked bool      // who holds it
 	holders holders
 }
 
-// An Acquirer is a goroutine that waits for a semaphore.
-type Acquirer struct {
-	Parker
+// An SemWaiter is a goroutine that waits for a semaphore.
+type SemWaiter struct {
+	BlockedWait
 	S       *Sem
 	Set     goroutine.Address // the goroutine's label set
 	Weight  int
@@ -37,7 +37,7 @@ type Acquirer struct {
 	refused error // why it will never be
 }
 
-func (*Acquirer) Kind() WaiterKind { return IsAcquirer }
+func (*SemWaiter) Kind() WaiterKind { return ForSemaphore }
 
 // NewSem returns a semaphore for a limit.
 func NewSem(size int) *Sem {
@@ -64,12 +64,12 @@ func (s *Sem) Track(made uintptr) {
 func (s *Sem) lock() {
 	s.mu.Lock()
 	if free := s.free.Swap(0); free > 0 {
-		s.held = int(s.size.Load()) - int(free-1)
+		s.inUse = int(s.size.Load()) - int(free-1)
 	}
 }
 
 func (s *Sem) unlock() {
-	if room := int(s.size.Load()) - s.held; !s.tracked && room >= 0 && s.waiting.Len() == 0 {
+	if room := int(s.size.Load()) - s.inUse; !s.tracked && room >= 0 && s.waiting.Len() == 0 {
 		s.free.Store(uint64(room) + 1)
 	}
 	s.mu.Unlock()
@@ -101,17 +101,17 @@ func (s *Sem) Acquire(ctx context.Context, weight int) error {
 		s.unlock()
 		return err
 	}
-	if s.waiting.Len() == 0 && weight <= int(s.size.Load())-s.held {
-		s.take(weight)
+	if s.waiting.Len() == 0 && weight <= int(s.size.Load())-s.inUse {
+		s.acquired(weight)
 		s.unlock()
 		return nil
 	}
-	a := &Acquirer{S: s, Set: currentSet(), Weight: weight}
+	a := &SemWaiter{S: s, Set: currentSet(), Weight: weight}
 	a.Ready()
 	place := s.waiting.PushBack(a)
 	s.unlock()
 
-	a.Park(ctx, a)
+	a.Block(ctx, a)
 	s.lock()
 	defer s.unlock()
 	if a.granted || a.refused != nil {
@@ -130,9 +130,9 @@ func (s *Sem) check(weight int) error {
 	return fmt.Errorf("acquire %d of a semaphore of size %d: the weight must be from 0 to the size", weight, s.size.Load())
 }
 
-// take takes weight for the running goroutine; the caller has the lock.
-func (s *Sem) take(weight int) {
-	s.held += weight
+// acquired takes weight for the running goroutine; the caller has the lock.
+func (s *Sem) acquired(weight int) {
+	s.inUse += weight
 	if s.tracked {
 		s.holders.add(goroutine.Current(), weight)
 	}
@@ -145,10 +145,10 @@ func (s *Sem) TryAcquire(weight int) bool {
 	}
 	s.lock()
 	defer s.unlock()
-	if weight < 0 || s.waiting.Len() > 0 || weight > int(s.size.Load())-s.held {
+	if weight < 0 || s.waiting.Len() > 0 || weight > int(s.size.Load())-s.inUse {
 		return false
 	}
-	s.take(weight)
+	s.acquired(weight)
 	return true
 }
 
@@ -158,13 +158,13 @@ func (s *Sem) Release(weight int) {
 		return
 	}
 	s.lock()
-	if held := s.held; weight < 0 || weight > held {
+	if held := s.inUse; weight < 0 || weight > held {
 		s.unlock()
 		panic(fmt.Sprintf("meanwhile: Release(%d) of a semaphore with %d held: release once what one Acquire took", weight, held))
 	}
-	s.held -= weight
+	s.inUse -= weight
 	if s.tracked {
-		s.holders.remove(weight, s.held)
+		s.holders.remove(weight, s.inUse)
 	}
 	if s.waiting.Len() > 0 {
 		s.grant()
@@ -180,7 +180,7 @@ func (s *Sem) Resize(size int) (before int) {
 	var next *list.Element
 	for place := s.waiting.Front(); place != nil; place = next {
 		next = place.Next()
-		a := place.Value.(*Acquirer)
+		a := place.Value.(*SemWaiter)
 		if a.refused = s.check(a.Weight); a.refused != nil {
 			s.waiting.Remove(place)
 			a.Wake()
@@ -193,11 +193,11 @@ func (s *Sem) Resize(size int) (before int) {
 // grant serves those who wait, oldest first, as far as there is room.
 func (s *Sem) grant() {
 	for place := s.waiting.Front(); place != nil; place = s.waiting.Front() {
-		a := place.Value.(*Acquirer)
-		if a.Weight > int(s.size.Load())-s.held {
+		a := place.Value.(*SemWaiter)
+		if a.Weight > int(s.size.Load())-s.inUse {
 			return
 		}
-		s.held += a.Weight
+		s.inUse += a.Weight
 		if s.tracked {
 			s.holders.add(a.Set, a.Weight)
 		}
@@ -209,21 +209,21 @@ func (s *Sem) grant() {
 
 // A semState is what a semaphore is at one moment.
 type semState struct {
-	Size, Held int
-	Made       uintptr // return address of the place where a program made it; zero for a limit
-	Queue      []*Acquirer
-	Holders    holders // tracked or not
-	Tracked    bool
+	Size, InUse int
+	Made        uintptr // return address of the place where a program made it; zero for a limit
+	Queue       []*SemWaiter
+	Holders     holders // tracked or not
+	Tracked     bool
 }
 
 // State returns what s is at this moment.
 func (s *Sem) State() semState {
 	s.lock()
 	defer s.unlock()
-	now := semState{Size: int(s.size.Load()), Held: s.held, Made: s.made, Tracked: s.tracked, Holders: s.holders}
+	now := semState{Size: int(s.size.Load()), InUse: s.inUse, Made: s.made, Tracked: s.tracked, Holders: s.holders}
 	now.Holders.List = slices.Clone(s.holders.List)
 	for place := s.waiting.Front(); place != nil; place = place.Next() {
-		now.Queue = append(now.Queue, place.Value.(*Acquirer))
+		now.Queue = append(now.Queue, place.Value.(*SemWaiter))
 	}
 	return now
 }
@@ -232,5 +232,5 @@ func (s *Sem) State() semState {
 func (s *Sem) Usage() (held, waiting, size int) {
 	s.lock()
 	defer s.unlock()
-	return s.held, s.waiting.Len(), int(s.size.Load())
+	return s.inUse, s.waiting.Len(), int(s.size.Load())
 }

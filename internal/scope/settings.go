@@ -15,7 +15,7 @@ type Settings struct {
 	Attrs      []slog.Attr
 }
 
-// An Observer is told what happens to a task and to those below it, in the goroutine of the task that it happens to.
+// An Observer is called with what happens to a task and to those below it, in the goroutine of the task that it happens to.
 type Observer interface {
 	TaskStarted(path string)
 	TaskEnded(path string, err error, elapsed time.Duration)

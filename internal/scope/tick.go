@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Watched says that somebody looks at the trees of this process: from then on, tasks and items note when they begin. It is
-// set by the first look, and by Main and Watch.
+// Watched says that somebody inspects the trees of this process: from then on, tasks and items note when they begin. It is
+// set by the first snapshot, and by Main and Watch.
 var Watched atomic.Bool
 
 // tickLength is how exact the beginning of a task is known.
@@ -15,7 +15,7 @@ const tickLength = 10 * time.Millisecond
 // origin is what ticks are counted from. They begin anew after 497 days.
 var origin = time.Now()
 
-// began is what a task that begins now notes: zero, which is unknown, while nobody looks.
+// began is what a task that begins now notes: zero, which is unknown, while nobody does.
 func began() uint32 {
 	if !Watched.Load() {
 		return 0

@@ -18,7 +18,7 @@ func (n *Node) Inspect(waits map[goroutine.Address][]Waiter) (v View) {
 	defer n.mu.Unlock()
 	v.Canceled, v.Joining = n.canceled.Load() != nil, n.Is(IsJoining)
 	n.waiters(waits)
-	if f := n.family; f != nil {
+	if f := n.childTasks; f != nil {
 		f.sweep()
 		v.Below = n.children(nil)
 		if f.scope != nil {

@@ -25,13 +25,13 @@ import (
 
 func init() {
 	know(
-		way{name: "c-call", start: cCall, want: []want{
+		stuckCase{name: "c-call", start: cCall, want: []want{
 			{path: "own", wait: "C call", at: "c-own", has: []string{"wait_for_ever"}},
 			{path: "library", wait: "C call", at: "c-library", has: []string{"pause"}},
 			{path: "pointer", wait: "C call", at: "c-pointer", has: []string{"wait_with"}},
 		}},
-		way{name: "c-callback", start: cCallback, want: []want{{path: "waiter", wait: "receive", at: "c-callback"}}},
-		way{name: "c-blocking", start: cBlocking, want: []want{
+		stuckCase{name: "c-callback", start: cCallback, want: []want{{path: "waiter", wait: "receive", at: "c-callback"}}},
+		stuckCase{name: "c-blocking", start: cBlocking, want: []want{
 			{path: "caller", wait: "blocking", at: "c-blocking"},
 			{path: "caller/blocking", wait: "C call", at: "c-blocking-call", has: []string{"wait_for_ever"}},
 		}},

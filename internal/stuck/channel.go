@@ -8,17 +8,17 @@ import (
 
 func init() {
 	know(
-		way{name: "receive", start: receive, want: []want{{path: "waiter", wait: "receive", at: "receive"}}},
-		way{name: "range", start: rangeOver, want: []want{{path: "waiter", wait: "receive", at: "range"}}},
-		way{name: "done", start: done, want: []want{{path: "waiter", wait: "receive", at: "done"}}},
-		way{name: "send", start: send, want: []want{{path: "waiter", wait: "send", at: "send"}}},
-		way{name: "send-full", start: sendFull, want: []want{{path: "waiter", wait: "send", at: "send-full"}}},
-		way{name: "select", start: selectTwo, want: []want{{path: "waiter", wait: "select", at: "select"}}},
-		way{name: "nil-channel", start: nilChannel, want: []want{
+		stuckCase{name: "receive", start: receive, want: []want{{path: "waiter", wait: "receive", at: "receive"}}},
+		stuckCase{name: "range", start: rangeOver, want: []want{{path: "waiter", wait: "receive", at: "range"}}},
+		stuckCase{name: "done", start: done, want: []want{{path: "waiter", wait: "receive", at: "done"}}},
+		stuckCase{name: "send", start: send, want: []want{{path: "waiter", wait: "send", at: "send"}}},
+		stuckCase{name: "send-full", start: sendFull, want: []want{{path: "waiter", wait: "send", at: "send-full"}}},
+		stuckCase{name: "select", start: selectTwo, want: []want{{path: "waiter", wait: "select", at: "select"}}},
+		stuckCase{name: "nil-channel", start: nilChannel, want: []want{
 			{path: "receiver", wait: "receive", at: "nil-receive"}, // that it is for ever cannot be known
 			{path: "sender", wait: "send", at: "nil-send"},
 		}},
-		way{name: "empty-select", start: emptySelect, want: []want{{path: "waiter", wait: "nothing", at: "empty-select"}}},
+		stuckCase{name: "empty-select", start: emptySelect, want: []want{{path: "waiter", wait: "nothing", at: "empty-select"}}},
 	)
 }
 

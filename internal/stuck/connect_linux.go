@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	know(way{name: "connect", start: connect, want: []want{
+	know(stuckCase{name: "connect", start: connect, want: []want{
 		{path: "waiter", wait: "network", at: "connect", has: []string{"connect"}},
 	}})
 }

@@ -11,27 +11,27 @@ import (
 
 func init() {
 	know(
-		way{name: "derived", start: derived, want: []want{
+		stuckCase{name: "derived", start: derived, want: []want{
 			{path: "sleeper", wait: "sleep", at: "derived-sleep", until: time.Minute},
 			{path: "acquirer", wait: "semaphore", at: "derived-acquire", has: []string{"1 of 1", "@derived-made"}},
 			{path: "parent", wait: "task", on: "stuck/parent/child", at: "derived-wait"},
 			{path: "parent/child", wait: "sleep", at: "derived-child", until: time.Minute},
 		}},
-		way{name: "handed", start: handed, want: []want{
+		stuckCase{name: "handed", start: ctxGivenAway, want: []want{
 			{path: "receiver", wait: "receive", at: "handed-receive"},
 			{path: "sleeper", wait: "sleep", at: "handed-sleep", until: time.Minute, vague: true},
 			{path: "acquirer", wait: "semaphore", at: "handed-acquire", has: []string{"1 of 1", "@handed-made"}},
 			{path: "waiter", wait: "receive", at: "handed-wait"},
 			{path: "scope", wait: "receive", at: "handed-scope"},
 		}, also: []string{"handed-sleep-too", "handed-sleep-two", "handed-wait-too", "handed-acquire-too", "handed-run"}},
-		way{name: "borrowed", start: borrowed, want: []want{
+		stuckCase{name: "borrowed", start: borrowed, want: []want{
 			{path: "lender", wait: "receive", at: "lender"},
 			{path: "sleeper", wait: "sleep", at: "borrowed-sleep", until: time.Minute, vague: true},
 			{path: "acquirer", wait: "semaphore", at: "borrowed-acquire", has: []string{"1 of 1", "@borrowed-made"}, vague: true},
 			{path: "runner", wait: "task", on: "stuck/lender/run", at: "borrowed-run"},
 			{path: "lender/run", wait: "send", at: "borrowed-scope"},
 		}},
-		way{name: "swapped", start: swapped, want: []want{
+		stuckCase{name: "swapped", start: swapped, want: []want{
 			{path: "a", wait: "sleep", at: "swapped-minute", until: time.Minute, vague: true},
 			{path: "b", wait: "sleep", at: "swapped-hour", until: time.Hour, vague: true},
 			{path: "c", wait: "task", on: "stuck/a", at: "swapped-a", vague: true},
@@ -39,7 +39,7 @@ func init() {
 			{path: "e", wait: "semaphore", has: []string{"@swapped-one"}, at: "swapped-acquire", vague: true},
 			{path: "f", wait: "semaphore", has: []string{"@swapped-two"}, at: "swapped-acquire", vague: true},
 		}},
-		way{name: "same-line", start: sameLine, want: []want{
+		stuckCase{name: "same-line", start: sameLine, want: []want{
 			{path: "mutex", wait: "mutex", at: "same-lock"},
 			{path: "writer", wait: "rwmutex", at: "same-lock"},
 			{path: "reader", wait: "rwmutex", at: "same-lock"},
@@ -79,8 +79,8 @@ func derived(ctx context.Context) error {
 	return nil
 }
 
-// handed has tasks that gave their ctx to a plain goroutine, which waits with it for something else.
-func handed(ctx context.Context) error {
+// ctxGivenAway has tasks that gave their ctx to a plain goroutine, which waits with it for something else.
+func ctxGivenAway(ctx context.Context) error {
 	ch, sem := make(chan int), meanwhile.NewSemaphore(1) // stuck: handed-made
 	if err := sem.Acquire(ctx, 1); err != nil {
 		return err

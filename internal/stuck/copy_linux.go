@@ -12,25 +12,25 @@ import (
 
 func init() {
 	know(
-		way{name: "copy-file-tcp", start: copyFileTCP, want: []want{
+		stuckCase{name: "copy-file-tcp", start: copyFileTCP, want: []want{
 			{path: "waiter", wait: "network", on: "write", at: "copy-file-tcp"},
 		}},
-		way{name: "copy-file-unix", start: copyFileUnix, want: []want{
+		stuckCase{name: "copy-file-unix", start: copyFileUnix, want: []want{
 			{path: "waiter", wait: "network", on: "write", at: "copy-file-unix"},
 		}},
-		way{name: "copy-tcp", start: copyTCP, want: []want{
+		stuckCase{name: "copy-tcp", start: copyTCP, want: []want{
 			{path: "silent", wait: "network", on: "read", at: "copy-tcp-read"},
 			{path: "stalled", wait: "network", on: "write", at: "copy-tcp-write"},
 		}},
-		way{name: "copy-tcp-unix", start: copyTCPUnix, want: []want{
+		stuckCase{name: "copy-tcp-unix", start: copyTCPUnix, want: []want{
 			{path: "silent", wait: "network", on: "read", at: "copy-tcp-unix-read"},
 			{path: "stalled", wait: "network", on: "write", at: "copy-tcp-unix-write"},
 		}},
-		way{name: "copy-tcp-pipe", start: copyTCPPipe, want: []want{
+		stuckCase{name: "copy-tcp-pipe", start: copyTCPPipe, want: []want{
 			{path: "silent", wait: "network", on: "read", at: "copy-tcp-pipe-read"},
 			{path: "stalled", wait: "file", on: "write", at: "copy-tcp-pipe-write"},
 		}},
-		way{name: "copy-pipe-tcp", start: copyPipeTCP, want: []want{
+		stuckCase{name: "copy-pipe-tcp", start: copyPipeTCP, want: []want{
 			{path: "silent", wait: "file", on: "read", at: "copy-pipe-tcp-read"},
 		}},
 	)

@@ -15,19 +15,19 @@ import (
 
 func init() {
 	know(
-		way{name: "sql-pool", start: sqlPool, want: []want{
+		stuckCase{name: "sql-pool", start: sqlPool, want: []want{
 			{path: "waiter", wait: "database pool", at: "sql-pool"},
 			{path: "conn", wait: "database pool", at: "sql-conn"},
 		}},
-		way{name: "sql-rows", start: sqlRows, want: []want{{path: "waiter", wait: "network", on: "read", at: "sql-rows"}}},
-		way{name: "sql-connect", start: sqlConnect, want: []want{{path: "waiter", wait: "receive", at: "sql-connect"}}},
-		way{name: "pgx-pool", start: pgxPool, want: []want{
+		stuckCase{name: "sql-rows", start: sqlRows, want: []want{{path: "waiter", wait: "network", on: "read", at: "sql-rows"}}},
+		stuckCase{name: "sql-connect", start: sqlConnect, want: []want{{path: "waiter", wait: "receive", at: "sql-connect"}}},
+		stuckCase{name: "pgx-pool", start: pgxPool, want: []want{
 			{path: "waiter", wait: "database pool", at: "pgx-pool"},
 		}},
-		way{name: "pgx-query", start: pgxQuery, want: []want{
+		stuckCase{name: "pgx-query", start: pgxQuery, want: []want{
 			{path: "waiter", wait: "network", on: "read", at: "pgx-query"},
 		}},
-		way{name: "pgx-connect", start: pgxConnect, want: []want{
+		stuckCase{name: "pgx-connect", start: pgxConnect, want: []want{
 			{path: "waiter", wait: "database pool", on: "new resource", at: "pgx-connect"},
 		}},
 	)

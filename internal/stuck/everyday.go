@@ -25,37 +25,37 @@ import (
 
 func init() {
 	know(
-		way{name: "tls-read", start: tlsRead, want: []want{{path: "waiter", wait: "network", on: "read", at: "tls-read"}}},
-		way{name: "net-pipe", start: netPipe, want: []want{{path: "waiter", wait: "select", at: "net-pipe"}}},
-		way{name: "io-pipe", start: ioPipe, want: []want{
+		stuckCase{name: "tls-read", start: tlsRead, want: []want{{path: "waiter", wait: "network", on: "read", at: "tls-read"}}},
+		stuckCase{name: "net-pipe", start: netPipe, want: []want{{path: "waiter", wait: "select", at: "net-pipe"}}},
+		stuckCase{name: "io-pipe", start: ioPipe, want: []want{
 			{path: "reader", wait: "select", at: "io-pipe-read"},
 			{path: "writer", wait: "select", at: "io-pipe-write"},
 		}},
-		way{name: "ticker", start: ticker, want: []want{
+		stuckCase{name: "ticker", start: ticker, want: []want{
 			{path: "ticker", wait: "receive", at: "ticker"},
 			{path: "timer", wait: "select", at: "timer-select"},
 		}},
-		way{name: "notify", start: notify, want: []want{{path: "waiter", wait: "receive", at: "notify"}}},
-		way{name: "context-after", start: contextAfter, want: []want{
+		stuckCase{name: "notify", start: notify, want: []want{{path: "waiter", wait: "receive", at: "notify"}}},
+		stuckCase{name: "context-after", start: contextAfter, want: []want{
 			{path: "waiter", wait: "receive", at: "context-after"},
 		}, also: []string{"context-after-func"}},
-		way{name: "errgroup", start: errGroup, want: []want{
+		stuckCase{name: "errgroup", start: errGroup, want: []want{
 			{path: "waiter", wait: "waitgroup", at: "errgroup"},
 			{path: "limited", wait: "send", at: "errgroup-limit"},
 		}},
-		way{name: "singleflight", start: singleFlight, want: []want{
+		stuckCase{name: "singleflight", start: singleFlight, want: []want{
 			{path: "first", wait: "receive", at: "singleflight-first"},
 			{path: "second", wait: "waitgroup", at: "singleflight"},
 		}},
-		way{name: "x-semaphore", start: otherSemaphore, want: []want{
+		stuckCase{name: "x-semaphore", start: otherSemaphore, want: []want{
 			{path: "waiter", wait: "semaphore", at: "x-semaphore"},
 		}},
-		way{name: "log-pipe", start: logPipe, want: []want{{path: "waiter", wait: "file", on: "write", at: "log-pipe"}}},
-		way{name: "spin", start: spin, want: []want{
+		stuckCase{name: "log-pipe", start: logPipe, want: []want{{path: "waiter", wait: "file", on: "write", at: "log-pipe"}}},
+		stuckCase{name: "spin", start: spin, want: []want{
 			{path: "yield", wait: "running", at: "spin-yield", anyPlace: true},
 			{path: "select", wait: "running", at: "spin-select", anyPlace: true},
 		}},
-		way{name: "sync-more", start: syncMore, want: []want{
+		stuckCase{name: "sync-more", start: syncMore, want: []want{
 			{path: "once", wait: "once", at: "once-func"},
 			{path: "group", wait: "waitgroup", at: "waitgroup-go"},
 		}},
@@ -64,7 +64,7 @@ func init() {
 
 // tlsRead reads a line from a server that says nothing after the handshake.
 func tlsRead(ctx context.Context) error {
-	server := httptest.NewTLSServer(http.HandlerFunc(begin))
+	server := httptest.NewTLSServer(http.HandlerFunc(sendHead))
 	hold(server)
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 	if err != nil {

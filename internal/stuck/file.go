@@ -17,31 +17,31 @@ import (
 
 func init() {
 	know(
-		way{name: "pipe-read", start: pipeRead, want: []want{
+		stuckCase{name: "pipe-read", start: pipeRead, want: []want{
 			{path: "waiter", wait: "file", at: "pipe-read", has: []string{"read"}},
 		}},
-		way{name: "pipe-write", start: pipeWrite, want: []want{
+		stuckCase{name: "pipe-write", start: pipeWrite, want: []want{
 			{path: "waiter", wait: "file", at: "pipe-write", has: []string{"write"}},
 		}},
-		way{name: "lines", start: lines, want: []want{{path: "loop", wait: "read", at: "lines"}}},
-		way{name: "fifo-open", start: fifoOpen, want: []want{
+		stuckCase{name: "lines", start: lines, want: []want{{path: "loop", wait: "read", at: "lines"}}},
+		stuckCase{name: "fifo-open", start: fifoOpen, want: []want{
 			{path: "waiter", wait: "system call", at: "fifo-open", has: []string{"open"}},
 		}},
-		way{name: "process", start: processEnd, want: []want{{path: "waiter", wait: "process", at: "process"}}},
-		way{name: "process-pipe", start: processPipe, want: []want{
+		stuckCase{name: "process", start: processEnd, want: []want{{path: "waiter", wait: "process", at: "process"}}},
+		stuckCase{name: "process-pipe", start: processPipe, want: []want{
 			{path: "waiter", wait: "file", on: "pipes of a process that has ended", at: "process-pipe"},
 		}},
-		way{name: "process-output", start: processOutput, want: []want{{path: "waiter", wait: "process", at: "process-output"}}},
-		way{name: "flock", start: flock, want: []want{
+		stuckCase{name: "process-output", start: processOutput, want: []want{{path: "waiter", wait: "process", at: "process-output"}}},
+		stuckCase{name: "flock", start: flock, want: []want{
 			{path: "waiter", wait: "system call", at: "flock", has: []string{"flock"}},
 		}},
-		way{name: "raw-read", start: rawRead, want: []want{
+		stuckCase{name: "raw-read", start: rawRead, want: []want{
 			{path: "waiter", wait: "system call", at: "raw-read", has: []string{"read"}},
 		}},
-		way{name: "raw-call", start: rawCall, want: []want{
+		stuckCase{name: "raw-call", start: rawCall, want: []want{
 			{path: "waiter", wait: "system call", on: "syscall.Syscall", at: "raw-call"},
 		}},
-		way{name: "blocking", start: blockingRead, want: []want{
+		stuckCase{name: "blocking", start: blockingRead, want: []want{
 			{path: "caller", wait: "blocking", at: "blocking"},
 			{path: "caller/blocking", wait: "system call", at: "blocking-read", has: []string{"read"}},
 		}},

@@ -12,29 +12,29 @@ import (
 
 func init() {
 	know(
-		way{name: "http-pool", start: httpPool, want: []want{
+		stuckCase{name: "http-pool", start: httpPool, want: []want{
 			{path: "waiter", wait: "HTTP connection pool", at: "http-pool"},
 		}},
-		way{name: "http-connect", start: httpConnect, want: []want{
+		stuckCase{name: "http-connect", start: httpConnect, want: []want{
 			{path: "waiter", wait: "network", on: "HTTP connection", at: "http-connect"},
 		}, also: []string{"http-connecting"}},
-		way{name: "http2-answer", start: http2Answer, want: []want{
+		stuckCase{name: "http2-answer", start: http2Answer, want: []want{
 			{path: "waiter", wait: "network", on: "HTTP answer", at: "http2-answer"},
 		}},
-		way{name: "http2-body", start: http2Body, want: []want{
+		stuckCase{name: "http2-body", start: http2Body, want: []want{
 			{path: "waiter", wait: "network", on: "read", at: "http2-body"},
 		}},
-		way{name: "http2-handler", start: http2Handler, want: []want{
+		stuckCase{name: "http2-handler", start: http2Handler, want: []want{
 			{path: "reader", wait: "network", on: "read", at: "http2-handler-read"},
 		}},
-		way{name: "http2-unread", start: http2Unread, want: []want{
+		stuckCase{name: "http2-unread", start: http2Unread, want: []want{
 			{path: "writer", wait: "network", on: "write", at: "http2-unread"},
 		}},
-		way{name: "http-shutdown", start: httpShutdown, want: []want{
+		stuckCase{name: "http-shutdown", start: httpShutdown, want: []want{
 			{path: "stopper", wait: "select", at: "http-shutdown", polls: true},
 			{path: "handler", wait: "receive", at: "http-shutdown-handler"},
 		}},
-		way{name: "http-serve", start: httpServe, want: []want{
+		stuckCase{name: "http-serve", start: httpServe, want: []want{
 			{path: "server", wait: "network", on: "accept", at: "http-serve"},
 		}},
 	)
@@ -69,8 +69,8 @@ func newHTTP2() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// begin sends the head of an answer, and no more.
-func begin(w http.ResponseWriter, _ *http.Request) {
+// sendHead sends the head of an answer, and no more.
+func sendHead(w http.ResponseWriter, _ *http.Request) {
 	w.WriteHeader(http.StatusOK)
 	_ = http.NewResponseController(w).Flush()
 	select {}
@@ -78,7 +78,7 @@ func begin(w http.ResponseWriter, _ *http.Request) {
 
 // httpPool has a client with one connection for each host, whose body is not read to its end.
 func httpPool(ctx context.Context) error {
-	url, err := serve(begin)
+	url, err := serve(sendHead)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func http2Answer(ctx context.Context) error {
 }
 
 func http2Body(ctx context.Context) error {
-	url, err := serve(begin)
+	url, err := serve(sendHead)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func http2Unread(ctx context.Context) error {
 }
 
 // httpShutdown has a server that waits for the end of a request. It asks for that again and again, twice a second in the end, so
-// a look may find it running.
+// a snapshot may find it running.
 func httpShutdown(ctx context.Context) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,43 +12,43 @@ import (
 
 func init() {
 	know(
-		way{name: "semaphore", start: semaphore, want: []want{
+		stuckCase{name: "semaphore", start: semaphore, want: []want{
 			{path: "waiter", wait: "semaphore", at: "semaphore", has: []string{"1 of 1", "@semaphore-made", "taken by stuck"}},
 		}},
-		way{name: "semaphore-deadlock", start: semaphoreDeadlock, want: []want{
+		stuckCase{name: "semaphore-deadlock", start: semaphoreDeadlock, want: []want{
 			{path: "a", wait: "semaphore", at: "swap-second", has: []string{"1 of 1", "@swap-two", "taken by stuck/b"}, deadlock: true},
 			{path: "b", wait: "semaphore", at: "swap-second", has: []string{"1 of 1", "@swap-one", "taken by stuck/a"}, deadlock: true},
 			{path: "outside", wait: "semaphore", at: "swap-outside", has: []string{"@swap-one", "taken by stuck/a"}},
 		}},
-		way{name: "semaphore-and-task", start: semaphoreAndTask, want: []want{
+		stuckCase{name: "semaphore-and-task", start: semaphoreAndTask, want: []want{
 			{path: "a", wait: "task", on: "stuck/a/run", at: "mixed-scope"},
 			{path: "a/run", wait: "task", on: "stuck/b", at: "mixed-wait", deadlock: true},
 			{path: "b", wait: "semaphore", at: "mixed-acquire", has: []string{"@mixed-made", "taken by stuck/a"}, deadlock: true},
 		}},
-		way{name: "semaphore-handed", start: semaphoreHanded, want: []want{
+		stuckCase{name: "semaphore-handed", start: semaphoreHanded, want: []want{
 			{path: "a", wait: "semaphore", at: "handed-second", has: []string{"taken by stuck/b"}},
 			{path: "b", wait: "semaphore", at: "handed-second", has: []string{"taken by stuck/a"}},
 		}, also: []string{"handed-holder", "handed-holder"}},
-		way{name: "max-tasks", start: maxTasks, want: []want{
+		stuckCase{name: "max-tasks", start: maxTasks, want: []want{
 			{path: "scope", wait: "task", on: "stuck/scope/run", at: "max-tasks-run"},
 			{path: "scope/run", wait: "limit", on: "2", at: "max-tasks"},
 			{path: "scope/run/holder", wait: "receive", at: "max-tasks-holder"},
 			{path: "scope/run/starter", wait: "limit", on: "2", at: "max-tasks-async"},
 		}},
-		way{name: "rate", start: rate, want: []want{{path: "waiter", wait: "rate", at: "rate", until: time.Hour}}},
-		way{name: "retry", start: retryTask, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
-		way{name: "retry-scope", start: retryScope, want: []want{
+		stuckCase{name: "rate", start: rate, want: []want{{path: "waiter", wait: "rate", at: "rate", until: time.Hour}}},
+		stuckCase{name: "retry", start: retryTask, want: []want{{path: "waiter", wait: "retry", until: time.Hour}}},
+		stuckCase{name: "retry-scope", start: retryScope, want: []want{
 			{path: "waiter", wait: "task", on: "stuck/waiter/again", at: "retry-scope"},
 			{path: "waiter/again", wait: "retry", until: time.Hour, anyPlace: true},
 		}},
-		way{name: "blocking-queue", start: blockingQueue, want: []want{
+		stuckCase{name: "blocking-queue", start: blockingQueue, want: []want{
 			{path: "late", wait: "blocking", at: "blocking-queue"},
 		}},
-		way{name: "blocking-abandoned", start: blockingAbandoned, want: []want{
+		stuckCase{name: "blocking-abandoned", start: blockingAbandoned, want: []want{
 			{path: "caller", wait: "receive", at: "after-abandoning"},
 			{path: "caller/blocking", wait: "receive", at: "abandoned", state: "abandoned"},
 		}},
-		way{name: "blocking-orphan", start: blockingOrphan, want: []want{
+		stuckCase{name: "blocking-orphan", start: blockingOrphan, want: []want{
 			{path: "caller/blocking", wait: "receive", at: "orphan", state: "abandoned"},
 		}},
 	)

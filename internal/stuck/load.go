@@ -14,10 +14,10 @@ import (
 
 const (
 	loadAtOnce = 4                      // tasks that the load starts before it ends those before them
-	breath     = 100 * time.Microsecond // in between; without it the load would take most of the time of the looks
+	breath     = 100 * time.Microsecond // in between; without it the load would take most of the time of the snapshots
 )
 
-// load keeps starting and ending tasks, so that no look finds the picture of the one before it.
+// load keeps starting and ending tasks, so that no snapshot finds the tree of the one before it.
 func load(ctx context.Context) error {
 	before := make(chan struct{})
 	defer func() { close(before) }()
@@ -50,7 +50,7 @@ func loadDifferences(nodes map[string][]inspect.Node) []string {
 		}
 		for _, n := range found {
 			w := n.Wait
-			seen := place{path.Base(w.File), w.Line}
+			seen := sourceLine{path.Base(w.File), w.Line}
 			if !slices.Contains(brief, w.For) || w.For == "receive" && seen != marks["load"] {
 				wrong = append(wrong, fmt.Sprintf("%s: waits for %q at %v, which it never does", name, w.For, seen))
 			}

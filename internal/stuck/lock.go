@@ -10,19 +10,19 @@ import (
 
 func init() {
 	know(
-		way{name: "mutex", start: mutex, want: []want{{path: "waiter", wait: "mutex", at: "mutex"}}},
-		way{name: "rwmutex", start: rwMutex, want: []want{
+		stuckCase{name: "mutex", start: mutex, want: []want{{path: "waiter", wait: "mutex", at: "mutex"}}},
+		stuckCase{name: "rwmutex", start: rwMutex, want: []want{
 			{path: "reader", wait: "rwmutex", at: "rwmutex-read"},
 			{path: "writer", wait: "rwmutex", at: "rwmutex-write"},
 			{path: "second", wait: "rwmutex", at: "rwmutex-second"},
 		}},
-		way{name: "waitgroup", start: waitGroup, want: []want{{path: "waiter", wait: "waitgroup", at: "waitgroup"}}},
-		way{name: "cond", start: cond, want: []want{{path: "waiter", wait: "cond", at: "cond"}}},
-		way{name: "once", start: once, want: []want{
+		stuckCase{name: "waitgroup", start: waitGroup, want: []want{{path: "waiter", wait: "waitgroup", at: "waitgroup"}}},
+		stuckCase{name: "cond", start: cond, want: []want{{path: "waiter", wait: "cond", at: "cond"}}},
+		stuckCase{name: "once", start: once, want: []want{
 			{path: "first", wait: "receive", at: "once-inside"},
 			{path: "second", wait: "once", at: "once"},
 		}},
-		way{name: "logger", start: logger, want: []want{
+		stuckCase{name: "logger", start: logger, want: []want{
 			{path: "first", wait: "receive", at: "logger-write"},
 			{path: "second", wait: "mutex", at: "logger"},
 		}},

@@ -1,10 +1,10 @@
 // Stuck gets stuck in all known ways, on purpose, and checks that the live tree says so: what each task waits for, and
 // the line it waits at.
 //
-//	stuck CASE [-looks 200]
+//	stuck CASE [-snapshots 200]
 //	stuck -list
 //
-// It prints "CASE 200/200 ok" when every look was right; else the first differences, each with the whole tree, and exits
+// It prints "CASE 200/200 ok" when every snapshot was right; else the first differences, each with the whole tree, and exits
 // with 1.
 package main
 
@@ -24,12 +24,12 @@ const root = "stuck"
 
 func main() {
 	flags := flag.NewFlagSet("stuck", flag.ExitOnError)
-	looks := flags.Int("looks", 200, "look so many `times`")
+	times := flags.Int("snapshots", 200, "take so many snapshots, `times`")
 	list := flags.Bool("list", false, "list the cases and exit")
 	flags.BoolVar(&namesOnly, "names", false, "a task may be unknown, as in a build with the tag meanwhile_nolinkname")
 	_ = flags.Parse(os.Args[1:]) // exits by itself
 	if *list {
-		for _, w := range ways {
+		for _, w := range cases {
 			fmt.Println(w.name)
 		}
 		return
@@ -38,25 +38,25 @@ func main() {
 	if name != "" {
 		_ = flags.Parse(flags.Args()[1:])
 	}
-	i := slices.IndexFunc(ways, func(w way) bool { return w.name == name })
-	if i < 0 || flags.NArg() > 0 || *looks < 1 {
-		fmt.Fprintf(os.Stderr, "usage: stuck CASE [-looks 200], or stuck -list for the cases; got %q\n", os.Args[1:])
+	i := slices.IndexFunc(cases, func(w stuckCase) bool { return w.name == name })
+	if i < 0 || flags.NArg() > 0 || *times < 1 {
+		fmt.Fprintf(os.Stderr, "usage: stuck CASE [-snapshots 200], or stuck -list for the cases; got %q\n", os.Args[1:])
 		os.Exit(2)
 	}
-	examine(ways[i], *looks)
+	examine(cases[i], *times)
 }
 
-// examine starts a case and looks at it. It does not return: the tasks are stuck, so their scope cannot end.
-func examine(w way, looks int) {
+// examine starts a case and takes snapshots of it. It does not return: the tasks are stuck, so their scope cannot end.
+func examine(w stuckCase, snapshots int) {
 	err := meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
-		s := newScene(ctx, w)
+		s := newRun(ctx, w)
 		if err := w.start(ctx); err != nil {
 			return fmt.Errorf("start %s: %w", w.name, err)
 		}
 		meanwhile.Go(ctx, load, meanwhile.Name("load"), meanwhile.InBackground())
-		examine := func(context.Context) (result, error) { return s.examine(looks), nil }
-		looker := meanwhile.Async(ctx, examine, meanwhile.Name("look"))
-		r, err := looker.Wait(ctx) // stuck: root
+		examine := func(context.Context) (result, error) { return s.examine(snapshots), nil }
+		taker := meanwhile.Async(ctx, examine, meanwhile.Name("snapshot"))
+		r, err := taker.Wait(ctx) // stuck: root
 		if err != nil {
 			r.text = err.Error()
 		}
@@ -81,16 +81,16 @@ func leave(r result) {
 	os.Exit(0)
 }
 
-// held keeps from the garbage collector what would be closed by it: the far end of a pipe, say.
-var held struct {
+// reachable keeps from the garbage collector what would be closed by it: the far end of a pipe, say.
+var reachable struct {
 	sync.Mutex
 	things []any
 }
 
 func hold(things ...any) {
-	held.Lock()
-	defer held.Unlock()
-	held.things = append(held.things, things...)
+	reachable.Lock()
+	defer reachable.Unlock()
+	reachable.things = append(reachable.things, things...)
 }
 
 // tempDir returns a new folder, which cleanUp removes.

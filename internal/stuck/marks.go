@@ -16,17 +16,17 @@ var source embed.FS
 
 var marks = findMarks()
 
-// A place is a line of the source.
-type place struct {
+// A sourceLine is a line of the source.
+type sourceLine struct {
 	file string
 	line int
 }
 
-func (p place) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
+func (p sourceLine) String() string { return fmt.Sprintf("%s:%d", p.file, p.line) }
 
-func findMarks() map[string]place {
+func findMarks() map[string]sourceLine {
 	mark := regexp.MustCompile(`// stuck: ([a-z0-9-]+)$`)
-	found := make(map[string]place)
+	found := make(map[string]sourceLine)
 	files, err := source.ReadDir(".")
 	if err != nil {
 		panic("read the embedded source: " + err.Error())
@@ -42,7 +42,7 @@ func findMarks() map[string]place {
 			if m == nil {
 				continue
 			}
-			here := place{f.Name(), number}
+			here := sourceLine{f.Name(), number}
 			if there, ok := found[m[1]]; ok {
 				panic(fmt.Sprintf("the mark %q is at %v and at %v: give one of them another name", m[1], there, here))
 			}

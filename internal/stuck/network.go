@@ -14,31 +14,31 @@ import (
 
 func init() {
 	know(
-		way{name: "network-read", start: networkRead, want: []want{
+		stuckCase{name: "network-read", start: networkRead, want: []want{
 			{path: "waiter", wait: "network", at: "network-read", has: []string{"read"}},
 		}},
-		way{name: "network-write", start: networkWrite, want: []want{
+		stuckCase{name: "network-write", start: networkWrite, want: []want{
 			{path: "waiter", wait: "network", at: "network-write", has: []string{"write"}},
 		}},
-		way{name: "accept", start: accept, want: []want{
+		stuckCase{name: "accept", start: accept, want: []want{
 			{path: "waiter", wait: "network", at: "accept", has: []string{"accept"}},
 		}},
-		way{name: "udp-read", start: udpRead, want: []want{
+		stuckCase{name: "udp-read", start: udpRead, want: []want{
 			{path: "waiter", wait: "network", at: "udp-read", has: []string{"read"}},
 		}},
-		way{name: "unix-socket", start: unixSocket, want: []want{
+		stuckCase{name: "unix-socket", start: unixSocket, want: []want{
 			{path: "waiter", wait: "network", at: "unix-socket", has: []string{"read"}},
 		}},
-		way{name: "tls-handshake", start: tlsHandshake, want: []want{
+		stuckCase{name: "tls-handshake", start: tlsHandshake, want: []want{
 			{path: "waiter", wait: "network", at: "tls-handshake"},
 		}},
-		way{name: "http-answer", start: httpAnswer, want: []want{
+		stuckCase{name: "http-answer", start: httpAnswer, want: []want{
 			{path: "waiter", wait: "network", at: "http-answer"},
 		}},
-		way{name: "http-body", start: httpBody, want: []want{
+		stuckCase{name: "http-body", start: httpBody, want: []want{
 			{path: "waiter", wait: "network", at: "http-body"},
 		}},
-		way{name: "dns", start: dns, want: []want{
+		stuckCase{name: "dns", start: dns, want: []want{
 			{path: "address", wait: "network", at: "dns-address", has: []string{"lookup"}},
 			{path: "text", wait: "network", at: "dns-text"},
 		}},

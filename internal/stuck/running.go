@@ -9,7 +9,7 @@ import (
 
 func init() {
 	know(
-		way{name: "running", start: running, want: []want{{path: "busy", wait: "running", at: "running"}}},
+		stuckCase{name: "running", start: running, want: []want{{path: "busy", wait: "running", at: "running"}}},
 	)
 }
 

@@ -10,25 +10,25 @@ import (
 
 func init() {
 	know(
-		way{name: "deep-stack", start: deepStack, want: []want{
+		stuckCase{name: "deep-stack", start: deepStack, want: []want{
 			{path: "60", wait: "receive", at: "deep-60"},
 			{path: "100", wait: "receive", at: "deep-100"},
 			{path: "1000", wait: "unknown"},
 		}, also: []string{"deep-1000"}},
-		way{name: "depths", start: depths, want: wantDepths()},
-		way{name: "deep-scope", start: deepScope, want: []want{
+		stuckCase{name: "depths", start: depths, want: wantDepths()},
+		stuckCase{name: "deep-scope", start: deepScope, want: []want{
 			{path: "outer", wait: "task", on: "stuck/outer/run", at: "deep-run", orUnknown: true},
 			{path: "outer/run", wait: "receive", at: "deep-scope"},
 		}},
-		way{name: "generic", start: generic, want: []want{
+		stuckCase{name: "generic", start: generic, want: []want{
 			{path: "function", wait: "receive", at: "generic"},
 			{path: "method", wait: "send", at: "generic-method"},
 		}},
-		way{name: "deferred", start: deferred, want: []want{
+		stuckCase{name: "deferred", start: deferred, want: []want{
 			{path: "returning", wait: "receive", at: "deferred"},
 			{path: "panicking", wait: "receive", at: "panicking"},
 		}},
-		way{name: "pull", start: pull, want: []want{
+		stuckCase{name: "pull", start: pull, want: []want{
 			{path: "waiter", wait: "source", at: "pull", orUnknown: true},
 		}, also: []string{"pull-source"}},
 	)
@@ -117,13 +117,13 @@ func (b *box[T]) put(value T) {
 	b.ch <- value // stuck: generic-method
 }
 
-func take[T any](ch chan T) (value T) {
+func receiveOne[T any](ch chan T) (value T) {
 	return <-ch // stuck: generic
 }
 
 func generic(ctx context.Context) error {
 	meanwhile.Go(ctx, func(context.Context) error {
-		take(make(chan map[string]int))
+		receiveOne(make(chan map[string]int))
 		return nil
 	}, meanwhile.Name("function"))
 	meanwhile.Go(ctx, func(context.Context) error {

@@ -9,51 +9,51 @@ import (
 
 func init() {
 	know(
-		way{name: "stream-full", start: streamFull, want: []want{
+		stuckCase{name: "stream-full", start: streamFull, want: []want{
 			{path: "loop", wait: "receive", at: "stream-full"},
 			{path: "loop/numbers", wait: "full", anyPlace: true},
 		}},
-		way{name: "stream-slow", start: streamSlow, want: []want{
+		stuckCase{name: "stream-slow", start: streamSlow, want: []want{
 			{path: "loop", wait: "stream", at: "stream-slow", has: []string{"[0]"}},
 			{path: "loop/numbers", wait: "limit", anyPlace: true},
 			{path: "loop/numbers/[0]", wait: "receive", at: "item-slow"},
 			{path: "loop/numbers/[1]", wait: "receive", at: "item-slow"},
 		}},
-		way{name: "stream-item", start: streamItem, want: []want{
+		stuckCase{name: "stream-item", start: streamItem, want: []want{
 			{path: "loop", wait: "stream", at: "stream-item", has: []string{"[0]"}},
 			{path: "loop/numbers/[0]", wait: "receive", at: "item"},
 		}},
-		way{name: "stream-source", start: streamSource, want: []want{
+		stuckCase{name: "stream-source", start: streamSource, want: []want{
 			{path: "loop", wait: "stream", at: "stream-source"},
 			{path: "loop/values", wait: "source", at: "source"},
 		}},
-		way{name: "stream-receive", start: streamReceive, want: []want{
+		stuckCase{name: "stream-receive", start: streamReceive, want: []want{
 			{path: "loop", wait: "stream", at: "stream-receive"},
 			{path: "loop/values", wait: "source", anyPlace: true},
 		}},
-		way{name: "stream-rate", start: streamRate, want: []want{
+		stuckCase{name: "stream-rate", start: streamRate, want: []want{
 			{path: "loop", wait: "stream", at: "stream-rate"},
 			{path: "loop/numbers", wait: "rate", until: time.Hour, anyPlace: true},
 		}},
-		way{name: "stream-each", start: streamEach, want: []want{
+		stuckCase{name: "stream-each", start: streamEach, want: []want{
 			{path: "loop", wait: "stream", at: "stream-each"},
 			{path: "loop/each", wait: "limit", anyPlace: true},
 			{path: "loop/each/[0]", wait: "retry", until: time.Hour},
 			{path: "loop/each/[1]", wait: "task", on: "stuck/loop/each/[1]/attempt 1"},
 			{path: "loop/each/[1]/attempt 1", wait: "receive", at: "attempt"},
 		}},
-		way{name: "stream-of-stream", start: streamOfStream, want: []want{
+		stuckCase{name: "stream-of-stream", start: streamOfStream, want: []want{
 			{path: "loop", wait: "stream", at: "stream-of-stream"},
 			{path: "loop/inner", wait: "source", at: "inner-source"},
 			{path: "loop/outer", wait: "source", anyPlace: true},
 		}},
-		way{name: "receive-loop", start: receiveLoop, want: []want{{path: "loop", wait: "receive", at: "receive-loop"}}},
-		way{name: "batch", start: batch, want: []want{
+		stuckCase{name: "receive-loop", start: receiveLoop, want: []want{{path: "loop", wait: "receive", at: "receive-loop"}}},
+		stuckCase{name: "batch", start: batch, want: []want{
 			{path: "loop", wait: "stream", at: "batch"},
 			{path: "loop/batch", wait: "source", anyPlace: true},
 			{path: "loop/batch/pull", wait: "receive"},
 		}},
-		way{name: "batch-full", start: batchFull, want: []want{
+		stuckCase{name: "batch-full", start: batchFull, want: []want{
 			{path: "loop", wait: "receive", at: "batch-full"},
 			{path: "loop/batch", wait: "full", anyPlace: true},
 			{path: "loop/batch/pull", wait: "full", anyPlace: true},

@@ -32,14 +32,14 @@ var variants = []struct {
 // casesInC are left out of a program that was built without cgo.
 var casesInC = []string{"c-call", "c-callback", "c-blocking"}
 
-// oneCase is how long a case may take: what it waits for getting stuck, and 200 looks on a busy machine.
+// oneCase is how long a case may take: what it waits for getting stuck, and 200 snapshots on a busy machine.
 const oneCase = 6 * patience
 
 // TestStuck has the tree looked at in every way of being stuck; each look has to be right.
 func TestStuck(t *testing.T) {
-	looks := "200"
+	snapshots := "200"
 	if !testenv.Long() {
-		looks = "20"
+		snapshots = "20"
 	}
 	atOnce := meanwhile.NewSemaphore(2)
 	for _, v := range variants {
@@ -64,7 +64,7 @@ func TestStuck(t *testing.T) {
 						t.Fatal(err)
 					}
 					defer atOnce.Release(1)
-					if got, want := output(t, program, slices.Concat([]string{name, "-looks", looks}, v.args)...), name+" "+looks+"/"+looks+" ok\n"; got != want {
+					if got, want := output(t, program, slices.Concat([]string{name, "-snapshots", snapshots}, v.args)...), name+" "+snapshots+"/"+snapshots+" ok\n"; got != want {
 						t.Errorf("got %q, want %q", got, want)
 					}
 				})
@@ -112,7 +112,7 @@ func output(t *testing.T, name string, arguments ...string) string {
 // Each mark that is wanted is on a line, and each line with a mark is wanted.
 func TestMarks(t *testing.T) {
 	used := map[string]bool{"load": true}
-	for _, w := range ways {
+	for _, w := range cases {
 		for _, mark := range w.also {
 			used[mark] = true
 		}
@@ -127,7 +127,7 @@ func TestMarks(t *testing.T) {
 	}
 	delete(used, "")
 	for mark := range used {
-		if marks[mark] == (place{}) {
+		if marks[mark] == (sourceLine{}) {
 			t.Errorf("no line has the mark %q", mark)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMarks(t *testing.T) {
 
 func TestNamesAreUnique(t *testing.T) {
 	seen := make(map[string]bool)
-	for _, w := range ways {
+	for _, w := range cases {
 		if seen[w.name] {
 			t.Errorf("two ways have the name %q", w.name)
 		}
@@ -201,8 +201,8 @@ main.wait.func1({0x1, 0x2})
 	/somewhere/wait.go:17 +0x25
 example.org/other.Do(...)
 	/somewhere/wait.go:18
-main.(*scene).look(0x0)
-	/somewhere/scene.go:61 +0x1
+main.(*caseRun).snapshot(0x0)
+	/somewhere/run.go:61 +0x1
 created by main.wait in goroutine 1
 	/somewhere/wait.go:19 +0x1
 
@@ -214,8 +214,8 @@ main.each[...].func1()
 `
 	got := parseTraceback(text)
 	want := []goroutine{
-		{"chan receive (nil chan)", map[place][]string{{"wait.go", 17}: {"main.wait.func1"}, {"scene.go", 61}: {"main.(*scene).look"}}},
-		{"runnable", map[place][]string{{"each.go", 3}: {"main.each[...].func1-range1", "main.each[...].func1"}}},
+		{"chan receive (nil chan)", map[sourceLine][]string{{"wait.go", 17}: {"main.wait.func1"}, {"run.go", 61}: {"main.(*caseRun).snapshot"}}},
+		{"runnable", map[sourceLine][]string{{"each.go", 3}: {"main.each[...].func1-range1", "main.each[...].func1"}}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("got %v, want %v", got, want)

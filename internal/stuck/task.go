@@ -10,63 +10,63 @@ import (
 
 func init() {
 	know(
-		way{name: "task", start: task, want: []want{
+		stuckCase{name: "task", start: task, want: []want{
 			{path: "parent", wait: "task", on: "stuck/parent/child", at: "task"},
 			{path: "parent/child", wait: "receive", at: "task-child"},
 		}},
-		way{name: "joining", start: joining, want: []want{
+		stuckCase{name: "joining", start: joining, want: []want{
 			{path: "parent", wait: "tasks", state: "joining"},
 			{path: "parent/child", wait: "receive", at: "joining-child"},
 		}},
-		way{name: "run", start: run, want: []want{
+		stuckCase{name: "run", start: run, want: []want{
 			{path: "outer", wait: "task", on: "stuck/outer/inner", at: "run"},
 			{path: "outer/inner", wait: "task", on: "stuck/outer/inner/shield", at: "run-inner"},
 			{path: "outer/inner/shield", wait: "receive", at: "run-shield"},
 		}},
-		way{name: "run-joining", start: runJoining, want: []want{
+		stuckCase{name: "run-joining", start: runJoining, want: []want{
 			{path: "outer", wait: "task", on: "stuck/outer/run", at: "run-joining"},
 			{path: "outer/run", wait: "tasks", state: "joining"},
 			{path: "outer/run/child", wait: "receive", at: "run-child"},
 		}},
-		way{name: "any", start: anyOf, want: []want{
+		stuckCase{name: "any", start: anyOf, want: []want{
 			{path: "outer", wait: "task", on: "stuck/outer/any", at: "any"},
 			{path: "outer/any", wait: "tasks", state: "joining"},
 			{path: "outer/any/#1", wait: "receive", at: "any-one"},
 			{path: "outer/any/#2", wait: "sleep", at: "any-two", until: time.Hour},
 		}},
-		way{name: "canceled", start: canceled, want: []want{
+		stuckCase{name: "canceled", start: canceled, want: []want{
 			{path: "ignores", wait: "receive", at: "canceled", state: "canceled"},
 		}},
-		way{name: "deadlock", start: deadlock, want: []want{
+		stuckCase{name: "deadlock", start: deadlock, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "deadlock-a", deadlock: true},
 			{path: "b", wait: "task", on: "stuck/a", at: "deadlock-b", deadlock: true},
 		}},
-		way{name: "deadlock-ring", start: deadlockRing, want: []want{
+		stuckCase{name: "deadlock-ring", start: deadlockRing, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "ring-a", deadlock: true},
 			{path: "b", wait: "task", on: "stuck/c", at: "ring-b", deadlock: true},
 			{path: "c", wait: "task", on: "stuck/a", at: "ring-c", deadlock: true},
 			{path: "outside", wait: "task", on: "stuck/a", at: "ring-outside"},
 		}},
-		way{name: "deadlock-below", start: deadlockBelow, want: []want{
+		stuckCase{name: "deadlock-below", start: deadlockBelow, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "below-a", deadlock: true},
 			{path: "b/child", wait: "task", on: "stuck/a", at: "below-child", deadlock: true},
 		}},
-		way{name: "deadlock-background", start: deadlockBackground, want: []want{
+		stuckCase{name: "deadlock-background", start: deadlockBackground, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "background-a", deadlock: true},
 			{path: "b", wait: "task", on: "stuck/a", at: "background-b", deadlock: true},
 			{path: "outside", wait: "task", on: "stuck/a", at: "background-outside"},
 		}},
-		way{name: "deadlock-contexts", start: deadlockContexts, want: []want{
+		stuckCase{name: "deadlock-contexts", start: deadlockContexts, want: []want{
 			{path: "a", wait: "task", on: "stuck/b", at: "contexts-a", deadlock: true},
 			{path: "b", wait: "task", on: "stuck/c", at: "contexts-b", deadlock: true},
 			{path: "c", wait: "task", on: "stuck/a", at: "contexts-c", deadlock: true},
 		}},
-		way{name: "deadlock-scope", start: deadlockScope, want: []want{
+		stuckCase{name: "deadlock-scope", start: deadlockScope, want: []want{
 			{path: "a", wait: "task", on: "stuck/a/run", at: "scope-a"},
 			{path: "a/run", wait: "task", on: "stuck/b", at: "scope-run", deadlock: true},
 			{path: "b", wait: "task", on: "stuck/a", at: "scope-b", deadlock: true},
 		}},
-		way{name: "wait-background", start: waitBackground, want: []want{
+		stuckCase{name: "wait-background", start: waitBackground, want: []want{
 			{path: "child", wait: "receive", at: "lone-child"},
 			{path: "mixed", wait: "task", on: "stuck/child", at: "lone-mixed", vague: true},
 			{path: "receiver", wait: "receive", at: "lone-receive"},

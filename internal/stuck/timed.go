@@ -11,12 +11,12 @@ import (
 
 func init() {
 	know(
-		way{name: "time-sleep", start: timeSleep, want: []want{{path: "waiter", wait: "sleep", at: "time-sleep"}}},
-		way{name: "time-after", start: timeAfter, want: []want{{path: "waiter", wait: "receive", at: "time-after"}}},
-		way{name: "sleep", start: sleep, want: []want{{path: "waiter", wait: "sleep", at: "sleep", until: time.Hour}}},
-		way{name: "after", start: after, want: []want{{path: "later", wait: "sleep", at: "after", until: time.Hour}}},
-		way{name: "signal", start: onSignal, want: []want{{path: "on interrupt", wait: "signal"}}},
-		way{name: "every", start: every, want: []want{{path: "ticker", wait: "sleep", until: time.Minute}}},
+		stuckCase{name: "time-sleep", start: timeSleep, want: []want{{path: "waiter", wait: "sleep", at: "time-sleep"}}},
+		stuckCase{name: "time-after", start: timeAfter, want: []want{{path: "waiter", wait: "receive", at: "time-after"}}},
+		stuckCase{name: "sleep", start: sleep, want: []want{{path: "waiter", wait: "sleep", at: "sleep", until: time.Hour}}},
+		stuckCase{name: "after", start: after, want: []want{{path: "later", wait: "sleep", at: "after", until: time.Hour}}},
+		stuckCase{name: "signal", start: onSignal, want: []want{{path: "on interrupt", wait: "signal"}}},
+		stuckCase{name: "every", start: every, want: []want{{path: "ticker", wait: "sleep", until: time.Minute}}},
 	)
 }
 

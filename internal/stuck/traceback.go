@@ -10,8 +10,8 @@ import (
 // A goroutine is what the runtime's traceback says about one. It comes another way than what the tree is made of, and it
 // has the state of each goroutine, so it tells whether a task is really stuck.
 type goroutine struct {
-	state string             // running, runnable, or what it waits for
-	funcs map[place][]string // the functions of this package that it is in, by their places: cgo puts two at one
+	state string                  // running, runnable, or what it waits for
+	funcs map[sourceLine][]string // the functions of this package that it is in, by their places: cgo puts two at one
 }
 
 // idle reports whether g waits, in the kernel or for another goroutine.
@@ -39,7 +39,7 @@ func parseTraceback(text string) []goroutine {
 		_, state, _ := strings.Cut(lines[0], "[")
 		state, _, _ = strings.Cut(state, "]")
 		state, _, _ = strings.Cut(state, ",") // how long, and whether a thread is locked
-		g := goroutine{state: state, funcs: make(map[place][]string)}
+		g := goroutine{state: state, funcs: make(map[sourceLine][]string)}
 		for i := 1; i+1 < len(lines); i++ {
 			function, at := lines[i], lines[i+1]
 			name, ours := strings.CutPrefix(function, "main.")
@@ -50,7 +50,7 @@ func parseTraceback(text string) []goroutine {
 			file, line, _ := strings.Cut(path.Base(at), ":")
 			number, err := strconv.Atoi(line)
 			if arguments := strings.LastIndexByte(name, '('); err == nil && arguments > 0 {
-				here := place{file, number}
+				here := sourceLine{file, number}
 				g.funcs[here] = append(g.funcs[here], "main."+name[:arguments])
 			}
 		}

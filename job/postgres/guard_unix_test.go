@@ -53,7 +53,7 @@ func tellGuard(t testing.TB, word, what string) {
 	t.Helper()
 	err := startGuard()
 	if err == nil {
-		err = theGuard.Tell(word, what)
+		err = theGuard.Report(word, what)
 	}
 	if err != nil {
 		t.Fatal(err)

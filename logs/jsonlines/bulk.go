@@ -42,7 +42,7 @@ const (
 // Bodies may be gzipped, take at most 128 MiB together, and must arrive within 30 s. Requests of pages of other origins are refused.
 // Who may write is for the caller to check. It asks open for a feed for each request.
 func BulkHandler(open func(*http.Request) logs.Feed) http.Handler {
-	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Room: meanwhile.NewSemaphore(bulkInFlight)}})
+	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Budget: meanwhile.NewSemaphore(bulkInFlight)}})
 }
 
 type bulk struct {

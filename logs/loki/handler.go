@@ -45,7 +45,7 @@ const (
 // The program that mounts it decides who may send.
 func Handler(open func(*http.Request) logs.Feed) http.Handler {
 	room := meanwhile.NewSemaphore(inFlight)
-	return http.NewCrossOriginProtection().Handler(&handler{open: open, room: room, bodies: body.Reader{Most: MaxBody, Room: room}})
+	return http.NewCrossOriginProtection().Handler(&handler{open: open, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}})
 }
 
 type handler struct {

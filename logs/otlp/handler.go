@@ -34,7 +34,7 @@ const (
 // within 30 s. Calls of gRPC end with the codes RESOURCE_EXHAUSTED, INVALID_ARGUMENT and UNAVAILABLE then. The program that mounts it
 // decides who may send.
 func Handler(open func(*http.Request) logs.Feed) http.Handler {
-	return &handler{open: open, bodies: body.Reader{Most: MaxBody, Room: meanwhile.NewSemaphore(inFlight)}}
+	return &handler{open: open, bodies: body.Reader{Most: MaxBody, Budget: meanwhile.NewSemaphore(inFlight)}}
 }
 
 type handler struct {

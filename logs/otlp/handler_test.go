@@ -256,7 +256,7 @@ func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 func TestHandlerBoundsAllBodies(t *testing.T) {
 	var f logtest.Recorder
 	h := handlerTo(&f).(*handler)
-	room := h.bodies.Room.(*meanwhile.Semaphore)
+	room := h.bodies.Budget.(*meanwhile.Semaphore)
 	if !room.TryAcquire(inFlight - 1<<10) {
 		t.Fatal("no room")
 	}
@@ -265,8 +265,8 @@ func TestHandlerBoundsAllBodies(t *testing.T) {
 		t.Errorf("%d", w.Code)
 	}
 	room.Release(inFlight - 1<<10)
-	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || room.Held() != 0 {
-		t.Errorf("%d, %d held", w.Code, room.Held())
+	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || room.InUse() != 0 {
+		t.Errorf("%d, %d held", w.Code, room.InUse())
 	}
 }
 

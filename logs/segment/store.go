@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/internal/steady"
+	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -84,7 +84,7 @@ func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 func newStore(dir string, cfg Config) *Store {
 	return &Store{
 		dir: dir, cfg: cfg.withDefaults(), services: make(map[string]*service), clients: make(map[logs.Client]*client),
-		stopped: make(chan struct{}), due: make(chan struct{}, 1), right: steady.New().Steady, appended: make(chan struct{}), turned: make(chan struct{}),
+		stopped: make(chan struct{}), due: make(chan struct{}, 1), right: clockcheck.New().Trusted, appended: make(chan struct{}), turned: make(chan struct{}),
 	}
 }
 

@@ -43,8 +43,8 @@ func (c *Clock) Jump(by, length time.Duration) error {
 	return c.set(by, now.Add(length))
 }
 
-// Right has the clock be right again at once.
-func (c *Clock) Right() error { return c.set(0, time.Unix(0, 0)) }
+// Reset has the clock be right again at once.
+func (c *Clock) Reset() error { return c.set(0, time.Unix(0, 0)) }
 
 func (c *Clock) set(by time.Duration, until time.Time) error {
 	c.until = until

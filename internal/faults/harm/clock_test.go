@@ -28,7 +28,7 @@ func TestClockJumps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := begin(t, program, c)
+	running := startProgram(t, program, c)
 	running.check(0)
 	for _, by := range []time.Duration{time.Hour, -366 * 24 * time.Hour, -60 * 366 * 24 * time.Hour} {
 		c.until = time.Time{} // however long the one before was to be
@@ -36,7 +36,7 @@ func TestClockJumps(t *testing.T) {
 			t.Fatal(err)
 		}
 		running.check(by)
-		begin(t, program, c).check(by)
+		startProgram(t, program, c).check(by)
 		if err := c.Jump(by, time.Hour); !errors.Is(err, ErrNothing) {
 			t.Errorf("a wrong clock jumps: %v", err)
 		}
@@ -46,7 +46,7 @@ func TestClockJumps(t *testing.T) {
 		t.Fatal(err)
 	}
 	running.check(0)
-	begin(t, program, c).check(0)
+	startProgram(t, program, c).check(0)
 }
 
 type clockProgram struct {
@@ -55,7 +55,7 @@ type clockProgram struct {
 	out *bufio.Reader
 }
 
-func begin(t *testing.T, program string, c *Clock) *clockProgram {
+func startProgram(t *testing.T, program string, c *Clock) *clockProgram {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(cmd.Environ(), c.Env())

@@ -15,8 +15,8 @@ import (
 
 // A Disk is a small file system, which can be filled up.
 type Disk struct {
-	Folder string
-	Full   bool // it can be filled: it is mounted
+	Folder  string
+	CanFill bool // it can be filled: it is mounted
 }
 
 // NewDisk makes one of so many bytes in a folder; without the right to mount it is just the folder, which is never full.
@@ -24,10 +24,10 @@ func NewDisk(folder string, size int, g *Guard) (*Disk, error) {
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		return nil, err
 	}
-	if err := g.Tell(HasMount, folder); err != nil {
+	if err := g.Report(HasMount, folder); err != nil {
 		return nil, err
 	}
-	return &Disk{Folder: folder, Full: mount(folder, size) == nil}, nil
+	return &Disk{Folder: folder, CanFill: mount(folder, size) == nil}, nil
 }
 
 func (d *Disk) filler() string { return filepath.Join(d.Folder, "filler") }
@@ -61,11 +61,11 @@ func (d *Disk) Free() error {
 
 // Faults fill it, if that can be.
 func (d *Disk) Faults() []Fault {
-	if !d.Full {
+	if !d.CanFill {
 		return nil
 	}
-	return []Fault{{Name: "disk full", Weight: 1, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+	return []Fault{{Name: "disk full", Weight: 1, Inject: func(_ context.Context, r *rand.Rand) (Repair, error) {
 		free := func(context.Context) error { return d.Free() }
-		return Repair{After: time.Duration(300+r.IntN(2200)) * time.Millisecond, Mend: free}, d.Fill()
+		return Repair{After: time.Duration(300+r.IntN(2200)) * time.Millisecond, Undo: free}, d.Fill()
 	}}}
 }

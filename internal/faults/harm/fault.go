@@ -17,20 +17,20 @@ import (
 type Fault struct {
 	Name   string
 	Weight int // how often beside the others
-	Begin  func(ctx context.Context, r *rand.Rand) (Repair, error)
+	Inject func(ctx context.Context, r *rand.Rand) (Repair, error)
 }
 
-// A Repair mends what was broken, some time after. The zero value is for what needs no mending.
+// A Repair undoes a fault, some time after. The zero value is for what needs none.
 type Repair struct {
 	After time.Duration
-	Mend  func(ctx context.Context) error
+	Undo  func(ctx context.Context) error
 }
 
 // ErrNothing says that there was nothing to break, as does [os.ErrProcessDone].
 var ErrNothing = errors.New("there is nothing to break")
 
 // Break breaks things for a while, one after the other or some at once, never the same thing twice at once, with a pause in between
-// on average. It tells count the name of each that began. When it returns, all of them are mended.
+// on average. It calls count with the name of each that began. When it returns, all of them are undone.
 func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time.Duration, count func(name string)) error {
 	mended := make(chan string, len(faults))
 	active := map[string]bool{}
@@ -46,7 +46,7 @@ func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time
 			if f == nil || active[f.Name] {
 				continue
 			}
-			repair, err := f.Begin(ctx, r)
+			repair, err := f.Inject(ctx, r)
 			if nothing(err) {
 				continue
 			}
@@ -54,13 +54,13 @@ func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time
 				return fmt.Errorf("%s: %w", f.Name, err)
 			}
 			count(f.Name)
-			if repair.Mend == nil {
+			if repair.Undo == nil {
 				continue
 			}
 			active[f.Name] = true
 			meanwhile.Go(ctx, func(ctx context.Context) error {
 				_ = meanwhile.Sleep(ctx, repair.After) // cut short, it is mended all the same
-				if err := repair.Mend(ctx); err != nil && !nothing(err) {
+				if err := repair.Undo(ctx); err != nil && !nothing(err) {
 					return fmt.Errorf("mend %s: %w", f.Name, err)
 				}
 				mended <- f.Name

@@ -20,16 +20,16 @@ func TestBreak(t *testing.T) {
 			if active++; active > 1 {
 				t.Error("it breaks what is broken")
 			}
-			return Repair{After: 5 * time.Second, Mend: func(context.Context) error {
+			return Repair{After: 5 * time.Second, Undo: func(context.Context) error {
 				active--
 				return os.ErrProcessDone
 			}}, nil
 		}
 		faults := []Fault{
-			{Name: "slow", Weight: 1, Begin: slow},
-			{Name: "quick", Weight: 3, Begin: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, nil }},
-			{Name: "none", Weight: 1, Begin: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, ErrNothing }},
-			{Name: "never", Begin: func(context.Context, *rand.Rand) (Repair, error) {
+			{Name: "slow", Weight: 1, Inject: slow},
+			{Name: "quick", Weight: 3, Inject: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, nil }},
+			{Name: "none", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, ErrNothing }},
+			{Name: "never", Inject: func(context.Context, *rand.Rand) (Repair, error) {
 				return Repair{}, errors.New("drawn without a weight")
 			}},
 		}
@@ -51,9 +51,9 @@ func TestBreak(t *testing.T) {
 
 func TestBreakSaysWhatItCannot(t *testing.T) {
 	moon := errors.New("no moon")
-	begin := Fault{Name: "tide", Weight: 1, Begin: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, moon }}
-	mend := Fault{Name: "tide", Weight: 1, Begin: func(context.Context, *rand.Rand) (Repair, error) {
-		return Repair{Mend: func(context.Context) error { return moon }}, nil
+	begin := Fault{Name: "tide", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, moon }}
+	mend := Fault{Name: "tide", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) {
+		return Repair{Undo: func(context.Context) error { return moon }}, nil
 	}}
 	for _, f := range []Fault{begin, mend} {
 		synctest.Test(t, func(t *testing.T) {

@@ -52,8 +52,8 @@ func StartGuard() (*Guard, error) {
 	return g, nil
 }
 
-// Tell says what there is, or is not any more.
-func (g *Guard) Tell(word, what string) error {
+// Report says what there is, or is not any more.
+func (g *Guard) Report(word, what string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, err := fmt.Fprintln(g.in, word, what); err != nil {

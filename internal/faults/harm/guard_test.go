@@ -31,11 +31,11 @@ func TestGuardCleansUp(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if err := g.Tell(HasProcess, strconv.Itoa(cmd.Process.Pid)); err != nil {
+		if err := g.Report(HasProcess, strconv.Itoa(cmd.Process.Pid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(g.Tell(HasEnded, strconv.Itoa(ended.Process.Pid)), g.Tell(HasFolder, folder)); err != nil {
+	if err := errors.Join(g.Report(HasEnded, strconv.Itoa(ended.Process.Pid)), g.Report(HasFolder, folder)); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.End(); err != nil {

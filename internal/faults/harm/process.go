@@ -44,7 +44,7 @@ type Process struct {
 	running  *os.Process
 	group    int // of it and of those that take its place
 	starts   int
-	told     time.Time // when the process that runs was told to end
+	signaled time.Time // when the process that runs was told to end
 	killed   bool      // by the program
 	replaced bool      // the process that runs was told to replace itself
 }
@@ -99,7 +99,7 @@ func (p *Process) Once(ctx context.Context) error {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	p.mu.Lock()
-	p.running, p.group, p.told, p.killed, p.replaced = cmd.Process, cmd.Process.Pid, time.Time{}, false, false
+	p.running, p.group, p.signaled, p.killed, p.replaced = cmd.Process, cmd.Process.Pid, time.Time{}, false, false
 	p.mu.Unlock()
 	over, end := context.WithCancel(context.Background())
 	defer end()
@@ -120,11 +120,11 @@ func (p *Process) Once(ctx context.Context) error {
 func (p *Process) follow(process *os.Process) (*os.ProcessState, error) {
 	for {
 		pid := strconv.Itoa(process.Pid)
-		if err := p.Guard.Tell(HasProcess, pid); err != nil {
+		if err := p.Guard.Report(HasProcess, pid); err != nil {
 			return nil, err
 		}
 		p.mu.Lock()
-		if p.running != process && !p.told.IsZero() { // it was the one before that was
+		if p.running != process && !p.signaled.IsZero() { // it was the one before that was
 			_ = process.Signal(syscall.SIGTERM)
 		}
 		p.running = process
@@ -133,7 +133,7 @@ func (p *Process) follow(process *os.Process) (*os.ProcessState, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := p.Guard.Tell(HasEnded, pid); err != nil {
+		if err := p.Guard.Report(HasEnded, pid); err != nil {
 			return nil, err
 		}
 		if process, err = p.next(state); process == nil || err != nil {
@@ -161,11 +161,11 @@ func (p *Process) end(over context.Context) {
 
 // judge says whether a process ended as it should: killed by the program, in order because it was told to, or as it may.
 func (p *Process) judge(name string, state *os.ProcessState, said string) {
-	told := !p.told.IsZero()
+	told := !p.signaled.IsZero()
 	switch {
 	case p.killed && EndedBy(state, syscall.SIGKILL):
 	case told && (state.Success() || state.ExitCode() == 128+int(syscall.SIGTERM) || EndedBy(state, syscall.SIGTERM)):
-	case told && time.Since(p.told) >= stopLimit:
+	case told && time.Since(p.signaled) >= stopLimit:
 		p.Violated("%s did not end within %v: %s", name, stopLimit, tail(said))
 	case p.MayEnd != nil && p.MayEnd(state):
 	default:
@@ -193,10 +193,10 @@ func (p *Process) Signal(s syscall.Signal) error {
 	switch {
 	case s == syscall.SIGKILL:
 		p.killed = true
-	case s == syscall.SIGTERM && !p.told.IsZero():
+	case s == syscall.SIGTERM && !p.signaled.IsZero():
 		return nil
 	case s == syscall.SIGTERM:
-		p.told = time.Now()
+		p.signaled = time.Now()
 	}
 	return p.running.Signal(s)
 }

@@ -118,7 +118,7 @@ const replaceable = `
 
 func TestProcessReplacesItself(t *testing.T) {
 	t.Parallel()
-	if err := Adopt(); err != nil {
+	if err := BecomeSubreaper(); err != nil {
 		t.Skip(err)
 	}
 	p, violations := shell(t, replaceable)

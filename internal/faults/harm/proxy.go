@@ -18,9 +18,9 @@ type Proxy struct {
 	listener net.Listener
 	upstream string
 
-	mu    sync.Mutex
-	links map[*link]struct{}
-	held  chan struct{} // closed when what is held up may go on; nil when nothing is
+	mu      sync.Mutex
+	links   map[*link]struct{}
+	resumed chan struct{} // closed when what is held up may go on; nil when nothing is
 }
 
 // A link is a connection through the proxy.
@@ -112,7 +112,7 @@ func (p *Proxy) copy(ctx context.Context, k *link, from, to *net.TCPConn) error 
 // free waits while everything is held up.
 func (p *Proxy) free(ctx context.Context) error {
 	p.mu.Lock()
-	held := p.held
+	held := p.resumed
 	p.mu.Unlock()
 	if held == nil {
 		return nil
@@ -129,8 +129,8 @@ func (p *Proxy) free(ctx context.Context) error {
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.held == nil {
-		p.held = make(chan struct{})
+	if p.resumed == nil {
+		p.resumed = make(chan struct{})
 	}
 }
 
@@ -138,9 +138,9 @@ func (p *Proxy) Hold() {
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.held != nil {
-		close(p.held)
-		p.held = nil
+	if p.resumed != nil {
+		close(p.resumed)
+		p.resumed = nil
 	}
 }
 
@@ -152,16 +152,16 @@ func (p *Proxy) CutSome(r *rand.Rand) int {
 // Faults cut some connections, and hold up all.
 func (p *Proxy) Faults() []Fault {
 	return []Fault{
-		{Name: "connections cut", Weight: 4, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+		{Name: "connections cut", Weight: 4, Inject: func(_ context.Context, r *rand.Rand) (Repair, error) {
 			if p.CutSome(r) == 0 {
 				return Repair{}, ErrNothing
 			}
 			return Repair{}, nil
 		}},
-		{Name: "network held up", Weight: 2, Begin: func(_ context.Context, r *rand.Rand) (Repair, error) {
+		{Name: "network held up", Weight: 2, Inject: func(_ context.Context, r *rand.Rand) (Repair, error) {
 			p.Hold()
 			release := func(context.Context) error { p.Release(); return nil }
-			return Repair{After: time.Duration(500+r.IntN(2500)) * time.Millisecond, Mend: release}, nil
+			return Repair{After: time.Duration(500+r.IntN(2500)) * time.Millisecond, Undo: release}, nil
 		}},
 	}
 }

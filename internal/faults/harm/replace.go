@@ -62,7 +62,7 @@ func (p *Process) KillReplacing(ctx context.Context, after time.Duration) error 
 func (p *Process) beginReplacing() (before *os.Process, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if before = p.running; before == nil || !p.told.IsZero() {
+	if before = p.running; before == nil || !p.signaled.IsZero() {
 		return nil, ErrNothing
 	}
 	if text, err := os.ReadFile(p.PIDFile); err != nil || strings.TrimSpace(string(text)) != strconv.Itoa(before.Pid) {

@@ -90,8 +90,8 @@ func retryAfter(text string, now time.Time) time.Duration {
 	return -1
 }
 
-// mark tells Retry and AdaptiveLimit what to make of a failure.
-func mark(err error) error {
+// classify tells Retry and AdaptiveLimit what to make of a failure.
+func classify(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -55,7 +55,7 @@ func TestWorthwhile(t *testing.T) {
 		if got := worthwhile(test.err); got != test.want {
 			t.Errorf("worthwhile(%#v) = %v, want %v", test.err, got, test.want)
 		}
-		if !errors.Is(mark(test.err), test.err) {
+		if !errors.Is(classify(test.err), test.err) {
 			t.Errorf("mark(%#v) lost it", test.err)
 		}
 	}

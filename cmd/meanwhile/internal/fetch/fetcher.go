@@ -28,7 +28,7 @@ type fetcher struct {
 // fetch makes one attempt. Its error says whether another makes sense, and when.
 func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
 	if t.attempts > 0 { // the first one waited for its turn in line
-		if err := t.held.pace(ctx); err != nil {
+		if err := t.slot.pace(ctx); err != nil {
 			return t, err
 		}
 	}
@@ -40,7 +40,7 @@ func (f *fetcher) fetch(ctx context.Context, t *transfer) (*transfer, error) {
 	t.elapsed = time.Since(t.begun)
 	t.ended = t.err == nil || ctx.Err() == nil && (t.attempts > f.retries || !worthwhile(t.err))
 	f.wait(t, !t.ended && ctx.Err() == nil)
-	return t, mark(t.err)
+	return t, classify(t.err)
 }
 
 // wait counts a transfer as one that waits for its next attempt, or as one that does not any more.

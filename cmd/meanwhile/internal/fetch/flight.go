@@ -18,8 +18,8 @@ type flights struct {
 	list list.List // of *flight
 }
 
-// A flight is an attempt that runs.
-type flight struct {
+// A attempt is an attempt that runs.
+type attempt struct {
 	url   string
 	clock *clock
 }
@@ -28,7 +28,7 @@ type flight struct {
 func (f *flights) enter(url string, c *clock) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.list.PushBack(&flight{url, c})
+	e := f.list.PushBack(&attempt{url, c})
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -48,7 +48,7 @@ func (f *flights) oldest(now time.Time) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for e := f.list.Front(); e != nil && len(lines) < maxOldest; e = e.Next() {
-		at := e.Value.(*flight)
+		at := e.Value.(*attempt)
 		age := now.Sub(at.clock.begun)
 		if age < oldAge {
 			break

@@ -21,7 +21,7 @@ type hosts struct {
 	rate   rate // zero is none
 
 	mu    sync.Mutex
-	known map[string]*host
+	hosts map[string]*host
 	idle  list.List // of *host, that left first in front
 }
 
@@ -41,11 +41,11 @@ func newHosts(places int, r rate) *hosts {
 	if places == 0 && r.n == 0 {
 		return nil
 	}
-	return &hosts{places: places, rate: r, known: make(map[string]*host)}
+	return &hosts{places: places, rate: r, hosts: make(map[string]*host)}
 }
 
-// line makes a stream of the transfers that have a place at their host, in the order in which they got it.
-func (h *hosts) line(ctx context.Context, in meanwhile.Stream[*transfer]) meanwhile.Stream[*transfer] {
+// stream makes a stream of the transfers that have a place at their host, in the order in which they got it.
+func (h *hosts) stream(ctx context.Context, in meanwhile.Stream[*transfer]) meanwhile.Stream[*transfer] {
 	return meanwhile.Map(ctx, in, h.enter,
 		meanwhile.Name("line"), meanwhile.Limit(lookAhead), meanwhile.Window(lookAhead), meanwhile.Unordered())
 }
@@ -59,7 +59,7 @@ func (h *hosts) enter(ctx context.Context, t *transfer) (*transfer, error) {
 			return nil, err
 		}
 	}
-	t.held = at
+	t.slot = at
 	if err := at.pace(ctx); err != nil {
 		h.leave(t)
 		return nil, err
@@ -69,11 +69,11 @@ func (h *hosts) enter(ctx context.Context, t *transfer) (*transfer, error) {
 
 // leave gives back the place of a transfer, if it has one.
 func (h *hosts) leave(t *transfer) {
-	at := t.held
+	at := t.slot
 	if at == nil {
 		return
 	}
-	t.held = nil
+	t.slot = nil
 	if at.places != nil {
 		at.places.Release(1)
 	}
@@ -91,13 +91,13 @@ func (at *host) pace(ctx context.Context) error {
 func (h *hosts) find(name string) *host {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := h.known[name]
+	at := h.hosts[name]
 	if at == nil {
 		at = &host{name: name, pacer: h.rate.pacer()}
 		if h.places > 0 {
 			at.places = meanwhile.NewSemaphore(h.places)
 		}
-		h.known[name] = at
+		h.hosts[name] = at
 	}
 	if at.element != nil {
 		h.idle.Remove(at.element)
@@ -127,6 +127,6 @@ func (h *hosts) forget(at *host) {
 			return
 		}
 		h.idle.Remove(front)
-		delete(h.known, oldest.name)
+		delete(h.hosts, oldest.name)
 	}
 }

@@ -26,8 +26,8 @@ func TestHostsPlaces(t *testing.T) {
 			t.Error("two places at a host with one")
 		}
 		h.leave(first)
-		if len(h.known) != 1 {
-			t.Errorf("%d hosts known, want b alone", len(h.known))
+		if len(h.hosts) != 1 {
+			t.Errorf("%d hosts known, want b alone", len(h.hosts))
 		}
 	})
 }
@@ -51,8 +51,8 @@ func TestHostsRate(t *testing.T) {
 		time.Sleep(time.Second)
 		got, _ := h.enter(t.Context(), transferTo("c"))
 		h.leave(got)
-		if len(h.known) != 1 {
-			t.Errorf("%d hosts known after their rate is over, want 1", len(h.known))
+		if len(h.hosts) != 1 {
+			t.Errorf("%d hosts known after their rate is over, want 1", len(h.hosts))
 		}
 	})
 }
@@ -67,8 +67,8 @@ func TestHostsBounded(t *testing.T) {
 			}
 			h.leave(got)
 		}
-		if len(h.known) != maxIdle || h.idle.Len() != maxIdle {
-			t.Errorf("%d hosts known, %d idle; want %d", len(h.known), h.idle.Len(), maxIdle)
+		if len(h.hosts) != maxIdle || h.idle.Len() != maxIdle {
+			t.Errorf("%d hosts known, %d idle; want %d", len(h.hosts), h.idle.Len(), maxIdle)
 		}
 	})
 }

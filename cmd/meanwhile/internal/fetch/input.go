@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
 )
 
-// A place is where in the input a URL stands.
-type place struct {
+// A inputLine is where in the input a URL stands.
+type inputLine struct {
 	source string // argument, or the name of a file
 	line   int    // from 1
 }
@@ -23,7 +23,7 @@ const (
 	fromStandard  = "standard input"
 )
 
-func (p place) String() string {
+func (p inputLine) String() string {
 	if p.source == fromArguments {
 		return fmt.Sprintf("%s %d", p.source, p.line)
 	}
@@ -32,11 +32,11 @@ func (p place) String() string {
 
 // A lineError is a line of the input that brought no URL.
 type lineError struct {
-	place place
-	err   error
+	at  inputLine
+	err error
 }
 
-func (e *lineError) Error() string { return e.place.String() + ": " + e.err.Error() }
+func (e *lineError) Error() string { return e.at.String() + ": " + e.err.Error() }
 
 func (e *lineError) Unwrap() error { return e.err }
 
@@ -48,13 +48,13 @@ type input struct {
 	ledger    *ledger
 
 	mu    sync.Mutex
-	next  place // of the line to be read next; none is at the end
-	count int   // transfers so far
+	next  inputLine // of the line to be read next; none is at the end
+	count int       // transfers so far
 }
 
 // openInput opens what the command reads URLs from. The caller closes it.
 func openInput(c *Command, s Streams, l *ledger) (*input, error) {
-	in := &input{arguments: c.URLs, ledger: l, next: place{fromArguments, 1}}
+	in := &input{arguments: c.URLs, ledger: l, next: inputLine{fromArguments, 1}}
 	switch {
 	case c.From == "-":
 		in.name, in.reader = fromStandard, s.In
@@ -99,21 +99,21 @@ func (in *input) close() {
 func (in *input) transfers(ctx context.Context) meanwhile.Stream[*transfer] {
 	return func(yield func(*transfer, error) bool) {
 		for i, text := range in.arguments {
-			if ctx.Err() != nil || !in.yield(place{fromArguments, i + 1}, strings.TrimSpace(text), yield) {
+			if ctx.Err() != nil || !in.yield(inputLine{fromArguments, i + 1}, strings.TrimSpace(text), yield) {
 				return
 			}
 		}
 		if in.reader != nil && !in.lines(ctx, yield) {
 			return
 		}
-		in.goTo(place{})
+		in.goTo(inputLine{})
 	}
 }
 
 // lines yields what is in the reader, and reports whether it came to its end.
 func (in *input) lines(ctx context.Context, yield func(*transfer, error) bool) bool {
-	in.goTo(place{in.name, 1})
-	at := place{in.name, 0}
+	in.goTo(inputLine{in.name, 1})
+	at := inputLine{in.name, 0}
 	for line, err := range meanwhile.Lines(ctx, in.reader) {
 		at.line++
 		switch {
@@ -137,34 +137,34 @@ func (in *input) lines(ctx context.Context, yield func(*transfer, error) bool) b
 	return ctx.Err() == nil
 }
 
-func (in *input) yield(at place, text string, yield func(*transfer, error) bool) bool {
+func (in *input) yield(at inputLine, text string, yield func(*transfer, error) bool) bool {
 	u, err := parseURL(text)
 	if err != nil {
-		in.goTo(place{at.source, at.line + 1})
+		in.goTo(inputLine{at.source, at.line + 1})
 		return yield(nil, &lineError{at, fmt.Errorf("no URL: %s: %w", quote(text), err)})
 	}
 	in.mu.Lock()
-	t := &transfer{place: at, index: in.count, url: u}
+	t := &transfer{at: at, index: in.count, url: u}
 	in.count++
-	in.next = place{at.source, at.line + 1}
+	in.next = inputLine{at.source, at.line + 1}
 	in.mu.Unlock()
 	in.ledger.enter(t)
 	return yield(t, nil)
 }
 
-func (in *input) goTo(p place) {
+func (in *input) goTo(p inputLine) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.next = p
 }
 
 // unread returns where the input was left, and false when all of it was read.
-func (in *input) unread() (place, bool) {
+func (in *input) unread() (inputLine, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	p := in.next
 	if p.source == fromArguments && p.line > len(in.arguments) {
-		p = place{in.name, 1}
+		p = inputLine{in.name, 1}
 	}
 	return p, p.source != ""
 }

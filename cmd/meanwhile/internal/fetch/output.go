@@ -63,7 +63,7 @@ func formatJSON(t *transfer) []byte {
 }
 
 // formatUnread shows in JSON where the input was left.
-func formatUnread(at place) []byte {
+func formatUnread(at inputLine) []byte {
 	return encode(struct {
 		NotStarted string `json:"not_started_from"`
 		Line       int    `json:"line"`

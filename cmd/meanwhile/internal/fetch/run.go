@@ -109,7 +109,7 @@ func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) e
 			cancel(cause)
 			// A task of its own: a terminal that takes nothing must not keep the next signal from being heard.
 			meanwhile.Go(ctx, func(context.Context) error {
-				r.say("Stopping; once more exits at once.")
+				r.note("Stopping; once more exits at once.")
 				return nil
 			}, meanwhile.Name("say"))
 		})
@@ -128,7 +128,7 @@ func (r *run) do(heed func(ctx context.Context, stop context.CancelCauseFunc)) e
 func (r *run) fetchAll(ctx context.Context) error {
 	transfers := r.input.transfers(ctx)
 	if r.hosts != nil {
-		transfers = r.hosts.line(ctx, transfers)
+		transfers = r.hosts.stream(ctx, transfers)
 	}
 	options := []meanwhile.StreamOption{r.limiter, meanwhile.Unordered(), meanwhile.Name("transfers")}
 	if r.retry.Attempts > 1 {
@@ -141,7 +141,7 @@ func (r *run) fetchAll(ctx context.Context) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if err := r.take(t, err); err != nil {
+		if err := r.yielded(t, err); err != nil {
 			return err
 		}
 	}
@@ -151,8 +151,8 @@ func (r *run) fetchAll(ctx context.Context) error {
 	return r.takeEnded()
 }
 
-// take reports what the stream yielded: a transfer, or why there is none.
-func (r *run) take(t *transfer, err error) error {
+// yielded reports what the stream yielded: a transfer, or why there is none.
+func (r *run) yielded(t *transfer, err error) error {
 	if item, ok := errors.AsType[*meanwhile.ItemError](err); ok {
 		t = item.Input.(*transfer)
 		if t.err == nil {
@@ -196,8 +196,8 @@ func (r *run) print(t *transfer) error {
 	return r.console.result(formatPlain(t))
 }
 
-// say prints a note unless the user wants none.
-func (r *run) say(text string) {
+// note prints a note unless the user wants none.
+func (r *run) note(text string) {
 	if !r.silent {
 		r.console.note(text)
 	}

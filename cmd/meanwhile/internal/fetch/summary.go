@@ -83,7 +83,7 @@ func listRest(w io.Writer, f figures, rest []*transfer, in *input) {
 			fmt.Fprintf(&b, "\n  and %s more", probe.Number(len(rest)-i))
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s", printable(t.place.String()+"  "+t.url.Redacted()))
+		fmt.Fprintf(&b, "\n  %s", printable(t.at.String()+"  "+t.url.Redacted()))
 	}
 	if at, more := in.unread(); more {
 		if at.source == fromArguments {

@@ -10,10 +10,10 @@ import (
 // A transfer is one URL to fetch and what came of it. It belongs to whoever has it at the moment: the input, the task
 // that fetches it, the loop that reports it.
 type transfer struct {
-	place place
+	at    inputLine
 	index int // among all transfers
 	url   *url.URL
-	held  *host // where it has a place; nil without limits per host
+	slot  *host // where it has a place; nil without limits per host
 
 	attempts int
 	begun    time.Time // the first attempt

@@ -54,8 +54,8 @@ func (m *model) keyInQuestion(name string) tea.Cmd {
 		return nil
 	}
 	m.note = "Canceling " + probe.Printable(n.Path) + " …"
-	m.line.cancel = n
-	return m.line.next()
+	m.queue.cancel = n
+	return m.queue.next()
 }
 
 func (m *model) tellCanceled(a answer) {

@@ -7,7 +7,7 @@ const (
 
 // columns are the widths of the table; 0 means that there is no room for one.
 type columns struct {
-	name, age, waits, since, place int
+	name, age, waits, since, location int
 }
 
 // The heads of the columns.
@@ -21,20 +21,20 @@ const (
 
 // needs is what the texts of the table would take if there was room for all. It only grows, so that the columns do not
 // move with each picture.
-type needs struct{ name, waits, place int }
+type needs struct{ name, waits, location int }
 
 // widen makes room for a row.
 func (n *needs) widen(name, waits, place int) {
 	n.name = max(n.name, name, len(taskHead))
 	n.waits = max(n.waits, waits, len(waitsHead))
-	n.place = max(n.place, place)
+	n.location = max(n.location, place)
 }
 
 // divide gives each column its width. On a narrow screen the last ones go.
 func (n needs) divide(width int) columns {
 	width-- // the mark of the selection
 	c := columns{age: spanWidth, since: spanWidth}
-	place := n.place
+	place := n.location
 	switch {
 	case width < 55:
 		c.since, place = 0, 0
@@ -52,7 +52,7 @@ func (n needs) divide(width int) columns {
 	room -= gap
 	var rest int
 	c.name, rest = share(room, n.name, n.waits+place, 2, 3)
-	c.waits, c.place = share(rest, n.waits, place, 1, 1)
+	c.waits, c.location = share(rest, n.waits, place, 1, 1)
 	return c
 }
 
@@ -72,7 +72,7 @@ func share(room, needA, needB, weightA, weightB int) (a, b int) {
 
 // header names the columns.
 func (c columns) header() string {
-	return " " + c.line(pad(taskHead, c.name), ageHead, pad(waitsHead, c.waits), sinceHead, pad(placeHead, c.place))
+	return " " + c.line(pad(taskHead, c.name), ageHead, pad(waitsHead, c.waits), sinceHead, pad(placeHead, c.location))
 }
 
 // line joins the cells of a row. Those for text have their width already, for they may be styled.
@@ -81,7 +81,7 @@ func (c columns) line(name, age, waits, since, place string) string {
 	if c.since > 0 {
 		line += spaces(gap) + padLeft(since, c.since)
 	}
-	if c.place > 0 {
+	if c.location > 0 {
 		line += spaces(gap) + place
 	}
 	return line

@@ -56,7 +56,7 @@ func (c *Command) Run(streams probe.Streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	do := func(r request) tea.Cmd { return func() tea.Msg { return r.run(ctx, client, c.Token) } }
-	first := request{kind: picture}.run(ctx, client, c.Token)
+	first := request{kind: snapshotRequest}.run(ctx, client, c.Token)
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}

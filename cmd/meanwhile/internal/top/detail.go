@@ -23,8 +23,8 @@ func (m *model) openDetail() tea.Cmd {
 		return nil
 	}
 	m.page = &page{kind: detailPage, task: n}
-	m.line.detail = n
-	return m.line.next()
+	m.queue.detail = n
+	return m.queue.next()
 }
 
 func (m *model) showDetail(a answer) {

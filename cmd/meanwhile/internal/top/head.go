@@ -115,8 +115,8 @@ func (m *model) stateLine() string {
 		return styled(look, cut(strings.Join(parts, " · "), m.width))
 	}
 	parts = append(parts, orderNames[m.list.order])
-	if m.list.word != "" {
-		parts = append(parts, fmt.Sprintf("filter %q: %s of %s", m.list.word, probe.Number(m.list.matches), probe.Number(m.listed)))
+	if m.list.filterText != "" {
+		parts = append(parts, fmt.Sprintf("filter %q: %s of %s", m.list.filterText, probe.Number(m.list.matches), probe.Number(m.listed)))
 		look = warning
 	}
 	return styled(look, joinFitting(parts, " · ", m.width))

@@ -72,11 +72,11 @@ func (m *model) keyEverywhere(name string) tea.Cmd {
 	case "p":
 		m.paused = !m.paused
 		if !m.paused {
-			return m.look()
+			return m.requestSnapshot()
 		}
 	case "r":
 		m.forced = true
-		return m.look()
+		return m.requestSnapshot()
 	case "s":
 		return m.openWaits()
 	case "?":
@@ -101,14 +101,14 @@ func (m *model) fold(name string) {
 	m.measure()
 }
 
-func (m *model) sort(o order) {
+func (m *model) sort(o sortOrder) {
 	m.list.order, m.needs = o, needs{}
 	m.list.arrange()
 	m.measure()
 }
 
 func (m *model) keyInFilter(k tea.KeyPressMsg) {
-	word := m.list.word
+	word := m.list.filterText
 	switch k.String() {
 	case "enter", "up", "down":
 		m.typing = false

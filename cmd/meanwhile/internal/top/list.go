@@ -11,10 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-type order int
+type sortOrder int
 
 const (
-	byTree order = iota
+	byTree sortOrder = iota
 	byAge
 	byWait
 )
@@ -53,17 +53,17 @@ func groupKey(n *inspect.Node) string {
 
 // A list is the rows, which of them is selected and which are on the screen.
 type list struct {
-	trees    []inspect.Node
-	order    order
-	word     string // what is filtered for
-	matches  int
-	rows     []row
-	folded   map[uint32]bool
-	opened   map[string]bool // groups whose tasks are shown one by one, by their keys
-	selected int
-	chosen   key // what the user selected last
-	offset   int // the first row on the screen
-	height   int // how many rows the screen has
+	trees      []inspect.Node
+	order      sortOrder
+	filterText string // what is filtered for
+	matches    int
+	rows       []row
+	folded     map[uint32]bool
+	opened     map[string]bool // groups whose tasks are shown one by one, by their keys
+	selected   int
+	chosen     key // what the user selected last
+	offset     int // the first row on the screen
+	height     int // how many rows the screen has
 }
 
 // show replaces the trees. The selection stays on its task, and the task in its place on the screen; where the task is gone
@@ -91,8 +91,8 @@ func (l *list) arrange() {
 
 func (l *list) build() []row {
 	trees := l.trees
-	if l.word != "" {
-		trees, l.matches = probe.Filter(trees, l.word)
+	if l.filterText != "" {
+		trees, l.matches = probe.Filter(trees, l.filterText)
 	}
 	var rows []row
 	if l.order == byTree {
@@ -154,7 +154,7 @@ func (l *list) addTree(rows []row, siblings []inspect.Node, parent int) []row {
 func (l *list) addFlat(rows []row, siblings []inspect.Node) []row {
 	for i := range siblings {
 		n := &siblings[i]
-		if l.word == "" || probe.Match(n, l.word) {
+		if l.filterText == "" || probe.Match(n, l.filterText) {
 			rows = append(rows, row{node: n, parent: -1})
 		}
 		rows = l.addFlat(rows, n.Tasks)
@@ -204,7 +204,7 @@ func (l *list) move(by int) {
 // filter shows the tasks with the word alone; "" shows all. The selection goes back to the user's choice when that is
 // shown again.
 func (l *list) filter(word string) {
-	l.word = word
+	l.filterText = word
 	l.arrange()
 	if i := slices.IndexFunc(l.rows, func(r row) bool { return r.key() == l.chosen }); i >= 0 {
 		l.selected = i
@@ -226,7 +226,7 @@ func (l *list) current() *inspect.Node {
 		return nil
 	}
 	n := l.rows[l.selected].node
-	if l.word != "" {
+	if l.filterText != "" {
 		return find(l.trees, n.ID) // the filter may have taken away some of what is below
 	}
 	return n
@@ -252,7 +252,7 @@ func (l *list) visible() ([]row, int) {
 }
 
 // folds reports whether tasks can be folded: not in a list without a tree, and not where a filter has to show what it found.
-func (l *list) folds() bool { return l.order == byTree && l.word == "" }
+func (l *list) folds() bool { return l.order == byTree && l.filterText == "" }
 
 // setFolded folds the selected task, or unfolds it, and reports whether that changed something.
 func (l *list) setFolded(folded bool) bool {

@@ -17,7 +17,7 @@ type model struct {
 	every   time.Duration
 	token   bool // there is one
 
-	line  line
+	queue requestQueue
 	round int // of the timer that counts
 
 	width, height int
@@ -47,7 +47,7 @@ type (
 )
 
 func newModel(address string, every time.Duration, token bool, do func(request) tea.Cmd) *model {
-	return &model{address: address, every: every, token: token, line: line{do: do}, list: list{folded: map[uint32]bool{}, opened: map[string]bool{}}}
+	return &model{address: address, every: every, token: token, queue: requestQueue{do: do}, list: list{folded: map[uint32]bool{}, opened: map[string]bool{}}}
 }
 
 // Init starts the clock and the timer to the next look.
@@ -79,30 +79,30 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.PasteMsg:
 		if m.typing {
-			m.filter(m.list.word + probe.Printable(msg.Content))
+			m.filter(m.list.filterText + probe.Printable(msg.Content))
 		}
 	case beat:
 		m.now = time.Time(msg)
 		return m.beat()
 	case due:
 		if int(msg) == m.round && !m.paused {
-			return m.look()
+			return m.requestSnapshot()
 		}
 	case answer:
-		m.line.underway = false
-		return tea.Batch(m.receive(msg), m.line.next())
+		m.queue.underway = false
+		return tea.Batch(m.receive(msg), m.queue.next())
 	}
 	return nil
 }
 
-// look asks for a picture, and for the task or the wait profile that is shown.
-func (m *model) look() tea.Cmd {
-	m.line.picture = true
+// requestSnapshot asks for a picture, and for the task or the wait profile that is shown.
+func (m *model) requestSnapshot() tea.Cmd {
+	m.queue.snapshot = true
 	if m.page != nil && m.page.kind == detailPage && !m.page.ended {
-		m.line.detail = m.page.task
+		m.queue.detail = m.page.task
 	}
-	m.line.waits = m.page != nil && m.page.kind == waitPage
-	return m.line.next()
+	m.queue.waits = m.page != nil && m.page.kind == waitPage
+	return m.queue.next()
 }
 
 // receive takes an answer and returns what is to be waited for.
@@ -118,7 +118,7 @@ func (m *model) receive(a answer) tea.Cmd {
 	case cancel:
 		m.tellCanceled(a)
 		if a.err == nil && !m.paused {
-			m.line.picture = true
+			m.queue.snapshot = true
 		}
 		return nil
 	}
@@ -153,7 +153,7 @@ func (m *model) show(a answer) {
 func (m *model) startAnew() {
 	m.note = fmt.Sprintf("Another program answers: %s, pid %d.", probe.Printable(m.snapshot.Program), m.snapshot.PID)
 	m.list.forget()
-	m.doomed, m.line.cancel, m.line.detail = nil, nil, nil
+	m.doomed, m.queue.cancel, m.queue.detail = nil, nil, nil
 	if m.page != nil {
 		m.page.ended, m.page.waits = true, nil
 	}

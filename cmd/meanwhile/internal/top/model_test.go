@@ -302,7 +302,7 @@ func TestTimer(t *testing.T) {
 	s.wantAsked()
 	s.model.Update(due(s.model.round))
 	s.wantAsked("picture")
-	s.fail(request{kind: picture}, errRefused)
+	s.fail(request{kind: snapshotRequest}, errRefused)
 	s.model.Update(due(s.model.round))
 	s.wantAsked("picture")
 }
@@ -310,9 +310,9 @@ func TestTimer(t *testing.T) {
 func TestProgramThatGoesAndComesBack(t *testing.T) {
 	s := newScreen(t, shop())
 	s.press("down", "left")
-	s.fail(request{kind: picture}, errRefused)
+	s.fail(request{kind: snapshotRequest}, errRefused)
 	s.wantLine("No answer since 03:04:06: connection refused")
-	s.fail(request{kind: picture}, &probe.Failure{Reason: "no answer within 10s"})
+	s.fail(request{kind: snapshotRequest}, &probe.Failure{Reason: "no answer within 10s"})
 	s.wantLine("No answer since 03:04:06: no answer within 10s")
 	s.wantLine("2s old")
 	s.wantRows(" shop", "›├─ server [+3]", " └─ mailer")

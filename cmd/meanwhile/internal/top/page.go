@@ -74,7 +74,7 @@ func (m *model) keyInPage(name string) tea.Cmd {
 	return nil
 }
 
-func (m *model) closePage() { m.page, m.line.detail, m.line.waits = nil, nil, false }
+func (m *model) closePage() { m.page, m.queue.detail, m.queue.waits = nil, nil, false }
 
 // toggleHelp shows the help, or leaves it.
 func (m *model) toggleHelp() {

@@ -18,7 +18,7 @@ const mostTasks = 10_000
 type requestKind int
 
 const (
-	picture requestKind = iota
+	snapshotRequest requestKind = iota
 	detail
 	cancel
 	waits
@@ -43,7 +43,7 @@ type answer struct {
 func (r request) run(ctx context.Context, client *probe.Client, token string) answer {
 	a := answer{request: r}
 	switch r.kind {
-	case picture:
+	case snapshotRequest:
 		a.snapshot, a.err = client.Snapshot(ctx, mostTasks)
 	case detail:
 		a.detail, a.err = client.Detail(ctx, r.task.ID)
@@ -56,18 +56,18 @@ func (r request) run(ctx context.Context, client *probe.Client, token string) an
 	return a
 }
 
-// A line is where requests wait until the one before has its answer: there is never more than one under way.
-type line struct {
+// A requestQueue is where requests wait until the one before has its answer: there is never more than one under way.
+type requestQueue struct {
 	do       func(request) tea.Cmd
 	underway bool
 	cancel   *inspect.Node
 	detail   *inspect.Node
 	waits    bool
-	picture  bool
+	snapshot bool
 }
 
 // next sends the request that comes next, unless one is under way.
-func (l *line) next() tea.Cmd {
+func (l *requestQueue) next() tea.Cmd {
 	if l.underway {
 		return nil
 	}
@@ -82,9 +82,9 @@ func (l *line) next() tea.Cmd {
 	case l.waits:
 		r = request{kind: waits}
 		l.waits = false
-	case l.picture:
-		r = request{kind: picture}
-		l.picture = false
+	case l.snapshot:
+		r = request{kind: snapshotRequest}
+		l.snapshot = false
 	default:
 		return nil
 	}

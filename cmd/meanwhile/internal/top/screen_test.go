@@ -31,7 +31,7 @@ func newScreen(t *testing.T, trees ...inspect.Node) *screen {
 		s.asked = append(s.asked, r)
 		return nil
 	})
-	s.model.receive(s.picture(trees...))
+	s.model.receive(s.snapshotAnswer(trees...))
 	s.resize(80, 24)
 	return s
 }
@@ -40,9 +40,9 @@ func (s *screen) resize(width, height int) {
 	s.model.Update(tea.WindowSizeMsg{Width: width, Height: height})
 }
 
-// picture is an answer with these trees.
-func (s *screen) picture(trees ...inspect.Node) answer {
-	return answer{request: request{kind: picture}, at: s.time, snapshot: live.Snapshot{
+// snapshotAnswer is an answer with these trees.
+func (s *screen) snapshotAnswer(trees ...inspect.Node) answer {
+	return answer{request: request{kind: snapshotRequest}, at: s.time, snapshot: live.Snapshot{
 		Program: "shop", PID: s.pid, Time: s.time, Took: 1200 * time.Microsecond, Tasks: probe.Listed(trees),
 		Goroutines: 1310, Threads: 14, CanCancel: true, Trees: trees,
 	}}
@@ -51,7 +51,7 @@ func (s *screen) picture(trees ...inspect.Node) answer {
 // show answers with these trees, a second later.
 func (s *screen) show(trees ...inspect.Node) {
 	s.time = s.time.Add(time.Second)
-	s.model.Update(s.picture(trees...))
+	s.model.Update(s.snapshotAnswer(trees...))
 }
 
 // fail answers that a request has failed, a second later.

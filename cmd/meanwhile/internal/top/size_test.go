@@ -86,7 +86,7 @@ func TestSizes(t *testing.T) {
 				s.press(keys...)
 				s.checkFits()
 				s.model.Update(answer{request: request{detail, wild()[1]}, at: s.time, detail: live.Detail{Task: wild()[1], Stack: []inspect.Frame{{Func: strings.Repeat("長い", 300)}}}})
-				s.fail(request{kind: picture}, &probe.Failure{Reason: strings.Repeat("broken ", 50)})
+				s.fail(request{kind: snapshotRequest}, &probe.Failure{Reason: strings.Repeat("broken ", 50)})
 				s.checkFits()
 				s.fail(request{cancel, wild()[1]}, &probe.Failure{Reason: strings.Repeat("broken ", 50)})
 				s.checkFits()
@@ -198,7 +198,7 @@ func TestAnything(t *testing.T) {
 				switch {
 				case rapid.Bool().Draw(t, "fails"):
 					s.fail(r, probe.ErrEnded)
-				case r.kind == picture:
+				case r.kind == snapshotRequest:
 					s.show(wild()...)
 				default:
 					s.model.Update(answer{request: r, at: s.time, detail: live.Detail{Task: r.task}})

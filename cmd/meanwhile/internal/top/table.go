@@ -61,7 +61,7 @@ func (m *model) table() []string {
 }
 
 func (m *model) noRows() string {
-	if m.list.word != "" {
+	if m.list.filterText != "" {
 		return "No task matches the filter. Esc clears it."
 	}
 	return "The program has no tasks."
@@ -85,11 +85,11 @@ func (m *model) row(c columns, i int, r row, dress dress) string {
 	room -= columnsOf(name)
 	cell := dress(faint, branches) + name + dress(warning, note) + spaces(room)
 	if r.more {
-		return c.line(cell, "", spaces(c.waits), "", spaces(c.place))
+		return c.line(cell, "", spaces(c.waits), "", spaces(c.location))
 	}
 	n := r.node
 	waits := dress(styleOf(n), pad(probe.Waits(n.Wait, m.snapshot.Time), c.waits))
-	return c.line(cell, known(n.Age), waits, since(n.Wait), dress(faint, pad(probe.Place(n.Wait), c.place)))
+	return c.line(cell, age(n.Age), waits, since(n.Wait), dress(faint, pad(probe.Place(n.Wait), c.location)))
 }
 
 func styleOf(n *inspect.Node) style {
@@ -107,11 +107,11 @@ func since(w inspect.Wait) string {
 	if w.Seen == 0 && w.Snapshots > 1 {
 		return "×" + probe.Number(w.Snapshots)
 	}
-	return known(w.Seen)
+	return age(w.Seen)
 }
 
-// known shows a time, or nothing where it is unknown.
-func known(d time.Duration) string {
+// age shows a time, or nothing where it is unknown.
+func age(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}

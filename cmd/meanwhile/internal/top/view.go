@@ -67,7 +67,7 @@ func (m *model) foot() []string {
 	case m.doomed != nil:
 		return m.wrap(m.question(m.width), alarm)
 	case m.typing:
-		return []string{cutLeft("Filter: "+m.list.word+"▏", m.width)}
+		return []string{cutLeft("Filter: "+m.list.filterText+"▏", m.width)}
 	case m.note != "":
 		return m.wrap(m.note, warning)
 	}

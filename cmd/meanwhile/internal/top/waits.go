@@ -12,8 +12,8 @@ import (
 func (m *model) openWaits() tea.Cmd {
 	m.closePage()
 	m.page = &page{kind: waitPage}
-	m.line.waits = true
-	return m.line.next()
+	m.queue.waits = true
+	return m.queue.next()
 }
 
 func (m *model) showWaits(a answer) {

@@ -42,7 +42,7 @@ func TestWaitProfile(t *testing.T) {
 	s.wantLine("TASK")
 	s.model.Update(answer{request: request{kind: waits}, at: s.time, waits: minute}) // too late
 	s.wantLine("TASK")
-	if s.model.line.waits {
+	if s.model.queue.waits {
 		t.Error("it would ask once more")
 	}
 }

@@ -28,21 +28,21 @@ func (r *report) observe(e job.Event) {
 		r.completed.Add(1)
 	case job.JobRetried:
 		r.retried.Add(1)
-		r.tell(e, "again in "+probe.Span(e.Delay))
+		r.print(e, "again in "+probe.Span(e.Delay))
 	case job.JobSnoozed:
-		r.tell(e, "again in "+probe.Span(e.Delay))
+		r.print(e, "again in "+probe.Span(e.Delay))
 	case job.JobCanceled:
 		r.canceled.Add(1)
-		r.tell(e, "canceled")
+		r.print(e, "canceled")
 	case job.JobDiscarded:
 		r.discarded.Add(1)
-		r.tell(e, "discarded")
+		r.print(e, "discarded")
 	case job.JobPutBack:
 		r.putBack.Add(1)
-		r.tell(e, "put back")
+		r.print(e, "put back")
 	case job.JobLost:
 		r.lost.Add(1)
-		r.tell(e, "lost")
+		r.print(e, "lost")
 	case job.StoreFailed:
 		if e.N&(e.N-1) == 0 { // the first, the second, the fourth … in a row
 			r.line("store: %s", text(e.Err))
@@ -52,8 +52,8 @@ func (r *report) observe(e job.Event) {
 	}
 }
 
-// tell prints what became of a job.
-func (r *report) tell(e job.Event, what string) {
+// print prints what became of a job.
+func (r *report) print(e job.Event, what string) {
 	if e.Job.Used() > 0 {
 		what = fmt.Sprintf("attempt %d of %d, %s", e.Job.Used(), e.Job.MaxAttempts, what)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A family is what a task has that others are below. The task's mu guards it.
-type family struct {
-	below      tally
+// children are what a task has that others are below. The task's mu guards it.
+type children struct {
+	below      childCount
 	first      *Node          // the newest, linked by next; ended ones among them are taken out now and then
 	joined     sync.WaitGroup // done when they have ended; a sixth of a channel's size
 	waits      bool           // the function waits for joined
@@ -21,20 +21,20 @@ type family struct {
 	number     uint32         // the last in the process that was given to one; those of refill follow it
 	sets       []goroutine.Set
 	labels     *labelCache     // nil until it is needed
-	scope      *Scope          // that the family is of; nil for that of a task, item or stream
+	scope      *Scope          // whose children they are; nil for those of a task, item or stream
 	base       context.Context // of a task whose base is not its parent
 	top        *Node           // see Node.top; of the tasks below
 }
 
 // refill sets aside what count tasks to come need: numbers in the process, and label sets. One object is made for several
 // sets, none of which points to its task.
-func (f *family) refill(count uint32) {
+func (f *children) refill(count uint32) {
 	f.number = lastID.Add(count) - count
 	f.sets = make([]goroutine.Set, count)
 }
 
 // identify gives n its number and its labels.
-func (f *family) identify(n *Node, labels []goroutine.Label) {
+func (f *children) identify(n *Node, labels []goroutine.Label) {
 	f.number++
 	n.ident |= newIdent(f.number, 0)
 	n.Labels = &f.sets[0]
@@ -42,23 +42,23 @@ func (f *family) identify(n *Node, labels []goroutine.Label) {
 	f.sets = f.sets[1:]
 }
 
-// A tally counts what is below a task, in one word: the tasks that have not ended, and those in the list, where ended
+// A childCount counts what is below a task, in one word: the tasks that have not ended, and those in the list, where ended
 // ones stay for a while. To leave, a task only counts itself out; who finds the list to be mostly of ended tasks takes
 // them out. That way the end of a task needs no lock that the start of others holds.
-type tally struct{ word atomic.Uint64 }
+type childCount struct{ packed atomic.Uint64 }
 
 const oneListed = 1 << 32
 
-func (t *tally) load() (live, listed uint32) { return split(t.word.Load()) }
+func (t *childCount) load() (live, listed uint32) { return split(t.packed.Load()) }
 
 func split(word uint64) (live, listed uint32) { return uint32(word), uint32(word >> 32) }
 
-func (t *tally) enter() (live, listed uint32) { return split(t.word.Add(oneListed + 1)) }
+func (t *childCount) enter() (live, listed uint32) { return split(t.packed.Add(oneListed + 1)) }
 
-func (t *tally) leave() (live, listed uint32) { return split(t.word.Add(^uint64(0))) }
+func (t *childCount) leave() (live, listed uint32) { return split(t.packed.Add(^uint64(0))) }
 
 // unlist takes count out of the list. Its caller holds the lock under which tasks enter.
-func (t *tally) unlist(count uint32) { t.word.Add(-uint64(count) * oneListed) }
+func (t *childCount) unlist(count uint32) { t.packed.Add(-uint64(count) * oneListed) }
 
 // crowded says when sweeping pays: it takes out three times what it leaves. When the last task has ended none is kept, but below
 // a stream: there the last item often ends before the next one starts, and holds nothing any more.
@@ -70,7 +70,7 @@ func (n *Node) crowded(live, listed uint32) bool {
 func (n *Node) Listed() (count int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for k := n.family.first; k != nil; k = k.next {
+	for k := n.childTasks.first; k != nil; k = k.next {
 		count++
 	}
 	return count
@@ -80,7 +80,7 @@ func (n *Node) Listed() (count int) {
 func (n *Node) link(p *Node, callers any) {
 	n.begun = began() // before the lock, for it may ask the clock
 	p.mu.Lock()
-	f := p.kin()
+	f := p.ownChildren()
 	flags := p.flags.Load()
 	if flags&hasTasks == 0 && f.scope == nil { // a scope does not end early
 		flags = p.flags.Or(hasTasks)
@@ -124,16 +124,16 @@ func (n *Node) link(p *Node, callers any) {
 	}
 }
 
-// maxReserve is for how many tasks a family sets aside what they need at most. It is the more the more tasks it has started, so
+// maxReserve is for how many tasks a parent sets aside what they need at most. It is the more the more tasks it has started, so
 // that those who start many do not meet at one counter.
 const maxReserve = 16
 
 // kin returns n's family and makes it if need be; the caller holds mu, or nobody else knows n.
-func (n *Node) kin() *family {
-	if n.family == nil {
-		n.family = new(family)
+func (n *Node) ownChildren() *children {
+	if n.childTasks == nil {
+		n.childTasks = new(children)
 	}
-	return n.family
+	return n.childTasks
 }
 
 // unlink takes n, which is finished, out of its parent, which may wait for that.
@@ -142,7 +142,7 @@ func (n *Node) unlink() {
 	if p == nil {
 		return
 	}
-	f := p.family
+	f := p.childTasks
 	if n.Is(hasPlace) {
 		f.scope.Limit.Release(1)
 	}
@@ -152,7 +152,7 @@ func (n *Node) unlink() {
 		p.mu.Unlock()
 	}
 	live, listed := f.below.leave()
-	// The flag is set before the parent looks at the tally, and read after the tally was changed: one of the two sees
+	// The flag is set before the parent reads the count, and read after the count was changed: one of the two sees
 	// the other.
 	flags := p.flags.Load()
 	joined := flags&IsJoining != 0 && (live == 0 || flags&hasBackground != 0)
@@ -170,7 +170,7 @@ func (n *Node) unlink() {
 }
 
 // sweep takes the ended tasks out of the list.
-func (f *family) sweep() {
+func (f *children) sweep() {
 	var out uint32
 	link := &f.first
 	for k := *link; k != nil; k = *link {
@@ -185,7 +185,7 @@ func (f *family) sweep() {
 }
 
 // waitedFor is how many of the tasks below the function waits for.
-func (f *family) waitedFor() uint32 {
+func (f *children) waitedFor() uint32 {
 	live, _ := f.below.load()
 	if f.dismissed {
 		return live
@@ -196,7 +196,7 @@ func (f *family) waitedFor() uint32 {
 // tellJoined wakes the function when none is left that it waits for. When none is left at all, no task can be started below n
 // any more. The caller holds mu.
 func (n *Node) tellJoined() {
-	f := n.family
+	f := n.childTasks
 	if !f.waits || f.waitedFor() > 0 {
 		return
 	}
@@ -206,10 +206,10 @@ func (n *Node) tellJoined() {
 
 // children adds the tasks below that have not ended to the list, the newest first; the caller holds mu.
 func (n *Node) children(list []*Node) []*Node {
-	if n.family == nil {
+	if n.childTasks == nil {
 		return list
 	}
-	for k := n.family.first; k != nil; k = k.next {
+	for k := n.childTasks.first; k != nil; k = k.next {
 		if !k.Is(IsFinished) {
 			list = append(list, k)
 		}
@@ -219,10 +219,10 @@ func (n *Node) children(list []*Node) []*Node {
 
 // live is how many tasks below have not ended; the caller holds mu.
 func (n *Node) live() uint32 {
-	if n.family == nil {
+	if n.childTasks == nil {
 		return 0
 	}
-	live, _ := n.family.below.load()
+	live, _ := n.childTasks.below.load()
 	return live
 }
 
@@ -230,7 +230,7 @@ func (n *Node) live() uint32 {
 // started below n.
 func (n *Node) Join() {
 	n.mu.Lock()
-	f := n.family
+	f := n.childTasks
 	for n.live() > 0 {
 		n.flags.Or(IsJoining)
 		if f.waitedFor() == 0 {
@@ -253,7 +253,7 @@ func (n *Node) Join() {
 
 // dismiss cancels the background tasks; from then on the wait is for them as well. The caller holds mu.
 func (n *Node) dismiss() {
-	n.family.dismissed = true
+	n.childTasks.dismissed = true
 	background := n.children(nil)
 	n.mu.Unlock()
 	c := dismissal(n)

@@ -1,6 +1,6 @@
-// Package steady tells whether the clock can be trusted to say how old something is. A machine may begin with a wrong date, and
+// Package clockcheck reports whether the clock can be trusted to say how old something is. A machine may begin with a wrong date, and
 // have it set right a moment later; what is deleted by age meanwhile does not come back.
-package steady
+package clockcheck
 
 import (
 	"sync"
@@ -9,9 +9,9 @@ import (
 
 const (
 	// Settle is how long a clock has to go on evenly before it is trusted.
-	Settle = 10 * time.Minute
+	TrustAfter = 10 * time.Minute
 
-	mostDrift = time.Minute // between two looks: more is a jump, less a clock that is being set right
+	mostDrift = time.Minute // between two readings: more is a jump, less a clock that is being set right
 )
 
 // A Clock watches the clock of the system from New on. Its methods may be called at once.
@@ -19,10 +19,10 @@ type Clock struct {
 	mu    sync.Mutex
 	begun time.Time     // of New; its monotonic part is what the clock is compared with
 	even  time.Duration // after it: since when the clock has gone on evenly
-	last  look
+	last  reading
 }
 
-type look struct {
+type reading struct {
 	wall time.Time     // without a monotonic part
 	mono time.Duration // since the beginning
 }
@@ -30,22 +30,22 @@ type look struct {
 // New returns a clock that is not trusted yet.
 func New() *Clock {
 	now := time.Now()
-	return &Clock{begun: now, last: look{wall: now.Round(0)}}
+	return &Clock{begun: now, last: reading{wall: now.Round(0)}}
 }
 
-// Steady reports whether the clock has gone on without a jump for long enough. It has to be asked now and then to notice one;
+// Trusted reports whether the clock has gone on without a jump for long enough. It has to be asked now and then to notice one;
 // a machine that slept has had one.
-func (c *Clock) Steady() bool {
+func (c *Clock) Trusted() bool {
 	now := time.Now()
-	return c.look(look{now.Round(0), now.Sub(c.begun)})
+	return c.update(reading{now.Round(0), now.Sub(c.begun)})
 }
 
-func (c *Clock) look(l look) bool {
+func (c *Clock) update(l reading) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if drift := l.wall.Sub(c.last.wall) - (l.mono - c.last.mono); drift.Abs() > mostDrift {
 		c.even = l.mono
 	}
 	c.last = l
-	return l.mono-c.even >= Settle
+	return l.mono-c.even >= TrustAfter
 }

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// An owner says whose code a place is in.
-type owner uint8
+// An codeOrigin says whose code a place is in.
+type codeOrigin uint8
 
 const (
-	ofRuntime owner = iota // parks goroutines
-	ofLibrary              // the rest of the standard library
-	ofUs                   // the packages of this module that run tasks, or inspect them
-	ofModule               // a module that the program uses
-	ofProgram              // the program's own
+	ofRuntime codeOrigin = iota // parks goroutines
+	ofLibrary                   // the rest of the standard library
+	ofUs                        // the packages of this module that run tasks, or inspect them
+	ofModule                    // a module that the program uses
+	ofProgram                   // the program's own
 )
 
 // ourModule is the path of this module. Its packages that run tasks, or inspect them, are of no program.
@@ -28,18 +28,18 @@ var ourPackages = map[string]bool{
 	ourModule + "/inspect": true, ourModule + "/process": true, ourModule + "/tasklog": true,
 }
 
-// surroundings are where the code of a program lies. They are found out when they are first needed.
-type surroundings struct {
-	own, library string   // the folders of this module and of the standard library; the latter is empty with -trimpath
-	program      string   // the module that the program is built from
-	modules      []string // the others
+// buildInfo are where the code of a program lies. They are found out when they are first needed.
+type buildInfo struct {
+	module, library string   // the folders of this module and of the standard library; the latter is empty with -trimpath
+	program         string   // the module that the program is built from
+	modules         []string // the others
 } // all end in a slash
 
-var here = sync.OnceValue(func() (s surroundings) {
+var thisBuild = sync.OnceValue(func() (s buildInfo) {
 	var pcs [1]uintptr
 	runtime.Callers(1, pcs[:])
 	f, _ := runtime.CallersFrames(pcs[:]).Next()
-	s.own = strings.TrimSuffix(path.Dir(f.File), "inspect")
+	s.module = strings.TrimSuffix(path.Dir(f.File), "inspect")
 	if f := runtime.FuncForPC(reflect.ValueOf(runtime.GC).Pointer()); f != nil {
 		file, _ := f.FileLine(f.Entry())
 		s.library = file[:strings.LastIndex(file, "runtime/")]
@@ -61,10 +61,10 @@ var here = sync.OnceValue(func() (s surroundings) {
 // function that was inlined has the name of the function it was inlined into.
 func homeOf(file string) string {
 	folder, name := path.Split(file)
-	s := here()
+	s := thisBuild()
 	switch {
-	case strings.HasPrefix(folder, s.own) && !strings.HasSuffix(name, "_test.go") && ourPackages[ourPackage(folder[len(s.own):])]:
-		return ourPackage(folder[len(s.own):])
+	case strings.HasPrefix(folder, s.module) && !strings.HasSuffix(name, "_test.go") && ourPackages[ourPackage(folder[len(s.module):])]:
+		return ourPackage(folder[len(s.module):])
 	case s.library != "" && strings.HasPrefix(folder, s.library):
 		return strings.TrimSuffix(folder[len(s.library):], "/")
 	case s.library == "" && folder != "" && folder != "command-line-arguments/" &&
@@ -77,9 +77,9 @@ func homeOf(file string) string {
 // ourPackage is the package in a folder of this module, or in none.
 func ourPackage(folder string) string { return strings.TrimSuffix(ourModule+"/"+folder, "/") }
 
-func ownerOf(pkg string) owner {
+func ownerOf(pkg string) codeOrigin {
 	first, _, _ := strings.Cut(pkg, "/")
-	s := here()
+	s := thisBuild()
 	switch {
 	case ourPackages[pkg]:
 		return ofUs

@@ -10,15 +10,15 @@ import (
 
 // sightings remembers where each task was found, so that the next snapshot can say whether it is still there. The mutex of
 // places guards it. It has an entry for each task that was seen lately.
-var sightings = sightingMap{at: make(map[uint32]sighting)}
+var sightings = sightingMap{at: make(map[uint32]lastSeen)}
 
 type sightingMap struct {
-	at    map[uint32]sighting
+	at    map[uint32]lastSeen
 	swept time.Time
 }
 
-type sighting struct {
-	place       uint64 // a hash
+type lastSeen struct {
+	stack       uint64 // a hash
 	wait        waitIdentity
 	first, last time.Time
 	count       int // snapshots in a row
@@ -28,9 +28,9 @@ type sighting struct {
 // wait of which this cannot be known, as of one for a channel, a lock or a connection: of these the runtime shows no more
 // than the stack, which is the same for each time round a loop.
 type waitIdentity struct {
-	parker weak.Pointer[scope.Parker] // of a wait inside this package
-	scope  goroutine.Address          // the label set of the scope that is waited for
-	last   bool                       // the task's last wait: there is none after it
+	waiter weak.Pointer[scope.BlockedWait] // of a wait inside this package
+	scope  goroutine.Address               // the label set of the scope that is waited for
+	last   bool                            // the task's last wait: there is none after it
 }
 
 // keepSightings is how long a task of which no snapshot is taken is remembered.
@@ -39,7 +39,7 @@ const keepSightings = time.Minute
 // Identity says which wait n, with all but its times known, is in; its waiter may be nil.
 func (w Wait) Identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
 	if waiter != nil {
-		id.parker = waiter.Identity()
+		id.waiter = waiter.Identity()
 	}
 	id.scope = scope
 	id.last = w.For == "tasks" || w.For == "nothing"
@@ -62,8 +62,8 @@ func (m *sightingMap) seen(n *Node, now time.Time) (since time.Duration, count i
 		add(256)
 	}
 	s, ok := m.at[n.ID]
-	if !ok || s.place != place || s.wait != n.wait {
-		s = sighting{place: place, wait: n.wait, first: now}
+	if !ok || s.stack != place || s.wait != n.wait {
+		s = lastSeen{stack: place, wait: n.wait, first: now}
 	}
 	s.last = now
 	s.count++

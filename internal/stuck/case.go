@@ -12,18 +12,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// A way is one of being stuck. The files named after the kinds of waits hold them.
-type way struct {
+// A stuckCase is a way of being stuck. The files named after the kinds of waits hold them.
+type stuckCase struct {
 	name  string
 	start func(ctx context.Context) error // starts the tasks and returns
 	want  []want
 	also  []string // marks that goroutines which are no tasks are to be at
 }
 
-// ways are all that were compiled in.
-var ways []way
+// cases are all that were compiled in.
+var cases []stuckCase
 
-func know(w ...way) { ways = append(ways, w...) }
+func know(w ...stuckCase) { cases = append(cases, w...) }
 
 // A want is what the tree has to say about a task.
 type want struct {
@@ -33,7 +33,7 @@ type want struct {
 	anyPlace  bool          // nothing is promised about Func, File and Line
 	on        string        // Wait.On, where it is known
 	has       []string      // parts of Wait.On; "@mark" stands for the place of a mark
-	until     time.Duration // Wait.Until, to a second, counted from the start of the way; zero for none
+	until     time.Duration // Wait.Until, to a second, counted from the start of the case; zero for none
 	vague     bool          // On and Until may be left out, because the task waits with the ctx of another, or a goroutine that it started waits as it does; they must not be wrong
 	orUnknown bool          // "unknown" is right as well, and then without a place
 	polls     bool          // a timer wakes it up now and then: it may be found running, at the same place
@@ -41,10 +41,10 @@ type want struct {
 	deadlock  bool
 }
 
-// always is what holds in every case: who looks is running, and the scope waits for it.
+// always is what holds in every case: who takes snapshots is running, and the scope waits for it.
 var always = []want{
-	{path: "", wait: "task", on: root + "/look", at: "root"},
-	{path: "look", wait: "running", at: "look"},
+	{path: "", wait: "task", on: root + "/snapshot", at: "root"},
+	{path: "snapshot", wait: "running", at: "snapshot"},
 }
 
 // namesOnly says that goroutines are not told apart by label sets, but by the names in them alone: a task may then be
@@ -53,7 +53,7 @@ var namesOnly bool
 
 func (w want) fullPath() string { return strings.TrimSuffix(root+"/"+w.path, "/") }
 
-// differences says what is wrong about a look at the task of w. The nodes are those with its path, and funcs are
+// differences says what is wrong about a snapshot of the task of w. The nodes are those with its path, and funcs are
 // the functions in which the runtime's own traceback saw goroutines wait at its line.
 func (w want) differences(nodes []inspect.Node, funcs []string, started time.Time) []string {
 	var wrong []string
@@ -101,7 +101,7 @@ func (w want) differences(nodes []inspect.Node, funcs []string, started time.Tim
 		}
 	}
 	if !w.anyPlace && (!namesOnly || got.File != "") {
-		seen := place{file: path.Base(got.File), line: got.Line}
+		seen := sourceLine{file: path.Base(got.File), line: got.Line}
 		if got.File == "" {
 			seen.file = ""
 		}

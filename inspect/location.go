@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// A place is one in the program's code where a goroutine can be: what is known of a program counter.
-type place struct {
+// A location is one in the program's code where a goroutine can be: what is known of a program counter.
+type location struct {
 	Frame
 	pkg    string // of the function
-	owner  owner
+	origin codeOrigin
 	begins beginning // of a function of this package that calls the program's
 	serial uint64
 	parks  string      // why a goroutine waits that is parked here, by parkReasons
@@ -26,18 +26,18 @@ type place struct {
 // is held by who takes a snapshot of the goroutines.
 var places = struct {
 	sync.Mutex
-	known  map[uintptr]*place
+	known  map[uintptr]*location
 	recent [1024]recentPlace
-}{known: make(map[uintptr]*place)}
+}{known: make(map[uintptr]*location)}
 
 // recentPlace is an entry of a small cache before the map: a snapshot asks for the same few places again and again.
 type recentPlace struct {
 	pc uintptr
-	p  *place
+	p  *location
 }
 
-// at returns the place of a return address, as runtime.Callers and the profiles have them. The caller holds the mutex.
-func at(pc uintptr) *place {
+// at returns the location of a return address, as runtime.Callers and the profiles have them. The caller holds the mutex.
+func at(pc uintptr) *location {
 	recent := &places.recent[(pc^pc>>10)%uintptr(len(places.recent))]
 	if recent.pc == pc && recent.p != nil {
 		return recent.p
@@ -47,7 +47,7 @@ func at(pc uintptr) *place {
 	return p
 }
 
-func find(pc uintptr) *place {
+func find(pc uintptr) *location {
 	p := places.known[pc]
 	if p == nil {
 		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
@@ -57,8 +57,8 @@ func find(pc uintptr) *place {
 	return p
 }
 
-// inlined returns the place of a call that was inlined into another, by what is known of it.
-func inlined(f Frame) *place {
+// inlined returns the location of a call that was inlined into another, by what is known of it.
+func inlined(f Frame) *location {
 	p := placesByFrame[f]
 	if p == nil {
 		p = describe(f)
@@ -68,23 +68,23 @@ func inlined(f Frame) *place {
 }
 
 // placesByFrame are the inlined ones; the mutex of places guards it.
-var placesByFrame = make(map[Frame]*place)
+var placesByFrame = make(map[Frame]*location)
 
 // placeSeed makes the numbers of places.
 var placeSeed = maphash.MakeSeed()
 
-func describe(f Frame) *place {
-	p := &place{Frame: f, serial: maphash.Comparable(placeSeed, f), pkg: packageOf(f.Func)}
+func describe(f Frame) *location {
+	p := &location{Frame: f, serial: maphash.Comparable(placeSeed, f), pkg: packageOf(f.Func)}
 	if home := homeOf(f.File); home != "" {
 		p.pkg = home
 	}
-	p.owner = ownerOf(p.pkg)
+	p.origin = ownerOf(p.pkg)
 	p.kernel = isKernelCall(p.pkg, f.Func)
 	p.stub = strings.Contains(f.Func, stubMark)
 	p.parks = parkReasons[f.Func]
 	p.waits = libraryWaits[libraryName(f.Func)]
 	p.dials = f.Func == dialHTTP
-	if p.owner == ofUs {
+	if p.origin == ofUs {
 		name := strings.ReplaceAll(f.Func[strings.LastIndexByte(f.Func, '/')+1:], "[...]", "")
 		p.ours, p.begins = ourReasons[name], beginnings[name]
 	}

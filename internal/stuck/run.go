@@ -15,60 +15,60 @@ import (
 
 const (
 	patience  = 20 * time.Second     // until the tasks of a case have to be stuck
-	glance    = 2 * time.Millisecond // between two looks that see to that
+	glance    = 2 * time.Millisecond // between two snapshots that see to that
 	mostShown = 3                    // differences
 )
 
-// A scene is a case that runs.
-type scene struct {
+// A caseRun is a case that runs.
+type caseRun struct {
 	ctx     context.Context // of the root
-	way     way
+	stuck   stuckCase
 	want    []want
 	started time.Time
 	funcs   map[string][]string // in which the traceback saw goroutines wait, by mark; code that was inlined has several
 }
 
-func newScene(ctx context.Context, w way) *scene {
-	return &scene{
-		ctx: ctx, way: w, want: append(w.want[:len(w.want):len(w.want)], always...),
+func newRun(ctx context.Context, w stuckCase) *caseRun {
+	return &caseRun{
+		ctx: ctx, stuck: w, want: append(w.want[:len(w.want):len(w.want)], always...),
 		started: time.Now(), funcs: make(map[string][]string),
 	}
 }
 
-// examine waits until the tasks are stuck and looks so many times.
-func (s *scene) examine(looks int) result {
-	if err := s.settle(); err != nil {
+// examine waits until the tasks are stuck and takes so many snapshots.
+func (s *caseRun) examine(snapshots int) result {
+	if err := s.untilStuck(); err != nil {
 		return result{text: err.Error()}
 	}
 	var shown []string
 	right := 0
-	for look := range looks {
-		tree := s.look()
+	for i := range snapshots {
+		tree := s.snapshot()
 		if wrong := s.differences(tree); len(wrong) == 0 {
 			right++
 		} else if len(shown) < mostShown {
-			shown = append(shown, fmt.Sprintf("look %d:\n  %s\n%s", look+1, strings.Join(wrong, "\n  "), describe(tree)))
+			shown = append(shown, fmt.Sprintf("snapshot %d:\n  %s\n%s", i+1, strings.Join(wrong, "\n  "), describe(tree)))
 		}
 		runtime.Gosched()
 	}
-	if right == looks {
-		return result{text: fmt.Sprintf("%s %d/%d ok", s.way.name, right, looks), ok: true}
+	if right == snapshots {
+		return result{text: fmt.Sprintf("%s %d/%d ok", s.stuck.name, right, snapshots), ok: true}
 	}
-	return result{text: fmt.Sprintf("%s %d/%d right\n%s", s.way.name, right, looks, strings.Join(shown, "\n"))}
+	return result{text: fmt.Sprintf("%s %d/%d right\n%s", s.stuck.name, right, snapshots, strings.Join(shown, "\n"))}
 }
 
-func (s *scene) look() inspect.Node {
-	return inspect.Tree(s.ctx) // stuck: look
+func (s *caseRun) snapshot() inspect.Node {
+	return inspect.Tree(s.ctx) // stuck: snapshot
 }
 
-// settle returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark, and
+// untilStuck returns when the tasks are stuck, twice in a row: the runtime's traceback has a waiting goroutine for each mark, and
 // the tree says what it should. On its way to where it is stuck a task may wait at the same line for something else: for a
 // connection that is made, or a process that starts. What the tree says wrongly of one that is stuck it says until patience
 // is over.
-func (s *scene) settle() error {
+func (s *caseRun) untilStuck() error {
 	agreed := 0
 	for {
-		tree := s.look()
+		tree := s.snapshot()
 		missing := append(s.missing(), s.differences(tree)...)
 		if len(missing) == 0 {
 			agreed++
@@ -80,7 +80,7 @@ func (s *scene) settle() error {
 			return nil
 		case time.Since(s.started) > patience:
 			return fmt.Errorf("%s is not stuck as it should after %v:\n  %s\n%s",
-				s.way.name, patience, strings.Join(missing, "\n  "), describe(tree))
+				s.stuck.name, patience, strings.Join(missing, "\n  "), describe(tree))
 		}
 		if err := meanwhile.Sleep(s.ctx, glance); err != nil {
 			return errors.New("the scope has ended: " + err.Error())
@@ -89,7 +89,7 @@ func (s *scene) settle() error {
 }
 
 // missing says which marks no goroutine waits at, or not as many as should.
-func (s *scene) missing() []string {
+func (s *caseRun) missing() []string {
 	all := traceback()
 	wanted := make(map[string]int)
 	busy := make(map[string]bool)
@@ -99,16 +99,16 @@ func (s *scene) missing() []string {
 			busy[w.at] = w.wait == "running"
 		}
 	}
-	for _, mark := range s.way.also {
+	for _, mark := range s.stuck.also {
 		wanted[mark]++
 	}
-	wanted["look"], wanted["root"] = 0, 1 // it sleeps between two looks
-	s.funcs["look"] = []string{"main.(*scene).look"}
+	wanted["snapshot"], wanted["root"] = 0, 1 // it sleeps between two snapshots
+	s.funcs["snapshot"] = []string{"main.(*caseRun).snapshot"}
 
 	var missing []string
 	for mark, count := range wanted {
 		there := marks[mark]
-		if there == (place{}) {
+		if there == (sourceLine{}) {
 			missing = append(missing, fmt.Sprintf("no line of the source has the mark %q", mark))
 			continue
 		}
@@ -132,7 +132,7 @@ func (s *scene) missing() []string {
 }
 
 // differences says what is wrong about a tree.
-func (s *scene) differences(tree inspect.Node) []string {
+func (s *caseRun) differences(tree inspect.Node) []string {
 	nodes := byPath(tree)
 	wrong := loadDifferences(nodes)
 	for _, w := range s.want {

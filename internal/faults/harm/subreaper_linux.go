@@ -2,8 +2,8 @@ package harm
 
 import "syscall"
 
-// Adopt makes this program the parent of processes whose own one ends before them.
-func Adopt() error {
+// BecomeSubreaper makes this program the parent of processes whose own one ends before them.
+func BecomeSubreaper() error {
 	const setChildSubreaper = 36
 	if _, _, err := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); err != 0 {
 		return err

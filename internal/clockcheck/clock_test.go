@@ -1,4 +1,4 @@
-package steady
+package clockcheck
 
 import (
 	"testing"
@@ -11,12 +11,12 @@ func TestClockIsTrustedAfterAWhile(t *testing.T) {
 		c := New()
 		for range 9 {
 			time.Sleep(time.Minute)
-			if c.Steady() {
+			if c.Trusted() {
 				t.Fatal("trusted at once")
 			}
 		}
 		time.Sleep(time.Minute)
-		if !c.Steady() {
+		if !c.Trusted() {
 			t.Error("not trusted after ten minutes")
 		}
 	})
@@ -30,12 +30,12 @@ func TestJumps(t *testing.T) {
 			pass := func(d, jump time.Duration) bool {
 				now.mono += d
 				now.wall = now.wall.Add(d + jump)
-				return c.look(now)
+				return c.update(now)
 			}
-			if !pass(Settle, 0) {
+			if !pass(TrustAfter, 0) {
 				t.Fatal("not trusted in the beginning")
 			}
-			if pass(time.Second, jump) || pass(Settle-time.Second, 0) {
+			if pass(time.Second, jump) || pass(TrustAfter-time.Second, 0) {
 				t.Error("trusted after a jump")
 			}
 			if !pass(time.Second, 0) {
@@ -45,7 +45,7 @@ func TestJumps(t *testing.T) {
 				t.Error("trusted after the jump back")
 			}
 			for range 100 { // a clock that is set right little by little
-				if pass(time.Minute, 10*time.Second) && now.mono < Settle {
+				if pass(time.Minute, 10*time.Second) && now.mono < TrustAfter {
 					t.Error("trusted too soon")
 				}
 			}

@@ -14,36 +14,36 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// lookEvery is for how long a look serves other requests, or for as long as it took if that was more: so no number of
+// snapshotEvery is for how long a snapshot serves other requests, or for as long as it took if that was more: so no number of
 // requests keeps a processor busy. Then it is let go of, for it holds on to the tasks.
-const lookEvery = 100 * time.Millisecond
+const snapshotEvery = 100 * time.Millisecond
 
-// A lookout looks at the trees, and shares a look among all who ask while it is taken and shortly after.
-type lookout struct {
+// A snapshotCache takes snapshots of the trees, and shares each among all who ask while it is taken and shortly after (single-flight).
+type snapshotCache struct {
 	trees func() []inspect.Node
 
 	mu     sync.Mutex
-	latest *look // nil when it is too old
+	latest *sharedSnapshot // nil when it is too old
 }
 
-type look struct {
-	over chan struct{} // closed when the look is
-	seen *Snapshot     // then; nil when the look panicked
+type sharedSnapshot struct {
+	over chan struct{} // closed when the snapshot is taken
+	seen *Snapshot     // then; nil when taking it panicked
 }
 
-// look returns a Snapshot with all trees, which belongs to others, too, and must not be changed.
-func (l *lookout) look(ctx context.Context) (*Snapshot, error) {
+// snapshot returns a Snapshot with all trees, which belongs to others, too, and must not be changed.
+func (l *snapshotCache) snapshot(ctx context.Context) (*Snapshot, error) {
 	for {
 		l.mu.Lock()
 		k := l.latest
 		first := k == nil
 		if first {
-			k = &look{over: make(chan struct{})}
+			k = &sharedSnapshot{over: make(chan struct{})}
 			l.latest = k
 		}
 		l.mu.Unlock()
 		if first {
-			l.take(k)
+			l.collect(k)
 			return k.seen, nil
 		}
 		select {
@@ -57,12 +57,12 @@ func (l *lookout) look(ctx context.Context) (*Snapshot, error) {
 	}
 }
 
-func (l *lookout) take(k *look) {
+func (l *snapshotCache) collect(k *sharedSnapshot) {
 	defer func() {
 		if k.seen == nil {
 			l.forget()
 		} else {
-			time.AfterFunc(max(lookEvery, k.seen.Took), l.forget)
+			time.AfterFunc(max(snapshotEvery, k.seen.Took), l.forget)
 		}
 		close(k.over)
 	}()
@@ -74,8 +74,8 @@ func (l *lookout) take(k *look) {
 	k.seen = s
 }
 
-// forget makes the next request look itself. It is called once for each look.
-func (l *lookout) forget() {
+// forget makes the next request take a snapshot itself. It is called once for each snapshot.
+func (l *snapshotCache) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.latest = nil

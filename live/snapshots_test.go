@@ -15,16 +15,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
-// A slowLook counts looks that take a second each. The tree they see has the number of the look.
-type slowLook struct {
+// A slowSnapshots counts snapshots that take a second each. The tree they see has the number of the snapshot.
+type slowSnapshots struct {
 	mu    sync.Mutex
-	looks uint32
+	taken uint32
 }
 
-func (l *slowLook) trees() []inspect.Node {
+func (l *slowSnapshots) trees() []inspect.Node {
 	l.mu.Lock()
-	l.looks++
-	n := l.looks
+	l.taken++
+	n := l.taken
 	l.mu.Unlock()
 	time.Sleep(time.Second)
 	return []inspect.Node{{ID: n, Name: "a"}}
@@ -32,16 +32,16 @@ func (l *slowLook) trees() []inspect.Node {
 
 func TestRequestsShareALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var slow slowLook
+		var slow slowSnapshots
 		h := live.HandlerOf(live.Config{CancelToken: secret}, slow.trees)
 		start := time.Now()
 		var done sync.WaitGroup
 		for i := range 50 {
-			time.Sleep(10 * time.Millisecond) // they come while the look goes on
+			time.Sleep(10 * time.Millisecond) // they come while the snapshot goes on
 			done.Go(func() {
 				s, err := read(ask(t, h, local("GET", "/?format=json", "")))
 				if err != nil || s.Trees[0].ID != 1 || s.Took != time.Second || !s.Time.Equal(start.Add(10*time.Millisecond)) {
-					t.Errorf("request %d: got %+v, %v, want the look that began after 10 ms", i, s, err)
+					t.Errorf("request %d: got %+v, %v, want the snapshot that began after 10 ms", i, s, err)
 				}
 			})
 		}
@@ -50,7 +50,7 @@ func TestRequestsShareALook(t *testing.T) {
 			t.Errorf("it took %v, want 1.01 s", got)
 		}
 
-		time.Sleep(time.Second - time.Nanosecond) // as long as the look took
+		time.Sleep(time.Second - time.Nanosecond) // as long as the snapshot took
 		for name, r := range map[string]*http.Request{
 			"text":   local("GET", "/", ""),
 			"detail": local("GET", "/?task=1", ""),
@@ -60,22 +60,22 @@ func TestRequestsShareALook(t *testing.T) {
 				t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
 			}
 		}
-		if s := snapshot(t, h, ""); s.Trees[0].ID != 1 || slow.looks != 1 {
-			t.Errorf("in the second after it: got look %d of %d", s.Trees[0].ID, slow.looks)
+		if s := snapshot(t, h, ""); s.Trees[0].ID != 1 || slow.taken != 1 {
+			t.Errorf("in the second after it: got snapshot %d of %d", s.Trees[0].ID, slow.taken)
 		}
 
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
-		if s := snapshot(t, h, ""); s.Trees[0].ID != 2 || slow.looks != 2 {
-			t.Errorf("after a second: got look %d of %d", s.Trees[0].ID, slow.looks)
+		if s := snapshot(t, h, ""); s.Trees[0].ID != 2 || slow.taken != 2 {
+			t.Errorf("after a second: got snapshot %d of %d", s.Trees[0].ID, slow.taken)
 		}
 	})
 }
 
-// A request that ends while another one looks does not wait for it.
+// A request that ends while another one takes a snapshot does not wait for it.
 func TestRequestEndsInALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var slow slowLook
+		var slow slowSnapshots
 		h := live.HandlerOf(live.Config{}, slow.trees)
 		go ask(t, h, local("GET", "/", ""))
 		synctest.Wait()
@@ -87,15 +87,15 @@ func TestRequestEndsInALook(t *testing.T) {
 			t.Errorf("got status %d after %v, want 503 after 10 ms", w.Code, took)
 		}
 		if s := snapshot(t, h, ""); s.Trees[0].ID != 1 {
-			t.Errorf("the look of the others: got %d, want 1", s.Trees[0].ID)
+			t.Errorf("the snapshot of the others: got %d, want 1", s.Trees[0].ID)
 		}
 	})
 }
 
-// A look that panics ends its own request; who waited for it looks again.
+// A snapshot that panics ends its own request; who waited for it takes one again.
 func TestLookPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var slow slowLook
+		var slow slowSnapshots
 		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
 			trees := slow.trees()
 			if trees[0].ID == 1 {
@@ -107,7 +107,7 @@ func TestLookPanics(t *testing.T) {
 		done.Go(func() {
 			defer func() {
 				if got := recover(); got != "broken" {
-					t.Errorf("got %v, want the panic of the look", got)
+					t.Errorf("got %v, want the panic of the snapshot", got)
 				}
 			}()
 			h.ServeHTTP(httptest.NewRecorder(), local("GET", "/", ""))
@@ -117,7 +117,7 @@ func TestLookPanics(t *testing.T) {
 			done.Go(func() {
 				s, err := read(ask(t, h, local("GET", "/?format=json", "")))
 				if err != nil || s.Trees[0].ID != 2 {
-					t.Errorf("got %+v, %v, want look 2", s, err)
+					t.Errorf("got %+v, %v, want snapshot 2", s, err)
 				}
 			})
 		}
@@ -125,7 +125,7 @@ func TestLookPanics(t *testing.T) {
 	})
 }
 
-// A Node holds on to its task: a look must not be kept when nobody asks any more.
+// A Node holds on to its task: a snapshot must not be kept when nobody asks any more.
 func TestLookIsLetGoOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen weak.Pointer[inspect.Node]
@@ -137,32 +137,32 @@ func TestLookIsLetGoOf(t *testing.T) {
 		snapshot(t, h, "")
 		runtime.GC()
 		if seen.Value() == nil {
-			t.Error("the look is gone at once")
+			t.Error("the snapshot is gone at once")
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
 		runtime.GC()
 		if seen.Value() != nil {
-			t.Error("the look is kept")
+			t.Error("the snapshot is kept")
 		}
 		runtime.KeepAlive(h)
 	})
 }
 
-// A quick look serves those who ask within 100 ms.
+// A quick snapshot serves those who ask within 100 ms.
 func TestQuickLookIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
+		snapshots := 0
 		h := live.HandlerOf(live.Config{}, func() []inspect.Node {
-			looks++
+			snapshots++
 			return nil
 		})
 		for i, wait := range []time.Duration{0, 100*time.Millisecond - 1, 1} {
 			time.Sleep(wait)
 			synctest.Wait()
 			snapshot(t, h, "")
-			if want := 1 + i/2; looks != want {
-				t.Errorf("request %d: %d looks, want %d", i, looks, want)
+			if want := 1 + i/2; snapshots != want {
+				t.Errorf("request %d: %d snapshots, want %d", i, snapshots, want)
 			}
 		}
 	})

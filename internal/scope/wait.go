@@ -9,22 +9,22 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
-// A Parker is a goroutine that waits inside this package. It parks on a WaitGroup: 16 bytes, where a channel takes 96.
-// What is embedded around it says what for: a sleeper, a joiner or an acquirer; the tree finds it among what its task's
-// cancellation wakes, and a joiner also among what the end of the other task wakes.
-type Parker struct {
+// A BlockedWait is a goroutine that waits inside this package. It blocks on a WaitGroup: 16 bytes, where a channel takes 96.
+// The type that embeds it says what it waits for: a time, the end of a task, or a semaphore. The tree finds it among what its
+// task's cancellation wakes, and an [EndWaiter] also among what the end of the other task wakes.
+type BlockedWait struct {
 	after After
 	wg    sync.WaitGroup
 	awake atomic.Bool
-	index int32 // of a sleeper in its clock's heap, less than zero outside of it; guarded by that. Here it takes no room
+	index int32 // of a timeWaiter in its clock's heap, less than zero outside of it; guarded by that. Here it takes no space
 }
 
-// A Waiter is a parker with what is around it.
+// A Waiter is a BlockedWait with the type that embeds it.
 type Waiter interface {
 	waker
 	Kind() WaiterKind
-	StillParked() bool
-	Identity() weak.Pointer[Parker] // tells one wait from all others
+	StillWaits() bool
+	Identity() weak.Pointer[BlockedWait] // tells one wait from all others
 }
 
 // A WaiterKind is the type of a waiter.
@@ -32,28 +32,28 @@ type WaiterKind uint8
 
 const (
 	NoWaiter WaiterKind = iota
-	IsSleeper
-	IsJoiner
-	IsAcquirer
+	ForTime
+	ForEnd
+	ForSemaphore
 )
 
-func (p *Parker) Identity() weak.Pointer[Parker] { return weak.Make(p) }
+func (p *BlockedWait) Identity() weak.Pointer[BlockedWait] { return weak.Make(p) }
 
-// Ready is called before anybody could wake the parker.
-func (p *Parker) Ready() { p.wg.Add(1) }
+// Ready is called before anybody could wake the waiter.
+func (p *BlockedWait) Ready() { p.wg.Add(1) }
 
 // Wake ends the wait, once.
-func (p *Parker) Wake() {
+func (p *BlockedWait) Wake() {
 	if p.awake.CompareAndSwap(false, true) {
 		p.wg.Done()
 	}
 }
 
-// Park waits until w, which p is in, is woken, by whomever it is known to or by the cancellation of ctx.
-func (p *Parker) Park(ctx context.Context, w Waiter) {
+// Block waits until w, which p is in, is woken, by whomever it is known to or by the cancellation of ctx.
+func (p *BlockedWait) Block(ctx context.Context, w Waiter) {
 	n, own := ctx.(*Node)
 	if !own || goroutine.Exact && goroutine.Current() != n.Labels.Address() {
-		p.parkElsewhere(ctx, w)
+		p.blockElsewhere(ctx, w)
 		return
 	}
 	n.Pull(true)
@@ -63,11 +63,11 @@ func (p *Parker) Park(ctx context.Context, w Waiter) {
 	}
 }
 
-// parkElsewhere is park with a ctx that is not that of the task whose goroutine this is: one that was derived from it, or
+// blockElsewhere is Block with a ctx that is not that of the task whose goroutine this is: one that was derived from it, or
 // another task's, or none. The waiter is shown for the goroutine.
 //
 //go:noinline
-func (p *Parker) parkElsewhere(ctx context.Context, w Waiter) {
+func (p *BlockedWait) blockElsewhere(ctx context.Context, w Waiter) {
 	if n := From(ctx); n != nil && n.OnCancel(&p.after, shown{w, currentSet()}) {
 		defer p.after.Stop()
 	}
@@ -94,10 +94,10 @@ type shown struct {
 func (shown) Wake() {}
 
 // IsAwake reports whether the wait is over.
-func (p *Parker) IsAwake() bool { return p.awake.Load() }
+func (p *BlockedWait) IsAwake() bool { return p.awake.Load() }
 
-// StillParked reports whether the parker waits.
-func (p *Parker) StillParked() bool { return p.after.linked() }
+// StillWaits reports whether it still waits.
+func (p *BlockedWait) StillWaits() bool { return p.after.linked() }
 
 // waiters adds those that wait with a ctx of n, or for its end, to the lists of their goroutines' label sets. The caller holds
 // mu.
@@ -112,7 +112,7 @@ func (n *Node) waiters(bySet map[goroutine.Address][]Waiter) {
 		}
 	}
 	for a := n.ends; a != nil; a = a.next {
-		if j, ok := a.w.(*Joiner); ok {
+		if j, ok := a.w.(*EndWaiter); ok {
 			bySet[j.set] = append(bySet[j.set], j)
 		}
 	}
