@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 )
 
 // Restore puts the values of original in the places of text, which is JSON, where the value of a hidden field is still [Shown]: text is what JSON
-// showed of original, with changes. Where nothing was restored, text is returned as it is. It is an error where original has no such field.
+// showed of original, with changes. Where nothing was restored, text is returned as it is. It is an error where original has no such field; in an
+// element of an array that has changed in anything but hidden fields, since nothing else says which element it was; and when text has a URL
+// of a server that original has not, which might be sent a value that its author cannot see.
 func (m *Mask) Restore(text, original json.RawMessage) (json.RawMessage, error) {
 	if !bytes.Contains(text, []byte(Shown)) {
 		return text, nil
@@ -24,6 +27,12 @@ func (m *Mask) Restore(text, original json.RawMessage) (json.RawMessage, error) 
 	restored, err := m.restore(given, before)
 	if err != nil || !restored {
 		return text, err
+	}
+	known := servers(before)
+	for server := range servers(given) {
+		if !known[server] {
+			return nil, fmt.Errorf("%s was not there before, and may not get the values that are %s: write them", server, Shown)
+		}
 	}
 	var out bytes.Buffer
 	scalar(&out, given)
@@ -69,6 +78,10 @@ func (m *Mask) restore(given, before any) (restored bool, err error) {
 			if i < len(old) {
 				beside = old[i]
 			}
+			name, kept := m.shown(value)
+			if kept && (len(v) != len(old) || !reflect.DeepEqual(m.without(value), m.without(beside))) {
+				return false, fmt.Errorf("write the value of %q where it is %s in an array: the array or this element of it is not as it was before", name, Shown)
+			}
 			inner, err := m.restore(value, beside)
 			if err != nil {
 				return false, err
@@ -77,4 +90,47 @@ func (m *Mask) restore(given, before any) (restored bool, err error) {
 		}
 	}
 	return restored, nil
+}
+
+// shown returns the name of a field in a value that is still Shown.
+func (m *Mask) shown(value any) (name string, found bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			if m.Hides(name) && inner == Shown {
+				return name, true
+			}
+			if name, found := m.shown(inner); found {
+				return name, true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if name, found := m.shown(inner); found {
+				return name, true
+			}
+		}
+	}
+	return "", false
+}
+
+// without returns a value without its hidden fields.
+func (m *Mask) without(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		rest := make(map[string]any, len(v))
+		for name, inner := range v {
+			if !m.Hides(name) {
+				rest[name] = m.without(inner)
+			}
+		}
+		return rest
+	case []any:
+		rest := make([]any, len(v))
+		for i, inner := range v {
+			rest[i] = m.without(inner)
+		}
+		return rest
+	}
+	return value
 }

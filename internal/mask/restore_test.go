@@ -30,3 +30,48 @@ func TestRestore(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreIsForTheSameElement: a value is not given to another element of an array, which is all that an index says.
+func TestRestoreIsForTheSameElement(t *testing.T) {
+	m := mask.New([]string{"password"})
+	const original = `{"to":[{"host":"a","in":{"password":"s1"}},{"host":"b","password":"s2","port":1},"c"]}`
+	for text, want := range map[string]string{
+		`{"to":[{"host":"a","in":{"password":"•••"}},{"host":"b","password":"•••","port":1},"d"]}`:      `{"to":[{"host":"a","in":{"password":"s1"}},{"host":"b","password":"s2","port":1},"d"]}`,
+		`{"to":[{"host":"a","in":{"password":"•••"}},{"host":"e","password":"new"},"c"]}`:               `{"to":[{"host":"a","in":{"password":"s1"}},{"host":"e","password":"new"},"c"]}`,
+		`{"to":[{"host":"b","password":"new","port":1}],"n":"•••"}`:                                     `{"to":[{"host":"b","password":"new","port":1}],"n":"•••"}`,
+		`{"to":[{"host":"b","password":"•••","port":1},{"host":"a","in":{"password":"•••"}},"c"]}`:      "",
+		`{"to":[{"host":"a","in":{"password":"•••"}},{"host":"e","password":"•••","port":1},"c"]}`:      "",
+		`{"to":[{"host":"a","in":{"password":"•••"}},{"host":"b","password":"•••"},"c"]}`:               "",
+		`{"to":[{"host":"a","in":{"password":"•••","z":1}},{"host":"b","password":"new"},"c"]}`:         "",
+		`{"to":[{"host":"b","password":"•••","port":1}]}`:                                               "",
+		`{"to":[{"host":"a","in":{"password":"•••"}},{"host":"b","password":"new","port":1},"c",null]}`: "",
+	} {
+		got, err := m.Restore([]byte(text), []byte(original))
+		if (err != nil) != (want == "") || err == nil && string(got) != want {
+			t.Errorf("%s: got %s, %v, want %s", text, got, err, want)
+		}
+		if err != nil && !strings.Contains(err.Error(), `write the value of "password"`) {
+			t.Errorf("%s: the error says no remedy: %v", text, err)
+		}
+	}
+}
+
+// TestRestoreIsForTheSameServer: who may change args does not get a hidden value sent to a server of their own.
+func TestRestoreIsForTheSameServer(t *testing.T) {
+	m := mask.New([]string{"authorization"})
+	const original = `{"url":"https://api.example.com/a","headers":{"Authorization":"s1"}}`
+	for text, wrong := range map[string]string{
+		`{"url":"https://API.example.com/b?c=d","headers":{"Authorization":"•••"}}`:                      "",
+		`{"url":"https://evil.example/a","headers":{"Authorization":"new"}}`:                             "",
+		`{"url":"https://evil.example/a","headers":{"Authorization":"•••"}}`:                             "https://evil.example ",
+		`{"url":"https://api.example.com@evil.example/a","headers":{"Authorization":"•••"}}`:             "https://evil.example ",
+		`{"url":"https://api.example.com:8443/a","headers":{"Authorization":"•••"}}`:                     "https://api.example.com:8443 ",
+		`{"url":"http://api.example.com/a","headers":{"Authorization":"•••"}}`:                           "http://api.example.com ",
+		`{"url":"https://api.example.com/a","all":["//evil.example"],"headers":{"Authorization":"•••"}}`: "//evil.example ",
+	} {
+		got, err := m.Restore([]byte(text), []byte(original))
+		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: got %s, %v, want an error with %q in it", text, got, err, wrong)
+		}
+	}
+}

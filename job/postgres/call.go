@@ -91,6 +91,14 @@ func undone(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
+// uncertain reports whether an error leaves open what was done: the server has not said, and was asked.
+func uncertain(err error) bool {
+	if open := new(openError); errors.As(err, &open) {
+		return true
+	}
+	return err != nil && codeOf(err) == "" && !pgconn.SafeToRetry(err)
+}
+
 // An openError is that of a commit which the server has not answered: it may have happened. What pgx says of it cannot be
 // trusted: after a connection was cut right behind the commit, it is "conn closed", as if nothing had been sent.
 type openError struct{ err error }

@@ -13,8 +13,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker. When some were taken, an error of taking more is left out: the next call meets it
-// again.
+// Claim takes due jobs for a worker. When some were taken, an error of taking more is left out, since the next call meets it
+// again: unless it is uncertain whether more were taken, which the worker must know to ask for them.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var done job.Claimed
 	if c.Limit <= 0 {
@@ -37,10 +37,13 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			return nil
 		}
 		err := s.claimDue(ctx, c, limits, &done)
-		if len(done.Jobs) > 0 {
-			err = nil
+		switch {
+		case len(done.Jobs) == 0:
+			return err
+		case uncertain(err):
+			return &openError{err} // never tried again by call, which would forget the jobs
 		}
-		return err
+		return nil
 	})
 	return done, err
 }
