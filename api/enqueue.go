@@ -57,11 +57,18 @@ func (u *uniqueArgs) UnmarshalJSON(text []byte) error {
 	return errors.New(`"unique_args": give true, or an array with the names of fields of the args`)
 }
 
+func (n *newJob) byArgs() bool {
+	return n.UniqueArgs != nil && (n.UniqueArgs.all || len(n.UniqueArgs.fields) > 0)
+}
+
+// unique reports whether the client says what is unique.
+func (n *newJob) unique() bool { return n.UniqueKey != nil || n.byArgs() || n.Debounce != nil }
+
 // options returns what else the client wants.
 func (n *newJob) options() ([]job.EnqueueOption, error) {
 	var options []job.EnqueueOption
 	add := func(o job.EnqueueOption) { options = append(options, o) }
-	byArgs := n.UniqueArgs != nil && (n.UniqueArgs.all || len(n.UniqueArgs.fields) > 0)
+	byArgs := n.byArgs()
 	switch {
 	case n.RunAt != nil && n.Delay != nil:
 		return nil, errors.New("run_at and delay: give one of them")
@@ -69,7 +76,7 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 		return nil, errors.New("unique_key and unique_args: give one of them")
 	case n.Debounce != nil && (n.UniqueKey != nil || byArgs || n.UniqueWhile != nil || n.Replace || n.RunAt != nil || n.Delay != nil):
 		return nil, errors.New("debounce says what is unique, and when it is due: leave unique_key, unique_args, unique_while, replace, delay and run_at out")
-	case n.UniqueKey != nil || byArgs || n.Debounce != nil:
+	case n.unique():
 	case n.UniqueFor != nil:
 		return nil, errors.New("unique_for: say what is unique, by unique_key or unique_args")
 	case n.UniqueWhile != nil:
@@ -155,12 +162,16 @@ func (a *API) enqueue(w http.ResponseWriter, r *http.Request) error {
 	if err := decode(body, &wanted); err != nil {
 		return refuse(http.StatusBadRequest, "the body: %v", err)
 	}
+	if key != "" && wanted.unique() {
+		return refuse(http.StatusUnprocessableEntity, "%s: the body gives the job a unique key already, and it can have one: leave one of them out", idempotencyHeader)
+	}
 	j, err := a.job(&wanted)
 	if err == nil && key != "" {
-		if j.UniqueKey != "" {
-			return refuse(http.StatusUnprocessableEntity, "%s: the job has a unique key already, by its kind or by its body, and can have one: leave one of them out", idempotencyHeader)
+		if j.UniqueKey != "" { // of its kind: it makes a repeated request harmless as well
+			key = ""
+		} else {
+			j, err = a.job(&wanted, idempotent(key, body)...)
 		}
-		j, err = a.job(&wanted, idempotent(key, body)...)
 	}
 	if err != nil {
 		return err

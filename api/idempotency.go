@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -31,14 +32,20 @@ func idempotencyKey(r *http.Request) (string, error) {
 	case len(given[0]) > mostIdempotency:
 		return "", refuse(http.StatusBadRequest, "%s: it has %d bytes, at most %d are allowed", idempotencyHeader, len(given[0]), mostIdempotency)
 	}
-	key := given[0]
-	if n := len(key); key[0] == '"' && key[n-1] == '"' {
-		key = key[1 : n-1]
-	}
-	return key, nil
+	return unquote(given[0])
 }
 
-// hashText returns a hash that no two texts have in common.
+// unquote removes the quotes around a key that is not empty.
+func unquote(key string) (string, error) {
+	inner, opened := strings.CutPrefix(key, `"`)
+	inner, closed := strings.CutSuffix(inner, `"`)
+	if opened != closed {
+		return "", refuse(http.StatusBadRequest, "%s: %.40s has a quote at one end only: give it with quotes at both ends, or at none", idempotencyHeader, key)
+	}
+	return inner, nil
+}
+
+// hashText returns 128 bits of the SHA-256 of a text.
 func hashText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])

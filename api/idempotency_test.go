@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -8,7 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/api"
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
 // A request that is sent again with its key has the answer of the first, and enqueues nothing.
@@ -46,9 +49,13 @@ func TestIdempotencyKey(t *testing.T) {
 			status          int
 			detail          string
 		}{
-			{"k", "/jobs", `{"kind":"k","unique_key":"u"}`, 422, "Idempotency-Key: the job has a unique key already"},
-			{"k", "/jobs", `{"kind":"k","unique_args":true}`, 422, "Idempotency-Key: the job has a unique key already"},
+			{"k", "/jobs", `{"kind":"k","unique_key":"u"}`, 422, "Idempotency-Key: the body gives the job a unique key already"},
+			{"k", "/jobs", `{"kind":"k","unique_args":true}`, 422, "Idempotency-Key: the body gives the job a unique key already"},
 			{"", "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: it is empty"},
+			{`""`, "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: it is empty"},
+			{`"`, "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: \\\" has a quote at one end only"},
+			{`"k`, "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: \\\"k has a quote at one end only"},
+			{`k"`, "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: k\\\" has a quote at one end only"},
 			{strings.Repeat("k", 256), "/jobs", `{"kind":"k"}`, 400, "Idempotency-Key: it has 256 bytes"},
 			{"k", "/jobs/bulk", `{"kind":"k"}`, 422, "Idempotency-Key is for one job"},
 		} {
@@ -58,6 +65,29 @@ func TestIdempotencyKey(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A kind that is unique by its definition keeps its own key, and a client that does not know that may send an Idempotency-Key.
+func TestIdempotencyKeyOfAUniqueKind(t *testing.T) {
+	store := memory.New()
+	unique := job.Define[int]("k", job.UniqueArgs())
+	h := api.New(api.Config{Store: store, New: func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error) {
+		var n int
+		if err := json.Unmarshal(args, &n); err != nil {
+			return nil, err
+		}
+		return unique.New(n, opts...)
+	}})
+	first := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k","args":1}`, header("Idempotency-Key", "a")), 201)
+	for _, key := range []string{"a", "b"} {
+		again := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k","args":1}`, header("Idempotency-Key", key)), 200)
+		if again.ID != first.ID || !again.Duplicate {
+			t.Errorf("key %s: got %+v, want a duplicate of %v", key, again, first.ID)
+		}
+	}
+	if other := read[enqueued](t, ask(h, "POST", "/jobs", `{"kind":"k","args":2}`, header("Idempotency-Key", "a")), 201); other.ID == first.ID {
+		t.Error("other args are taken for the same job")
+	}
 }
 
 func TestBulkIDs(t *testing.T) {

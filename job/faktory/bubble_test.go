@@ -55,8 +55,9 @@ type bubble struct {
 // A node is one of its servers.
 type node struct {
 	*bubble
-	pipes *pipes
-	stop  func()
+	server *faktory.Server
+	pipes  *pipes
+	stop   func()
 }
 
 func inBubble(t *testing.T, test func(b *bubble)) {
@@ -70,7 +71,7 @@ func (b *bubble) serve(c faktory.Config) *node {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n := &node{bubble: b, pipes: newPipes()}
+	n := &node{bubble: b, server: server, pipes: newPipes()}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(ctx, n.pipes) }()

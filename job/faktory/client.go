@@ -22,6 +22,8 @@ const (
 	mostSynced   = 1000             // jobs of a client
 	mostTogether = 500              // fetches or acknowledgements of a client in one call of the store
 	adoptTime    = time.Second      // of a handshake, for the same; what it does not read is read later
+	mostLeaving  = 16               // clients that are taken off the list of workers at once
+	mostGone     = MaxConnections   // clients that wait for that; of more, the store forgets when their leases are over
 )
 
 // namePrefix is what the names of workers begin with that are clients of this protocol.
@@ -68,7 +70,7 @@ type client struct {
 	wish    int             // that it is to be in
 	suspect map[job.ID]bool // that claims may have taken, as the store said last time
 	doubt   time.Time       // since when claims have failed that may have taken jobs; zero for not
-	held    int
+	jobs    map[*held]struct{}
 }
 
 // A held is a job that a client runs.
@@ -90,6 +92,7 @@ type clients struct {
 	mu    sync.Mutex
 	byWID map[string]*client
 	held  map[string][]*held // by jid; several jobs may have the same one
+	gone  []*client          // to be taken off the list of workers
 }
 
 func (cs *clients) init(s *Server) {
@@ -97,13 +100,13 @@ func (cs *clients) init(s *Server) {
 }
 
 // connect notes a connection of a client.
-func (cs *clients) connect(h hello) (*client, error) {
+func (cs *clients) connect(h hello) *client {
 	cs.mu.Lock()
 	cl := cs.byWID[h.Worker]
 	known := cl != nil
 	if !known {
 		name := namePrefix + h.Worker
-		cl = &client{name: name, wid: h.Worker, session: sessionOf(name)}
+		cl = &client{name: name, wid: h.Worker, session: sessionOf(name), jobs: map[*held]struct{}{}}
 		cl.claims = group.New(mostTogether, 1, cs.server.room.claimAll)
 		cl.acks = group.New(mostTogether, 2, cs.finishAll)
 		cl.info = job.WorkerInfo{Name: name, Host: h.Host, PID: h.pid(), Labels: h.Labels, Started: time.Now(), Version: "faktory"}
@@ -112,14 +115,14 @@ func (cs *clients) connect(h hello) (*client, error) {
 	cl.conns++
 	cs.mu.Unlock()
 	if known {
-		return cl, nil
+		return cl
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), adoptTime)
 	defer cancel()
 	if err := cs.adopt(ctx, cl); err != nil {
 		cs.server.config.Logger.Warn("faktory: the jobs of a client could not be read", "wid", h.Worker, "error", err)
 	}
-	return cl, nil
+	return cl
 }
 
 func (cs *clients) disconnect(cl *client) {
@@ -130,14 +133,12 @@ func (cs *clients) disconnect(cl *client) {
 }
 
 // anonymous returns a client for a connection whose handshake named none.
-func (cs *clients) anonymous() (*client, error) {
-	cl, err := cs.connect(hello{Worker: "anonymous-" + rand.Text()[:12]})
-	if err == nil {
-		cs.mu.Lock()
-		cl.anonymous = true
-		cs.mu.Unlock()
-	}
-	return cl, err
+func (cs *clients) anonymous() *client {
+	cl := cs.connect(hello{Worker: "anonymous-" + rand.Text()[:12]})
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cl.anonymous = true
+	return cl
 }
 
 // find returns the client with a wid, nil for none.
@@ -161,7 +162,12 @@ func (cs *clients) asked(cl *client, queues []string) bool {
 func (cs *clients) add(h *held) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	h.client.held++
+	cs.addLocked(h)
+}
+
+// addLocked is add for a caller that holds cs.mu.
+func (cs *clients) addLocked(h *held) {
+	h.client.jobs[h] = struct{}{}
 	cs.held[h.jid] = append(cs.held[h.jid], h)
 }
 
@@ -197,7 +203,7 @@ func (cs *clients) drop(h *held) {
 	if i < 0 {
 		return
 	}
-	h.client.held--
+	delete(h.client.jobs, h)
 	if same = slices.Delete(same, i, i+1); len(same) == 0 {
 		delete(cs.held, h.jid)
 	} else {
@@ -205,73 +211,65 @@ func (cs *clients) drop(h *held) {
 	}
 }
 
-// ids returns the jobs that are held here for a client.
-func (cs *clients) ids(cl *client) map[job.ID]*held {
-	ids := map[job.ID]*held{}
-	for _, same := range cs.held {
-		for _, h := range same {
-			if h.client == cl {
-				ids[h.job.ID] = h
-			}
-		}
+// ids returns the jobs that are held here for a client. The mutex is held.
+func (cl *client) ids() map[job.ID]*held {
+	ids := make(map[job.ID]*held, len(cl.jobs))
+	for h := range cl.jobs {
+		ids[h.job.ID] = h
 	}
 	return ids
 }
 
-// run renews the leases of clients that live, and ends the reservations that are over.
+// overdue reports whether a reservation of a client is over. The mutex is held.
+func (cl *client) overdue(now time.Time) bool {
+	for h := range cl.jobs {
+		if !h.until.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// run renews the leases of clients that live, and ends the reservations that are over. Nothing else may keep it waiting, as jobs whose lease is not
+// renewed are run twice.
 func (cs *clients) run(ctx context.Context) error {
 	ticker := time.NewTicker(eachLook)
 	defer ticker.Stop()
-	synced := time.Now()
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		now := time.Now()
-		due, gone := cs.due(now)
+		due := cs.due(time.Now())
 		_ = meanwhile.Each(ctx, meanwhile.From(slices.Values(due)), func(ctx context.Context, cl *client) error {
 			if err := cs.renew(ctx, cl); err != nil && ctx.Err() == nil {
 				cs.server.config.Logger.Warn("faktory: the lease of a client was not renewed", "wid", cl.wid, "error", err)
 			}
 			return nil
 		}, meanwhile.Limit(4))
-		for _, cl := range gone {
-			cs.leave(ctx, cl)
-		}
-		if now.Sub(synced) >= eachSync {
-			synced = now
-			cs.sync(ctx)
-		}
 	}
 }
 
-// due returns the clients whose lease is to be renewed, and those that are gone.
-func (cs *clients) due(now time.Time) (due, gone []*client) {
+// due returns the clients whose lease is to be renewed, and forgets those that are gone.
+func (cs *clients) due(now time.Time) (due []*client) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	over := map[*client]bool{}
-	for _, same := range cs.held {
-		for _, h := range same {
-			if !h.until.After(now) {
-				over[h.client] = true
-			}
-		}
-	}
 	for wid, cl := range cs.byWID {
 		switch {
 		case cl.gone(now):
 			delete(cs.byWID, wid)
-			for _, h := range cs.ids(cl) {
+			for h := range cl.jobs {
 				cs.drop(h)
 			}
-			gone = append(gone, cl)
-		case now.Sub(cl.renewed) >= eachBeat || over[cl] || !cl.doubt.IsZero():
+			if len(cs.gone) < mostGone {
+				cs.gone = append(cs.gone, cl)
+			}
+		case now.Sub(cl.renewed) >= eachBeat || cl.overdue(now) || !cl.doubt.IsZero():
 			due = append(due, cl)
 		}
 	}
-	return due, gone
+	return due
 }
 
 // gone reports whether a client has neither a connection, nor sent a BEAT for a minute, or has said that it ends. The mutex is held.
@@ -279,7 +277,7 @@ func (cl *client) gone(now time.Time) bool {
 	switch {
 	case cl.conns > 0:
 		return false
-	case cl.held == 0 && (cl.state == terminate || cl.anonymous):
+	case len(cl.jobs) == 0 && (cl.state == terminate || cl.anonymous):
 		return true
 	}
 	return now.Sub(cl.beat) >= clientGone && now.Sub(cl.lost) >= clientGone

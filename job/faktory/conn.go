@@ -28,30 +28,36 @@ func (s *Server) handle(ctx, work context.Context, socket net.Conn) {
 	if tcp, ok := socket.(*net.TCPConn); ok {
 		_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 15 * time.Second, Count: 4})
 	}
+	var secure *tls.Conn
 	if s.config.TLS != nil {
-		secure := tls.Server(socket, s.config.TLS)
-		within, cancel := context.WithTimeout(ctx, tlsTime)
-		err := secure.HandshakeContext(within)
-		cancel()
-		if err != nil {
-			return
-		}
-		socket = secure
+		secure = tls.Server(socket, s.config.TLS)
 		defer secure.Close()
+		socket = secure
 	}
 	c := &conn{server: s, socket: socket, work: work}
 	c.lines = lineReader{socket: socket, buffer: bufio.NewReaderSize(socket, usualLine), large: s.large}
-	if !s.enter(c) {
-		_ = c.write(failed(&refusal{"ERR", "this server has too many connections"}))
+	if !s.enter(c) { // also before the handshake of TLS, which may be silent
+		if secure == nil {
+			_ = c.write(failed(&refusal{"ERR", "this server has too many connections"}))
+		}
 		return
 	}
 	defer s.leave(c)
-	if err := c.greet(ctx); err != nil {
+	if secure != nil && shakeHands(ctx, secure) != nil {
 		return
 	}
 	defer c.forget()
+	if err := c.greet(ctx); err != nil {
+		return
+	}
 	for c.next(ctx) {
 	}
+}
+
+func shakeHands(ctx context.Context, secure *tls.Conn) error {
+	within, cancel := context.WithTimeout(ctx, tlsTime)
+	defer cancel()
+	return secure.HandshakeContext(within)
 }
 
 // forget ends what the connection is to its client.
@@ -63,17 +69,14 @@ func (c *conn) forget() {
 
 // next does a command, and reports whether there may be another.
 func (c *conn) next(ctx context.Context) bool {
-	if c.lines.idle() != nil || ctx.Err() != nil {
+	if c.lines.idle() != nil || c.lines.readWithin(ctx, lineTime) != nil {
 		return false
 	}
-	if c.socket.SetReadDeadline(time.Now().Add(lineTime)) != nil {
-		return false
-	}
-	line, done, err := c.lines.line(MaxLine)
+	line, done, err := c.lines.line(ctx, MaxLine)
 	defer done()
 	if err != nil {
-		if errors.Is(err, errLongLine) {
-			_ = c.write(failed(&refusal{"ERR", "a command has more than 16 MiB: send fewer jobs at once"}))
+		if told, ok := errors.AsType[*refusal](err); ok {
+			_ = c.write(failed(told))
 			c.linger()
 		}
 		return false
@@ -87,6 +90,7 @@ func (c *conn) next(ctx context.Context) bool {
 		return false
 	}
 	answer, delivered := c.answer(ctx, string(verb), args)
+	done() // the client may be slow to read the answer
 	if err := c.write(answer); err != nil {
 		if delivered != nil {
 			c.server.release(c.work, delivered)

@@ -109,10 +109,7 @@ func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 	}
 	cs := &c.server.clients
 	if c.client == nil {
-		var err error
-		if c.client, err = cs.anonymous(); err != nil {
-			return nil, err
-		}
+		c.client = cs.anonymous()
 	}
 	if !cs.asked(c.client, queues) {
 		_ = meanwhile.Sleep(ctx, fetchTime)
@@ -193,9 +190,9 @@ func (s *Server) release(ctx context.Context, h *held) {
 func (cs *clients) takeHeld(h *held) bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	n := h.client.held
+	_, known := h.client.jobs[h]
 	cs.drop(h)
-	return h.client.held < n
+	return known
 }
 
 // end returns the end of the attempt of a job that is not known to anybody else any more.

@@ -30,13 +30,11 @@ const (
 
 // A hello is what a client says of itself.
 type hello struct {
-	Version  int             `json:"v"`
-	Hash     string          `json:"pwdhash"`
-	Worker   string          `json:"wid"`
-	Host     string          `json:"hostname"`
-	PID      json.RawMessage `json:"pid"` // a number, or a string of one
-	Labels   []string        `json:"labels"`
-	Username string          `json:"username"` // that nobody asks for
+	Hash   string          `json:"pwdhash"`
+	Worker string          `json:"wid"`
+	Host   string          `json:"hostname"`
+	PID    json.RawMessage `json:"pid"` // a number, or a string of one
+	Labels []string        `json:"labels"`
 }
 
 func (h *hello) pid() (n int) {
@@ -46,7 +44,7 @@ func (h *hello) pid() (n int) {
 
 // greet does the handshake, within two seconds.
 func (c *conn) greet(ctx context.Context) error {
-	if err := c.socket.SetReadDeadline(time.Now().Add(helloTime)); err != nil {
+	if err := c.lines.readWithin(ctx, helloTime); err != nil {
 		return err
 	}
 	salt, greeting := "", `HI {"v":2}`
@@ -59,14 +57,11 @@ func (c *conn) greet(ctx context.Context) error {
 	if err := c.write(simple(greeting)); err != nil {
 		return err
 	}
-	h, err := c.readHello()
+	h, err := c.readHello(ctx)
 	if err == nil && c.server.config.Password != "" && !rightHash(h.Hash, c.server.config.Password, salt) {
 		c.server.config.Logger.Warn("faktory: a client has a wrong password", "address", c.socket.RemoteAddr().String())
 		c.server.guesses.wrong(ctx, c.socket.RemoteAddr().String())
 		err = refuse("Invalid password")
-	}
-	if err == nil && h.Worker != "" {
-		c.client, err = c.server.clients.connect(h)
 	}
 	if err != nil {
 		if told, ok := errors.AsType[*refusal](err); ok {
@@ -75,19 +70,20 @@ func (c *conn) greet(ctx context.Context) error {
 		}
 		return err
 	}
+	if h.Worker != "" {
+		c.client = c.server.clients.connect(h)
+	}
 	if err := c.socket.SetReadDeadline(time.Time{}); err != nil {
-		c.forget()
 		return err
 	}
 	if err := c.write(ok); err != nil {
-		c.forget()
 		return err
 	}
 	return ctx.Err()
 }
 
-func (c *conn) readHello() (h hello, err error) {
-	line, done, err := c.lines.line(mostHello)
+func (c *conn) readHello(ctx context.Context) (h hello, err error) {
+	line, done, err := c.lines.line(ctx, mostHello)
 	defer done()
 	switch {
 	case errors.Is(err, errLongLine):

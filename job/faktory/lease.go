@@ -3,7 +3,6 @@ package faktory
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -14,7 +13,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	now := time.Now()
 	renewal := job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease}
 	cs.mu.Lock()
-	ids := cs.ids(cl)
+	ids := cl.ids()
 	for id, h := range ids {
 		if h.until.After(now) {
 			renewal.Jobs = append(renewal.Jobs, id)
@@ -92,7 +91,7 @@ func (cs *clients) releaseUnknown(ctx context.Context, cl *client, since time.Ti
 		return err
 	}
 	cs.mu.Lock()
-	known, unknown := cs.ids(cl), map[job.ID]bool{}
+	known, unknown := cl.ids(), map[job.ID]bool{}
 	var ends []job.End
 	for _, j := range jobs {
 		if known[j.ID] != nil || !j.Started.After(since) {
@@ -140,43 +139,5 @@ func (cs *clients) addUnknown(cl *client, j *job.Job) {
 			return
 		}
 	}
-	cl.held++
-	cs.held[jid] = append(cs.held[jid], &held{client: cl, jid: jid, job: j, until: j.Started.Add(reserveOf(j))})
-}
-
-// sync is adopt for all clients, which another server may have served until it ended.
-func (cs *clients) sync(ctx context.Context) {
-	for j, err := range job.List(ctx, cs.server.config.Store, job.Filter{States: []job.State{job.Running}, Limit: 100 * mostSynced}) {
-		if err != nil {
-			return // it is tried again
-		}
-		wid, ours := strings.CutPrefix(j.Worker, namePrefix)
-		if cl := cs.find(wid); ours && cl != nil {
-			cs.addUnknown(cl, j)
-		}
-	}
-}
-
-// leave takes a client off the list of workers, unless it has gone to another server.
-func (cs *clients) leave(ctx context.Context, cl *client) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	workers, err := cs.server.config.Store.Workers(ctx)
-	if err != nil {
-		return
-	}
-	cs.mu.Lock()
-	seen, back := cl.seen.Add(time.Second), cs.byWID[cl.wid] != nil
-	cs.mu.Unlock()
-	for _, w := range workers {
-		if w.Name == cl.name && !w.Seen.After(seen) && !back {
-			_, err := cs.server.claimer.Renew(ctx, job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease, Info: w}) // tells what it has done
-			if err == nil {
-				err = cs.server.config.Store.Leave(ctx, cl.name, cl.session)
-			}
-			if err != nil {
-				cs.server.config.Logger.Warn("faktory: a client was not taken off the list", "wid", cl.wid, "error", err)
-			}
-		}
-	}
+	cs.addLocked(&held{client: cl, jid: jid, job: j, until: j.Started.Add(reserveOf(j))})
 }

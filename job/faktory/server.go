@@ -72,6 +72,7 @@ type Server struct {
 
 	mu    sync.Mutex
 	conns map[*conn]struct{}
+	most  int // connections
 }
 
 // mostLarge is how many long commands are read at once; others wait.
@@ -88,6 +89,7 @@ func New(c Config) (*Server, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	s := &Server{
 		config: c, claimer: job.NewClaimer(c.Store), started: time.Now(), large: make(chan struct{}, mostLarge), conns: map[*conn]struct{}{},
+		most: MaxConnections,
 	}
 	s.room = newRoom(c.Store, s.claimer)
 	s.clients.init(s)
@@ -103,6 +105,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
 		meanwhile.Go(ctx, s.room.run, meanwhile.Name("wait for jobs"), meanwhile.InBackground())
 		meanwhile.Go(ctx, s.clients.run, meanwhile.Name("hold jobs"), meanwhile.InBackground())
+		meanwhile.Go(ctx, s.clients.tidy, meanwhile.Name("take clients off"), meanwhile.InBackground())
 		stop := context.AfterFunc(ctx, func() {
 			_ = listener.Close()
 			s.interrupt()
@@ -144,7 +147,7 @@ func (s *Server) interrupt() {
 func (s *Server) enter(c *conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.conns) >= MaxConnections {
+	if len(s.conns) >= s.most {
 		return false
 	}
 	s.conns[c] = struct{}{}

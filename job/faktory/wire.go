@@ -3,12 +3,14 @@ package faktory
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,7 +20,10 @@ const usualLine = 1024
 // shortLine is the longest line that is read without waiting for a place among the long ones.
 const shortLine = 64 << 10
 
-var errLongLine = errors.New("the command is too long")
+var (
+	errLongLine  = &refusal{"ERR", "a command has more than 16 MiB: send fewer jobs at once"}
+	errLongLines = &refusal{"ERR", "too many long commands are sent at once: send it again, or fewer jobs at once"}
+)
 
 // A lineReader reads lines that end in LF or CRLF.
 type lineReader struct {
@@ -27,7 +32,7 @@ type lineReader struct {
 	large  chan struct{}
 }
 
-// idle waits for the first byte of a line, for ever, and then bounds the time of the others.
+// idle waits for the first byte of a line, for ever.
 func (r *lineReader) idle() error {
 	if r.buffer.Buffered() > 0 {
 		return nil
@@ -36,8 +41,16 @@ func (r *lineReader) idle() error {
 	return err
 }
 
+// readWithin bounds the time of reading from now on. It asks ctx after that: a deadline that interrupt has set before is not lost.
+func (r *lineReader) readWithin(ctx context.Context, d time.Duration) error {
+	if err := r.socket.SetReadDeadline(time.Now().Add(d)); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
 // line returns a line of at most most bytes without its end. It is valid until the next call, and until done is called.
-func (r *lineReader) line(most int) (line []byte, done func(), err error) {
+func (r *lineReader) line(ctx context.Context, most int) (line []byte, done func(), err error) {
 	done = func() {}
 	part, err := r.buffer.ReadSlice('\n')
 	if err == nil {
@@ -46,8 +59,9 @@ func (r *lineReader) line(most int) (line []byte, done func(), err error) {
 	var whole []byte
 	for errors.Is(err, bufio.ErrBufferFull) {
 		if len(whole) <= shortLine && len(whole)+len(part) > shortLine && most > shortLine {
-			r.large <- struct{}{}
-			done = func() { <-r.large }
+			if done, err = r.enterLarge(ctx); err != nil {
+				return nil, done, err
+			}
 		}
 		if whole = append(whole, part...); len(whole) > most+2 {
 			done()
@@ -63,6 +77,22 @@ func (r *lineReader) line(most int) (line []byte, done func(), err error) {
 		return nil, func() {}, err
 	}
 	return trimEnd(append(whole, part...), most, done)
+}
+
+// enterLarge waits for a place among the long lines, as long as a line may take, and gives the line its whole time then. done frees the place; it
+// may be called again.
+func (r *lineReader) enterLarge(ctx context.Context) (done func(), err error) {
+	timer := time.NewTimer(lineTime)
+	defer timer.Stop()
+	select {
+	case r.large <- struct{}{}:
+		done = sync.OnceFunc(func() { <-r.large })
+	case <-timer.C:
+		return func() {}, errLongLines
+	case <-ctx.Done():
+		return func() {}, ctx.Err()
+	}
+	return done, r.readWithin(ctx, lineTime)
 }
 
 func trimEnd(line []byte, most int, done func()) ([]byte, func(), error) {

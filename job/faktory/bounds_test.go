@@ -1,0 +1,180 @@
+package faktory_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/faktory"
+)
+
+// pipe connects, and reads nothing.
+func (n *node) pipe() net.Conn {
+	n.Helper()
+	ours, theirs := net.Pipe()
+	n.Cleanup(func() { _ = ours.Close() })
+	n.pipes.conns <- theirs
+	return ours
+}
+
+// A connection that is silent in the handshake of TLS counts as one.
+func TestSilentTLSConnectionsAreLimited(t *testing.T) {
+	web := httptest.NewTLSServer(nil)
+	web.Close()
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{TLS: &tls.Config{Certificates: web.TLS.Certificates, MinVersion: tls.VersionTLS12}})
+		n.server.LimitConnections(1)
+		n.pipe()
+		synctest.Wait()
+		second := n.pipe()
+		_ = second.SetReadDeadline(time.Now().Add(time.Second))
+		if _, err := second.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("reading from a connection too many: %v, want it closed", err)
+		}
+		time.Sleep(6 * time.Second) // the handshake of the first is given up
+		third := tls.Client(n.pipe(), &tls.Config{InsecureSkipVerify: true})
+		p := &peer{TB: t, socket: third, reader: bufio.NewReader(third)}
+		if hi, err := p.read(); err != nil || !strings.HasPrefix(hi, "+HI") {
+			t.Errorf("then a connection got %q, %v", hi, err)
+		}
+	})
+}
+
+// longPush is a command so long that few of its kind are read at once.
+func longPush(jid string) string {
+	return `PUSH {"jid":"` + jid + `","jobtype":"a","args":["` + strings.Repeat("x", 100_000) + `"]}` + "\n"
+}
+
+const placesForLong = 8
+
+// Clients that do not read the answer to a long command hold up no other that sends one.
+func TestLongCommandsAreNotHeldUpByAnswers(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		for range placesForLong {
+			n.worker("deaf").send(longPush(job.NewID().String()))
+		}
+		synctest.Wait()
+		begun := time.Now()
+		p := n.worker("w")
+		p.send(longPush("job-000001"))
+		p.wantNext("+OK")
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// A long command that had to wait for others has the time of any command from then on.
+func TestLongCommandWaitsItsTurn(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		for range placesForLong {
+			n.worker("stops").send(longPush("job-000001")[:90_000])
+		}
+		p := n.worker("w")
+		text := longPush("job-000002")
+		go func() {
+			time.Sleep(time.Second)
+			p.send(text[:90_000])
+			time.Sleep(20 * time.Second)
+			p.send(text[90_000:])
+		}()
+		p.wantNext("+OK")
+	})
+}
+
+// hangs is a store that does not insert.
+type hangs struct{ job.Store }
+
+func (hangs) Insert(ctx context.Context, _ ...*job.Job) ([]job.ID, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A long command that waits for others for too long is refused.
+func TestLongCommandWaitsInVain(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.store = hangs{b.store}
+		n := b.serve(faktory.Config{})
+		for range placesForLong {
+			p, text := n.worker("slow"), longPush("job-000001")
+			go func() {
+				p.send(text[:90_000])
+				time.Sleep(25 * time.Second)
+				p.send(text[90_000:]) // and 30 s in the store
+				_, _ = p.read()
+			}()
+		}
+		time.Sleep(time.Second)
+		p := n.worker("w")
+		begun := time.Now()
+		go func() { _, _ = io.WriteString(p.socket, longPush("job-000002")) }()
+		p.wantNext("-ERR too many long commands are sent at once: send it again")
+		if took := time.Since(begun); took != 30*time.Second {
+			t.Errorf("it was refused after %v, want 30s", took)
+		}
+		p.closed()
+	})
+}
+
+// lateDeadline is a connection on which the deadline of a command is set after the server has begun to stop.
+type lateDeadline struct {
+	net.Conn
+	armed       chan struct{} // closed when the next deadline is that of a command
+	stop        func()
+	interrupted chan struct{} // closed when the server has interrupted the connection
+	once        sync.Once
+}
+
+func (c *lateDeadline) SetReadDeadline(at time.Time) error {
+	select {
+	case <-c.armed:
+	default:
+		return c.Conn.SetReadDeadline(at)
+	}
+	if at.After(time.Now()) {
+		c.once.Do(func() {
+			go c.stop()
+			<-c.interrupted
+		})
+	} else if !at.IsZero() {
+		defer close(c.interrupted)
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+// A server that stops just when a command begins does not wait for its end.
+func TestStopsWhenACommandBegins(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		n := b.serve(faktory.Config{})
+		ours, theirs := net.Pipe()
+		conn := &lateDeadline{Conn: theirs, armed: make(chan struct{}), stop: n.stop, interrupted: make(chan struct{})}
+		n.pipes.conns <- conn
+		p := newPeer(b, ours)
+		if _, err := p.read(); err != nil {
+			t.Fatal(err)
+		}
+		p.want(`HELLO {"v":2}`, "+OK")
+		synctest.Wait()
+		close(conn.armed)
+		begun := time.Now()
+		p.send("PUSH {") // and no more
+		_, err := p.read()
+		n.stop()
+		if took := time.Since(begun); took > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("it stopped after %v, %v", took, err)
+		}
+	})
+}
