@@ -125,7 +125,7 @@ func readDue(text string, now time.Time) (time.Time, error) {
 func findAction(name string) (action, error) {
 	i := slices.IndexFunc(actions, func(a action) bool { return a.Name == name })
 	if i < 0 {
-		return action{}, refuse(http.StatusBadRequest, "%.40q is no act.", name)
+		return action{}, refuse(http.StatusBadRequest, "%.40q is no action.", name)
 	}
 	return actions[i], nil
 }

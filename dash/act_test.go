@@ -162,7 +162,7 @@ func TestWrongActs(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/jobs/act", []string{"act", "explode", "id", id}, 400, "&#34;explode&#34; is no act"},
+		{"/jobs/act", []string{"act", "explode", "id", id}, 400, "&#34;explode&#34; is no action"},
 		{"/jobs/act", []string{"act", "retry"}, 400, "No job is selected"},
 		{"/jobs/act", []string{"act", "retry", "id", "7"}, 400, "is no job ID"},
 		{"/jobs/act", []string{"act", "priority", "argument", "10", "id", id}, 400, "is no number from 1 to 9"},
@@ -172,7 +172,7 @@ func TestWrongActs(t *testing.T) {
 		{"/jobs/act", []string{"act", "move", "argument", "a b", "id", id}, 400, "is no name of a queue"},
 		{"/jobs/act", []string{"act", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
 		{"/queues", []string{"act", "pause", "queue", "nowhere"}, 404, "There is no queue &#34;nowhere&#34;"},
-		{"/queues", []string{"act", "burn", "queue", "default"}, 400, "is no act on queues"},
+		{"/queues", []string{"act", "burn", "queue", "default"}, 400, "is no action on queues"},
 		{"/crons", []string{"act", "pause", "cron", "nothing"}, 404, "There is no cron"},
 		{"/jobs/act", []string{"act", strings.Repeat("x", 70<<10)}, 413, "The form is longer than"},
 	}

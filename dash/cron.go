@@ -141,7 +141,7 @@ func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.Audi
 	case "run":
 		return back + "did-text=cron-run", h.runCron(ctx, rows[i])
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no act on crons.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on crons.", act)
 }
 
 // runCron has one of the workers that have a cron run it now.

@@ -41,7 +41,7 @@ type failureGroup struct {
 	Attempts            int64
 	Bars                []bar
 	Most                int    // failures of a bar, at most
-	Jobs, Retry         string // addresses
+	Jobs, Retry         string // addresses; Retry is "" where no part of the error tells its jobs from others
 
 	minutes [hour / sparkMinutes]int
 }
@@ -67,7 +67,9 @@ func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 			g.Attempts = all.Completed + all.Failed
 			g.Share = percent(all.Failed, g.Attempts)
 		}
-		g.Jobs, g.Retry = v.URL(g.jobsURL()), v.URL(g.actURL("retry", v.Here()))
+		if g.Jobs = v.URL(g.jobsURL()); literal(g.Error) != "" { // else all failed jobs of the kind would be found
+			g.Retry = v.URL(g.actURL("retry", v.Here()))
+		}
 	}
 	return &page{Title: "Failures", Section: "failures", Data: &shown}, nil
 }

@@ -53,10 +53,19 @@ func TestFailures(t *testing.T) {
 	query, _, _ := strings.Cut(rest, `"`)
 	query = html.UnescapeString(query)
 	has(t, get(t, h, "/jobs?"+query), http.StatusOK, "status 503", "not status 402")
-	has(t, get(t, h, "/jobs/act?act=retry&all=1&"+query), http.StatusOK, "Retry 5 jobs?")
+	has(t, get(t, h, "/jobs/act?act=retry&all=1&"+query), http.StatusOK, "Retry 5 jobs?", "Every job whose error contains the text matches")
+	has(t, get(t, h, "/jobs/act?act=retry&all=1&kind=card.charge"), http.StatusOK, "Retry 6 jobs?", "not contains the text")
 
 	reader := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
 	has(t, get(t, reader, "/failures"), http.StatusOK, "status 503", "not >Retry<")
+}
+
+// Where no part of an error tells its jobs from others of their kind, all of these would be retried: that is not offered.
+func TestFailuresWithoutWords(t *testing.T) {
+	s := memory.New()
+	fail(t, s, "card.charge", job.Discarded, 2, func(i int) string { return fmt.Sprint("E ", 1000+i) })
+	h := dash.New(dash.Config{Store: s})
+	has(t, get(t, h, "/failures"), http.StatusOK, "2 discarded", "not >Retry<")
 }
 
 // More errors than are shown, and more jobs than are read, are said to be there.

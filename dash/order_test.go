@@ -42,10 +42,10 @@ func TestOrders(t *testing.T) {
 		fields     []string
 		want       job.Order
 	}{
-		{"/workers", "told to claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Order{Do: job.OrderQuiet}},
-		{"/workers", "told to claim jobs again", []string{"act", "resume", "worker", "w"}, job.Order{Do: job.OrderResume}},
-		{"/workers", "told to stop", []string{"act", "stop", "worker", "w"}, job.Order{Do: job.OrderStop}},
-		{"/crons", "told to run it now", []string{"act", "run", "cron", "nightly"}, job.Order{Do: job.OrderTick, Cron: "nightly"}},
+		{"/workers", "will claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Order{Do: job.OrderQuiet}},
+		{"/workers", "will claim jobs again", []string{"act", "resume", "worker", "w"}, job.Order{Do: job.OrderResume}},
+		{"/workers", "will stop", []string{"act", "stop", "worker", "w"}, job.Order{Do: job.OrderStop}},
+		{"/crons", "will run it now", []string{"act", "run", "cron", "nightly"}, job.Order{Do: job.OrderTick, Cron: "nightly"}},
 	} {
 		w := post(t, h, step.path, step.fields...)
 		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told)
@@ -55,9 +55,9 @@ func TestOrders(t *testing.T) {
 		}
 	}
 	has(t, post(t, h, "/workers", "act", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
-	has(t, post(t, h, "/workers", "act", "burn", "worker", "w"), http.StatusBadRequest, "is no act on workers")
-	has(t, get(t, h, "/workers/act?act=burn&worker=w"), http.StatusBadRequest, "is no act on workers")
-	has(t, post(t, h, "/crons", "act", "burn", "cron", "nightly"), http.StatusBadRequest, "is no act on crons")
+	has(t, post(t, h, "/workers", "act", "burn", "worker", "w"), http.StatusBadRequest, "is no action on workers")
+	has(t, get(t, h, "/workers/act?act=burn&worker=w"), http.StatusBadRequest, "is no action on workers")
+	has(t, post(t, h, "/crons", "act", "burn", "cron", "nightly"), http.StatusBadRequest, "is no action on crons")
 	renew(t, s, "w", nil) // which has the cron no more
 	has(t, post(t, h, "/crons", "act", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
 	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
@@ -110,7 +110,7 @@ func TestLiveTree(t *testing.T) {
 	has(t, get(t, h, path+"/task?task=10"), http.StatusOK, "Cancel task page 1?")
 	has(t, get(t, h, path+"/task?task=99"), http.StatusNotFound, "The job has no such task")
 	w := post(t, h, path+"/task", "task", "10")
-	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "told to cancel the task")
+	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "will cancel the task")
 	want := job.Order{Do: job.OrderCancelTask, Job: j.ID, Task: "10"}
 	if orders := renew(t, s, "w", nil).Orders; len(orders) != 1 || orders[0] != want {
 		t.Errorf("orders %+v, want %+v", orders, want)

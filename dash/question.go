@@ -62,6 +62,9 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 		Text: fmt.Sprintf(cmp.Or(t.Ask, t.Verb+" %s?"), text), Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
 		Field: t.Field, Hint: t.Hint, Low: t.Low, High: t.High, Back: t.back, Nothing: n == 0, Total: n,
 	}
+	if t.Error != "" {
+		q.Note += " Every job whose error contains the text matches, also where the rest of the error differs."
+	}
 	if q.Nothing {
 		q.Text, q.Note = "No job matches", "There is nothing to do."
 	}

@@ -113,5 +113,5 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 	case "resume":
 		return "/queues?did-text=resumed", h.Store.Pause(ctx, name, false)
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no act on queues.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", act)
 }

@@ -45,7 +45,7 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
 	}
 	if v.Query.Get("act") != string(job.OrderStop) {
-		return nil, refuse(http.StatusBadRequest, "%.40q is no act on workers that needs to be confirmed.", v.Query.Get("act"))
+		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("act"))
 	}
 	name := clip(v.Query.Get("worker"), job.MaxKey)
 	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
@@ -63,7 +63,7 @@ func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.Au
 		*done = job.AuditEntry{Action: string(act) + " worker", Target: name, Changed: 1}
 		return "/workers?did-text=" + string(act), h.order(ctx, name, job.Order{Do: act})
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no act on workers.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", act)
 }
 
 // order leaves word for a worker.

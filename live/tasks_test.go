@@ -111,7 +111,10 @@ func TestTasks(t *testing.T) {
 
 		first := at(s.Trees, "shop/first")
 		for begun := time.Now(); first.Wait.For != "tasks" && time.Since(begun) < 20*time.Second; { // its goroutine may just be about to wait
-			s = get[live.Snapshot](t, newServer(t), "format=json")
+			if err := meanwhile.Sleep(ctx, 20*time.Millisecond); err != nil {
+				return err
+			}
+			s = get[live.Snapshot](t, server, "format=json")
 			first = at(s.Trees, "shop/first")
 		}
 		if first.Wait.For != "tasks" || first.State != "joining" {

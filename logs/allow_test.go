@@ -55,12 +55,18 @@ func TestAllow(t *testing.T) {
 					t.Fatal(err)
 				}
 				fmt.Fprintf(conn, "<14>%s: x\n", network)
-				if network == "tcp" && !want {
+				if deadline, ok := ctx.Deadline(); ok && network == "tcp" && !want {
+					_ = conn.SetReadDeadline(deadline)
 					_, _ = io.ReadAll(conn) // until it is closed
 				}
 				_ = conn.Close()
 			}
-			response, err := http.Get("http://" + s.Addr("http").String())
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.Addr("http").String(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // not through a proxy of the environment
+			response, err := client.Do(request)
 			if got := err == nil; got != want {
 				t.Errorf("%s: HTTP is answered: %v, %v", allow, got, err)
 			}

@@ -21,12 +21,12 @@ type Logs struct {
 func NewLogs(stats func() logs.Stats) *Logs { return &Logs{stats: stats} }
 
 var (
-	logConnections = desc("logs_connections", "Connections that are open, by the way in.", "way")
-	logConnected   = desc("logs_connections_total", "Connections that were opened, by the way in.", "way")
-	logRecords     = desc("logs_records_total", "Records that came in, by the way in.", "way")
-	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by the way in.", "way")
-	logRefused     = desc("logs_refused_total", "Input that was no record, by the way in and the reason.", "way", "reason")
-	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by the way in and the reason.", "way", "reason")
+	logConnections = desc("logs_connections", "Connections that are open, by input.", "input")
+	logConnected   = desc("logs_connections_total", "Connections that were opened, by input.", "input")
+	logRecords     = desc("logs_records_total", "Records that came in, by input.", "input")
+	logBytes       = desc("logs_message_bytes_total", "Bytes of their messages, by input.", "input")
+	logRefused     = desc("logs_refused_total", "Input that was no record, by input and the reason.", "input", "reason")
+	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by input and the reason.", "input", "reason")
 	logRedacted    = desc("logs_redacted_total", "Messages and values of attributes that a redaction has changed, by its name.", "rule")
 	logOfService   = desc("logs_service_records_total", "Records of the service that came in.", "service")
 	logLimited     = desc("logs_service_limited_total", "Records of the service that came too fast and were left out.", "service")

@@ -24,7 +24,7 @@ func ExampleNewLogs() {
 		}
 	}
 	// Output:
-	// meanwhile_logs_records_total{way="syslog-tcp"} 17
+	// meanwhile_logs_records_total{input="syslog-tcp"} 17
 }
 
 func TestLogs(t *testing.T) {
@@ -47,10 +47,10 @@ func TestLogs(t *testing.T) {
 	answer := httptest.NewRecorder()
 	m.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
 	for _, want := range []string{
-		`meanwhile_logs_connections{way="own"} 1`, `meanwhile_logs_connections_total{way="own"} 3`, `meanwhile_logs_records_total{way="own"} 300`,
+		`meanwhile_logs_connections{input="own"} 1`, `meanwhile_logs_connections_total{input="own"} 3`, `meanwhile_logs_records_total{input="own"} 300`,
 		`meanwhile_logs_service_records_total{service="other"} 100`, `meanwhile_logs_service_limited_total{service="other"} 50`,
 		`meanwhile_logs_output_up{output="a.log"} 0`, `meanwhile_logs_output_up{output="store"} 1`, `meanwhile_logs_output_waiting{output="a.log"} 7`,
-		`meanwhile_logs_output_lost_total{output="a.log"} 2`, `meanwhile_logs_repaired_total{reason="not UTF-8",way="own"} 5`,
+		`meanwhile_logs_output_lost_total{output="a.log"} 2`, `meanwhile_logs_repaired_total{input="own",reason="not UTF-8"} 5`,
 	} {
 		if !strings.Contains(answer.Body.String(), want+"\n") {
 			t.Errorf("%s is missing", want)

@@ -177,12 +177,12 @@ func refused(tb testing.TB, address string) map[string]int {
 		if err != nil {
 			tb.Fatal(err)
 		}
-		counters[string(m[2])+": "+string(m[1])] = int(n)
+		counters[string(m[1])+": "+string(m[2])] = int(n)
 	}
 	return counters
 }
 
-var refusedLine = regexp.MustCompile(`(?m)^meanwhile_logs_refused_total\{reason="([^"]*)",way="([^"]*)"\} (\S+)$`)
+var refusedLine = regexp.MustCompile(`(?m)^meanwhile_logs_refused_total\{input="([^"]*)",reason="([^"]*)"\} (\S+)$`)
 
 // A hostileServer is ours with all its doors open, on this machine.
 type hostileServer struct {

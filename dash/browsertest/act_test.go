@@ -170,7 +170,7 @@ func (s *stage) testCron(t *testing.T, scripts bool) {
 	}
 	before := last()
 	b.click(row, "Run now")
-	b.sees("told to run it now")
+	b.sees("will run it now")
 	for deadline := time.Now().Add(20 * time.Second); last() == before; {
 		if time.Now().After(deadline) {
 			t.Fatal("the cron did not run")
@@ -189,7 +189,7 @@ func (s *stage) testTask(t *testing.T) {
 	b.run(Do(`[...document.querySelectorAll(".task")].find(e => e.querySelector(".task-name").textContent === "page 3").querySelector(".stop").click()`))
 	b.sees("Cancel task page 3?")
 	b.click(".question", "Cancel the task")
-	b.sees("told to cancel the task")
+	b.sees("will cancel the task")
 	b.run(Until(fmt.Sprintf(`document.querySelector(".tree") && %s < %d`, count, before)))
 }
 
@@ -216,13 +216,13 @@ func (s *stage) testWorker(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/workers")
 	b.click("tbody", "Quiet")
-	b.sees("told to claim no more jobs")
+	b.sees("will claim no more jobs")
 	b.run(Until(`document.querySelector("tbody .state")?.innerText === "quiet"`))
 	b.click("tbody", "Resume")
 	b.run(Until(`!document.querySelector("tbody .state")`))
 	b.click("tbody", "Stop")
 	b.sees("Stop worker shop-1?")
 	b.click(".question", "Stop")
-	b.sees("told to stop")
+	b.sees("will stop")
 	b.sees("No workers")
 }

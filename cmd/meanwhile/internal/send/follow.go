@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -18,9 +19,9 @@ import (
 const (
 	mostFiles     = 1000            // followed at once; further ones wait until one of them has gone
 	readSize      = 64 << 10        // bytes that are read at once
-	turnSize      = 1 << 20         // bytes of one file before the next one is read
-	scanEvery     = time.Second / 2 // between looks for new and rotated files
-	readEvery     = time.Second / 4 // between looks at files that had nothing new
+	roundSize     = 1 << 20         // bytes of one file before the next one is read
+	scanEvery     = time.Second / 2 // between scans for new and rotated files
+	readEvery     = time.Second / 4 // between reads of files that had nothing new
 	saveEvery     = time.Second     // between the saves of positions, and
 	saveSize      = 1 << 20         // bytes that are read between them at most
 	goneFor       = time.Minute     // without a byte, after which a file that was renamed or deleted is closed
@@ -38,12 +39,14 @@ type follower struct {
 	problems func(format string, args ...any)
 
 	buf   []byte
-	since int // bytes that were read since positions were saved
+	since int // bytes that were read since positions were saved, and one for each record or file that ended without any
 	saved time.Time
 
-	mu      sync.Mutex
-	files   []*followed
-	failing map[string]string // what was reported of a path
+	mu    sync.Mutex
+	files []*followed
+
+	failingMu sync.Mutex
+	failing   map[string]string // what was reported of a path
 }
 
 // run follows until ctx is canceled. Then it saves the positions, when the server acknowledges what was sent within the grace.
@@ -98,7 +101,7 @@ func (f *follower) read(ctx context.Context) error {
 // round reads each file once, and returns how many bytes were new. Those that are gone it closes.
 func (f *follower) round(now time.Time) (n int, err error) {
 	for _, file := range f.all() {
-		for read := 0; read < turnSize; {
+		for read := 0; read < roundSize; {
 			size, err := file.read(f.buf, now)
 			read, n = read+size, n+size
 			if file.failed != nil {
@@ -109,7 +112,9 @@ func (f *follower) round(now time.Time) (n int, err error) {
 				break
 			}
 		}
-		file.idle(now)
+		if file.idle(now) {
+			f.since++ // the position has moved
+		}
 		if file.failed != nil {
 			return n, file.failed
 		}
@@ -168,10 +173,11 @@ func (f *follower) resume() {
 	var all []known
 	for _, folder := range f.state.folders() {
 		entries, err := os.ReadDir(folder)
-		f.tell(folder, err)
+		f.report(folder, err)
 		for _, entry := range entries {
-			if info, err := entry.Info(); err == nil && f.state.knows(info) {
-				all = append(all, known{filepath.Join(folder, entry.Name()), info.ModTime()})
+			path := filepath.Join(folder, entry.Name())
+			if info, err := os.Stat(path); err == nil && f.state.knows(info) { // also behind a symbolic link
+				all = append(all, known{path, info.ModTime()})
 			}
 		}
 	}
@@ -194,11 +200,11 @@ func (f *follower) find(path string) *followed {
 		}
 	}
 	if len(f.files) >= mostFiles {
-		f.tell(path, fmt.Errorf("%d files are followed already, so it waits until one of them has gone", mostFiles))
+		f.report(path, fmt.Errorf("%d files are followed already, so it waits until one of them has gone", mostFiles))
 		return nil
 	}
 	file, err := openFollowed(path, f.state.take)
-	f.tell(path, err)
+	f.report(path, err)
 	if err != nil {
 		return nil
 	}
@@ -230,14 +236,10 @@ func (f *follower) close() {
 	}
 }
 
+// report reports trouble with a path, once.
 func (f *follower) report(path string, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.tell(path, err)
-}
-
-// tell reports trouble with a path, once. The mutex is held.
-func (f *follower) tell(path string, err error) {
+	f.failingMu.Lock()
+	defer f.failingMu.Unlock()
 	if err == nil {
 		delete(f.failing, path)
 		return
@@ -247,6 +249,6 @@ func (f *follower) tell(path string, err error) {
 	}
 	if text := err.Error(); f.failing[path] != text {
 		f.failing[path] = text
-		f.problems("%s: %s", path, text)
+		f.problems("%s", probe.Printable(path+": "+text))
 	}
 }

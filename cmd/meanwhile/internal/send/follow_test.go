@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -334,5 +335,114 @@ func TestFollowEnds(t *testing.T) {
 	s.rounds(t, f, start.Add(goneFor))
 	if len(f.all()) != 0 || !slices.Equal(s.messages, []string{"one", "no end"}) {
 		t.Errorf("%d files are open, sent %q", len(f.all()), s.messages)
+	}
+}
+
+// A record that no line follows is sent late. The position behind it is saved then, so that a kill does not have it sent again.
+func TestFollowSavesWhatIsIdle(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "a.log")
+	saved := func() string {
+		text, err := os.ReadFile(filepath.Join(folder, "state", "positions"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var s server
+		f := s.follows(t, folder)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- f.run(ctx, time.Second) }()
+		time.Sleep(time.Minute)
+		if err := os.WriteFile(path, []byte("one\ntwo\n"), 0o600); err != nil { // long after positions were saved last
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := saved(); !strings.Contains(got, `"offset":8,`) {
+			t.Errorf("a minute after the last line the positions are %s", got)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		f.state.close()
+	})
+}
+
+// The rest of a file that was renamed behind a symbolic link is sent by the next process, though it is in no folder of the pattern.
+func TestFollowBehindALink(t *testing.T) {
+	folder, behind := t.TempDir(), t.TempDir()
+	path := filepath.Join(behind, "0.log")
+	write := func(name, text string) {
+		t.Helper()
+		file, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.WriteString(text)
+		if err := errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, "one\ntw")
+	if err := os.Symlink(path, filepath.Join(folder, "a.log")); err != nil {
+		t.Fatal(err)
+	}
+	var s server
+	f := s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	s.save(t, f)
+	dies(f)
+	write(path, "o\n")
+	if err := os.Rename(path, path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	write(path, "three\n")
+	f = s.follows(t, folder)
+	s.rounds(t, f, start.Add(time.Hour))
+	dies(f)
+	if want := []string{"one", "two", "three"}; !slices.Equal(s.messages, want) {
+		t.Errorf("got %q, want %q", s.messages, want)
+	}
+}
+
+// Where files have no number, of two with the same name in two folders each has its own position.
+func TestFollowStateByPath(t *testing.T) {
+	folder := t.TempDir()
+	a, b := filepath.Join(folder, "a", "x.log"), filepath.Join(folder, "b", "x.log")
+	if err := os.Mkdir(filepath.Dir(b), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &followState{unseen: []position{{Path: a, Offset: 1}, {Path: b, Offset: 2}}}
+	if p, ok := s.take(b, withoutID{info}); !ok || p.Offset != 2 {
+		t.Errorf("got %+v, %v", p, ok)
+	}
+}
+
+// A withoutID is of a file that has no number.
+type withoutID struct{ os.FileInfo }
+
+func (withoutID) Sys() any { return nil }
+
+// Names of files come from strangers, and are printed so that they do nothing to a terminal.
+func TestFollowReportsPrintable(t *testing.T) {
+	var got string
+	f := &follower{problems: func(format string, args ...any) { got = fmt.Sprintf(format, args...) }}
+	f.report("a\x1b[2J.log", errors.New("no \x1b"))
+	if strings.Contains(got, "\x1b") || !strings.HasSuffix(got, ".log: no ?") {
+		t.Errorf("got %q", got)
 	}
 }

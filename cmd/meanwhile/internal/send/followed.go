@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -33,21 +34,22 @@ type followed struct {
 
 	mu   sync.Mutex
 	path string
+	real string    // where a symbolic link in path leads to, which is where the file is renamed; else empty
 	gone time.Time // since when no path that matches leads to it, or it has grown after that; zero: one does
 }
 
 // openFollowed opens a file, and goes on at the position that take has for it.
-func openFollowed(path string, take func(os.FileInfo) (position, bool)) (*followed, error) {
+func openFollowed(path string, take func(path string, info os.FileInfo) (position, bool)) (*followed, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
-	file := &followed{f: f, path: path}
+	file := &followed{f: f, path: path, real: realPath(path)}
 	if file.info, err = f.Stat(); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	if p, ok := take(file.info); ok && p.Offset <= file.info.Size() && p.Head <= headSize {
+	if p, ok := take(path, file.info); ok && p.Offset <= file.info.Size() && p.Head <= headSize {
 		head, err := file.readHead(p.Head)
 		if err == nil && p.Sum == sum(head) {
 			file.at, file.line, file.safe, file.head = p.Offset, p.Offset, p.Offset, head
@@ -131,15 +133,17 @@ func (f *followed) ended() {
 	f.pending, f.taken, f.line = pending, taken, f.at
 }
 
-// idle sends a record that no line has followed for a while.
-func (f *followed) idle(now time.Time) {
+// idle sends a record that no line has followed for a while, and reports whether it has.
+func (f *followed) idle(now time.Time) (sent bool) {
 	if !f.pending {
-		return
+		return false
 	}
 	f.lines.idle(now)
-	if pending, taken := f.lines.progress(); !pending && f.failed == nil {
+	pending, taken := f.lines.progress()
+	if sent = !pending && f.failed == nil; sent {
 		f.pending, f.taken, f.safe = false, taken, f.line
 	}
+	return sent
 }
 
 // end sends what is left of a file of which nothing more comes.
@@ -159,7 +163,17 @@ func (f *followed) name() string {
 func (f *followed) rename(path string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.path = path
+	if f.path != path {
+		f.path, f.real = path, realPath(path)
+	}
+}
+
+// realPath returns where symbolic links in a path lead to, and nothing where there are none.
+func realPath(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+		return target
+	}
+	return ""
 }
 
 // matches notes whether a path that matches leads to it.
@@ -196,7 +210,7 @@ func (f *followed) position() position {
 	defer f.mu.Unlock()
 	head := f.head[:min(int64(len(f.head)), f.safe)]
 	device, inode := fileID(f.info)
-	return position{Path: f.path, Device: device, Inode: inode, Offset: f.safe, Head: len(head), Sum: sum(head)}
+	return position{Path: f.path, Real: f.real, Device: device, Inode: inode, Offset: f.safe, Head: len(head), Sum: sum(head)}
 }
 
 func sum(b []byte) string {

@@ -15,6 +15,7 @@ import (
 // A position is up to where the server has a file, which is known by its place on the disk and by how it begins.
 type position struct {
 	Path   string `json:"path"`
+	Real   string `json:"real,omitempty"` // of the file, where Path has a symbolic link
 	Device uint64 `json:"device,omitempty"`
 	Inode  uint64 `json:"inode,omitempty"`
 	Offset int64  `json:"offset"`
@@ -66,12 +67,12 @@ func openState(folder string) (*followState, error) {
 }
 
 // take returns the position of a file that has been found, once.
-func (s *followState) take(info os.FileInfo) (position, bool) {
+func (s *followState) take(path string, info os.FileInfo) (position, bool) {
 	device, inode := fileID(info)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, p := range s.unseen {
-		if p.Device == device && p.Inode == inode && (inode != 0 || filepath.Base(p.Path) == info.Name()) {
+		if p.Device == device && p.Inode == inode && (inode != 0 || p.Path == path) {
 			s.unseen = append(s.unseen[:i], s.unseen[i+1:]...)
 			return p, true
 		}
@@ -92,8 +93,10 @@ func (s *followState) folders() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.unseen {
-		if folder := filepath.Dir(p.Path); !slices.Contains(all, folder) {
-			all = append(all, folder)
+		for _, path := range []string{p.Path, p.Real} {
+			if folder := filepath.Dir(path); path != "" && !slices.Contains(all, folder) {
+				all = append(all, folder)
+			}
 		}
 	}
 	return all

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// How long the store may take to answer at the start, when a database may be starting as well.
+// How long the store may take to answer at the start, when a database may be starting as well. Migrations are not bounded by it.
 const (
 	startTime  = time.Minute
 	startPause = time.Second
@@ -22,13 +22,13 @@ const (
 func (p *plan) await(ctx context.Context, store job.Store) error {
 	begun := time.Now()
 	for try := 1; ; try++ {
-		err := p.ready(ctx, store)
+		err := ping(ctx, store)
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, job.ErrNoSchema):
-			return fmt.Errorf("store %s: %w, or serve with --migrate", &p.Target, err)
-		case errors.Is(err, job.ErrSchema), ctx.Err() != nil:
+		case errors.Is(err, job.ErrNoSchema), errors.Is(err, job.ErrSchema):
+			return p.fit(ctx, store, err)
+		case ctx.Err() != nil:
 			return fmt.Errorf("store %s: %w", &p.Target, err)
 		case time.Since(begun)+startPause > startTime:
 			return fmt.Errorf("store %s: no answer for %v: %w", &p.Target, startTime, err)
@@ -41,15 +41,27 @@ func (p *plan) await(ctx context.Context, store job.Store) error {
 	}
 }
 
-func (p *plan) ready(ctx context.Context, store job.Store) error {
+func ping(ctx context.Context, store job.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, startCall)
 	defer cancel()
-	if m, ok := store.(interface {
-		Migrate(ctx context.Context) error
-	}); ok && p.Migrate {
-		if err := m.Migrate(ctx); err != nil {
-			return err
-		}
-	}
 	return store.Ping(ctx)
+}
+
+// fit migrates a store that has answered with err, if that is wanted. The time is that of the store, an hour for PostgreSQL: the indexes of
+// large tables take long.
+func (p *plan) fit(ctx context.Context, store job.Store, err error) error {
+	m, ok := store.(interface {
+		Migrate(ctx context.Context) error
+	})
+	switch {
+	case ok && p.Migrate:
+		p.logger.Info("migrating the tables of the store", "store", p.Target.String())
+		err = m.Migrate(ctx)
+	case errors.Is(err, job.ErrNoSchema):
+		err = fmt.Errorf("%w, or serve with --migrate", err)
+	}
+	if err != nil {
+		return fmt.Errorf("store %s: %w", &p.Target, err)
+	}
+	return nil
 }

@@ -9,15 +9,17 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// A starting store answers after a while, and has tables when it was migrated.
+// A starting store answers after a while, and has tables when it was migrated, which takes its time.
 type starting struct {
 	*memory.Store
 	from     time.Time
 	migrated bool
+	takes    time.Duration
 }
 
 func (s *starting) Ping(context.Context) error {
@@ -30,12 +32,13 @@ func (s *starting) Ping(context.Context) error {
 	return nil
 }
 
-func (s *starting) Migrate(context.Context) error {
+func (s *starting) Migrate(ctx context.Context) error {
 	if time.Now().Before(s.from) {
 		return errors.New("connection refused")
 	}
-	s.migrated = true
-	return nil
+	err := meanwhile.Sleep(ctx, s.takes)
+	s.migrated = err == nil
+	return err
 }
 
 func TestAwait(t *testing.T) {
@@ -44,20 +47,22 @@ func TestAwait(t *testing.T) {
 		after    time.Duration
 		migrate  bool
 		migrated bool
+		takes    time.Duration // to migrate
 		took     time.Duration
 		want     string // part of the error, "" for none
 	}{
-		{"it is there", 0, false, true, 0, ""},
-		{"it starts, too", 20 * time.Second, false, true, 20 * time.Second, ""},
-		{"it has no tables", 0, false, false, 0, "or serve with --migrate"},
-		{"it gets tables", 20 * time.Second, true, false, 20 * time.Second, ""},
-		{"it never starts", time.Hour, true, false, time.Minute, "no answer for 1m0s: connection refused"},
+		{"it is there", 0, false, true, 0, 0, ""},
+		{"it starts, too", 20 * time.Second, false, true, 0, 20 * time.Second, ""},
+		{"it has no tables", 0, false, false, 0, 0, "or serve with --migrate"},
+		{"it gets tables", 20 * time.Second, true, false, 0, 20 * time.Second, ""},
+		{"it gets large indexes", 20 * time.Second, true, false, 10 * time.Minute, 10*time.Minute + 20*time.Second, ""},
+		{"it never starts", time.Hour, true, false, 0, time.Minute, "no answer for 1m0s: connection refused"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := &plan{Command: &Command{Migrate: test.migrate}, logger: slog.New(slog.DiscardHandler)}
 				begun := time.Now()
-				err := p.await(t.Context(), &starting{Store: memory.New(), from: begun.Add(test.after), migrated: test.migrated})
+				err := p.await(t.Context(), &starting{Store: memory.New(), from: begun.Add(test.after), migrated: test.migrated, takes: test.takes})
 				if got := time.Since(begun); got.Round(2*time.Second) != test.took {
 					t.Errorf("it took %v, want %v", got, test.took)
 				}
