@@ -1,6 +1,6 @@
 # Pushes jobs and runs them by the protocol itself, at the servers that FAKTORY_URLS names, and prints what it does. It ends each attempt twice,
 # at another server each time. At USR2 it pushes no more, at TERM it ends.
-require "digest"
+require "digest/sha2" # at once: threads that load it together fail
 require "json"
 require "securerandom"
 require "socket"
@@ -8,7 +8,7 @@ require "uri"
 
 SERVERS = ENV.fetch("FAKTORY_URLS").split.map { |url| URI(url) }
 WID = SecureRandom.hex(8)
-$stdout.sync = true
+$stdout.sync = Thread.abort_on_exception = true
 $producing = $working = true
 trap("USR2") { $producing = false }
 trap("TERM") { $producing = $working = false }
