@@ -7,10 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -42,6 +44,7 @@ func TestMain(m *testing.M) {
 var (
 	buildMeanwhile = sync.OnceValues(func() (string, error) { return build("..", "./cmd/meanwhile") })
 	buildClient    = sync.OnceValues(func() (string, error) { return build(".", "./goclient") })
+	buildLedger    = sync.OnceValues(func() (string, error) { return build(".", "./ledger") })
 	// Without cgo it takes HOME for the home of a user who is not known.
 	buildOriginal = sync.OnceValues(func() (string, error) {
 		return build(".", "github.com/contribsys/faktory/cmd/faktory", "CGO_ENABLED=0")
@@ -117,15 +120,25 @@ func original(t testing.TB) string {
 	return address
 }
 
-// free returns an address that nobody listens on.
+// Whoever asks the system for any port gets one above these.
+const firstPort, ports = 20_000, 10_000
+
+var nextPort = rand.N(ports)
+
+// free returns an address that nobody listens on. A server may listen there later, and again after it was killed: the system gives the port to
+// nobody else meanwhile.
 func free(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range ports {
+		nextPort++
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+nextPort%ports))
+		if l, err := net.Listen("tcp", address); err == nil {
+			_ = l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("there is no free port")
+	return ""
 }
 
 // start runs a server until the test ends, and returns when it listens.

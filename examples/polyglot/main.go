@@ -1,5 +1,5 @@
-// Command polyglot has jobs run by programs in two other languages: it serves a store over HTTP, enqueues jobs, starts a worker in
-// Python and one in Node, waits for what they return, and has them end.
+// Command polyglot has jobs run by programs in other languages: it serves a store over HTTP, enqueues jobs, starts a worker in Python, one
+// in Node and one in Ruby, waits for what they return, and has them end. It leaves out a language that is not installed.
 //
 //	go run ./examples/polyglot
 package main
@@ -9,10 +9,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 	"time"
 
@@ -23,38 +25,54 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// The workers know their kinds; a program that enqueues names them.
-type text struct {
-	Text string `json:"text"`
-}
-
-var (
-	countWords = job.Define[text]("words.count") // in Python
-	hashText   = job.Define[text]("text.hash")   // in Node
-)
-
 var (
 	//go:embed worker.py
 	workerPy string
 	//go:embed worker.js
 	workerJS string
+	//go:embed worker.rb
+	workerRb string
 )
 
+type text struct {
+	Text string `json:"text"`
+}
+
+// A language has a worker. That knows one kind of jobs, which a program in Go has to name to enqueue some.
+type language struct {
+	program string
+	flag    string // after which it takes the text of a program
+	worker  string
+	kind    *job.Kind[text]
+}
+
+var languages = []language{
+	{"python3", "-c", workerPy, job.Define[text]("words.count")},
+	{"node", "-e", workerJS, job.Define[text]("text.hash")},
+	{"ruby", "-e", workerRb, job.Define[text]("text.title")},
+}
+
 func main() {
-	for _, program := range []string{"python3", "node"} {
-		if _, err := exec.LookPath(program); err != nil {
-			fmt.Printf("There is no %s here, in which a worker is written: nothing is run.\n", program)
-			return
-		}
-	}
 	process.Main(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
-		return run(ctx)
+		return run(ctx, os.Stdout, installed(os.Stdout))
 	})
 }
 
-func run(ctx context.Context) error {
+// installed returns the languages whose program is there, and prints which are not.
+func installed(out io.Writer) []language {
+	return slices.DeleteFunc(slices.Clone(languages), func(l language) bool {
+		_, err := exec.LookPath(l.program)
+		if err != nil {
+			fmt.Fprintf(out, "%-12s skipped: install %s to run its worker\n", l.kind.Name(), l.program)
+		}
+		return err != nil
+	})
+}
+
+// run serves a store to a worker in each of the languages, and prints what they return.
+func run(ctx context.Context, out io.Writer, languages []language) error {
 	store := memory.New()
 	defer store.Close()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,9 +86,10 @@ func run(ctx context.Context) error {
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error { return serve(ctx, server, listener) }, meanwhile.Name("server"), meanwhile.InBackground())
 		return meanwhile.Run(ctx, func(ctx context.Context) error {
-			meanwhile.Go(ctx, worker(url, "python3", "-c", workerPy), meanwhile.Name("worker.py"), meanwhile.InBackground())
-			meanwhile.Go(ctx, worker(url, "node", "-e", workerJS), meanwhile.Name("worker.js"), meanwhile.InBackground())
-			return results(ctx, store)
+			for _, l := range languages {
+				meanwhile.Go(ctx, worker(url, l.program, l.flag, l.worker), meanwhile.Name(l.program), meanwhile.InBackground())
+			}
+			return results(ctx, out, store, languages)
 		})
 	})
 }
@@ -101,23 +120,23 @@ func worker(url, program string, args ...string) func(context.Context) error {
 	}
 }
 
-// results enqueues a few jobs for each worker, and shows what they return.
-func results(ctx context.Context, store job.Store) error {
+// results enqueues a few jobs for each worker, and prints what they return.
+func results(ctx context.Context, out io.Writer, store job.Store, languages []language) error {
 	for _, line := range []string{"one", "one two", "in other words"} {
-		for _, kind := range []*job.Kind[text]{countWords, hashText} {
-			enqueued, err := kind.Enqueue(ctx, store, text{line})
+		for _, l := range languages {
+			enqueued, err := l.kind.Enqueue(ctx, store, text{line})
 			if err != nil {
 				return err
 			}
 			var result json.RawMessage
-			if err := kind.Await(ctx, store, enqueued.ID, &result); err != nil {
+			if err := l.kind.Await(ctx, store, enqueued.ID, &result); err != nil {
 				return err
 			}
 			done, err := job.Find(ctx, store, enqueued.ID)
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-12s %-16q %s, by %s\n", done.Kind, line, result, done.Worker)
+			fmt.Fprintf(out, "%-12s %-16q %s, by %s\n", done.Kind, line, result, done.Worker)
 		}
 	}
 	return nil
