@@ -54,7 +54,11 @@ func pack(fields ...string) string {
 	b := make([]byte, 0, size)
 	b = append(b, 0xdc, byte(len(fields)>>8), byte(len(fields)))
 	for _, f := range fields {
-		b = binary.BigEndian.AppendUint32(append(b, 0xdb), uint32(len(f)))
+		if len(f) < 32 {
+			b = append(b, 0xa0|byte(len(f)))
+		} else {
+			b = binary.BigEndian.AppendUint32(append(b, 0xdb), uint32(len(f)))
+		}
 		b = append(b, f...)
 	}
 	return string(b)

@@ -19,29 +19,29 @@ end
 local new = {}
 for i = 1, follow do
   local at = n + 2 + 2 * i
-  if jobs[tonumber(a[at])] then
-    local job = cmsgpack.unpack(a[at + 1])
-    if isThere(job) then return { 'there', job[1] } end
-    new[#new + 1] = job
-  end
+  if jobs[tonumber(a[at])] then new[#new + 1] = cmsgpack.unpack(a[at + 1]) end
 end
+local there = firstThere(new)
+if there then return { 'there', there } end
 
 evenFull()
+single = n + #new == 1
 for i = 1, n do
   local j, o = jobs[i], outcomes[i]
   if j then
     local state, throttle = o[3], tonumber(o[11])
     if throttle > 0 then throttleLane(j.q, j.l, now + throttle) end
-    set(j.id, 'd', o[4])
-    if state ~= 'running' then
+    if state == 'running' then
+      call('HSET', jobKey(j.id), 'd', o[4])
+    else
       unlink(j)
       if state ~= 'queued' then
-        finish(j, state)
+        finish(j, state, 'd', o[4])
       elseif j.x then
-        finish(j, 'canceled')
+        finish(j, 'canceled', 'd', o[4])
       else
-        j.s, j.q, j.p, j.r, j.x = 'queued', o[7], o[8], due(o[9], o[10]), nil
-        set(j.id, 's', j.s, 'sp', o[5], 'm', o[6], 'q', j.q, 'p', j.p, 'r', j.r, 'se', '', 'ca', '')
+        j.s, j.q, j.p, j.r = 'queued', o[7], o[8], due(o[9], o[10])
+        call('HSET', jobKey(j.id), 's', j.s, 'sp', o[5], 'm', o[6], 'q', j.q, 'p', j.p, 'r', j.r, 'd', o[4])
         link(j)
         wake(j.q)
       end
