@@ -14,7 +14,7 @@ import (
 )
 
 // schema is the layout of the keys that this version reads and writes. lua/keys.md describes it.
-const schema = 1
+const schema = 2
 
 // check returns why jobs cannot be kept on the server, nil when they can. It makes the store where there is none.
 func (s *Store) check(ctx context.Context, c *client) error {

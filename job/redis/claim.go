@@ -138,6 +138,11 @@ func (g *claiming) take(got []rueidis.RedisMessage, queues []job.QueueLimit) (ex
 		g.claimed.Jobs = append(g.claimed.Jobs, taken[i]...)
 		all += len(taken[i])
 	}
+	now := timeOf(text(got[12]))
+	for _, j := range taken[2] { // the script sends them as they were
+		j.State, j.Started, j.Worker = job.Running, now, g.c.Worker
+		j.Attempt++
+	}
 	for i, worker := range texts(got[3]) {
 		if g.claimed.Expired == nil {
 			g.claimed.Expired = map[job.ID]string{}

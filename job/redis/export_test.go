@@ -44,6 +44,18 @@ func (s *Store) Minutes(ctx context.Context) (int, error) {
 	return int(number(m)), err
 }
 
+// BeginLong sends an insert as a long call, and has it begin, or not: so it is when the program ends then.
+func (s *Store) BeginLong(ctx context.Context, begin bool, jobs ...*job.Job) error {
+	args := make([]string, len(jobs))
+	for i, j := range jobs {
+		args[i] = longArg(0, j, newArg(j))
+	}
+	if !begin {
+		return s.sendPart(ctx, "sent", "", args)
+	}
+	return s.beginLong(ctx, "begun", "", "", nil, args)
+}
+
 func inline(name, body string) *script {
 	text := newScript("lane").text + body
 	sum := sha1.Sum([]byte(text))

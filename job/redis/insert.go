@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/rueidis"
+
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -28,8 +30,7 @@ func newArg(j *job.Job) string {
 		span(j.Delay), string(j.EncodeOptions()), j.LimitKey, j.Meta[job.MetaID], while, replace, span(j.ReplaceWithin))
 }
 
-// Insert stores new jobs, all or none. Of more than 500, the rest is sent before, and then stored with them in one step, for which the
-// server does nothing else.
+// Insert stores new jobs, all or none: up to a hundred by one script, more as a long call.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))
 	err := s.call(ctx, "insert jobs", func(ctx context.Context) error {
@@ -43,7 +44,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 		for i, j := range jobs {
 			args[i] = newArg(j)
 		}
-		got, err := s.runStaged(ctx, insertScript, args)
+		got, err := s.insert(ctx, jobs, args)
 		if err != nil {
 			return err
 		}
@@ -56,6 +57,16 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 		return nil, err
 	}
 	return ids, nil
+}
+
+func (s *Store) insert(ctx context.Context, jobs []*job.Job, args []string) ([]rueidis.RedisMessage, error) {
+	if isShort(args) {
+		return unlessThere(s.run(ctx, insertScript, args...))
+	}
+	for i, j := range jobs {
+		args[i] = longArg(0, j, args[i])
+	}
+	return s.runLong(ctx, "", nil, args)
 }
 
 // checkTwice returns an error when two jobs have one ID.

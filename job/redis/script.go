@@ -17,10 +17,12 @@ var files embed.FS
 // A script is one that the server runs, whole and alone.
 type script struct{ name, text, sha string }
 
-// newScript makes a script of files, the last of which it is named after.
-func newScript(names ...string) *script {
+// newScript makes a script of files, the last of which it is named after. It waits for the end of a long call.
+func newScript(names ...string) *script { return join(append([]string{"lib", "alone"}, names...)) }
+
+func join(names []string) *script {
 	var text strings.Builder
-	for _, name := range append([]string{"lib"}, names...) {
+	for _, name := range names {
 		part, err := files.ReadFile("lua/" + name + ".lua")
 		if err != nil {
 			panic("job/redis: " + err.Error()) // it is embedded
@@ -32,10 +34,12 @@ func newScript(names ...string) *script {
 }
 
 var (
-	checkScript     = newScript("check")
-	foreignScript   = newScript("foreign")
-	insertScript    = newScript("new", "stage", "insert")
-	settleScript    = newScript("lane", "new", "stage", "settle")
+	checkScript     = join([]string{"lib", "check"})
+	foreignScript   = join([]string{"lib", "foreign"})
+	insertScript    = newScript("new", "insert")
+	settleScript    = newScript("lane", "outcome", "new", "settle")
+	partScript      = join([]string{"lib", "part"})
+	longScript      = join([]string{"lib", "lane", "outcome", "new", "long"})
 	claimScript     = newScript("lane", "turns", "session", "claim")
 	renewScript     = newScript("session", "renew")
 	leaveScript     = newScript("leave")
@@ -91,8 +95,21 @@ func (s *Store) runOne(ctx context.Context, sc *script, args ...string) (rueidis
 	return s.message(ctx, c, sc, args)
 }
 
-// message runs a script. A server that does not know it, as after a failover or SCRIPT FLUSH, is sent its text.
+// message runs a script. While a long call is being written, it first writes parts of that.
 func (s *Store) message(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
+	for {
+		m, err := s.send(ctx, c, sc, args)
+		if r, ok := rueidis.IsRedisErr(err); !ok || !strings.HasPrefix(r.Error(), "LONG ") {
+			return m, err
+		}
+		if _, err := s.send(ctx, c, longScript, nil); err != nil {
+			return m, fmt.Errorf("write a part of a long call: %w", err)
+		}
+	}
+}
+
+// send has the server run a script. One that does not know it, as after a failover or SCRIPT FLUSH, is sent its text.
+func (s *Store) send(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
 	m, err := c.Do(ctx, c.B().Evalsha().Sha1(sc.sha).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
 	if r, ok := rueidis.IsRedisErr(err); ok && r.IsNoScript() {
 		m, err = c.Do(ctx, c.B().Eval().Script(sc.text).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()

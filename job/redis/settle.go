@@ -15,46 +15,69 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 		if len(outcomes) == 0 {
 			return nil
 		}
-		args, err := settleArgs(session, outcomes)
+		args, err := outcomeArgs(outcomes)
 		if err != nil {
 			return err
 		}
-		got, err := s.runStaged(ctx, settleScript, args)
+		follow, err := job.FollowUps(outcomes, nil)
 		if err != nil {
 			return err
 		}
-		for i := range got {
-			lost = append(lost, outcomes[number(got[i])-1].Job.ID)
+		if err := checkTwice(follow); err != nil {
+			return err
 		}
-		return nil
+		lost, err = s.settle(ctx, strconv.FormatInt(int64(session), 10), outcomes, args)
+		return err
 	})
 	return lost, err
 }
 
-// settleArgs are the arguments of lua/settle.lua.
-func settleArgs(session job.Session, outcomes []job.Outcome) ([]string, error) {
-	args := []string{strconv.FormatInt(int64(session), 10), strconv.Itoa(len(outcomes))}
+// settle writes outcomes, and what follows them, by one script where they are few, else as a long call.
+func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outcome, args []string) (lost []job.ID, err error) {
+	var numbers, new []string
+	for i := range outcomes {
+		for _, j := range outcomes[i].Then {
+			numbers, new = append(numbers, strconv.Itoa(i+1)), append(new, newArg(j))
+		}
+	}
+	if isShort(args, new) {
+		args = append([]string{session, strconv.Itoa(len(outcomes))}, args...)
+		for i := range new {
+			args = append(args, numbers[i], new[i])
+		}
+		got, err := unlessThere(s.run(ctx, settleScript, args...))
+		for i := range got {
+			lost = append(lost, outcomes[number(got[i])-1].Job.ID)
+		}
+		return lost, err
+	}
+	at := 0
+	for i := range outcomes {
+		for _, j := range outcomes[i].Then {
+			new[at] = longArg(i+1, j, new[at])
+			at++
+		}
+	}
+	got, err := s.runLong(ctx, session, args, new)
+	for i := range outcomes {
+		if err == nil && text(got[i]) == "1" {
+			lost = append(lost, outcomes[i].Job.ID)
+		}
+	}
+	return lost, err
+}
+
+// outcomeArgs are outcomes as lua/outcome.lua reads them.
+func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
+	args := make([]string, len(outcomes))
 	for i := range outcomes {
 		j := outcomes[i].Job
 		if j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
 			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", j.ID, j.State)
 		}
-		args = append(args, pack(
+		args[i] = pack(
 			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Spared), strconv.Itoa(j.MaxAttempts), j.Queue,
-			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle)))
-	}
-	follow, err := job.FollowUps(outcomes, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkTwice(follow); err != nil {
-		return nil, err
-	}
-	args = append(args, strconv.Itoa(len(follow)))
-	for i := range outcomes {
-		for _, j := range outcomes[i].Then {
-			args = append(args, strconv.Itoa(i+1), newArg(j))
-		}
+			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle))
 	}
 	return args, nil
 }

@@ -22,6 +22,23 @@ import (
 // TestStoreOnCluster is the contract on a cluster of three.
 func TestStoreOnCluster(t *testing.T) {
 	testenv.LongTest(t)
+	url := startCluster(t)
+	// Names whose keys are on different nodes.
+	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, url+"?name="+rand.Text()) })
+}
+
+// TestJoinOnClusters is the contract on a store that is joined of some in two clusters, which lie on different nodes.
+func TestJoinOnClusters(t *testing.T) {
+	testenv.LongTest(t)
+	first, second := startCluster(t), startCluster(t)
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		return job.Join(open(t, first+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()))
+	}, jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
+}
+
+// startCluster starts a cluster of three for the time of a test, and returns the URL of two of them.
+func startCluster(t *testing.T) string {
+	t.Helper()
 	cli := testenv.Program(t, "redis-cli")
 	args := []string{"--cluster", "create"}
 	var servers []*server
@@ -54,10 +71,7 @@ func TestStoreOnCluster(t *testing.T) {
 		}
 		return true
 	})
-	// Names whose keys are on different nodes.
-	jobtest.TestStore(t, func(t *testing.T) job.Store {
-		return open(t, "redis+cluster://"+servers[0].address()+","+servers[1].address()+"?name="+rand.Text())
-	})
+	return "redis+cluster://" + servers[0].address() + "," + servers[1].address()
 }
 
 // TestStoreBehindSentinel is the contract where Sentinels name the server; then that fails, and the store goes on with its replica.

@@ -5,6 +5,21 @@ local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local from, to, queue, priority, sets, runAt = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local found, changed, skipped, conflicts = 0, 0, 0, 0
 
+-- set writes fields of a job; an empty one is removed.
+local function set(id, ...)
+  local given, full, empty = { ... }, {}, {}
+  for i = 1, #given, 2 do
+    if given[i + 1] == '' then
+      empty[#empty + 1] = given[i]
+    else
+      full[#full + 1] = given[i]
+      full[#full + 1] = given[i + 1]
+    end
+  end
+  if #full > 0 then call('HSET', jobKey(id), unpack(full)) end
+  if #empty > 0 then call('HDEL', jobKey(id), unpack(empty)) end
+end
+
 -- takeKey gives a finished job its unique key back, and returns false when another holds that.
 local function takeKey(j)
   if not j.u then return true end

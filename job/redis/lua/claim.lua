@@ -1,8 +1,8 @@
 -- Claims jobs. ARGV: what to do ("b" begins the session, "e" takes jobs whose lease is over, "d" due ones), worker, session, call, since, lease,
 -- kinds as JSON or "", how many at most, where to go on in the first queue (priority, member), then queues, each with its limit. Returns
 --   whether the claim counts, the jobs that were taken by calls without an answer, jobs whose lease was over, the workers that had them, due
---   jobs, the number of the queue of each of these two, how long until the next may start (-1 for never), the number of the queue to go on with (0 when
---   all is done), where in it (priority, member), and whether leases that are over remain.
+--   jobs as they were until now, the number of the queue of each of these two, how long until the next may start (-1 for never), the number of the queue to go on with (0 when
+--   all is done), where in it (priority, member), whether leases that are over remain, and the time.
 local todo, worker, session = ARGV[1], ARGV[2], ARGV[3]
 local number, since, lease = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local limit, resumeAt, resumeMember = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
@@ -44,11 +44,13 @@ if string.find(todo, 'b', 1, true) then
 end
 
 local bytes = 0
+-- give adds a job to a list of the answer, and its queue to another. It returns how many attempts the job has had.
 local function give(list, of, i, id)
-  local v = whole(id)
-  for n = 2, #v, 2 do bytes = bytes + #v[n] end
+  local v, size, n = whole(id)
+  bytes = bytes + size
   list[#list + 1] = v
   of[#of + 1] = i
+  return n
 end
 local most = 4000000
 
@@ -123,10 +125,10 @@ local function begin(q, l, p, members)
   end
   call('ZADD', P .. 'h:' .. session, unpack(args))
   count(q, l, #ids)
+  local by = int(number)
   for n = 1, #ids do
-    call('HINCRBY', jobKey(ids[n]), 'n', 1)
-    call('HSET', jobKey(ids[n]), 's', 'running', 'st', int(now), 'w', worker, 'se', session, 'ca', int(number))
-    give(due, ofDue, at, ids[n])
+    local attempts = give(due, ofDue, at, ids[n])
+    call('HSET', jobKey(ids[n]), 's', 'running', 'n', attempts + 1, 'st', nowText, 'w', worker, 'se', session, 'ca', by)
   end
 end
 
@@ -224,4 +226,4 @@ end
 done()
 local wait = '-1'
 if soonest then wait = int(soonest - now) end
-return { 1, again, expired, workers, due, ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0 }
+return { 1, again, expired, workers, due, ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0, nowText }

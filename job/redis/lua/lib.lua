@@ -8,6 +8,7 @@ local now = clock[1] * 1000000 + clock[2]
 
 -- int writes a whole number, which may be a time in microseconds.
 local function int(n) return string.format('%.0f', n) end
+local nowText = int(now)
 
 -- evenFull makes the writes that follow go through when the server is out of memory: after a first command that
 -- frees memory Redis lets a script finish.
@@ -50,7 +51,23 @@ local function limitsOf(q)
 end
 
 -- What is written once at the end of a script: see done.
-local runs, touched, woken, classes = {}, {}, {}, {}
+local runs, touched, woken, classes, members = {}, {}, {}, {}, {}
+
+-- put notes that a member belongs in a sorted set, with a score; where that is false, that it does not. So a script that changes many jobs
+-- writes each set once: a command for each job would cost more than what it does. Where there is one job, noting costs more: then single is true.
+local single = false
+local function put(key, score, member)
+  if single then
+    if score then call('ZADD', key, score, member) else call('ZREM', key, member) end
+    return
+  end
+  local of = members[key]
+  if not of then
+    of = {}
+    members[key] = of
+  end
+  of[member] = score
+end
 
 -- count notes that more jobs of a lane run, or fewer.
 local function count(q, l, d)
@@ -82,9 +99,34 @@ local function writeRuns()
   runs = {}
 end
 
+local function writeMembers()
+  for key, of in pairs(members) do
+    local adds, drops = {}, {}
+    for member, score in pairs(of) do
+      if score then
+        adds[#adds + 1] = score
+        adds[#adds + 1] = member
+      else
+        drops[#drops + 1] = member
+      end
+      if #adds >= 1000 then
+        call('ZADD', key, unpack(adds))
+        adds = {}
+      end
+      if #drops >= 1000 then
+        call('ZREM', key, unpack(drops))
+        drops = {}
+      end
+    end
+    if #adds > 0 then call('ZADD', key, unpack(adds)) end
+    if #drops > 0 then call('ZREM', key, unpack(drops)) end
+  end
+end
+
 -- done writes what has gathered. Each script that changes jobs ends with it.
 local function done()
   writeRuns()
+  writeMembers()
   for q, lanes in pairs(touched) do
     local last = call('HINCRBY', P .. 'q:' .. q, 'tc', #lanes.names)
     for i, l in ipairs(lanes.names) do call('ZADD', P .. 't:' .. q, 'NX', last - #lanes.names + i, l) end
@@ -98,37 +140,38 @@ end
 local function link(j)
   if j.s == 'queued' then
     local m = j.id .. j.k
-    call('ZADD', readyKey(j.q, j.l, j.p), j.r, m)
+    put(readyKey(j.q, j.l, j.p), j.r, m)
     if j.l ~= '' then
-      call('ZADD', orderKey(j.q, j.l), j.c, m)
-      call('ZADD', P .. 'k:' .. j.q, j.r, j.id)
+      put(orderKey(j.q, j.l), j.c, m)
+      put(P .. 'k:' .. j.q, j.r, j.id)
       touch(j.q, j.l)
     end
   elseif j.s == 'running' then
-    call('ZADD', P .. 'h:' .. j.se, j.ca, j.id)
+    put(P .. 'h:' .. j.se, j.ca, j.id)
     count(j.q, j.l, 1)
     touch(j.q, j.l)
   else
-    call('ZADD', P .. 'f:' .. j.s, j.f, j.id)
+    put(P .. 'f:' .. j.s, j.f, j.id)
   end
-  classes[className(j.s, j.q, j.k)] = true
-  call('ZADD', classKey(j.s, j.q, j.k), 0, j.id)
+  local class = className(j.s, j.q, j.k)
+  classes[class] = true
+  put(P .. 'c:' .. class, 0, j.id)
 end
 
 -- unlink is called before a job changes.
 local function unlink(j)
   if j.s == 'queued' then
     local m = j.id .. j.k
-    call('ZREM', readyKey(j.q, j.l, j.p), m)
+    put(readyKey(j.q, j.l, j.p), false, m)
     if j.l ~= '' then
-      call('ZREM', orderKey(j.q, j.l), m)
-      call('ZREM', P .. 'k:' .. j.q, j.id)
+      put(orderKey(j.q, j.l), false, m)
+      put(P .. 'k:' .. j.q, false, j.id)
       touch(j.q, j.l)
       local limits = limitsOf(j.q)
       if limits and limits.inOrder then wake(j.q) end
     end
   elseif j.s == 'running' then
-    call('ZREM', P .. 'h:' .. j.se, j.id)
+    put(P .. 'h:' .. j.se, false, j.id)
     if j.x then call('SREM', P .. 'x:' .. j.se, j.id) end
     if j.xp then
       call('ZREM', P .. 'e:' .. j.p .. ':' .. j.q, j.id .. j.k)
@@ -138,24 +181,9 @@ local function unlink(j)
     touch(j.q, j.l)
     if limitsOf(j.q) then wake(j.q) end
   else
-    call('ZREM', P .. 'f:' .. j.s, j.id)
+    put(P .. 'f:' .. j.s, false, j.id)
   end
-  call('ZREM', classKey(j.s, j.q, j.k), j.id)
-end
-
--- set writes fields of a job; an empty one is removed.
-local function set(id, ...)
-  local given, full, empty = { ... }, {}, {}
-  for i = 1, #given, 2 do
-    if given[i + 1] == '' then
-      empty[#empty + 1] = given[i]
-    else
-      full[#full + 1] = given[i]
-      full[#full + 1] = given[i + 1]
-    end
-  end
-  if #full > 0 then call('HSET', jobKey(id), unpack(full)) end
-  if #empty > 0 then call('HDEL', jobKey(id), unpack(empty)) end
+  put(classKey(j.s, j.q, j.k), false, j.id)
 end
 
 -- A unique key is held by a job, whose ID is followed by the time until which it is, if that has finished.
@@ -181,10 +209,11 @@ local function letGo(j)
   end
 end
 
--- finish moves an unlinked job to its final state.
-local function finish(j, state)
-  j.s, j.f, j.x = state, int(now), nil
-  set(j.id, 's', state, 'f', j.f, 'x', '', 'se', '', 'ca', '')
+-- finish moves an unlinked job to its final state, and writes other fields with it.
+local function finish(j, state, ...)
+  if j.x then call('HDEL', jobKey(j.id), 'x') end
+  j.s, j.f, j.x = state, nowText, nil
+  call('HSET', jobKey(j.id), 's', state, 'f', j.f, ...)
   letGo(j)
   link(j)
 end
@@ -192,6 +221,7 @@ end
 -- due returns when a job is due: at a time that is given, or after a delay.
 local function due(at, delay)
   if at ~= '' then return at end
+  if delay == '0' then return nowText end
   return int(now + delay)
 end
 
@@ -201,19 +231,41 @@ local function remove(j)
   if j.mi then call('ZREM', P .. 'm:' .. j.mi, j.id) end
 end
 
-local function has(list, value)
-  for i = 1, #list do
-    if list[i] == value then return true end
+-- mostInside is the length of args that are kept inside of the job's hash: a longer value would have Redis keep the whole hash in a way
+-- that takes much more memory.
+local mostInside = 64
+
+-- setArgs replaces the args of a job.
+local function setArgs(id, args)
+  if #args <= mostInside then
+    call('HSET', jobKey(id), 'a', args)
+    call('DEL', argsKey(id))
+  else
+    call('SET', argsKey(id), args)
+    call('HDEL', jobKey(id), 'a')
   end
-  return false
 end
 
--- whole returns a job as the caller reads it: its ID, then its fields.
+-- whole returns a job as the caller reads it: its ID, then its fields; how many bytes these are, and how many attempts it has had.
 local function whole(id)
   local v = call('HGETALL', jobKey(id))
+  local bytes, n, inside = 0, 0, false
+  for i = 1, #v, 2 do
+    local name = v[i]
+    bytes = bytes + #v[i + 1]
+    if name == 'a' then
+      inside = true
+    elseif name == 'n' then
+      n = v[i + 1]
+    end
+  end
+  if not inside then
+    local args = call('GET', argsKey(id))
+    v[#v + 1] = 'a'
+    v[#v + 1] = args
+    bytes = bytes + #args
+  end
   v[#v + 1] = 'id'
   v[#v + 1] = id
-  v[#v + 1] = 'a'
-  v[#v + 1] = call('GET', argsKey(id))
-  return v
+  return v, bytes, n
 end

@@ -2,8 +2,8 @@
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local jobs, bytes = {}, 0
 local function visit(id)
-  local v = whole(id)
-  for n = 2, #v, 2 do bytes = bytes + #v[n] end
+  local v, size = whole(id)
+  bytes = bytes + size
   jobs[#jobs + 1] = v
   return #jobs == limit or bytes > 4000000
 end

@@ -2,7 +2,18 @@
 -- unique, when it is due or after which delay, options, limit key, the ID of another system, in which states of its holder
 -- the unique key keeps it out ("*" for all), whether it replaces that, and within what time.
 
-local function isThere(a) return call('EXISTS', jobKey(a[1])) == 1 end
+-- firstThere returns the ID of the first of some new jobs whose ID is there already.
+local function firstThere(jobs)
+  for from = 1, #jobs, 1000 do
+    local keys = {}
+    for i = from, math.min(from + 999, #jobs) do keys[#keys + 1] = jobKey(jobs[i][1]) end
+    if call('EXISTS', unpack(keys)) > 0 then
+      for i = 1, #keys do
+        if call('EXISTS', keys[i]) == 1 then return jobs[from + i - 1][1] end
+      end
+    end
+  end
+end
 
 -- replace gives the args and the time of a new job to the holder of its key, if that is queued.
 local function replace(id, a)
@@ -12,7 +23,7 @@ local function replace(id, a)
   j.r = due(a[9], a[10])
   local within = tonumber(a[16])
   if within > 0 and tonumber(j.r) > j.c + within then j.r = int(math.max(j.c + within, now)) end
-  call('SET', argsKey(id), a[4])
+  setArgs(id, a[4])
   call('HSET', jobKey(id), 'r', j.r)
   link(j)
   wake(j.q)
@@ -35,7 +46,7 @@ local function insert(a)
       end
     end
   end
-  local j = { id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[12], c = int(now), r = due(a[9], a[10]) }
+  local j = { id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[12], c = nowText, r = due(a[9], a[10]) }
   local fields = { 's', 'queued', 'k', j.k, 'q', j.q, 'p', j.p, 'm', a[6], 'c', j.c, 'r', j.r, 'n', '0' }
   local function add(name, value)
     if value ~= '' then
@@ -48,8 +59,13 @@ local function insert(a)
   add('o', a[11])
   add('l', j.l)
   add('mi', a[13])
+  if #a[4] <= mostInside then
+    fields[#fields + 1] = 'a'
+    fields[#fields + 1] = a[4]
+  else
+    call('SET', argsKey(id), a[4])
+  end
   call('HSET', jobKey(id), unpack(fields))
-  call('SET', argsKey(id), a[4])
   if key ~= '' then hold(key, id) end
   if a[13] ~= '' then call('ZADD', P .. 'm:' .. a[13], 0, id) end
   link(j)

@@ -1,6 +1,13 @@
 -- scan calls visit with the IDs of jobs that match a filter, the newest first, until that returns true or enough were looked at. It returns the
 -- ID to go on before, nil when there are no more. The filter is JSON; hi and lo bound the IDs, as ZRANGEBYLEX takes them.
 
+local function has(list, value)
+  for i = 1, #list do
+    if list[i] == value then return true end
+  end
+  return false
+end
+
 local function matches(f, id)
   local v = call('HMGET', jobKey(id), 's', 'q', 'k', 'w', 'u', 'f', 'n', 'sp', 'r', 'o')
   if not v[1] then return false end

@@ -5,7 +5,7 @@ local last, paused = unpack(call('HMGET', key, 'last', 'paused'))
 if #ARGV > 4 then
   local a = cmsgpack.unpack(ARGV[5])
   local counts = not paused and not (last and tonumber(last) >= tonumber(ARGV[3]))
-  if counts and isThere(a) then return { 'there', a[1] } end
+  if counts and firstThere({ a }) then return { 'there', a[1] } end
   call('HSET', key, 'name', ARGV[1], 'noted', int(now))
   call('ZADD', P .. 'crons', int(now), ARGV[1])
   if not counts then return { 'ok', 0 } end

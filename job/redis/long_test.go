@@ -1,0 +1,135 @@
+package redis_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/redis"
+)
+
+// TestLongInsertIsWhole has a program end in the middle of a long insert: before it has begun nothing is there, then all of it, for whoever looks.
+func TestLongInsertIsWhole(t *testing.T) {
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	if err := s.BeginLong(t.Context(), false, newJobs(t, 250, "k")...); err != nil {
+		t.Fatal(err)
+	}
+	if counts, err := s.Counts(t.Context()); err != nil || len(counts) > 0 {
+		t.Errorf("what was sent and has not begun counts: %+v, %v", counts, err)
+	}
+	if left := server.tell(t, "PTTL", "{meanwhile}:stage:sent"); strings.HasPrefix(left, ":-") {
+		t.Errorf("it stays for ever: PTTL is %q", left)
+	}
+	for name, see := range map[string]func(s *redis.Store) (int, error){
+		"counts": func(s *redis.Store) (int, error) {
+			counts, err := s.Counts(t.Context())
+			if len(counts) == 0 {
+				return 0, err
+			}
+			return int(counts[0].N), err
+		},
+		"list": func(s *redis.Store) (int, error) {
+			jobs, err := s.List(t.Context(), job.Filter{Limit: 1000})
+			return len(jobs), err
+		},
+		"claim": func(s *redis.Store) (int, error) { return len(claimed(t, s, 1, 1000, nil, job.DefaultQueue)), nil },
+		"insert": func(s *redis.Store) (int, error) {
+			insert(t, s, newJobs(t, 130, "k", job.Queue("other"))...)
+			counts, err := s.Counts(t.Context())
+			if len(counts) != 2 {
+				return 0, fmt.Errorf("counts are %+v", counts)
+			}
+			return int(counts[0].N+counts[1].N) - 130, err
+		},
+	} {
+		url := "redis://" + server.address() + "?name=" + name
+		if err := open(t, url).BeginLong(t.Context(), true, newJobs(t, 250, "k")...); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := see(open(t, url)); err != nil || n != 250 {
+			t.Errorf("%s: sees %d of a long insert of 250: %v", name, n, err)
+		}
+	}
+}
+
+// TestLongCallsAtOnce has several insert many at once: each gets its own answer.
+func TestLongCallsAtOnce(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	holder := newJob(t, "k", job.Unique("held"))
+	insert(t, s, holder)
+	failed := make(chan error, 6)
+	for n := range cap(failed) {
+		jobs := append(newJobs(t, 120+n, "k"), newJob(t, "k", job.Unique("held")))
+		go func() {
+			ids, err := s.Insert(t.Context(), jobs...)
+			for i := range ids {
+				if want := jobs[i].ID; ids[i] != want && (jobs[i].UniqueKey == "" || ids[i] != holder.ID) {
+					err = fmt.Errorf("job %d is stored as %v, want %v", i, ids[i], want)
+				}
+			}
+			if err == nil && ids[len(ids)-1] != holder.ID {
+				err = fmt.Errorf("a duplicate is stored")
+			}
+			failed <- err
+		}()
+	}
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLongSettle settles many, some of which are lost, with jobs that follow.
+func TestLongSettle(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	there := newJob(t, "there", job.Queue("there"))
+	insert(t, s, there)
+	insert(t, s, append(newJobs(t, 249, "k"), newJob(t, "k", job.Unique("u")))...)
+	held := claimed(t, s, 1, 250, nil, job.DefaultQueue)
+	var outcomes []job.Outcome
+	for _, j := range held {
+		j.State = job.Completed
+		outcomes = append(outcomes, job.Outcome{Job: j})
+	}
+	outcomes[3].Job.Attempt, outcomes[200].Job.Attempt = 9, 9
+	outcomes[3].Then = []*job.Job{there}       // of a lost one: it is left out
+	outcomes[120].Then = newJobs(t, 2, "then") // in order, and behind all outcomes
+	outcomes[121].Then = []*job.Job{newJob(t, "then", job.Unique("u"))}
+	outcomes[200].Then = newJobs(t, 1, "lost")
+
+	failing := slices.Clone(outcomes)
+	failing[249].Then = []*job.Job{there}
+	if lost, err := s.Settle(t.Context(), 1, failing...); err == nil || !strings.Contains(err.Error(), there.ID.String()+" is there already") {
+		t.Errorf("with a job that is there it lost %v: %v", lost, err)
+	}
+	counts, err := s.Counts(t.Context())
+	if err != nil || len(counts) != 2 || counts[0].N+counts[1].N != 251 {
+		t.Errorf("it has written something: %+v, %v", counts, err)
+	}
+
+	lost, err := s.Settle(t.Context(), 1, outcomes...)
+	if err != nil || !slices.Equal(lost, []job.ID{held[3].ID, held[200].ID}) {
+		t.Errorf("lost %v, %v; want %v and %v", lost, err, held[3].ID, held[200].ID)
+	}
+	number := map[string]int64{}
+	if counts, err = s.Counts(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range counts {
+		number[c.Kind+" "+string(c.State)] += c.N
+	}
+	for what, want := range map[string]int64{"k completed": 248, "k running": 2, "then queued": 3, "there queued": 1, "lost queued": 0} {
+		if number[what] != want {
+			t.Errorf("%s: %d, want %d", what, number[what], want)
+		}
+	}
+	if got := claimed(t, s, 2, 10, func(c *job.Claim) { c.Lease = time.Hour }, job.DefaultQueue); len(got) != 3 || got[0].ID != outcomes[120].Then[0].ID {
+		t.Errorf("claimed %v, want what follows, in order", got)
+	}
+}

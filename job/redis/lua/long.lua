@@ -1,0 +1,93 @@
+-- A long call settles or inserts more jobs than a script should. Its parts are in the list stage:TOKEN: outcomes, then new jobs, each after the
+-- number of the outcome that it follows (0 for none), a colon and its ID. It begins when all have been sent: from then on it will be done, whatever becomes
+-- of the caller, and all other scripts wait for it, since each caller first writes the next part. So it is done as if at once, and no script takes long.
+--
+-- ARGV, where one is to begin: token, session, how many outcomes, how many new jobs, "1" where it goes on although the memory is full, for how long the
+-- answer is kept in ms. Without any, the next part is written of the one that has begun, if there is one. Returns its token while parts are left, else "".
+-- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the IDs that are stored; or "there" and an ID.
+local key = P .. 'long'
+
+if #ARGV > 0 then
+  if call('EXISTS', key) == 1 then return redis.error_reply('LONG another call of many jobs is being written: write a part of it, then call again') end
+  local stage = P .. 'stage:' .. ARGV[1]
+  if call('LLEN', stage) ~= ARGV[3] + ARGV[4] then return redis.error_reply('STAGE the parts of a large call are gone: call again') end
+  if ARGV[5] == '1' then evenFull() end
+  call('HSET', key, 'token', ARGV[1], 'session', ARGV[2], 'outcomes', ARGV[3], 'new', ARGV[4], 'kept', ARGV[6], 'phase', ARGV[3] == '0' and 2 or 1, 'at', 0)
+  call('PERSIST', stage)
+  call('RPUSH', P .. 'answer:' .. ARGV[1], 'ok')
+  return ARGV[1]
+end
+
+local c = call('HMGET', key, 'token', 'session', 'outcomes', 'new', 'kept', 'phase', 'at')
+local token, session, kept = c[1], c[2], c[5]
+if not token then return '' end
+local outcomes, new, phase, at = tonumber(c[3]), tonumber(c[4]), tonumber(c[6]), tonumber(c[7])
+local stage, answer = P .. 'stage:' .. token, P .. 'answer:' .. token
+evenFull()
+
+local function over()
+  call('DEL', key, stage)
+  call('PEXPIRE', answer, kept)
+  return ''
+end
+
+-- eachOf calls visit with items of the list from at on, until there are n, or much of them. It returns where to go on.
+local function eachOf(last, n, visit)
+  local bytes = 0
+  while n > 0 and at < last and bytes < 1000000 do
+    local size = math.min(n, 20, last - at)
+    local items = call('LRANGE', stage, at, at + size - 1)
+    for i = 1, size do
+      bytes = bytes + #items[i]
+      visit(items[i], at + i - 1)
+    end
+    at, n = at + size, n - size
+  end
+end
+
+-- newOf returns the ID of a new job, and what it unpacks from, nil where it follows a lost one.
+local lost = {}
+if outcomes > 0 and phase > 1 then lost = call('LRANGE', answer, 0, outcomes) end
+local function newOf(item)
+  local parent, from = string.match(item, '^(%d+):()')
+  if lost[parent + 1] == '1' then return nil end
+  return string.sub(item, from, from + 15), string.sub(item, from + 16)
+end
+
+local last, results = outcomes, {}
+local function result(value) results[#results + 1] = value end
+if phase == 1 then -- which outcomes are lost
+  eachOf(last, 100, function(item) result(heldBy(session, cmsgpack.unpack(item)) and '0' or '1') end)
+elseif phase == 2 then -- whether a new job is there already
+  last = outcomes + new
+  local jobs = {}
+  eachOf(last, 500, function(item) jobs[#jobs + 1] = newOf(item) and { (newOf(item)) } end)
+  local there = firstThere(jobs)
+  if there then
+    call('DEL', answer)
+    call('RPUSH', answer, 'there', there)
+    return over()
+  end
+elseif phase == 3 then
+  eachOf(last, 100, function(item, i)
+    if lost[i + 2] == '0' then
+      local o = cmsgpack.unpack(item)
+      settle(heldBy(session, o), o)
+    end
+  end)
+else
+  last = outcomes + new
+  eachOf(last, 100, function(item)
+    local id, packed = newOf(item)
+    if id then result(insert(cmsgpack.unpack(packed))) end
+  end)
+end
+for from = 1, #results, 1000 do call('RPUSH', answer, unpack(results, from, math.min(from + 999, #results))) end
+done()
+if at >= last then
+  repeat phase = phase + 1 until phase > 4 or (phase % 2 == 1 and outcomes or new) > 0
+  at = phase % 2 == 0 and outcomes or 0
+end
+if phase > 4 then return over() end
+call('HSET', key, 'phase', phase, 'at', at)
+return token
