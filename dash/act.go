@@ -35,6 +35,7 @@ type action struct {
 	Low    int    // of a number, up to High; zero for a text
 	High   int
 	Danger bool
+	Undone bool                 // it can be undone for queued jobs
 	suits  func(job.State) bool // whether it is offered for a job
 	act    func(argument string) (job.Act, error)
 }
@@ -52,22 +53,22 @@ var actRun = func() job.Act {
 
 var actions = []action{
 	{
-		Name: "run", Verb: "Run now", Ask: "Run %s now?", Done: "due now", act: plainAct(actRun),
+		Name: "run", Undone: true, Verb: "Run now", Ask: "Run %s now?", Done: "due now", act: plainAct(actRun),
 		Note:  "Queued jobs are due now. Others are left alone.",
 		suits: actRun.Suits,
 	},
 	{
-		Name: "retry", Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
-		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone.",
+		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
+		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone. Finished jobs cannot be put back to what they were.",
 		suits: func(s job.State) bool { return s.Finished() },
 	},
 	{
-		Name: "cancel", Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
-		Note:  "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take. Finished ones are left alone.",
+		Name: "cancel", Undone: true, Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
+		Note:  "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take and cannot be undone. Finished ones are left alone.",
 		suits: job.ActCancel.Suits,
 	},
 	{
-		Name: "discard", Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActDiscard),
+		Name: "discard", Undone: true, Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActDiscard),
 		Note:  "Queued jobs are given up. Others are left alone.",
 		suits: job.ActDiscard.Suits,
 	},
@@ -77,7 +78,7 @@ var actions = []action{
 		suits: job.ActDelete.Suits,
 	},
 	{
-		Name: "move", Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
+		Name: "move", Undone: true, Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
 		Note:  "Queued jobs go to another queue. Others are left alone.",
 		suits: job.ActMove("").Suits,
 		act: func(queue string) (job.Act, error) {
@@ -88,7 +89,7 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "priority", Verb: "Set priority", Ask: "Set the priority of %s?", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
+		Name: "priority", Undone: true, Verb: "Set priority", Ask: "Set the priority of %s?", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
 		Note:  "Queued jobs get another priority. Others are left alone.",
 		suits: job.ActPriority(0).Suits, Low: job.LowestPriority, High: job.HighestPriority,
 		act: func(text string) (job.Act, error) {
@@ -100,7 +101,7 @@ var actions = []action{
 		},
 	},
 	{
-		Name: "schedule", Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
+		Name: "schedule", Undone: true, Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
 		Note:  "Queued jobs are due at another time. Others are left alone.",
 		suits: job.ActRunAt(time.Time{}).Suits,
 		act: func(text string) (job.Act, error) {
@@ -232,6 +233,10 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 	if err != nil {
 		return "", err
 	}
+	queued, err := h.queuedBefore(ctx, t)
+	if err != nil {
+		return "", err
+	}
 	before := t.Done
 	over, err := h.apply(ctx, t, act)
 	*done = job.AuditOf(t.whole(), act, job.Applied{Changed: int(t.Done - before)})
@@ -252,6 +257,11 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 		q.Set(name, strconv.FormatInt(n, 10))
 	}
 	q.Set("did-act", t.Name)
+	if id, err := h.undoJobs(ctx, r, *done, queued); err != nil {
+		h.Logger.Warn("dash: an action cannot be undone", "action", done.Action, "error", err)
+	} else if id != "" {
+		q.Set("did-undo", id)
+	}
 	return withQuery(t.back, q), nil
 }
 

@@ -24,10 +24,13 @@ func (h *handler) record(r *http.Request, done job.AuditEntry, err error) {
 	if err != nil {
 		done.Error = err.Error()
 	}
-	done.Actor, done.Via = cmp.Or(h.Actor(r), hostOf(r)), "dashboard"
+	done.Actor, done.Via = h.actor(r), "dashboard"
 	done.Target, done.Error = h.masker.Text(done.Target), h.masker.Text(done.Error)
 	job.Audit(r.Context(), h.Store, h.Logger, done)
 }
+
+// actor is who sent a request.
+func (h *handler) actor(r *http.Request) string { return cmp.Or(h.Actor(r), hostOf(r)) }
 
 // hostOf returns the address that a request came from, without its port.
 func hostOf(r *http.Request) string {
@@ -43,6 +46,7 @@ type auditPage struct {
 	Entries []job.AuditEntry
 	Older   string // the address of the next page, if there is one
 	Newest  string // of the first, on a later one
+	Undos   []*undo
 }
 
 func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
@@ -55,6 +59,9 @@ func (h *handler) audit(ctx context.Context, v *view) (*page, error) {
 		return nil, err
 	}
 	d := &auditPage{Entries: entries}
+	if before == 0 && !v.ReadOnly {
+		d.Undos = h.undos.recent()
+	}
 	if len(entries) > mostEntries {
 		d.Entries = entries[:mostEntries]
 		d.Older = v.URL("/audit?" + url.Values{"before": {strconv.FormatInt(d.Entries[mostEntries-1].N, 10)}}.Encode())

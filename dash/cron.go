@@ -133,11 +133,18 @@ func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.Audi
 	}
 	act := r.PostForm.Get("act")
 	*done = job.AuditEntry{Action: act + " cron", Target: name, Changed: 1}
+	cron := pausable{
+		paused: func(ctx context.Context) (bool, error) {
+			crons, err := h.Store.Crons(ctx)
+			return slices.ContainsFunc(crons, func(c job.CronInfo) bool { return c.Name == name && c.Paused }), err
+		},
+		pause: func(ctx context.Context, paused bool) error { return h.Store.PauseCron(ctx, name, paused) },
+	}
 	switch act {
 	case "pause":
-		return back + "did-text=cron-paused", h.Store.PauseCron(ctx, name, true)
+		return h.pause(ctx, r, *done, cron, true, back+"did-text=cron-paused")
 	case "resume":
-		return back + "did-text=cron-on", h.Store.PauseCron(ctx, name, false)
+		return h.pause(ctx, r, *done, cron, false, back+"did-text=cron-on")
 	case "run":
 		return back + "did-text=cron-run", h.runCron(ctx, rows[i])
 	}

@@ -63,7 +63,7 @@ func TestEscaping(t *testing.T) {
 	query := url.Values{}
 	for _, name := range []string{
 		"kind", "queue", "state", "args", "error", "worker", "since", "until", "key", "before", "sort", "act", "argument", "back", "done", "did", "did-act",
-		"did-text", "worker", "task", "theme", evil,
+		"did-text", "did-undo", "worker", "task", "theme", evil,
 	} {
 		query.Add(name, evil)
 	}

@@ -17,6 +17,7 @@ var writes = [][]string{
 	{"/queues", "act", "pause", "queue", "default"},
 	{"/workers", "act", "stop", "worker", "w"},
 	{"/crons", "act", "pause", "cron", "nightly"},
+	{"/undo", "undo", "none"},
 	{"/jobs/00000000-0000-0000-0000-000000000001/clone", "args", "{}"},
 }
 

@@ -29,6 +29,7 @@ type handler struct {
 	origin http.CrossOriginProtection
 	mux    *http.ServeMux
 	hunts  hunts
+	undos  undos
 
 	histograms memo[logs.Histogram]
 	services   memo[[]string]
@@ -85,6 +86,7 @@ func (h *handler) serveJobs() {
 	h.page("/audit", "audit", h.audit)
 	h.write("/jobs/act", h.actOnJobs)
 	h.write("/jobs/{id}/clone", h.clone)
+	h.write("/undo", h.undo)
 	h.write("/queues", h.actOnQueue)
 	h.write("/jobs/{id}/task", h.cancelTask)
 	h.write("/workers", h.actOnWorker)

@@ -27,8 +27,9 @@ type question struct {
 	Back    string
 	Going   bool // a part is done, and there is more
 	Done    int64
-	Total   int64 // 0 is unknown
-	Nothing bool  // no job matches
+	Total   int64  // 0 is unknown
+	Nothing bool   // no job matches
+	Undo    string // whether it can be undone
 }
 
 // confirmJobs asks whether to act on the jobs that were selected, or on everything that matches.
@@ -70,6 +71,13 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	}
 	if more {
 		q.Total = 0
+	}
+	switch {
+	case !t.Undone || q.Nothing:
+	case n > mostUndone || more:
+		q.Undo = "This cannot be undone: only what changes up to " + count(mostUndone, "job") + " can be."
+	default:
+		q.Undo = "For " + span(undoTime) + " it can be undone for queued jobs that have not run since."
 	}
 	if t.Done > 0 {
 		q.Going, q.Done = true, t.Done

@@ -107,11 +107,18 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 	}
 	act := r.PostForm.Get("act")
 	*done = job.AuditEntry{Action: act + " queue", Target: name, Changed: 1}
+	queue := pausable{
+		paused: func(ctx context.Context) (bool, error) {
+			queues, err := h.Store.Queues(ctx)
+			return slices.ContainsFunc(queues, func(q job.QueueInfo) bool { return q.Name == name && q.Paused }), err
+		},
+		pause: func(ctx context.Context, paused bool) error { return h.Store.Pause(ctx, name, paused) },
+	}
 	switch act {
 	case "pause":
-		return "/queues?did-text=paused", h.Store.Pause(ctx, name, true)
+		return h.pause(ctx, r, *done, queue, true, "/queues?did-text=paused")
 	case "resume":
-		return "/queues?did-text=resumed", h.Store.Pause(ctx, name, false)
+		return h.pause(ctx, r, *done, queue, false, "/queues?did-text=resumed")
 	}
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", act)
 }

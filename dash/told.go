@@ -14,6 +14,9 @@ func (v *view) Told() string {
 		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // what is no number is none
 		return n
 	}
+	if v.Query.Get("did-act") == "undo" {
+		return toldUndone(n("did"), n("did-skipped"), n("did-conflicts"))
+	}
 	a, err := findAction(v.Query.Get("did-act"))
 	if err != nil {
 		return ""
@@ -31,6 +34,18 @@ func (v *view) Told() string {
 	return strings.TrimSpace(text) + "."
 }
 
+// toldUndone says what became of jobs whose action was undone.
+func toldUndone(done, skipped, conflicts int64) string {
+	text := "Undone for " + count(done, "job")
+	if skipped > 0 {
+		text += "; " + number(skipped) + " left alone, as they have run or were changed since"
+	}
+	if conflicts > 0 {
+		text += "; " + number(conflicts) + " left alone, as others hold their unique keys"
+	}
+	return text + "."
+}
+
 // toldOf are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
 var toldOf = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
@@ -43,4 +58,6 @@ var toldOf = map[string]string{
 	"stop":        "The worker will stop. Its jobs have its grace to end.",
 	"cloned":      "The job is enqueued. This is it.",
 	"task":        "The worker will cancel the task.",
+	"undone":      "The action is undone.",
+	"not-undone":  "Nothing is undone: it was changed since.",
 }

@@ -297,6 +297,7 @@ func TestActs(t *testing.T) {
 		"`ActRetry`":       job.ActRetry,
 		"`ActCancel`":      job.ActCancel,
 		"`ActDiscard`":     job.ActDiscard,
+		"`ActRestore`":     job.ActRestore,
 		"`ActMove(queue)`": job.ActMove("other"),
 		"`ActPriority(p)`": job.ActPriority(9),
 		"`ActRunAt(t)`":    job.ActRunAt(later),

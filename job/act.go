@@ -17,10 +17,12 @@ type Act struct {
 	// To is the state that a job gets, and "" is for one that is deleted. A running job keeps its state when it is to be Canceled, and
 	// its worker is asked to cancel it.
 	To       State
-	Queue    string    // where it moves; "" for where it is
-	Priority int       // that it gets; zero for its own
-	Due      bool      // it is due at RunAt, or now when that is zero
-	RunAt    time.Time // with Due
+	Queue    string // where it moves; "" for where it is
+	Priority int    // that it gets; zero for its own
+	// Due makes it due at RunAt, or now when that is zero. A finished job that becomes queued has all its attempts again with Due, and
+	// without it goes on as it was: at its own time, with the attempts that it has left.
+	Due   bool
+	RunAt time.Time // with Due
 }
 
 // String names the act.
@@ -42,6 +44,10 @@ var (
 
 	// ActDiscard gives a queued job up.
 	ActDiscard = Act{name: "discard", From: []State{Queued}, To: Discarded}
+
+	// ActRestore queues a canceled or discarded job as it was when it was queued last: at the same time, with the attempts that it had
+	// left. It undoes ActCancel and ActDiscard of a queued job.
+	ActRestore = Act{name: "restore", From: []State{Canceled, Discarded}, To: Queued}
 
 	// ActDelete deletes a job that is not running.
 	ActDelete = Act{name: "delete", From: []State{Queued, Completed, Canceled, Discarded}}

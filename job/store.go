@@ -146,8 +146,8 @@ type OperatorStore interface {
 	//   - a running one stays so, and CancelRequested is set;
 	//   - a queued one gets Queue, Priority and the time of the act, as far as they are set, and finishes if To is a final state:
 	//     its unique key is then free unless UniqueFor holds it;
-	//   - a finished one that becomes queued has all its attempts again: Spared is Attempt, and Released zero. It gets its
-	//     unique key back; when another job holds that it is left alone, and counted as a conflict.
+	//   - a finished one that becomes queued gets its unique key back; when another job holds that it is left alone, and counted as a
+	//     conflict. If act.Due is set it has all its attempts again: Spared is Attempt, and Released zero.
 	//
 	// All else stays as it is. Next is the ID of the last of these jobs if there were f.Limit. A job that somebody else changes at the
 	// same time is met as it is then, or left alone if it does not match any more. The filter has neither Args nor Error.

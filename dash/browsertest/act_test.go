@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -15,6 +16,7 @@ func TestActs(t *testing.T) {
 		for _, scripts := range []bool{true, false} {
 			t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
 				t.Run("selection", func(t *testing.T) { s.testSelection(t, scripts) })
+				t.Run("undo", func(t *testing.T) { s.testUndo(t, scripts) })
 				t.Run("everything", func(t *testing.T) { s.testEverything(t, scripts) })
 				t.Run("queue", func(t *testing.T) { s.testQueue(t, scripts) })
 				t.Run("cron", func(t *testing.T) { s.testCron(t, scripts) })
@@ -65,6 +67,41 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	if got := b.job(id).Queue; got != "print" {
 		t.Errorf("the job is in queue %s", got)
 	}
+}
+
+// An action is undone on the page that follows it, on a phone and by the keyboard, and in the audit log.
+func (s *stage) testUndo(t *testing.T, scripts bool) {
+	b := s.tab(t, Look(390, 844, "dark", scripts))
+	cancel := func() job.ID {
+		b.visit("/jobs?state=scheduled")
+		id, err := job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.visit("/jobs/" + id.String())
+		b.click(".title", "Cancel")
+		b.sees("it can be undone for queued jobs")
+		b.click(".question", "Cancel")
+		b.sees("1 job canceled")
+		if got := b.job(id).State; got != job.Canceled {
+			t.Errorf("the job is %s", got)
+		}
+		return id
+	}
+	undone := func(id job.ID) {
+		b.sees("Undone for 1 job.")
+		if got := b.job(id); got.State != job.Queued || time.Until(got.RunAt) < time.Minute {
+			t.Errorf("the job is %s and due at %v", got.State, got.RunAt)
+		}
+	}
+	id := cancel()
+	b.run(Do(`document.querySelector("#told button").focus()`), chromedp.KeyEvent(kb.Enter))
+	undone(id)
+	id = cancel()
+	b.visit("/audit")
+	b.click(".undos li:first-child", "Undo")
+	undone(id)
+	b.sees("undo cancel")
 }
 
 func (s *stage) testEverything(t *testing.T, scripts bool) {

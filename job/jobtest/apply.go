@@ -14,7 +14,7 @@ var applyPromises = []promise{
 	{"an act changes what it says, in the states from which it is, and skips other jobs", func(f *fixture) {
 		at := f.now().Add(time.Hour).Truncate(time.Second)
 		for _, act := range []job.Act{
-			job.ActRetry, job.ActCancel, job.ActDiscard, job.ActDelete, job.ActMove("other"), job.ActPriority(9), job.ActRunAt(at),
+			job.ActRetry, job.ActRestore, job.ActCancel, job.ActDiscard, job.ActDelete, job.ActMove("other"), job.ActPriority(9), job.ActRunAt(at),
 		} {
 			for _, j := range f.inEachState() {
 				before := f.look(j.ID)
@@ -84,6 +84,29 @@ var applyPromises = []promise{
 			f.sameDetail(f.look(j.ID).Detail, job.Detail{})
 			f.apply(job.ActDelete, j.ID)
 		}
+	}},
+	{"a restored job is queued as it was", func(f *fixture) {
+		for _, act := range []job.Act{job.ActCancel, job.ActDiscard} {
+			j := f.insertNew(job.MaxAttempts(3), job.Unique("a"))
+			j = f.claimOne("w")
+			j.State, j.RunAt, j.Delay, j.Detail = job.Queued, time.Time{}, time.Hour, oddDetail()
+			f.settle("w", j)
+			before := f.look(j.ID)
+			f.apply(act, j.ID)
+			f.apply(job.ActRestore, j.ID)
+			if got := f.look(j.ID); !reflect.DeepEqual(got, before) {
+				f.Errorf("after %s it is restored as\n%+v, want\n%+v", act, got, before)
+			}
+			f.taken("a", j.ID)
+			f.due()
+			f.remove(j.ID)
+		}
+		f.insertFinished(job.Canceled, job.Unique("b"))
+		holder := f.insertNew(job.Unique("b"))
+		if got, want := f.applied(job.Filter{States: []job.State{job.Canceled}, Limit: 5}, job.ActRestore), (job.Applied{Conflicts: 1}); got != want {
+			f.Errorf("a restore whose unique key is taken returned %+v, want %+v", got, want)
+		}
+		f.taken("b", holder.ID)
 	}},
 	{"the worker of a running job is asked to cancel it", func(f *fixture) {
 		j := f.insertLeased("w", long)
@@ -324,7 +347,10 @@ func (f *fixture) acted(act job.Act, before *job.Job) {
 		want.State, want.Finished = act.To, got.Finished
 	default:
 		if before.State.Finished() {
-			want.State, want.Finished, want.Spared, want.Released = job.Queued, time.Time{}, want.Attempt, 0
+			want.State, want.Finished = job.Queued, time.Time{}
+			if act.Due {
+				want.Spared, want.Released = want.Attempt, 0
+			}
 		}
 		if act.Queue != "" {
 			want.Queue = act.Queue

@@ -36,6 +36,9 @@ var applyFaults = []fault{
 		"wait is woken by a retry",
 		"a claim clears the request to cancel",
 	}, apply: withoutAct(job.Queued, finalStates)},
+	{name: "a restore is a retry", noticed: []string{
+		"a restored job is queued as it was",
+	}, apply: applyAs(func(_ *job.Filter, act *job.Act) { act.Due = act.Due || slices.Equal(act.From, job.ActRestore.From) }, nil)},
 	{name: "a running job is not asked to cancel", noticed: []string{
 		"the worker of a running job is asked to cancel it",
 		"a claim of a job whose lease ran out keeps the request to cancel",

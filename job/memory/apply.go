@@ -74,8 +74,11 @@ func (s *Store) apply(e *entry, act job.Act, now time.Time) {
 // makeDue makes an unlinked job queued, as an act says.
 func (s *Store) makeDue(e *entry, act job.Act, now time.Time) {
 	if e.State.Finished() {
-		e.State, e.Finished, e.Spared = job.Queued, time.Time{}, e.Attempt
-		e.uncountReleases()
+		e.State, e.Finished = job.Queued, time.Time{}
+		if act.Due {
+			e.Spared = e.Attempt
+			e.uncountReleases()
+		}
 	}
 	if act.Queue != "" {
 		e.Queue = act.Queue

@@ -104,8 +104,8 @@ func applyArgs(act job.Act) (statement string, args []any) {
 		return "apply_delete", args
 	case act.To.Finished():
 		return "apply_finish", append(args, string(act.To), act.Suits(job.Running))
-	case act.Suits(job.Completed):
-		return "apply_retry", args
+	case act.Suits(job.Canceled):
+		return "apply_retry", append(args, act.Due)
 	}
 	var priority *int16
 	if act.Priority != 0 {

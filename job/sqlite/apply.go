@@ -162,6 +162,10 @@ func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error 
 	if err != nil {
 		return err
 	}
+	var due any // null leaves the time and the attempts as they are
+	if a.act.Due {
+		due = a.now
+	}
 	for _, k := range keyed {
 		holder, err := a.takeKey(k.key, k.id)
 		if err != nil {
@@ -173,7 +177,7 @@ func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error 
 			numbers[k.class]--
 			continue
 		}
-		if _, err := a.exec(statement("apply_retry_keyed"), k.seq, a.now); err != nil {
+		if _, err := a.exec(statement("apply_retry_keyed"), k.seq, due); err != nil {
 			return err
 		}
 	}
@@ -186,7 +190,7 @@ func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error 
 		a.count(class, queued, n)
 		a.changed[name.queue] = true
 	}
-	return a.run(applyRetry, ids, state, a.now)
+	return a.run(applyRetry, ids, state, due)
 }
 
 // remove deletes jobs, with the unique keys that they hold.

@@ -1,8 +1,9 @@
--- Makes the queued jobs that were found due now, and runs the finished ones again, with all their attempts, unless others hold their
--- unique keys. $20 are the states in which that makes sense. What a job has been released is the last entry of its detail.
+-- Makes the queued jobs that were found due now, and runs the finished ones again, unless others hold their unique keys: now with all
+-- their attempts if $21, and otherwise as they were. $20 are the states in which that makes sense. What a job has been released is the
+-- last entry of its detail.
 , archived as materialized (
     select id, unique_key from meanwhile.finished
-    where id = any (array(select id from found where state not in ('queued', 'running')))
+    where id = any (array(select id from found where state not in ('queued', 'running') and state = any ($20)))
     order by id for update
 ), wanted as materialized (
     select distinct on (a.unique_key) a.unique_key, a.id
@@ -21,11 +22,13 @@
 ), put as (
     insert into meanwhile.queued (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue,
         kind, worker, unique_key, args, detail, options)
-    select id, now(), created, started, unique_for, priority, attempt, attempt, died, max_attempts, queue, kind, worker, unique_key,
-        args, nullif(regexp_replace(detail, ',?"released":[0-9]+}$', '}'), '{}'), options
+    select id, case when $21::boolean then now() else run_at end, created, started, unique_for, priority, attempt,
+        case when $21 then attempt else spared end, died, max_attempts, queue, kind, worker, unique_key, args,
+        case when $21 then nullif(regexp_replace(detail, ',?"released":[0-9]+}$', '}'), '{}') else detail end, options
     from gone
 ), waiting as (
-    update meanwhile.queued set run_at = now() where id = any (array(select id from found where state = 'queued'))
+    update meanwhile.queued set run_at = now()
+    where id = any (array(select id from found where state = 'queued' and state = any ($20)))
     returning id, queue
 ), counted as (
     insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)

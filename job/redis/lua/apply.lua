@@ -53,7 +53,8 @@ local function act(j)
   elseif to ~= 'queued' then
     finish(j, to)
   else
-    if finished then set(j.id, 'f', '', 'sp', int(j.n), 'd', uncounted(call('HGET', jobKey(j.id), 'd'))) end
+    if finished then set(j.id, 'f', '') end
+    if finished and sets == '1' then set(j.id, 'sp', int(j.n), 'd', uncounted(call('HGET', jobKey(j.id), 'd'))) end
     j.s = 'queued'
     if queue ~= '' then j.q = queue end
     if priority ~= '0' then j.p = priority end

@@ -22,12 +22,12 @@ update meanwhile_job set class = ?1, queue = ?2 where state = 0 and class = ?3 a
 
 -- name: apply_retry
 update meanwhile_job
-set state = 0, finished = null, cancel = 0, spared = attempt, run_at = ?2,
-    detail = iif(instr(detail, '"released":'), nullif(json_remove(detail, '$.released'), json_object()), detail)
+set state = 0, finished = null, cancel = 0, spared = iif(?2 is null, spared, attempt), run_at = coalesce(?2, run_at),
+    detail = iif(?2 is not null and instr(detail, '"released":'), nullif(json_remove(detail, '$.released'), json_object()), detail)
 where state = ?1 and unique_key is null and id in ({?})
 
 -- name: apply_retry_keyed
 update meanwhile_job
-set state = 0, finished = null, cancel = 0, spared = attempt, run_at = ?2,
-    detail = iif(instr(detail, '"released":'), nullif(json_remove(detail, '$.released'), json_object()), detail)
+set state = 0, finished = null, cancel = 0, spared = iif(?2 is null, spared, attempt), run_at = coalesce(?2, run_at),
+    detail = iif(?2 is not null and instr(detail, '"released":'), nullif(json_remove(detail, '$.released'), json_object()), detail)
 where seq = ?1

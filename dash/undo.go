@@ -1,0 +1,282 @@
+package dash
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Bounds of what can be undone.
+const (
+	mostUndone = 1000             // jobs of one action
+	mostUndos  = 50               // actions
+	undoTime   = 10 * time.Minute // after an action
+)
+
+// An undo is an action that can be taken back as long as nothing has come of it.
+type undo struct {
+	ID    string
+	Time  time.Time
+	Entry job.AuditEntry // of the action
+	Jobs  int            // that can be put back; zero for an action on something else
+
+	run func(context.Context) (job.Applied, error)
+}
+
+// The undos of a dashboard are kept in its memory: the newest ones, for a while.
+type undos struct {
+	mu   sync.Mutex
+	kept []*undo // the newest first
+}
+
+// add keeps an undo, and returns its ID.
+func (s *undos) add(u *undo) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u.ID == "" {
+		u.ID, u.Time = rand.Text(), time.Now()
+	}
+	s.kept = slices.Insert(s.fresh(), 0, u)
+	s.kept = s.kept[:min(len(s.kept), mostUndos)]
+	return u.ID
+}
+
+// recent returns those that are kept, the newest first.
+func (s *undos) recent() []*undo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.fresh())
+}
+
+// find returns the undo with an ID, or nil.
+func (s *undos) find(id string) *undo {
+	for _, u := range s.recent() {
+		if u.ID == id {
+			return u
+		}
+	}
+	return nil
+}
+
+// take returns the undo with an ID, for its caller alone, or nil.
+func (s *undos) take(id string) *undo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.fresh()
+	i := slices.IndexFunc(kept, func(u *undo) bool { return u.ID == id })
+	if i < 0 {
+		return nil
+	}
+	u := kept[i]
+	s.kept = slices.Delete(kept, i, i+1)
+	return u
+}
+
+func (s *undos) fresh() []*undo {
+	s.kept = slices.DeleteFunc(s.kept, func(u *undo) bool { return time.Since(u.Time) >= undoTime })
+	return s.kept
+}
+
+// Undo is what takes back the action that led to this page; nil where nothing does.
+func (v *view) Undo() *undo {
+	if v.ReadOnly {
+		return nil
+	}
+	return v.h.undos.find(v.Query.Get("did-undo"))
+}
+
+// undo takes an action back.
+func (h *handler) undo(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
+	u := h.undos.take(r.PostForm.Get("undo"))
+	if u == nil {
+		return "", refuse(http.StatusGone, "This cannot be undone any more: it was undone already, is longer than %s ago, or was done before the dashboard was started.", span(undoTime))
+	}
+	put, err := u.run(ctx)
+	*done = job.AuditEntry{Action: "undo " + u.Entry.Action, Target: u.Entry.Target, Changed: int64(put.Changed)}
+	if err != nil {
+		h.undos.add(u)
+		return "", err
+	}
+	q := url.Values{"did-act": {"undo"}}
+	for name, n := range map[string]int{"did": put.Changed, "did-skipped": put.Skipped, "did-conflicts": put.Conflicts} {
+		q.Set(name, strconv.Itoa(n))
+	}
+	if u.Jobs == 0 {
+		q = url.Values{"did-text": {"undone"}}
+		if put.Changed == 0 {
+			q.Set("did-text", "not-undone")
+		}
+	}
+	return withQuery(backTo(r.PostForm.Get("back"), "/audit"), q), nil
+}
+
+// A pausable is a queue or a cron.
+type pausable struct {
+	paused func(context.Context) (bool, error)
+	pause  func(ctx context.Context, paused bool) error
+}
+
+// pause pauses or resumes something, and leads back to a page that offers to undo it unless it was so before.
+func (h *handler) pause(ctx context.Context, r *http.Request, done job.AuditEntry, p pausable, paused bool, back string) (string, error) {
+	was, err := p.paused(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := p.pause(ctx, paused); err != nil || was == paused {
+		return back, err
+	}
+	done.Actor = h.actor(r)
+	id := h.undos.add(&undo{Entry: done, run: func(ctx context.Context) (job.Applied, error) {
+		if now, err := p.paused(ctx); err != nil || now != paused {
+			return job.Applied{}, err
+		}
+		return job.Applied{Changed: 1}, p.pause(ctx, was)
+	}})
+	return withQuery(back, url.Values{"did-undo": {id}}), nil
+}
+
+// A standing is what actions change of a job. Attempt grows with each claim, so jobs with the same one have not run since.
+type standing struct {
+	state    job.State
+	queue    string
+	priority int
+	runAt    time.Time
+	attempt  int
+}
+
+func standingOf(j *job.Job) standing {
+	return standing{j.State, j.Queue, j.Priority, j.RunAt.UTC().Round(0), j.Attempt}
+}
+
+// standings returns those of jobs by their IDs. Jobs that are gone are left out.
+func (h *handler) standings(ctx context.Context, ids []job.ID) (map[job.ID]standing, error) {
+	found := map[job.ID]standing{}
+	for part := range slices.Chunk(ids, mostSelected) {
+		for j, err := range job.List(ctx, h.Store, job.Filter{IDs: part}) {
+			if err != nil {
+				return nil, err
+			}
+			found[j.ID] = standingOf(j)
+		}
+	}
+	return found, nil
+}
+
+// queuedBefore returns the queued jobs that an action is about to change. Where they are too many or take too long to find, there are none:
+// the action cannot be undone.
+func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]standing, error) {
+	if !t.Undone || t.Done > 0 {
+		return nil, nil
+	}
+	f := t.filter
+	if len(f.States) == 0 {
+		f.States = []job.State{job.Queued}
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, mostCount, errLate)
+	defer cancel()
+	found := map[job.ID]standing{}
+	f.Limit = mostUndone + 1
+	for j, err := range h.list(limited, f) {
+		switch {
+		case err != nil && errors.Is(context.Cause(limited), errLate):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case j.State == job.Queued:
+			found[j.ID] = standingOf(j)
+		}
+		if f.Limit--; f.Limit == 0 {
+			return nil, nil
+		}
+	}
+	return found, nil
+}
+
+// A change is what an action did to a queued job that has not run since.
+type change struct{ before, after standing }
+
+// undoJobs keeps how to put back the jobs that an action has changed, and returns the ID of the undo; "" where there is none.
+func (h *handler) undoJobs(ctx context.Context, r *http.Request, done job.AuditEntry, before map[job.ID]standing) (string, error) {
+	after, err := h.standings(ctx, slices.Collect(maps.Keys(before)))
+	if err != nil {
+		return "", err
+	}
+	changes := map[job.ID]change{}
+	for id, now := range after {
+		if was := before[id]; now != was && now.attempt == was.attempt && now.state != job.Running {
+			changes[id] = change{was, now}
+		}
+	}
+	if len(changes) == 0 {
+		return "", nil
+	}
+	done.Actor, done.Target = h.actor(r), h.masker.Text(done.Target)
+	return h.undos.add(&undo{Entry: done, Jobs: len(changes), run: func(ctx context.Context) (job.Applied, error) {
+		return h.putBack(ctx, changes)
+	}}), nil
+}
+
+// putBack puts jobs back to where they were before an action, as far as they still are where it left them.
+func (h *handler) putBack(ctx context.Context, changes map[job.ID]change) (done job.Applied, err error) {
+	now, err := h.standings(ctx, slices.Collect(maps.Keys(changes)))
+	if err != nil {
+		return done, err
+	}
+	ways := map[standing][]job.ID{}
+	for id, c := range changes {
+		if now[id] == c.after {
+			ways[c.way()] = append(ways[c.way()], id)
+		}
+	}
+	for way, ids := range ways {
+		act := way.act()
+		for part := range slices.Chunk(ids, mostSelected) {
+			put, err := job.Apply(ctx, h.Store, job.Filter{IDs: part, States: act.From}, act)
+			done.Changed, done.Conflicts = done.Changed+put.Changed, done.Conflicts+put.Conflicts
+			if err != nil {
+				return done, err
+			}
+		}
+	}
+	done.Skipped = len(changes) - done.Changed - done.Conflicts
+	return done, nil
+}
+
+// way is what the job is to get back, and nothing else: of a job that is finished the state that it is in.
+func (c change) way() (way standing) {
+	switch {
+	case c.after.state != c.before.state:
+		way.state = c.after.state
+	case c.after.queue != c.before.queue:
+		way.queue = c.before.queue
+	case c.after.priority != c.before.priority:
+		way.priority = c.before.priority
+	default:
+		way.runAt = c.before.runAt
+	}
+	return way
+}
+
+// act is the action that puts jobs back this way.
+func (way standing) act() job.Act {
+	switch {
+	case way.state != "":
+		act := job.ActRestore
+		act.From = []job.State{way.state}
+		return act
+	case way.queue != "":
+		return job.ActMove(way.queue)
+	case way.priority != 0:
+		return job.ActPriority(way.priority)
+	}
+	return job.ActRunAt(way.runAt)
+}

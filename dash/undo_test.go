@@ -1,0 +1,215 @@
+package dash_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
+)
+
+var undoButton = regexp.MustCompile(`name="undo" value="(\w+)"`)
+
+// did follows an action to the page it leads to, and returns the undo that this offers; "" for none.
+func did(t *testing.T, h http.Handler, w *httptest.ResponseRecorder, want string) (undo string) {
+	t.Helper()
+	page := get(t, h, w.Header().Get("Location"))
+	has(t, page, http.StatusOK, want)
+	if found := undoButton.FindStringSubmatch(page.Body.String()); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// TestUndo: each action on queued jobs is undone, and a job is what it was before.
+func TestUndo(t *testing.T) {
+	for name, open := range map[string]func() (job.Store, error){
+		"memory": func() (job.Store, error) { return memory.New(), nil },
+		"sqlite": func() (job.Store, error) { return sqlite.Open(t.Context(), "sqlite:"+t.TempDir()+"/jobs.db") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			h := dash.New(dash.Config{Store: s})
+			enqueue(t, s, "mail", `{}`, 1)
+			failed := settle(t, s, job.DefaultQueue, func(j *job.Job) { // with an attempt behind it
+				j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
+				j.Failures = []job.Failure{{Attempt: 1, Error: "no"}}
+			})
+			jobs := append(enqueue(t, s, "mail", `{}`, 1, job.Priority(3), job.In(time.Hour), job.Unique("a")), failed)
+			jobs = append(jobs, enqueue(t, s, "mail", `{}`, 1, job.In(2*time.Hour))...)
+			for _, test := range []struct{ act, argument string }{
+				{"cancel", ""}, {"discard", ""}, {"move", "slow"}, {"priority", "9"}, {"schedule", "48h"}, {"run", ""}, {"retry", ""},
+			} {
+				before := describe(t, s, jobs)
+				undo := did(t, h, post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "all", "1", "kind", "mail"), "3 jobs ")
+				if undo == "" || describe(t, s, jobs) == before {
+					t.Fatalf("%s: undo %q of\n%s", test.act, undo, describe(t, s, jobs))
+				}
+				has(t, get(t, h, "/audit"), http.StatusOK, "Can be undone", undo)
+				did(t, h, post(t, h, "/undo", "undo", undo, "back", "/jobs?kind=mail"), "Undone for 3 jobs.")
+				if got := describe(t, s, jobs); got != before {
+					t.Errorf("%s is undone to\n%s, want\n%s", test.act, got, before)
+				}
+				has(t, post(t, h, "/undo", "undo", undo), http.StatusGone, "cannot be undone any more")
+			}
+			entries, err := s.Audited(t.Context(), 0, 1)
+			if err != nil || entries[0].Action != "undo retry" || entries[0].Target != "kind=mail" || entries[0].Changed != 3 {
+				t.Errorf("the audit log has %+v: %v", entries, err)
+			}
+		})
+	}
+}
+
+func describe(t *testing.T, s job.Store, jobs []*job.Job) string {
+	t.Helper()
+	var b strings.Builder
+	for _, j := range jobs {
+		now := find(t, s, j.ID)
+		fmt.Fprintln(&b, now.State, now.Queue, now.Priority, now.RunAt.UTC(), now.Attempt, now.Used(), now.Finished, now.LastError())
+	}
+	return b.String()
+}
+
+// TestUndoLeavesAlone: what has run or was changed since an action, and what it did to other jobs than queued ones, stays.
+func TestUndoLeavesAlone(t *testing.T) {
+	s := memory.New()
+	h := dash.New(dash.Config{Store: s})
+	jobs := enqueue(t, s, "mail", `{}`, 4, job.In(time.Hour))
+	held := enqueue(t, s, "mail", `{}`, 1, job.Unique("a"), job.In(time.Hour))[0]
+	undo := did(t, h, post(t, h, "/jobs/act", "act", "cancel", "all", "1"), "5 jobs canceled")
+	enqueue(t, s, "page", `{}`, 1, job.In(time.Hour))
+	again, err := job.New("mail", []byte(`{}`), job.Unique("a"), job.In(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := job.Insert(t.Context(), s, again); err != nil {
+		t.Fatal(err)
+	}
+	post(t, h, "/jobs/act", "act", "retry", "id", jobs[0].ID.String())
+	ran := settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Canceled }) // canceled as before, but it has run
+	post(t, h, "/jobs/act", "act", "delete", "id", jobs[1].ID.String())
+	did(t, h, post(t, h, "/undo", "undo", undo), "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 1 left alone, as others hold their unique keys.")
+	for _, test := range []struct {
+		id   job.ID
+		want job.State
+	}{{ran.ID, job.Canceled}, {held.ID, job.Canceled}, {jobs[2].ID, job.Queued}, {jobs[3].ID, job.Queued}} {
+		if got := find(t, s, test.id).State; got != test.want {
+			t.Errorf("%v is %s, want %s", test.id, got, test.want)
+		}
+	}
+	// Nothing is offered where nothing can be put back, or nothing was changed.
+	if undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "5", "id", jobs[2].ID.String()), "1 job changed"); undo != "" {
+		t.Error("an action that changed nothing can be undone")
+	}
+	if undo := did(t, h, post(t, h, "/jobs/act", "act", "retry", "id", ran.ID.String()), "1 job retried"); undo != "" {
+		t.Error("the retry of a finished job can be undone")
+	}
+	if undo := did(t, h, post(t, h, "/jobs/act", "act", "delete", "id", jobs[2].ID.String()), "1 job deleted"); undo != "" {
+		t.Error("a delete can be undone")
+	}
+}
+
+// An eager store has a worker that runs a job as soon as an action is done, which is queued again.
+type eager struct {
+	*memory.Store
+	run func()
+}
+
+func (e eager) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+	defer e.run()
+	return e.Store.Apply(ctx, f, act)
+}
+
+// TestUndoOfWhatRunsAtOnce: nothing is offered for a job that has run before the action returned.
+func TestUndoOfWhatRunsAtOnce(t *testing.T) {
+	s := memory.New()
+	h := dash.New(dash.Config{Store: eager{s, func() {
+		settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour })
+	}}})
+	enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))
+	if undo := did(t, h, post(t, h, "/jobs/act", "act", "run", "all", "1"), "1 job due now"); undo != "" {
+		t.Error("what has run can be undone")
+	}
+}
+
+// TestUndoPause: pausing and resuming are undone, unless somebody else did so, or nothing was changed.
+func TestUndoPause(t *testing.T) {
+	s := memory.New()
+	enqueue(t, s, "mail", `{}`, 1)
+	tick(t, s, "nightly", time.Hour)
+	h := dash.New(dash.Config{Store: s})
+	for path, fields := range map[string][]string{"/queues": {"queue", "default"}, "/crons": {"cron", "nightly"}} {
+		act := func(name string) string {
+			return did(t, h, post(t, h, path, append(fields, "act", name)...), "is "+name+"d")
+		}
+		first := act("pause")
+		if again := act("pause"); again != "" {
+			t.Errorf("%s: a pause that changed nothing can be undone", path)
+		}
+		did(t, h, post(t, h, "/undo", "undo", first, "back", path), "The action is undone.")
+		has(t, get(t, h, path), http.StatusOK, ">Pause</button>")
+		act("pause")
+		resumed := act("resume")
+		did(t, h, post(t, h, "/undo", "undo", resumed, "back", path), "The action is undone.")
+		has(t, get(t, h, path), http.StatusOK, ">Resume</button>")
+		resumed = act("resume")
+		act("pause")
+		did(t, h, post(t, h, "/undo", "undo", resumed, "back", path), "Nothing is undone")
+	}
+}
+
+// TestUndoIsBounded: in jobs, in number and in time.
+func TestUndoIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		h := dash.New(dash.Config{Store: s})
+		enqueue(t, s, "mail", `{}`, 1000)
+		const few = "For 10 min it can be undone"
+		has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusOK, few)
+		has(t, get(t, h, "/jobs/act?act=delete&all=1"), http.StatusOK, "This cannot be undone", "not "+few)
+		undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "9", "all", "1"), "1,000 jobs changed")
+		if undo == "" {
+			t.Error("1,000 jobs cannot be put back")
+		}
+		one := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
+		has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusOK, "This cannot be undone: only what changes up to 1,000 jobs can be.", "not "+few)
+		if undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "8", "all", "1"), "1,001 jobs changed"); undo != "" {
+			t.Error("1,001 jobs can be put back")
+		}
+		time.Sleep(10 * time.Minute)
+		has(t, get(t, h, "/audit"), http.StatusOK, "not Can be undone")
+		has(t, post(t, h, "/undo", "undo", undo), http.StatusGone, "longer than 10 min ago")
+		first := did(t, h, post(t, h, "/jobs/act", "act", "move", "argument", "q", "id", one), "1 job moved")
+		for i := range 50 {
+			did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", fmt.Sprint(1+i%9), "id", one), "1 job changed")
+		}
+		has(t, post(t, h, "/undo", "undo", first), http.StatusGone, "cannot be undone any more")
+	})
+}
+
+// TestUndoReadOnly: who may only look is offered nothing to undo.
+func TestUndoReadOnly(t *testing.T) {
+	s, viewer := memory.New(), false
+	h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return viewer }})
+	enqueue(t, s, "mail", `{}`, 1)
+	w := post(t, h, "/jobs/act", "act", "cancel", "all", "1")
+	for _, path := range []string{w.Header().Get("Location"), "/audit"} {
+		viewer = false
+		has(t, get(t, h, path), http.StatusOK, ">Undo</button>")
+		viewer = true
+		has(t, get(t, h, path), http.StatusOK, "not Undo</button>", "not Can be undone")
+	}
+}
