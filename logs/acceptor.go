@@ -47,8 +47,9 @@ func (a *acceptor) Last(ctx context.Context, client Client) (last uint64, err er
 func (a *acceptor) Append(ctx context.Context, batches ...*Batch) error {
 	f := &feed{s: a.s, way: a.s.wayCounts(a.way)}
 	stored := make([]*Batch, 0, len(batches))
+	var matched matches // counted only when all is accepted: what is not comes again
 	for _, b := range batches {
-		kept, err := a.route(ctx, f, b)
+		kept, err := a.route(ctx, f, b, &matched)
 		if err != nil {
 			return err
 		}
@@ -64,11 +65,12 @@ func (a *acceptor) Append(ctx context.Context, batches ...*Batch) error {
 		}
 	}
 	a.remember(batches)
+	matched.accepted()
 	return nil
 }
 
 // route gives records to all outputs but the store, and returns what is for that.
-func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batch, err error) {
+func (a *acceptor) route(ctx context.Context, f *feed, b *Batch, matched *matches) (stored []*Batch, err error) {
 	if f.now == 0 {
 		f.now = time.Now().UnixNano()
 		f.routing = a.s.routing.Load()
@@ -84,6 +86,13 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 	f.way.bytes.Add(int64(len(b.Data)))
 	apart := plan.name == b.Service
 	if apart && len(plan.outputs) == 1 && plan.outputs[0].store != nil && plan.outputs[0].gate == nil && plan.rate == nil && f.routing.redactor == nil {
+		if plan.alerts != nil {
+			for v, err := range b.Views {
+				if err == nil {
+					matched.add(plan.alerts, v)
+				}
+			}
+		}
 		return []*Batch{b}, nil
 	}
 	outputs, err := lacking(plan.outputs, b)
@@ -113,6 +122,7 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch) (stored []*Batc
 			v.Service = service
 			v.rename(plan.name)
 		}
+		matched.add(plan.alerts, v)
 		for i := range outputs {
 			switch o := &outputs[i]; {
 			case !o.gate.take(v):

@@ -13,7 +13,7 @@ import (
 type feed struct {
 	s      *Server
 	way    *wayCounts
-	untold bool   // its records come however fast, as they tell of the limits
+	own    bool   // its records are reports of the server, which no limit leaves out and no alert counts
 	client Client // whose records these are, and nobody else's; the zero one: of no matter whom
 
 	// Of the records since the last flush.
@@ -22,6 +22,7 @@ type feed struct {
 	format  lineFormat
 	stages  []*stage
 	index   map[*stageKey]*stage
+	matched matches
 
 	// Of the service of the last record.
 	plan    *servicePlan
@@ -66,7 +67,7 @@ func (f *feed) Add(v *View) {
 	if p == nil || p.name != string(v.Service) {
 		p = f.turn(v.Service)
 	}
-	if p.rate != nil && !f.untold && !p.rate.take(f.now) {
+	if p.rate != nil && !f.own && !p.rate.take(f.now) {
 		p.counts.limited.Add(1)
 		return
 	}
@@ -84,6 +85,10 @@ func (f *feed) Add(v *View) {
 	at := v.Time
 	if at == 0 {
 		at = f.now
+	}
+	if p.alerts != nil && !f.own {
+		v.Time = at
+		f.matched.add(p.alerts, v)
 	}
 	if o := f.only; o != nil {
 		f.line(o, v, at)
@@ -249,6 +254,10 @@ func (f *feed) Flush(ctx context.Context) (err error) {
 	if len(f.index) > manyStages {
 		f.stages, f.index = nil, nil
 	}
+	if err == nil {
+		f.matched.accepted()
+	}
+	clear(f.matched)
 	return err
 }
 

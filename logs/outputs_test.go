@@ -93,7 +93,7 @@ func TestSettingsOfAFileChange(t *testing.T) {
 		f := s.Feed("test")
 		for _, most := range []int64{0, 1, 0} {
 			to := []logs.Destination{{File: &logs.LineFile{Path: path, MaxBytes: most}}}
-			if err := s.SetRoutes([]logs.Route{{To: to}}, nil, nil); err != nil {
+			if err := s.SetRoutes([]logs.Route{{To: to}}, nil, nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			add(t, ctx, f, 0, 2)

@@ -19,7 +19,8 @@ type routing struct {
 	s        *Server
 	routes   []Route
 	limits   []Limit
-	redactor redactor                // nil: nothing is redacted
+	redactor redactor // nil: nothing is redacted
+	alerts   []*alertCounter
 	before   atomic.Pointer[routing] // whose limits are still to be told of; nil for none
 
 	mu       sync.RWMutex
@@ -32,7 +33,8 @@ type servicePlan struct {
 	head    []byte // as lines have it, with a | behind
 	raw     []byte // as raw lines have it
 	outputs []plannedOutput
-	rate    *rate // nil for no limit
+	rate    *rate           // nil for no limit
+	alerts  []*alertCounter // that count its records
 	counts  *serviceCounts
 }
 
@@ -68,7 +70,7 @@ func (r *routing) plan(name []byte) (p *servicePlan, reason string) {
 	if p = r.services[service]; p != nil {
 		return p, reason
 	}
-	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), raw: []byte(service + "|"), counts: counts}
+	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), raw: []byte(service + "|"), counts: counts, alerts: r.alertsOf(service)}
 	if l := limitOf(r.limits, p.name); l != nil {
 		p.rate = newRate(l)
 	}

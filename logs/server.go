@@ -21,6 +21,7 @@ type Config struct {
 	Routes    []Route     // where records go; default: all to the store
 	Limits    []Limit     // of services; default: none
 	Redact    []Redaction // what is replaced in records before they go anywhere; default: nothing
+	Alerts    []Alert     // at most 100; default: none
 	Listeners []Listener  //
 
 	Sync      Sync          // of line files; default SyncAlways. The store has its own
@@ -121,11 +122,12 @@ func NewServer(c Config) (*Server, error) {
 	if c.Store != nil {
 		s.outputs.store = newStoreOutput(c.Store, c.Logger)
 	}
-	return s, s.SetRoutes(c.Routes, c.Limits, c.Redact)
+	return s, s.SetRoutes(c.Routes, c.Limits, c.Redact, c.Alerts)
 }
 
-// SetRoutes has the records that come from now on take other routes, limits and redactions. After an error those before stay.
-func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction) error {
+// SetRoutes has the records that come from now on take other routes, limits, redactions and alerts. After an error those before stay. An
+// alert whose name, filter, count and window are as before goes on as it is; another one counts from zero.
+func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction, alerts []Alert) error {
 	if len(routes) == 0 {
 		routes = []Route{{To: []Destination{{Store: true}}}}
 	}
@@ -147,11 +149,14 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction) e
 			return err
 		}
 	}
+	if err := checkAlerts(alerts); err != nil {
+		return err
+	}
 	redactor, err := s.newRedactor(redact)
 	if err != nil {
 		return err
 	}
-	r := &routing{s: s, routes: routes, limits: limits, redactor: redactor, services: map[string]*servicePlan{}}
+	r := &routing{s: s, routes: routes, limits: limits, redactor: redactor, alerts: s.newAlerts(alerts), services: map[string]*servicePlan{}}
 	r.before.Store(s.routing.Load())
 	s.routing.Store(r)
 	return nil
@@ -214,6 +219,7 @@ func (s *Server) run(outer, ctx context.Context) (err error) {
 		return nil
 	}, meanwhile.InBackground(), meanwhile.Name("end"))
 	meanwhile.Every(ctx, s.config.Interval, s.interval, meanwhile.Name("interval"))
+	meanwhile.Every(ctx, alertEvery, s.reportAlerts, meanwhile.Name("alerts"))
 	if s.sync != SyncOS {
 		meanwhile.Every(ctx, s.config.SyncEvery, s.syncAll, meanwhile.Name("sync"))
 	}
@@ -265,7 +271,7 @@ func (s *Server) tellLimited(ctx context.Context) {
 	for r := s.routing.Load(); r != nil; r = r.before.Swap(nil) {
 		tell = r.appendLimited(tell)
 	}
-	f := &feed{s: s, way: s.wayCounts("server"), untold: true}
+	f := &feed{s: s, way: s.wayCounts("server"), own: true}
 	for i := range tell {
 		f.Add(&tell[i])
 	}

@@ -201,7 +201,7 @@ func TestLimitBeforeOthers(t *testing.T) {
 			if err := f.Flush(ctx); err != nil {
 				t.Error(err)
 			}
-			if err := s.SetRoutes(toFile(path), limits(rate), nil); err != nil {
+			if err := s.SetRoutes(toFile(path), limits(rate), nil, nil); err != nil {
 				t.Error(err)
 			}
 		}

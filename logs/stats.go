@@ -16,6 +16,20 @@ type Stats struct {
 
 	// Redacted counts messages and values that a [Redaction] has changed, by its name.
 	Redacted map[string]int64 `json:"redacted,omitempty"`
+
+	Alerts []AlertStats `json:"alerts,omitempty"`
+}
+
+// AlertStats is how an [Alert] stands.
+type AlertStats struct {
+	Name    string     `json:"name"`
+	Filter  string     `json:"filter"`
+	Count   int        `json:"count"`
+	Window  string     `json:"window"`
+	Firing  bool       `json:"firing"`
+	Since   *time.Time `json:"since,omitempty"` // when it fired, while it fires
+	Records int64      `json:"records"`         // that match, within the window up to now
+	Fired   int64      `json:"fired"`           // times since the server began, or the alert was changed
 }
 
 // WayStats is what came by one listener.
@@ -118,6 +132,9 @@ func (s *Server) Stats() Stats {
 		st.Redacted[name] = n.Load()
 	}
 	s.mu.Unlock()
+	for _, c := range s.routing.Load().alerts {
+		st.Alerts = append(st.Alerts, c.stats())
+	}
 	for _, o := range s.outputs.all() {
 		st.Outputs = append(st.Outputs, o.stats())
 	}

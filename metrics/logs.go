@@ -28,6 +28,8 @@ var (
 	logRefused     = desc("logs_refused_total", "Input that was no record, by input and the reason.", "input", "reason")
 	logRepaired    = desc("logs_repaired_total", "Records of services without a valid name, which are stored under a repaired one, by input and the reason.", "input", "reason")
 	logRedacted    = desc("logs_redacted_total", "Messages and values of attributes that a redaction has changed, by its name.", "rule")
+	logAlertFiring = desc("logs_alert_firing", "Whether the alert fires.", "alert")
+	logAlertFired  = desc("logs_alert_fired_total", "How many times the alert has fired.", "alert")
 	logOfService   = desc("logs_service_records_total", "Records of the service that came in.", "service")
 	logLimited     = desc("logs_service_limited_total", "Records of the service that came too fast and were left out.", "service")
 	logCut         = desc("logs_service_cut_total", "Records of the service that were too long and were cut.", "service")
@@ -36,7 +38,7 @@ var (
 	logUp          = desc("logs_output_up", "Whether the output takes what it is given.", "output")
 
 	logDescs = []*prometheus.Desc{
-		logConnections, logConnected, logRecords, logBytes, logRefused, logRepaired, logRedacted, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
+		logConnections, logConnected, logRecords, logBytes, logRefused, logRepaired, logRedacted, logAlertFiring, logAlertFired, logOfService, logLimited, logCut, logWaiting, logLost, logUp,
 	}
 )
 
@@ -67,6 +69,14 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 	}
 	for name, n := range stats.Redacted {
 		counter(logRedacted, n, name)
+	}
+	for _, alert := range stats.Alerts {
+		firing := 0.0
+		if alert.Firing {
+			firing = 1
+		}
+		gauge(ch, logAlertFiring, firing, alert.Name)
+		counter(logAlertFired, alert.Fired, alert.Name)
 	}
 	services := map[string]logs.ServiceTraffic{}
 	for name, traffic := range stats.Services {

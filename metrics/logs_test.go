@@ -36,6 +36,7 @@ func TestLogs(t *testing.T) {
 		return logs.Stats{
 			Ways:     map[string]logs.WayStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}, Repaired: map[string]int64{"not UTF-8": 5}}},
 			Services: services,
+			Alerts:   []logs.AlertStats{{Name: "errors", Firing: true, Fired: 3}, {Name: "slow"}},
 			Outputs:  []logs.OutputStats{{Name: "a.log", Waiting: 7, Lost: 2, Failure: "disk full"}, {Name: "store"}},
 		}
 	})
@@ -51,6 +52,7 @@ func TestLogs(t *testing.T) {
 		`meanwhile_logs_service_records_total{service="other"} 100`, `meanwhile_logs_service_limited_total{service="other"} 50`,
 		`meanwhile_logs_output_up{output="a.log"} 0`, `meanwhile_logs_output_up{output="store"} 1`, `meanwhile_logs_output_waiting{output="a.log"} 7`,
 		`meanwhile_logs_output_lost_total{output="a.log"} 2`, `meanwhile_logs_repaired_total{input="own",reason="not UTF-8"} 5`,
+		`meanwhile_logs_alert_firing{alert="errors"} 1`, `meanwhile_logs_alert_firing{alert="slow"} 0`, `meanwhile_logs_alert_fired_total{alert="errors"} 3`,
 	} {
 		if !strings.Contains(answer.Body.String(), want+"\n") {
 			t.Errorf("%s is missing", want)

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -39,6 +40,9 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 	if c.PIDFile != "" {
 		return nil, errors.New("the server of logs: --pid-file: it has no process of its own here")
 	}
+	if c.AllowPrivate || c.WebhookKeyFile != "" {
+		return nil, errors.New("the server of logs: --allow-private and --webhook-key-file: webhooks of alerts are jobs here; give them to meanwhile serve")
+	}
 	p, err := c.plan(logger, streams)
 	if err != nil {
 		return nil, fmt.Errorf("the server of logs: %w", err)
@@ -46,8 +50,10 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 	return &Part{plan: p}, nil
 }
 
-// Open opens the store, whose tasks are in the scope of ctx. It returns nil when no route leads to one.
-func (s *Part) Open(ctx context.Context) (logs.Finder, error) {
+// Open opens the store, whose tasks are in the scope of ctx. It returns nil when no route leads to one. The calls of webhooks are
+// enqueued in jobs.
+func (s *Part) Open(ctx context.Context, jobs job.Store) (logs.Finder, error) {
+	s.plan.webhooks.jobs = jobs
 	var err error
 	if s.store, err = s.plan.open(ctx); err != nil || s.store == nil {
 		return nil, err

@@ -15,8 +15,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/certificate"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -35,13 +37,14 @@ type plan struct {
 	syncEvery   time.Duration // 0: the interval
 	fallback    logs.Route    // of what the file says nothing
 	running     atomic.Pointer[logs.Server]
+	webhooks    *webhooks
 	forwarders  atomic.Pointer[map[string]*logs.Forwarder] // by their names
 }
 
 // plan checks the settings.
 func (c *Serve) plan(logger *slog.Logger, streams probe.Streams) (*plan, error) {
 	p := &plan{Serve: c, logger: logger, streams: streams}
-	for _, step := range []func() error{p.readKey, p.readTLS, p.readAnalogger, p.readAddresses, p.readReaders, p.readKeep, p.readRoutes, p.readListeners} {
+	for _, step := range []func() error{p.readKey, p.readTLS, p.readAnalogger, p.readAddresses, p.readReaders, p.readKeep, p.readRoutes, p.readListeners, p.readWebhooks} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -218,6 +221,16 @@ func (p *plan) readRoutes() error {
 		}
 	}
 	p.routes.fall(p.fallback)
+	return nil
+}
+
+// readWebhooks makes what calls the webhooks of alerts.
+func (p *plan) readWebhooks() error {
+	key, err := work.SigningKey(p.WebhookKeyFile)
+	if err != nil {
+		return err
+	}
+	p.webhooks = newWebhooks(httprequest.Config{AllowPrivate: p.AllowPrivate, SigningKey: key}, p.Grace, p.logger)
 	return nil
 }
 

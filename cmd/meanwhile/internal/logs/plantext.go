@@ -34,6 +34,9 @@ func (p *plan) String() string {
 	for _, r := range p.routes.redact {
 		fmt.Fprintf(&b, "redact %s\n", probe.Printable(redactText(r)))
 	}
+	for _, a := range p.routes.alerts {
+		fmt.Fprintf(&b, "alert %s\n", probe.Printable(alertText(a)))
+	}
 	for _, o := range p.routes.onward {
 		fmt.Fprintf(&b, "forward to %s\n", probe.Printable(o.output.Name))
 	}

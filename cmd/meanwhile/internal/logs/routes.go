@@ -24,12 +24,14 @@ type routeSettings struct {
 	limits []logs.Limit
 	redact []logs.Redaction
 	onward []onward
+	alerts []alertSetting
 	keep   map[string]segment.Retention // what is kept of some services
 }
 
 func (r *routeSettings) file() settings.File {
 	return settings.File{Command: "meanwhile logs serve", More: map[string]func(*yaml.Node) error{
 		"routes": list(r.route), "limits": list(r.limit), "redact": list(r.redaction), "forward": list(r.forward), "keep": list(r.retain),
+		"alerts": list(r.alert),
 	}}
 }
 

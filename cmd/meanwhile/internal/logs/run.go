@@ -116,6 +116,7 @@ func (p *plan) run(ctx context.Context, store logs.Store, c logs.Config) (*logs.
 	if err := p.forwardAll(ctx, store); err != nil {
 		return nil, err
 	}
+	meanwhile.Go(ctx, p.webhooks.run, meanwhile.InBackground(), meanwhile.Name("webhooks"))
 	p.running.Store(server)
 	defer p.running.Store(nil)
 	if err = server.Run(ctx); errors.Is(err, syscall.EADDRINUSE) {
@@ -144,6 +145,7 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 		}
 	}
 	c.Store, c.Routes, c.Limits, c.Redact, c.Listeners = store, p.routes.routes, p.routes.limits, p.routes.redact, listeners
+	c.Alerts = p.webhooks.of(p.routes.alerts)
 	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = logs.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
 	c.Grace, c.Logger, c.Journal = p.Grace, p.logger, filepath.Join(p.Dir, "lines")
 	server, err := logs.NewServer(c)
@@ -168,11 +170,11 @@ func (p *plan) again(server *logs.Server) {
 	}
 	routes, err := p.reread()
 	if err == nil {
-		err = server.SetRoutes(routes.routes, routes.limits, routes.redact)
+		err = server.SetRoutes(routes.routes, routes.limits, routes.redact, p.webhooks.of(routes.alerts))
 	}
 	if err != nil {
 		p.logger.Error("logs: the settings cannot be read again; those before stay", "error", err)
 		return
 	}
-	p.logger.Info("logs: files are opened again; routes, limits and redactions were read again")
+	p.logger.Info("logs: files are opened again; routes, limits, redactions and alerts were read again")
 }

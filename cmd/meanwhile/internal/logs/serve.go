@@ -15,7 +15,7 @@ import (
 
 // Serve is what "meanwhile logs serve" was asked for, as kong fills it.
 type Serve struct {
-	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, redact, keep and forward. Routes, limits and redactions are reloaded on HUP."`
+	Config          string `env:"MEANWHILE_LOGS_SERVE_CONFIG" placeholder:"FILE" help:"Read settings from this YAML file. Its keys are the names of these flags, and routes, limits, redact, alerts, keep and forward. Routes, limits, redactions and alerts are reloaded on HUP."`
 	AnaloggerConfig string `env:"MEANWHILE_LOGS_SERVE_ANALOGGER_CONFIG" placeholder:"FILE" help:"Use this configuration file of Analogger: its address, its key and its log destinations."`
 	Check           bool   `help:"Only report the settings in effect, or what is wrong with them."`
 
@@ -48,6 +48,9 @@ type Serve struct {
 	Host     []string `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_HOST" placeholder:"NAME" help:"Allowed host name of HTTP requests, such as logs.example.org. Without users, tokens and a key, only such names, the host of --http, localhost and loopback addresses are served. Repeatable."`
 	NoAuth   bool     `group:"Who may use it" env:"MEANWHILE_LOGS_SERVE_NO_AUTH" help:"Turn authentication off: accept every client that can reach the addresses; HTTP requests need an allowed host name."`
 
+	AllowPrivate   bool   `group:"Webhooks of alerts" env:"MEANWHILE_LOGS_SERVE_ALLOW_PRIVATE" help:"Allow webhooks at private addresses, such as those of this machine and its network, and through the proxy of the environment."`
+	WebhookKeyFile string `group:"Webhooks of alerts" env:"MEANWHILE_LOGS_SERVE_WEBHOOK_KEY_FILE" placeholder:"FILE" help:"Sign the calls with the key in this file: whsec_ and base64, or any text of at least 24 bytes. The variable MEANWHILE_WEBHOOK_KEY has the key itself."`
+
 	PIDFile string        `env:"MEANWHILE_LOGS_SERVE_PID_FILE" name:"pid-file" placeholder:"FILE" help:"Write the process ID to this file, also after USR2 replaces the program."`
 	Grace   time.Duration `env:"MEANWHILE_LOGS_SERVE_GRACE" default:"5s" help:"Grace period at shutdown (default ${default})."`
 
@@ -61,14 +64,14 @@ func (*Serve) Help() string {
 a folder that can be searched, writes them to line files, or forwards them to other systems.
 
 Precedence of settings: flag, environment variable, file of --config, default. Lists in the environment are separated by commas.
-The file also has routes and rate limits by service and what is redacted, see docs/logs.md, and outputs to forward to, see
+The file also has routes and rate limits by service, alerts and what is redacted, see docs/logs.md, and outputs to forward to, see
 docs/logs-forward.md.
 
 Without a key, users, tokens and client certificates it serves this machine only. Each listener may have options behind its
 address: allow=NETWORKS, auth=off, key-file=FILE, tls=on or off, client-ca=FILE or off, as in
 --syslog-udp '0.0.0.0:514?allow=192.168.0.0/16'.
 
-HUP syncs and reopens the files, and reloads the routes, the limits, the redactions and the certificate. USR2 replaces the process with the
+HUP syncs and reopens the files, and reloads the routes, the limits, the redactions, the alerts and the certificate. USR2 replaces the process with the
 program that is installed now, without refusing a connection. Ctrl-C and TERM read what connections have already sent, write
 it, and exit; a second one exits at once.
 

@@ -49,6 +49,7 @@ func FuzzRoutes(f *testing.F) {
 		"routes: [{service: [a, b*], level: warn, words: x, cull: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",
 		"redact: [{name: a, attributes: [b, c.*], message: 'x+', with: y}, {attributes: d}]", "redact: [{message: [x]}]", "redact: x",
 		"keep: [{service: [a, b*], age: 1d, size: 1GiB}, {service: c, age: 0}]", "keep: [{service: a}]",
+		"alerts: [{name: a, filter: level>=error, count: 20, window: 5m, quiet: 1h, webhook: 'https://example.com/a'}]", "alerts: [{name: a, count: 1, window: 1d}]", "alerts: x",
 		"routes: {}", "routes: [[]]", "limits: [{rate: NaN}]", "routes: [{to: socket:a}]", "routes: &a [*a]", "routes: [{to: {file: x, max-bytes: 99999999999TiB}}]",
 	} {
 		f.Add(seed)
@@ -69,6 +70,11 @@ func FuzzRoutes(f *testing.F) {
 		}
 		for _, rule := range r.redact {
 			if err := rule.Check(); err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+		for _, a := range r.alerts {
+			if err := a.Check(); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
 		}

@@ -123,7 +123,7 @@ func TestClientCertificates(t *testing.T) {
 	}
 	errOver := errors.New("over")
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
-		if _, err := part.Open(ctx); err != nil {
+		if _, err := part.Open(ctx, nil); err != nil {
 			return err
 		}
 		meanwhile.Go(ctx, part.Run)

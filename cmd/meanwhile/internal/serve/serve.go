@@ -79,7 +79,7 @@ func listenOn(address string) (net.Listener, error) {
 
 // run starts the parts. The first that fails ends the others. clients is nil where those of Faktory are not served.
 func (p *plan) run(ctx context.Context, listener, clients net.Listener, store job.Store) error {
-	finder, err := p.finder(ctx)
+	finder, err := p.finder(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -108,15 +108,15 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 	return p.listen(ctx, listener, p.requests.Wrap(p.guard.Wrap(handler)), stop)
 }
 
-// finder returns where records are found, nil for nowhere. A server of logs begins.
-func (p *plan) finder(ctx context.Context) (finder logs.Finder, err error) {
+// finder returns where records are found, nil for nowhere. A server of logs begins, which enqueues the webhooks of its alerts in a store.
+func (p *plan) finder(ctx context.Context, store job.Store) (finder logs.Finder, err error) {
 	switch {
 	case p.records != nil:
 		return p.records, nil
 	case p.gathers == nil:
 		return nil, nil
 	}
-	if finder, err = p.gathers.Open(ctx); err != nil {
+	if finder, err = p.gathers.Open(ctx, store); err != nil {
 		return nil, err
 	}
 	meanwhile.Go(ctx, p.gathers.Run, meanwhile.Name("logs"))

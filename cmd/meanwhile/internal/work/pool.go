@@ -33,35 +33,37 @@ func (p *Pool) Check(least int) error {
 	if len(p.Queue) == 0 {
 		p.Queue = []Queue{{Name: job.DefaultQueue}}
 	}
-	return p.readKey()
+	var err error
+	p.key, err = SigningKey(p.WebhookKeyFile)
+	return err
 }
 
 const mostKeyFile = 64 << 10 // bytes
 
-// readKey reads the key that requests are signed with, if there is one.
-func (p *Pool) readKey() error {
+// SigningKey reads the key that requests are signed with, from the file of --webhook-key-file, or else from the environment. It
+// returns nil where there is none.
+func SigningKey(file string) ([]byte, error) {
 	text, from := os.Getenv("MEANWHILE_WEBHOOK_KEY"), "MEANWHILE_WEBHOOK_KEY"
-	if p.WebhookKeyFile != "" {
+	if file != "" {
 		from = "--webhook-key-file"
-		f, err := os.Open(p.WebhookKeyFile)
+		f, err := os.Open(file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+			return nil, fmt.Errorf("%s: %w", from, err)
 		}
 		defer func() { _ = f.Close() }()
 		content, err := io.ReadAll(io.LimitReader(f, mostKeyFile))
 		if err != nil {
-			return fmt.Errorf("%s: %w", from, err)
+			return nil, fmt.Errorf("%s: %w", from, err)
 		}
 		text = string(content)
 	} else if text == "" {
-		return nil
+		return nil, nil
 	}
 	key, err := httprequest.ParseSigningKey(text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", from, err)
+		return nil, fmt.Errorf("%s: %w", from, err)
 	}
-	p.key = key
-	return nil
+	return key, nil
 }
 
 // Worker makes the worker.

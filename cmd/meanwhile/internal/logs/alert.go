@@ -1,0 +1,81 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/meanwhile-go/meanwhile/job/httprequest"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// An alertSetting is an alert, and the URL that is called when it fires and when it is over; empty: none is.
+type alertSetting struct {
+	logs.Alert
+	webhook string
+}
+
+// alert reads an element of the list alerts.
+func (r *routeSettings) alert(n *yaml.Node) error {
+	var a alertSetting
+	text := func(s string) (string, error) { return s, nil }
+	err := mapping(n, "an alert", map[string]func(*yaml.Node) error{
+		"name": value(&a.Name, text, "a name"),
+		"filter": func(n *yaml.Node) (err error) {
+			if n.Kind != yaml.ScalarNode {
+				return errors.New("give a filter, such as level>=error")
+			}
+			a.Filter, err = logs.ParseFilter(n.Value)
+			return err
+		},
+		"count":  value(&a.Count, strconv.Atoi, "a number of records"),
+		"window": value(&a.Window, age, "a time such as 5m"),
+		"quiet":  value(&a.Quiet, age, "a time such as 30m"),
+		"webhook": func(n *yaml.Node) (err error) {
+			a.webhook, err = n.Value, checkWebhook(n.Value)
+			return err
+		},
+	})
+	for _, other := range r.alerts {
+		if err == nil && other.Name == a.Name {
+			err = fmt.Errorf("line %d: two alerts have this name: give each its own", n.Line)
+		}
+	}
+	if err == nil {
+		if wrong := a.Check(); wrong != nil {
+			err = fmt.Errorf("line %d: %w", n.Line, wrong)
+		}
+	}
+	r.alerts = append(r.alerts, a)
+	if err != nil {
+		return fmt.Errorf("alert %.60q: %w", a.Name, err)
+	}
+	return nil
+}
+
+// checkWebhook returns what is wrong with the URL of a webhook. Its errors do not show it, since it may have a secret.
+func checkWebhook(text string) error {
+	if err := (&httprequest.Args{URL: text}).Check(); err != nil {
+		return fmt.Errorf("%w: give one such as https://example.com/alerts", err)
+	}
+	if u, err := url.Parse(text); err != nil || u.User != nil {
+		return errors.New("the URL has a user or a password, which is stored with each call: verify the signature of the call instead")
+	}
+	return nil
+}
+
+// alertText returns what an alert does. Of its webhook it has the host alone.
+func alertText(a alertSetting) string {
+	text := fmt.Sprintf("%s: %d records", a.Name, a.Count)
+	if filter := a.Filter.String(); filter != "" {
+		text += " of " + filter
+	}
+	text += fmt.Sprintf(" within %v", a.Window)
+	if u, err := url.Parse(a.webhook); err == nil && a.webhook != "" {
+		text += ", webhook at " + u.Host
+	}
+	return text
+}
