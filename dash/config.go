@@ -22,7 +22,8 @@ type Config struct {
 	ReadOnly func(*http.Request) bool
 
 	// Mask names fields whose values are shown as •••, at any depth of args and results and among the attributes of log
-	// records, regardless of case, "-" and "_". Jobs and records cannot be searched by them. Default DefaultMask(); an empty list that is not nil masks nothing.
+	// records, regardless of case, "-" and "_". Jobs and records cannot be searched by them. Default DefaultMask(); an empty list that is
+	// not nil masks nothing.
 	Mask []string
 
 	// New makes a job that is to be enqueued, as a clone of another. A program that knows its kinds checks their args there. Default

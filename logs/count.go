@@ -3,10 +3,11 @@ package logs
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -27,11 +28,14 @@ type Group struct {
 	Parts  []int64  `json:"parts,omitempty"` // of the time from Counts.Since on
 }
 
-// What bounds counts: groups that are counted apart, that are returned, and parts of the time.
+// What bounds counts.
 const (
-	mostGroups = 10_000
-	mostTold   = 1_000
-	mostParts  = 1_000
+	mostGroups   = 10_000   // that are counted apart
+	mostCounted  = 32 << 20 // bytes of these
+	mostReturned = 1_000    // groups that are returned
+	mostAnswer   = 4 << 20  // bytes of these as JSON, which is a line of an answer
+	mostParts    = 1_000    // of the time
+	mostValue    = 200      // bytes of a value; what is longer is cut
 )
 
 // ErrCounts is what [CountBy] fails with when it is asked for what it does not do.
@@ -39,14 +43,15 @@ var ErrCounts = errors.New("these counts cannot be made")
 
 // CountBy counts the records that match by the values of keys, which are those of filters: service, level, message, task, job, and
 // those of attributes. With every, which may be 0, it counts each such part of the time as well, of at most a thousand. It returns the
-// thousand largest groups, and counts apart ten thousand: records of groups that come after these are others. The limit of the query
-// has no meaning here. It reads all records that match.
+// thousand largest groups, as far as they have 4 MiB as JSON, and counts apart ten thousand, as far as there is room for them in 32 MiB, which
+// is some 4,000 with every: records of groups that come after these are others. Values of more than 200 bytes are cut, and end with "…". The
+// limit of the query has no meaning here. It reads all records that match.
 func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Duration) (*Counts, error) {
 	if err := checkCounts(by, every); err != nil {
 		return nil, err
 	}
 	q.Limit, q.Newest = 0, false
-	c := counter{counts: &Counts{By: by, Every: every}, groups: map[string]*counted{}}
+	c := counter{counts: &Counts{By: by, Every: every}, groups: map[string]*Group{}}
 	for r, err := range f.Find(ctx, q) {
 		if err != nil {
 			return nil, err
@@ -75,30 +80,21 @@ func checkCounts(by []string, every time.Duration) error {
 	return nil
 }
 
-// A counter counts records. They come by their times.
+// A counter counts records. They come by their times, but for the exception of [Finder]: those that are earlier than the first are counted
+// in the first part.
 type counter struct {
 	counts *Counts
-	groups map[string]*counted
-	room   []byte
-	ends   []int
-	part   int // of the newest record
-}
-
-type counted struct {
-	Group
-	name string
+	groups map[string]*Group
+	size   int    // of groups, in bytes
+	key    []byte // of the group of a record: its values, each behind a byte with its length
+	parts  int    // of the time, up to the newest record
 }
 
 func (c *counter) add(v *View) error {
 	c.counts.Records++
-	if every := c.counts.Every; every > 0 {
-		at := time.Unix(0, v.Time).UTC()
-		if c.counts.Since.IsZero() {
-			c.counts.Since = at.Truncate(every)
-		}
-		if c.part = int(at.Sub(c.counts.Since) / every); c.part >= mostParts {
-			return fmt.Errorf("%w: the records reach over more than %d times %v: give a longer time, or a shorter one to search", ErrCounts, mostParts, every)
-		}
+	part, err := c.partOf(v)
+	if err != nil {
+		return err
 	}
 	g := c.group(v)
 	if g == nil {
@@ -107,32 +103,70 @@ func (c *counter) add(v *View) error {
 	}
 	g.Count++
 	if c.counts.Every > 0 {
-		for len(g.Parts) <= c.part {
+		for len(g.Parts) <= part {
 			g.Parts = append(g.Parts, 0)
 		}
-		g.Parts[c.part]++
+		g.Parts[part]++
 	}
 	return nil
 }
 
-// group returns the group of a record, nil for one too many.
-func (c *counter) group(v *View) *counted {
-	c.room, c.ends = c.room[:0], c.ends[:0]
-	for _, key := range c.counts.By {
-		c.room = append(appendKey(c.room, v, key), 0)
-		c.ends = append(c.ends, len(c.room))
+// partOf returns the part of the time that a record is in.
+func (c *counter) partOf(v *View) (int, error) {
+	every := c.counts.Every
+	if every == 0 {
+		return 0, nil
 	}
-	if g := c.groups[string(c.room)]; g != nil || len(c.groups) >= mostGroups {
+	at := time.Unix(0, v.Time).UTC()
+	if c.counts.Since.IsZero() {
+		c.counts.Since = at.Truncate(every)
+	}
+	part := at.Sub(c.counts.Since) / every
+	if part >= mostParts {
+		return 0, fmt.Errorf("%w: the records reach over more than %d times %v: give a longer time, or a shorter one to search", ErrCounts, mostParts, every)
+	}
+	n := int(max(part, 0))
+	c.parts = max(c.parts, n+1)
+	return n, nil
+}
+
+// group returns the group of a record, nil for one too many.
+func (c *counter) group(v *View) *Group {
+	c.key = c.key[:0]
+	for _, key := range c.counts.By {
+		c.appendValue(v, key)
+	}
+	if g := c.groups[string(c.key)]; g != nil {
 		return g
 	}
-	g := &counted{name: string(c.room), Group: Group{Values: []string{}}}
-	from := 0
-	for _, end := range c.ends {
-		g.Values = append(g.Values, g.name[from:end-1])
-		from = end
+	const own = 200 // bytes of a group, about
+	size := own + len(c.key) + 16*len(c.counts.By)
+	if c.counts.Every > 0 {
+		size += 8 * mostParts
 	}
-	c.groups[g.name] = g
+	if len(c.groups) >= mostGroups || c.size+size > mostCounted {
+		return nil
+	}
+	c.size += size
+	key := string(c.key)
+	g := &Group{Values: []string{}}
+	for rest := key; rest != ""; {
+		end := 1 + int(rest[0])
+		g.Values = append(g.Values, rest[1:end])
+		rest = rest[end:]
+	}
+	c.groups[key] = g
 	return g
+}
+
+// appendValue appends the value of a record to the key of its group.
+func (c *counter) appendValue(v *View, key string) {
+	at := len(c.key)
+	c.key = appendKey(append(c.key, 0), v, key)
+	if value := c.key[at+1:]; len(value) > mostValue {
+		c.key = append(c.key[:at+1+len(beginning(value, mostValue))], "…"...)
+	}
+	c.key[at] = byte(len(c.key) - at - 1)
 }
 
 // appendKey appends the value that a record has for the key of a filter.
@@ -152,21 +186,26 @@ func appendKey(b []byte, v *View, key string) []byte {
 
 // finish puts the groups in order.
 func (c *counter) finish() *Counts {
-	all := make([]*counted, 0, len(c.groups))
-	for _, g := range c.groups {
-		all = append(all, g)
-	}
-	slices.SortFunc(all, func(a, b *counted) int { return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.name, b.name)) })
+	all := slices.SortedFunc(maps.Values(c.groups), func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.Values, b.Values))
+	})
 	c.counts.Groups = []Group{}
+	full := false
+	size := 0
 	for i, g := range all {
-		if i >= mostTold {
+		if full = full || i >= mostReturned; !full {
+			if c.counts.Every > 0 {
+				g.Parts = append(g.Parts, make([]int64, c.parts-len(g.Parts))...)
+			}
+			text, _ := json.Marshal(g) // it is numbers and texts
+			size += len(text)
+			full = size > mostAnswer
+		}
+		if full {
 			c.counts.Others += g.Count
 			continue
 		}
-		if c.counts.Every > 0 {
-			g.Parts = append(g.Parts, make([]int64, c.part+1-len(g.Parts))...)
-		}
-		c.counts.Groups = append(c.counts.Groups, g.Group)
+		c.counts.Groups = append(c.counts.Groups, *g)
 	}
 	return c.counts
 }

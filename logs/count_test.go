@@ -2,11 +2,13 @@ package logs_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,5 +95,76 @@ func TestCountByIsBounded(t *testing.T) {
 	got, err := logs.CountBy(t.Context(), f, logs.Query{}, []string{"message"}, 0)
 	if err != nil || got.Records != n || len(got.Groups) != 1000 || got.Others != n-1000 {
 		t.Errorf("%d records, %d groups, %d others, %v", got.Records, len(got.Groups), got.Others, err)
+	}
+}
+
+// An unsortedRecords finder finds its records in the order in which it has them, as a store does whose records overlap much.
+type unsortedRecords struct {
+	logs.Finder
+	all []logs.Record
+}
+
+func (f unsortedRecords) Find(context.Context, logs.Query) meanwhile.Stream[logs.Record] {
+	return meanwhile.From(slices.Values(f.all))
+}
+
+// Records that come out of order are counted as well. What is before the first one is in the first part.
+func TestCountByOutOfOrder(t *testing.T) {
+	var f unsortedRecords
+	for _, minute := range []int64{10, 14, 3, 11} {
+		f.all = append(f.all, logs.Record{Service: fmt.Sprint("s", minute%2), Time: time.Unix(60*minute, 0)})
+	}
+	got, err := logs.CountBy(t.Context(), f, logs.Query{}, []string{"service"}, time.Minute)
+	want := []logs.Group{{Values: []string{"s0"}, Count: 2, Parts: []int64{1, 0, 0, 0, 1}}, {Values: []string{"s1"}, Count: 2, Parts: []int64{1, 1, 0, 0, 0}}}
+	if err != nil || !reflect.DeepEqual(got.Groups, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// Long values are cut, and those with a NUL in them are not taken for others.
+func TestCountByValues(t *testing.T) {
+	f := foundRecords{all: []logs.Record{
+		{Message: "a\x00", Task: "b"}, {Message: "a", Task: "\x00b"}, {Message: "x" + strings.Repeat("é", 1000)}, {Message: "x" + strings.Repeat("é", 2000)},
+	}}
+	got, err := logs.CountBy(t.Context(), f, logs.Query{}, []string{"message", "task"}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	for _, g := range got.Groups {
+		values = append(values, fmt.Sprintf("%q %d", g.Values, g.Count))
+	}
+	want := []string{fmt.Sprintf("%q 2", []string{"x" + strings.Repeat("é", 99) + "…", ""}), `["a" "\x00b"] 1`, `["a\x00" "b"] 1`}
+	if !slices.Equal(values, want) {
+		t.Errorf("got %q, want %q", values, want)
+	}
+}
+
+// The groups that are returned fit into a line of the protocol, whatever their values are, and the rest is others.
+func TestCountByIsOneLine(t *testing.T) {
+	const n = 1000
+	var f foundRecords
+	by := []string{"message", "task", "job", "a", "b", "c", "d", "e", "f", "g"}
+	for i := range n {
+		value := fmt.Sprintf("%4d", i) + strings.Repeat("\x01", 190)
+		r := logs.Record{Message: value, Task: value, Job: value, Time: time.Unix(int64(i), 0)}
+		for _, key := range by[3:] {
+			r.Attrs = append(r.Attrs, slog.String(key, value))
+		}
+		f.all = append(f.all, r)
+	}
+	for _, every := range []time.Duration{0, time.Second} {
+		got, err := logs.CountBy(t.Context(), f, logs.Query{}, by, every)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := json.Marshal(got)
+		sum := got.Others
+		for _, g := range got.Groups {
+			sum += g.Count
+		}
+		if err != nil || len(line) > 5<<20 || sum != n || len(got.Groups) < 100 {
+			t.Errorf("every %v: %d groups in %d bytes, %d records in all, %v", every, len(got.Groups), len(line), sum, err)
+		}
 	}
 }

@@ -6,7 +6,8 @@
 //	slog.SetDefault(slog.New(handler))
 //
 // A server takes the records, of this package's own clients and of those that speak Analogger, syslog, OTLP or lines of
-// JSON, or that push to Loki or Elasticsearch. It keeps them in segments by service and day, finds them again, follows them, and forwards them.
+// JSON, or that push to Loki or Elasticsearch. It keeps them in segments by service and day, finds them again, follows them, and
+// forwards them.
 //
 //	input  ──> Feed ──> route ──> Store (segments)
 //	                          ├─> line files, standard output, sockets

@@ -1,13 +1,15 @@
 package logs
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/mask"
 )
 
 // A Redaction replaces what is not to be kept, in every record, before it is stored, written or forwarded. What is in the store already
@@ -16,7 +18,8 @@ type Redaction struct {
 	Name string // of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
 
 	// Attrs are names of attributes whose values are replaced as a whole, in any case of their letters. A name fits a key, and the
-	// part of a key behind a dot: "password" fits "user.password". One with a * behind is how keys begin.
+	// part of a key behind a dot: "password" fits "user.password". One with a * behind is how keys begin. The fields of a value that is JSON
+	// have the keys that they had as attributes, so it fits "password" of the value {"password": 1} of "user" as well.
 	Attrs []string
 
 	// Pattern is what is replaced in messages, in paths of tasks, and in the values of attributes, also in numbers, which become text
@@ -131,26 +134,66 @@ func (all redactor) redact(v *View) {
 
 // value returns what takes the place of the value of an attribute.
 func (all redactor) value(key []byte, value AttrValue) (kind byte, text []byte, changed bool) {
-	for _, r := range all {
-		if r.names != nil || r.begins != nil {
-			if r.fits(string(bytes.ToLower(key))) {
-				r.count.Add(1)
-				return kindText, r.marker, true
-			}
+	named := all.hasNames()
+	if named {
+		if r := all.named(string(key)); r != nil {
+			r.count.Add(1)
+			return kindText, r.marker, true
 		}
 	}
 	text, ok := value.Text()
 	if !ok {
-		var room [32]byte
-		text = value.AppendText(room[:0])
+		var buffer [32]byte
+		text = value.AppendText(buffer[:0])
 	}
-	if text, changed = all.text(text); !changed {
+	if value.kind == kindJSON && named {
+		text, changed = all.fields(key, text)
+	}
+	text, matched := all.text(text)
+	if !changed && !matched {
 		return 0, nil, false
 	}
 	if value.kind == kindJSON && json.Valid(text) {
 		return kindJSON, text, true
 	}
 	return kindText, text, true
+}
+
+// fields returns the JSON of an attribute with the values of its fields replaced that rules name. What is no JSON is replaced as a whole,
+// as it is unknown what it has.
+func (all redactor) fields(key, text []byte) (_ []byte, changed bool) {
+	prefix := string(key)
+	replaced, err := mask.Replace(text, func(path []string) (string, bool) {
+		r := all.named(prefix + "." + strings.Join(path, "."))
+		if r == nil {
+			return "", false
+		}
+		changed = true
+		r.count.Add(1)
+		return string(r.marker), true
+	})
+	switch {
+	case err != nil:
+		return []byte(defaultMarker), true
+	case changed:
+		return replaced, true
+	}
+	return text, false
+}
+
+func (all redactor) hasNames() bool {
+	return slices.ContainsFunc(all, func(r *redaction) bool { return r.names != nil || r.begins != nil })
+}
+
+// named returns the rule that replaces the value of a key, nil for none.
+func (all redactor) named(key string) *redaction {
+	key = strings.ToLower(key)
+	for _, r := range all {
+		if r.fits(key) {
+			return r
+		}
+	}
+	return nil
 }
 
 // text returns a text without what the patterns match.

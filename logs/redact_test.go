@@ -59,9 +59,13 @@ func TestRedaction(t *testing.T) {
 			record := logs.Record{Time: time.Unix(1, 0), Service: "pay", Message: "pays by 1234-5678, 1234-5678", Task: "main/1234-5678", Attrs: []slog.Attr{
 				slog.String("user.Password", "swordfish"), slog.Int("n", 7), slog.String("http.header.cookie", "swordfish"), slog.String("passwords", "kept"),
 				slog.Any("list", json.RawMessage(`["1234-5678",{"a":1}]`)), slog.Any("number", json.RawMessage(`[1234]`)), slog.Bool("password", true),
+				slog.Any("login", map[string]any{"user": 7, "Password": "swordfish", "on": []any{map[string]any{"x.password": []int{1}}}}),
+				slog.Any("http", json.RawMessage(`{"header":{"cookie":["swordfish"]},"n":1.50,"url":"/1234-5678?a&b"}`)),
 			}}
 			want := `{"time":"1970-01-01T00:00:01Z","level":"INFO","service":"pay","message":"pays by [card number], [card number]","task":"main/[card number]","number":N,"attrs":{` +
-				`"user.Password":"[redacted]","n":7,"http.header.cookie":"[redacted]","passwords":"kept","list":["[card number]",{"a":1}],"number":[1234],"password":"[redacted]"}}`
+				`"user.Password":"[redacted]","n":7,"http.header.cookie":"[redacted]","passwords":"kept","list":["[card number]",{"a":1}],"number":[1234],"password":"[redacted]",` +
+				`"login":{"Password":"[redacted]","on":[{"x.password":"[redacted]"}],"user":7},` +
+				`"http":{"header":{"cookie":"[redacted]"},"n":1.50,"url":"/[card number]?a&b"}}}`
 			v := record.View()
 			f := s.Feed("test")
 			f.Add(&v)
@@ -88,7 +92,7 @@ func TestRedaction(t *testing.T) {
 			if len(got) != 3 || got[0] != want || got[1] != want || strings.Contains(got[2], "1234") || !strings.Contains(got[2], "bytes more]") {
 				t.Errorf("got\n%s\nwant twice\n%s", strings.Join(got, "\n"), want)
 			}
-			if redacted := s.Stats().Redacted; redacted["card"] != 3+3+1 || redacted["rule 2"] != 6 {
+			if redacted := s.Stats().Redacted; redacted["card"] != 4+4+1 || redacted["rule 2"] != 12 {
 				t.Errorf("counted %v", redacted)
 			}
 		})
@@ -112,6 +116,23 @@ func TestRedaction(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// What a client says is JSON and is none may have anything in it: with names to redact, it is replaced as a whole.
+func TestRedactionOfBrokenJSON(t *testing.T) {
+	const broken = "\x01aj\x16" + `{"password":"swordfish` // a key, its kind, and a text behind its length
+	serve(t, logs.Config{Redact: []logs.Redaction{{Attrs: []string{"password"}}}, Routes: toFile(filepath.Join(t.TempDir(), "x"))}, func(_ context.Context, s *logs.Server) {
+		var v logs.View
+		v.AddEncodedAttrs([]byte(broken))
+		if err := v.Check(); err != nil {
+			t.Fatal(err)
+		}
+		f := s.Feed("broken")
+		f.Add(&v)
+		if got := v.Record().Attrs; len(got) != 1 || got[0].String() != "a=[redacted]" {
+			t.Errorf("got %v", got)
+		}
+	})
 }
 
 func TestRedactionCheck(t *testing.T) {

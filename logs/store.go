@@ -20,7 +20,8 @@ var (
 // A Finder finds records. A [Store] is one, and so is the client of a server. Methods may be called at once.
 type Finder interface {
 	// Find yields the records that match by their times; those of one time by service, and of one service by their
-	// numbers. It ends when it has Limit of them, or with the first error. What comes in meanwhile is not yielded.
+	// numbers. Where very much overlaps that came in another order, a store may yield records out of order: package segment does beyond
+	// 64 MiB of them. It ends when it has Limit of them, or with the first error. What comes in meanwhile is not yielded.
 	Find(ctx context.Context, q Query) meanwhile.Stream[Record]
 
 	// Follow yields the records that match and come in from now on, in the order in which they come, until ctx is

@@ -36,7 +36,8 @@ func (m *Collector) Healthz(w http.ResponseWriter, r *http.Request) {
 }
 
 // Readyz answers 200 when each watched worker claims and the store answers, and otherwise 503 with the reasons, as
-// [Collector.Healthz] does. The answer of the store is at most a second old. So it is 503 before the first claim, and from the moment on in which a worker begins to stop.
+// [Collector.Healthz] does. The answer of the store is at most a second old. So it is 503 before the first claim, and from the moment
+// on in which a worker begins to stop.
 func (m *Collector) Readyz(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	for i, worker := range m.watching() {

@@ -4,8 +4,6 @@ package mask
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,15 +89,11 @@ func (m *Mask) JSON(text []byte) json.RawMessage {
 	if len(m.names) == 0 || len(text) == 0 {
 		return text
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var out bytes.Buffer
-	if m.copy(&out, decoder) == nil {
-		if _, err := decoder.Token(); errors.Is(err, io.EOF) {
-			return out.Bytes()
-		}
+	copied, err := Replace(text, func(path []string) (string, bool) { return Shown, m.Hides(path[len(path)-1]) })
+	if err == nil {
+		return copied
 	}
-	out.Reset()
+	var out bytes.Buffer
 	scalar(&out, m.Text(string(text)))
 	return out.Bytes()
 }
@@ -113,56 +107,4 @@ func (m *Mask) Map(fields map[string]string) map[string]string {
 		}
 	}
 	return masked
-}
-
-// copy copies the next value.
-func (m *Mask) copy(out *bytes.Buffer, d *json.Decoder) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	begin, ok := token.(json.Delim)
-	if !ok {
-		scalar(out, token)
-		return nil
-	}
-	out.WriteString(begin.String())
-	for first := true; d.More(); first = false {
-		if !first {
-			out.WriteByte(',')
-		}
-		if begin == '{' {
-			name, err := d.Token()
-			if err != nil {
-				return err
-			}
-			scalar(out, name)
-			out.WriteByte(':')
-			if m.Hides(name.(string)) { // the decoder gives nothing else there
-				var hidden json.RawMessage
-				if err := d.Decode(&hidden); err != nil {
-					return err
-				}
-				scalar(out, Shown)
-				continue
-			}
-		}
-		if err := m.copy(out, d); err != nil {
-			return err
-		}
-	}
-	end, err := d.Token()
-	if err != nil {
-		return err
-	}
-	out.WriteString(end.(json.Delim).String())
-	return nil
-}
-
-// scalar writes a string, number, bool or null.
-func scalar(out *bytes.Buffer, value any) {
-	encoder := json.NewEncoder(out)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value)
-	out.Truncate(out.Len() - 1) // the line break
 }

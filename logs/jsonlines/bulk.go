@@ -162,17 +162,14 @@ func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 		line, b = cutLine(b)
 	}
 	var named map[string]struct {
-		Index string `json:"_index"`
-		ID    any    `json:"_id"`
+		Index string     `json:"_index"`
+		ID    identifier `json:"_id"`
 	}
 	if len(line) > maxAction || json.Unmarshal(line, &named) != nil || len(named) != 1 {
 		return action{}, from, fmt.Errorf("%.60q is no action such as {\"create\":{}}", line)
 	}
 	for name, settings := range named {
-		a.name, a.index = name, settings.Index
-		if settings.ID != nil {
-			a.id = fmt.Sprint(settings.ID)
-		}
+		a.name, a.index, a.id = name, settings.Index, string(settings.ID)
 	}
 	if a.index == "" {
 		a.index = index
@@ -189,6 +186,20 @@ func nextAction(b []byte, index string) (a action, rest []byte, err error) {
 	}
 	a.document, b = cutLine(b)
 	return a, b, nil
+}
+
+// An identifier is that of a document: a text, or a number with all of its digits.
+type identifier string
+
+// UnmarshalJSON takes any value.
+func (id *identifier) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, (*string)(id))
+	}
+	if string(text) != "null" {
+		*id = identifier(text)
+	}
+	return nil
 }
 
 func cutLine(b []byte) (line, rest []byte) {

@@ -55,6 +55,7 @@ func TestBulk(t *testing.T) {
 		"nothing":            {body: "\n", status: 200, answer: `"errors":false,"items":[]}`},
 		"a bad document":     {body: "{\"create\":{}}\n{\"a\":}\n{\"create\":{}}\n{\"msg\":\"b\"}\n", status: 200, want: []string{"web: b"}, answer: `"errors":true,"items":[{"create":{"_index":"web","status":400,"error":{"type":"document_parsing_exception","reason":"the document is no JSON object"}}},{"create":{"_index":"web",` + created, refused: true},
 		"delete and update":  {body: "{\"delete\":{\"_id\":7}}\n{\"update\":{\"_id\":\"8\"}}\n{\"doc\":{}}\n{\"create\":{}}\n{\"msg\":\"b\"}\n", status: 200, want: []string{"web: b"}, answer: `"_id":"8","status":400,"error":{"type":"illegal_argument_exception"`, refused: true},
+		"long numbers":       {body: "{\"index\":{\"_id\":12345678901234567890}}\n{\"msg\":\"a\"}\n{\"index\":{\"_id\":null}}\n{\"msg\":\"b\"}\n", status: 200, want: []string{"web: a", "web: b"}, answer: `"items":[{"index":{"_index":"web","_id":"12345678901234567890",` + created + `,{"index":{"_index":"web",` + created + `]}`},
 		"no action":          {body: two + "{\"msg\":\"c\"}\n", status: 400, answer: `"reason":"line 5: `, refused: true},
 		"no document":        {body: two + "{\"index\":{}}\n", status: 400, answer: `line 5: no document follows the action`, refused: true},
 		"an unknown action":  {body: "\n\n{\"drop\":{}}\n{}\n", status: 400, answer: `line 3: \"drop\" is none of the actions`, refused: true},

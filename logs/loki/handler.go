@@ -89,7 +89,7 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	}
 	in := &intake{ctx: ctx, feed: feed}
 	if asJSON {
-		err = in.json(request)
+		err = h.json(in, request)
 	} else {
 		err = h.protobuf(in, request)
 	}
@@ -100,6 +100,16 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return &body.Problem{Status: http.StatusBadRequest, Text: fmt.Sprintf("%v, after %d entries", malformed, in.records)}
 	}
 	return err
+}
+
+// json takes a push request in JSON, when there is room for what is copied of it.
+func (h *handler) json(in *intake, request []byte) error {
+	size := 2 * len(request)
+	if !h.room.TryAcquire(size) {
+		return body.Busy()
+	}
+	defer h.room.Release(size)
+	return in.json(request)
 }
 
 // protobuf takes a push request that is compressed with snappy.

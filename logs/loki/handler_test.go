@@ -15,6 +15,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
@@ -160,6 +162,21 @@ func TestHandlerWhenFull(t *testing.T) {
 		w := post(&feed, []byte(`{"streams":[{"stream":{},"values":[["1","a"]]}]}`), "Content-Type", "application/json")
 		if w.Code != 503 || w.Header().Get("Retry-After") != after || strings.Contains(w.Body.String(), "/var") {
 			t.Errorf("%v: got %d %v %s", err, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+// A request in JSON is taken as far as there is memory for its streams as well, which are decoded one by one as a whole.
+func TestHandlerBoundsDecoding(t *testing.T) {
+	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)
+	for size, want := range map[int]int{12 << 10: 503, 16 << 10: 204} {
+		room := meanwhile.NewSemaphore(size)
+		h := &handler{open: func(*http.Request) logs.Feed { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Room: room}}
+		r := httptest.NewRequest(http.MethodPost, "/loki/api/v1/push", bytes.NewReader(request))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want || !room.TryAcquire(size) {
+			t.Errorf("with %d bytes: got %d %s, want %d, and all of them free again", size, w.Code, w.Body, want)
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // json takes a push request {"streams": [{"stream": {LABELS}, "values": [["NANOSECONDS", "LINE", {METADATA}], …]}, …]}. It is read
-// token by token, so that a body of many small values takes no more room than it has bytes.
+// token by token, but for the parts of a stream, whose labels may come behind its values: these are copied, into the buffer of the decoder
+// and out of it.
 func (in *intake) json(request []byte) error {
 	r := newReader(request)
 	return r.object(func(key string) error {

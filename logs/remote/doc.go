@@ -5,6 +5,7 @@
 //	(nothing)                 the server is there and has found nothing new for a while
 //	{"after":{"api":17}}      first of a follow: for each service the number that it begins after
 //	{"missed":"…"}            of a follow: what a reader that was too slow does not get. The rest comes
+//	{"counts":{"by":[], …}}   of a count: all of a [logs.Counts], before the end
 //	{"error":"…"}             last: why there is no more
 //	{"end":{"records":120}}   last: this is all of it
 //
@@ -21,6 +22,7 @@ import (
 //
 //	find       filter, since, until, limit, newest=1
 //	follow     filter, after={"api":17}: see [logs.Query]; with resume=1 all that is in no service of after is new
+//	count      filter, since, until, by (a key each), every=5m: see [logs.CountBy]
 //	histogram  filter, since, until, n
 //	services
 //	stats

@@ -2,7 +2,8 @@ package segment
 
 import "context"
 
-// merge goes through the records of cursors by their times, and of each cursor in its order. It calls yield with the cursor that is at the next one until that returns false.
+// merge goes through the records of cursors by their times, and of each cursor in its order. It calls yield with the cursor that is
+// at the next one until that returns false.
 func merge(ctx context.Context, cursors []*cursor, yield func(c *cursor) bool) error {
 	defer func() {
 		for _, c := range cursors {

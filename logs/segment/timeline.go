@@ -122,34 +122,37 @@ func (t *timeline) each(ctx context.Context, fn func(p point, v *logs.View) bool
 		case p.err != nil:
 			return p.err
 		}
-		if !t.tell(func(next point) bool { return comesFirst(next, p.point, t.down) }, fn) {
-			return nil
+		if more, err := t.emit(func(next point) bool { return comesFirst(next, p.point, t.down) }, fn); !more {
+			return err
 		}
 		if len(p.found) > 0 {
 			p.point = p.found[0].point
 			t.bytes += len(p.raw)
 			heap.Push(&t.read, p)
 		}
-		if !t.tell(func(point) bool { return t.bytes > mostRead }, fn) {
-			return nil
+		if more, err := t.emit(func(point) bool { return t.bytes > mostRead }, fn); !more {
+			return err
 		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t.tell(func(point) bool { return true }, fn)
-	return nil
+	_, err := t.emit(func(point) bool { return true }, fn)
+	return err
 }
 
-// tell calls fn with the next records that are read, while that is due. It reports whether to go on.
-func (t *timeline) tell(due func(next point) bool, fn func(p point, v *logs.View) bool) bool {
+// emit calls fn with the next records that are read, while that is due. It reports whether to go on, which is never so after an error.
+func (t *timeline) emit(due func(next point) bool, fn func(p point, v *logs.View) bool) (more bool, err error) {
 	var v logs.View
 	for t.read.Len() > 0 && due(t.read.all[0].point) {
 		p := t.read.all[0]
 		r := p.found[0]
 		v.Service, v.Number = p.cursor.view.Service, r.number
-		if _, err := v.Next(p.raw[r.at:]); err != nil || !fn(r.point, &v) {
-			return false
+		if _, err := v.Next(p.raw[r.at:]); err != nil {
+			return false, err
+		}
+		if !fn(r.point, &v) {
+			return false, nil
 		}
 		if p.found = p.found[1:]; len(p.found) > 0 {
 			p.point = p.found[0].point
@@ -159,7 +162,7 @@ func (t *timeline) tell(due func(next point) bool, fn func(p point, v *logs.View
 		t.bytes -= len(p.raw)
 		heap.Pop(&t.read)
 	}
-	return true
+	return true, nil
 }
 
 // blocks yields those that may have wanted records, in the order of their first points.

@@ -395,3 +395,12 @@ func TestServe(t *testing.T) {
 		t.Error("it serves after the end of its scope")
 	}
 }
+
+// However much a worker process prints to standard error, the beginning of it is kept, and all is taken.
+func TestLimitedBuffer(t *testing.T) {
+	var notes limitedBuffer
+	n, err := io.Copy(&notes, strings.NewReader("first"+strings.Repeat("x", 1<<20)))
+	if got := notes.Bytes(); err != nil || n != 1<<20+5 || len(got) != maxNotes || !bytes.HasPrefix(got, []byte("first")) {
+		t.Errorf("took %d bytes, %v, and kept %d", n, err, len(got))
+	}
+}

@@ -111,13 +111,16 @@ func (d *demo) follow(in io.Writer, out io.Reader, w way, done func(n int)) (*ou
 }
 
 // A limitedBuffer keeps the first bytes that are written to it.
-type limitedBuffer struct{ bytes.Buffer }
+type limitedBuffer struct{ kept []byte }
 
 // Write keeps what fits.
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), maxNotes-b.Len())])
+	b.kept = append(b.kept, p[:min(len(p), maxNotes-len(b.kept))]...)
 	return len(p), nil
 }
+
+// Bytes returns what is kept.
+func (b *limitedBuffer) Bytes() []byte { return b.kept }
 
 // runWorker is the worker process.
 func runWorker(ctx context.Context, in io.Reader, out io.Writer) error {

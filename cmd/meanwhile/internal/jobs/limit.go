@@ -43,10 +43,14 @@ func (l *Limit) Run(c *Command, streams probe.Streams) error {
 			if use.Limits = l.changed(use.Limits); l.Remove {
 				use.Limits = job.Limits{}
 			}
-			if err := s.SetLimits(ctx, l.Queue, use.Limits); err != nil {
+			done := job.AuditEntry{Action: "set limits of queue", Target: l.Queue + " " + use.Limits.String(), Changed: 1}
+			err := s.SetLimits(ctx, l.Queue, use.Limits)
+			if err != nil {
+				done.Changed = 0
+			}
+			if record(ctx, s, streams, done, err); err != nil {
 				return err
 			}
-			record(ctx, s, streams, job.AuditEntry{Action: "set limits of queue", Target: l.Queue + " " + use.Limits.String(), Changed: 1}, nil)
 		}
 		if c.JSON {
 			return writeJSON(streams.Out, use.Limits)
