@@ -73,14 +73,14 @@ const (
 // A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
 type program struct {
 	store Store
-	tally tally // which has a lock of its own
+	tally tally     // which has a lock of its own
+	begun time.Time // when it began to be counted here
 
-	busy    chan struct{} // capacity 1: who has put a value in may use what follows
-	started time.Time
-	noted   time.Time // when it was listed last
-	queues  []string
-	kinds   []string
-	state   WorkerState
+	busy   chan struct{} // capacity 1: who has put a value in may use what follows
+	noted  time.Time     // when it was listed last
+	queues []string
+	kinds  []string
+	state  WorkerState
 }
 
 // program returns the program of a name, made when it is new. When there are too many, all are forgotten.
@@ -92,7 +92,7 @@ func (c *Claimer) program(name string) *program {
 		if c.programs == nil || len(c.programs) >= mostPrograms {
 			c.programs = map[string]*program{}
 		}
-		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, busy: make(chan struct{}, 1)}
+		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
 		c.programs[name] = p
 	}
 	return p
@@ -132,12 +132,6 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	if err != nil {
 		return Extended{}, err
 	}
-	if !info.Started.Equal(p.started) { // what the process before has done is told, or lost
-		if !p.started.IsZero() {
-			p.tally.reset()
-		}
-		p.started = info.Started
-	}
 	var got Extended
 	renew := func(h Held) (changed bool, err error) {
 		renewed, err := p.renew(ctx, Renewal{Worker: info.Name, Session: h.Session, Lease: lease, Jobs: h.Jobs, Info: info}, last)
@@ -167,6 +161,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, error) {
 	begun := time.Now()
 	var told telling
+	r.Run = p.begun
 	r.Stats, told = p.tally.tell(begun, last)
 	got, err := p.store.Renew(ctx, r)
 	if err != nil {
@@ -180,7 +175,7 @@ func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, err
 }
 
 // Renew is Store.Renew for a program whose session is named to [Claimer.Fetch], by a caller who lists the program as a worker. What
-// it has done here is counted for Store.Stats: Stats of r need not be set.
+// it has done here is counted for Store.Stats: Stats and Run of r need not be set.
 func (c *Claimer) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	p, leave, err := c.enter(ctx, r.Worker)
 	if err != nil {
