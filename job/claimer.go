@@ -58,33 +58,45 @@ type Fetched struct {
 }
 
 // Fetch takes due jobs, and waits for one where none is, at most f.Wait. It returns none when that is over, nor to a program that is to be
-// quiet or to stop. Jobs that must not be run, since they are canceled or out of attempts, are finished and left out. When ctx ends, its
-// cause is returned, and what was claimed by then is released. The program is listed as a worker.
+// quiet or to stop, which a Fetch that waits notices within ten seconds and returns. Jobs that must not be run, since they are canceled or
+// out of attempts, are finished and left out. When ctx ends, its cause is returned, and what was claimed by then is released. The program
+// is listed as a worker.
 func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
 	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
-	if err := f.check(); err != nil {
-		return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
-	}
-	state, err := WorkerRuns, error(nil)
-	if f.Session == 0 {
-		state, err = c.fetches(ctx, f)
-	}
-	if err == nil && state != WorkerRuns {
-		return Fetched{Session: NewSession(), State: state}, meanwhile.Sleep(ctx, f.Wait)
+	err := f.check()
+	var got Fetched
+	if err == nil {
+		got, err = c.poll(ctx, f)
 	}
 	if err != nil {
 		return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
 	}
-	for over := time.Now().Add(f.Wait); ; {
+	return got, nil
+}
+
+// poll is Fetch for what is valid.
+func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
+	over := time.Now().Add(f.Wait)
+	for first := true; ; first = false {
 		if ctx.Err() != nil {
-			return Fetched{}, fmt.Errorf("fetch jobs: %w", context.Cause(ctx))
+			return Fetched{}, context.Cause(ctx)
+		}
+		state, err := c.fetches(ctx, f)
+		if err != nil {
+			return Fetched{}, cmpCause(ctx, err)
+		}
+		if state != WorkerRuns {
+			if first { // it may know, and would ask again at once
+				err = meanwhile.Sleep(ctx, f.Wait)
+			}
+			return Fetched{Session: NewSession(), State: state}, err
 		}
 		got, next, err := c.fetch(ctx, f)
 		if err == nil && ctx.Err() != nil && len(got.Jobs) > 0 {
 			err = errors.Join(context.Cause(ctx), c.Release(ctx, got))
 		}
 		if err != nil {
-			return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+			return Fetched{}, err
 		}
 		left := time.Until(over)
 		if len(got.Jobs) > 0 || left <= 0 {
@@ -96,7 +108,7 @@ func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
 			pause = min(pause, next)
 		}
 		if err := c.await(ctx, f.Queues, pause); err != nil {
-			return Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+			return Fetched{}, err
 		}
 	}
 }
@@ -115,14 +127,20 @@ func (c *Claimer) Release(ctx context.Context, f Fetched) error {
 
 func (f *Fetch) check() error {
 	switch {
-	case f.Worker == "":
-		return errors.New("the worker has no name")
 	case len(f.Queues) == 0:
 		return errors.New("no queue is named")
 	case f.Limit < 0:
 		return fmt.Errorf("a limit of %d: give from 1 to %d", f.Limit, mostClaimed)
-	case f.Lease < leastLease:
-		return fmt.Errorf("a lease of %v: give at least %v", f.Lease, leastLease)
+	}
+	return checkHolder(f.Worker, f.Lease)
+}
+
+func checkHolder(worker string, lease time.Duration) error {
+	switch {
+	case worker == "":
+		return errors.New("the worker has no name")
+	case lease < leastLease:
+		return fmt.Errorf("a lease of %v: give at least %v", lease, leastLease)
 	}
 	return nil
 }
@@ -170,7 +188,7 @@ func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, e
 	if len(known) > 0 {
 		lost, err := c.store.Settle(ctx, claim.Session, known...)
 		if err != nil {
-			return Fetched{}, 0, err
+			return Fetched{}, 0, errors.Join(err, c.Release(ctx, fetched))
 		}
 		fetched.Jobs = slices.DeleteFunc(fetched.Jobs, func(j *Job) bool { return slices.Contains(lost, j.ID) })
 	}
@@ -186,7 +204,9 @@ type End struct {
 	Stack   string          // of a failure: where it happened
 	Result  json.RawMessage // of an attempt that completed
 	Records []Record        // that the job is to have beside those that it has
-	Then    []*Job          // what follows an attempt that completed, see [Then]; of all ends of a call at most MaxThen
+	// Then is what follows an attempt that completed, see [Then]: at most MaxThen jobs, one less where the job has a [Webhook]. An attempt
+	// that names more has failed.
+	Then []*Job
 	// Job is the job as Fetch returned it, for one who has kept it: it is not read from the store then. Finish changes it. Records and
 	// progress that were written since must be in it, or they are lost.
 	Job *Job
@@ -271,7 +291,7 @@ func (end *End) decide(j *Job) (o Outcome, event Event) {
 	err, cause := end.Err, error(nil)
 	switch {
 	case err == nil:
-		err = j.checkResult()
+		err = cmp.Or(j.checkResult(), j.checkThen(len(end.Then)))
 	case errors.Is(err, ErrStopping):
 		cause = ErrStopping
 	case j.CancelRequested || errors.Is(err, ErrCanceled):

@@ -210,6 +210,64 @@ func TestClaimerReleasesAndFollows(t *testing.T) {
 	})
 }
 
+// TestClaimerFollowsWithinBounds: an attempt that names more jobs to follow it than may fails, and holds up no other of its session.
+func TestClaimerFollowsWithinBounds(t *testing.T) {
+	for name, test := range map[string]struct {
+		opts []job.EnqueueOption
+		then int
+		want job.State
+	}{
+		"as many as may":             {nil, job.MaxThen, job.Completed},
+		"one too many":               {nil, job.MaxThen + 1, job.Queued},
+		"as many, with a webhook":    {[]job.EnqueueOption{job.Webhook("http://localhost/")}, job.MaxThen - 1, job.Completed},
+		"one too many for a webhook": {[]job.EnqueueOption{job.Webhook("http://localhost/")}, job.MaxThen, job.Queued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCounter(t)
+				many, other := c.enqueue(test.opts...), c.enqueue()
+				got := c.fetch(job.Fetch{Limit: 2})
+				end := job.End{Session: got.Session, ID: many, Attempt: 1}
+				for range test.then {
+					j, err := nextKind.New(note{"a"}, job.Queue("later"))
+					c.must(err)
+					end.Then = append(end.Then, j)
+				}
+				lost, err := c.claimer.Finish(c.ctx, end, job.End{Session: got.Session, ID: other, Attempt: 1})
+				if err != nil || len(lost) > 0 {
+					t.Errorf("lost %v, %v", lost, err)
+				}
+				c.wantState(other, job.Completed)
+				if j := c.wantState(many, test.want); test.want == job.Queued && !strings.Contains(j.LastError(), "at most 1000 may") {
+					t.Errorf("the attempt failed by %q", j.LastError())
+				}
+			})
+		})
+	}
+}
+
+// TestClaimerReleasesWhatItCannotBegin: jobs that were claimed are not held by nobody when the store fails to write what became of attempts before.
+func TestClaimerReleasesWhatItCannotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounter(t)
+		expired := c.enqueue()
+		c.fetchOne()
+		seconds(31)
+		due := c.enqueue()
+		c.claimer = job.NewClaimer(&failing{Store: c.store, settles: []error{errFlaky}})
+		fetch := job.Fetch{Worker: "ruby-1", Queues: []string{job.DefaultQueue}, Limit: 5}
+		if _, err := c.claimer.Fetch(c.ctx, fetch); !errors.Is(err, errFlaky) {
+			t.Fatalf("got %v, want the error of the store", err)
+		}
+		for _, id := range []job.ID{expired, due} {
+			c.wantState(id, job.Queued)
+		}
+		if got := c.fetch(fetch); len(got.Jobs) != 2 {
+			t.Errorf("fetched %d jobs, want both at once", len(got.Jobs))
+		}
+	})
+}
+
 // TestClaimerCounts: what programs do is counted as what workers do, by minute, queue and kind, and told at the latest when they leave.
 func TestClaimerCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -250,7 +308,7 @@ func TestClaimerCounts(t *testing.T) {
 		_, err := c.claimer.Extend(c.ctx, job.WorkerInfo{Name: "ruby-1", Host: "h", PID: 1}, time.Minute)
 		c.must(err)
 		want("extended")
-		// Another process with the name counts from zero.
+		// What another process with the name does is added: nothing counts twice.
 		_, err = c.claimer.Extend(c.ctx, job.WorkerInfo{Name: "ruby-1", Host: "h", PID: 2}, time.Minute)
 		c.must(err)
 		want("another process")

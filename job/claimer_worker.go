@@ -35,17 +35,26 @@ type Extended struct {
 
 // Extend has sessions hold their jobs for a lease from now, and lists the program as the worker that has worker.Name. Without sessions it
 // only lists it. What is zero in worker stays as it was listed, and so does what the orders quiet, resume and stop have asked for, as long as
-// the program is the same: another Host or PID is a new one, which runs.
-func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (Extended, error) {
-	p, leave, err := c.enter(ctx, worker.Name)
-	if err == nil {
-		defer leave()
-		var got Extended
-		if got, err = p.extend(ctx, worker, lease, false, held...); err == nil {
-			return got, nil
-		}
+// the program is the same: another Host or PID is a new one, which runs. Other orders are about tasks and crons, which it does not have:
+// they do nothing.
+func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (got Extended, err error) {
+	if err = checkHolder(worker.Name, lease); err == nil {
+		got, err = c.extend(ctx, worker, lease, held...)
 	}
-	return Extended{}, fmt.Errorf("extend leases: %w", err)
+	if err != nil {
+		return Extended{}, fmt.Errorf("extend leases: %w", err)
+	}
+	return got, nil
+}
+
+// extend is Extend for what is valid.
+func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (Extended, error) {
+	p, leave, err := c.enter(ctx, worker.Name)
+	if err != nil {
+		return Extended{}, err
+	}
+	defer leave()
+	return p.extend(ctx, worker, lease, false, held...)
 }
 
 // Leave takes a worker off the list. Its jobs stay held until their leases are over.
@@ -68,19 +77,21 @@ func (c *Claimer) Leave(ctx context.Context, worker string) error {
 const (
 	mostPrograms = 10_000           // that are remembered
 	listEach     = 10 * time.Second // how often a program that only fetches is listed
+	askedKept    = time.Minute      // how long it is listed with what it has fetched
+	mostAsked    = 200              // queues, or kinds, that it is listed with
 )
 
 // A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
 type program struct {
 	store Store
-	tally tally // which has a lock of its own
+	tally tally     // which has a lock of its own
+	begun time.Time // when it began to be counted here
 
-	busy    chan struct{} // capacity 1: who has put a value in may use what follows
-	started time.Time
-	noted   time.Time // when it was listed last
-	queues  []string
-	kinds   []string
-	state   WorkerState
+	busy   chan struct{} // capacity 1: who has put a value in may use what follows
+	noted  time.Time     // when it was listed last
+	asked  asked
+	state  WorkerState
+	orders []Order // that were fetched, and with which it may not be listed yet
 }
 
 // program returns the program of a name, made when it is new. When there are too many, all are forgotten.
@@ -92,7 +103,7 @@ func (c *Claimer) program(name string) *program {
 		if c.programs == nil || len(c.programs) >= mostPrograms {
 			c.programs = map[string]*program{}
 		}
-		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, busy: make(chan struct{}, 1)}
+		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
 		c.programs[name] = p
 	}
 	return p
@@ -111,19 +122,53 @@ func (c *Claimer) enter(ctx context.Context, name string) (p *program, leave fun
 
 // fetches lists a program that fetches, if that was not done lately, and returns what an operator wants of it.
 func (c *Claimer) fetches(ctx context.Context, f Fetch) (WorkerState, error) {
+	if f.Session != 0 { // its caller lists it
+		return WorkerRuns, nil
+	}
 	p, leave, err := c.enter(ctx, f.Worker)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	if time.Since(p.noted) < listEach && slices.Equal(p.queues, f.Queues) && slices.Equal(p.kinds, f.Kinds) {
+	if more := p.asked.add(f); !more && time.Since(p.noted) < listEach {
 		return p.state, nil
 	}
-	if _, err := p.extend(ctx, WorkerInfo{Name: f.Worker, Queues: f.Queues, Kinds: f.Kinds}, defaultLease, false); err != nil {
+	if _, err := p.extend(ctx, WorkerInfo{Name: f.Worker, Queues: p.asked.queues, Kinds: p.asked.kinds}, defaultLease, false); err != nil {
+		p.asked = asked{}
 		return "", err
 	}
-	p.queues, p.kinds = f.Queues, f.Kinds
 	return p.state, nil
+}
+
+// asked is what the threads of a program have fetched lately, which need not be the same for all.
+type asked struct {
+	queues []string
+	kinds  []string // nil is all
+	since  time.Time
+}
+
+// add adds what is fetched now, and reports whether that is more than before.
+func (a *asked) add(f Fetch) (more bool) {
+	if time.Since(a.since) >= askedKept || len(a.queues) > mostAsked || len(a.kinds) > mostAsked {
+		*a = asked{queues: slices.Clone(f.Queues), kinds: slices.Clone(f.Kinds), since: time.Now()}
+		return true
+	}
+	queues, kinds := union(a.queues, f.Queues), union(a.kinds, f.Kinds)
+	if a.kinds == nil || f.Kinds == nil {
+		kinds = nil
+	}
+	more = len(queues) > len(a.queues) || len(kinds) > len(a.kinds) || kinds == nil && a.kinds != nil
+	a.queues, a.kinds = queues, kinds
+	return more
+}
+
+func union(a, b []string) []string {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			a = append(a, s)
+		}
+	}
+	return a
 }
 
 // extend is Claimer.Extend; last says that there may be no other. p is entered.
@@ -132,12 +177,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	if err != nil {
 		return Extended{}, err
 	}
-	if !info.Started.Equal(p.started) { // what the process before has done is told, or lost
-		if !p.started.IsZero() {
-			p.tally.reset()
-		}
-		p.started = info.Started
-	}
+	info.obey(p.orders)
 	var got Extended
 	renew := func(h Held) (changed bool, err error) {
 		renewed, err := p.renew(ctx, Renewal{Worker: info.Name, Session: h.Session, Lease: lease, Jobs: h.Jobs, Info: info}, last)
@@ -145,7 +185,11 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 			return false, err
 		}
 		got.Lost, got.Canceled = append(got.Lost, renewed.Lost...), append(got.Canceled, renewed.Canceled...)
-		return info.obey(renewed.Orders), nil
+		p.orders = nil // it is listed with those before
+		if changed = info.obey(renewed.Orders); changed {
+			p.orders, p.state = renewed.Orders, info.state()
+		}
+		return changed, nil
 	}
 	changed := len(held) == 0 // there is one call at least
 	for _, h := range held {
@@ -167,6 +211,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, error) {
 	begun := time.Now()
 	var told telling
+	r.Run = p.begun
 	r.Stats, told = p.tally.tell(begun, last)
 	got, err := p.store.Renew(ctx, r)
 	if err != nil {
@@ -180,7 +225,7 @@ func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, err
 }
 
 // Renew is Store.Renew for a program whose session is named to [Claimer.Fetch], by a caller who lists the program as a worker. What
-// it has done here is counted for Store.Stats: Stats of r need not be set.
+// it has done here is counted for Store.Stats: Stats and Run of r need not be set.
 func (c *Claimer) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	p, leave, err := c.enter(ctx, r.Worker)
 	if err != nil {
@@ -256,7 +301,8 @@ type Report struct {
 	Records  []Record        // that the job is to have beside those that it has
 }
 
-// Report writes how far attempts are and what they have logged. Those that are lost are left out.
+// Report writes how far attempts are and what they have logged. Those that are lost are left out. It reads the jobs and writes them again: of two
+// calls at once that are about one job, the records of one may be lost.
 func (c *Claimer) Report(ctx context.Context, reports ...Report) error {
 	if len(reports) == 0 {
 		return nil

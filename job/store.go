@@ -98,9 +98,9 @@ type WorkerStore interface {
 	// begins.
 	//
 	// It keeps the Stats of r: a row that was reported before is replaced, unless it had counted more. A row was reported before when
-	// Minute, Queue, Kind and the worker are the same, and Info.Started is, so that two processes which have one name after
-	// each other both count. It keeps the Trees of those of its jobs that are watched, in place of the ones before, and
-	// leaves out the others.
+	// Minute, Queue, Kind and the worker are the same, and Run is, or Info.Started where Run is zero: so two processes which have one name
+	// after each other both count, and so do two servers that speak for one program. It keeps the Trees of those of its jobs that are
+	// watched, in place of the ones before, and leaves out the others.
 	Renew(ctx context.Context, r Renewal) (Renewed, error)
 
 	// Leave removes the worker from the list of Workers, with the orders that wait for it, and ends the session: the lease of the jobs
@@ -255,6 +255,7 @@ type Renewal struct {
 	Drop    []ID       // jobs that it holds and gives up: their lease is over now
 	Info    WorkerInfo // as it is to be listed; Name and Seen are set by the store
 	Stats   []Stat     // of this worker, each whole; no row twice
+	Run     time.Time  // when the one that counts the Stats began to; zero is Info.Started
 	Trees   []Tree     // of jobs that it holds; no job twice. At is set by the store
 }
 

@@ -137,13 +137,6 @@ func (t *tally) begin(now time.Time) {
 	}
 }
 
-// reset forgets all that was counted.
-func (t *tally) reset() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.open, t.last, t.closed, t.told = nil, nil, nil, time.Time{}
-}
-
 // A telling is rows on their way to the store.
 type telling struct {
 	rows    []*tallyRow

@@ -60,6 +60,17 @@ func tooMany(n int) error {
 	return fmt.Errorf("%d jobs are to follow it, at most %d may: let one of them enqueue the others", n, MaxThen)
 }
 
+// checkThen returns an error when n jobs are too many to follow the job, with the call of its webhook.
+func (j *Job) checkThen(n int) error {
+	if j.Meta[MetaWebhook] != "" {
+		n++
+	}
+	if n > MaxThen {
+		return tooMany(n)
+	}
+	return nil
+}
+
 // Then enqueues jobs, made by [New] or [Kind.New], when the job of ctx completes, and only then: in the transaction that writes its
 // completion, which also is that of [Complete]. If the attempt ends in any other way, or its lease was lost, they are not enqueued, and
 // the next attempt says again what is to follow. Options such as [In] count from the completion; a job whose unique key is held then is a
@@ -81,17 +92,14 @@ func Then(ctx context.Context, jobs ...*Job) error {
 
 // follow notes what follows the attempt. e.mu is held.
 func (e *execution) follow(jobs []*Job) error {
-	n := len(e.then) + len(jobs)
-	if e.job.Meta[MetaWebhook] != "" {
-		n++
-	}
 	switch {
 	case e.lost:
 		return ErrLeaseLost
 	case e.ended || e.completed:
 		return errors.New("it has ended, or job.Complete was called: say before what is to follow")
-	case n > MaxThen:
-		return tooMany(n)
+	}
+	if err := e.job.checkThen(len(e.then) + len(jobs)); err != nil {
+		return err
 	}
 	for i, j := range jobs {
 		same := func(other *Job) bool { return other.ID == j.ID }

@@ -197,6 +197,9 @@ var liveFaults = []fault{
 	{name: "runs of one name are one", noticed: []string{"two runs of a worker of one name both count"}, apply: renewAs(func(r *job.Renewal) {
 		r.Info.Started = time.Time{}
 	}, nil)},
+	{name: "who counts does not matter", noticed: []string{"two servers that count for one worker both count"}, apply: renewAs(func(r *job.Renewal) {
+		r.Run = time.Time{}
+	}, nil)},
 	{name: "stats are kept for ever", noticed: []string{
 		"stats outlive their worker, and are added up by half hours after two hours",
 		"stats that were added up are removed in the end",

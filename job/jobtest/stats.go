@@ -55,6 +55,15 @@ var statsPromises = []promise{
 		f.tellStats("w", workerInfo.Started.Add(time.Second), row)
 		f.wantStats(minute, row, row)
 	}},
+	{"two servers that count for one worker both count", func(f *fixture) {
+		minute := f.minute()
+		less, more := f.stat(minute, "w", "default", "k", 1), f.stat(minute, "w", "default", "k", 2)
+		f.tellStatsOf(workerInfo.Started, job.Renewal{Worker: "w", Run: workerInfo.Started.Add(time.Second), Stats: []job.Stat{more}})
+		for range 2 {
+			f.tellStatsOf(workerInfo.Started, job.Renewal{Worker: "w", Run: workerInfo.Started.Add(2 * time.Second), Stats: []job.Stat{less}})
+		}
+		f.wantSum(minute, less, more)
+	}},
 	{"stats outlive their worker, and are added up by half hours after two hours", func(f *fixture) {
 		minute := f.minute()
 		old, kept := f.stat(minute.Add(-122*time.Minute), "w", "default", "k", 1), f.stat(minute.Add(-118*time.Minute), "w", "default", "k", 2)
@@ -142,10 +151,28 @@ func (f *fixture) stat(minute time.Time, worker, queue, kind string, n int64) jo
 
 func (f *fixture) tellStats(worker string, started time.Time, stats ...job.Stat) {
 	f.Helper()
-	info := workerInfo
-	info.Started = started
-	if _, err := f.Renew(f.ctx, job.Renewal{Worker: worker, Session: sessionOf(worker), Lease: long, Info: info, Stats: stats}); err != nil {
+	f.tellStatsOf(started, job.Renewal{Worker: worker, Stats: stats})
+}
+
+// tellStatsOf reports the Stats of r for a worker that has started then.
+func (f *fixture) tellStatsOf(started time.Time, r job.Renewal) {
+	f.Helper()
+	r.Session, r.Lease, r.Info = sessionOf(r.Worker), long, workerInfo
+	r.Info.Started = started
+	if _, err := f.Renew(f.ctx, r); err != nil {
 		f.Fatalf("renew: %v", err)
+	}
+}
+
+// wantSum is wantStats for rows of one worker, queue and kind, of which there is no order.
+func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
+	f.Helper()
+	got, err := f.Stats(f.ctx, since)
+	if err != nil {
+		f.Fatalf("stats: %v", err)
+	}
+	if sum := job.MergeStats(want...); len(got) != len(want) || !slices.Equal(job.MergeStats(got...), sum) {
+		f.Errorf("stats since %v:\n%+v\nwant together\n%+v", since, got, sum)
 	}
 }
 

@@ -12,14 +12,15 @@ import (
 
 // A statKey tells the row of one run of a worker from all others.
 type statKey struct {
-	minute, started     int64
+	minute, run         int64
 	worker, queue, kind string
 }
 
 // keepStats keeps what a worker told of itself.
 func (s *Store) keepStats(r job.Renewal) {
+	run := cmp.Or(r.Run, r.Info.Started).UnixMicro()
 	for _, stat := range r.Stats {
-		key := statKey{stat.Minute.UnixMicro(), r.Info.Started.UnixMicro(), r.Worker, stat.Queue, stat.Kind}
+		key := statKey{stat.Minute.UnixMicro(), run, r.Worker, stat.Queue, stat.Kind}
 		if before, ok := s.stats[key]; ok && before.Total() > stat.Total() {
 			continue
 		}

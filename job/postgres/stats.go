@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,7 +24,7 @@ func statArgs(r job.Renewal) ([]any, error) {
 		}
 		minutes[i], queues[i], kinds[i], totals[i], rows[i] = stat.Minute, stat.Queue, stat.Kind, stat.Total(), string(row)
 	}
-	return []any{minutes, r.Info.Started, queues, kinds, totals, rows}, nil
+	return []any{minutes, cmp.Or(r.Run, r.Info.Started), queues, kinds, totals, rows}, nil
 }
 
 // Stats returns the rows of all workers since a time, the oldest first.

@@ -25,7 +25,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	var renewed job.Renewed
 	err := s.call(ctx, "renew leases", func(ctx context.Context) error {
 		for len(r.Jobs) > renewJobs || len(r.Drop) > renewJobs || len(r.Stats) > renewStats || len(r.Trees) > renewTrees {
-			part := job.Renewal{Worker: r.Worker, Session: r.Session, Info: job.WorkerInfo{Started: r.Info.Started}}
+			part := job.Renewal{Worker: r.Worker, Session: r.Session, Run: r.Run, Info: job.WorkerInfo{Started: r.Info.Started}}
 			part.Jobs, r.Jobs = cut(r.Jobs, renewJobs)
 			part.Drop, r.Drop = cut(r.Drop, renewJobs)
 			part.Stats, r.Stats = cut(r.Stats, renewStats)
@@ -91,6 +91,7 @@ func renewArgs(last string, r job.Renewal) ([]string, error) {
 		}
 	}
 	args = append(args, strconv.Itoa(len(r.Stats)))
+	run := strconv.FormatInt(cmp.Or(r.Run, r.Info.Started).UnixMicro(), 10)
 	for _, stat := range r.Stats {
 		stat.Worker = r.Worker
 		text, err := json.Marshal(stat)
@@ -98,7 +99,7 @@ func renewArgs(last string, r job.Renewal) ([]string, error) {
 			return nil, err
 		}
 		minute := strconv.FormatInt(stat.Minute.UnixMicro(), 10)
-		field := strings.Join([]string{minute, strconv.FormatInt(r.Info.Started.UnixMicro(), 10), r.Worker, stat.Queue, stat.Kind}, "\n")
+		field := strings.Join([]string{minute, run, r.Worker, stat.Queue, stat.Kind}, "\n")
 		args = append(args, field, minute, strconv.FormatInt(stat.Total(), 10), string(text))
 	}
 	args = append(args, strconv.Itoa(len(r.Trees)))

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"encoding/json"
@@ -12,7 +13,7 @@ import (
 
 // keepStats keeps what a worker told of itself.
 func (t *txn) keepStats(r job.Renewal) error {
-	run := r.Info.Started.UnixMicro()
+	run := cmp.Or(r.Run, r.Info.Started).UnixMicro()
 	for i := range r.Stats {
 		stat := &r.Stats[i]
 		text, err := json.Marshal(stat)
