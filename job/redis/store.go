@@ -47,7 +47,6 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("read the URL of Redis: %w", err)
 	}
 	s := &Store{place: p, prefix: "{" + p.name + "}:"}
-	s.waits.setUp()
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if _, err := s.connected(ctx); err != nil && isRefusal(err) {
