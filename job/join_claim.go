@@ -163,19 +163,38 @@ func (s *joinedSessions) find(session Session, parts int, create bool) *joinedSe
 	return of
 }
 
-// trim forgets sessions that stores have forgotten as well, or all when these are too few. s.mu is held.
+// trim forgets sessions that stores have forgotten as well. When these are too few, it forgets a part of the others, those that were not used for the
+// longest time first, and none that has anything to catch up on: its jobs would be run twice. s.mu is held.
 func (s *joinedSessions) trim() {
+	type idle struct {
+		session Session
+		used    time.Time
+	}
+	var others []idle
 	for session, of := range s.of {
-		of.mu.Lock()
-		old := time.Since(of.used) > SessionKept
-		of.mu.Unlock()
-		if old {
+		used, settled := of.state()
+		if time.Since(used) > SessionKept {
 			delete(s.of, session)
+		} else if settled {
+			others = append(others, idle{session, used})
 		}
 	}
-	if len(s.of) >= mostSessions {
-		clear(s.of)
+	slices.SortFunc(others, func(a, b idle) int { return a.used.Compare(b.used) })
+	for _, other := range others {
+		if len(s.of) < mostSessions*7/8 {
+			return
+		}
+		delete(s.of, other.session)
 	}
+}
+
+// state returns when a session was used last, and whether no store has anything of it to catch up on.
+func (s *joinedSession) state() (used time.Time, settled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, len(s.stats) == 0 && !slices.ContainsFunc(s.at, func(at partSession) bool {
+		return at.unanswered != 0 || len(at.drop) > 0 || at.claiming > 0
+	})
 }
 
 func (s *joinedSessions) forget(session Session) {

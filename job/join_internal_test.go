@@ -1,8 +1,13 @@
 package job
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func joinedOf(n int) *Joined {
@@ -49,5 +54,142 @@ func TestAStoreThatIsAddedTakesItsShare(t *testing.T) {
 		if want := keys / (n + 1); moved < want*95/100 || moved > want*105/100 {
 			t.Errorf("%d keys move to a store beside %d, want about %d", moved, n, want)
 		}
+	}
+}
+
+// stubStore answers what the test says.
+type stubStore struct {
+	Store
+	ping  func(ctx context.Context) error
+	renew func(r Renewal) (Renewed, error)
+}
+
+func (s stubStore) Ping(ctx context.Context) error { return s.ping(ctx) }
+
+func (s stubStore) Renew(_ context.Context, r Renewal) (Renewed, error) { return s.renew(r) }
+
+// TestPingOfACallerThatGoesAway: that it went says nothing of the store, which is asked again no later for it.
+func TestPingOfACallerThatGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &part{name: "store 1 of 2", Store: stubStore{ping: func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}}
+		_ = p.lost(errors.New("the reason"))
+		time.Sleep(time.Minute)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		if err := p.ready(ctx, true); err == nil {
+			t.Error("it is ready")
+		}
+		if p.failures != 1 || p.health().Err.Error() != "the reason" {
+			t.Errorf("%d failures, the last is %v; want one of the first call", p.failures, p.health().Err)
+		}
+		time.Sleep(2 * partPing)
+		if err := p.ready(t.Context(), true); err == nil || p.failures != 2 {
+			t.Errorf("a ping that is not answered counts as %d failures, %v", p.failures, err)
+		}
+	})
+}
+
+// TestTrimKeepsWhatIsToBeCaughtUpOn: when there are too many sessions, those go that were not used for the longest time.
+func TestTrimKeepsWhatIsToBeCaughtUpOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sessions joinedSessions
+		for i := range mostSessions {
+			of := sessions.find(Session(i), 2, true)
+			switch i {
+			case 0:
+				of.at[1].unanswered = 7
+			case 1:
+				of.giveUp(&part{index: 1}, NewID())
+			case 2:
+				of.at[0].claiming = 1
+			case 3:
+				of.keepUncounted([]Stat{{}})
+			}
+			time.Sleep(time.Millisecond)
+		}
+		sessions.find(mostSessions, 2, true)
+		for _, session := range []Session{0, 1, 2, 3, mostSessions / 2, mostSessions - 1, mostSessions} {
+			if sessions.of[session] == nil {
+				t.Errorf("session %d is forgotten", session)
+			}
+		}
+		if sessions.of[4] != nil || len(sessions.of) > mostSessions*7/8 {
+			t.Errorf("session 4 is kept, or too many are: %d", len(sessions.of))
+		}
+		time.Sleep(SessionKept + time.Second)
+		sessions.trim()
+		if n := len(sessions.of); n != 0 {
+			t.Errorf("%d sessions are kept that the stores have forgotten", n)
+		}
+	})
+}
+
+// TestRenewalAsksEachStoreForItsJobs: for those that may be there, and forgets where the others are that are lost or given up.
+func TestRenewalAsksEachStoreForItsJobs(t *testing.T) {
+	first, second, lost, again, dropped, unknown := NewID(), NewID(), NewID(), NewID(), NewID(), NewID()
+	asked := make([]Renewal, 2)
+	var j *Joined
+	var stores []Store
+	for i := range asked {
+		stores = append(stores, stubStore{renew: func(r Renewal) (got Renewed, err error) {
+			asked[i] = r
+			for _, id := range r.Jobs {
+				if id == lost || id == again || id == unknown {
+					got.Lost = append(got.Lost, id)
+				}
+			}
+			if i == 1 { // a claim has it once more, meanwhile
+				j.located.note([]*Job{{ID: again, Attempt: 2}}, location{part: j.parts[1], session: 1})
+			}
+			return got, nil
+		}})
+	}
+	j = Join(stores...)
+	at := func(i int, ids ...ID) {
+		for _, id := range ids {
+			j.located.note([]*Job{{ID: id, Attempt: 1}}, location{part: j.parts[i], session: 1})
+		}
+	}
+	at(0, first, dropped)
+	at(1, second, lost, again)
+	got, err := j.Renew(t.Context(), Renewal{
+		Worker: "w", Session: 1, Lease: time.Minute, Jobs: []ID{first, second, lost, again, unknown}, Drop: []ID{dropped}, Trees: []Tree{{Job: first}, {Job: second}, {Job: unknown}},
+	})
+	if err != nil || !slices.Equal(got.Lost, []ID{lost, again, unknown}) {
+		t.Errorf("lost %v, %v; want %v", got.Lost, err, []ID{lost, again, unknown})
+	}
+	for i, want := range [][]ID{{first, unknown}, {second, lost, again, unknown}} {
+		if !slices.Equal(asked[i].Jobs, want) {
+			t.Errorf("store %d was asked for %v, want %v", i+1, asked[i].Jobs, want)
+		}
+	}
+	for i, want := range [][]ID{{first, unknown}, {second, unknown}} {
+		if trees := treeIDs(asked[i].Trees); !slices.Equal(trees, want) {
+			t.Errorf("store %d was given the trees of %v, want %v", i+1, trees, want)
+		}
+	}
+	for id, want := range map[ID]*part{first: j.parts[0], second: j.parts[1], again: j.parts[1], lost: nil, dropped: nil} {
+		if got := j.located.find(id); got != want {
+			t.Errorf("job %v is noted at %v, want %v", id, got, want)
+		}
+	}
+}
+
+// TestLocationsAreBounded: a part of them goes when there are too many.
+func TestLocationsAreBounded(t *testing.T) {
+	l := locations{of: map[ID]location{}}
+	for range 800 {
+		l.of[NewID()] = location{}
+	}
+	l.evict(200, 1000)
+	if n := len(l.of); n != 800 {
+		t.Errorf("%d are left, though there was space", n)
+	}
+	l.evict(201, 1000)
+	if n := len(l.of); n+201 > 1000 || n < 600 {
+		t.Errorf("of 800 places %d are left, want about 674", n)
 	}
 }

@@ -47,6 +47,11 @@ func (p *part) ready(ctx context.Context, probe bool) error {
 	call, cancel := within(ctx, partPing)
 	defer cancel()
 	if err := p.Ping(call); err != nil {
+		if ctx.Err() != nil { // the caller has ended it, as Wait does when another store wakes it: that says nothing of this one
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.absent()
+		}
 		return p.lost(err)
 	}
 	p.found()

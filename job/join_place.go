@@ -43,7 +43,7 @@ const (
 	limitsKnown  = 5 * time.Second // what is known of the limits of a queue is asked again then
 	mostKnown    = 10_000          // queues of which that is known
 	mostLocated  = 1_000_000
-	mostSessions = 10_000
+	mostSessions = 10_000 // and those that have something to catch up on
 )
 
 // limitedQueues has what is known of queues: whether they have limits.
@@ -117,13 +117,42 @@ type location struct {
 func (l *locations) note(jobs []*Job, at location) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.of == nil || len(l.of)+len(jobs) > mostLocated {
+	if l.of == nil {
 		l.of = make(map[ID]location, len(jobs))
 	}
+	l.evict(len(jobs), mostLocated)
 	for _, j := range jobs {
 		at.attempt = j.Attempt
 		l.of[j.ID] = at
 	}
+}
+
+// evict makes space for n more, and some besides, where there would be more than most. l.mu is held.
+func (l *locations) evict(n, most int) {
+	if len(l.of)+n <= most {
+		return
+	}
+	for id := range l.of {
+		if len(l.of)+n <= most*7/8 {
+			return
+		}
+		delete(l.of, id)
+	}
+}
+
+// lookup returns what is known of jobs.
+func (l *locations) lookup(lists ...[]ID) map[ID]location {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known := map[ID]location{}
+	for _, ids := range lists {
+		for _, id := range ids {
+			if at, is := l.of[id]; is {
+				known[id] = at
+			}
+		}
+	}
+	return known
 }
 
 // find returns the store of a job, or nil.
@@ -171,6 +200,17 @@ func (l *locations) droppedAt(p *part, ids []ID) (at []ID) {
 		}
 	}
 	return at
+}
+
+// forgetKnown forgets attempts that the session does not hold any more, unless a claim has found another one since it was known.
+func (l *locations) forgetKnown(known map[ID]location, ids []ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if at, is := known[id]; is && l.of[id] == at {
+			delete(l.of, id)
+		}
+	}
 }
 
 // forget forgets attempts that have ended; the next one of the same job may have been claimed by now.

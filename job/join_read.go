@@ -76,7 +76,8 @@ func (j *Joined) Workers(ctx context.Context) ([]WorkerInfo, error) {
 }
 
 // Stats returns the rows of the stores that answer. Where several have rows of one worker, minute, queue and kind, since the store that kept them
-// did not answer for a while, those count that have counted more.
+// did not answer for a while, those count that have counted more. Rows with a Span, of more than two hours ago, each store has added up for all
+// workers: a minute of which two stores have rows counts twice there.
 func (j *Joined) Stats(ctx context.Context, since time.Time) ([]Stat, error) {
 	type key struct {
 		minute              time.Time

@@ -23,8 +23,9 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	for _, p := range j.parts {
 		drops[p.index] = s.drops(p, j.located.droppedAt(p, r.Drop))
 	}
+	known := j.located.lookup(append(drops, r.Jobs, treeIDs(r.Trees))...)
 	answers := askAll(ctx, j, partCall, func(ctx context.Context, p *part) (Renewed, error) {
-		own := r
+		own := r.at(p, known)
 		own.Drop = drops[p.index]
 		if p != counted {
 			own.Stats = nil
@@ -41,7 +42,13 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 		s.keepUncounted(r.Stats)
 		return Renewed{}, err
 	}
-	got := Renewed{Lost: j.lost(r, s, answers)}
+	got := Renewed{Lost: j.lost(r, s, answers, known)}
+	j.located.forgetKnown(known, got.Lost)
+	for _, a := range answers[:len(j.parts)] {
+		if a.err == nil {
+			j.located.forgetKnown(known, drops[a.part.index])
+		}
+	}
 	if len(r.Stats) > 0 && answers[counted.index].err != nil {
 		extra := j.countElsewhere(ctx, r, ranked, answers)
 		if extra.err != nil {
@@ -63,6 +70,25 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	got.Canceled, got.Watched = distinct(got.Canceled), distinct(got.Watched)
 	got.Watched = got.Watched[:min(MostWatched, len(got.Watched))]
 	return got, nil
+}
+
+func treeIDs(trees []Tree) []ID {
+	ids := make([]ID, len(trees))
+	for i := range trees {
+		ids[i] = trees[i].Job
+	}
+	return ids
+}
+
+// at returns a renewal with those of its jobs and trees that may be at a store.
+func (r Renewal) at(p *part, known map[ID]location) Renewal {
+	elsewhere := func(id ID) bool {
+		at := known[id].part
+		return at != nil && at != p
+	}
+	r.Jobs = slices.DeleteFunc(slices.Clone(r.Jobs), elsewhere)
+	r.Trees = slices.DeleteFunc(slices.Clone(r.Trees), func(t Tree) bool { return elsewhere(t.Job) })
+	return r
 }
 
 // mostUncounted rows are kept that no store has taken; the oldest are dropped.
@@ -110,7 +136,7 @@ func (j *Joined) countElsewhere(ctx context.Context, r Renewal, ranked []*part, 
 
 // lost returns which of the jobs of r the session does not hold: at no store that answers, and at none that does not answer while the lease
 // holds there.
-func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed]) (lost []ID) {
+func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed], known map[ID]location) (lost []ID) {
 	if len(r.Jobs) == 0 {
 		return nil
 	}
@@ -124,7 +150,7 @@ func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed]) (l
 		over[i] = a.err != nil && s.over(a.part, r.Lease)
 	}
 	for _, id := range r.Jobs {
-		at := j.located.find(id)
+		at := known[id].part
 		held := false
 		for i, a := range answers {
 			if at != nil && at != a.part {

@@ -63,7 +63,7 @@ func TestLongCommandsAreNotHeldUpByAnswers(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		n := b.serve(faktory.Config{})
 		for range placesForLong {
-			n.worker("deaf").send(longPush(job.NewID().String()))
+			n.worker("no-reader").send(longPush(job.NewID().String()))
 		}
 		synctest.Wait()
 		begun := time.Now()

@@ -23,7 +23,7 @@ const (
 	mostTogether = 500              // fetches or acknowledgements of a client in one call of the store
 	adoptTime    = time.Second      // of a handshake, for the same; what it does not read is read later
 	mostLeaving  = 16               // clients that are taken off the list of workers at once
-	mostGone     = MaxConnections   // clients that wait for that; of more, the store forgets when their leases are over
+	mostGone     = MaxConnections   // clients that wait for that; more are removed by Prune after a day
 )
 
 // namePrefix is what the names of workers begin with that are clients of this protocol.

@@ -78,8 +78,6 @@ func TestClientsThatLeaveHoldUpNoLease(t *testing.T) {
 		}
 		for i := range 100 {
 			p := n.worker(fmt.Sprint("leaves-", i))
-			time.Sleep(2 * time.Millisecond)
-			defer p.socket.Close()
 			time.AfterFunc(5*time.Second, func() { _ = p.socket.Close() })
 		}
 		time.Sleep(6 * time.Minute)

@@ -18,7 +18,6 @@ type queue struct {
 	paused  bool
 	// throttled is until when it, or one of its lanes, is held back.
 	throttled time.Time
-	event     uint64 // the number of the last one, see waits
 }
 
 // queue returns the queue, made when it is new.

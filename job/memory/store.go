@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/wakeup"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -39,7 +40,7 @@ type Store struct {
 	past     map[statKey]job.Stat // by span
 	audit    []job.AuditEntry     // the newest last
 	audited  int64                // N of the newest that there ever was
-	waits    waits
+	events   wakeup.Events
 }
 
 // New makes an empty store. It needs no Close unless something waits on it.
@@ -80,7 +81,7 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.waits.wake()
+	s.events.Wake()
 	return nil
 }
 

@@ -114,7 +114,6 @@ func newStore(schema string) (*Store, error) {
 	}
 	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
 	s.inserts = group.New(256, 2, s.flushInserts)
-	s.waits.setUp()
 	s.notices.setUp()
 	return s, nil
 }

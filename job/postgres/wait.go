@@ -3,41 +3,27 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/meanwhile-go/meanwhile/internal/wakeup"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. A notice from the server is an event of its queue, with a number. One of the
-// callers of Wait listens for all: it reads the connection until something has come for it, then another one goes on.
+// waits wakes those that wait for jobs. A notice from the server is an event of its queue. One of the callers of Wait
+// listens for all: it reads the connection until something has come for it, then another one goes on.
 type waits struct {
 	mu        sync.Mutex
-	event     uint64
-	all       uint64            // the last event that is one of every queue
-	events    map[string]uint64 // the last event by queue
-	changed   chan struct{}     // closed with the next event, and when nobody listens any more
+	events    wakeup.Events // which wake also when nobody listens any more
 	listening bool
 	interrupt context.CancelFunc // stops the one that listens
 	timer     *time.Timer        // see wakeIn
 
-	// seen has, by their queues, the events up to which callers that are not waiting now have been told. A caller takes
-	// the lowest: callers cannot be told apart, and one that is told twice is better than one that is not told.
-	seen map[string][]uint64
-
 	listener listener // belongs to the one that listens
 }
-
-func (w *waits) setUp() {
-	w.events, w.seen, w.changed = map[string]uint64{}, map[string][]uint64{}, make(chan struct{})
-}
-
-// maxEvents bounds how many queues are told apart; beyond them, an event is one of every queue.
-const maxEvents = 10000
 
 // noticed takes a notice from the server.
 func (s *Store) noticed(n *pgconn.Notification) {
@@ -47,27 +33,14 @@ func (s *Store) noticed(n *pgconn.Notification) {
 	w := &s.waits
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.event++
-	if _, known := w.events[n.Payload]; known || len(w.events) < maxEvents {
-		w.events[n.Payload] = w.event
-	} else {
-		w.all = w.event
-	}
-	w.wake()
+	w.events.Notify(n.Payload)
 }
 
 // noticedAll makes everybody look.
 func (w *waits) noticedAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.event++
-	w.all = w.event
-	w.wake()
-}
-
-func (w *waits) wake() {
-	close(w.changed)
-	w.changed = make(chan struct{})
+	w.events.NotifyAll()
 }
 
 // wakeIn makes everybody look after d, unless that is to happen anyway: for jobs that a claim may have passed over.
@@ -104,23 +77,21 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	bound, cancel := context.WithTimeout(ctx, job.LongestWait)
 	defer cancel()
 	w := &s.waits
-	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := w.take(key)
-	defer func() { w.giveBack(key, told) }()
+	waiter := w.events.Wait(queues)
+	defer waiter.End()
 	for {
 		switch {
 		case s.closing.Load():
 			return job.ErrClosed
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case w.news(queues, told) || bound.Err() != nil:
-			told = w.event
+		case waiter.News() || bound.Err() != nil:
 			return nil
 		}
 		if w.listening {
-			changed := w.changed
+			changed := w.events.Changed()
 			w.mu.Unlock()
 			select {
 			case <-changed:
@@ -129,7 +100,10 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 			w.mu.Lock()
 			continue
 		}
-		if err := s.listen(bound); err != nil && bound.Err() == nil && !s.closing.Load() && !w.news(queues, told) {
+		if err := s.listen(bound); err != nil && bound.Err() == nil && !s.closing.Load() {
+			if waiter.News() {
+				return nil
+			}
 			return err
 		}
 	}
@@ -145,29 +119,8 @@ func (s *Store) listen(ctx context.Context) error {
 	err := s.listenOnce(ctx)
 	w.mu.Lock()
 	w.listening, w.interrupt = false, nil
-	w.wake()
+	w.events.Wake()
 	return err
-}
-
-// news reports whether something has happened in the queues that a caller was not told.
-func (w *waits) news(queues []string, told uint64) bool {
-	return w.all > told || slices.ContainsFunc(queues, func(q string) bool { return w.events[q] > told })
-}
-
-// take returns up to which event a caller that waits for some queues has been told.
-func (w *waits) take(key string) uint64 {
-	known := w.seen[key]
-	if len(known) == 0 {
-		return 0
-	}
-	w.seen[key] = known[1:]
-	return known[0]
-}
-
-// giveBack keeps what take is to return to a later caller.
-func (w *waits) giveBack(key string, told uint64) {
-	i, _ := slices.BinarySearch(w.seen[key], told)
-	w.seen[key] = slices.Insert(w.seen[key], i, told)
 }
 
 // reconnect makes the one that listens do so on a new connection.
@@ -186,7 +139,7 @@ func (w *waits) close() {
 	defer w.mu.Unlock()
 	for w.listening {
 		w.interrupt()
-		changed := w.changed
+		changed := w.events.Changed()
 		w.mu.Unlock()
 		<-changed
 		w.mu.Lock()
@@ -194,6 +147,6 @@ func (w *waits) close() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	w.wake()
+	w.events.Wake()
 	w.listener.close()
 }

@@ -30,7 +30,6 @@ func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 func (s *Store) Audited(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {
 	var found []job.AuditEntry
 	err := s.call(ctx, "read the audit log", func(ctx context.Context) error {
-		found = nil
 		if limit <= 0 {
 			return nil
 		}

@@ -150,9 +150,11 @@ func TestServerComesBack(t *testing.T) {
 				return nil
 			})
 			var acknowledged [8][]job.ID
+			begun := make(chan struct{}, 2*len(acknowledged)) // has something when a job was acknowledged, or none will be
 			inserters := make([]*meanwhile.Task[struct{}], len(acknowledged))
 			for i := range acknowledged {
 				inserters[i] = meanwhile.Go(ctx, func(ctx context.Context) error {
+					defer func() { begun <- struct{}{} }()
 					for stop.Err() == nil {
 						j := newJob(t, "k", job.Queue("q"))
 						call, cancel := context.WithTimeout(ctx, callLimit)
@@ -161,12 +163,19 @@ func TestServerComesBack(t *testing.T) {
 						if err != nil {
 							return nil // the server is gone
 						}
-						acknowledged[i] = append(acknowledged[i], j.ID)
+						if acknowledged[i] = append(acknowledged[i], j.ID); len(acknowledged[i]) == 1 {
+							begun <- struct{}{}
+						}
 					}
 					return nil
 				})
 			}
-			if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil {
+			select {
+			case <-begun:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			if err := meanwhile.Sleep(ctx, 200*time.Millisecond); err != nil { // so that there are more
 				return err
 			}
 			server.kill(t)

@@ -41,8 +41,9 @@ func sharedServer(t testing.TB) string {
 	sharedMu.Lock()
 	defer sharedMu.Unlock()
 	if shared == nil {
-		shared = newServer(t)
-		shared.start(t)
+		s := newServer(t)
+		s.start(t)
+		shared = s
 	}
 	return shared.address()
 }

@@ -25,7 +25,6 @@ const (
 func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 	var stats []job.Stat
 	err := s.call(ctx, "read the stats", func(ctx context.Context) error {
-		stats = nil
 		from := "-inf"
 		if !since.IsZero() {
 			from = finishedBefore(since)

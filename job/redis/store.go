@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -33,14 +31,12 @@ type Store struct {
 	closing atomic.Bool
 	waits   waits
 
-	connecting sync.Mutex // held while a client is made
-	client     atomic.Pointer[client]
+	client atomic.Pointer[client]
+	mu     sync.Mutex
+	making *making // nil while none is made
 }
 
 var _ job.Store = (*Store)(nil)
-
-// A client is a connection to a server that has passed the check.
-type client struct{ rueidis.Client }
 
 // Open makes a store of a URL, see the package. It refuses a server that would lose jobs or cannot run what it needs, with an error that
 // says what to change, and makes a store there if there is none of the name. A server that cannot be reached, or is starting, is an error of the first
@@ -51,46 +47,12 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("read the URL of Redis: %w", err)
 	}
 	s := &Store{place: p, prefix: "{" + p.name + "}:"}
-	s.waits.setUp()
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if _, err := s.connected(ctx); err != nil && isRefusal(err) {
 		return nil, fmt.Errorf("open the store at %s: %w", p.shown, s.explain(ctx, err))
 	}
 	return s, nil
-}
-
-// connected returns the client, which the first call makes.
-func (s *Store) connected(ctx context.Context) (*client, error) {
-	if c := s.client.Load(); c != nil {
-		return c, nil
-	}
-	s.connecting.Lock()
-	defer s.connecting.Unlock()
-	if c := s.client.Load(); c != nil {
-		return c, nil
-	}
-	if s.closing.Load() {
-		return nil, job.ErrClosed
-	}
-	made, err := s.place.connect()
-	if err != nil {
-		return nil, fmt.Errorf("connect to Redis at %s: %w", s.place.shown, err)
-	}
-	c := &client{made}
-	if err := s.check(ctx, c); err != nil {
-		made.Close()
-		return nil, err
-	}
-	s.client.Store(c)
-	return c, nil
-}
-
-// reconnect has the next call connect anew: after a failover the address may lead elsewhere. Calls under way on the client fail.
-func (s *Store) reconnect(c *client) {
-	if s.client.CompareAndSwap(c, nil) {
-		c.Close()
-	}
 }
 
 // Ping returns nil when the server answers, and is one that Open would take.
@@ -112,14 +74,13 @@ func (s *Store) Warning() string {
 	return "the store is Redis with durable=no: a restart of the server may lose jobs"
 }
 
-// Close ends the use of the store.
+// Close ends the use of the store. It does not wait for a connection that is being made, which is closed then.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil
 	}
 	s.waits.close()
-	s.connecting.Lock()
-	defer s.connecting.Unlock()
+	s.stopMaking()
 	if c := s.client.Load(); c != nil {
 		c.Close()
 	}

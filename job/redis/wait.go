@@ -3,56 +3,33 @@ package redis
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/meanwhile-go/meanwhile/internal/wakeup"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. What a script publishes is an event of its queue, with a number. One connection, which the first
-// caller of Wait makes, hears for all.
+// waits wakes those that wait for jobs. What a script publishes is an event of its queue. One connection, which the first caller of Wait makes,
+// hears for all.
 type waits struct {
 	mu      sync.Mutex
-	event   uint64
-	all     uint64            // the last event that is one of every queue
-	events  map[string]uint64 // the last event by queue
-	changed chan struct{}     // closed with the next event
-
-	// seen has, by their queues, the events up to which callers that are not waiting now have been told. A caller takes
-	// the lowest: callers cannot be told apart, and one that is told twice is better than one that is not told.
-	seen map[string][]uint64
-
+	events  wakeup.Events
 	lost    <-chan error // of the connection; nil where there is none
 	release func()       // gives the connection back
-}
-
-// maxEvents bounds how many queues are told apart; beyond them, an event is one of every queue.
-const maxEvents = 10000
-
-func (w *waits) setUp() {
-	w.events, w.seen, w.changed = map[string]uint64{}, map[string][]uint64{}, make(chan struct{})
 }
 
 // noticed takes what a script published: the name of a queue. An empty one stands for all queues.
 func (w *waits) noticed(queue string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.event++
-	if _, known := w.events[queue]; queue != "" && (known || len(w.events) < maxEvents) {
-		w.events[queue] = w.event
+	if queue == "" {
+		w.events.NotifyAll()
 	} else {
-		w.all = w.event
+		w.events.Notify(queue)
 	}
-	w.wake()
-}
-
-func (w *waits) wake() {
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
 // Wait returns nil when a job may have become due in one of the queues since the last call. While the server cannot be reached it
@@ -71,20 +48,18 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	timer := time.NewTimer(job.LongestWait)
 	defer timer.Stop()
 	w := &s.waits
-	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := w.take(key)
-	defer func() { w.giveBack(key, told) }()
+	waiter := w.events.Wait(queues)
+	defer waiter.End()
 	for {
 		if err := s.listen(ctx); err != nil {
 			return s.explain(ctx, err)
 		}
-		if w.news(queues, told) {
-			told = w.event
+		if waiter.News() {
 			return nil
 		}
-		changed, lost := w.changed, w.lost
+		changed, lost := w.events.Changed(), w.lost
 		w.mu.Unlock()
 		over, err := false, error(nil)
 		select {
@@ -147,32 +122,11 @@ func (s *Store) unlisten(lost <-chan error) {
 	if w.lost == lost && lost != nil {
 		release := w.release
 		w.lost, w.release = nil, nil
-		w.wake()
+		w.events.Wake()
 		w.mu.Unlock()
 		release()
 		w.mu.Lock()
 	}
-}
-
-// news reports whether something has happened in the queues that a caller was not told.
-func (w *waits) news(queues []string, told uint64) bool {
-	return w.all > told || slices.ContainsFunc(queues, func(q string) bool { return w.events[q] > told })
-}
-
-// take returns up to which event a caller that waits for some queues has been told.
-func (w *waits) take(key string) uint64 {
-	known := w.seen[key]
-	if len(known) == 0 {
-		return 0
-	}
-	w.seen[key] = known[1:]
-	return known[0]
-}
-
-// giveBack keeps what take is to return to a later caller.
-func (w *waits) giveBack(key string, told uint64) {
-	i, _ := slices.BinarySearch(w.seen[key], told)
-	w.seen[key] = slices.Insert(w.seen[key], i, told)
 }
 
 // close ends all waiting.
@@ -180,7 +134,7 @@ func (w *waits) close() {
 	w.mu.Lock()
 	lost, release := w.lost, w.release
 	w.lost, w.release = nil, nil
-	w.wake()
+	w.events.Wake()
 	w.mu.Unlock()
 	if lost != nil {
 		release()

@@ -3,11 +3,10 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/wakeup"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -16,15 +15,10 @@ const (
 	everyone = ""                    // stands for all queues
 )
 
-// waits wakes those that wait for jobs. What makes jobs due is an event with a number.
+// waits wakes those that wait for jobs.
 type waits struct {
-	mu      sync.Mutex
-	event   uint64
-	queues  map[string]uint64 // the last event of each
-	changed chan struct{}     // closed with the next event; nil when nobody waits
-	// told has, by the queues they wait for, up to which events those callers know that are not waiting now. Who comes
-	// gets the lowest: callers cannot be told apart, and it does no harm to be told twice.
-	told map[string][]uint64
+	mu     sync.Mutex
+	events wakeup.Events
 
 	pollMu  sync.Mutex
 	polled  time.Time
@@ -38,55 +32,32 @@ func (w *waits) notify(queues map[string]bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.queues == nil {
-		w.queues = map[string]uint64{}
-	}
-	w.event++
 	for name := range queues {
-		w.queues[name] = w.event
-	}
-	if w.changed != nil {
-		close(w.changed)
-		w.changed = nil
+		if name == everyone {
+			w.events.NotifyAll()
+		} else {
+			w.events.Notify(name)
+		}
 	}
 }
 
-// look returns the last event if it is of interest and newer than told, and otherwise a channel to wait on.
-func (w *waits) look(queues []string, told uint64) (uint64, <-chan struct{}) {
+func (w *waits) enter(queues []string) *wakeup.Waiter {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	newest := w.queues[everyone]
-	for _, name := range queues {
-		newest = max(newest, w.queues[name])
-	}
-	if newest > told {
-		return w.event, nil
-	}
-	if w.changed == nil {
-		w.changed = make(chan struct{})
-	}
-	return told, w.changed
+	return w.events.Wait(queues)
 }
 
-func (w *waits) enter(key string) uint64 {
+func (w *waits) leave(waiter *wakeup.Waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known := w.told[key]
-	if len(known) == 0 {
-		return 0
-	}
-	w.told[key] = known[1:]
-	return known[0]
+	waiter.End()
 }
 
-func (w *waits) leave(key string, told uint64) {
+// check reports whether there are news for a waiter, and returns a channel to wait on.
+func (w *waits) check(waiter *wakeup.Waiter) (news bool, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.told == nil {
-		w.told = map[string][]uint64{}
-	}
-	i, _ := slices.BinarySearch(w.told[key], told)
-	w.told[key] = slices.Insert(w.told[key], i, told)
+	return waiter.News(), w.events.Changed()
 }
 
 // Wait returns nil when a job may have become due in one of the queues since the last call: at once for what this store
@@ -95,16 +66,15 @@ func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("wait for jobs: %w", err)
 	}
-	key := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
-	told := s.waits.enter(key)
-	defer func() { s.waits.leave(key, told) }()
+	waiter := s.waits.enter(queues)
+	defer s.waits.leave(waiter)
 	over := time.NewTimer(job.LongestWait)
 	defer over.Stop()
 	poll := time.NewTicker(polling)
 	defer poll.Stop()
 	for {
-		var changed <-chan struct{}
-		if told, changed = s.waits.look(queues, told); changed == nil && !s.isClosed() {
+		news, changed := s.waits.check(waiter)
+		if news && !s.isClosed() {
 			return nil
 		}
 		select {

@@ -1,0 +1,103 @@
+// Package wakeup wakes the callers of a store that wait for jobs in some queues: once for each thing that has happened there since they waited last.
+package wakeup
+
+import "slices"
+
+// The bounds of what is kept. Beyond them callers are woken more often than they need to be, and never less.
+const (
+	mostQueues = 10_000 // whose events are told apart; beyond them, an event is one of every queue
+	mostSets   = 1_000  // of queues that callers have waited for, and do not now
+	mostMarks  = 1_000  // callers of one set
+)
+
+// Events are what has happened in queues: each event has a number. The zero value is ready to use. A mutex of the caller's guards them, and what
+// Wait returns.
+type Events struct {
+	last    uint64
+	all     uint64            // the last event of every queue
+	queues  map[string]uint64 // the last event by queue
+	changed chan struct{}     // closed by the next Wake; nil when nobody waits
+
+	// marks has, by their queues, the last events that callers know which are not waiting now. Who comes gets the lowest: callers cannot be told
+	// apart, and one that is woken twice is better than one that is not woken.
+	marks map[string][]uint64
+}
+
+// Notify notes an event of a queue, and wakes all.
+func (e *Events) Notify(queue string) {
+	if _, known := e.queues[queue]; !known && len(e.queues) >= mostQueues {
+		e.NotifyAll()
+		return
+	}
+	if e.queues == nil {
+		e.queues = map[string]uint64{}
+	}
+	e.last++
+	e.queues[queue] = e.last
+	e.Wake()
+}
+
+// NotifyAll notes an event of every queue, and wakes all.
+func (e *Events) NotifyAll() {
+	e.last++
+	e.all = e.last
+	e.Wake()
+}
+
+// Wake has all callers check again, without an event.
+func (e *Events) Wake() {
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
+	}
+}
+
+// Changed returns a channel that the next Wake closes.
+func (e *Events) Changed() <-chan struct{} {
+	if e.changed == nil {
+		e.changed = make(chan struct{})
+	}
+	return e.changed
+}
+
+// newest returns the last event of some queues.
+func (e *Events) newest(queues []string) uint64 {
+	newest := e.all
+	for _, q := range queues {
+		newest = max(newest, e.queues[q])
+	}
+	return newest
+}
+
+// borrow returns the lowest mark of a set of queues, 0 when there is none.
+func (e *Events) borrow(set string) uint64 {
+	marks := e.marks[set]
+	if len(marks) == 0 {
+		return 0
+	}
+	if len(marks) == 1 {
+		delete(e.marks, set)
+	} else {
+		e.marks[set] = marks[1:]
+	}
+	return marks[0]
+}
+
+// keep keeps a mark for a later caller.
+func (e *Events) keep(set string, mark uint64) {
+	marks := e.marks[set]
+	if len(marks) >= mostMarks {
+		return
+	}
+	if len(marks) == 0 && len(e.marks) >= mostSets {
+		for other := range e.marks {
+			delete(e.marks, other)
+			break
+		}
+	}
+	if e.marks == nil {
+		e.marks = map[string][]uint64{}
+	}
+	i, _ := slices.BinarySearch(marks, mark)
+	e.marks[set] = slices.Insert(marks, i, mark)
+}
