@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 func TestGem(t *testing.T) {
 	testenv.LongTest(t)
 	ruby := testenv.Program(t, "ruby")
-	if out, err := exec.Command(ruby, "-e", `require "active_job"; require "minitest"`).CombinedOutput(); err != nil {
-		testenv.Missing(t, "no Active Job or no minitest for ruby (Debian: apt-get install ruby-activejob): %s", firstLine(out))
+	if out, err := exec.Command(ruby, "-e", `require "active_job"; require "minitest"; require "async"`).CombinedOutput(); err != nil {
+		testenv.Missing(t, "no Active Job, no minitest or no async for ruby (Debian: apt-get install ruby-activejob ruby-async): %s", firstLine(out))
 	}
 	binary := filepath.Join(t.TempDir(), "meanwhile")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "../../cmd/meanwhile").CombinedOutput(); err != nil {

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Documents have to be indexed by a search engine that takes 50 ms for each. This runs 1,000 such jobs twice: by Active Job's own
-# adapter :async with three threads, which keeps jobs in memory, and by a meanwhile server and one worker with 100 threads. A job
-# only waits, so the number of threads decides. Start the server first; its own worker has to leave the jobs alone:
+# Documents have to be indexed by a search engine that takes 50 ms for each. This runs 1,000 such jobs by Active Job's own adapter :async with
+# three threads, which keeps jobs in memory, and by a meanwhile server and one worker: with 100 threads and, if the gem async is there, with
+# 100 fibers. A job only waits, so the number of those at once decides. Start the server first; its own worker has to leave the jobs alone:
 #
 #   go run ./cmd/meanwhile serve --concurrency 0 --store sqlite:documents.db
 #   ruby clients/ruby/examples/documents.rb          1,000 documents
@@ -51,9 +51,9 @@ def async(number)
   measure(number, enqueue: -> { number.times { |i| IndexJob.perform_later(i) } })
 end
 
-def meanwhile(number)
+def meanwhile(number, **options)
   IndexJob.queue_adapter = :meanwhile
-  worker = Meanwhile::Worker.new(concurrency: 100, queues: [QUEUE])
+  worker = Meanwhile::Worker.new(concurrency: 100, queues: [QUEUE], **options)
   thread = nil
   jobs = Array.new(number) { |i| IndexJob.new(i) }
   measure(number, enqueue: -> { IndexJob.queue_adapter.enqueue_all(jobs) }, start: -> { thread = Thread.new { worker.run } })
@@ -62,8 +62,14 @@ ensure
   thread&.value
 end
 
+def fibers(number)
+  meanwhile(number, fibers: Meanwhile::Fibers.async)
+end
+
+ways = { "Active Job's :async, 3 threads" => :async, "meanwhile, one worker, 100 threads" => :meanwhile }
+ways["meanwhile, one worker, 100 fibers"] = :fibers if Gem::Specification.any? { |gem| gem.name == "async" }
 number = Integer(ARGV.fetch(0, 1000))
 puts format("%-36s %10s %10s", "#{number} jobs of 50 ms", "enqueue", "run")
-{ "Active Job's :async, 3 threads" => :async, "meanwhile, one worker, -c 100" => :meanwhile }.each do |name, method|
+ways.each do |name, method|
   puts format("%-36s %8.2f s %8.2f s", name, *send(method, number))
 end

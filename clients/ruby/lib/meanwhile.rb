@@ -63,9 +63,9 @@ module Meanwhile
       @lock.synchronize { @handlers.dup }
     end
 
-    # job is the Attempt that runs in this thread, or nil.
+    # job is the Attempt that runs in this thread, or in this fiber where each job has one; nil elsewhere.
     def job
-      Thread.current.thread_variable_get(:meanwhile_job)
+      Thread.current[:meanwhile_job] || Thread.current.thread_variable_get(:meanwhile_job)
     end
   end
 end

@@ -96,6 +96,21 @@ class StubbornJob < ApplicationJob
   end
 end
 
+class BusyJob < ApplicationJob
+  def perform
+    note("begun")
+    nil while true
+  end
+end
+
+class PlaceJob < ApplicationJob
+  def perform(name, _number)
+    note("#{Thread.current.object_id} #{Fiber.current.object_id}")
+    gate(name)
+    note(Meanwhile.job.id)
+  end
+end
+
 class BrieflyStubbornJob < ApplicationJob
   meanwhile unique: ->(name) { "stubborn/#{name}" }, unique_for: 60
 

@@ -49,8 +49,8 @@ class GuideTest < Minitest::Test
   def test_the_example
     example = File.expand_path("../examples/documents.rb", __dir__)
     out = IO.popen({ "MEANWHILE_URL" => @server.url, "MEANWHILE_API_TOKEN" => TOKENS["worker"] }, [RbConfig.ruby, example, "30"], err: %i[child out], &:read)
-    assert_match(/\A30 jobs of 50 ms .*\nActive Job's :async, 3 threads .* s\nmeanwhile, one worker, -c 100 .* s\n\z/, out)
+    assert_match(/\A30 jobs of 50 ms .*\nActive Job's :async, 3 threads .* s\nmeanwhile, one worker, 100 threads .* s\nmeanwhile, one worker, 100 fibers .* s\n\z/, out)
     jobs = @server.client("admin").instance_variable_get(:@http).call(:get, "/jobs?kind=IndexJob&state=completed&limit=100", what: "list")["jobs"]
-    assert_equal 30, jobs.size
+    assert_equal 60, jobs.size
   end
 end

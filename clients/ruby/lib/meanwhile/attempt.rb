@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Meanwhile
-  # Attempt is one execution of a job, as the handler sees it. `Meanwhile.job` is that of the calling thread.
+  # Attempt is one execution of a job, as the handler sees it. `Meanwhile.job` is that of the calling thread or fiber.
   class Attempt
     MOST_RECORDS = 100         # that are kept until they are sent, the newest
     MOST_RECORD = 1 << 10      # bytes
@@ -76,8 +76,11 @@ module Meanwhile
 
     attr_writer :canceled, :lost, :stopping
 
-    # stopped is whether Stopping was raised in its thread, thread the one that runs it, ended whether its end is known.
-    attr_accessor :stopped, :thread, :ended
+    # stopped is whether Stopping was raised where it runs, place the thread or the fiber that runs it, ended whether its end is known.
+    attr_accessor :stopped, :place, :ended
+
+    # fiber is the one that runs the handler, deadline when its timeout is over: see Fibers. Without these both are nil.
+    attr_accessor :fiber, :deadline
 
     def key
       { "session" => session, "id" => id, "attempt" => attempt }

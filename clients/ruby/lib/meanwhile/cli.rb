@@ -2,6 +2,7 @@
 
 # Not meanwhile itself: it sees what the application has loaded by then.
 require "meanwhile/errors"
+require "meanwhile/fibers"
 require "meanwhile/settings"
 require "meanwhile/version"
 require "optparse"
@@ -10,7 +11,7 @@ module Meanwhile
   # CLI is the command of the gem: it loads the application and runs a worker until a signal stops it.
   class CLI
     HELP = <<~TEXT
-      Usage: bundle exec meanwhile [-c N] [-q QUEUES] [-r FILE]
+      Usage: bundle exec meanwhile [-c N] [-q QUEUES] [-r FILE] [--fibers]
 
       Runs the jobs of a meanwhile server: those of Active Job classes, and those of kinds that Meanwhile.handle names.
       The server is that of MEANWHILE_URL, by default #{Settings::DEFAULT_URL}; the token, of role worker or admin, is in
@@ -47,10 +48,11 @@ module Meanwhile
 
     def parse(arguments)
       parser = OptionParser.new(HELP) do |o|
-        o.on("-c", "--concurrency N", Integer, "jobs at once, each in a thread (default 10)") { |n| @options[:concurrency] = n }
+        o.on("-c", "--concurrency N", Integer, "jobs at once (default 10), each in a thread") { |n| @options[:concurrency] = n }
         o.on("-q", "--queues A,B", Array, "queues, in order of preference (default default)") { |names| @options[:queues] = names }
         o.on("-r", "--require FILE", "load this file instead of config/environment.rb") { |file| @file = file }
         o.on("--grace SECONDS", Float, "seconds that running jobs get to end at a stop (default 25)") { |s| @options[:grace] = s }
+        o.on("--fibers", "each job in a fiber instead, by the gem async") { @options[:fibers] = Fibers.async }
         o.on("--version", "print the version") { puts(VERSION) || (return :shown) }
         o.on("-h", "--help", "print this") { puts(o.help, SIGNALS) || (return :shown) }
       end

@@ -36,5 +36,9 @@ module Meanwhile
   class Stopping < Outcome; end
 
   # TimedOut is raised in the thread of a job whose attempt takes longer than the job's timeout. It counts as a failure.
-  class TimedOut < StandardError; end
+  class TimedOut < StandardError
+    def self.text(timeout)
+      "the attempt takes longer than its timeout of #{timeout} s"
+    end
+  end
 end

@@ -3,7 +3,7 @@
 require "timeout"
 
 module Meanwhile
-  # Runner runs attempts in the calling thread and says how they ended.
+  # Runner runs attempts in the calling thread or fiber and says how they ended.
   class Runner
     MOST_MESSAGE = 8 << 10     # bytes
     MOST_BACKTRACE = 16 << 10  # bytes
@@ -12,12 +12,14 @@ module Meanwhile
     RESULTS = [Hash, Array, String, Numeric, TrueClass, FalseClass].freeze
     private_constant :RESULTS
 
-    def initialize(handlers, logger)
+    # fibers is what runs attempts in fibers, nil where they have threads.
+    def initialize(handlers, logger, fibers)
       @handlers = handlers
       @logger = logger
+      @fibers = fibers
     end
 
-    # run returns the Ledger::Ending of the attempt. Stopping reaches the thread only while the handler runs: the caller has it held off.
+    # run returns the Ledger::Ending of the attempt. Stopping reaches it only while the handler runs: the caller has it held off.
     def run(attempt)
       return released(attempt) if attempt.stopped
 
@@ -42,11 +44,15 @@ module Meanwhile
     private
 
     def outcome(attempt)
-      Thread.current.thread_variable_set(:meanwhile_job, attempt)
-      result = Thread.handle_interrupt(Stopping => :immediate) { within(attempt) }
+      result = @fibers ? @fibers.within(attempt) { within(attempt) } : in_thread(attempt) { within(attempt) }
       completed(attempt, result)
     rescue Exception => e # whatever a job raises ends its attempt, not the worker
       failed(attempt, e)
+    end
+
+    def in_thread(attempt, &call)
+      Thread.current.thread_variable_set(:meanwhile_job, attempt)
+      Thread.handle_interrupt(Stopping => :immediate, &call)
     ensure
       Thread.current.thread_variable_set(:meanwhile_job, nil)
     end
@@ -58,10 +64,11 @@ module Meanwhile
       defined?(::Rails.application.reloader) ? ::Rails.application.reloader.wrap(&call) : call.call
     end
 
+    # A Timeout would end whatever fiber runs in the thread by then.
     def bounded(attempt, &call)
-      return call.call unless attempt.timeout
+      return call.call if attempt.timeout.nil? || @fibers
 
-      Timeout.timeout(attempt.timeout, TimedOut, "the attempt takes longer than its timeout of #{attempt.timeout} s", &call)
+      Timeout.timeout(attempt.timeout, TimedOut, TimedOut.text(attempt.timeout), &call)
     end
 
     def handle(attempt)

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
+require "meanwhile/fibers"
 require "meanwhile/ledger"
 require "meanwhile/runner"
 require "socket"
 
 module Meanwhile
-  # Worker claims jobs and runs them in threads. It holds them by a lease, which it extends each second, and reports their ends in batches.
+  # Worker claims jobs and runs them in threads, or in fibers of one thread. It holds them by a lease, which it extends each second, and reports their ends in batches.
   #
   #   claim ── free slots ──> threads ── ends ──> ledger ──> report
   #     └──────────────── the ledger says what is free ────────┘
@@ -18,6 +19,7 @@ module Meanwhile
     BEAT = 1                 # seconds between extensions, and between tries while the server is away
     CLOSING = 5              # seconds for jobs to end that are stopped, and again for their ends to be reported
     MOST_CONCURRENCY = 1000
+    WATCH = 0.1              # seconds between looks for fibers whose timeout is over
 
     # Recalled is raised in the thread that waits for a claim, when nothing more is to be claimed. The server then releases what it has
     # claimed meanwhile.
@@ -27,8 +29,9 @@ module Meanwhile
     # The name by which the server lists this worker.
     attr_reader :name
 
-    # queues are in order of preference; kinds nil is all. grace is in seconds. Raises ArgumentError.
-    def initialize(client: Meanwhile.client, concurrency: 10, queues: ["default"], kinds: nil, grace: 25, logger: Meanwhile.logger)
+    # queues are in order of preference; kinds nil is all. grace is in seconds. With fibers, such as Fibers.async, each job has a fiber instead
+    # of a thread; see Fibers for what else may be given. Raises ArgumentError.
+    def initialize(client: Meanwhile.client, concurrency: 10, queues: ["default"], kinds: nil, grace: 25, logger: Meanwhile.logger, fibers: nil)
       unless concurrency.is_a?(Integer) && concurrency.between?(1, MOST_CONCURRENCY)
         raise ArgumentError, "concurrency #{concurrency.inspect}: give from 1 to #{MOST_CONCURRENCY}"
       end
@@ -40,8 +43,9 @@ module Meanwhile
       # The last part tells it from one before in the same container, where the process has the same number.
       @name = "#{@host}:#{Process.pid}:#{SecureRandom.hex(3)}"
       @ledger = Ledger.new(concurrency)
-      @runner = Runner.new(Meanwhile.handlers, logger)
-      @todo = Queue.new
+      @fibers = fibers && Fibers.new(fibers)
+      @runner = Runner.new(Meanwhile.handlers, logger, @fibers)
+      @todo = @fibers || Queue.new
       @orders = Queue.new # its push neither waits nor locks, so that signal handlers may call it
       @lock = Mutex.new
       @own_quiet = @ordered_quiet = @away = @stuck = false
@@ -112,15 +116,15 @@ module Meanwhile
       running = @ledger.running
       @logger.info("#{running.size} jobs run")
       running.each do |a|
-        place = a.thread&.backtrace&.first(12) || ["it waits for a thread"]
-        @logger.info("#{a.kind} #{a.id}, attempt #{a.attempt}:\n  #{place.join("\n  ")}")
+        lines = a.place&.backtrace&.first(12) || ["it waits for its turn"]
+        @logger.info("#{a.kind} #{a.id}, attempt #{a.attempt}:\n  #{lines.join("\n  ")}")
       end
     end
 
     # Claiming.
 
     def start
-      @slots = Array.new(@ledger.slots) { slot }
+      @slots = @fibers ? [fiber_thread, timeout_thread] : Array.new(@ledger.slots) { slot }
       @claiming = thread { claim_loop }
       @logger.info("#{@name} runs up to #{@ledger.slots} jobs at once of #{@queues.join(", ")}, by #{@client.settings}")
     end
@@ -157,12 +161,27 @@ module Meanwhile
     end
 
     def execute(attempt)
-      attempt.thread = Thread.current
+      attempt.place = @fibers ? Fiber.current : Thread.current
       ending = @runner.run(attempt)
     ensure
       # A job may end its thread, by Thread.exit for example. Another takes its place.
       @ledger.finish(ending || @runner.died(attempt))
-      @slots << slot unless ending || @ledger.closed?
+      @slots << slot unless @fibers || ending || @ledger.closed?
+    end
+
+    def fiber_thread
+      thread do
+        @fibers.run { |attempt| execute(attempt) }
+      ensure
+        unless @ledger.closed? # a job has ended the thread for all
+          @ledger.running.each { |a| @ledger.finish(@runner.died(a)) if a.place }
+          @slots << fiber_thread
+        end
+      end
+    end
+
+    def timeout_thread
+      thread { sleep(WATCH) && @fibers.end_overdue(@ledger.running) while true }
     end
 
     # Extending.
@@ -327,13 +346,13 @@ module Meanwhile
 
       running.each do |a|
         a.stopped = true
-        a.thread&.raise(Stopping, "the worker stops")
+        @fibers ? @fibers.interrupt(a, Stopping.new("the worker stops")) : a.place&.raise(Stopping, "the worker stops")
       end
       return if @ledger.wait(CLOSING) { |still, _| still.zero? }
 
       @stuck = true
       @ledger.running.each do |a|
-        @logger.error("#{a.kind} #{a.id} does not end and is released while it runs, at #{a.thread&.backtrace&.first || "an unknown line"}")
+        @logger.error("#{a.kind} #{a.id} does not end and is released while it runs, at #{a.place&.backtrace&.first || "an unknown line"}")
         @ledger.finish(@runner.released(a))
       end
     end

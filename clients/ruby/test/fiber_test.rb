@@ -1,0 +1,68 @@
+# frozen_string_literal: true
+
+require_relative "plain_scheduler"
+require_relative "worker_test"
+require "meanwhile/worker"
+
+Minitest::Runnable.runnables.delete(WorkerTest) # which has a run of its own
+
+# FiberTest has the tests of a worker with threads run with fibers.
+class FiberTest < WorkerTest
+  def work(*arguments, **options)
+    super("--fibers", *arguments, **options)
+  end
+
+  def test_each_job_is_a_fiber
+    ids = Array.new(100) { |i| PlaceJob.perform_later("gate", i).provider_job_id }
+    work("-c", "100")
+    eventually("all run at once") { lines.size == 100 }
+    FileUtils.touch(File.join(@folder, "gate"))
+    ids.each { |id| assert_equal "completed", ended(id)["state"] }
+    threads, fibers = lines.first(100).map(&:split).transpose
+    assert_equal [1, 100], [threads.uniq.size, fibers.uniq.size]
+    assert_equal ids.sort, lines.drop(100).sort # Meanwhile.job is that of the fiber
+  end
+
+  # Nothing interrupts a job that computes.
+  def test_a_job_that_cannot_be_stopped_does_not_keep_the_process
+    id = BusyJob.perform_later.provider_job_id
+    worker = work("--grace", "0")
+    eventually("it runs") { lines.include?("begun") }
+    worker.signal("TERM")
+    assert_equal 0, worker.status
+    assert_match(/BusyJob #{id} does not end and is released while it runs/, worker.log)
+    assert_equal "queued", find(id)["state"]
+  end
+
+  # It ends the thread of all: those that ran with it have failed, too, and another thread runs what comes.
+  def test_a_job_that_ends_the_thread
+    beside = GateJob.perform_later("a").provider_job_id
+    work("-c", "5")
+    eventually("it runs") { lines.include?("begun a") }
+    id = FailJob.perform_later("thread").provider_job_id
+    eventually("both have failed") { [id, beside].map { |job| state(job) } == %w[retrying retrying] }
+    assert_equal "completed", ended(NoteJob.perform_later("hello").provider_job_id)["state"]
+  end
+
+  def test_without_the_gem
+    worker = work(env: { "RUBYOPT" => "-r#{File.expand_path("without_async", __dir__)}" })
+    assert_equal 2, worker.status
+    assert_equal "meanwhile: fibers need the gem async: add it to the Gemfile\n", worker.log
+  end
+
+  # A scheduler other than that of async does as well.
+  def test_a_scheduler_of_ones_own
+    ids = Array.new(20) { |i| Meanwhile.enqueue("double", i).id }
+    Meanwhile.handle("double") { |job| sleep(0.01) && job.args * 2 }
+    scheduler = lambda do |work|
+      Fiber.set_scheduler(PlainScheduler.new)
+      Fiber.schedule(&work)
+      Fiber.scheduler.run
+    end
+    worker = Meanwhile::Worker.new(concurrency: 20, kinds: ["double"], fibers: scheduler, logger: Meanwhile::JobLogger.new(nil))
+    thread = Thread.new { worker.run }
+    assert_equal (0...20).map { |i| i * 2 }, ids.map { |id| ended(id)["result"] }
+    worker.stop
+    assert thread.value
+  end
+end

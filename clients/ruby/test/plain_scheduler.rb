@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+# PlainScheduler is the least that Ruby wants of a fiber scheduler: fibers that sleep, and that wait for a lock or a queue.
+class PlainScheduler
+  def initialize
+    @lock = Mutex.new
+    @ready = []
+    @waiting = {} # fibers, by when they go on at the latest
+    @reader, @writer = IO.pipe
+  end
+
+  def fiber(&block)
+    Fiber.new(blocking: false, &block).tap(&:resume)
+  end
+
+  def block(_blocker, timeout = nil)
+    @waiting[Fiber.current] = timeout ? now + timeout : Float::INFINITY
+    Fiber.yield
+  ensure
+    @waiting.delete(Fiber.current)
+  end
+
+  def unblock(_blocker, fiber)
+    @lock.synchronize { @ready << fiber }
+    @writer.write_nonblock(".", exception: false)
+  end
+
+  def kernel_sleep(seconds = nil)
+    block(:sleep, seconds)
+  end
+
+  def io_wait(io, events, timeout)
+    Thread.new { io.wait(events, timeout) }.value
+  end
+
+  # run goes on as long as a fiber waits.
+  def run
+    until @waiting.empty?
+      due = @waiting.values.min
+      @reader.read_nonblock(1000, exception: false) if @reader.wait_readable(due == Float::INFINITY ? nil : [due - now, 0].max)
+      woken = @lock.synchronize { @ready.slice!(0..) } + @waiting.select { |_, at| at <= now }.keys
+      woken.uniq.each { |fiber| fiber.resume if fiber.alive? }
+    end
+  end
+
+  def close
+    run
+  end
+
+  private
+
+  def now
+    Process.clock_gettime(Process::CLOCK_MONOTONIC)
+  end
+end
