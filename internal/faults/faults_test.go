@@ -140,7 +140,7 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, way string, 
 		t.Fatal(err)
 	}
 	c.env, c.drive = []string{breakWay + "=" + way}, drive
-	if c.store != "sqlite" {
+	if c.store != "sqlite" && c.losses == "" {
 		c.self = filepath.Join(dir, "program")
 		if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
 			t.Fatal(err)

@@ -9,10 +9,12 @@
 //	go run ./internal/faults -store sqlite -for 1m
 //	go run ./internal/faults -store postgres -for 10m -seed 42
 //	go run ./internal/faults -store redis
+//	go run ./internal/faults -store redis -losses everysec
 //
 // It prints how many faults, jobs and double runs there were, and exits with 1 when anything was violated. A run is cut into
 // rounds of a minute, each on a new database, so that memory stays bounded. The seed decides what is broken and when, as far as
-// one program can: not what the processes do in between.
+// one program can: not what the processes do in between. With -losses, a Redis server is killed again and again while jobs are enqueued, and those
+// that it had acknowledged and lost are counted, which is a violation where it syncs each write only.
 //
 // All servers, mounts, folders and processes are its own, on loopback, and gone when it ends, however it ends. The PostgreSQL
 // programs are looked for in PATH and where Debian has them, redis-server in PATH. The full disk needs the right to mount, the clocks the go command.
@@ -48,6 +50,7 @@ type config struct {
 	rate      int // jobs each second
 	lease     time.Duration
 	only      string // part of the names of the faults
+	losses    string // of what the acknowledged jobs that are lost are counted, instead of all else
 	dir       string // for the folder
 	keep      bool
 	self      string                                                                    // the program of the processes, built already, in tests
@@ -83,6 +86,7 @@ func parse(args []string, usage io.Writer) (config, error) {
 	flags.IntVar(&c.rate, "rate", 200, "jobs enqueued each second")
 	flags.DurationVar(&c.lease, "lease", 2*time.Second, "of the jobs")
 	flags.StringVar(&c.only, "only", "", "break only what has this `word` in its name in the table")
+	flags.StringVar(&c.losses, "losses", "", "only count the acknowledged jobs that Redis loses when it is killed, with appendfsync `always` or everysec, or by a failover")
 	flags.StringVar(&c.dir, "dir", "", "work in a new folder in this one; default that for temporary files")
 	flags.BoolVar(&c.keep, "keep", false, "keep the ledgers")
 	flags.StringVar(&c.url, "url", "", "of the store, for a process")
@@ -104,6 +108,8 @@ func (c *config) check(rest []string) error {
 		return fmt.Errorf("%q is not understood: only flags are", rest)
 	case c.store != "sqlite" && c.store != "postgres" && c.store != "redis":
 		return fmt.Errorf("-store %s: give sqlite, postgres or redis; a store in memory cannot be shared by processes", c.store)
+	case c.losses != "" && (c.store != "redis" || lossKinds[c.losses] == ""):
+		return fmt.Errorf("-losses %s: give always, everysec or failover, with -store redis", c.losses)
 	case c.length <= 0 || c.round <= 0 || c.lease < 100*time.Millisecond:
 		return errors.New("-for and -round are positive, and -lease is at least 100ms")
 	case c.workers < 1 || c.enqueuers < 1 || c.rate < 1:

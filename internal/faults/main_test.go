@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 	if c.store != "postgres" || c.length.String() != "1m30s" || c.seed != 7 || c.workers != 3 {
 		t.Errorf("got %+v", c)
 	}
-	for _, wrong := range []string{"-store memory", "-for 0s", "-workers 0", "-lease 1ms", "-rate -5", "now"} {
+	for _, wrong := range []string{"-store memory", "-for 0s", "-workers 0", "-lease 1ms", "-rate -5", "now", "-losses always", "-store redis -losses no"} {
 		var said strings.Builder
 		if c, err := parse(strings.Fields(wrong), &said); err == nil {
 			t.Errorf("%q gives %+v, want an error", wrong, c)

@@ -53,6 +53,9 @@ func (c config) prove(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		if c.losses != "" {
+			return s.countLosses(ctx, c, out)
+		}
 		if err := s.open(ctx, c.store); err != nil {
 			return err
 		}
@@ -72,7 +75,7 @@ func (s *site) open(ctx context.Context, store string) (err error) {
 		s.disk, err = harm.NewDisk(filepath.Join(s.folder, "disk"), diskSize, s.guard)
 		return err
 	case "redis":
-		if s.redis, err = startRedis(ctx, s.folder, s.guard); err == nil {
+		if s.redis, err = startRedis(ctx, filepath.Join(s.folder, "redis"), "always", s.guard); err == nil {
 			port = s.redis.port
 		}
 	default:

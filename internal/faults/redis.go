@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,18 +22,19 @@ import (
 
 const redisLimit = time.Minute // for a server to answer
 
-// A redisServer is a Redis server of the program's own, which syncs each write.
+// A redisServer is a Redis server of the program's own.
 type redisServer struct {
 	folder, program string
+	args            []string // besides those that all have
 	port            int
 	guard           *harm.Guard
 	command         *exec.Cmd
 	up              atomic.Bool
 }
 
-// startRedis starts a server whose files are in a folder below dir.
-func startRedis(ctx context.Context, dir string, g *harm.Guard) (*redisServer, error) {
-	s := &redisServer{folder: filepath.Join(dir, "redis"), guard: g}
+// startRedis starts a server whose files are in a folder that it makes, and which syncs its log of writes as appendfsync says.
+func startRedis(ctx context.Context, folder, appendfsync string, g *harm.Guard, args ...string) (*redisServer, error) {
+	s := &redisServer{folder: folder, args: append([]string{"--appendfsync", appendfsync}, args...), guard: g}
 	var err error
 	if s.program, err = exec.LookPath("redis-server"); err != nil {
 		return nil, fmt.Errorf("the Redis server is not installed: %w", err)
@@ -50,8 +50,9 @@ func startRedis(ctx context.Context, dir string, g *harm.Guard) (*redisServer, e
 }
 
 func (s *redisServer) start(ctx context.Context) error {
-	s.command = exec.Command(s.program, "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.folder, "--save", "",
-		"--appendonly", "yes", "--appendfsync", "always")
+	s.command = exec.Command(s.program, append([]string{
+		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.folder, "--save", "", "--appendonly", "yes", "--repl-diskless-sync-delay", "0",
+	}, s.args...)...)
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.command.Start(); err != nil {
 		return err
@@ -72,20 +73,26 @@ func (s *redisServer) start(ctx context.Context) error {
 
 // answers reports whether the server is there, and has read what it kept.
 func (s *redisServer) answers() bool {
+	answer, err := s.ask("PING")
+	return err == nil && strings.HasPrefix(answer, "+PONG")
+}
+
+// ask sends a command whose answer is short.
+func (s *redisServer) ask(command string) (string, error) {
 	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), time.Second)
 	if err != nil {
-		return false
+		return "", err
 	}
 	defer conn.Close()
-	answer := make([]byte, 5)
 	if err := conn.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return false
+		return "", err
 	}
-	_, err = conn.Write([]byte("PING\r\n"))
-	if err == nil {
-		_, err = conn.Read(answer)
+	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+		return "", err
 	}
-	return err == nil && strings.HasPrefix(string(answer), "+PONG")
+	answer := make([]byte, 1<<10)
+	n, err := conn.Read(answer)
+	return string(answer[:n]), err
 }
 
 // stop ends the server: SIGTERM has it end in order, SIGKILL at once.

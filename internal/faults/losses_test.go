@@ -1,0 +1,41 @@
+//go:build unix
+
+package main
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+)
+
+// TestLosses kills servers that sync each write: nothing that was acknowledged is lost. With a store that acknowledges what it has not stored, that is
+// noticed; after a failover it is counted, and no violation.
+func TestLosses(t *testing.T) {
+	testenv.LongTest(t)
+	testenv.Program(t, "redis-server")
+	for _, test := range []struct {
+		kind, way string
+		loses     bool
+		want      error
+	}{
+		{"always", "", false, nil},
+		{"always", "forget", true, errViolated},
+		{"failover", "forget", true, nil},
+	} {
+		out, err := func() (string, error) {
+			if test.way != "" {
+				whole := wrapStore
+				wrapStore = breakers[test.way]
+				defer func() { wrapStore = whole }()
+			}
+			return prove(t, "", "-store", "redis", "-for", "1s", "-losses", test.kind)
+		}()
+		if !errors.Is(err, test.want) {
+			t.Errorf("%s, %s: got %v, want %v", test.kind, test.way, err, test.want)
+		}
+		if lost := figure(t, out, "of these lost"); (lost > 0) != test.loses || figure(t, out, countAcknowledged) == 0 {
+			t.Errorf("%s, %s: %d are lost:\n%s", test.kind, test.way, lost, out)
+		}
+	}
+}
