@@ -34,9 +34,17 @@ type scene struct {
 	readers int           // guarded by the hub's mu
 	turn    chan struct{} // holds one value: the right to use what follows
 
-	parts map[string]string // never changed, only replaced
-	err   error             // of the last look
-	next  time.Time         // when to look again
+	last *update
+	err  error     // of the last look
+	next time.Time // when to look again
+}
+
+// An update is what a page was from a look on at which it had changed. It is never changed itself, but for first.
+type update struct {
+	n     int // of the updates before it
+	parts map[string]string
+	news  *event // the parts that have changed since the update before
+	first *event // all parts, for those who come now; made when somebody does
 }
 
 func newHub(draw func(context.Context, *view) (map[string]string, error)) *hub {
@@ -79,15 +87,17 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	s := h.enter(key)
 	if s == nil {
 		w.Header().Set("Retry-After", "30")
+		w.Header().Set("Connection", "close") // one that is idle would cost as much as a stream
 		http.Error(w, "too many live pages are open", http.StatusServiceUnavailable)
 		return
 	}
 	defer h.leave(key, s)
 	ctx, cancel := context.WithTimeout(r.Context(), mostLive)
 	defer cancel()
-	out := newStream(w)
-	for sent := (map[string]string)(nil); ; {
-		parts, next, err := s.look(ctx, func() (map[string]string, error) { return h.draw(ctx, v) })
+	out := newStream(w, r)
+	defer out.end()
+	for sent := (*update)(nil); ; {
+		now, news, next, err := s.look(ctx, sent, func() (map[string]string, error) { return h.draw(ctx, v) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -96,10 +106,10 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 				return
 			}
 		default:
-			if out.parts(changed(sent, parts)) != nil {
+			if out.parts(news) != nil {
 				return
 			}
-			sent = parts
+			sent = now
 		}
 		select {
 		case <-time.After(time.Until(next)):
@@ -109,23 +119,66 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	}
 }
 
-// look returns the parts of the page, at most a period old, and when to ask again.
-func (s *scene) look(ctx context.Context, draw func() (map[string]string, error)) (map[string]string, time.Time, error) {
+// look returns the page as it was at most a period ago, what is new in it for somebody to whom sent was sent, and when to ask again. News of
+// nil are none.
+func (s *scene) look(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
 	select {
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()
 	case <-ctx.Done():
-		return nil, time.Time{}, context.Cause(ctx)
+		return nil, nil, time.Time{}, context.Cause(ctx)
 	}
-	if time.Now().Before(s.next) {
-		return s.parts, s.next, s.err
+	if !time.Now().Before(s.next) {
+		parts, err := draw()
+		if ctx.Err() != nil { // whoever is next looks for itself
+			return nil, nil, time.Time{}, context.Cause(ctx)
+		}
+		if err == nil {
+			err = s.note(parts)
+		}
+		s.err, s.next = err, time.Now().Add(period)
 	}
-	parts, err := draw()
-	if ctx.Err() != nil { // whoever is next looks for itself
-		return nil, time.Time{}, context.Cause(ctx)
+	if s.err != nil {
+		return nil, nil, s.next, s.err
 	}
-	s.parts, s.err, s.next = parts, err, time.Now().Add(period)
-	return s.parts, s.next, s.err
+	news, err = s.last.since(sent)
+	return s.last, news, s.next, err
+}
+
+// note makes an update of what was drawn, if that has changed.
+func (s *scene) note(parts map[string]string) (err error) {
+	if s.last == nil {
+		s.last = &update{parts: parts}
+		return nil
+	}
+	found := changed(s.last.parts, parts)
+	if len(found) == 0 {
+		return nil
+	}
+	u := &update{n: s.last.n + 1, parts: parts}
+	u.news, err = dataEvent("parts", found)
+	s.last = u
+	return err
+}
+
+// since returns what has changed since an update, nil is none. Whoever has the one before is sent what others are.
+func (u *update) since(sent *update) (news *event, err error) {
+	switch {
+	case sent == u:
+		return nil, nil
+	case sent == nil:
+		if u.first == nil {
+			u.first, err = dataEvent("parts", u.parts)
+		}
+		return u.first, err
+	case sent.n+1 == u.n:
+		return u.news, nil
+	}
+	found := changed(sent.parts, u.parts)
+	if len(found) == 0 {
+		return nil, nil
+	}
+	return dataEvent("parts", found)
 }
 
 // changed returns the parts that differ from those that were sent. Of a list to whose beginning rows were added, it returns

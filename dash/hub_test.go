@@ -72,12 +72,15 @@ func (r *reader) page(t *testing.T) map[string]string {
 }
 
 // open lets a reader look at a page until it leaves, or the test ends.
-func open(t *testing.T, h http.Handler, path string, wait time.Duration) *reader {
+func open(t *testing.T, h http.Handler, path string, wait time.Duration, header ...string) *reader {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &reader{header: http.Header{}, wait: wait, ended: make(chan struct{}), leave: cancel}
 	request := httptest.NewRequestWithContext(ctx, "GET", path, nil)
 	request.Header.Set("Accept", "text/event-stream")
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
 	go func() {
 		defer close(r.ended)
 		h.ServeHTTP(r, request)
@@ -257,6 +260,28 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
+// TestSlowReaderMissesNothing: what changed in updates that it skipped comes with a later one.
+func TestSlowReaderMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		enqueue(t, s, "mail", `{}`, 1)
+		h := dash.New(dash.Config{Store: s})
+		slow, quick := open(t, h, "/queue?name=default", 7*time.Second), open(t, h, "/queue?name=default", 0)
+		time.Sleep(2300 * time.Millisecond)
+		renew(t, s, "w", func(r *job.Renewal) { r.Info.Queues = []string{"default"} })
+		time.Sleep(2 * time.Second)
+		enqueue(t, s, "mail", `{}`, 1)
+		time.Sleep(20 * time.Second)
+		for _, part := range []string{"workers", "parts"} {
+			if got, want := slow.page(t)[part], quick.page(t)[part]; got != want {
+				t.Errorf("in the end the slow reader sees as %s %q, want %q", part, got, want)
+			}
+		}
+		slow.leave()
+		<-slow.ended
+	})
+}
+
 func TestStreamEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: memory.New()})
@@ -323,6 +348,9 @@ func TestTooManyReaders(t *testing.T) {
 		<-one.ended
 		if one.status != http.StatusServiceUnavailable {
 			t.Errorf("status %d, want 503", one.status)
+		}
+		if got := one.header.Get("Connection"); got != "close" {
+			t.Errorf("a connection that gets no stream is kept: %q", got)
 		}
 	})
 }

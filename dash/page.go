@@ -49,7 +49,7 @@ func (h *handler) page(path, name string, load loader) {
 		}
 		if p.raw != nil {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = w.Write(p.raw) // the reader may be gone
+			h.send(w, v, p.raw)
 			return
 		}
 		v.page, v.Now = p, time.Now()
@@ -128,10 +128,20 @@ func (h *handler) render(w http.ResponseWriter, v *view) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Add("Vary", "Accept, Cookie")
+	h.send(w, v, b.Bytes())
+}
+
+// send sends a whole answer, compressed where the browser takes that.
+func (h *handler) send(w http.ResponseWriter, v *view, text []byte) {
+	w.Header().Add("Vary", "Accept-Encoding")
+	if v.gzip {
+		w.Header().Set("Content-Encoding", "gzip")
+		text = gzipped(text)
+	}
 	if v.page.status != 0 {
 		w.WriteHeader(v.page.status)
 	}
-	_, _ = w.Write(b.Bytes()) // the reader may be gone
+	_, _ = w.Write(text) // the reader may be gone
 }
 
 // fragments draws the parts of a page that may change, by the IDs of the elements they are in: each template whose name is

@@ -1,21 +1,48 @@
 package dash
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"net/http"
+	"sync"
+	"time"
 )
 
 //go:embed static templates
 var files embed.FS
 
+// packed are the static files, gzipped.
+var packed = sync.OnceValue(func() map[string][]byte {
+	found := map[string][]byte{}
+	entries, err := files.ReadDir("static")
+	if err != nil {
+		panic("dash: " + err.Error()) // they are embedded
+	}
+	for _, entry := range entries {
+		content, err := files.ReadFile("static/" + entry.Name())
+		if err != nil {
+			panic("dash: " + err.Error())
+		}
+		found[entry.Name()] = gzipped(content)
+	}
+	return found
+})
+
 // serveStatic serves a file that its address names by its content, so that browsers may keep it.
 func serveStatic(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Get("v") == version(r.PathValue("name")) {
+	name := r.PathValue("name")
+	if r.URL.Query().Get("v") == version(name) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeFileFS(w, r, files, "static/"+r.PathValue("name"))
+	w.Header().Add("Vary", "Accept-Encoding")
+	if content, ok := packed()[name]; ok && acceptsGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+		return
+	}
+	http.ServeFileFS(w, r, files, "static/"+name)
 }
 
 // version returns what changes with the content of a static file.

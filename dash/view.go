@@ -22,11 +22,12 @@ type view struct {
 	ReadOnly bool
 	Theme    string // "light", "dark", or "" for that of the system
 	Now      time.Time
+	gzip     bool // the browser takes it
 	Live     bool // drawn for a page that is there: times are written by its script
 }
 
 func (h *handler) view(r *http.Request, name string) *view {
-	v := &view{h: h, name: name, Path: r.URL.Path, Query: r.URL.Query(), ReadOnly: h.ReadOnly(r), Now: time.Now(), page: &page{}}
+	v := &view{h: h, name: name, Path: r.URL.Path, Query: r.URL.Query(), ReadOnly: h.ReadOnly(r), gzip: acceptsGzip(r), Now: time.Now(), page: &page{}}
 	v.path = map[string]string{"id": r.PathValue("id")}
 	if c, err := r.Cookie(themeCookie); err == nil && (c.Value == "light" || c.Value == "dark") {
 		v.Theme = c.Value
