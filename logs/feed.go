@@ -106,7 +106,7 @@ func (f *feed) line(o *stage, v *View, at int64) {
 	if o.raw {
 		*o.buf = f.format.appendRaw(*o.buf, f.plan.raw, v, at)
 	} else {
-		*o.buf = f.format.append(*o.buf, f.plan.head, v, at)
+		*o.buf = f.format.append(*o.buf, f.plan.head, v, at, o.fraction)
 	}
 }
 

@@ -17,11 +17,13 @@ const severityKey = "severity"
 //
 //	YYYY/MM/DD HH:MM:SS|service|severity|message key=value
 //
-// in local time. Task, job and attributes follow the message. It keeps what stood before the last message, and its
-// attributes, which are what most others have.
+// in local time, which may have a fraction of a second. Task, job and attributes follow the message. It keeps what stood before the last
+// message, and its attributes, which are what most others have.
 type lineFormat struct {
 	before []byte // the message
-	second int64
+	stamp  int    // so many bytes of it are the time
+	unit   int64  // nanoseconds; of the last digit of the time
+	time   int64  // in units
 	level  slog.Level
 	head   *byte // of the service
 
@@ -31,13 +33,25 @@ type lineFormat struct {
 }
 
 const (
-	stampLen  = 19
-	keptAttrs = 256 // bytes of encoded ones that are kept
+	stampLayout = "2006/01/02 15:04:05.000000000"
+	stampLen    = 19  // of it without a fraction
+	keptAttrs   = 256 // bytes of encoded ones that are kept
 )
 
+// stampWidth returns the length of a time with so many digits of a fraction.
+func stampWidth(fraction int) int {
+	if fraction == 0 {
+		return stampLen
+	}
+	return stampLen + 1 + fraction
+}
+
+// units are those of the last digit of a time, by the digits of its fraction.
+var units = [10]int64{3: 1e6, 6: 1e3, 9: 1}
+
 // append appends the line of a record of a time. The head is the escaped name of the service and a |.
-func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
-	f.begin(head, v.Level, at)
+func (f *lineFormat) append(b, head []byte, v *View, at int64, fraction int) []byte {
+	f.begin(head, v.Level, at, fraction)
 	if len(v.attrs)+len(v.Task)+len(v.Job) > 0 {
 		return f.long(b, head, v)
 	}
@@ -52,20 +66,25 @@ func (f *lineFormat) append(b, head []byte, v *View, at int64) []byte {
 }
 
 // begin sees to what stands before the message.
-func (f *lineFormat) begin(head []byte, level slog.Level, at int64) {
-	second := at / 1e9
-	if second == f.second && level == f.level && &head[0] == f.head {
+func (f *lineFormat) begin(head []byte, level slog.Level, at int64, fraction int) {
+	unit, t := int64(1e9), at/1e9
+	if fraction > 0 {
+		unit = units[fraction]
+		t = at / unit
+	}
+	if f.unit == unit && f.time == t && level == f.level && &head[0] == f.head {
 		return
 	}
-	f.second, f.level, f.head = second, level, &head[0]
-	f.before = append(time.Unix(second, 0).AppendFormat(f.before[:0], "2006/01/02 15:04:05|"), head...)
+	f.unit, f.time, f.level, f.head, f.stamp = unit, t, level, &head[0], stampWidth(fraction)
+	f.before = time.Unix(0, t*unit).AppendFormat(f.before[:0], stampLayout[:f.stamp])
+	f.before = append(append(f.before, '|'), head...)
 	f.before = append(append(f.before, severityWord(level)...), '|')
 }
 
 // appendRaw appends the line of a record with its message, its severity, and the service it came with as they are. The head is the
 // name of the service and a |.
 func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
-	f.begin(head, v.Level, at)
+	f.begin(head, v.Level, at, 0)
 	service, named := v.attr(fromService)
 	word, worded := v.attr(severityKey)
 	if !named && !worded {
@@ -78,7 +97,7 @@ func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
 	if !worded {
 		word = []byte(severityWord(v.Level))
 	}
-	b = append(append(b, f.before[:stampLen+1]...), service...)
+	b = append(append(b, f.before[:f.stamp+1]...), service...)
 	b = append(append(append(b, '|'), word...), '|')
 	return append(appendContext(append(b, v.Message...), v), '\n')
 }
@@ -105,7 +124,7 @@ func (f *lineFormat) long(b, head []byte, v *View) []byte {
 		f.turn(v)
 	}
 	if f.severity != nil {
-		b = append(append(b, f.before[:stampLen+1]...), head...)
+		b = append(append(b, f.before[:f.stamp+1]...), head...)
 		b = append(appendField(b, f.severity), '|')
 	} else {
 		b = append(b, f.before...)

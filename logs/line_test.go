@@ -21,7 +21,7 @@ func TestLineLaw(t *testing.T) {
 	record := rapid.Custom(func(t *rapid.T) Record {
 		text := rapid.SampledFrom([]string{"", "x", "a b", "\n"})
 		return Record{
-			Time:    time.Unix(rapid.Int64Range(0, 2).Draw(t, "time"), 0),
+			Time:    time.Unix(rapid.Int64Range(0, 2).Draw(t, "time"), rapid.SampledFrom([]int64{0, 1, 1e3, 1e6}).Draw(t, "fraction of the time")),
 			Level:   slog.Level(rapid.SampledFrom([]int{0, 4, 5}).Draw(t, "level")),
 			Message: text.Draw(t, "message"), Task: text.Draw(t, "task"), Job: text.Draw(t, "job"),
 			Attrs: rapid.SliceOfN(attr, 0, 2).Draw(t, "attrs"),
@@ -38,7 +38,8 @@ func TestLineLaw(t *testing.T) {
 			v = made
 			v.attrs = attrs
 			head := rapid.SampledFrom(heads).Draw(t, "head")
-			got, want := f.append(nil, head, &v, v.Time), (&lineFormat{}).append(nil, head, &v, v.Time)
+			fraction := rapid.SampledFrom([]int{0, 3, 6, 9}).Draw(t, "fraction")
+			got, want := f.append(nil, head, &v, v.Time, fraction), (&lineFormat{}).append(nil, head, &v, v.Time, fraction)
 			if string(got) != string(want) {
 				t.Fatalf("got %q, alone %q", got, want)
 			}

@@ -16,40 +16,40 @@ type repeats struct {
 
 // append appends those lines that are no repeats, and before the first other line how many were.
 func (r *repeats) append(b, lines []byte) (out []byte, culled int) {
+	width := bytes.IndexByte(lines, '|') // of each time: one output may have lines with others, but not at once
 	for len(lines) > 0 {
-		end := lineEnd(lines)
+		end := lineEnd(lines, width)
 		line := lines[:end]
 		lines = lines[end:]
-		if bytes.Equal(line[stampLen:], r.last) {
+		if bytes.Equal(line[width:], r.last) {
 			r.n++
 			culled++
-			r.stamp = append(r.stamp[:0], line[:stampLen]...)
+			r.stamp = append(r.stamp[:0], line[:width]...)
 			continue
 		}
 		b = r.count(b)
 		b = append(b, line...)
-		r.last = append(r.last[:0], line[stampLen:]...)
+		r.last = append(r.last[:0], line[width:]...)
 	}
 	return b, culled
 }
 
 // lineEnd returns where the line at the beginning of some ends, behind its line feed.
-func lineEnd(lines []byte) int {
+func lineEnd(lines []byte, width int) int {
 	end := bytes.IndexByte(lines, '\n') + 1
-	for end < len(lines) && !stamped(lines[end:]) {
+	for end < len(lines) && !stamped(lines[end:], width) {
 		end += bytes.IndexByte(lines[end:], '\n') + 1
 	}
 	return end
 }
 
-// stamped reports whether a text begins as a line does.
-func stamped(text []byte) bool {
-	const form = "0000/00/00 00:00:00|"
-	if len(text) < len(form) {
+// stamped reports whether a text begins as a line does whose time has a width.
+func stamped(text []byte, width int) bool {
+	if len(text) <= width || text[width] != '|' {
 		return false
 	}
-	for i := range len(form) {
-		if c := form[i]; c == '0' && !isDigit(text[i]) || c != '0' && text[i] != c {
+	for i := range width {
+		if c := stampLayout[i]; isDigit(c) && !isDigit(text[i]) || !isDigit(c) && text[i] != c {
 			return false
 		}
 	}
@@ -82,7 +82,7 @@ func (r *repeats) rest(n int) []byte {
 // end ends an interval: repeats are told, and the next line is a first one.
 func (r *repeats) end(b []byte, now time.Time) []byte {
 	if r.n > 0 {
-		r.stamp = now.AppendFormat(r.stamp[:0], "2006/01/02 15:04:05")
+		r.stamp = now.AppendFormat(r.stamp[:0], stampLayout[:len(r.stamp)])
 		b = r.count(b)
 	}
 	r.last = r.last[:0]

@@ -22,6 +22,7 @@ type Route struct {
 	Words    []string      // only records of these severities, such as "warn"; nil: all
 	Cull     bool          // records that repeat the one before are counted, and reported as "Last message repeated N times"
 	Raw      bool          // lines have messages, services and severities byte by byte as they came, as Analogger writes them: a message may have several lines
+	Fraction int           // digits of a fraction of a second in the times of lines: 0, 3, 6 or 9; raw lines have none
 	To       []Destination // at least one
 }
 
@@ -82,6 +83,12 @@ func (r *Route) check() error {
 		if to.Writer != nil && !reflect.TypeOf(to.Writer).Comparable() {
 			return fmt.Errorf("a writer of type %T: it must be comparable, as two routes to one are one output", to.Writer)
 		}
+	}
+	switch {
+	case !slices.Contains([]int{0, 3, 6, 9}, r.Fraction):
+		return fmt.Errorf("a fraction of a second with %d digits: give 0, 3, 6 or 9", r.Fraction)
+	case r.Raw && r.Fraction > 0:
+		return errors.New("raw lines are those of Analogger, which have no fraction of a second: leave one of both out")
 	}
 	return checkServices(r.Services)
 }

@@ -45,11 +45,12 @@ type plannedOutput struct {
 
 // A stageKey is what a feed gathers on its own: lines for one output, or the records of one service for the store.
 type stageKey struct {
-	lines   *lineOutput  // or
-	store   *storeOutput //
-	service string       // of store
-	cull    bool
-	raw     bool // lines as Analogger writes them
+	lines    *lineOutput  // or
+	store    *storeOutput //
+	service  string       // of store
+	cull     bool
+	raw      bool // lines as Analogger writes them
+	fraction int  // digits in the times of lines
 }
 
 // plan returns the plan of a service. That of a service whose name is repaired, for the reason, or that is not kept apart, has
@@ -121,6 +122,9 @@ func (s *Server) keyOf(to Destination, service string, route *Route) *stageKey {
 	o := &s.outputs
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !to.Store {
+		key.fraction = route.Fraction
+	}
 	switch {
 	case to.Store:
 		if o.store == nil {

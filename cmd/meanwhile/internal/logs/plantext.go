@@ -124,6 +124,9 @@ func routeText(r logs.Route) string {
 		}
 	}
 	text += " to " + strings.Join(to, ", ")
+	if r.Fraction > 0 {
+		text += ", times with ." + strings.Repeat("0", r.Fraction)
+	}
 	if r.Cull {
 		text += ", repeats counted"
 	}

@@ -81,10 +81,11 @@ func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) 
 func (r *routeSettings) route(n *yaml.Node) error {
 	var route logs.Route
 	err := mapping(n, "a route", map[string]func(*yaml.Node) error{
-		"service": services(&route.Services),
-		"level":   level(&route.Level),
-		"words":   texts(&route.Words),
-		"cull":    value(&route.Cull, strconv.ParseBool, "true or false"),
+		"service":  services(&route.Services),
+		"level":    level(&route.Level),
+		"words":    texts(&route.Words),
+		"cull":     value(&route.Cull, strconv.ParseBool, "true or false"),
+		"fraction": value(&route.Fraction, fraction, "the digits behind the seconds in the times of lines: .000, .000000 or .000000000"),
 		"to": func(n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode {
 				return r.destination(&route, n)
@@ -266,6 +267,15 @@ func level(into *slog.Leveler) func(*yaml.Node) error {
 		*into = l
 		return nil
 	}
+}
+
+// fraction reads the digits of a fraction of a second, as Go writes them in layouts of times.
+func fraction(text string) (int, error) {
+	switch text {
+	case ".000", ".000000", ".000000000":
+		return len(text) - 1, nil
+	}
+	return 0, errors.New("another number of digits")
 }
 
 func mode(text string) (uint32, error) {

@@ -50,7 +50,7 @@ func FuzzRoutes(f *testing.F) {
 		"redact: [{name: a, attributes: [b, c.*], message: 'x+', with: y}, {attributes: d}]", "redact: [{message: [x]}]", "redact: x",
 		"keep: [{service: [a, b*], age: 1d, size: 1GiB}, {service: c, age: 0}]", "keep: [{service: a}]",
 		"alerts: [{name: a, filter: level>=error, count: 20, window: 5m, quiet: 1h, webhook: 'https://example.com/a'}]", "alerts: [{name: a, count: 1, window: 1d}]", "alerts: x",
-		"routes: {}", "routes: [[]]", "limits: [{rate: NaN}]", "routes: [{to: socket:a}]", "routes: &a [*a]", "routes: [{to: {file: x, max-bytes: 99999999999TiB}}]",
+		"routes: [{to: stdout, fraction: .000}, {to: store, fraction: 3}]", "routes: {}", "routes: [[]]", "limits: [{rate: NaN}]", "routes: [{to: socket:a}]", "routes: &a [*a]", "routes: [{to: {file: x, max-bytes: 99999999999TiB}}]",
 	} {
 		f.Add(seed)
 	}
