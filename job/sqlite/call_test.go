@@ -6,8 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
@@ -68,6 +68,18 @@ func TestSynced(t *testing.T) {
 	}
 }
 
+// A waitedFor context says when somebody waits for its end: a call does while it is queued behind others.
+type waitedFor struct {
+	context.Context
+	once  sync.Once
+	waits chan struct{}
+}
+
+func (c *waitedFor) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.waits) })
+	return c.Context.Done()
+}
+
 func TestGiveUpWhileOthersWrite(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
@@ -97,17 +109,19 @@ func TestGiveUpWhileOthersWrite(t *testing.T) {
 			runtime.Gosched()
 		}
 		gaveUp, cancel := context.WithCancel(ctx)
+		defer cancel()
 		var waits []*meanwhile.Task[struct{}]
 		for range 50 {
-			impatient := newJob()
+			impatient, queued := newJob(), &waitedFor{Context: gaveUp, waits: make(chan struct{})}
 			waits = append(waits, meanwhile.Go(ctx, func(ctx context.Context) error {
-				if _, err := s.Insert(gaveUp, impatient); !errors.Is(err, context.Canceled) {
+				defer queued.Done() // also when it did not wait
+				if _, err := s.Insert(queued, impatient); !errors.Is(err, context.Canceled) {
 					t.Errorf("an impatient call returned %v, want context.Canceled", err)
 				}
 				return nil
 			}))
+			<-queued.waits
 		}
-		time.Sleep(50 * time.Millisecond) // so that they stand in the line
 		cancel()
 		for _, w := range waits {
 			if _, err := w.Wait(ctx); err != nil {
