@@ -38,6 +38,8 @@ type queue interface {
 type args struct {
 	N  int   `json:"n"`
 	At int64 `json:"at"` // when it was enqueued, in nanoseconds
+
+	Text string `json:"text,omitempty"`
 }
 
 type handler func(ctx context.Context, a args) error

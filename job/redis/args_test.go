@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -12,8 +13,9 @@ import (
 func TestArgsInsideAndOutside(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
 	var first *job.Job
-	for _, size := range []int{10, 100, 64, 65, 10, 2000, 11} {
-		want := `"` + strings.Repeat("x", size-2) + `"`
+	var want string
+	for _, size := range []int{10, 100, 64, 65, 10, 256, 257, 128, 129, 2000, 192, 70} {
+		want = letters(size)
 		j := newJob(t, "k", job.Unique("u"), job.Replace())
 		j.Args = []byte(want)
 		insert(t, s, j)
@@ -25,8 +27,23 @@ func TestArgsInsideAndOutside(t *testing.T) {
 			t.Fatalf("after args of %d bytes there are %d jobs, %v; the args are %.100s", size, len(jobs), err, jobs[0].Args)
 		}
 	}
+	// A long detail has the hash kept in another way, in which its fields are in no order.
 	got := claimed(t, s, 1, 1, nil, job.DefaultQueue)
-	if len(got) != 1 || len(got[0].Args) != 11 || got[0].State != job.Running || got[0].Worker != "w1" || got[0].Started.IsZero() || got[0].Attempt != 1 {
+	got[0].State, got[0].Result = job.Queued, []byte(`"`+strings.Repeat("r", 1000)+`"`)
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
+		t.Fatal(lost, err)
+	}
+	got = claimed(t, s, 1, 1, nil, job.DefaultQueue)
+	if len(got) != 1 || string(got[0].Args) != want || got[0].State != job.Running || got[0].Worker != "w1" || got[0].Started.IsZero() || got[0].Attempt != 2 {
 		t.Errorf("claimed %+v", got)
 	}
+}
+
+// letters is a JSON string of so many bytes, no part of which is like another.
+func letters(size int) string {
+	var text strings.Builder
+	for i := 0; text.Len() < size; i++ {
+		fmt.Fprint(&text, i, " ")
+	}
+	return `"` + text.String()[:size-2] + `"`
 }

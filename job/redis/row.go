@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -50,6 +51,7 @@ func jobOf(m rueidis.RedisMessage) (*job.Job, error) {
 	fields := texts(m)
 	j := &job.Job{}
 	var detail, options string
+	var args [4]string // the parts of short ones
 	count := func(text string) int {
 		n, _ := strconv.Atoi(text)
 		return n
@@ -64,6 +66,8 @@ func jobOf(m rueidis.RedisMessage) (*job.Job, error) {
 			j.Queue = v
 		case "a":
 			j.Args = []byte(v)
+		case "a0", "a1", "a2", "a3":
+			args[fields[i][1]-'0'] = v
 		case "s":
 			j.State = job.State(v)
 		case "p":
@@ -98,6 +102,9 @@ func jobOf(m rueidis.RedisMessage) (*job.Job, error) {
 		case "o":
 			options = v
 		}
+	}
+	if j.Args == nil {
+		j.Args = []byte(strings.Join(args[:], ""))
 	}
 	if err := j.DecodeDetail([]byte(detail)); err != nil {
 		return nil, fmt.Errorf("detail of job %v: %w", j.ID, err)

@@ -231,18 +231,30 @@ local function remove(j)
   if j.mi then call('ZREM', P .. 'm:' .. j.mi, j.id) end
 end
 
--- mostInside is the length of args that are kept inside of the job's hash: a longer value would have Redis keep the whole hash in a way
--- that takes much more memory.
-local mostInside = 64
+-- Args of up to mostInside bytes are kept inside of the job's hash, in fields of partSize bytes: a longer value would have Redis keep the whole hash in a
+-- way that takes much more memory, and a key of their own takes more as well.
+local mostInside, partSize = 256, 64
+
+-- addArgs adds the fields and values of args that are kept inside.
+local function addArgs(list, args)
+  local n = 0
+  repeat
+    list[#list + 1] = 'a' .. n
+    list[#list + 1] = string.sub(args, n * partSize + 1, (n + 1) * partSize)
+    n = n + 1
+  until n * partSize >= #args
+end
 
 -- setArgs replaces the args of a job.
 local function setArgs(id, args)
+  call('HDEL', jobKey(id), 'a0', 'a1', 'a2', 'a3')
   if #args <= mostInside then
-    call('HSET', jobKey(id), 'a', args)
+    local fields = {}
+    addArgs(fields, args)
+    call('HSET', jobKey(id), unpack(fields))
     call('DEL', argsKey(id))
   else
     call('SET', argsKey(id), args)
-    call('HDEL', jobKey(id), 'a')
   end
 end
 
@@ -253,7 +265,7 @@ local function whole(id)
   for i = 1, #v, 2 do
     local name = v[i]
     bytes = bytes + #v[i + 1]
-    if name == 'a' then
+    if name == 'a0' then
       inside = true
     elseif name == 'n' then
       n = v[i + 1]

@@ -60,8 +60,7 @@ local function insert(a)
   add('l', j.l)
   add('mi', a[13])
   if #a[4] <= mostInside then
-    fields[#fields + 1] = 'a'
-    fields[#fields + 1] = a[4]
+    addArgs(fields, a[4])
   else
     call('SET', argsKey(id), a[4])
   end
