@@ -18,7 +18,7 @@ func TestServeCommands(t *testing.T) {
 	testenv.Program(t, "sh")
 	folder := t.TempDir()
 	putCommand(t, folder)
-	for _, b := range slices.Concat(readBlocks(t, "serve.md"), readBlocks(t, "logs.md"), readBlocks(t, "logs-forward.md")) {
+	for _, b := range slices.Concat(readBlocks(t, "serve.md"), readBlocks(t, "logs.md"), readBlocks(t, "logs-forward.md"), readBlocks(t, "scale.md")) {
 		if b.kind != "sh" {
 			continue
 		}

@@ -52,8 +52,8 @@ type lineOutput struct {
 	asked   int64 // to be synced
 	reopen  bool
 	closing bool
-	failure error         // of the newest try; nil while all is well
-	changed chan struct{} // closed when one of these has changed; nil when nobody waits
+	failure error   // of the newest try; nil while all is well
+	changed changes // of these
 	repeats repeats
 	culled  int64
 	lost    int64 // bytes, at the end
@@ -92,7 +92,7 @@ func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool, from h
 		if o.closing {
 			return o.added, ErrClosed
 		}
-		if err := o.pause(ctx); err != nil {
+		if err := o.changed.wait(ctx, &o.mu); err != nil {
 			return o.added, err
 		}
 	}
@@ -133,29 +133,6 @@ func (o *lineOutput) count(bytes int) {
 	o.waiting.Add(int64(bytes))
 }
 
-// pause waits until something has changed. The lock is held before and after it.
-func (o *lineOutput) pause(ctx context.Context) error {
-	if o.changed == nil {
-		o.changed = make(chan struct{})
-	}
-	changed := o.changed
-	o.mu.Unlock()
-	defer o.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (o *lineOutput) tell() {
-	if o.changed != nil {
-		close(o.changed)
-		o.changed = nil
-	}
-}
-
 func (o *lineOutput) signal() {
 	select {
 	case o.wake <- struct{}{}:
@@ -172,7 +149,7 @@ func (o *lineOutput) wait(ctx context.Context, end int64, onDisk bool) error {
 			o.asked = end
 			o.signal()
 		}
-		if err := o.pause(ctx); err != nil {
+		if err := o.changed.wait(ctx, &o.mu); err != nil {
 			return err
 		}
 	}

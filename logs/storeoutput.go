@@ -30,7 +30,7 @@ type storeOutput struct {
 	appended int64
 	closing  bool
 	failure  error
-	changed  chan struct{}
+	changed  changes // of these
 	repeated map[string]*storeRepeats
 	culled   int64
 	lost     int64
@@ -63,7 +63,7 @@ func (o *storeOutput) append(ctx context.Context, b *Batch, cull bool) (end int6
 		if o.closing {
 			return o.added, ErrClosed
 		}
-		if err := o.pause(ctx); err != nil {
+		if err := o.changed.wait(ctx, &o.mu); err != nil {
 			return o.added, err
 		}
 	}
@@ -172,27 +172,12 @@ func (o *storeOutput) endInterval(now time.Time) {
 	clear(o.repeated)
 }
 
-func (o *storeOutput) pause(ctx context.Context) error {
-	if o.changed == nil {
-		o.changed = make(chan struct{})
-	}
-	changed := o.changed
-	o.mu.Unlock()
-	defer o.mu.Lock()
-	select {
-	case <-changed:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // wait returns when the store has taken everything up to a place.
 func (o *storeOutput) wait(ctx context.Context, end int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.appended < end {
-		if err := o.pause(ctx); err != nil {
+		if err := o.changed.wait(ctx, &o.mu); err != nil {
 			return err
 		}
 	}
@@ -237,10 +222,7 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*Batch) {
 		}
 		first := err != nil && o.failure == nil
 		o.failure = err
-		if o.changed != nil {
-			close(o.changed)
-			o.changed = nil
-		}
+		o.changed.happened()
 		o.mu.Unlock()
 		if err == nil {
 			for _, b := range batches {

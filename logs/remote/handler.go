@@ -52,11 +52,7 @@ func nothingKept(w http.ResponseWriter, _ *http.Request) {
 
 func (h *handler) find(w http.ResponseWriter, r *http.Request) {
 	q, err := decode(r.URL.Query())
-	if err != nil {
-		problem.Write(w, http.StatusBadRequest, err.Error(), nil)
-		return
-	}
-	if !enter(w, h.searches) {
+	if !enter(w, err, h.searches) {
 		return
 	}
 	defer h.searches.Release(1)
@@ -83,11 +79,7 @@ func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 			err = fmt.Errorf("every: %.40q is no time such as 5m", text)
 		}
 	}
-	if err != nil {
-		problem.Write(w, http.StatusBadRequest, err.Error(), nil)
-		return
-	}
-	if !enter(w, h.searches) {
+	if !enter(w, err, h.searches) {
 		return
 	}
 	defer h.searches.Release(1)
@@ -103,11 +95,7 @@ func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 func (h *handler) follow(w http.ResponseWriter, r *http.Request) {
 	q, err := decode(r.URL.Query())
 	resume, wrong := flag(r.URL.Query(), "resume")
-	if err := errors.Join(err, wrong); err != nil {
-		problem.Write(w, http.StatusBadRequest, err.Error(), nil)
-		return
-	}
-	if !enter(w, h.follows) {
+	if !enter(w, errors.Join(err, wrong), h.follows) {
 		return
 	}
 	defer h.follows.Release(1)
@@ -194,11 +182,7 @@ func (h *handler) histogram(w http.ResponseWriter, r *http.Request) {
 	if err == nil && !q.Since.Before(q.Until) {
 		err = errors.New("since: give a time before that of until")
 	}
-	if err != nil {
-		problem.Write(w, http.StatusBadRequest, err.Error(), nil)
-		return
-	}
-	if !enter(w, h.searches) {
+	if !enter(w, err, h.searches) {
 		return
 	}
 	defer h.searches.Release(1)
@@ -223,8 +207,12 @@ func (h *handler) serveStats(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, func(context.Context) (any, error) { return h.stats(), nil })
 }
 
-// enter takes a place, or answers that there is none.
-func enter(w http.ResponseWriter, places *meanwhile.Semaphore) bool {
+// enter takes a place for a request, or answers what is wrong with it, or that there is none.
+func enter(w http.ResponseWriter, wrong error, places *meanwhile.Semaphore) bool {
+	if wrong != nil {
+		problem.Write(w, http.StatusBadRequest, wrong.Error(), nil)
+		return false
+	}
 	if places.TryAcquire(1) {
 		return true
 	}
