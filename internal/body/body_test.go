@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 			r := &room{free}
 			request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.sent))
 			request.Header.Set("Content-Encoding", test.encoding)
-			got, release, err := (&body.Reader{Most: most, Room: r}).Read(request)
+			got, release, err := (&body.Reader{Most: most, Budget: r}).Read(request)
 			if string(got) != test.want {
 				t.Errorf("got %d bytes, want %d", len(got), len(test.want))
 			}

@@ -171,7 +171,7 @@ func TestHandlerBoundsDecoding(t *testing.T) {
 	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)
 	for size, want := range map[int]int{12 << 10: 503, 16 << 10: 204} {
 		room := meanwhile.NewSemaphore(size)
-		h := &handler{open: func(*http.Request) logs.Feed { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Room: room}}
+		h := &handler{open: func(*http.Request) logs.Feed { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}}
 		r := httptest.NewRequest(http.MethodPost, "/loki/api/v1/push", bytes.NewReader(request))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
