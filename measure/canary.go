@@ -11,7 +11,7 @@ type canary struct {
 	sum  uint64
 }
 
-func (c *canary) sing() {
+func (c *canary) measureOnce() {
 	begin := time.Now()
 	for i := range uint64(200_000) { // some 100 µs
 		c.sum = c.sum*6364136223846793005 + i

@@ -106,7 +106,7 @@ func (c *comparison) run(ctx context.Context, total time.Duration) error {
 	times := make([]float64, len(c.series))
 	var spent time.Duration
 	for c.rounds == 0 || spent < total {
-		c.canary.sing()
+		c.canary.measureOnce()
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
 			took, err := c.series[i].round(ctx)

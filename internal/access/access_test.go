@@ -163,12 +163,12 @@ func TestWhoComesIn(t *testing.T) {
 		{"another origin posts for the admin", "POST", "/", []func(*http.Request){ada, evil}, 403, "another origin"},
 		{"an old browser posts for the admin", "POST", "/", []func(*http.Request){ada, with("Origin", "http://evil.example")}, 403, "another origin"},
 		{"viewer", "GET", "/", []func(*http.Request){vi}, 200, "vi looks"},
-		{"viewer posts", "POST", "/", []func(*http.Request){vi}, 403, "vi may look only: the role is viewer"},
-		{"viewer deletes", "DELETE", "/", []func(*http.Request){vi}, 403, "vi may look only"},
+		{"viewer posts", "POST", "/", []func(*http.Request){vi}, 403, "vi is read-only: the role is viewer"},
+		{"viewer deletes", "DELETE", "/", []func(*http.Request){vi}, 403, "vi is read-only"},
 		{"token", "GET", "/", []func(*http.Request){shop}, 200, "shop acts"},
 		{"token posts from anywhere", "POST", "/", []func(*http.Request){shop, evil}, 200, "shop acts"},
 		{"token of a viewer", "GET", "/", []func(*http.Request){metrics}, 200, "metrics looks"},
-		{"token of a viewer posts", "PUT", "/", []func(*http.Request){metrics}, 403, "metrics may look only"},
+		{"token of a viewer posts", "PUT", "/", []func(*http.Request){metrics}, 403, "metrics is read-only"},
 		{"a wrong token does not fall back to the cookie", "GET", "/", []func(*http.Request){ada, with("Authorization", "Bearer x")}, 401, "not one of those"},
 		{"another scheme", "GET", "/", []func(*http.Request){with("Authorization", "Basic YTpi")}, 401, "not of the form"},
 		{"two tokens", "GET", "/", []func(*http.Request){shop, shop}, 401, "not of the form"},
@@ -288,8 +288,8 @@ func TestPages(t *testing.T) {
 		status int
 		want   string
 	}{
-		{[]func(*http.Request){vi}, 403, "vi may look only"},
-		{[]func(*http.Request){vi, with("Sec-Fetch-Site", "cross-site")}, 403, "vi may look only"},
+		{[]func(*http.Request){vi}, 403, "vi is read-only"},
+		{[]func(*http.Request){vi, with("Sec-Fetch-Site", "cross-site")}, 403, "vi is read-only"},
 		{[]func(*http.Request){wrong}, 401, "not one of those"},
 		{[]func(*http.Request){with("Authorization", "Basic YTpi")}, 401, "not of the form"},
 		{[]func(*http.Request){elsewhere}, 421, "not called"},

@@ -109,7 +109,7 @@ func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next 
 	}
 	if !isSafe(r.Method) {
 		if who.Role != Admin && who.Role != Worker && !g.personal[r.URL.Path] {
-			g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may look only: the role is %s", who.Name, who.Role))
+			g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s is read-only: the role is %s", who.Name, who.Role))
 			return
 		}
 		if !byToken && !g.checkOrigin(w, r) {

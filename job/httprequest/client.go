@@ -101,7 +101,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// origin names the far side of a URL.
+// origin names the server of a URL.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -22,7 +22,7 @@ import (
 
 const (
 	maxRetryAfter = 24 * time.Hour
-	maxSaid       = 200 // bytes of what the far side says in a failure
+	maxSaid       = 200 // bytes of what the upstream says in a failure
 )
 
 // A failure makes the errors of one attempt.
