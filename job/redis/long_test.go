@@ -133,3 +133,23 @@ func TestLongSettle(t *testing.T) {
 		t.Errorf("claimed %v, want what follows, in order", got)
 	}
 }
+
+// TestLongSettleOfAJobTwice has one job in a long call twice: the first outcome counts, and the call ends for all who wait for it.
+func TestLongSettleOfAJobTwice(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	insert(t, s, newJobs(t, 150, "k")...)
+	var outcomes []job.Outcome
+	for _, j := range claimed(t, s, 1, 150, nil, job.DefaultQueue) {
+		j.State = job.Completed
+		outcomes = append(outcomes, job.Outcome{Job: j})
+	}
+	other := *outcomes[7].Job
+	other.State = job.Discarded
+	if lost, err := s.Settle(t.Context(), 1, append(outcomes, job.Outcome{Job: &other})...); err != nil || len(lost) > 0 {
+		t.Fatalf("lost %v, %v", lost, err)
+	}
+	counts, err := s.Counts(t.Context())
+	if err != nil || len(counts) != 1 || counts[0].State != job.Completed || counts[0].N != 150 {
+		t.Errorf("counts are %+v, %v; want 150 that are completed", counts, err)
+	}
+}

@@ -72,7 +72,8 @@ elseif phase == 3 then
   eachOf(last, 100, function(item, i)
     if lost[i + 2] == '0' then
       local o = cmsgpack.unpack(item)
-      settle(heldBy(session, o), o)
+      local j = heldBy(session, o)
+      if j then settle(j, o) end -- of two outcomes of one job the first counts
     end
   end)
 else
