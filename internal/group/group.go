@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A Group flushes what its callers give it in batches. It starts no goroutine: one of the callers whose turn it is leads,
@@ -15,10 +16,15 @@ import (
 type Group[In, Out any] struct {
 	flush         func(ctx context.Context, in []In) ([]Out, error)
 	max, parallel int
+	most          time.Duration // that a leader waits for others, see Gather
 
 	mu      sync.Mutex
 	waiting []*call[In, Out] // by the time they came
 	leading int              // callers that lead, or were told to
+	last    int              // calls that the last flush had, and that waited when it ended
+	took    time.Duration    // how long it took
+	wanted  int              // calls that a leader waits for, 0 for none
+	there   chan struct{}    // closed when they are there
 }
 
 // A call is what one caller gave. Its fields but wake are guarded by the group's mutex until its flush begins, and belong
@@ -51,6 +57,11 @@ func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in 
 	return &Group[In, Out]{flush: flush, max: max(maximum, 1), parallel: max(parallel, 1)}
 }
 
+// Gather has a leader wait for as many calls as there were during the last flush, for a quarter of the time which that took, and for d at most. It
+// is for flushes that cost about the same however many calls they have, and for callers that come again as soon as they have returned: the
+// first of them would otherwise lead a flush of its own, and the others the next one. A caller that is alone does not wait. Call it before Do.
+func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
+
 // Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
 // more is held than what they gave.
 //
@@ -72,6 +83,10 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	}
 	c.wake = make(chan bool, 1)
 	g.waiting = append(g.waiting, c)
+	if g.wanted > 0 && len(g.waiting) >= g.wanted {
+		close(g.there)
+		g.wanted = 0
+	}
 	g.mu.Unlock()
 	select {
 	case isLeader := <-c.wake:
@@ -91,7 +106,9 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 
 // lead flushes the calls that wait, that of the leader among them, and hands the lead over.
 func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
+	g.gather()
 	calls := g.collect(leader)
+	begun := time.Now()
 	err := errNotReturned
 	var out []Out
 	defer func() {
@@ -101,6 +118,7 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.leading--
+		g.last, g.took = min(len(calls)+len(g.waiting), g.max), time.Since(begun)
 		g.handOver()
 		for i, c := range calls {
 			if c.phase, c.err = done, err; err == nil {
@@ -120,6 +138,30 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
 
 // errNotReturned is what the others get when the flush panics; the panic is the leader's.
 var errNotReturned = errors.New("the flush panicked, the outcome is open")
+
+// gather waits until there are as many calls as there were during the last flush.
+func (g *Group[In, Out]) gather() {
+	g.mu.Lock()
+	d := min(g.took/4, g.most)
+	if d <= 0 || g.wanted > 0 || len(g.waiting) >= g.last {
+		g.mu.Unlock()
+		return
+	}
+	there := make(chan struct{})
+	g.wanted, g.there = g.last, there
+	g.mu.Unlock()
+	over := time.NewTimer(d)
+	defer over.Stop()
+	select {
+	case <-there:
+	case <-over.C:
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.there == there {
+			g.wanted = 0
+		}
+	}
+}
 
 // collect removes from those that wait the calls to flush: the leader's, and the first of the others.
 func (g *Group[In, Out]) collect(leader *call[In, Out]) []*call[In, Out] {

@@ -66,6 +66,66 @@ func TestGathers(t *testing.T) {
 	})
 }
 
+// TestGather has callers that come again a little after they have returned. The first flush has one of them, and each other one all.
+func TestGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := new(recorder)
+		g := New(100, 1, r.flush)
+		g.Gather(10 * time.Millisecond)
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				for range 10 {
+					if got, err := g.Do(t.Context(), i); got != 2*i || err != nil {
+						t.Errorf("Do(%d) = %d, %v", i, got, err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		wg.Wait()
+		var sizes []int
+		for _, b := range r.batches {
+			sizes = append(sizes, len(b))
+		}
+		if want := []int{1, 16, 16, 16, 16, 16, 16, 16, 16, 16, 15}; !slices.Equal(sizes, want) {
+			t.Errorf("flushed %v at once, want %v", sizes, want)
+		}
+	})
+}
+
+// TestGatherAlone has callers not wait for others: one that was alone, and, for longer than it was said, one whose companions do not come.
+func TestGatherAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := new(recorder)
+		g := New(100, 1, r.flush)
+		g.Gather(10 * time.Millisecond)
+		do := func() time.Duration {
+			begun := time.Now()
+			if _, err := g.Do(t.Context(), 1); err != nil {
+				t.Error(err)
+			}
+			return time.Since(begun)
+		}
+		for range 3 {
+			if got := do(); got != time.Second {
+				t.Errorf("took %v, want 1s", got)
+			}
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { do() })
+		}
+		wg.Wait()
+		if got, want := do(), time.Second+10*time.Millisecond; got != want {
+			t.Errorf("without its companions it took %v, want %v", got, want)
+		}
+		if got := do(); got != time.Second {
+			t.Errorf("then it took %v, want 1s", got)
+		}
+	})
+}
+
 func TestParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := new(recorder)

@@ -185,14 +185,48 @@ func (c *conn) push(ctx context.Context, args []byte) (reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := job.Insert(ctx, c.server.config.Store, j)
-	if err != nil {
+	done, err := c.server.pushes.Do(ctx, j)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if done[0].Duplicate {
+	case done.err != nil:
+		return nil, done.err
+	case done.enqueued.Duplicate:
 		return nil, &refusal{"NOTUNIQUE", "Job not unique"}
 	}
 	return ok, nil
+}
+
+// An inserted is what became of a job that was pushed.
+type inserted struct {
+	enqueued job.Enqueued
+	err      error
+}
+
+// insertAll enqueues jobs that were pushed at the same time, in one call of the store. When that fails, each is tried alone: it may be because
+// of one of them.
+func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	all := make([]inserted, len(jobs))
+	done, err := job.Insert(ctx, s.config.Store, jobs...)
+	if err == nil {
+		for i := range jobs {
+			all[i].enqueued = done[i]
+		}
+		return all, nil
+	}
+	if len(jobs) == 1 || ctx.Err() != nil {
+		return nil, err
+	}
+	for i, j := range jobs {
+		if done, err := job.Insert(ctx, s.config.Store, j); err != nil {
+			all[i].err = err
+		} else {
+			all[i].enqueued = done[0]
+		}
+	}
+	return all, nil
 }
 
 // pushPart is how many jobs are enqueued in one transaction.

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/group"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -55,6 +56,7 @@ const (
 	stopTime   = 5 * time.Second  // that commands may take when the server stops
 	lingerTime = 500 * time.Millisecond
 	acceptWait = 100 * time.Millisecond
+	gatherTime = time.Millisecond // that a PUSH waits for others at most
 )
 
 // A Server speaks the protocol. It holds no jobs: another server over the same store may go on where it ends.
@@ -63,6 +65,7 @@ type Server struct {
 	claimer *job.Claimer
 	started time.Time
 	room    *room
+	pushes  *group.Group[*job.Job, inserted] // of all connections
 	clients clients
 	guesses guesses
 	large   chan struct{} // one for each line that is longer than most
@@ -92,6 +95,8 @@ func New(c Config) (*Server, error) {
 		most: MaxConnections,
 	}
 	s.room = newRoom(c.Store, s.claimer)
+	s.pushes = group.New(mostTogether, 1, s.insertAll)
+	s.pushes.Gather(gatherTime)
 	s.clients.init(s)
 	return s, nil
 }

@@ -1,0 +1,94 @@
+package faktory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/faktory"
+)
+
+// An insertStore takes a second to insert jobs, and refuses those of one kind with all that come with them.
+type insertStore struct {
+	job.Store
+	mu    sync.Mutex
+	sizes []int // of calls
+}
+
+const refusedKind = "refused"
+
+func (s *insertStore) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	s.mu.Lock()
+	s.sizes = append(s.sizes, len(jobs))
+	s.mu.Unlock()
+	time.Sleep(time.Second)
+	if slices.ContainsFunc(jobs, func(j *job.Job) bool { return j.Kind == refusedKind }) {
+		return nil, errors.New("one of them is refused")
+	}
+	return s.Store.Insert(ctx, jobs...)
+}
+
+// pushAtOnce has as many connections as there are kinds push three jobs each, one after the other, and returns the answers to the last ones.
+func pushAtOnce(b *bubble, kinds []string) []string {
+	n := b.serve(faktory.Config{})
+	peers, answers := make([]*peer, len(kinds)), make([]string, len(kinds))
+	for i := range peers {
+		peers[i] = n.open()
+		peers[i].want(`HELLO {"v":2}`, "+OK")
+	}
+	var wg sync.WaitGroup
+	for i, p := range peers {
+		wg.Go(func() {
+			for k := range 3 {
+				answers[i] = p.ask(fmt.Sprintf(`PUSH {"jid":"job-%06d-%d","jobtype":"%s","args":[]}`, i, k, kinds[i]))
+			}
+		})
+	}
+	wg.Wait()
+	return answers
+}
+
+// TestPushesShareACall has 16 connections push at the same time. The first call of the store has the first of them, and the next ones have all.
+func TestPushesShareACall(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		store := &insertStore{Store: b.store}
+		b.store = store
+		for i, got := range pushAtOnce(b, slices.Repeat([]string{"a"}, 16)) {
+			if got != "+OK" {
+				t.Errorf("connection %d: %s", i, got)
+			}
+		}
+		if want := []int{1, 16, 16, 15}; !slices.Equal(store.sizes, want) {
+			t.Errorf("the calls of the store had %v jobs, want %v", store.sizes, want)
+		}
+	})
+}
+
+// TestPushThatFailsAlone has one of several connections push what the store refuses.
+func TestPushThatFailsAlone(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.store = &insertStore{Store: b.store}
+		kinds := []string{"a", "a", refusedKind, "a"}
+		for i, got := range pushAtOnce(b, kinds) {
+			want := "+OK"
+			if kinds[i] == refusedKind {
+				want = "-ERR the store failed"
+			}
+			if !strings.HasPrefix(got, want) {
+				t.Errorf("connection %d: got %s, want %s", i, got, want)
+			}
+			for k := range 3 {
+				jobs := (&rig{TB: t, store: b.store}).byJID(fmt.Sprintf("job-%06d-%d", i, k))
+				if (len(jobs) == 1) != (want == "+OK") {
+					t.Errorf("connection %d: %d jobs, and the answer %s", i, len(jobs), got)
+				}
+			}
+		}
+	})
+}
