@@ -38,6 +38,7 @@ func TestPages(t *testing.T) {
 		t.Run("live", s.testLive)
 		t.Run("logs", s.testLogs)
 		t.Run("narrow", s.testNarrow)
+		t.Run("navigation", s.testNavigation)
 		t.Run("cells", s.testCells)
 		t.Run("none selected", s.testNoneSelected)
 		t.Run("colours", s.testColours)
@@ -261,12 +262,21 @@ func (s *stage) testNarrow(t *testing.T) {
 	}
 }
 
+// On a phone all pages of the navigation are in view.
+func (s *stage) testNavigation(t *testing.T) {
+	b := s.tab(t, Look(360, 740, "light", true))
+	b.open("/audit")
+	if got := eval[string](b, `[...document.querySelectorAll(".top nav a")].filter(a => a.getBoundingClientRect().right > innerWidth).map(a => a.innerText).join(" ")`); got != "" {
+		t.Errorf("out of view are %s", got)
+	}
+}
+
 // Nothing that is written in a table runs into the cell beside it.
 func (s *stage) testCells(t *testing.T) {
 	for _, width := range []int64{1024, 1440} {
 		b := s.tab(t, Look(width, 740, "light", true))
 		for _, path := range s.paths() {
-			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`), Do(`for (const d of document.querySelectorAll("details.numbers")) d.open = true`))
+			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`), Do(`for (const d of document.querySelectorAll("details.numbers")) d.open = true; for (const of of document.querySelectorAll(".pair .of")) of.textContent = "/1,078,973"`))
 			if got := eval[string](b, `[...document.querySelectorAll("table.list th, table.list td.num")].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText).join("; ")`); got != "" {
 				t.Errorf("%s in a window of %d: wider than their cells are %s", path, width, got)
 			}

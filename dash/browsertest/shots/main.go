@@ -75,6 +75,11 @@ func shoot(ctx context.Context, folder string) error {
 		running, failed := "/jobs/"+s.Import.String(), "/jobs/"+s.Failed.String()
 		tree := browsertest.Until(`document.querySelectorAll(".task").length > 8`)
 		ask := browsertest.Do(`document.querySelector('.everyone button[value="retry"]').click()`)
+		cancel := []browsertest.Action{
+			browsertest.Do(`document.querySelector('tbody input[name="id"]').click(); document.querySelector('#acts button[value="cancel"]').click()`),
+			browsertest.Until(`document.querySelector("#ask").open`), browsertest.Do(`document.querySelector("#ask button.danger").click()`),
+			browsertest.Until(`document.querySelector("#told") && document.querySelector("#live.is-live")`),
+		}
 		palette := chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 		for _, p := range []shot{
 			{"dashboard-overview", "/", 1280, 1000, "light", nil},
@@ -96,6 +101,7 @@ func shoot(ctx context.Context, folder string) error {
 			{"dashboard-logs", "/logs", 1280, 900, "light", nil},
 			{"dashboard-phone", "/jobs", 360, 740, "dark", nil},
 			{"dashboard-phone-job", running, 360, 740, "light", []browsertest.Action{tree}},
+			{"dashboard-undo", "/jobs?state=scheduled", 1280, 420, "light", cancel},
 		} {
 			if err := p.take(browser, server.URL, folder); err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
