@@ -187,6 +187,7 @@ type End struct {
 	Result  json.RawMessage // of an attempt that completed
 	Records []Record        // that the job is to have beside those that it has
 	Then    []*Job          // what follows an attempt that completed, see [Then]; of all ends of a call at most MaxThen
+	Spent   *int            // units that it used, from 0 to MaxCost, see [Spend]; nil is what the job costs
 	// Job is the job as Fetch returned it, for one who has kept it: it is not read from the store then. Finish changes it. Records and
 	// progress that were written since must be in it, or they are lost.
 	Job *Job
@@ -291,6 +292,9 @@ func (end *End) decide(j *Job) (o Outcome, event Event) {
 	})
 	o = j.outcome(then)
 	o.Throttle = throttle
+	if end.Spent != nil {
+		o.Units = *end.Spent - j.Cost
+	}
 	return o, event
 }
 

@@ -41,7 +41,7 @@ func settleArgs(session job.Session, outcomes []job.Outcome) ([]string, error) {
 		}
 		args = append(args, pack(
 			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Spared), strconv.Itoa(j.MaxAttempts), j.Queue,
-			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle)))
+			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle), strconv.Itoa(outcomes[i].Units)))
 	}
 	follow, err := job.FollowUps(outcomes, nil)
 	if err != nil {

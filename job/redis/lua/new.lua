@@ -1,6 +1,6 @@
 -- New jobs. Each is one argument, which unpacks to: ID, kind, queue, args, priority, most attempts, unique key, for how long it is
 -- unique, when it is due or after which delay, options, limit key, the ID of another system, in which states of its holder
--- the unique key keeps it out ("*" for all), whether it replaces that, and within what time.
+-- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the cost.
 
 local function isThere(a) return call('EXISTS', jobKey(a[1])) == 1 end
 
@@ -48,6 +48,7 @@ local function insert(a)
   add('o', a[11])
   add('l', j.l)
   add('mi', a[13])
+  if a[17] and a[17] ~= '0' then add('co', a[17]) end
   call('HSET', jobKey(id), unpack(fields))
   call('SET', argsKey(id), a[4])
   if key ~= '' then hold(key, id) end

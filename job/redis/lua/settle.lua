@@ -1,6 +1,6 @@
 -- Writes what became of running jobs. ARGV: the staged parts, session, how many outcomes, those, then how many jobs follow, those.
 -- An outcome is one argument, which unpacks to: ID, attempt, state, detail, spared, most attempts, queue, priority, when due, or after which delay, for how long to
--- throttle. A job that follows one is its number, then a new job. Returns the numbers of the lost ones.
+-- throttle, units to book. A job that follows one is its number, then a new job. Returns the numbers of the lost ones.
 local a = staged()
 if not a then return redis.error_reply('STAGE the parts of a large call are gone: call again') end
 local session, n = a[1], tonumber(a[2])
@@ -32,6 +32,7 @@ for i = 1, n do
   if j then
     local state, throttle = o[3], tonumber(o[11])
     if throttle > 0 then throttleLane(j.q, j.l, now + throttle) end
+    if o[12] ~= '0' then bookUnits(j.q, j.l, tonumber(o[12])) end
     set(j.id, 'd', o[4])
     if state ~= 'running' then
       unlink(j)
