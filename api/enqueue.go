@@ -32,6 +32,7 @@ type newJob struct {
 	Debounce    *debounce         `json:"debounce"`
 	Timeout     *span             `json:"timeout"`
 	LimitKey    string            `json:"limit_key"`
+	Cost        int               `json:"cost"`
 	Meta        map[string]string `json:"meta"`
 	Webhook     string            `json:"webhook"`
 }
@@ -122,6 +123,9 @@ func (n *newJob) options() ([]job.EnqueueOption, error) {
 	}
 	if n.LimitKey != "" {
 		add(job.LimitKey(n.LimitKey))
+	}
+	if n.Cost != 0 {
+		add(job.Cost(n.Cost))
 	}
 	for key, value := range n.Meta {
 		add(job.Meta(key, value))

@@ -22,6 +22,7 @@ type ending struct {
 	Error   *failure        `json:"error"`   // of failed, discarded, canceled and throttled
 	Delay   *span           `json:"delay"`   // of failed, snoozed and throttled
 	Records []record        `json:"records"` // of any
+	Spent   *int            `json:"spent"`   // of any
 }
 
 // A failure is the error of an attempt.
@@ -101,6 +102,8 @@ func (e *ending) check() error {
 		return errors.New("error: say what has failed")
 	case e.Error != nil && e.Error.Error() == "":
 		return errors.New("error: give a message, or a type")
+	case e.Spent != nil && (*e.Spent < 0 || *e.Spent > job.MaxCost):
+		return fmt.Errorf("spent: %d units: give from 0 to %d", *e.Spent, job.MaxCost)
 	case e.Delay == nil && is("snoozed", "throttled"):
 		return errors.New("delay: say when it is to be run again")
 	}
@@ -113,7 +116,7 @@ func (a *API) end(e *ending) (job.End, error) {
 	if err != nil {
 		return job.End{}, err
 	}
-	end := job.End{Session: session, ID: e.ID, Attempt: e.Attempt, Result: e.Result}
+	end := job.End{Session: session, ID: e.ID, Attempt: e.Attempt, Result: e.Result, Spent: e.Spent}
 	var failed error
 	if e.Error != nil {
 		failed, end.Stack = e.Error, strings.Join(e.Error.Backtrace, "\n")

@@ -11,12 +11,14 @@ import (
 type shownLimits struct {
 	Running int             `json:"running,omitempty"`
 	Starts  *shownRate      `json:"starts,omitempty"`
+	Units   *shownRate      `json:"units,omitempty"`
 	EachKey *shownKeyLimits `json:"each_key,omitempty"`
 }
 
 type shownKeyLimits struct {
 	Running int        `json:"running,omitempty"`
 	Starts  *shownRate `json:"starts,omitempty"`
+	Units   *shownRate `json:"units,omitempty"`
 	InOrder bool       `json:"in_order,omitempty"`
 }
 
@@ -57,13 +59,16 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts)}
+	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts), Units: showRate(use.Units)}
 	if use.EachKey != (job.KeyLimits{}) {
-		shown.EachKey = &shownKeyLimits{use.EachKey.Running, showRate(use.EachKey.Starts), use.EachKey.InOrder}
+		shown.EachKey = &shownKeyLimits{use.EachKey.Running, showRate(use.EachKey.Starts), showRate(use.EachKey.Units), use.EachKey.InOrder}
 	}
-	answer := map[string]any{"limits": shown, "running": use.QueueRunning, "next": use.QueueNext.Seconds(), "held": use.QueueHeld.Seconds()}
+	answer := map[string]any{
+		"limits": shown, "running": use.QueueRunning, "next": use.QueueNext.Seconds(), "units_next": use.QueueUnits.Seconds(), "held": use.QueueHeld.Seconds(),
+	}
 	if key != "" {
 		answer["key_running"], answer["key_next"], answer["key_held"] = use.KeyRunning, use.KeyNext.Seconds(), use.KeyHeld.Seconds()
+		answer["key_units_next"] = use.KeyUnits.Seconds()
 	}
 	if use.KeyFirst != (job.ID{}) {
 		answer["key_first"] = use.KeyFirst
@@ -77,9 +82,11 @@ func (a *API) setLimits(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &given, mostOne); err != nil {
 		return err
 	}
-	limits := job.Limits{Running: given.Running, Starts: given.Starts.rate()}
+	limits := job.Limits{Running: given.Running, Starts: given.Starts.rate(), Units: given.Units.rate()}
 	if given.EachKey != nil {
-		limits.EachKey = job.KeyLimits{Running: given.EachKey.Running, Starts: given.EachKey.Starts.rate(), InOrder: given.EachKey.InOrder}
+		limits.EachKey = job.KeyLimits{
+			Running: given.EachKey.Running, Starts: given.EachKey.Starts.rate(), Units: given.EachKey.Units.rate(), InOrder: given.EachKey.InOrder,
+		}
 	}
 	name := r.PathValue("name")
 	if err := job.CheckLimits(name, limits); err != nil {

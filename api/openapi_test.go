@@ -190,7 +190,7 @@ func TestDescription(t *testing.T) {
 	if queues := d.ask(t, "GET", "/queues", "", 200); !strings.Contains(queues, `"paused":true`) {
 		t.Errorf("the queue is not paused: %s", queues)
 	}
-	d.ask(t, "PUT", "/queues/q/limits", `{"running":2,"starts":{"n":5,"per":"1m","burst":3},"each_key":{"running":1,"starts":{"n":1,"per":60}}}`, 204)
+	d.ask(t, "PUT", "/queues/q/limits", `{"running":2,"starts":{"n":5,"per":"1m","burst":3},"units":{"n":90000,"per":"1m"},"each_key":{"running":1,"starts":{"n":1,"per":60},"units":{"n":9,"per":1,"burst":2}}}`, 204)
 	d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"in_order":true}}`, 204)
 	if refused := d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"in_order":true,"running":4}}`, 422); !strings.Contains(refused, "running of each key: 4 jobs at once, and they are to run in order") {
 		t.Errorf("refused with %s", refused)

@@ -118,6 +118,7 @@ type claimedJob struct {
 	Timeout     seconds           `json:"timeout,omitempty"`
 	Meta        map[string]string `json:"meta,omitempty"`
 	LimitKey    string            `json:"limit_key,omitempty"`
+	Cost        int               `json:"cost,omitempty"`
 }
 
 // claim gives jobs to a program, and waits for some where none are due. What was claimed for a program that has gone meanwhile is
@@ -152,7 +153,7 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 	}{showSession(cmp.Or(got.Session, job.NewSession())), seconds(fetch.Lease), cmp.Or(got.State, job.WorkerRuns), make([]claimedJob, len(got.Jobs))}
 	for i, j := range got.Jobs {
 		answer.Jobs[i] = claimedJob{
-			j.ID, j.Kind, j.Queue, j.Args, j.Priority, j.Attempt, j.MaxAttempts, j.Created, j.RunAt, seconds(j.Timeout), j.Meta, j.LimitKey,
+			j.ID, j.Kind, j.Queue, j.Args, j.Priority, j.Attempt, j.MaxAttempts, j.Created, j.RunAt, seconds(j.Timeout), j.Meta, j.LimitKey, j.Cost,
 		}
 	}
 	if err := deliver(w, answer); err != nil && len(got.Jobs) > 0 {

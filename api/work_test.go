@@ -32,6 +32,7 @@ type claimed struct {
 		MaxAttempts          int `json:"max_attempts"`
 		Meta                 map[string]string
 		LimitKey             string `json:"limit_key"`
+		Cost                 int
 	}
 }
 
@@ -178,6 +179,30 @@ func TestFinish(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a worker says that it has spent counts in place of the cost.
+func TestFinishSpent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFarm(t)
+		if got := ask(f.api, "PUT", "/queues/default/limits", `{"units":{"n":60,"per":"1m"}}`); got.Code != 204 {
+			t.Fatalf("set limits: %d %s", got.Code, got.Body)
+		}
+		f.enqueue(`,"cost":30`)
+		f.enqueue(`,"cost":7`)
+		f.finish(f.claimFirst(5) + `,"outcome":"completed","spent":90`)
+		if got := f.claim(""); len(got.Jobs) > 0 {
+			t.Errorf("claimed %+v", got)
+		}
+		time.Sleep(80 * time.Second)
+		if got := f.claim(""); len(got.Jobs) > 0 {
+			t.Errorf("after 80 s claimed %+v", got)
+		}
+		time.Sleep(10 * time.Second)
+		if got := f.claim(""); len(got.Jobs) != 1 || got.Jobs[0].Cost != 7 {
+			t.Errorf("after 90 s claimed %+v", got)
+		}
+	})
 }
 
 // A job that the upstream has throttled holds back the others of its limit key.
@@ -378,6 +403,7 @@ func TestWorkRefusals(t *testing.T) {
 		{"finish", `{"ends":[{` + one + `,"outcome":"failed","error":{"message":"m"},"result":1}]}`, 422, "result is for completed only"},
 		{"finish", `{"ends":[{` + one + `,"outcome":"snoozed"}]}`, 422, "delay: say when"},
 		{"finish", `{"ends":[{` + one + `,"outcome":"completed","delay":1}]}`, 422, "delay is for failed, snoozed and throttled only"},
+		{"finish", `{"ends":[{` + one + `,"outcome":"completed","spent":-1}]}`, 422, "spent: -1 units: give from 0 to 1000000000"},
 		{"finish", `{"ends":[{` + one + `,"outcome":"released","error":{"message":"m"}}]}`, 422, "error is for failed, discarded, canceled and throttled only"},
 		{"finish", `{"ends":[{` + one + `,"outcome":"released","then":[{"kind":"k"}]}]}`, 422, "then is for completed only"},
 		{"finish", `{"ends":[{` + one + `,"outcome":"completed","then":[{"kind":""}]}]}`, 422, "the name of the kind is empty"},

@@ -98,6 +98,9 @@ func (h *handler) makeClone(j *job.Job, form *cloning) (*job.Job, error) {
 	if j.LimitKey != "" {
 		opts = append(opts, job.LimitKey(j.LimitKey))
 	}
+	if j.Cost > 0 {
+		opts = append(opts, job.Cost(j.Cost))
+	}
 	for key, value := range maps.All(j.Meta) {
 		if key != job.MetaID && key != job.MetaCron { // which say where the other one came from
 			opts = append(opts, job.Meta(key, value))

@@ -17,7 +17,7 @@ import (
 func TestClone(t *testing.T) {
 	s := memory.New()
 	first := enqueue(t, s, "mail", `{"password":"hunter2","user":1}`, 1,
-		job.Queue("mails"), job.Priority(7), job.MaxAttempts(3), job.Timeout(time.Minute), job.LimitKey("ada"), job.Unique("u"), job.Meta("tenant", "9"), job.Meta(job.MetaCron, "nightly"))[0]
+		job.Queue("mails"), job.Priority(7), job.MaxAttempts(3), job.Timeout(time.Minute), job.LimitKey("ada"), job.Cost(12), job.Unique("u"), job.Meta("tenant", "9"), job.Meta(job.MetaCron, "nightly"))[0]
 	h := dash.New(dash.Config{Store: s})
 	path := "/jobs/" + first.ID.String() + "/clone"
 	has(t, get(t, h, path), http.StatusOK, "&#34;password&#34;: &#34;•••&#34;", "not hunter2", `value="mails"`, `value="7"`, "stay as they are")
@@ -35,7 +35,7 @@ func TestClone(t *testing.T) {
 	}
 	got := find(t, s, id)
 	if string(got.Args) != `{"password":"hunter2","user":2}` || got.Kind != "mail" || got.Queue != "later" || got.Priority != 2 || got.MaxAttempts != 3 || got.Timeout != time.Minute ||
-		got.LimitKey != "ada" || got.UniqueKey != "" || got.Meta["tenant"] != "9" || got.Meta[job.MetaCron] != "" || time.Until(got.RunAt) < time.Hour {
+		got.LimitKey != "ada" || got.Cost != 12 || got.UniqueKey != "" || got.Meta["tenant"] != "9" || got.Meta[job.MetaCron] != "" || time.Until(got.RunAt) < time.Hour {
 		t.Errorf("got %+v", got)
 	}
 	if entries, _ := s.Audited(t.Context(), 0, 10); len(entries) != 1 || entries[0].Action != "clone" || !strings.Contains(entries[0].Target, id.String()) {

@@ -231,6 +231,13 @@ func limitLines(use job.LimitUse) (lines []string) {
 		}
 		lines = append(lines, line)
 	}
+	if use.Units.N > 0 {
+		line := "units: " + use.Units.String()
+		if use.QueueUnits > 0 {
+			line += ", the next job starts in " + span(use.QueueUnits)
+		}
+		lines = append(lines, line)
+	}
 	if use.QueueHeld > 0 {
 		lines = append(lines, "throttled: starts again in "+span(use.QueueHeld))
 	}
@@ -242,6 +249,9 @@ func limitLines(use job.LimitUse) (lines []string) {
 	}
 	if use.EachKey.Starts.N > 0 {
 		lines = append(lines, use.EachKey.Starts.String()+" of each limit key may start")
+	}
+	if use.EachKey.Units.N > 0 {
+		lines = append(lines, "units of each limit key: "+use.EachKey.Units.String())
 	}
 	return lines
 }

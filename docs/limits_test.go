@@ -47,6 +47,42 @@ func TestLimitsOfTheGuide(t *testing.T) {
 	}
 }
 
+// TestUnitsOfTheGuide: what was spent counts.
+func TestUnitsOfTheGuide(t *testing.T) {
+	ctx, store, doc := t.Context(), memory.New(), strings.Repeat("text ", 80)
+	type answer struct{ Tokens int }
+	ask := func(context.Context, string) (answer, error) { return answer{180_000}, nil }
+	handler := Summarize.Handle(func(ctx context.Context, text string) error {
+		answer, err := ask(ctx, text)
+		if spendErr := job.Spend(ctx, answer.Tokens); spendErr != nil {
+			return spendErr
+		}
+		return err
+	})
+	worker := job.NewWorker(store, job.Config{Queues: []job.QueueConfig{{Name: "models"}}}, handler)
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		if err := store.SetLimits(ctx, "models", job.Limits{Units: job.Rate{N: 90_000, Per: time.Minute}}); err != nil {
+			return err
+		}
+		enqueued, err := Summarize.Enqueue(ctx, store, doc, job.Cost(len(doc)/4))
+		if err != nil {
+			return err
+		}
+		meanwhile.Go(ctx, worker.Run, meanwhile.InBackground())
+		if _, err := job.Await(ctx, store, enqueued.ID); err != nil {
+			return err
+		}
+		use, err := store.Limits(ctx, "models", "")
+		if use.QueueUnits < time.Minute {
+			t.Errorf("the next job starts in %v, want about two minutes", use.QueueUnits)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestInOrderOfTheGuide(t *testing.T) {
 	ctx, store := t.Context(), memory.New()
 	err := store.SetLimits(ctx, "accounts", job.Limits{EachKey: job.KeyLimits{InOrder: true}})

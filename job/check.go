@@ -48,6 +48,9 @@ func checkJob(j *Job) error {
 	if err := checkLimitKey(j.LimitKey); err != nil {
 		return what(err)
 	}
+	if err := checkCost(j.Cost); err != nil {
+		return what(err)
+	}
 	args, err := checkArgs(j.Args)
 	if err != nil {
 		return what(err)

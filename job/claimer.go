@@ -207,6 +207,8 @@ type End struct {
 	// Then is what follows an attempt that completed, see [Then]: at most MaxThen jobs, one less where the job has a [Webhook]. An attempt
 	// that names more has failed.
 	Then []*Job
+	// Spent are the units that it used, from 0 to MaxCost, see [Spend]; nil is what the job costs.
+	Spent *int
 	// Job is the job as Fetch returned it, for one who has kept it: it is not read from the store then. Finish changes it. Records and
 	// progress that were written since must be in it, or they are lost.
 	Job *Job
@@ -311,6 +313,9 @@ func (end *End) decide(j *Job) (o Outcome, event Event) {
 	})
 	o = j.outcome(then)
 	o.Throttle = throttle
+	if end.Spent != nil {
+		o.Units = *end.Spent - j.Cost
+	}
 	return o, event
 }
 

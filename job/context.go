@@ -75,11 +75,13 @@ func Complete(ctx context.Context, tx Settler) error {
 		e.mu.Unlock()
 		return ErrLeaseLost
 	}
-	j, then := e.snapshot(), e.then
+	j, then, units := e.snapshot(), e.then, e.unbooked()
 	j.State, j.Created, j.Meta = Completed, e.job.Created, e.job.Meta
 	e.completed = true
 	e.mu.Unlock()
-	lost, err := tx.Settle(ctx, e.session, j.outcome(then))
+	o := j.outcome(then)
+	o.Units = units
+	lost, err := tx.Settle(ctx, e.session, o)
 	if err != nil {
 		return fmt.Errorf("complete job %v: %w", j.ID, err)
 	}

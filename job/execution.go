@@ -37,11 +37,13 @@ type execution struct {
 	records   []Record
 	size      int    // bytes of records
 	then      []*Job // to be enqueued when it completes
+	spent     *int   // units, where the handler said so
 }
 
 // An ending is what the settle loop has to know of an attempt.
 type ending struct {
 	event  Event
+	units  int // Outcome.Units
 	at     time.Time
 	silent bool // no event, as of a job that was only put back before it began
 }
@@ -144,7 +146,7 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 	lost, completed, cause := e.lost, e.completed, e.cause
 	aborted = cause != nil
 	j.Records, j.Progress = e.records, e.progress
-	then := e.then
+	then, units := e.then, e.unbooked()
 	e.mu.Unlock()
 	if completed && err == nil {
 		err = errNotCommitted // which counts only if it is true: otherwise the job is not held any more
@@ -169,7 +171,7 @@ func (e *execution) decide(ctx context.Context, err error) (aborted bool) {
 		if j.State == Completed {
 			event.Then = then
 		}
-		r.finish(e, ending{event: event})
+		r.finish(e, ending{event: event, units: units})
 	})
 	return aborted
 }

@@ -47,6 +47,7 @@ func (j *Joined) Limits(ctx context.Context, queue, key string) (LimitUse, error
 			use.QueueRunning += a.got.QueueRunning
 			use.KeyRunning += a.got.KeyRunning
 			use.QueueNext, use.KeyNext = max(use.QueueNext, a.got.QueueNext), max(use.KeyNext, a.got.KeyNext)
+			use.QueueUnits, use.KeyUnits = max(use.QueueUnits, a.got.QueueUnits), max(use.KeyUnits, a.got.KeyUnits)
 			use.QueueHeld, use.KeyHeld = max(use.QueueHeld, a.got.QueueHeld), max(use.KeyHeld, a.got.KeyHeld)
 			if use.KeyFirst == (ID{}) {
 				use.KeyFirst = a.got.KeyFirst

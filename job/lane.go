@@ -14,6 +14,7 @@ type Lane struct {
 	Turn     int64     // lanes with the lowest come first
 	Running  int       // how many jobs of the key run
 	Full     time.Time // of the rate of its starts, see [Rate.Take]
+	Paid     time.Time // of the rate of its units, see [Rate.Charge]
 	Held     time.Time // no job starts before, see [Throttled]
 }
 
@@ -22,7 +23,7 @@ func (l *Lane) left(limits Limits, now time.Time) int {
 	if l.Key == "" {
 		return math.MaxInt
 	}
-	if l.Held.After(now) {
+	if l.Held.After(now) || limits.EachKey.Units.Left(l.Paid, now) == 0 {
 		return 0
 	}
 	return min(free(limits.EachKey.AtOnce(), l.Running), limits.EachKey.Starts.Left(l.Full, now))
@@ -39,16 +40,16 @@ func free(limit, running int) int {
 // Open reports whether a job of the lane may start.
 func (l *Lane) Open(limits Limits, now time.Time) bool { return l.left(limits, now) > 0 }
 
-// Next returns when the rate, and what was throttled, let the next job of the lane start: now, or later.
+// Next returns when the rates, and what was throttled, let the next job of the lane start: now, or later.
 func (l *Lane) Next(limits Limits, now time.Time) time.Time {
 	if l.Key == "" {
 		return now
 	}
-	return later(limits.EachKey.Starts.Next(l.Full, now), l.Held)
+	return later(later(limits.EachKey.Starts.Next(l.Full, now), limits.EachKey.Units.Next(l.Paid, now)), l.Held)
 }
 
 // Idle returns from when on nothing need be kept of a lane without jobs.
-func (l *Lane) Idle() time.Time { return later(l.Full, l.Held) }
+func (l *Lane) Idle() time.Time { return later(later(l.Full, l.Paid), l.Held) }
 
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -64,14 +65,20 @@ type Lanes interface {
 	// So may, where all kinds are claimed, a priority of a lane that has due jobs of a higher one.
 	Open(top int, after, until int64, n int) ([]Lane, error)
 
-	// Take gives up to want[i] of the due jobs of lanes[i] that have its priority to the worker, in their order, and returns how many it
+	// Costs returns what the jobs cost that Take would take of each lane, in their order. It is asked only where there are limits of units.
+	Costs(lanes []Lane, want []int) ([][]int, error)
+
+	// Take gives up to want[i] of the due jobs of lanes[i] that have its priority to the worker, in their order, and returns what it
 	// took of each. They are fewer where there are fewer of the kinds that are claimed. Where the jobs of a key run in order, only the
 	// first of them is taken, if it is due.
-	Take(lanes []Lane, want []int) ([]int, error)
+	Take(lanes []Lane, want []int) ([]Taken, error)
 
-	// Keep writes Turn and Full of lanes that jobs were taken from, or might have been.
+	// Keep writes Turn, Full and Paid of lanes that jobs were taken from, or might have been.
 	Keep(lanes []Lane) error
 }
+
+// Taken is how many jobs were taken of a lane, and what they cost together.
+type Taken struct{ N, Cost int }
 
 // A LaneQueue is what a store keeps of the queue itself.
 type LaneQueue struct {
@@ -79,29 +86,40 @@ type LaneQueue struct {
 	Running int       // how many of its jobs run
 	Turn    int64     // the last that was given; it only grows
 	Full    time.Time // of the rate of its starts
+	Paid    time.Time // of the rate of its units
 	Held    time.Time // no job starts before, see [Throttled]
 }
 
 // Left returns how many jobs of the queue may start.
 func (q *LaneQueue) Left(now time.Time) int {
-	if q.Held.After(now) {
+	if q.Held.After(now) || q.Limits.Units.Left(q.Paid, now) == 0 {
 		return 0
 	}
 	return min(free(q.Limits.Running, q.Running), q.Limits.Starts.Left(q.Full, now))
 }
 
-// Next returns when the rate, and what was throttled, let the next job start: now, or later.
+// Next returns when the rates, and what was throttled, let the next job start: now, or later.
 func (q *LaneQueue) Next(now time.Time) time.Time {
-	return later(q.Limits.Starts.Next(q.Full, now), q.Held)
+	return later(later(q.Limits.Starts.Next(q.Full, now), q.Limits.Units.Next(q.Paid, now)), q.Held)
+}
+
+// Book counts units that a job of a lane used more than it cost when it started, or fewer, in the queue and in the lane, see [Outcome].
+func (q *LaneQueue) Book(l *Lane, units int, now time.Time) {
+	q.Paid = q.Limits.Units.Charge(q.Paid, now, units)
+	if l.Key != "" {
+		l.Paid = q.Limits.EachKey.Units.Charge(l.Paid, now, units)
+	}
 }
 
 // Use describes the queue and one of its lanes.
 func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 	use := LimitUse{
 		Limits: q.Limits, QueueRunning: q.Running, QueueNext: q.Limits.Starts.Next(q.Full, now).Sub(now), QueueHeld: max(q.Held.Sub(now), 0), Now: now,
+		QueueUnits: q.Limits.Units.Next(q.Paid, now).Sub(now),
 	}
 	if l.Key != "" {
 		use.KeyRunning, use.KeyNext, use.KeyHeld = l.Running, q.Limits.EachKey.Starts.Next(l.Full, now).Sub(now), max(l.Held.Sub(now), 0)
+		use.KeyUnits = q.Limits.EachKey.Units.Next(l.Paid, now).Sub(now)
 	}
 	return use
 }
@@ -110,17 +128,15 @@ func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 // a lane waits for no more than one start of each other lane, and one that waits alone gives all. It changes q, and returns how many it took.
 func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	t := turns{lanes: lanes, q: q, now: now, left: min(n, q.Left(now)), top: HighestPriority}
-	began := t.left
 	for more := true; more && t.left > 0; {
 		var err error
 		if more, err = t.round(); err != nil {
 			return 0, err
 		}
 	}
-	taken := max(began-t.left, 0)
-	q.Running += taken
-	q.Full = q.Limits.Starts.Take(q.Full, now, taken)
-	return taken, nil
+	q.Running += t.taken
+	q.Full = q.Limits.Starts.Take(q.Full, now, t.taken)
+	return t.taken, nil
 }
 
 type turns struct {
@@ -128,6 +144,7 @@ type turns struct {
 	q     *LaneQueue
 	now   time.Time
 	left  int
+	taken int
 	top   int // the priority that is taken from
 }
 
@@ -160,6 +177,13 @@ func (t *turns) round() (bool, error) {
 // take takes the shares of some lanes.
 func (t *turns) take(lanes []Lane) (int, error) {
 	want := t.shares(lanes)
+	if t.q.Limits.Units.N > 0 || t.q.Limits.EachKey.Units.N > 0 {
+		costs, err := t.lanes.Costs(lanes, want)
+		if err != nil {
+			return 0, err
+		}
+		want = t.affordable(lanes, costs)
+	}
 	got, err := t.lanes.Take(lanes, want)
 	if err != nil {
 		return 0, err
@@ -169,23 +193,54 @@ func (t *turns) take(lanes []Lane) (int, error) {
 	for i := range last {
 		last[i] = i
 	}
-	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(got[a], got[b]) })
-	taken := 0
+	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(got[a].N, got[b].N) })
+	taken, cost := 0, 0
 	for _, i := range last {
-		if got[i] == 0 {
+		if got[i].N == 0 {
 			continue
 		}
 		l := &lanes[i]
 		t.q.Turn++
 		l.Turn = t.q.Turn
-		l.Running += got[i]
+		l.Running += got[i].N
 		if l.Key != "" {
-			l.Full = t.q.Limits.EachKey.Starts.Take(l.Full, t.now, got[i])
+			l.Full = t.q.Limits.EachKey.Starts.Take(l.Full, t.now, got[i].N)
+			l.Paid = t.q.Limits.EachKey.Units.Charge(l.Paid, t.now, got[i].Cost)
 		}
-		taken += got[i]
+		taken += got[i].N
+		cost += got[i].Cost
 	}
-	t.left -= taken
+	t.q.Paid = t.q.Limits.Units.Charge(t.q.Paid, t.now, cost)
+	t.taken += taken
+	if t.left -= taken; t.q.Limits.Units.Left(t.q.Paid, t.now) == 0 {
+		t.left = 0
+	}
 	return taken, t.lanes.Keep(lanes)
+}
+
+// affordable returns how many jobs of each lane may start, one of each lane in turn, whose jobs cost so much: one may while any unit is left of the queue
+// and of its key.
+func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
+	may, paid, queue := make([]int, len(lanes)), make([]time.Time, len(lanes)), t.q.Paid
+	for i, l := range lanes {
+		paid[i] = l.Paid
+	}
+	units, ofKey := t.q.Limits.Units, t.q.Limits.EachKey.Units
+	for n, more := 0, true; more; n++ {
+		more = false
+		for i, l := range lanes {
+			if units.Left(queue, t.now) == 0 {
+				return may
+			}
+			if may[i] < n || len(costs[i]) == n || l.Key != "" && ofKey.Left(paid[i], t.now) == 0 {
+				continue
+			}
+			queue, paid[i] = units.Charge(queue, t.now, costs[i][n]), ofKey.Charge(paid[i], t.now, costs[i][n])
+			may[i]++
+			more = true
+		}
+	}
+	return may
 }
 
 // shares deals out what is left, one to each lane in turn that may start more.

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// memLanes are lanes with jobs that differ in their priority only.
+// memLanes are lanes with jobs that differ in their priority, and by lane in what they cost.
 type memLanes struct {
 	byKey  map[string]*memLane
 	limits job.Limits
@@ -22,7 +22,8 @@ type memLanes struct {
 
 type memLane struct {
 	job.Lane
-	due [job.HighestPriority + 1]int
+	cost int
+	due  [job.HighestPriority + 1]int
 }
 
 func (m *memLanes) Open(top int, after, until int64, n int) ([]job.Lane, error) {
@@ -43,13 +44,22 @@ func (m *memLanes) Open(top int, after, until int64, n int) ([]job.Lane, error) 
 	return nil, nil
 }
 
-func (m *memLanes) Take(lanes []job.Lane, want []int) ([]int, error) {
-	got := make([]int, len(lanes))
+func (m *memLanes) Costs(lanes []job.Lane, want []int) ([][]int, error) {
+	costs := make([][]int, len(lanes))
+	for i, l := range lanes {
+		costs[i] = slices.Repeat([]int{m.byKey[l.Key].cost}, min(want[i], m.byKey[l.Key].due[l.Priority]))
+	}
+	return costs, nil
+}
+
+func (m *memLanes) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
+	got := make([]job.Taken, len(lanes))
 	for i, l := range lanes {
 		due := &m.byKey[l.Key].due[l.Priority]
-		got[i] = min(want[i], *due)
-		*due -= got[i]
-		for range got[i] {
+		n := min(want[i], *due)
+		got[i] = job.Taken{N: n, Cost: n * m.byKey[l.Key].cost}
+		*due -= n
+		for range n {
 			m.order = append(m.order, l.Key)
 		}
 	}
@@ -74,8 +84,8 @@ func TestTakeTurns(t *testing.T) {
 			return job.Rate{}
 		}
 		q := job.LaneQueue{Running: rapid.IntRange(0, 5).Draw(t, "running"), Limits: job.Limits{
-			Running: rapid.IntRange(0, 12).Draw(t, "limit"), Starts: rate("rate"),
-			EachKey: job.KeyLimits{Running: rapid.IntRange(0, 5).Draw(t, "limit of each key"), Starts: rate("rate of each key")},
+			Running: rapid.IntRange(0, 12).Draw(t, "limit"), Starts: rate("rate"), Units: rate("units"),
+			EachKey: job.KeyLimits{Running: rapid.IntRange(0, 5).Draw(t, "limit of each key"), Starts: rate("rate of each key"), Units: rate("units of each key")},
 		}}
 		lanes, naive := map[string]*memLane{}, map[string]*memLane{}
 		for i := range rapid.IntRange(1, 6).Draw(t, "keys") {
@@ -84,7 +94,7 @@ func TestTakeTurns(t *testing.T) {
 				key = ""
 			}
 			q.Turn++
-			l := memLane{Lane: job.Lane{Key: key, Turn: q.Turn, Running: rapid.IntRange(0, 3).Draw(t, "running of key")}}
+			l := memLane{cost: rapid.IntRange(0, 4).Draw(t, "cost"), Lane: job.Lane{Key: key, Turn: q.Turn, Running: rapid.IntRange(0, 3).Draw(t, "running of key")}}
 			for range 2 {
 				l.due[rapid.IntRange(4, 6).Draw(t, "priority")] += rapid.IntRange(0, 6).Draw(t, "jobs")
 			}
@@ -129,9 +139,11 @@ func oneByOne(lanes map[string]*memLane, q job.LaneQueue, n int, now time.Time) 
 		next.Turn = q.Turn
 		if next.Key != "" {
 			next.Full = q.Limits.EachKey.Starts.Take(next.Full, now, 1)
+			next.Paid = q.Limits.EachKey.Units.Charge(next.Paid, now, next.cost)
 		}
 		q.Running++
 		q.Full = q.Limits.Starts.Take(q.Full, now, 1)
+		q.Paid = q.Limits.Units.Charge(q.Paid, now, next.cost)
 	}
 	return taken
 }

@@ -79,6 +79,9 @@ func TestCheckLimits(t *testing.T) {
 	}{
 		{job.Limits{}, ""},
 		{job.Limits{Running: 1, Starts: job.Rate{N: 1, Per: time.Second}, EachKey: job.KeyLimits{Running: 2, Starts: job.Rate{N: 2, Per: time.Hour, Burst: 9}}}, ""},
+		{job.Limits{Units: job.Rate{N: 1e9, Per: time.Second, Burst: 1e9}, EachKey: job.KeyLimits{Units: job.Rate{N: 5, Per: time.Hour}}}, ""},
+		{job.Limits{Units: job.Rate{N: 1e9 + 1, Per: time.Second}}, "units: a rate of 1000000001: give from 1 to 1000000000, or no rate for no bound"},
+		{job.Limits{EachKey: job.KeyLimits{Units: job.Rate{N: 5}}}, "units of each key: a rate of 5 per 0s: give a time up to a year"},
 		{job.Limits{Running: -1}, "running: -1 jobs at once: give from 1 to 1000000, or 0 for no bound"},
 		{job.Limits{EachKey: job.KeyLimits{Running: 2e6}}, "running of each key: 2000000 jobs at once: give from 1 to 1000000, or 0 for no bound"},
 		{job.Limits{Starts: job.Rate{Per: time.Second}}, "starts: a rate of 0: give from 1 to 1000000, or no rate for no bound"},

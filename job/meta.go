@@ -31,10 +31,13 @@ type Options struct {
 	Timeout  time.Duration     `json:"timeout,omitempty"`   // of each attempt, in ns; zero is that of the kind
 	Meta     map[string]string `json:"meta,omitempty"`      // see the option [Meta]
 	LimitKey string            `json:"limit_key,omitempty"` // see the option [LimitKey]
+	Cost     int               `json:"cost,omitempty"`      // see the option [Cost]
 }
 
-// encodedOptions is how Options are kept. Nothing in it but Meta has a string that belongs to a name, see [Filter.MetaTexts].
+// encodedOptions is how Options are kept. Nothing in it but Meta has a string that belongs to a name, see [Filter.MetaTexts]. Cost is the first
+// and LimitKey the last: the store on PostgreSQL reads them there.
 type encodedOptions struct {
+	Cost     int               `json:"cost,omitempty"`
 	Timeout  time.Duration     `json:"timeout,omitempty"`
 	Meta     map[string]string `json:"meta,omitempty"`
 	LimitKey []string          `json:"limit_key,omitempty"` // one, or none
@@ -75,12 +78,13 @@ func checkMeta(meta map[string]string) error {
 	return nil
 }
 
-// EncodeOptions returns the options as a store keeps them: JSON, or nil for none. The limit key is the first element of limit_key.
+// EncodeOptions returns the options as a store keeps them: JSON, or nil for none. The limit key is the first element of limit_key, and
+// the cost is the number cost.
 func (j *Job) EncodeOptions() []byte {
-	if j.Timeout == 0 && len(j.Meta) == 0 && j.LimitKey == "" {
+	if j.Timeout == 0 && len(j.Meta) == 0 && j.LimitKey == "" && j.Cost == 0 {
 		return nil
 	}
-	o := encodedOptions{Timeout: j.Timeout, Meta: j.Meta}
+	o := encodedOptions{Cost: j.Cost, Timeout: j.Timeout, Meta: j.Meta}
 	if j.LimitKey != "" {
 		o.LimitKey = []string{j.LimitKey}
 	}
@@ -101,7 +105,7 @@ func (j *Job) DecodeOptions(text []byte) error {
 	if err := json.Unmarshal(text, &o); err != nil {
 		return err
 	}
-	j.Timeout, j.Meta = o.Timeout, o.Meta
+	j.Timeout, j.Meta, j.Cost = o.Timeout, o.Meta, o.Cost
 	if len(o.LimitKey) > 0 {
 		j.LimitKey = o.LimitKey[0]
 	}

@@ -200,7 +200,7 @@ func (r *run) callSettle(ctx context.Context, batch []*execution) ([]ID, error) 
 	outcomes := make([]Outcome, len(batch))
 	for i, e := range batch {
 		outcomes[i] = e.job.outcome(e.end.event.Then)
-		outcomes[i].Throttle = e.end.event.Throttle
+		outcomes[i].Throttle, outcomes[i].Units = e.end.event.Throttle, e.end.units
 	}
 	return r.store.Settle(call, batch[0].session, outcomes...)
 }

@@ -48,6 +48,9 @@ type Settler interface {
 	// returned, its jobs start again when so much time has passed, by the store's clock. Of several the last to end counts. It
 	// holds whatever the limits are, and whatever becomes of the job.
 	//
+	// An Outcome.Units of one that is not lost is booked on the units of the queue and of the limit key that the job ran with, by the limits that
+	// the queue has now, see LaneQueue.Book: for every claim that begins when Settle has returned. It refuses nothing: there may be a debt.
+	//
 	// When all are written, what follows them (Outcome.Then) is inserted in the same transaction and in order, as by Insert; what
 	// follows a lost one is not. After an error neither counts.
 	Settle(ctx context.Context, session Session, outcomes ...Outcome) (lost []ID, err error)
@@ -161,10 +164,10 @@ type OperatorStore interface {
 
 	// SetLimits sets the limits of a queue, in place of those before; zero Limits remove them. They hold for every claim that begins when it
 	// has returned: a due job is claimed only while fewer than Running of its queue run, and fewer than EachKey.Running with its
-	// LimitKey, and as fast as the rates allow, by the store's clock. A key whose jobs may not start holds up no others. With EachKey.InOrder a job with a
+	// LimitKey, and as fast as the rates allow, by the store's clock: one of Units lets a job start while any unit is left, and counts its Cost. A key whose jobs may not start holds up no others. With EachKey.InOrder a job with a
 	// LimitKey is claimed only while no other with the key runs, and none that is queued was created before it; of one instant, none
 	// with a lower ID. A job runs from
-	// its claim until it is settled or deleted, also when its lease has run out: claiming it then takes no room, and no start.
+	// its claim until it is settled or deleted, also when its lease has run out: claiming it then takes no room, no start and no units.
 	// Jobs that run go on when they are more than the new limits allow. A rate that is new begins with its whole burst.
 	// It returns what CheckLimits does.
 	SetLimits(ctx context.Context, queue string, l Limits) error

@@ -19,6 +19,9 @@ type Outcome struct {
 	// Throttle, if it is more than zero, is for how long no job of the queue that it ran in with its limit key may start, or, if it has
 	// none, no job of that queue, see [Throttled].
 	Throttle time.Duration
+	// Units is how many units it used more than the Cost of its job, which were counted when it started, or, below zero, how many fewer, see
+	// [Spend].
+	Units int
 }
 
 // Outcomes are those of jobs without follow-ups.

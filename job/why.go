@@ -94,8 +94,12 @@ func (u *LimitUse) reason(j *Job) string {
 		return fmt.Sprintf("%d of %d jobs of key %s run", u.KeyRunning, u.EachKey.AtOnce(), j.LimitKey)
 	case u.KeyFirst != ID{} && u.KeyFirst != j.ID:
 		return fmt.Sprintf("the jobs of key %s run in order: job %v comes first", j.LimitKey, u.KeyFirst)
-	case u.QueueNext > 0 && u.QueueNext >= u.KeyNext:
+	case u.QueueNext > 0 && u.QueueNext >= max(u.KeyNext, u.QueueUnits, u.KeyUnits):
 		return fmt.Sprintf("starts again in %v: %v of queue %s", rounded(u.QueueNext), u.Starts, j.Queue)
+	case u.QueueUnits > 0 && u.QueueUnits >= u.KeyUnits && u.QueueUnits >= u.KeyNext:
+		return fmt.Sprintf("starts again in %v: %v of queue %s", rounded(u.QueueUnits), u.Units.text("units "), j.Queue)
+	case keyed && u.KeyUnits > 0 && u.KeyUnits >= u.KeyNext:
+		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyUnits), u.EachKey.Units.text("units "), j.LimitKey)
 	case keyed && u.KeyNext > 0:
 		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyNext), u.EachKey.Starts, j.LimitKey)
 	}

@@ -91,6 +91,20 @@ func TestWhy(t *testing.T) {
 		claim(1)
 		want(insert(), "starts again in 120ms: 500 per minute of queue models")
 
+		ok(s.SetLimits(ctx, "models", job.Limits{}))
+		claim(1)
+		ok(s.SetLimits(ctx, "models", job.Limits{
+			Units: job.Rate{N: 90_000, Per: time.Minute, Burst: 5}, EachKey: job.KeyLimits{Units: job.Rate{N: 60, Per: time.Hour}},
+		}))
+		insert(job.LimitKey("tenant-7"), job.Cost(3))
+		claim(1)
+		want(insert(job.LimitKey("tenant-7")), "starts again in 3m0s: 60 units per hour of key tenant-7")
+		insert(job.Cost(180_000), job.Priority(9))
+		claim(1)
+		next = insert()
+		want(next, "starts again in 2m0s: 90000 units per minute, 5 at once of queue models")
+		ok(s.SetLimits(ctx, "models", job.Limits{}))
+		claim(2)
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{InOrder: true}}))
 		first := insert(job.LimitKey("tenant-9"), job.In(time.Hour))
 		want(insert(job.LimitKey("tenant-9")), "the jobs of key tenant-9 run in order: job "+first.String()+" comes first")

@@ -164,10 +164,12 @@ func (f *fixture) used(key string, want job.LimitUse) {
 		f.Fatalf("limits: %v", err)
 	}
 	if (got.QueueNext-want.QueueNext).Abs() > slack || (got.KeyNext-want.KeyNext).Abs() > slack || (got.KeyNext > 0) != (want.KeyNext > 0) ||
-		(got.QueueHeld-want.QueueHeld).Abs() > slack || (got.KeyHeld-want.KeyHeld).Abs() > slack {
+		(got.QueueHeld-want.QueueHeld).Abs() > slack || (got.KeyHeld-want.KeyHeld).Abs() > slack ||
+		(got.QueueUnits-want.QueueUnits).Abs() > slack || (got.KeyUnits-want.KeyUnits).Abs() > slack {
 		f.Errorf("use %+v, want about %+v", got, want)
 	}
 	f.near("the time", got.Now, f.now())
+	got.QueueUnits, got.KeyUnits = want.QueueUnits, want.KeyUnits
 	if got.QueueNext, got.KeyNext, got.QueueHeld, got.KeyHeld, got.Now = want.QueueNext, want.KeyNext, want.QueueHeld, want.KeyHeld, want.Now; got != want {
 		f.Errorf("use %+v, want %+v", got, want)
 	}

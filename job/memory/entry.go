@@ -11,7 +11,7 @@ import (
 
 // An entry is a job in the store. It is in one heap: of its queue when unfinished, else of its state.
 type entry struct {
-	job.Job // its Detail and all Options but the LimitKey are empty, and its Args belong to the store
+	job.Job // its Detail and all Options but the LimitKey and the Cost are empty, and its Args belong to the store
 	detail  []byte
 	options []byte
 	session job.Session // that holds it while it runs

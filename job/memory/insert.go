@@ -56,7 +56,7 @@ func (s *Store) insert(j *job.Job, now time.Time) job.ID {
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: job.Queued, Priority: j.Priority,
 		MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor, Created: now,
 	}, options: j.EncodeOptions()}
-	e.LimitKey = j.LimitKey
+	e.LimitKey, e.Cost = j.LimitKey, j.Cost
 	e.setDue(j, now)
 	s.jobs[e.ID] = e
 	s.order.add(e)

@@ -201,28 +201,61 @@ func (l *lane) hasDue(priority int, now time.Time) bool {
 	return e != nil && !e.RunAt.After(now)
 }
 
-// Take takes due jobs of lanes.
-func (t *claiming) Take(open []job.Lane, want []int) ([]int, error) {
-	got := make([]int, len(open))
+// Costs returns what due jobs of lanes cost.
+func (t *claiming) Costs(open []job.Lane, want []int) ([][]int, error) {
+	costs := make([][]int, len(open))
 	for i, o := range open {
 		l := t.q.lanes.byKey[o.Key]
 		if t.q.inOrder(l) {
-			if e := l.ordered.first(); e != nil && want[i] > 0 && e.Priority == o.Priority && !e.RunAt.After(t.now) && wants(t.c, e) {
-				t.take(e)
-				got[i]++
+			if e := t.first(l, o.Priority); e != nil && want[i] > 0 {
+				costs[i] = []int{e.Cost}
+			}
+			continue
+		}
+		h := &l.ready[o.Priority-1]
+		var seen []*entry
+		for e := h.top(); e != nil && len(costs[i]) < want[i] && !e.RunAt.After(t.now); e = h.top() {
+			h.remove(e)
+			if seen = append(seen, e); wants(t.c, e) {
+				costs[i] = append(costs[i], e.Cost)
+			}
+		}
+		for _, e := range seen {
+			h.push(e)
+		}
+	}
+	return costs, nil
+}
+
+// first returns the job of a lane in order that may be taken, or nil.
+func (t *claiming) first(l *lane, priority int) *entry {
+	e := l.ordered.first()
+	if e == nil || e.Priority != priority || e.RunAt.After(t.now) || !wants(t.c, e) {
+		return nil
+	}
+	return e
+}
+
+// Take takes due jobs of lanes.
+func (t *claiming) Take(open []job.Lane, want []int) ([]job.Taken, error) {
+	got := make([]job.Taken, len(open))
+	for i, o := range open {
+		l := t.q.lanes.byKey[o.Key]
+		if t.q.inOrder(l) {
+			if e := t.first(l, o.Priority); e != nil && want[i] > 0 {
+				t.take(e, &got[i])
 			}
 			continue
 		}
 		h := &l.ready[o.Priority-1]
 		var others []*entry // of kinds that were not asked for
-		for e := h.top(); e != nil && got[i] < want[i] && !e.RunAt.After(t.now); e = h.top() {
+		for e := h.top(); e != nil && got[i].N < want[i] && !e.RunAt.After(t.now); e = h.top() {
 			if !wants(t.c, e) {
 				h.remove(e)
 				others = append(others, e)
 				continue
 			}
-			t.take(e)
-			got[i]++
+			t.take(e, &got[i])
 		}
 		for _, e := range others {
 			h.push(e)
@@ -232,7 +265,9 @@ func (t *claiming) Take(open []job.Lane, want []int) ([]int, error) {
 }
 
 // take makes a queued job one of the worker's.
-func (t *claiming) take(e *entry) {
+func (t *claiming) take(e *entry, of *job.Taken) {
+	of.N++
+	of.Cost += e.Cost
 	t.s.leave(e)
 	e.CancelRequested = false
 	t.s.hold(e, t.c, t.now)
@@ -243,7 +278,7 @@ func (t *claiming) take(e *entry) {
 func (t *claiming) Keep(served []job.Lane) error {
 	for _, o := range served {
 		l := t.q.lanes.byKey[o.Key]
-		l.Full = o.Full
+		l.Full, l.Paid = o.Full, o.Paid
 		l.Turn = o.Turn
 		t.q.settleLane(l, t.now)
 	}

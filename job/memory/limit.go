@@ -22,10 +22,16 @@ func (s *Store) SetLimits(ctx context.Context, name string, l job.Limits) error 
 	if q.Limits.Starts != l.Starts {
 		q.Full = now
 	}
+	if q.Limits.Units != l.Units {
+		q.Paid = now
+	}
 	for _, lane := range q.lanes.byKey {
 		q.lanes.touch(lane)
 		if q.Limits.EachKey.Starts != l.EachKey.Starts {
 			lane.Full = now
+		}
+		if q.Limits.EachKey.Units != l.EachKey.Units {
+			lane.Paid = now
 		}
 	}
 	q.Limits = l

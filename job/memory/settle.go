@@ -35,6 +35,9 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 			if o.Throttle > 0 {
 				s.throttle(e, now.Add(o.Throttle))
 			}
+			if o.Units != 0 {
+				s.book(e, o.Units, now)
+			}
 			s.settle(e, o.Job, now)
 		}
 	}
@@ -86,6 +89,12 @@ func (s *Store) throttle(e *entry, until time.Time) {
 	if until.After(q.throttled) {
 		q.throttled = until
 	}
+}
+
+// book counts units of a running job.
+func (s *Store) book(e *entry, units int, now time.Time) {
+	q := s.queue(e.Queue)
+	q.Book(&q.lane(e.LimitKey).Lane, units, now)
 }
 
 // requeue makes an unlinked job queued, as the fields of j say.

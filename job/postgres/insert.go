@@ -94,7 +94,9 @@ func isOfData(err error) bool {
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
 }
 
-func hasOptions(j *job.Job) bool { return j.Timeout != 0 || len(j.Meta) > 0 || j.LimitKey != "" }
+func hasOptions(j *job.Job) bool {
+	return j.Timeout != 0 || len(j.Meta) > 0 || j.LimitKey != "" || j.Cost != 0
+}
 
 func isKeyed(j *job.Job) bool { return j.UniqueKey != "" }
 

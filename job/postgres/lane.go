@@ -125,18 +125,15 @@ func (cl *claiming) lock() (paused bool, err error) {
 }
 
 // lockQueue locks a queue, whose row is made when it is new.
-func (s *Store) lockQueue(ctx context.Context, r pgxRunner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
-	rows, err := r.query(ctx, s.sql("lane_lock"), queue)
-	if err != nil {
-		return false, err
-	}
+func (s *Store) lockQueue(ctx context.Context, r runner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
 	var limits pgtype.Text
-	var full, held pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&paused, &limits, &q.Turn, &full, &held, at}, func() error { return nil })
+	var full, held, paid pgtype.Timestamptz
+	to := []any{&paused, &limits, &q.Turn, &full, &held, &paid, at}
+	err = r.each(ctx, s.sql("lane_lock"), []any{queue}, to, func() error { return nil })
 	if err != nil {
 		return false, err
 	}
-	q.Full, q.Held = timeOf(full), timeOf(held)
+	q.Full, q.Held, q.Paid = timeOf(full), timeOf(held), timeOf(paid)
 	return paused, decodeLimits(queue, limits, &q.Limits)
 }
 
@@ -167,22 +164,61 @@ func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
 	if err != nil {
 		return err
 	}
-	var put lanePut
+	var found []laneState
 	var l laneState
 	var full, next pgtype.Timestamptz
 	_, err = pgx.ForEachRow(rows, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running, &l.due, &next, &l.queued}, func() error {
 		l.Full, l.next = timeOf(full), timeOf(next)
-		if s, ok := served[l.Key]; ok {
-			l.Turn, l.Full = s.Turn, s.Full
-		}
-		put.add(cl, l)
+		found = append(found, l)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over)
+	lanes := make([]*job.Lane, len(found))
+	for i := range found {
+		lanes[i] = &found[i].Lane
+	}
+	if err := cl.readPaid(lanes); err != nil {
+		return err
+	}
+	var put lanePut
+	for _, l := range found {
+		if s, ok := served[l.Key]; ok {
+			l.Turn, l.Full, l.Paid = s.Turn, s.Full, s.Paid
+		}
+		put.add(cl, l)
+	}
+	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over, put.paid)
 	return err
+}
+
+// readPaid reads what is kept of the rate of units of lanes, where there is one.
+func (cl *claiming) readPaid(lanes []*job.Lane) error {
+	if cl.lanes.Limits.EachKey.Units.N == 0 {
+		return nil
+	}
+	keys := make([]string, len(lanes))
+	for i, l := range lanes {
+		keys[i] = l.Key
+	}
+	paid, err := cl.s.paidOf(cl.ctx, cl.r, cl.queue, keys)
+	for _, l := range lanes {
+		l.Paid = paid[l.Key]
+	}
+	return err
+}
+
+// paidOf reads what is kept of the rate of units of lanes.
+func (s *Store) paidOf(ctx context.Context, r runner, queue string, keys []string) (map[string]time.Time, error) {
+	paid := map[string]time.Time{}
+	var key string
+	var at time.Time
+	err := r.each(ctx, s.sql("lane_paid"), []any{queue, keys}, []any{&key, &at}, func() error {
+		paid[key] = at
+		return nil
+	})
+	return paid, err
 }
 
 // lanePut are the columns of lanes to write.
@@ -191,6 +227,7 @@ type lanePut struct {
 	priorities []int16
 	turns      []int64
 	full, wake []*time.Time
+	paid       []*time.Time
 	over       []bool
 }
 
@@ -204,8 +241,8 @@ func (p *lanePut) add(cl *claiming, l laneState) {
 		if next := l.Lane.Next(limits, cl.at); next.After(cl.at) {
 			wake = next
 		}
-	case !l.queued && l.Full.After(cl.at) && l.Full.After(wake):
-		wake = l.Full
+	case !l.queued && l.Idle().After(cl.at) && l.Idle().After(wake):
+		wake = l.Idle()
 	}
 	if priority != l.Priority {
 		cl.lanes.Turn++
@@ -213,12 +250,13 @@ func (p *lanePut) add(cl *claiming, l laneState) {
 	}
 	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(priority)), append(p.turns, l.Turn)
 	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(wake))
+	p.paid = append(p.paid, instant(l.Paid))
 	p.over = append(p.over, !l.queued && wake.IsZero())
 }
 
 // end writes what is kept of the queue, and returns when to claim again; zero for never.
 func (cl *claiming) end() (time.Duration, error) {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_queue"), cl.queue, cl.lanes.Turn, instant(cl.lanes.Full))
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_queue"), cl.queue, cl.lanes.Turn, instant(cl.lanes.Full), instant(cl.lanes.Paid))
 	if err != nil {
 		return 0, err
 	}
@@ -253,13 +291,39 @@ func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error)
 		}
 		return nil
 	})
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
-	return found, err
+	lanes := make([]*job.Lane, len(found))
+	for i := range found {
+		lanes[i] = &found[i]
+	}
+	return found, cl.readPaid(lanes)
+}
+
+// Costs returns what due jobs of lanes cost.
+func (cl *claiming) Costs(lanes []job.Lane, want []int) ([][]int, error) {
+	costs := make([][]int, len(lanes))
+	keys, wants := make([]string, len(lanes)), make([]int32, len(lanes))
+	for i, l := range lanes {
+		keys[i], wants[i] = l.Key, int32(want[i])
+	}
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_cost"), cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Kinds)
+	if err != nil {
+		return nil, err
+	}
+	var lane, cost int
+	_, err = pgx.ForEachRow(rows, []any{&lane, &cost}, func() error {
+		costs[lane-1] = append(costs[lane-1], cost)
+		return nil
+	})
+	return costs, err
 }
 
 // Take takes due jobs of lanes.
-func (cl *claiming) Take(lanes []job.Lane, want []int) ([]int, error) {
-	got, place := make([]int, len(lanes)), make(map[string]int, len(lanes))
+func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
+	got, place := make([]job.Taken, len(lanes)), make(map[string]int, len(lanes))
 	keys, wants := make([]string, 0, len(lanes)), make([]int32, 0, len(lanes))
 	for i, l := range lanes {
 		place[l.Key] = i
@@ -276,7 +340,9 @@ func (cl *claiming) Take(lanes []job.Lane, want []int) ([]int, error) {
 	_, err = pgx.ForEachRow(rows, r.common(), func() error {
 		j, err := r.running()
 		if err == nil {
-			got[place[j.LimitKey]]++
+			of := &got[place[j.LimitKey]]
+			of.N++
+			of.Cost += j.Cost
 			taken = append(taken, j)
 		}
 		return err

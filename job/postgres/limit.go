@@ -36,7 +36,8 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 			if _, err := s.lockQueue(ctx, r, queue, &before, &at); err != nil {
 				return err
 			}
-			_, err := r.ids(ctx, s.sql("limits_set"), queue, kept, l.Starts != before.Limits.Starts, l.EachKey.Starts != before.Limits.EachKey.Starts)
+			_, err := r.ids(ctx, s.sql("limits_set"), queue, kept, l.Starts != before.Limits.Starts, l.EachKey.Starts != before.Limits.EachKey.Starts,
+				l.Units != before.Limits.Units, l.EachKey.Units != before.Limits.EachKey.Units)
 			return err
 		})
 	})
@@ -57,13 +58,15 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		var q job.LaneQueue
 		l := job.Lane{Key: key}
 		var limits pgtype.Text
-		var full, held, laneFull, laneHeld pgtype.Timestamptz
+		var full, held, paid, laneFull, laneHeld, lanePaid pgtype.Timestamptz
 		var first pgtype.UUID
 		var now time.Time
-		if _, err := pgx.ForEachRow(rows, []any{&limits, &full, &held, &laneFull, &laneHeld, &q.Running, &l.Running, &first, &now}, func() error { return nil }); err != nil {
+		to := []any{&limits, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &now}
+		if _, err := pgx.ForEachRow(rows, to, func() error { return nil }); err != nil {
 			return err
 		}
-		q.Full, q.Held, l.Full, l.Held = timeOf(full), timeOf(held), timeOf(laneFull), timeOf(laneHeld)
+		q.Full, q.Held, q.Paid = timeOf(full), timeOf(held), timeOf(paid)
+		l.Full, l.Held, l.Paid = timeOf(laneFull), timeOf(laneHeld), timeOf(lanePaid)
 		if err := decodeLimits(queue, limits, &q.Limits); err != nil {
 			return err
 		}

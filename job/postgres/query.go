@@ -61,10 +61,12 @@ func (s *Store) sql(name string) string {
 	return text
 }
 
-// A runner runs statements that return nothing, or a column of IDs: in a transaction of the store's or of the caller's, or
-// each in one of its own.
+// A runner runs statements: in a transaction of the store's or of the caller's, or each in one of its own.
 type runner interface {
+	// ids is for a statement that returns nothing, or a column of IDs.
 	ids(ctx context.Context, statement string, args ...any) ([]job.ID, error)
+	// each calls fn for each row, which was read into to.
+	each(ctx context.Context, statement string, args, to []any, fn func() error) error
 }
 
 // A pgxRunner runs on a pool, a connection or a transaction of pgx.
@@ -96,32 +98,50 @@ func (r pgxRunner) ids(ctx context.Context, statement string, args ...any) ([]jo
 	return found, rows.Err()
 }
 
+func (r pgxRunner) each(ctx context.Context, statement string, args, to []any, fn func() error) error {
+	rows, err := r.query(ctx, statement, args...)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, to, fn)
+	return err
+}
+
 // A sqlRunner runs in a transaction of database/sql, whose driver must be that of pgx.
 type sqlRunner struct{ tx *sql.Tx }
 
-func (r sqlRunner) ids(ctx context.Context, statement string, args ...any) (_ []job.ID, err error) {
+func (r sqlRunner) ids(ctx context.Context, statement string, args ...any) (found []job.ID, err error) {
+	var text string
+	err = r.each(ctx, statement, args, []any{&text}, func() error {
+		id, err := job.ParseID(text)
+		if err != nil {
+			return fmt.Errorf("what the database returned: %w", err)
+		}
+		found = append(found, id)
+		return nil
+	})
+	return found, err
+}
+
+func (r sqlRunner) each(ctx context.Context, statement string, args, to []any, fn func() error) (err error) {
 	rows, err := r.tx.QueryContext(ctx, statement, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if closeErr := rows.Close(); err == nil {
 			err = closeErr
 		}
 	}()
-	var found []job.ID
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
+		if err := rows.Scan(to...); err != nil {
+			return err
 		}
-		id, err := job.ParseID(text)
-		if err != nil {
-			return nil, fmt.Errorf("what the database returned: %w", err)
+		if err := fn(); err != nil {
+			return err
 		}
-		found = append(found, id)
 	}
-	return found, rows.Err()
+	return rows.Err()
 }
 
 // run is the runner of statements that are transactions of their own.

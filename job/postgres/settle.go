@@ -22,7 +22,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 		return nil, err
 	}
 	err = s.call(ctx, "settle jobs", func(ctx context.Context) error {
-		if o.kinds() == 1 && !o.followed && len(o.throttled) == 0 {
+		if o.kinds() == 1 && !o.followed && len(o.laned) == 0 {
 			if lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_strict"); codeOf(err) == codeUnique {
 				lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_alike")
 			}
@@ -46,7 +46,7 @@ type outcomes struct {
 	given                     []job.Outcome
 	followed                  bool // by new jobs
 	running, queued, finished []*job.Job
-	throttled                 []job.Outcome // those with a Throttle
+	laned                     []job.Outcome // those with a Throttle or Units
 }
 
 func sortOutcomes(given []job.Outcome) (outcomes, error) {
@@ -54,8 +54,8 @@ func sortOutcomes(given []job.Outcome) (outcomes, error) {
 	for i := range given {
 		j := given[i].Job
 		o.followed = o.followed || len(given[i].Then) > 0
-		if given[i].Throttle > 0 {
-			o.throttled = append(o.throttled, given[i])
+		if given[i].Throttle > 0 || given[i].Units != 0 {
+			o.laned = append(o.laned, given[i])
 		}
 		switch {
 		case j.State == job.Running:
@@ -89,10 +89,10 @@ func (o outcomes) dueQueues() []string {
 	return queuesOf(due)
 }
 
-// settleAll writes outcomes, throttles what they say, and inserts what follows those that count. It must run in a transaction.
+// settleAll writes outcomes, what they say of their lanes, and inserts what follows those that count. It must run in a transaction.
 func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes) ([]job.ID, error) {
-	if len(o.throttled) > 0 {
-		if _, err := r.ids(ctx, s.sql("throttle"), throttleArgs(session, o.throttled)...); err != nil {
+	if len(o.laned) > 0 {
+		if err := settleLanes(ctx, s, r, session, o.laned); err != nil {
 			return nil, err
 		}
 	}
@@ -105,14 +105,6 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 		_, err = insertJobs(ctx, s, r, then)
 	}
 	return lost, err
-}
-
-func throttleArgs(session job.Session, throttled []job.Outcome) []any {
-	ids, attempts, held := make([][16]byte, len(throttled)), make([]int32, len(throttled)), make([]*pgtype.Interval, len(throttled))
-	for i, o := range throttled {
-		ids[i], attempts[i], held[i] = o.Job.ID, int32(o.Job.Attempt), interval(o.Throttle)
-	}
-	return []any{int64(session), ids, attempts, held}
 }
 
 // settleJobs writes outcomes, those that are alike by the statement of that name.

@@ -96,6 +96,53 @@ func TestTxCommit(t *testing.T) {
 	}
 }
 
+// TestTxUnits: units are booked, and a key is throttled, if the transaction commits.
+func TestTxUnits(t *testing.T) {
+	for name, begin := range userTxs {
+		t.Run(name, func(t *testing.T) {
+			url := database(t, server())
+			s := open(t, url)
+			hourly := job.Rate{N: 1, Per: time.Hour}
+			if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{Units: hourly, EachKey: job.KeyLimits{Units: hourly}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Insert(t.Context(), newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("b"))); err != nil {
+				t.Fatal(err)
+			}
+			held := claim(t, s, 2)
+			use := func(key string) [3]time.Duration {
+				t.Helper()
+				use, err := s.Limits(t.Context(), job.DefaultQueue, key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return [3]time.Duration{use.QueueUnits.Round(time.Hour), use.KeyUnits.Round(time.Hour), use.KeyHeld.Round(time.Hour)}
+			}
+			for _, end := range []string{"rollback", "commit"} {
+				tx, outcomes := begin(t, s, url), []job.Outcome{}
+				for i, j := range held {
+					j.State = job.Completed
+					outcomes = append(outcomes, job.Outcome{Job: j, Units: 5 * (i + 1), Throttle: time.Duration(i) * 3 * time.Hour})
+				}
+				if lost, err := tx.Settle(t.Context(), 1, outcomes...); err != nil || len(lost) > 0 {
+					t.Fatalf("Settle = %v, %v", lost, err)
+				}
+				finish, a, b := tx.rollback, [3]time.Duration{}, [3]time.Duration{}
+				if end == "commit" {
+					finish = tx.commit
+					a, b = [3]time.Duration{15 * time.Hour, 5 * time.Hour}, [3]time.Duration{15 * time.Hour, 10 * time.Hour, 3 * time.Hour}
+				}
+				if err := finish(); err != nil {
+					t.Fatal(err)
+				}
+				if gotA, gotB := use(held[0].LimitKey), use(held[1].LimitKey); gotA != a || gotB != b {
+					t.Errorf("after the %s: %v and %v, want %v and %v", end, gotA, gotB, a, b)
+				}
+			}
+		})
+	}
+}
+
 func TestTxRollback(t *testing.T) {
 	for name, begin := range userTxs {
 		t.Run(name, func(t *testing.T) {

@@ -21,11 +21,32 @@ local full, n = tonumber(ARGV[4]), tonumber(ARGV[6])
 now = tonumber(ARGV[5])
 return { int(math.min(left(rate, full), 1e9)), int(take(rate, full, n)), int(nextStart(rate, full)) }`)
 
+var charged = inline("charge", `
+local rate = { n = tonumber(ARGV[1]), per = tonumber(ARGV[2]), burst = tonumber(ARGV[3]) }
+local full, n = tonumber(ARGV[4]), tonumber(ARGV[6])
+now = tonumber(ARGV[5])
+full = charge(rate, full, n)
+return { int(full), int(nextStart(rate, full)) }`)
+
+// Charge does the arithmetic of units as the scripts do it; times are in microseconds.
+func (s *Store) Charge(ctx context.Context, r job.Rate, full, now int64, n int) (charge, next int64, err error) {
+	got, err := s.run(ctx, charged, rateArgs(r, full, now, n)...)
+	if err != nil {
+		return 0, 0, err
+	}
+	return number(got[0]), number(got[1]), nil
+}
+
+func rateArgs(r job.Rate, full, now int64, n int) []string {
+	return []string{
+		strconv.Itoa(r.N), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.Itoa(max(r.Burst, 1)),
+		strconv.FormatInt(full, 10), strconv.FormatInt(now, 10), strconv.Itoa(n),
+	}
+}
+
 // Rate does the arithmetic of job.Rate as the scripts do it; times are in microseconds.
 func (s *Store) Rate(ctx context.Context, r job.Rate, full, now int64, n int) (left, taken, next int64, err error) {
-	got, err := s.run(ctx, rate,
-		strconv.Itoa(r.N), strconv.FormatInt(r.Per.Microseconds(), 10), strconv.Itoa(max(r.Burst, 1)),
-		strconv.FormatInt(full, 10), strconv.FormatInt(now, 10), strconv.Itoa(n))
+	got, err := s.run(ctx, rate, rateArgs(r, full, now, n)...)
 	if err != nil {
 		return 0, 0, 0, err
 	}

@@ -27,7 +27,7 @@ func newArg(j *job.Job) string {
 	}
 	return pack(
 		idText(j.ID), j.Kind, j.Queue, string(j.Args), strconv.Itoa(j.Priority), strconv.Itoa(j.MaxAttempts), j.UniqueKey, span(j.UniqueFor), micros(j.RunAt),
-		span(j.Delay), string(j.EncodeOptions()), j.LimitKey, j.Meta[job.MetaID], while, replace, span(j.ReplaceWithin))
+		span(j.Delay), string(j.EncodeOptions()), j.LimitKey, j.Meta[job.MetaID], while, replace, span(j.ReplaceWithin), strconv.Itoa(j.Cost))
 }
 
 // Insert stores new jobs, all or none: up to a hundred by one script, more as a long call.

@@ -51,6 +51,36 @@ func TestRate(t *testing.T) {
 	})
 }
 
+// TestCharge does the same for units.
+func TestCharge(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	rapid.Check(t, func(t *rapid.T) {
+		r := job.Rate{
+			N: rapid.OneOf(rapid.IntRange(1, 60), rapid.IntRange(1, job.MaxCost)).Draw(t, "n"), Burst: rapid.IntRange(0, job.MaxCost).Draw(t, "burst"),
+			Per: time.Duration(rapid.Int64Range(1, int64(366*24*time.Hour/time.Microsecond)).Draw(t, "per")) * time.Microsecond,
+		}
+		if job.CheckLimits("q", job.Limits{Units: r}) != nil {
+			t.Skip()
+		}
+		now := rapid.Int64Range(1_700_000_000_000_000, 1_900_000_000_000_000).Draw(t, "now")
+		at := func(us int64) time.Time { return time.UnixMicro(us) }
+		full := now
+		for range rapid.IntRange(1, 6).Draw(t, "steps") {
+			n := rapid.IntRange(-job.MaxCost, job.MaxCost).Draw(t, "units")
+			got, next, err := s.Charge(t.Context(), r, full, now, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			charged := r.Charge(at(full), at(now), n)
+			if want := r.Next(charged, at(now)); got != charged.UnixMicro() || next != want.UnixMicro() {
+				t.Fatalf("%+v, full %d, now %d, %d units: got %d, next %d, want %d, next %d", r, full, now, n, got, next, charged.UnixMicro(), want.UnixMicro())
+			}
+			full = got
+			now += rapid.Int64Range(0, max(2*(next-now), 1)).Draw(t, "later")
+		}
+	})
+}
+
 // TestTurns does the same to a store and to one in memory: both give the same jobs, in the same order.
 func TestTurns(t *testing.T) {
 	address := sharedServer(t)
@@ -62,6 +92,8 @@ func TestTurns(t *testing.T) {
 		{EachKey: job.KeyLimits{InOrder: true}},
 		{EachKey: job.KeyLimits{Starts: job.Rate{N: 3, Per: 1000 * time.Hour, Burst: 9}}},
 		{Starts: job.Rate{N: 1, Per: 1000 * time.Hour, Burst: 60}},
+		{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 150}},
+		{EachKey: job.KeyLimits{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 40}}},
 	} {
 		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) {
 			b := &both{T: t, rng: mathrand.New(mathrand.NewPCG(uint64(i), 5)), stores: [2]job.Store{open(t, "redis://"+address+"?name="+rand.Text()), memory.New()}}
@@ -100,7 +132,7 @@ func (b *both) insert() {
 	b.Helper()
 	var jobs []*job.Job
 	for range b.rng.IntN(40) {
-		opts := []job.EnqueueOption{job.Queue("q"), job.LimitKey(fmt.Sprint(b.rng.IntN(6))), job.Priority(4 + b.rng.IntN(3))}
+		opts := []job.EnqueueOption{job.Queue("q"), job.LimitKey(fmt.Sprint(b.rng.IntN(6))), job.Priority(4 + b.rng.IntN(3)), job.Cost(10 * b.rng.IntN(5))}
 		if b.rng.IntN(8) == 0 {
 			opts = append(opts, job.In(time.Hour))
 		}
@@ -139,6 +171,7 @@ func (b *both) settle() {
 		if b.rng.IntN(2) == 0 {
 			continue
 		}
+		units := (b.rng.IntN(3) - 1) * b.rng.IntN(40)
 		state, throttle := []job.State{job.Queued, job.Completed, job.Discarded}[b.rng.IntN(3)], time.Duration(0)
 		if b.rng.IntN(30) == 0 {
 			throttle = time.Hour
@@ -147,7 +180,7 @@ func (b *both) settle() {
 			j := b.held[i][n]
 			b.held[i] = append(b.held[i][:n:n], b.held[i][n+1:]...)
 			j.State, j.RunAt, j.Delay = state, time.Time{}, 0
-			_, err := s.Settle(b.Context(), 1, job.Outcome{Job: j, Throttle: throttle})
+			_, err := s.Settle(b.Context(), 1, job.Outcome{Job: j, Throttle: throttle, Units: units})
 			return err
 		})
 	}

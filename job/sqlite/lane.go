@@ -44,7 +44,7 @@ func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error)
 	if row[2] == nil && integer(row[5]) == 0 && integer(row[6]) <= t.now {
 		return nil, nil
 	}
-	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6])}
+	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7])}
 	if row[2] != nil {
 		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
 			return nil, fmt.Errorf("limits of queue %s: %w", name, err)
@@ -79,7 +79,7 @@ func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Dura
 	if _, err := job.TakeTurns(cl, q.lanes, n, cl.at); err != nil {
 		return nil, 0, err
 	}
-	if _, err := t.exec(statement("lane_queue"), q.id, q.lanes.Turn, micro(q.lanes.Full)); err != nil {
+	if _, err := t.exec(statement("lane_queue"), q.id, q.lanes.Turn, micro(q.lanes.Full), micro(q.lanes.Paid)); err != nil {
 		return nil, 0, err
 	}
 	next, err := cl.next()
@@ -111,7 +111,9 @@ func (cl *claiming) refresh() error {
 func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
 	var found []job.Lane
 	err := cl.each(statement(name), args, func(v []driver.Value) error {
-		found = append(found, job.Lane{Key: text(v[0]), Priority: int(integer(v[1])), Turn: integer(v[2]), Full: timeOf(v[3]), Held: timeOf(v[4])})
+		found = append(found, job.Lane{
+			Key: text(v[0]), Priority: int(integer(v[1])), Turn: integer(v[2]), Full: timeOf(v[3]), Held: timeOf(v[4]), Paid: timeOf(v[5]),
+		})
 		return nil
 	})
 	if err != nil {
@@ -158,7 +160,7 @@ func (cl *claiming) settleLane(l job.Lane) error {
 		cl.q.lanes.Turn++
 		l.Turn = cl.q.lanes.Turn
 	}
-	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake)
+	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake, micro(l.Paid))
 	return err
 }
 
@@ -250,27 +252,54 @@ func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error)
 	return nil, nil
 }
 
+// Costs returns what due jobs of lanes cost.
+func (cl *claiming) Costs(lanes []job.Lane, want []int) ([][]int, error) {
+	costs := make([][]int, len(lanes))
+	for i, l := range lanes {
+		if want[i] == 0 {
+			continue
+		}
+		name, args := cl.which(l, want[i], "lane_cost", "lane_cost_plain", "lane_cost_first")
+		err := cl.each(statement(name), args, func(v []driver.Value) error {
+			costs[i] = append(costs[i], int(integer(v[0])))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return costs, nil
+}
+
+// which returns the statement for up to n jobs of a lane, by whether it has a key and is in order, and its arguments.
+func (cl *claiming) which(l job.Lane, n int, keyed, plain, first string) (name string, args []any) {
+	args = []any{cl.q.id, int64(l.Priority), cl.now, cl.q.classes, int64(n), l.Key}
+	switch {
+	case l.Key == "":
+		return plain, args[:5]
+	case cl.inOrder(l.Key):
+		return first, args
+	}
+	return keyed, args
+}
+
 // Take takes due jobs of lanes.
-func (cl *claiming) Take(lanes []job.Lane, want []int) ([]int, error) {
-	got := make([]int, len(lanes))
+func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
+	got := make([]job.Taken, len(lanes))
 	var all []stored
 	for i, l := range lanes {
 		if want[i] == 0 {
 			continue
 		}
-		p := int64(l.Priority)
-		name, args := "lane_take", []any{cl.q.id, p, cl.now, cl.q.classes, int64(want[i]), l.Key}
-		switch {
-		case l.Key == "":
-			name, args = "claim_due", args[:5]
-		case cl.inOrder(l.Key):
-			name = "lane_take_first"
-		}
-		found, err := cl.readJobs(scanDue(p), statement(name), args...)
+		name, args := cl.which(l, want[i], "lane_take", "claim_due", "lane_take_first")
+		found, err := cl.readJobs(scanDue(int64(l.Priority)), statement(name), args...)
 		if err != nil {
 			return nil, err
 		}
-		got[i] = len(found)
+		for _, j := range found {
+			got[i].Cost += j.Cost
+		}
+		got[i].N = len(found)
 		all = append(all, found...)
 	}
 	cl.taken = append(cl.taken, all...)

@@ -31,11 +31,11 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 			}
 			kept = string(text)
 		}
-		if _, err := t.exec(statement("limits_set"), queue, kept, flag(l.Starts != before.Limits.Starts)); err != nil {
+		if _, err := t.exec(statement("limits_set"), queue, kept, flag(l.Starts != before.Limits.Starts), flag(l.Units != before.Limits.Units)); err != nil {
 			return err
 		}
 		t.changed[queue] = true
-		_, err = t.exec(statement("limits_wake"), queue, flag(l.EachKey.Starts != before.Limits.EachKey.Starts))
+		_, err = t.exec(statement("limits_wake"), queue, flag(l.EachKey.Starts != before.Limits.EachKey.Starts), flag(l.EachKey.Units != before.Limits.EachKey.Units))
 		return err
 	})
 }

@@ -45,6 +45,11 @@ func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holdin
 				return nil, err
 			}
 		}
+		if o.Units != 0 {
+			if err := t.book(session, o); err != nil {
+				return nil, err
+			}
+		}
 	}
 	lost, err := t.settleJobs(session, outcomes, known)
 	if err != nil {
@@ -59,15 +64,48 @@ func (t *txn) settle(session job.Session, outcomes []job.Outcome, known []holdin
 
 // throttle holds back the jobs of the lane of a running job, or of its queue if it has no key, unless the session does not hold it.
 func (t *txn) throttle(session job.Session, o job.Outcome) error {
-	row, err := one(t, statement("throttle_find"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
+	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
 	if err != nil || row == nil {
 		return err
 	}
-	queue, until := integer(row[0]), t.now+o.Throttle.Microseconds()
+	queue, until := integer(row[2]), t.now+o.Throttle.Microseconds()
 	if row[1] == nil {
 		_, err = t.exec(statement("throttle_queue"), queue, until)
 	} else {
 		_, err = t.exec(statement("throttle_lane"), queue, text(row[1]), until)
+	}
+	return err
+}
+
+// book counts units of a running job, unless the session does not hold it.
+func (t *txn) book(session job.Session, o job.Outcome) error {
+	row, err := one(t, statement("lane_of"), o.Job.ID[:], int64(o.Job.Attempt), int64(session))
+	if err != nil || row == nil {
+		return err
+	}
+	id, q, err := t.limits(text(row[0]))
+	if err != nil {
+		return err
+	}
+	l := job.Lane{}
+	if row[1] != nil {
+		l.Key = text(row[1])
+	}
+	found, err := one(t, statement("lane_find"), id, l.Key)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		l.Paid = timeOf(found[5])
+	}
+	q.Book(&l, o.Units, timeOf(t.now))
+	if q.Limits.Units.N > 0 {
+		if _, err := t.exec(statement("lane_book_queue"), id, micro(q.Paid)); err != nil {
+			return err
+		}
+	}
+	if l.Key != "" && q.Limits.EachKey.Units.N > 0 {
+		_, err = t.exec(statement("lane_book"), id, l.Key, micro(l.Paid))
 	}
 	return err
 }

@@ -1,10 +1,17 @@
 -- Limits and turns: the arithmetic of job.Rate, and the turns of job.TakeTurns, in whole microseconds. Numbers stay below 2^53, where they are
 -- exact: a burst takes less than ten years.
 
--- span is the time that n starts take, rounded up.
+local tenYears = 315360000000000
+
+-- span is the time that n starts, or units, take, rounded up; ten years at most. The rest of each is multiplied in two steps, so that nothing
+-- is more than 2^53.
 local function span(rate, n)
   local each = math.floor(rate.per / rate.n)
-  return n * each + math.ceil(n * (rate.per - each * rate.n) / rate.n)
+  if n * each >= tenYears then return tenYears end
+  local rest, high = rate.per - each * rate.n, math.floor(n / 32768)
+  local whole = math.floor(high * rest / rate.n)
+  local part = (high * rest - whole * rate.n) * 32768 + (n - high * 32768) * rest
+  return math.min(n * each + whole * 32768 + math.ceil(part / rate.n), tenYears)
 end
 
 -- left returns how many may start now; full is when the whole burst may.
@@ -24,62 +31,79 @@ local function take(rate, full, n)
   return math.max(full, now - math.min(math.floor(span(rate, 1) / 2), 50000)) + span(rate, n)
 end
 
+-- charge returns the time to keep when n units are used, or given back where n is below zero.
+local function charge(rate, full, n)
+  if rate.n == 0 or n == 0 or n < 0 and full <= now then return full end
+  if n < 0 then return full - span(rate, -n) end
+  local s = span(rate, n)
+  return math.min(math.max(full, now - math.min(math.floor(s / 2), 50000)) + s, now + tenYears)
+end
+
 -- nextStart returns when the next may start: now, or later.
 local function nextStart(rate, full)
-  if left(rate, full) > 0 then return now end
-  return full - span(rate, rate.burst - 1)
+  if rate.n == 0 then return now end
+  return math.max(full - span(rate, rate.burst - 1), now)
 end
+
+-- usedUp reports whether nothing is left of units.
+local function usedUp(rate, full) return nextStart(rate, full) > now end
 
 local function free(limit, running)
   if limit == 0 then return math.huge end
   return math.max(limit - running, 0)
 end
 
-local none = { running = 0, starts = { n = 0 }, keyRunning = 0, keyStarts = { n = 0 }, inOrder = false }
+local none = {
+  running = 0, starts = { n = 0 }, units = { n = 0 }, keyRunning = 0, keyStarts = { n = 0 }, keyUnits = { n = 0 }, inOrder = false,
+}
 
 -- openQueue reads what is kept of a queue.
 local function openQueue(name)
-  local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt')
+  local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe')
   local q = {
     name = name, limits = limitsOf(name) or none, turn = tonumber(v[1] or 0), full = tonumber(v[2] or 0), held = tonumber(v[3] or 0),
     fullEpoch = tonumber(v[4] or 0), heldEpoch = tonumber(v[5] or 0), retouch = v[6], lanes = {},
+    paid = tonumber(v[7] or 0), paidEpoch = tonumber(v[8] or 0),
   }
   q.keyAtOnce = q.limits.keyRunning
   if q.limits.inOrder then q.keyAtOnce = 1 end
   return q
 end
 
-local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full)) end
+local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full), 'pd', int(q.paid)) end
 
--- A lane is kept as six numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
--- that it is of; until when it is held, and the epoch of that. A time of another epoch does not count any more.
+-- A lane is kept as eight numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
+-- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that. A time of another epoch does not count any more.
+-- Older programs keep the first six.
 local function openLane(q, name)
   local l = q.lanes[name]
   if l then return l end
-  local p, turn, full, fullEpoch, held, heldEpoch = string.match(call('HGET', P .. 'l:' .. q.name, name) or '0 0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
-  l = { key = name, priority = tonumber(p), turn = tonumber(turn), full = 0, held = 0, running = tonumber(call('HGET', P .. 'n:' .. q.name, name) or 0) }
+  local kept = call('HGET', P .. 'l:' .. q.name, name) or '0 0 0 0 0 0'
+  local p, turn, full, fullEpoch, held, heldEpoch, paid, paidEpoch = string.match(kept, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ?(%d*) ?(%d*)')
+  l = { key = name, priority = tonumber(p), turn = tonumber(turn), full = 0, held = 0, paid = 0, running = tonumber(call('HGET', P .. 'n:' .. q.name, name) or 0) }
   if tonumber(fullEpoch) == q.fullEpoch then l.full = tonumber(full) end
   if tonumber(heldEpoch) == q.heldEpoch then l.held = tonumber(held) end
+  if tonumber(paidEpoch) == q.paidEpoch then l.paid = tonumber(paid) end
   q.lanes[name] = l
   return l
 end
 
 local function saveLane(q, l)
-  call('HSET', P .. 'l:' .. q.name, l.key, string.format('%d %.0f %.0f %d %.0f %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch))
+  call('HSET', P .. 'l:' .. q.name, l.key, string.format('%d %.0f %.0f %d %.0f %d %.0f %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch))
 end
 
 local function laneLeft(q, l)
   if l.key == '' then return math.huge end
-  if l.held > now then return 0 end
+  if l.held > now or usedUp(q.limits.keyUnits, l.paid) then return 0 end
   return math.min(free(q.keyAtOnce, l.running), left(q.limits.keyStarts, l.full))
 end
 
 local function queueLeft(q, running)
-  if q.held > now then return 0 end
+  if q.held > now or usedUp(q.limits.units, q.paid) then return 0 end
   return math.min(free(q.limits.running, running), left(q.limits.starts, q.full))
 end
 
-local function queueNext(q) return math.max(nextStart(q.limits.starts, q.full), q.held) end
+local function queueNext(q) return math.max(nextStart(q.limits.starts, q.full), nextStart(q.limits.units, q.paid), q.held) end
 
 local function inOrder(q, l) return l.key ~= '' and q.limits.inOrder end
 
@@ -112,11 +136,11 @@ end
 local function settleLane(q, l)
   local before, beforeTurn = l.priority, l.turn
   local priority, wakeAt, any = laneDue(q, l)
-  local idle = math.max(l.full, l.held)
+  local idle = math.max(l.full, l.held, l.paid)
   local gone = false
   if priority > 0 and laneLeft(q, l) <= 0 then
     priority = 0
-    local at = math.max(nextStart(q.limits.keyStarts, l.full), l.held)
+    local at = math.max(nextStart(q.limits.keyStarts, l.full), nextStart(q.limits.keyUnits, l.paid), l.held)
     if at > now then wakeAt = at end
   elseif not any and l.running <= 0 then
     gone = idle <= now
@@ -176,5 +200,16 @@ local function throttleLane(name, key, till)
     l.held = till
     saveLane(q, l)
   end
+  touch(name, key)
+end
+
+-- bookUnits counts units that a job used more than it cost when it started, or fewer.
+local function bookUnits(name, key, n)
+  local q = openQueue(name)
+  if q.limits.units.n > 0 then call('HSET', P .. 'q:' .. name, 'pd', int(charge(q.limits.units, q.paid, n))) end
+  if key == '' or q.limits.keyUnits.n == 0 then return end
+  local l = openLane(q, key)
+  l.paid = charge(q.limits.keyUnits, l.paid, n)
+  saveLane(q, l)
   touch(name, key)
 end

@@ -43,6 +43,7 @@ local function limitsOf(q)
       l = {
         running = v[1], starts = { n = v[2], per = v[3], burst = v[4] },
         keyRunning = v[5], keyStarts = { n = v[6], per = v[7], burst = v[8] }, inOrder = v[9] == 1,
+        units = { n = v[10] or 0, per = v[11], burst = v[12] }, keyUnits = { n = v[13] or 0, per = v[14], burst = v[15] },
       }
     end
     limitsCache[q] = l

@@ -1,6 +1,6 @@
 -- New jobs. Each is one argument, which unpacks to: ID, kind, queue, args, priority, most attempts, unique key, for how long it is
 -- unique, when it is due or after which delay, options, limit key, the ID of another system, in which states of its holder
--- the unique key keeps it out ("*" for all), whether it replaces that, and within what time.
+-- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the cost.
 
 -- firstThere returns the ID of the first of some new jobs whose ID is there already.
 local function firstThere(jobs)
@@ -64,6 +64,7 @@ local function insert(a)
   else
     call('SET', argsKey(id), a[4])
   end
+  if a[17] and a[17] ~= '0' then add('co', a[17]) end
   call('HSET', jobKey(id), unpack(fields))
   if key ~= '' then hold(key, id) end
   if a[13] ~= '' then call('ZADD', P .. 'm:' .. a[13], 0, id) end

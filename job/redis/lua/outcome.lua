@@ -1,5 +1,5 @@
 -- An outcome of a running job is one argument, which unpacks to: ID, attempt, state, detail, spared, most attempts, queue, priority, when due, or
--- after which delay, for how long to throttle.
+-- after which delay, for how long to throttle, units to book.
 
 -- heldBy returns the job of an outcome, nil where the session has lost it.
 local function heldBy(session, o)
@@ -11,6 +11,7 @@ end
 local function settle(j, o)
   local state, throttle = o[3], tonumber(o[11])
   if throttle > 0 then throttleLane(j.q, j.l, now + throttle) end
+  if o[12] ~= '0' then bookUnits(j.q, j.l, tonumber(o[12])) end
   if state == 'running' then
     call('HSET', jobKey(j.id), 'd', o[4])
     return

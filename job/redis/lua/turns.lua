@@ -50,8 +50,8 @@ local function shares(q, lanes, n)
   return want
 end
 
--- takeLane takes up to n due jobs of a lane that have the priority and are wanted, and returns how many.
-local function takeLane(q, l, p, n, wanted, begin)
+-- findDue returns up to n due jobs of a lane that have the priority and are wanted.
+local function findDue(q, l, p, n, wanted)
   local members = {}
   if inOrder(q, l) then
     local m = call('ZRANGE', orderKey(q.name, l.key), 0, 0)[1]
@@ -74,15 +74,38 @@ local function takeLane(q, l, p, n, wanted, begin)
       more = more and #page == 200
     end
   end
-  if #members > 0 then begin(q.name, l.key, p, members) end
-  return #members
+  return members
+end
+
+-- affordable shortens the lists of jobs that were found to those that may start, one of each lane in turn: one may while any unit is left of the
+-- queue and of its key. It returns what those of each lane cost together.
+local function affordable(q, lanes, found)
+  local costs, may, paid, queue, n, more = {}, {}, {}, q.paid, 0, true
+  for i = 1, #lanes do costs[i], may[i], paid[i] = 0, 0, lanes[i].paid end
+  while more do
+    more = false
+    for i, l in ipairs(lanes) do
+      local m = found[i][n + 1]
+      if m and may[i] == n and not usedUp(q.limits.units, queue) and (l.key == '' or not usedUp(q.limits.keyUnits, paid[i])) then
+        local cost = tonumber(call('HGET', jobKey(string.sub(m, 1, 16)), 'co') or 0)
+        queue, paid[i] = charge(q.limits.units, queue, cost), charge(q.limits.keyUnits, paid[i], cost)
+        may[i], costs[i], more = n + 1, costs[i] + cost, true
+      end
+    end
+    n = n + 1
+  end
+  for i = 1, #lanes do
+    for m = #found[i], may[i] + 1, -1 do found[i][m] = nil end
+  end
+  return costs
 end
 
 -- takeTurns takes up to n due jobs of a queue by priority, and of one priority in turns. It returns how many.
 local function takeTurns(q, n, all, wanted, begin)
   local running = tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0)
   n = math.min(n, queueLeft(q, running))
-  local began, top, more = n, 9, true
+  local total, top, more = 0, 9, true
+  local ofUnits = q.limits.units.n > 0 or q.limits.keyUnits.n > 0
   while more and n > 0 do
     more = false
     local taken, after, till = 0, 0, q.turn
@@ -94,16 +117,19 @@ local function takeTurns(q, n, all, wanted, begin)
       end
       top = p
       after = lanes[#lanes].turn
-      local want, got, last = shares(q, lanes, n), {}, {}
+      local want, found, got, last = shares(q, lanes, n), {}, {}, {}
+      for i = 1, #lanes do found[i] = findDue(q, lanes[i], p, want[i], wanted) end
+      local costs = ofUnits and affordable(q, lanes, found)
       for i = 1, #lanes do
-        got[i] = takeLane(q, lanes[i], p, want[i], wanted, begin)
-        last[i] = i
+        if #found[i] > 0 then begin(q.name, lanes[i].key, p, found[i]) end
+        got[i], last[i] = #found[i], i
       end
       -- Who has got more was last in turn.
       table.sort(last, function(a, b)
         if got[a] ~= got[b] then return got[a] < got[b] end
         return a < b
       end)
+      local cost = 0
       for _, i in ipairs(last) do
         local l = lanes[i]
         if got[i] > 0 then
@@ -111,13 +137,18 @@ local function takeTurns(q, n, all, wanted, begin)
           l.turn = q.turn
           l.running = l.running + got[i]
           if l.key ~= '' then l.full = take(q.limits.keyStarts, l.full, got[i]) end
-          taken = taken + got[i]
-          n = n - got[i]
+          if costs then
+            if l.key ~= '' then l.paid = charge(q.limits.keyUnits, l.paid, costs[i]) end
+            cost = cost + costs[i]
+          end
+          taken, total, n = taken + got[i], total + got[i], n - got[i]
         end
       end
+      q.paid = charge(q.limits.units, q.paid, cost)
+      if usedUp(q.limits.units, q.paid) then n = 0 end
       for i = 1, #lanes do settleLane(q, lanes[i]) end
     end
   end
-  q.full = take(q.limits.starts, q.full, began - n)
-  return began - n
+  q.full = take(q.limits.starts, q.full, total)
+  return total
 end

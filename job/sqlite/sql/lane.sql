@@ -1,5 +1,5 @@
 -- name: lane_wake
-select key, priority, turn, free, held from meanwhile_lane where queue = ?1 and wake <= ?2 order by wake limit ?3
+select key, priority, turn, free, held, paid from meanwhile_lane where queue = ?1 and wake <= ?2 order by wake limit ?3
 
 -- name: lane_next
 select wake from meanwhile_lane where queue = ?1 and wake is not null order by wake limit 1
@@ -8,7 +8,7 @@ select wake from meanwhile_lane where queue = ?1 and wake is not null order by w
 select 1 from meanwhile_lane where queue = ?1 and key > '' limit 1
 
 -- name: lane_find
-select key, priority, turn, free, held from meanwhile_lane where queue = ?1 and key = ?2
+select key, priority, turn, free, held, paid from meanwhile_lane where queue = ?1 and key = ?2
 
 -- name: lane_due
 -- The highest priority below ?3 of the queued jobs of a lane, and when the first of it is due.
@@ -37,12 +37,12 @@ where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 orde
 select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = ?2
 
 -- name: lane_open
-select key, priority, turn, free, held from meanwhile_lane
+select key, priority, turn, free, held, paid from meanwhile_lane
 where queue = ?1 and priority = ?2 and priority > 0 and turn > ?3 and turn <= ?4 order by turn limit ?5
 
 -- name: lane_above
 -- Lanes that are open by a higher priority than ?2, and have a due job of this one. With ?7 jobs of keys run in order.
-select key, ?2, turn, free, held from meanwhile_lane l
+select key, ?2, turn, free, held, paid from meanwhile_lane l
 where queue = ?1 and priority > ?2 and priority > 0 and turn > ?3 and turn <= ?4 and (key = '' or not ?7) and case when key = '' then exists (
     select 1 from meanwhile_job j where j.state = 0 and j.queue = ?1 and j.limit_key is null and j.priority = ?2 and j.run_at <= ?6
 ) else exists (
@@ -68,21 +68,54 @@ where seq = (
 ) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4)))
 limit ?5
 
+-- name: lane_cost
+-- What the jobs cost that lane_take takes.
+select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
+where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 and priority = ?2 and run_at <= ?3
+    and (?4 is null or class in (select value from json_each(?4)))
+order by run_at, id
+limit ?5
+
+-- name: lane_cost_plain
+-- What the jobs cost that claim_due takes.
+select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
+where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3
+    and (?4 is null or class in (select value from json_each(?4)))
+order by run_at, id
+limit ?5
+
+-- name: lane_cost_first
+-- What the job costs that lane_take_first takes.
+select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
+where seq = (
+    select seq from meanwhile_job
+    where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 order by created, id limit 1
+) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4)))
+limit ?5
+
 -- name: lane_put
-insert into meanwhile_lane (queue, key, priority, turn, free, wake) values (?1, ?2, ?3, ?4, ?5, ?6)
-on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake
+insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid
 
 -- name: lane_drop
 delete from meanwhile_lane where queue = ?1 and key = ?2
 
 -- name: lane_queue
-update meanwhile_queue set turn = ?2, free = ?3 where id = ?1
+update meanwhile_queue set turn = ?2, free = ?3, paid = ?4 where id = ?1
 
 -- name: lane_queue_running
 select coalesce(sum(n.n), 0) from meanwhile_class c join meanwhile_count n on n.class = c.id and n.state = 1 where c.queue = ?1
 
--- name: throttle_find
-select queue, limit_key from meanwhile_job where state = 1 and attempt = ?2 and session = ?3 and id = ?1
+-- name: lane_book
+insert into meanwhile_lane (queue, key, paid, wake) values (?1, ?2, ?3, 0) on conflict do update set paid = excluded.paid, wake = 0
+
+-- name: lane_book_queue
+update meanwhile_queue set paid = ?2 where id = ?1
+
+-- name: lane_of
+-- The queue and the key that a running job counts for, if the session holds it.
+select q.name, j.limit_key, q.id from meanwhile_job j join meanwhile_queue q on q.id = j.queue
+where j.state = 1 and j.attempt = ?2 and j.session = ?3 and j.id = ?1
 
 -- name: throttle_queue
 update meanwhile_queue set held = max(held, ?2) where id = ?1
@@ -98,7 +131,7 @@ update meanwhile_queue set held = 0 where name = ?1 and held > 0
 update meanwhile_lane set held = 0, wake = 0 where queue = (select id from meanwhile_queue where name = ?1) and held > 0
 
 -- name: limits_set
-update meanwhile_queue set limits = ?2, free = case when ?3 then 0 else free end where name = ?1
+update meanwhile_queue set limits = ?2, free = case when ?3 then 0 else free end, paid = case when ?4 then 0 else paid end where name = ?1
 
 -- name: limits_wake
-update meanwhile_lane set wake = 0, free = case when ?2 then 0 else free end where queue = (select id from meanwhile_queue where name = ?1)
+update meanwhile_lane set wake = 0, free = case when ?2 then 0 else free end, paid = case when ?3 then 0 else paid end where queue = (select id from meanwhile_queue where name = ?1)

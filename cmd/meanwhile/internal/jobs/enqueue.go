@@ -36,6 +36,7 @@ type Enqueue struct {
 	Within       when.Span         `placeholder:"TIME" group:"How" help:"See --debounce."`
 	Timeout      time.Duration     `placeholder:"TIME" group:"How" help:"Bound each attempt to this long, as in 90s or 2h (default that of the kind)."`
 	LimitKey     string            `placeholder:"KEY" group:"How" help:"What it counts for where its queue has limits for each key, such as a customer."`
+	Cost         int               `placeholder:"N" group:"How" help:"Units that it is expected to use, where its queue has a limit of them."`
 	Webhook      string            `placeholder:"URL" group:"How" help:"POST the outcome to this URL when a worker has finished the job. It is kept in the meta of the job."`
 	Meta         map[string]string `mapsep:"none" placeholder:"KEY=VALUE" group:"How" help:"A note beside the args, such as tenant=7, to find the job by. Repeatable, up to 32."`
 }
@@ -157,6 +158,9 @@ func (e *Enqueue) options() ([]job.EnqueueOption, error) {
 	}
 	if e.LimitKey != "" {
 		options = append(options, job.LimitKey(e.LimitKey))
+	}
+	if e.Cost != 0 {
+		options = append(options, job.Cost(e.Cost))
 	}
 	for key, value := range e.Meta {
 		options = append(options, job.Meta(key, value))

@@ -19,6 +19,8 @@ type Limit struct {
 	Starts     *rate `placeholder:"N/TIME" help:"So fast do jobs of the queue start, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
 	KeyRunning *int  `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
 	KeyStarts  *rate `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
+	Units      *rate `placeholder:"N/TIME" help:"So many units may jobs of the queue use, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
+	KeyUnits   *rate `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
 	KeyInOrder *bool `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
 	Remove     bool  `help:"Remove all limits of the queue."`
 }
@@ -30,7 +32,7 @@ func (*Limit) Help() string {
 
 // Run shows or sets the limits.
 func (l *Limit) Run(c *Command, streams probe.Streams) error {
-	change := l.Running != nil || l.Starts != nil || l.KeyRunning != nil || l.KeyStarts != nil || l.KeyInOrder != nil
+	change := l.Running != nil || l.Starts != nil || l.KeyRunning != nil || l.KeyStarts != nil || l.Units != nil || l.KeyUnits != nil || l.KeyInOrder != nil
 	if change && l.Remove {
 		return usage("give either limits or --remove")
 	}
@@ -68,6 +70,12 @@ func (l *Limit) changed(to job.Limits) job.Limits {
 	if l.Starts != nil {
 		to.Starts = job.Rate(*l.Starts)
 	}
+	if l.Units != nil {
+		to.Units = job.Rate(*l.Units)
+	}
+	if l.KeyUnits != nil {
+		to.EachKey.Units = job.Rate(*l.KeyUnits)
+	}
 	if l.KeyRunning != nil {
 		to.EachKey.Running = *l.KeyRunning
 	}
@@ -92,12 +100,14 @@ func describeLimits(queue string, use job.LimitUse) string {
 		{"queue", probe.Printable(queue)},
 		{"running", most(use.Running) + ", " + probe.Number(use.QueueRunning) + " run"},
 		{"starts", use.Starts.String()},
+		{"units", use.Units.String()},
 		{"each key", ""},
 		{"  running", most(use.EachKey.Running)},
 		{"  starts", use.EachKey.Starts.String()},
+		{"  units", use.EachKey.Units.String()},
 	}
 	if use.EachKey.InOrder {
-		lines[4][1] = "1, in order"
+		lines[5][1] = "1, in order"
 	}
 	if use.QueueHeld > 0 {
 		lines = append(lines, [2]string{"throttled", "starts again in " + use.QueueHeld.Round(time.Millisecond).String()})

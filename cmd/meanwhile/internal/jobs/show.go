@@ -88,6 +88,9 @@ func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 	if j.LimitKey != "" {
 		field("limit key", "%s", j.LimitKey)
 	}
+	if j.Cost > 0 {
+		field("cost", "%s", probe.Number(j.Cost))
+	}
 	if j.UniqueKey != "" {
 		unique := j.UniqueKey
 		if j.UniqueFor > 0 {

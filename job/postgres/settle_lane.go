@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// settleLanes writes what outcomes say of the lanes of jobs that the session holds: what is throttled, and units to book.
+func settleLanes(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
+	booked := slices.ContainsFunc(outcomes, func(o job.Outcome) bool { return o.Units != 0 })
+	if booked {
+		if err := book(ctx, s, r, session, outcomes); err != nil {
+			return err
+		}
+	}
+	throttled := slices.DeleteFunc(slices.Clone(outcomes), func(o job.Outcome) bool { return o.Throttle <= 0 })
+	if len(throttled) == 0 {
+		return nil
+	}
+	_, err := r.ids(ctx, s.sql("throttle"), throttleArgs(session, throttled)...)
+	return err
+}
+
+func throttleArgs(session job.Session, throttled []job.Outcome) []any {
+	ids, attempts, held := make([][16]byte, len(throttled)), make([]int32, len(throttled)), make([]*pgtype.Interval, len(throttled))
+	for i, o := range throttled {
+		ids[i], attempts[i], held[i] = o.Job.ID, int32(o.Job.Attempt), interval(o.Throttle)
+	}
+	return []any{int64(session), ids, attempts, held}
+}
+
+// book counts the units of outcomes. It locks their queues in order, those of what is throttled among them.
+func book(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
+	ids, attempts := make([][16]byte, len(outcomes)), make([]int32, len(outcomes))
+	for i, o := range outcomes {
+		ids[i], attempts[i] = o.Job.ID, int32(o.Job.Attempt)
+	}
+	units := map[string]map[string][]int{} // by queue and key
+	var queue, key string
+	var place int
+	err := r.each(ctx, s.sql("lane_of"), []any{int64(session), ids, attempts}, []any{&queue, &key, &place}, func() error {
+		if units[queue] == nil {
+			units[queue] = map[string][]int{}
+		}
+		units[queue][key] = append(units[queue][key], outcomes[place].Units)
+		return nil
+	})
+	for _, queue := range slices.Sorted(maps.Keys(units)) {
+		if err == nil {
+			err = s.bookQueue(ctx, r, queue, units[queue])
+		}
+	}
+	return err
+}
+
+// bookQueue counts units of jobs of a queue, by their limit keys.
+func (s *Store) bookQueue(ctx context.Context, r runner, queue string, units map[string][]int) error {
+	var q job.LaneQueue
+	var at time.Time
+	if _, err := s.lockQueue(ctx, r, queue, &q, &at); err != nil {
+		return err
+	}
+	if q.Limits.Units.N == 0 && q.Limits.EachKey.Units.N == 0 {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(units))
+	paid, err := s.paidOf(ctx, r, queue, keys)
+	if err != nil {
+		return err
+	}
+	var lanes []string
+	var times []*time.Time
+	for _, key := range keys {
+		l := job.Lane{Key: key, Paid: paid[key]}
+		for _, n := range units[key] {
+			q.Book(&l, n, at)
+		}
+		if key != "" && q.Limits.EachKey.Units.N > 0 {
+			lanes, times = append(lanes, key), append(times, instant(l.Paid))
+		}
+	}
+	_, err = r.ids(ctx, s.sql("lane_book"), queue, instant(q.Paid), lanes, times)
+	return err
+}
