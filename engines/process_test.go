@@ -58,7 +58,7 @@ func guarded(m *testing.M) (code int, err error) {
 	if programs, err = os.MkdirTemp("", "engines"); err != nil {
 		return 0, err
 	}
-	if err := guard.Tell(harm.HasFolder, programs); err != nil {
+	if err := guard.Report(harm.HasFolder, programs); err != nil {
 		return 0, err
 	}
 	return m.Run(), nil
@@ -93,8 +93,8 @@ func begin(cmd *exec.Cmd) (wait func() error, err error) {
 		return nil, err
 	}
 	pid := strconv.Itoa(cmd.Process.Pid)
-	told := guard.Tell(harm.HasProcess, pid)
-	return func() error { return errors.Join(cmd.Wait(), told, guard.Tell(harm.HasEnded, pid)) }, nil
+	told := guard.Report(harm.HasProcess, pid)
+	return func() error { return errors.Join(cmd.Wait(), told, guard.Report(harm.HasEnded, pid)) }, nil
 }
 
 // built returns a program. When it cannot be built, because its modules are neither here nor to be had, it skips the test; in
