@@ -8,6 +8,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -54,7 +55,7 @@ var languages = []language{
 
 func main() {
 	process.Main(func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		return run(ctx, os.Stdout, installed(os.Stdout))
 	})
@@ -96,12 +97,18 @@ func run(ctx context.Context, out io.Writer, languages []language) error {
 
 // serve serves until ctx is canceled. Claims that wait are answered then.
 func serve(ctx context.Context, server *http.Server, listener net.Listener) error {
-	defer context.AfterFunc(ctx, func() {
+	down := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(down)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		_ = server.Shutdown(ctx)
-	})()
-	_ = server.Serve(listener)
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		stop()
+		return err
+	}
+	<-down
 	return nil
 }
 

@@ -31,12 +31,15 @@ async function again(path, body) { // finish and extend may be sent twice
   }
 }
 
-const timer = setInterval(async () => {
+async function extend() { // as long as the process lives
   const worker = { name, host: hostname(), pid: process.pid, language: `node ${process.versions.node}`, concurrency: 10 };
-  const sessions = [...held].map(([session, jobs]) => ({ session, jobs }));
-  const answer = await again("/worker/extend", { worker, lease, sessions }).catch(console.error);
-  stopping ||= answer?.state === "stop";
-}, (lease / 3) * 1000);
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, (lease / 3) * 1000).unref());
+    const sessions = [...held].map(([session, jobs]) => ({ session, jobs }));
+    const answer = await again("/worker/extend", { worker, lease, sessions }).catch(console.error);
+    stopping ||= answer?.state === "stop";
+  }
+}
 process.on("SIGTERM", () => { stopping = true; });
 
 async function run(session, job) {
@@ -48,6 +51,7 @@ async function run(session, job) {
   }
 }
 
+extend();
 (async () => {
   while (!stopping) { // the wait is short, so that TERM is obeyed soon
     const { session, jobs } = await again("/worker/claim", { worker: name, queues: ["default"], kinds: Object.keys(kinds), limit: 10, lease, wait: 2 });
@@ -55,6 +59,5 @@ async function run(session, job) {
     await Promise.all(jobs.map(async (job) => again("/worker/finish", { ends: [await run(session, job)] })));
     held.delete(session);
   }
-  clearInterval(timer);
   await call("/worker/leave", { worker: name });
 })();

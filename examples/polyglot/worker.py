@@ -37,8 +37,11 @@ def extend():
     while True:
         time.sleep(LEASE / 3)
         sessions = [{"session": s, "jobs": ids} for s, ids in list(held.items())]
-        if again("/worker/extend", {"worker": about, "lease": LEASE, "sessions": sessions})["state"] == "stop":
-            stopping.set()
+        try:
+            if again("/worker/extend", {"worker": about, "lease": LEASE, "sessions": sessions})["state"] == "stop":
+                stopping.set()
+        except Exception:
+            traceback.print_exc()  # without this loop the leases would end
 
 
 def run(session, job):

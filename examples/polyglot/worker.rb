@@ -40,6 +40,8 @@ def extend_leases
   about = { name: NAME, host: HOST, pid: Process.pid, language: "ruby #{RUBY_VERSION}", concurrency: 10 }
   sessions = $held.to_a.map { |session, jobs| { session: session, jobs: jobs } }
   $stopping = true if again("/worker/extend", { worker: about, lease: LEASE, sessions: sessions })["state"] == "stop"
+rescue StandardError => e
+  warn e.full_message # the next time may be better
 end
 
 def run(session, job)

@@ -68,9 +68,13 @@ module Meanwhile
       @http.call(:get, "/jobs/#{ERB::Util.url_encode(id)}#{query}", what: "find job #{id}", timeout: @settings.timeout + wait.to_f)
     end
 
-    # work makes a call of the API for workers, see docs/api.md.
-    def work(call, body, timeout: @settings.timeout)
-      @http.call(:post, "/worker/#{call}", body.is_a?(String) ? body : JSON.generate(body, max_nesting: 200), what: call.to_s, timeout: timeout)
+    # work makes a call of the API for workers, see docs/api.md. An answer without the key that is wanted is none: Unavailable is raised.
+    def work(call, body, wanted: nil, timeout: @settings.timeout)
+      text = body.is_a?(String) ? body : JSON.generate(body, max_nesting: 200)
+      answer = @http.call(:post, "/worker/#{call}", text, what: call.to_s, timeout: timeout)
+      return answer if wanted.nil? || answer&.key?(wanted)
+
+      raise Unavailable, "#{call}: the answer of #{@settings} has no #{wanted.inspect}: is it a meanwhile server?"
     end
 
     # body returns what the API wants to know of a job. Raises ArgumentError.

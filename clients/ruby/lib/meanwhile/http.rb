@@ -25,7 +25,7 @@ module Meanwhile
     end
 
     # call sends a request and returns the JSON of the answer, or nil when it has none. `what` says in messages what was being
-    # done, `key` is an Idempotency-Key. It takes `timeout` seconds at most. Raises Unavailable, Refused or Unauthorized.
+    # done, `key` is an Idempotency-Key. It takes `timeout` seconds at most, and as long again to connect. Raises Unavailable, Refused or Unauthorized.
     def call(verb, path, body = nil, what:, timeout: @settings.timeout, type: "application/json", key: nil)
       request = VERBS.fetch(verb).new(@settings.uri.path + API + path, headers(body && type))
       request["Idempotency-Key"] = key if key
@@ -82,7 +82,12 @@ module Meanwhile
     end
 
     def parse(text, what)
-      text.empty? ? nil : JSON.parse(text.force_encoding(Encoding::UTF_8), max_nesting: 200)
+      return nil if text.empty?
+
+      found = JSON.parse(text.force_encoding(Encoding::UTF_8), max_nesting: 200)
+      raise JSON::ParserError unless found.is_a?(Hash) # a proxy, say
+
+      found
     rescue JSON::ParserError
       raise Unavailable, "#{what}: the answer of #{@settings} is no JSON: is it a meanwhile server?", cause: nil
     end

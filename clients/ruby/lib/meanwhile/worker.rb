@@ -85,9 +85,16 @@ module Meanwhile
 
     private
 
-    # Threads begin with Stopping and Recalled held off: the places where they may come name them.
-    def thread(&block)
-      Thread.handle_interrupt(Stopping => :never, Recalled => :never) { Thread.new(&block) }
+    # Threads begin with Stopping and Recalled held off: the places where they may come name them. A mistake in one ends the worker: it
+    # would go on without its leases, say.
+    def thread
+      Thread.handle_interrupt(Stopping => :never, Recalled => :never) do
+        Thread.new do
+          yield
+        rescue StandardError => e
+          @orders << e
+        end
+      end
     end
 
     def follow_orders
@@ -140,8 +147,8 @@ module Meanwhile
     end
 
     def claim(room)
-      wanted = { worker: @name, queues: @queues, kinds: @kinds, limit: [room, MOST_CLAIMED].min, lease: "#{LEASE}s", wait: "#{WAIT}s" }.compact
-      Thread.handle_interrupt(Recalled => :on_blocking) { @client.work(:claim, wanted, timeout: WAIT + @client.settings.timeout) }
+      request = { worker: @name, queues: @queues, kinds: @kinds, limit: [room, MOST_CLAIMED].min, lease: "#{LEASE}s", wait: "#{WAIT}s" }.compact
+      Thread.handle_interrupt(Recalled => :on_blocking) { @client.work(:claim, request, wanted: "jobs", timeout: WAIT + @client.settings.timeout) }
     end
 
     def accept(answer)
@@ -208,7 +215,7 @@ module Meanwhile
 
     def extend_leases(held)
       news = news_of(held)
-      answer = @client.work(:extend, extension(held, news))
+      answer = @client.work(:extend, extension(held, news), wanted: "state")
       news = nil
       held.each { |a| learn(a, answer) }
       order(answer["state"])
@@ -278,7 +285,7 @@ module Meanwhile
     end
 
     def finish(ends, tries)
-      lost = @client.work(:finish, %({"ends":[#{ends.map(&:json).join(",")}]})).fetch("lost")
+      lost = @client.work(:finish, %({"ends":[#{ends.map(&:json).join(",")}]}), wanted: "lost").fetch("lost")
       return if tries > 1 # lost may be what was written before an answer got lost
 
       ends.map(&:attempt).each do |a|
