@@ -87,8 +87,8 @@ var applyPromises = []promise{
 	}},
 	{"a restored job is queued as it was", func(f *fixture) {
 		for _, act := range []job.Act{job.ActCancel, job.ActDiscard} {
-			j := f.insertNew(job.MaxAttempts(3), job.Unique("a"))
-			j = f.claimOne("w")
+			f.insertNew(job.MaxAttempts(3), job.Unique("a"))
+			j := f.claimOne("w")
 			j.State, j.RunAt, j.Delay, j.Detail = job.Queued, time.Time{}, time.Hour, oddDetail()
 			f.settle("w", j)
 			before := f.look(j.ID)
