@@ -14,6 +14,7 @@ import (
 // set one ahead, since the timers of such a server do not fire, and with them goes its finding of deadlocks.
 func TestStoreWithAnotherClock(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if err != nil || len(found) == 0 {
 		testenv.Missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")

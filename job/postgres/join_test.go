@@ -15,6 +15,7 @@ import (
 // TestJoinedStores holds three databases behind one store to the contract, but for what holds in each of them only.
 func TestJoinedStores(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	urls := []string{database(t, server()), database(t, server()), database(t, server())}
 	var pools []*pgxpool.Pool
 	for _, url := range urls {

@@ -22,6 +22,7 @@ import (
 
 func TestStoreBehindPooler(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	p := newPooler(t, database(t, server()))
 	n := 0
 	jobtest.TestStore(t, func(t *testing.T) job.Store {

@@ -22,6 +22,7 @@ import (
 // TestStoreOnCluster is the contract on a cluster of three.
 func TestStoreOnCluster(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	url := startCluster(t)
 	// Names whose keys are on different nodes.
 	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, url+"?name="+rand.Text()) })
@@ -30,6 +31,7 @@ func TestStoreOnCluster(t *testing.T) {
 // TestJoinOnClusters is the contract on a store that is joined of some in two clusters, which lie on different nodes.
 func TestJoinOnClusters(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	first, second := startCluster(t), startCluster(t)
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
 		return job.Join(open(t, first+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()))
@@ -77,6 +79,7 @@ func startCluster(t *testing.T) string {
 // TestStoreBehindSentinel is the contract where Sentinels name the server; then that fails, and the store goes on with its replica.
 func TestStoreBehindSentinel(t *testing.T) {
 	testenv.LongTest(t)
+	t.Parallel()
 	primary := ownServer(t)
 	replica := ownServer(t, "--replicaof", "127.0.0.1 "+strconv.Itoa(primary.port))
 	var sentinels []string
