@@ -232,14 +232,14 @@ func (a *API) enqueueAll(w http.ResponseWriter, r *http.Request) error {
 		all = ids.noting(all)
 	}
 	done, err := job.EnqueueAll(r.Context(), &ids, all)
-	told := map[string]any{"enqueued": done.Enqueued, "duplicates": done.Duplicates}
+	summary := map[string]any{"enqueued": done.Enqueued, "duplicates": done.Duplicates}
 	if err != nil {
-		return &partial{err, told}
+		return &partial{err, summary}
 	}
 	if wantsIDs == "true" {
-		told["ids"] = ids.list()
+		summary["ids"] = ids.list()
 	}
-	return writeJSON(w, http.StatusOK, told)
+	return writeJSON(w, http.StatusOK, summary)
 }
 
 // inserted is a store that notes which jobs were inserted.

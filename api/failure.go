@@ -35,23 +35,23 @@ func (p *partial) Unwrap() error { return p.error }
 
 // fail answers with what went wrong. What a store says is for the log: it may name hosts and users.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	told := explain(err)
-	if told == nil {
+	refused := explain(err)
+	if refused == nil {
 		a.config.Logger.Error("api: the store failed", "method", r.Method, "path", r.URL.Path, "error", err)
-		told = refuse(http.StatusServiceUnavailable, "the store of the jobs failed; the log of the server says why")
+		refused = refuse(http.StatusServiceUnavailable, "the store of the jobs failed; the log of the server says why")
 	}
 	more := map[string]any{}
-	maps.Copy(more, told.more)
+	maps.Copy(more, refused.more)
 	if some, ok := errors.AsType[*partial](err); ok {
 		maps.Copy(more, some.done)
 	}
-	if told.allow != "" {
-		w.Header().Set("Allow", told.allow)
+	if refused.allow != "" {
+		w.Header().Set("Allow", refused.allow)
 	}
-	if told.status == http.StatusServiceUnavailable {
+	if refused.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
-	problem.Write(w, told.status, told.detail, more)
+	problem.Write(w, refused.status, refused.detail, more)
 }
 
 // explain returns what to tell the client, nil for what is not its business.
@@ -75,11 +75,11 @@ func explain(err error) *refusal {
 
 // notRouted says what is wrong with a request that the mux has no handler for.
 func notRouted(handler http.Handler, r *http.Request) error {
-	var told muted
-	handler.ServeHTTP(&told, r)
-	if told.status == http.StatusMethodNotAllowed {
-		allow := told.Header().Get("Allow")
-		return &refusal{status: told.status, detail: "this path takes " + allow + ", not " + r.Method, allow: allow}
+	var answer muted
+	handler.ServeHTTP(&answer, r)
+	if answer.status == http.StatusMethodNotAllowed {
+		allow := answer.Header().Get("Allow")
+		return &refusal{status: answer.status, detail: "this path takes " + allow + ", not " + r.Method, allow: allow}
 	}
 	return refuse(http.StatusNotFound, "there is nothing at this path; %s/openapi.yaml lists what there is", Prefix)
 }

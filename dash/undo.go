@@ -67,8 +67,8 @@ func (s *undos) find(id string) *undo {
 	return nil
 }
 
-// take returns the undo with an ID, for its caller alone, or nil.
-func (s *undos) take(id string) *undo {
+// remove returns the undo with an ID, for its caller alone, or nil.
+func (s *undos) remove(id string) *undo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.fresh()
@@ -96,7 +96,7 @@ func (v *view) Undo() *undo {
 
 // undo takes an action back.
 func (h *handler) undo(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
-	u := h.undos.take(r.PostForm.Get("undo"))
+	u := h.undos.remove(r.PostForm.Get("undo"))
 	if u == nil {
 		return "", refuse(http.StatusGone, "This cannot be undone any more: it was undone already, is longer than %s ago, or was done before the dashboard was started.", span(undoTime))
 	}
@@ -221,24 +221,24 @@ func (h *handler) undoJobs(ctx context.Context, r *http.Request, done job.AuditE
 	}
 	done.Actor, done.Target = h.actor(r), h.masker.Text(done.Target)
 	return h.undos.add(&undo{Entry: done, Jobs: len(changes), run: func(ctx context.Context) (job.Applied, error) {
-		return h.putBack(ctx, changes)
+		return h.revert(ctx, changes)
 	}}), nil
 }
 
-// putBack puts jobs back to where they were before an action, as far as they still are where it left them.
-func (h *handler) putBack(ctx context.Context, changes map[job.ID]change) (done job.Applied, err error) {
+// revert puts jobs back to where they were before an action, as far as they still are where it left them.
+func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done job.Applied, err error) {
 	now, err := h.standings(ctx, slices.Collect(maps.Keys(changes)))
 	if err != nil {
 		return done, err
 	}
-	ways := map[standing][]job.ID{}
+	reversals := map[standing][]job.ID{}
 	for id, c := range changes {
 		if now[id] == c.after {
-			ways[c.way()] = append(ways[c.way()], id)
+			reversals[c.reversal()] = append(reversals[c.reversal()], id)
 		}
 	}
-	for way, ids := range ways {
-		act := way.act()
+	for r, ids := range reversals {
+		act := r.act()
 		for part := range slices.Chunk(ids, mostSelected) {
 			put, err := job.Apply(ctx, h.Store, job.Filter{IDs: part, States: act.From}, act)
 			done.Changed, done.Conflicts = done.Changed+put.Changed, done.Conflicts+put.Conflicts
@@ -251,32 +251,32 @@ func (h *handler) putBack(ctx context.Context, changes map[job.ID]change) (done 
 	return done, nil
 }
 
-// way is what the job is to get back, and nothing else: of a job that is finished the state that it is in.
-func (c change) way() (way standing) {
+// reversal is what the job is to get back, and nothing else: of a job that is finished the state that it is in.
+func (c change) reversal() (r standing) {
 	switch {
 	case c.after.state != c.before.state:
-		way.state = c.after.state
+		r.state = c.after.state
 	case c.after.queue != c.before.queue:
-		way.queue = c.before.queue
+		r.queue = c.before.queue
 	case c.after.priority != c.before.priority:
-		way.priority = c.before.priority
+		r.priority = c.before.priority
 	default:
-		way.runAt = c.before.runAt
+		r.runAt = c.before.runAt
 	}
-	return way
+	return r
 }
 
-// act is the action that puts jobs back this way.
-func (way standing) act() job.Act {
+// act is the action that takes the change back.
+func (r standing) act() job.Act {
 	switch {
-	case way.state != "":
+	case r.state != "":
 		act := job.ActRestore
-		act.From = []job.State{way.state}
+		act.From = []job.State{r.state}
 		return act
-	case way.queue != "":
-		return job.ActMove(way.queue)
-	case way.priority != 0:
-		return job.ActPriority(way.priority)
+	case r.queue != "":
+		return job.ActMove(r.queue)
+	case r.priority != 0:
+		return job.ActPriority(r.priority)
 	}
-	return job.ActRunAt(way.runAt)
+	return job.ActRunAt(r.runAt)
 }

@@ -23,7 +23,7 @@ func (j *Job) begin(expired string, once bool) *Event {
 		})
 	}
 	switch {
-	case j.CancelRequested: // while its process was dead, or before that had obeyed
+	case j.CancelRequested: // while its process was dead, or before that had handled it
 		return j.endUnbegun(Canceled, JobCanceled, ErrCanceled)
 	case j.Used() > j.MaxAttempts:
 		return j.endUnbegun(Discarded, JobDiscarded, j.outOfAttempts())

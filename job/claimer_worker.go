@@ -177,7 +177,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	if err != nil {
 		return Extended{}, err
 	}
-	info.obey(p.orders)
+	info.applyCommands(p.orders)
 	var got Extended
 	renew := func(h Held) (changed bool, err error) {
 		renewed, err := p.renew(ctx, Renewal{Worker: info.Name, Session: h.Session, Lease: lease, Jobs: h.Jobs, Info: info}, last)
@@ -186,7 +186,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 		}
 		got.Lost, got.Canceled = append(got.Lost, renewed.Lost...), append(got.Canceled, renewed.Canceled...)
 		p.orders = nil // it is listed with those before
-		if changed = info.obey(renewed.Orders); changed {
+		if changed = info.applyCommands(renewed.Orders); changed {
 			p.orders, p.state = renewed.Orders, info.state()
 		}
 		return changed, nil
@@ -266,8 +266,8 @@ func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
 	return w, nil
 }
 
-// obey notes what was ordered, and reports whether that is something else than before.
-func (w *WorkerInfo) obey(orders []Order) (changed bool) {
+// applyCommands notes what was ordered, and reports whether that is something else than before.
+func (w *WorkerInfo) applyCommands(orders []Order) (changed bool) {
 	quiet, stopping := w.Quiet, w.Stopping
 	for _, o := range orders {
 		switch o.Do {

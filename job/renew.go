@@ -106,7 +106,7 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 			e.cancel(ErrCanceled)
 		}
 	}
-	r.obey(ctx, got.Orders)
+	r.handleCommands(ctx, got.Orders)
 	return r.lookout.watch(got.Watched) || len(got.Orders) > 0, nil
 }
 

@@ -75,8 +75,8 @@ func (c *conn) next(ctx context.Context) bool {
 	line, done, err := c.lines.line(ctx, MaxLine)
 	defer done()
 	if err != nil {
-		if told, ok := errors.AsType[*refusal](err); ok {
-			_ = c.write(failed(told))
+		if refused, ok := errors.AsType[*refusal](err); ok {
+			_ = c.write(failed(refused))
 			c.linger()
 		}
 		return false
@@ -131,8 +131,8 @@ func (c *conn) answer(ctx context.Context, verb string, args []byte) (r reply, d
 	if err == nil {
 		return r, nil
 	}
-	if told, ok := errors.AsType[*refusal](err); ok {
-		return failed(told), nil
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return failed(refused), nil
 	}
 	if !errors.Is(err, job.ErrClosed) || ctx.Err() == nil {
 		c.server.config.Logger.Warn("faktory: a command failed", "command", verb, "error", err)

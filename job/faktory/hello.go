@@ -64,8 +64,8 @@ func (c *conn) greet(ctx context.Context) error {
 		err = refuse("Invalid password")
 	}
 	if err != nil {
-		if told, ok := errors.AsType[*refusal](err); ok {
-			_ = c.write(failed(told))
+		if refused, ok := errors.AsType[*refusal](err); ok {
+			_ = c.write(failed(refused))
 			c.linger()
 		}
 		return err

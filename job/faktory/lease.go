@@ -46,7 +46,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 		}
 	}
 	cs.mu.Unlock()
-	cs.obey(within, cl, got.Orders, beats)
+	cs.handleCommands(within, cl, got.Orders, beats)
 	if doubt.IsZero() {
 		return nil
 	}
@@ -58,8 +58,8 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 	return cs.releaseUnknown(within, cl, since)
 }
 
-// obey notes what a client is to be told. One whose BEATs go to another server is told there.
-func (cs *clients) obey(ctx context.Context, cl *client, orders []job.Order, beats bool) {
+// handleCommands notes what a client is to be told. One whose BEATs go to another server is told there.
+func (cs *clients) handleCommands(ctx context.Context, cl *client, orders []job.Order, beats bool) {
 	for _, o := range orders {
 		wish := running
 		switch o.Do {

@@ -18,11 +18,11 @@ var liveFaults = []fault{
 		"a worker is told of the first hundred watched jobs",
 	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Watched = nil })},
 	{name: "a watch is told once", noticed: []string{"a worker is told which of its jobs are watched"}, apply: func(b *broken) {
-		told := map[job.ID]bool{}
+		reported := map[job.ID]bool{}
 		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
-			got.Watched = slices.DeleteFunc(got.Watched, func(id job.ID) bool { return told[id] })
+			got.Watched = slices.DeleteFunc(got.Watched, func(id job.ID) bool { return reported[id] })
 			for _, id := range got.Watched {
-				told[id] = true
+				reported[id] = true
 			}
 		})(b)
 	}},
@@ -225,13 +225,13 @@ var liveFaults = []fault{
 		}
 	}},
 	{name: "old stats that come late replace the others", noticed: []string{"old stats of all workers are one, with those that come late"}, apply: func(b *broken) {
-		var told []job.Stat
+		var reported []job.Stat
 		renewAs(func(r *job.Renewal) {
 			if len(r.Stats) > 0 {
-				told = r.Stats
+				reported = r.Stats
 			}
 		}, nil)(b)
-		b.stats = func(time.Time, []job.Stat) []job.Stat { return job.MergeStats(told...) }
+		b.stats = func(time.Time, []job.Stat) []job.Stat { return job.MergeStats(reported...) }
 	}},
 	{name: "stats go with their worker", noticed: []string{"stats outlive their worker, and are added up by half hours after two hours"}, apply: func(b *broken) {
 		gone := false

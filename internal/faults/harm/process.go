@@ -161,11 +161,11 @@ func (p *Process) end(over context.Context) {
 
 // judge says whether a process ended as it should: killed by the program, in order because it was told to, or as it may.
 func (p *Process) judge(name string, state *os.ProcessState, said string) {
-	told := !p.signaled.IsZero()
+	asked := !p.signaled.IsZero()
 	switch {
 	case p.killed && EndedBy(state, syscall.SIGKILL):
-	case told && (state.Success() || state.ExitCode() == 128+int(syscall.SIGTERM) || EndedBy(state, syscall.SIGTERM)):
-	case told && time.Since(p.signaled) >= stopLimit:
+	case asked && (state.Success() || state.ExitCode() == 128+int(syscall.SIGTERM) || EndedBy(state, syscall.SIGTERM)):
+	case asked && time.Since(p.signaled) >= stopLimit:
 		p.Violated("%s did not end within %v: %s", name, stopLimit, tail(said))
 	case p.MayEnd != nil && p.MayEnd(state):
 	default:

@@ -13,8 +13,8 @@ import (
 
 var errTaskCanceled = errors.New("somebody canceled this task of the job")
 
-// obey does what the worker was told from outside.
-func (r *run) obey(ctx context.Context, orders []Order) {
+// handleCommands does what the worker was told from outside.
+func (r *run) handleCommands(ctx context.Context, orders []Order) {
 	var tasks []Order
 	for _, o := range orders {
 		r.config.Logger.Info("job: an order from outside", "order", o)
