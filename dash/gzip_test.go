@@ -100,14 +100,15 @@ func TestDigitsCostLittle(t *testing.T) {
 			}
 		}
 		step(1)
-		var readers []*reader
+		var readers, plain []*reader
 		for _, path := range []string{"/", "/queues", "/queue?name=queue-c", "/kind?name=kind-c"} {
 			readers = append(readers, open(t, h, path, 0, "Accept-Encoding", "gzip"))
+			plain = append(plain, open(t, h, path, 0))
 		}
 		time.Sleep(300 * time.Millisecond)
-		var before []int
-		for _, r := range readers {
-			before = append(before, len(r.events()))
+		var before, beforePlain []int
+		for i, r := range readers {
+			before, beforePlain = append(before, len(r.events())), append(beforePlain, len(plain[i].events()))
 		}
 		for i := range 30 {
 			step(i)
@@ -116,6 +117,9 @@ func TestDigitsCostLittle(t *testing.T) {
 		for i, r := range readers {
 			if got := (len(r.events()) - before[i]) / 30; got < 50 || got > 3000 {
 				t.Errorf("page %d costs %d bytes a second", i, got)
+			}
+			if got, all := len(r.events())-before[i], len(plain[i].events())-beforePlain[i]; got > all/2 {
+				t.Errorf("page %d costs %d bytes, and %d without compression", i, got, all)
 			}
 		}
 	})
