@@ -255,6 +255,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		for name, err := range map[string]error{
 			"list": func() error { _, err := r.joined.List(r.ctx, job.Filter{Limit: 1}); return err }(), "pause": r.joined.Pause(r.ctx, "p", true),
 			"limits": r.joined.SetLimits(r.ctx, "l", job.Limits{Running: 1}), "leave": r.joined.Leave(r.ctx, "w", 7),
+			"limits of a key": r.joined.SetKeyLimits(r.ctx, "l", "k", job.KeyLimits{Running: 1}),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "store 2 of 3") {
 				t.Errorf("%s: %v, want the name of the store", name, err)
@@ -266,9 +267,10 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		for what, err := range map[string]error{
 			"counts": func() error { _, err := r.joined.Counts(r.ctx); return err }(), "queues": func() error { _, err := r.joined.Queues(r.ctx); return err }(),
 			"workers": func() error { _, err := r.joined.Workers(r.ctx); return err }(), "stats": func() error { _, err := r.joined.Stats(r.ctx, time.Time{}); return err }(),
-			"crons": func() error { _, err := r.joined.Crons(r.ctx); return err }(),
-			"use":   func() error { _, err := r.joined.Limits(r.ctx, "q", ""); return err }(),
-			"prune": func() error { _, err := r.joined.Prune(r.ctx, nil, 10); return err }(),
+			"crons":     func() error { _, err := r.joined.Crons(r.ctx); return err }(),
+			"use":       func() error { _, err := r.joined.Limits(r.ctx, "q", ""); return err }(),
+			"overrides": func() error { _, err := r.joined.Overrides(r.ctx, "l", "", 1); return err }(),
+			"prune":     func() error { _, err := r.joined.Prune(r.ctx, nil, 10); return err }(),
 		} {
 			if err != nil {
 				t.Errorf("%s of the others: %v", what, err)

@@ -66,6 +66,17 @@ func (l *limitedQueues) set(queue string, limited bool) {
 	l.known[queue] = limitedQueue{limited, time.Now()}
 }
 
+// changed is set for a queue some of whose limits were set or removed: then others may be left.
+func (l *limitedQueues) changed(queue string, some bool) {
+	if some {
+		l.set(queue, true)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, queue)
+}
+
 // lately returns what is known of a queue. When that is too old, fresh is false for one caller, who asks.
 func (l *limitedQueues) lately(queue string) (limited, known, fresh bool) {
 	l.mu.Lock()
@@ -89,7 +100,7 @@ func (j *Joined) isLimited(ctx context.Context, queue string) (bool, error) {
 	for _, p := range j.ranked(queueKeys + queue) {
 		a := ask(ctx, j, p, partCall, func(ctx context.Context, p *part) (LimitUse, error) { return p.Limits(ctx, queue, "") })
 		if a.err == nil {
-			limited = a.got.Limits != Limits{}
+			limited = a.got.Limits != Limits{} || a.got.Overrides > 0
 			j.limited.set(queue, limited)
 			return limited, nil
 		}

@@ -24,11 +24,47 @@ func (j *Joined) SetLimits(ctx context.Context, queue string, l Limits) error {
 	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.SetLimits(ctx, queue, l) })
 	for _, a := range answers {
 		if a.err == nil {
-			j.limited.set(queue, l != Limits{})
+			j.limited.changed(queue, l != Limits{})
 			break
 		}
 	}
 	return allFailed(answers)
+}
+
+// SetKeyLimits sets limits of one key of a queue at all stores, as SetLimits does.
+func (j *Joined) SetKeyLimits(ctx context.Context, queue, key string, l KeyLimits) error {
+	if err := j.enter(ctx, "set limits of a key"); err != nil {
+		return err
+	}
+	if err := CheckKeyLimits(queue, key, l); err != nil {
+		return err
+	}
+	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) {
+		return struct{}{}, p.SetKeyLimits(ctx, queue, key, l)
+	})
+	for _, a := range answers {
+		if a.err == nil {
+			j.limited.changed(queue, l != KeyLimits{})
+			break
+		}
+	}
+	return allFailed(answers)
+}
+
+// Overrides returns the limits of single keys that the first store which answers has, the owner of the queue before others: all have the same.
+func (j *Joined) Overrides(ctx context.Context, queue, after string, n int) ([]Override, error) {
+	if err := j.enter(ctx, "list limits of keys"); err != nil {
+		return nil, err
+	}
+	var failed []answer[[]Override]
+	for _, p := range j.ranked(queueKeys + queue) {
+		a := ask(ctx, j, p, partCall, func(ctx context.Context, p *part) ([]Override, error) { return p.Overrides(ctx, queue, after, n) })
+		if a.err == nil {
+			return a.got, nil
+		}
+		failed = append(failed, a)
+	}
+	return nil, allFailed(failed)
 }
 
 // Limits returns the limits of a queue, and adds up how far they are used at the stores that answer.

@@ -224,6 +224,39 @@ func TestJoinedLimitsOfAnotherProgram(t *testing.T) {
 	})
 }
 
+// TestJoinedLimitsOfOneKey: a queue of which only one key has limits is at one store, until these are removed.
+func TestJoinedLimitsOfOneKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTrio(t)
+		other := r.join()
+		places := func(in job.Store) int {
+			used := map[int]bool{}
+			for range 60 {
+				used[r.at(r.insert(in, job.Queue("q")).ID)] = true
+			}
+			return len(used)
+		}
+		r.must(r.joined.SetKeyLimits(r.ctx, "q", "a", job.KeyLimits{Running: 1}))
+		if here, there := places(r.joined), places(other); here != 1 || there != 1 {
+			t.Errorf("the jobs are at %d stores, and those of another program at %d", here, there)
+		}
+		r.must(r.joined.SetLimits(r.ctx, "q", job.Limits{Running: 1}))
+		r.must(r.joined.SetLimits(r.ctx, "q", job.Limits{}))
+		if got := places(r.joined); got != 1 {
+			t.Errorf("without limits of the queue, the jobs are at %d stores", got)
+		}
+		for i, s := range r.stores {
+			if got, err := s.Overrides(r.ctx, "q", "", 9); err != nil || len(got) != 1 || got[0].Running != 1 {
+				t.Errorf("store %d has %v, %v", i+1, got, err)
+			}
+		}
+		r.must(r.joined.SetKeyLimits(r.ctx, "q", "a", job.KeyLimits{}))
+		if got := places(r.joined); got != 3 {
+			t.Errorf("without limits again, the jobs are at %d stores", got)
+		}
+	})
+}
+
 // TestJoinedFollowUpsStayAtTheStoreOfTheirParent, where they are inserted in the transaction of its outcome; also of a job that another
 // program has claimed, whose store is not known.
 func TestJoinedFollowUpsStayAtTheStoreOfTheirParent(t *testing.T) {

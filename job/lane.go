@@ -12,10 +12,12 @@ type Lane struct {
 	Key      string    // "" is that of the jobs without a key, which EachKey does not bound
 	Priority int       // that its jobs are taken of, the highest that has a due one
 	Turn     int64     // lanes with the lowest come first
+	Served   int       // jobs that started in this turn, which ends with the weight of the key
 	Running  int       // how many jobs of the key run
 	Full     time.Time // of the rate of its starts, see [Rate.Take]
 	Paid     time.Time // of the rate of its units, see [Rate.Charge]
 	Held     time.Time // no job starts before, see [Throttled]
+	Own      KeyLimits // of the key alone, see [Override]; zero where it has none
 }
 
 // left returns how many jobs of the lane may start.
@@ -23,11 +25,23 @@ func (l *Lane) left(limits Limits, now time.Time) int {
 	if l.Key == "" {
 		return math.MaxInt
 	}
-	if l.Held.After(now) || limits.EachKey.Units.Left(l.Paid, now) == 0 {
+	of := limits.OfKey(l.Own)
+	if l.Held.After(now) || of.Units.Left(l.Paid, now) == 0 {
 		return 0
 	}
-	return min(free(limits.EachKey.AtOnce(), l.Running), limits.EachKey.Starts.Left(l.Full, now))
+	return min(free(of.AtOnce(), l.Running), of.Starts.Left(l.Full, now))
 }
+
+// weight returns how many jobs of the lane start in one turn.
+func (l *Lane) weight(limits Limits) int {
+	if l.Key == "" {
+		return 1
+	}
+	return max(limits.OfKey(l.Own).Weight, 1)
+}
+
+// begun returns how many jobs of its turn have started. Where the weight was lowered since, one is left.
+func (l *Lane) begun(weight int) int { return min(l.Served, weight-1) }
 
 // free returns how many jobs may start where limit run at once and so many do.
 func free(limit, running int) int {
@@ -45,7 +59,8 @@ func (l *Lane) Next(limits Limits, now time.Time) time.Time {
 	if l.Key == "" {
 		return now
 	}
-	return later(later(limits.EachKey.Starts.Next(l.Full, now), limits.EachKey.Units.Next(l.Paid, now)), l.Held)
+	of := limits.OfKey(l.Own)
+	return later(later(of.Starts.Next(l.Full, now), of.Units.Next(l.Paid, now)), l.Held)
 }
 
 // Idle returns from when on nothing need be kept of a lane without jobs.
@@ -73,7 +88,8 @@ type Lanes interface {
 	// first of them is taken, if it is due.
 	Take(lanes []Lane, want []int) ([]Taken, error)
 
-	// Keep writes Turn, Full and Paid of lanes that jobs were taken from, or might have been.
+	// Keep writes Turn, Served, Full and Paid of lanes that jobs were taken from, or might have been. A lane whose priority is another then,
+	// since it has no more due jobs of this one, or may not start them, goes to the end: it gets a new Turn, of which none is served.
 	Keep(lanes []Lane) error
 }
 
@@ -82,12 +98,13 @@ type Taken struct{ N, Cost int }
 
 // A LaneQueue is what a store keeps of the queue itself.
 type LaneQueue struct {
-	Limits  Limits
-	Running int       // how many of its jobs run
-	Turn    int64     // the last that was given; it only grows
-	Full    time.Time // of the rate of its starts
-	Paid    time.Time // of the rate of its units
-	Held    time.Time // no job starts before, see [Throttled]
+	Limits    Limits
+	Overrides int       // how many keys have limits of their own
+	Running   int       // how many of its jobs run
+	Turn      int64     // the last that was given; it only grows
+	Full      time.Time // of the rate of its starts
+	Paid      time.Time // of the rate of its units
+	Held      time.Time // no job starts before, see [Throttled]
 }
 
 // Left returns how many jobs of the queue may start.
@@ -107,7 +124,7 @@ func (q *LaneQueue) Next(now time.Time) time.Time {
 func (q *LaneQueue) Book(l *Lane, units int, now time.Time) {
 	q.Paid = q.Limits.Units.Charge(q.Paid, now, units)
 	if l.Key != "" {
-		l.Paid = q.Limits.EachKey.Units.Charge(l.Paid, now, units)
+		l.Paid = q.Limits.OfKey(l.Own).Units.Charge(l.Paid, now, units)
 	}
 }
 
@@ -115,17 +132,19 @@ func (q *LaneQueue) Book(l *Lane, units int, now time.Time) {
 func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 	use := LimitUse{
 		Limits: q.Limits, QueueRunning: q.Running, QueueNext: q.Limits.Starts.Next(q.Full, now).Sub(now), QueueHeld: max(q.Held.Sub(now), 0), Now: now,
-		QueueUnits: q.Limits.Units.Next(q.Paid, now).Sub(now),
+		QueueUnits: q.Limits.Units.Next(q.Paid, now).Sub(now), Overrides: q.Overrides,
 	}
 	if l.Key != "" {
-		use.KeyRunning, use.KeyNext, use.KeyHeld = l.Running, q.Limits.EachKey.Starts.Next(l.Full, now).Sub(now), max(l.Held.Sub(now), 0)
-		use.KeyUnits = q.Limits.EachKey.Units.Next(l.Paid, now).Sub(now)
+		of := q.Limits.OfKey(l.Own)
+		use.Own, use.KeyRunning, use.KeyHeld = l.Own, l.Running, max(l.Held.Sub(now), 0)
+		use.KeyNext, use.KeyUnits = of.Starts.Next(l.Full, now).Sub(now), of.Units.Next(l.Paid, now).Sub(now)
 	}
 	return use
 }
 
-// TakeTurns takes up to n due jobs of a queue by priority, and of one priority in turns: each lane gives one job and goes to the end, so that
-// a lane waits for no more than one start of each other lane, and one that waits alone gives all. It changes q, and returns how many it took.
+// TakeTurns takes up to n due jobs of a queue by priority, and of one priority in turns (weighted round robin): each lane gives as many jobs as
+// its weight and goes to the end, so that a lane waits for no more than that many starts of each other lane, and one that waits alone gives all.
+// A lane whose turn is not used up keeps its place for the next call. It changes q, and returns how many it took.
 func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	t := turns{lanes: lanes, q: q, now: now, left: min(n, q.Left(now)), top: HighestPriority}
 	for more := true; more && t.left > 0; {
@@ -164,8 +183,9 @@ func (t *turns) round() (bool, error) {
 		default:
 			t.top = lanes[0].Priority
 		}
-		after = lanes[len(lanes)-1].Turn
-		n, err := t.take(lanes)
+		want, asked := t.shares(lanes)
+		after = lanes[asked-1].Turn
+		n, err := t.take(lanes, want)
 		if err != nil {
 			return false, err
 		}
@@ -175,9 +195,8 @@ func (t *turns) round() (bool, error) {
 }
 
 // take takes the shares of some lanes.
-func (t *turns) take(lanes []Lane) (int, error) {
-	want := t.shares(lanes)
-	if t.q.Limits.Units.N > 0 || t.q.Limits.EachKey.Units.N > 0 {
+func (t *turns) take(lanes []Lane, want []int) (int, error) {
+	if t.haveUnits(lanes) {
 		costs, err := t.lanes.Costs(lanes, want)
 		if err != nil {
 			return 0, err
@@ -188,24 +207,18 @@ func (t *turns) take(lanes []Lane) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Who has got more was last in turn: of two that could have had more, their shares differ by one at most.
-	last := make([]int, len(lanes))
-	for i := range last {
-		last[i] = i
-	}
-	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(got[a].N, got[b].N) })
+	t.endTurns(lanes, got)
 	taken, cost := 0, 0
-	for _, i := range last {
+	for i := range lanes {
 		if got[i].N == 0 {
 			continue
 		}
 		l := &lanes[i]
-		t.q.Turn++
-		l.Turn = t.q.Turn
 		l.Running += got[i].N
 		if l.Key != "" {
-			l.Full = t.q.Limits.EachKey.Starts.Take(l.Full, t.now, got[i].N)
-			l.Paid = t.q.Limits.EachKey.Units.Charge(l.Paid, t.now, got[i].Cost)
+			of := t.q.Limits.OfKey(l.Own)
+			l.Full = of.Starts.Take(l.Full, t.now, got[i].N)
+			l.Paid = of.Units.Charge(l.Paid, t.now, got[i].Cost)
 		}
 		taken += got[i].N
 		cost += got[i].Cost
@@ -218,45 +231,86 @@ func (t *turns) take(lanes []Lane) (int, error) {
 	return taken, t.lanes.Keep(lanes)
 }
 
-// affordable returns how many jobs of each lane may start, one of each lane in turn, whose jobs cost so much: one may while any unit is left of the queue
-// and of its key.
-func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
-	may, paid, queue := make([]int, len(lanes)), make([]time.Time, len(lanes)), t.q.Paid
-	for i, l := range lanes {
-		paid[i] = l.Paid
+// endTurns gives lanes that have used up their turns new ones, at the end.
+func (t *turns) endTurns(lanes []Lane, got []Taken) {
+	last, ended := make([]int, len(lanes)), make([]int, len(lanes))
+	for i := range lanes {
+		weight := lanes[i].weight(t.q.Limits)
+		all := lanes[i].begun(weight) + got[i].N
+		last[i], ended[i], lanes[i].Served = i, all/weight, all%weight
 	}
-	units, ofKey := t.q.Limits.Units, t.q.Limits.EachKey.Units
-	for n, more := 0, true; more; n++ {
-		more = false
-		for i, l := range lanes {
-			if units.Left(queue, t.now) == 0 {
-				return may
-			}
-			if may[i] < n || len(costs[i]) == n || l.Key != "" && ofKey.Left(paid[i], t.now) == 0 {
-				continue
-			}
-			queue, paid[i] = units.Charge(queue, t.now, costs[i][n]), ofKey.Charge(paid[i], t.now, costs[i][n])
-			may[i]++
-			more = true
+	// Whose turns ended more often was last in turn: of two that could have had more, they differ by one at most.
+	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(ended[a], ended[b]) })
+	for _, i := range last {
+		if ended[i] > 0 {
+			t.q.Turn++
+			lanes[i].Turn = t.q.Turn
 		}
 	}
+}
+
+// haveUnits reports whether units bound what starts of some lanes.
+func (t *turns) haveUnits(lanes []Lane) bool {
+	return t.q.Limits.Units.N > 0 || slices.ContainsFunc(lanes, func(l Lane) bool { return l.Key != "" && t.q.Limits.OfKey(l.Own).Units.N > 0 })
+}
+
+// shares deals out what is left among the lanes that may start more. Where that is not enough for all, the first asked of them have had their turn.
+func (t *turns) shares(lanes []Lane) (want []int, asked int) {
+	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), t.left
+	for i := range lanes {
+		may[i] = lanes[i].left(t.q.Limits, t.now)
+	}
+	t.deal(lanes, func(i int) bool {
+		if n == 0 || want[i] == may[i] {
+			return false
+		}
+		want[i]++
+		n--
+		return true
+	})
+	if asked = len(lanes); n == 0 {
+		for want[asked-1] == 0 {
+			asked--
+		}
+	}
+	return want, asked
+}
+
+// affordable returns how many jobs of each lane may start that cost so much: one may while any unit is left of the queue and of its key.
+func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
+	may, paid, queue := make([]int, len(lanes)), make([]time.Time, len(lanes)), t.q.Paid
+	for i := range lanes {
+		paid[i] = lanes[i].Paid
+	}
+	units := t.q.Limits.Units
+	t.deal(lanes, func(i int) bool {
+		of := Rate{}
+		if lanes[i].Key != "" {
+			of = t.q.Limits.OfKey(lanes[i].Own).Units
+		}
+		if len(costs[i]) == may[i] || units.Left(queue, t.now) == 0 || of.Left(paid[i], t.now) == 0 {
+			return false
+		}
+		cost := costs[i][may[i]]
+		queue, paid[i] = units.Charge(queue, t.now, cost), of.Charge(paid[i], t.now, cost)
+		may[i]++
+		return true
+	})
 	return may
 }
 
-// shares deals out what is left, one to each lane in turn that may start more.
-func (t *turns) shares(lanes []Lane) []int {
-	want := make([]int, len(lanes))
-	for n := t.left; n > 0; {
-		before := n
+// deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, for as long as start starts any.
+func (t *turns) deal(lanes []Lane, start func(i int) bool) {
+	for first, more := true, true; more; first = false {
+		more = false
 		for i := range lanes {
-			if n > 0 && want[i] < lanes[i].left(t.q.Limits, t.now) {
-				want[i]++
-				n--
+			n := lanes[i].weight(t.q.Limits)
+			if first {
+				n -= lanes[i].begun(n)
+			}
+			for ; n > 0 && start(i); n-- {
+				more = true
 			}
 		}
-		if n == before {
-			break
-		}
 	}
-	return want
 }

@@ -3,6 +3,7 @@ package job_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -14,23 +15,37 @@ import (
 
 // memLanes are lanes with jobs that differ in their priority, and by lane in what they cost.
 type memLanes struct {
-	byKey  map[string]*memLane
-	limits job.Limits
-	now    time.Time
-	order  []string // keys of the jobs that were taken
+	byKey map[string]*memLane
+	q     *job.LaneQueue
+	now   time.Time
+	order []string // keys of the jobs that were taken
 }
 
 type memLane struct {
-	job.Lane
-	cost int
-	due  [job.HighestPriority + 1]int
+	job.Lane // its Priority is 0 while none of its jobs may start
+	cost     int
+	due      [job.HighestPriority + 1]int
+}
+
+// settle has a lane get in line behind the others whose jobs are of another priority now.
+func (l *memLane) settle(q *job.LaneQueue, now time.Time) {
+	priority := 0
+	for p, due := range l.due {
+		if due > 0 && l.Open(q.Limits, now) {
+			priority = p
+		}
+	}
+	if priority != l.Priority {
+		q.Turn++
+		l.Turn, l.Served, l.Priority = q.Turn, 0, priority
+	}
 }
 
 func (m *memLanes) Open(top int, after, until int64, n int) ([]job.Lane, error) {
 	for p := top; p > 0; p-- {
 		var found []job.Lane
 		for _, l := range m.byKey {
-			if l.due[p] > 0 && l.Open(m.limits, m.now) && (p < top || l.Turn > after && l.Turn <= until) {
+			if l.due[p] > 0 && l.Open(m.q.Limits, m.now) && (p < top || l.Turn > after && l.Turn <= until) {
 				o := l.Lane
 				o.Priority = p
 				found = append(found, o)
@@ -68,57 +83,97 @@ func (m *memLanes) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 
 func (m *memLanes) Keep(lanes []job.Lane) error {
 	for _, l := range lanes {
-		m.byKey[l.Key].Lane = l
+		of := m.byKey[l.Key]
+		l.Priority = of.Priority
+		of.Lane = l
+		of.settle(m.q, m.now)
 	}
 	return nil
 }
 
+// turnsCase is a queue with some lanes, twice.
+type turnsCase struct {
+	q, naiveQ    job.LaneQueue
+	lanes, naive map[string]*memLane
+	now          time.Time
+}
+
+func drawTurns(t *rapid.T, highest int) *turnsCase {
+	rate := func(name string) job.Rate {
+		if rapid.Bool().Draw(t, name) {
+			return job.Rate{N: 1, Per: time.Hour, Burst: rapid.IntRange(1, 8).Draw(t, name+" burst")}
+		}
+		return job.Rate{}
+	}
+	ofKey := func(of string) job.KeyLimits {
+		return job.KeyLimits{
+			Running: rapid.IntRange(0, 5).Draw(t, "limit of "+of), Starts: rate("rate of " + of), Units: rate("units of " + of),
+			Weight: rapid.IntRange(0, 4).Draw(t, "weight of "+of),
+		}
+	}
+	c := &turnsCase{lanes: map[string]*memLane{}, naive: map[string]*memLane{}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	c.q = job.LaneQueue{Running: rapid.IntRange(0, 5).Draw(t, "running"), Limits: job.Limits{
+		Running: rapid.IntRange(0, 12).Draw(t, "limit"), Starts: rate("rate"), Units: rate("units"), EachKey: ofKey("each key"),
+	}}
+	for i := range rapid.IntRange(1, 6).Draw(t, "keys") {
+		key := fmt.Sprint(i)
+		if i == 0 {
+			key = ""
+		}
+		l := memLane{cost: rapid.IntRange(0, 4).Draw(t, "cost"), Lane: job.Lane{Key: key, Running: rapid.IntRange(0, 3).Draw(t, "running of key")}}
+		if i > 0 && rapid.Bool().Draw(t, "limits of its own") {
+			l.Own = ofKey("key " + key)
+		}
+		for range 2 {
+			l.due[rapid.IntRange(4, highest).Draw(t, "priority")] += rapid.IntRange(0, 6).Draw(t, "jobs")
+		}
+		l.settle(&c.q, c.now)
+		l.Served = rapid.IntRange(0, 4).Draw(t, "served")
+		same := l
+		c.lanes[key], c.naive[key] = &l, &same
+	}
+	c.naiveQ = c.q
+	return c
+}
+
+// claim compares a claim of up to n jobs with the naive way. In one claim it does not matter which lane was first.
+func (c *turnsCase) claim(t *rapid.T, n int) {
+	want := oneByOne(c.naive, &c.naiveQ, n, c.now)
+	m := &memLanes{byKey: c.lanes, q: &c.q, now: c.now}
+	got, err := job.TakeTurns(m, &c.q, n, c.now)
+	if err != nil || got != len(m.order) {
+		t.Fatalf("took %d, %v, and said %d", len(m.order), err, got)
+	}
+	slices.Sort(want)
+	slices.Sort(m.order)
+	if !slices.Equal(m.order, want) {
+		t.Fatalf("took jobs of %q, want %q", m.order, want)
+	}
+}
+
 // TestTakeTurns compares with a naive way: one job after the other, each of the lane that may start one of the highest priority and has waited the longest.
 func TestTakeTurns(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		rate := func(name string) job.Rate {
-			if rapid.Bool().Draw(t, name) {
-				return job.Rate{N: 1, Per: time.Hour, Burst: rapid.IntRange(1, 8).Draw(t, name+" burst")}
-			}
-			return job.Rate{}
-		}
-		q := job.LaneQueue{Running: rapid.IntRange(0, 5).Draw(t, "running"), Limits: job.Limits{
-			Running: rapid.IntRange(0, 12).Draw(t, "limit"), Starts: rate("rate"), Units: rate("units"),
-			EachKey: job.KeyLimits{Running: rapid.IntRange(0, 5).Draw(t, "limit of each key"), Starts: rate("rate of each key"), Units: rate("units of each key")},
-		}}
-		lanes, naive := map[string]*memLane{}, map[string]*memLane{}
-		for i := range rapid.IntRange(1, 6).Draw(t, "keys") {
-			key := fmt.Sprint(i)
-			if i == 0 {
-				key = ""
-			}
-			q.Turn++
-			l := memLane{cost: rapid.IntRange(0, 4).Draw(t, "cost"), Lane: job.Lane{Key: key, Turn: q.Turn, Running: rapid.IntRange(0, 3).Draw(t, "running of key")}}
-			for range 2 {
-				l.due[rapid.IntRange(4, 6).Draw(t, "priority")] += rapid.IntRange(0, 6).Draw(t, "jobs")
-			}
-			same := l
-			lanes[key], naive[key] = &l, &same
-		}
-		n := rapid.IntRange(0, 20).Draw(t, "n")
-		want := oneByOne(naive, q, n, now)
+	rapid.Check(t, func(t *rapid.T) { drawTurns(t, 6).claim(t, rapid.IntRange(0, 20).Draw(t, "n")) })
+}
 
-		m := &memLanes{byKey: lanes, limits: q.Limits, now: now}
-		got, err := job.TakeTurns(m, &q, n, now)
-		if err != nil || got != len(m.order) {
-			t.Fatalf("took %d, %v, and said %d", len(m.order), err, got)
-		}
-		// In one claim it does not matter which lane was first.
-		slices.Sort(want)
-		slices.Sort(m.order)
-		if !slices.Equal(m.order, want) {
-			t.Fatalf("took jobs of %q, want %q", m.order, want)
+// TestTurnsOfClaims does so for several claims after each other: a turn goes on in the next one. Of several priorities it is not said in
+// which order lanes go from one to the other.
+func TestTurnsOfClaims(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawTurns(t, 4)
+		for range rapid.IntRange(1, 12).Draw(t, "claims") {
+			c.claim(t, rapid.IntRange(0, 9).Draw(t, "n"))
+			key := rapid.SampledFrom(slices.Sorted(maps.Keys(c.lanes))).Draw(t, "more of key")
+			more := rapid.IntRange(0, 6).Draw(t, "more")
+			c.lanes[key].due[4] += more
+			c.naive[key].due[4] += more
+			c.lanes[key].settle(&c.q, c.now)
+			c.naive[key].settle(&c.naiveQ, c.now)
 		}
 	})
 }
 
-func oneByOne(lanes map[string]*memLane, q job.LaneQueue, n int, now time.Time) (taken []string) {
+func oneByOne(lanes map[string]*memLane, q *job.LaneQueue, n int, now time.Time) (taken []string) {
 	for len(taken) < n && q.Left(now) > 0 {
 		var next *memLane
 		priority := 0
@@ -135,15 +190,95 @@ func oneByOne(lanes map[string]*memLane, q job.LaneQueue, n int, now time.Time) 
 		taken = append(taken, next.Key)
 		next.due[priority]--
 		next.Running++
-		q.Turn++
-		next.Turn = q.Turn
+		of, weight := job.KeyLimits{}, 1
 		if next.Key != "" {
-			next.Full = q.Limits.EachKey.Starts.Take(next.Full, now, 1)
-			next.Paid = q.Limits.EachKey.Units.Charge(next.Paid, now, next.cost)
+			of = q.Limits.OfKey(next.Own)
+			weight = max(of.Weight, 1)
 		}
+		if next.Served++; next.Served >= weight {
+			q.Turn++
+			next.Turn, next.Served = q.Turn, 0
+		}
+		next.Full = of.Starts.Take(next.Full, now, 1)
+		next.Paid = of.Units.Charge(next.Paid, now, next.cost)
 		q.Running++
 		q.Full = q.Limits.Starts.Take(q.Full, now, 1)
 		q.Paid = q.Limits.Units.Charge(q.Paid, now, next.cost)
+		next.settle(q, now)
 	}
 	return taken
+}
+
+// TestShares: of keys that always have jobs, whatever claims take at once, each has within one turn as many as its weight says.
+func TestShares(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := time.Now()
+		q := job.LaneQueue{Limits: job.Limits{EachKey: job.KeyLimits{Weight: rapid.IntRange(0, 3).Draw(t, "weight of each key")}}}
+		m := &memLanes{byKey: map[string]*memLane{}, q: &q, now: now}
+		weights, whole := map[string]int{}, 0
+		for i := range rapid.IntRange(1, 6).Draw(t, "keys") {
+			l := &memLane{Lane: job.Lane{Key: fmt.Sprint("k", i)}}
+			l.due[5] = 1 << 30
+			weights[l.Key] = max(q.Limits.EachKey.Weight, 1)
+			if w := rapid.IntRange(0, 9).Draw(t, "weight"); w > 0 {
+				l.Own, weights[l.Key] = job.KeyLimits{Weight: w}, w
+			}
+			whole += weights[l.Key]
+			l.settle(&q, now)
+			m.byKey[l.Key] = l
+		}
+		started := map[string]int{}
+		for range rapid.IntRange(1, 50).Draw(t, "claims") {
+			n := rapid.IntRange(1, 40).Draw(t, "n")
+			if got, err := job.TakeTurns(m, &q, n, now); err != nil || got != n {
+				t.Fatalf("took %d of %d, %v", got, n, err)
+			}
+			for _, key := range m.order[len(m.order)-n:] {
+				started[key]++
+			}
+			for key, weight := range weights {
+				if off := started[key]*whole - len(m.order)*weight; max(off, -off) > weight*whole {
+					t.Fatalf("key %s of weight %d has started %d of %d jobs, of weights %v", key, weight, started[key], len(m.order), weights)
+				}
+			}
+		}
+	})
+}
+
+// TestOneJobWaitsForItsTurn: it waits for at most as many starts of each other key as that one's weight.
+func TestOneJobWaitsForItsTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := time.Now()
+		q := job.LaneQueue{}
+		m := &memLanes{byKey: map[string]*memLane{}, q: &q, now: now}
+		add := func(key string, jobs, weight int) {
+			l := &memLane{Lane: job.Lane{Key: key, Own: job.KeyLimits{Weight: weight}}}
+			l.due[5] = jobs
+			l.settle(&q, now)
+			m.byKey[key] = l
+		}
+		claim := func(n int) {
+			if _, err := job.TakeTurns(m, &q, n, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range rapid.IntRange(1, 5).Draw(t, "keys") {
+			add(fmt.Sprint("k", i), 1<<30, rapid.IntRange(1, 9).Draw(t, "weight"))
+		}
+		claim(rapid.IntRange(0, 60).Draw(t, "before"))
+		before := len(m.order)
+		add("one", 1, 1)
+		for m.byKey["one"].due[5] > 0 {
+			claim(1)
+		}
+		waited := map[string]int{}
+		for _, key := range m.order[before : len(m.order)-1] {
+			waited[key]++
+		}
+		for key, n := range waited {
+			if n > m.byKey[key].Own.Weight {
+				t.Fatalf("it waited for %d starts of a key of weight %d", n, m.byKey[key].Own.Weight)
+			}
+		}
+	})
 }

@@ -14,32 +14,30 @@ type Limits struct {
 	Running int       `json:"running,omitempty"` // jobs of the queue that run at once; zero is no bound
 	Starts  Rate      `json:"starts,omitzero"`   // how fast jobs of the queue start
 	Units   Rate      `json:"units,omitzero"`    // how fast they use what they cost, see [Cost]
-	EachKey KeyLimits `json:"each_key,omitzero"` // for each limit key of its own, see [LimitKey]
+	EachKey KeyLimits `json:"each_key,omitzero"` // for each limit key by itself, see [LimitKey], but for those with an [Override]
 }
 
 // String returns the limits as they are said, such as "200 run at once, 500 per minute start".
 func (l Limits) String() string {
-	var parts []string
-	add := func(of string, running int, starts, units Rate, inOrder bool) {
-		if running > 0 {
-			parts = append(parts, fmt.Sprintf("%d%s run at once", running, of))
-		}
-		if starts.N > 0 {
-			parts = append(parts, starts.String()+of+" start")
-		}
-		if units.N > 0 {
-			parts = append(parts, units.text("units ")+of)
-		}
-		if inOrder {
-			parts = append(parts, "those of each key run in order")
-		}
-	}
-	add("", l.Running, l.Starts, l.Units, false)
-	add(" of each key", l.EachKey.Running, l.EachKey.Starts, l.EachKey.Units, l.EachKey.InOrder)
+	queue := KeyLimits{Running: l.Running, Starts: l.Starts, Units: l.Units}
+	return limitText(append(queue.parts(""), l.EachKey.parts(" of each key")...))
+}
+
+func limitText(parts []string) string {
 	if len(parts) == 0 {
 		return "no limits"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// OfKey returns the limits of a key that has limits of its own, zero where it has none. Whether jobs run in order is said by EachKey for
+// all keys.
+func (l Limits) OfKey(own KeyLimits) KeyLimits {
+	if own == (KeyLimits{}) {
+		return l.EachKey
+	}
+	own.InOrder = l.EachKey.InOrder
+	return own
 }
 
 // KeyLimits bound the jobs of a queue that have one limit key.
@@ -51,6 +49,32 @@ type KeyLimits struct {
 	// priorities. One that is not due yet, since it waits for its next attempt or was enqueued for later, holds back those behind it,
 	// and no other key. When it has finished, in whatever state, or was deleted, the next goes on.
 	InOrder bool `json:"in_order,omitempty"`
+	// Weight is how many jobs of a key start each time it is its turn, see [LimitKey]; 0 and 1 are one. Of two keys that both have jobs
+	// waiting, one with the weight 3 starts three times as many as one with 1. It bounds nothing.
+	Weight int `json:"weight,omitempty"`
+}
+
+// String returns the limits as they are said, such as "4 run at once, weight 3".
+func (k KeyLimits) String() string { return limitText(k.parts("")) }
+
+// parts returns what String says, of what the limits are.
+func (k KeyLimits) parts(of string) (parts []string) {
+	if k.Running > 0 {
+		parts = append(parts, fmt.Sprintf("%d%s run at once", k.Running, of))
+	}
+	if k.Starts.N > 0 {
+		parts = append(parts, k.Starts.String()+of+" start")
+	}
+	if k.Units.N > 0 {
+		parts = append(parts, k.Units.text("units ")+of)
+	}
+	if k.InOrder {
+		parts = append(parts, "those of each key run in order")
+	}
+	if k.Weight > 0 {
+		parts = append(parts, fmt.Sprintf("weight %d%s", k.Weight, of))
+	}
+	return parts
 }
 
 // AtOnce returns how many jobs of a key may run at once; zero is no bound.
@@ -65,6 +89,7 @@ func (k *KeyLimits) AtOnce() int {
 const (
 	MaxLimit    = 1_000_000 // jobs that run at once, and N and Burst of a rate of starts
 	MaxLimitKey = 255       // bytes of a limit key
+	MaxWeight   = 1_000     // of a key
 )
 
 // CheckLimits returns what is wrong with limits that are to be set for a queue. Stores call it.
@@ -72,29 +97,28 @@ func CheckLimits(queue string, l Limits) error {
 	if err := checkName("queue", queue); err != nil {
 		return err
 	}
-	for _, bound := range []struct {
-		what string
-		n    int
-	}{{"running", l.Running}, {"running of each key", l.EachKey.Running}} {
-		if bound.n < 0 || bound.n > MaxLimit {
-			return fmt.Errorf("%s: %d jobs at once: give from 1 to %d, or 0 for no bound", bound.what, bound.n, MaxLimit)
-		}
+	if err := checkBounds("", KeyLimits{Running: l.Running, Starts: l.Starts, Units: l.Units}); err != nil {
+		return err
 	}
 	if l.EachKey.InOrder && l.EachKey.Running > 1 {
 		return fmt.Errorf("running of each key: %d jobs at once, and they are to run in order, which is one at a time: leave one of the two out", l.EachKey.Running)
 	}
-	for _, rate := range []struct {
-		what  string
-		check error
-	}{
-		{"starts", l.Starts.checkStarts()},
-		{"starts of each key", l.EachKey.Starts.checkStarts()},
-		{"units", l.Units.checkUnits()},
-		{"units of each key", l.EachKey.Units.checkUnits()},
-	} {
-		if rate.check != nil {
-			return fmt.Errorf("%s: %w", rate.what, rate.check)
-		}
+	return checkBounds(" of each key", l.EachKey)
+}
+
+// checkBounds returns what is wrong with the numbers of limits, and of what they are.
+func checkBounds(of string, l KeyLimits) error {
+	if l.Running < 0 || l.Running > MaxLimit {
+		return fmt.Errorf("running%s: %d jobs at once: give from 1 to %d, or 0 for no bound", of, l.Running, MaxLimit)
+	}
+	if err := l.Starts.checkStarts(); err != nil {
+		return fmt.Errorf("starts%s: %w", of, err)
+	}
+	if err := l.Units.checkUnits(); err != nil {
+		return fmt.Errorf("units%s: %w", of, err)
+	}
+	if l.Weight < 0 || l.Weight > MaxWeight {
+		return fmt.Errorf("weight%s: %d jobs in a turn: give from 1 to %d, or 0 for 1", of, l.Weight, MaxWeight)
 	}
 	return nil
 }
@@ -102,6 +126,8 @@ func CheckLimits(queue string, l Limits) error {
 // A LimitUse is how far the limits of a queue, and those of one of its keys, are used. Of the key "", which is none, nothing is said.
 type LimitUse struct {
 	Limits
+	Own          KeyLimits     `json:"own,omitzero"`        // of the key alone, in place of EachKey, see [Override]; zero where it has none
+	Overrides    int           `json:"overrides,omitempty"` // how many keys of the queue have limits of their own
 	QueueRunning int           `json:"queue_running"`
 	KeyRunning   int           `json:"key_running"`
 	QueueNext    time.Duration `json:"queue_next"`         // until the rate of the queue lets the next job start
@@ -115,8 +141,8 @@ type LimitUse struct {
 }
 
 // LimitKey names what a job counts for where its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue that have keys
-// are claimed in turns: of one priority, each key that waits starts one job, then the next key does, so that a key with a million
-// jobs does not hold up the others.
+// are claimed in turns: of one priority, each key that waits starts one job, or as many as its Weight, then the next key does, so that a key
+// with a million jobs does not hold up the others.
 func LimitKey(key string) Option {
 	return both(func(in *insertion) { in.Job.LimitKey = key })
 }

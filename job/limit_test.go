@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -96,6 +97,30 @@ func TestCheckLimits(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", test.limits, got, test.want)
 		}
 	}
+	of := func(l job.KeyLimits) error { return job.CheckKeyLimits("q", "tenant-7", l) }
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{of(job.KeyLimits{}), ""},
+		{of(job.KeyLimits{Running: 9, Starts: job.Rate{N: 1, Per: time.Second}, Units: job.Rate{N: 1, Per: time.Second}, Weight: 1000}), ""},
+		{of(job.KeyLimits{Running: -1}), "running of key tenant-7: -1 jobs at once: give from 1 to 1000000, or 0 for no bound"},
+		{of(job.KeyLimits{Starts: job.Rate{N: 5}}), "starts of key tenant-7: a rate of 5 per 0s: give a time up to a year"},
+		{of(job.KeyLimits{Units: job.Rate{N: -5}}), "units of key tenant-7: a rate of -5: give from 1 to 1000000000, or no rate for no bound"},
+		{of(job.KeyLimits{Weight: 1001}), "weight of key tenant-7: 1001 jobs in a turn: give from 1 to 1000, or 0 for 1"},
+		{of(job.KeyLimits{InOrder: true}), "in order: the jobs of one key alone cannot run in order: set it for each key of the queue, and leave it out here"},
+		{job.CheckKeyLimits("q", "", job.KeyLimits{}), "the limit key is empty: name the one that is to have limits of its own"},
+		{job.CheckKeyLimits("q", "a\nb", job.KeyLimits{}), `the limit key is not UTF-8 or has a control character in it: "a\nb"`},
+		{job.CheckKeyLimits("", "a", job.KeyLimits{}), "the name of the queue is empty"},
+		{job.CheckLimits("q", job.Limits{EachKey: job.KeyLimits{Weight: -1}}), "weight of each key: -1 jobs in a turn: give from 1 to 1000, or 0 for 1"},
+	} {
+		if got := errorText(test.err); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	if got, want := fmt.Sprint(job.ErrOverrides), fmt.Sprint(job.MaxOverrides); !strings.Contains(got, want) {
+		t.Errorf("%q does not say %s", got, want)
+	}
 	if err := job.CheckLimits("a b", job.Limits{}); err == nil || !strings.Contains(err.Error(), `the name of the queue has a space`) {
 		t.Errorf("a queue with a space in its name: %v", err)
 	}
@@ -106,6 +131,19 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+func TestLimitsString(t *testing.T) {
+	each := job.KeyLimits{Running: 4, Starts: job.Rate{N: 60, Per: time.Minute}, Units: job.Rate{N: 9, Per: time.Second}, Weight: 3}
+	for want, l := range map[string]fmt.Stringer{
+		"no limits": job.Limits{}, "4 run at once, 60 per minute start, 9 units per second, weight 3": each,
+		"200 run at once, 4 of each key run at once, 60 per minute of each key start, 9 units per second of each key, weight 3 of each key": job.Limits{Running: 200, EachKey: each},
+		"those of each key run in order": job.Limits{EachKey: job.KeyLimits{InOrder: true}},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
 }
 
 func TestRateString(t *testing.T) {

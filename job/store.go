@@ -172,6 +172,14 @@ type OperatorStore interface {
 	// It returns what CheckLimits does.
 	SetLimits(ctx context.Context, queue string, l Limits) error
 
+	// SetKeyLimits sets limits of one key of a queue, in place of those before and of those of Limits.EachKey, whether there are any or not; zero
+	// KeyLimits remove them. They hold as those of SetLimits do, which leaves them as they are. Limits of which only Weight is set bound
+	// nothing. Up to MaxOverrides keys of a queue have some; for one more the error is ErrOverrides. Else it returns what CheckKeyLimits does.
+	SetKeyLimits(ctx context.Context, queue, key string, l KeyLimits) error
+
+	// Overrides returns the limits of single keys of a queue, by key, at most n: those whose key comes after a given one, byte by byte.
+	Overrides(ctx context.Context, queue, after string, n int) ([]Override, error)
+
 	// Limits returns the limits of a queue, and how far they are used by the queue and by one of its keys.
 	Limits(ctx context.Context, queue, key string) (LimitUse, error)
 

@@ -82,7 +82,10 @@ func ableWorkers(workers []WorkerInfo, j *Job, now time.Time) ([]WorkerInfo, str
 
 // reason returns which limit keeps a due job from starting, or "".
 func (u *LimitUse) reason(j *Job) string {
-	keyed := j.LimitKey != ""
+	keyed, of, own := j.LimitKey != "", u.OfKey(u.Own), ""
+	if u.Own != (KeyLimits{}) {
+		own = " (its own limit)"
+	}
 	switch {
 	case u.QueueHeld > 0 && u.QueueHeld >= u.KeyHeld:
 		return fmt.Sprintf("starts again in %v: queue %s was throttled", rounded(u.QueueHeld), j.Queue)
@@ -90,8 +93,10 @@ func (u *LimitUse) reason(j *Job) string {
 		return fmt.Sprintf("starts again in %v: key %s was throttled", rounded(u.KeyHeld), j.LimitKey)
 	case u.Running > 0 && u.QueueRunning >= u.Running:
 		return fmt.Sprintf("%d of %d jobs of queue %s run", u.QueueRunning, u.Running, j.Queue)
-	case keyed && u.EachKey.AtOnce() > 0 && u.KeyRunning >= u.EachKey.AtOnce():
-		return fmt.Sprintf("%d of %d jobs of key %s run", u.KeyRunning, u.EachKey.AtOnce(), j.LimitKey)
+	case keyed && of.InOrder && u.KeyRunning > 0:
+		return fmt.Sprintf("%d of 1 jobs of key %s run", u.KeyRunning, j.LimitKey)
+	case keyed && of.Running > 0 && u.KeyRunning >= of.Running:
+		return fmt.Sprintf("%d of %d jobs of key %s run%s", u.KeyRunning, of.Running, j.LimitKey, own)
 	case u.KeyFirst != ID{} && u.KeyFirst != j.ID:
 		return fmt.Sprintf("the jobs of key %s run in order: job %v comes first", j.LimitKey, u.KeyFirst)
 	case u.QueueNext > 0 && u.QueueNext >= max(u.KeyNext, u.QueueUnits, u.KeyUnits):
@@ -99,9 +104,9 @@ func (u *LimitUse) reason(j *Job) string {
 	case u.QueueUnits > 0 && u.QueueUnits >= u.KeyUnits && u.QueueUnits >= u.KeyNext:
 		return fmt.Sprintf("starts again in %v: %v of queue %s", rounded(u.QueueUnits), u.Units.text("units "), j.Queue)
 	case keyed && u.KeyUnits > 0 && u.KeyUnits >= u.KeyNext:
-		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyUnits), u.EachKey.Units.text("units "), j.LimitKey)
+		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyUnits), of.Units.text("units "), j.LimitKey+own)
 	case keyed && u.KeyNext > 0:
-		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyNext), u.EachKey.Starts, j.LimitKey)
+		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyNext), of.Starts, j.LimitKey+own)
 	}
 	return ""
 }

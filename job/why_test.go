@@ -83,6 +83,28 @@ func TestWhy(t *testing.T) {
 		ok(err)
 		want(id, "completed")
 
+		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Running: 2}))
+		for range 4 {
+			next = insert(job.LimitKey("tenant-5"), job.Priority(9))
+		}
+		claim(2)
+		want(next, "2 of 2 jobs of key tenant-5 run (its own limit)")
+		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Starts: job.Rate{N: 60, Per: time.Hour}}))
+		claim(1)
+		want(next, "starts again in 1m0s: 60 per hour of key tenant-5 (its own limit)")
+		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Units: job.Rate{N: 60, Per: time.Hour}}))
+		claim(1)
+		insert(job.LimitKey("tenant-5"), job.Cost(2), job.Priority(9))
+		claim(1)
+		next = insert(job.LimitKey("tenant-5"), job.Priority(9))
+		want(next, "starts again in 2m0s: 60 units per hour of key tenant-5 (its own limit)")
+		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Running: 9}))
+		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{InOrder: true}}))
+		want(next, "5 of 1 jobs of key tenant-5 run")
+		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{}))
+		ok(s.SetLimits(ctx, "models", job.Limits{}))
+		claim(1)
+
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 60, Per: time.Hour}}}))
 		claim(2)
 		next = insert(job.LimitKey("tenant-7"))

@@ -33,6 +33,8 @@ type broken struct {
 	ping      func() error
 	close     func() error
 	setLimits func(ctx context.Context, queue string, l job.Limits) error
+	setKey    func(ctx context.Context, queue, key string, l job.KeyLimits) error
+	overrides func(ctx context.Context, queue, after string, n int) ([]job.Override, error)
 	limits    func(use job.LimitUse) job.LimitUse
 	audit     func(entries []job.AuditEntry) []job.AuditEntry
 	audited   func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error)
@@ -183,6 +185,20 @@ func (b *broken) SetLimits(ctx context.Context, queue string, l job.Limits) erro
 		return b.setLimits(ctx, queue, l)
 	}
 	return b.Store.SetLimits(ctx, queue, l)
+}
+
+func (b *broken) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLimits) error {
+	if b.setKey != nil {
+		return b.setKey(ctx, queue, key, l)
+	}
+	return b.Store.SetKeyLimits(ctx, queue, key, l)
+}
+
+func (b *broken) Overrides(ctx context.Context, queue, after string, n int) ([]job.Override, error) {
+	if b.overrides != nil {
+		return b.overrides(ctx, queue, after, n)
+	}
+	return b.Store.Overrides(ctx, queue, after, n)
 }
 
 func (b *broken) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {

@@ -102,6 +102,8 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 			{"Queues", func() error { _, err := f.Queues(ctx); return err }},
 			{"Pause", func() error { return f.Pause(ctx, job.DefaultQueue, true) }},
 			{"SetLimits", func() error { return f.SetLimits(ctx, job.DefaultQueue, job.Limits{Running: 1}) }},
+			{"SetKeyLimits", func() error { return f.SetKeyLimits(ctx, job.DefaultQueue, "a", job.KeyLimits{Running: 1}) }},
+			{"Overrides", func() error { _, err := f.Overrides(ctx, job.DefaultQueue, "", 1); return err }},
 			{"Limits", func() error { _, err := f.Limits(ctx, job.DefaultQueue, ""); return err }},
 			{"Workers", func() error { _, err := f.Workers(ctx); return err }},
 			{"Tick", func() error {

@@ -114,6 +114,14 @@ func (f *faulty) Pause(ctx context.Context, queue string, paused bool) error {
 	return f.do("Pause", func() error { return f.store.Pause(ctx, queue, paused) })
 }
 
+func (f *faulty) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLimits) error {
+	return f.do("SetKeyLimits", func() error { return f.store.SetKeyLimits(ctx, queue, key, l) })
+}
+
+func (f *faulty) Overrides(ctx context.Context, queue, after string, n int) ([]job.Override, error) {
+	return try(f, "Overrides", func() ([]job.Override, error) { return f.store.Overrides(ctx, queue, after, n) })
+}
+
 func (f *faulty) SetLimits(ctx context.Context, queue string, l job.Limits) error {
 	return f.do("SetLimits", func() error { return f.store.SetLimits(ctx, queue, l) })
 }

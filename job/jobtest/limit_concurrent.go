@@ -117,7 +117,9 @@ var limitConcurrentPromises = []promise{
 	}},
 	{"after random acts what runs is what the limits allow", func(f *fixture) {
 		for seed := range uint64(4) {
-			a := &limitActs{fixture: f, rand: rand.New(rand.NewPCG(seed, 3)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}}
+			a := &limitActs{
+				fixture: f, rand: rand.New(rand.NewPCG(seed, 3)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}, own: map[string]job.KeyLimits{},
+			}
 			for range 60 {
 				a.act()
 			}
@@ -131,14 +133,21 @@ type limitActs struct {
 	rand   *rand.Rand
 	queue  string
 	limits job.Limits
+	own    map[string]job.KeyLimits
 	held   map[job.ID]*job.Job
 }
 
 func (a *limitActs) act() {
 	a.Helper()
-	switch a.rand.IntN(8) {
+	switch a.rand.IntN(9) {
+	case 8:
+		key := []string{"a", "b"}[a.rand.IntN(2)]
+		a.own[key] = job.KeyLimits{Running: a.rand.IntN(4), Weight: a.rand.IntN(4)} // none removes them
+		if err := a.SetKeyLimits(a.ctx, a.queue, key, a.own[key]); err != nil {
+			a.Fatal(err)
+		}
 	case 0:
-		a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3)}}
+		a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3), Weight: a.rand.IntN(3)}}
 		if a.rand.IntN(3) == 0 {
 			a.limits.EachKey = job.KeyLimits{InOrder: true}
 		}
@@ -180,6 +189,21 @@ func (a *limitActs) end() {
 	a.settle("w", j)
 }
 
+// atOnce returns how many jobs of a key may run at once; zero is no bound.
+func (a *limitActs) atOnce(key string) int {
+	of := a.limits.EachKey
+	if own := a.own[key]; own != (job.KeyLimits{}) {
+		of.Running = own.Running
+	}
+	switch {
+	case key == "":
+		return 0
+	case of.InOrder:
+		return 1
+	}
+	return of.Running
+}
+
 // claim takes as many as the limits allow, no more and no less.
 func (a *limitActs) claim() {
 	a.Helper()
@@ -194,19 +218,19 @@ func (a *limitActs) claim() {
 	}
 	open := 0 // jobs that could have been claimed beside
 	for _, j := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
-		if key := j.LimitKey; key == "" || a.limits.EachKey.AtOnce() == 0 || running[key] < a.limits.EachKey.AtOnce() {
+		if most := a.atOnce(j.LimitKey); most == 0 || running[j.LimitKey] < most {
 			open++
 		}
 	}
 	most := a.limits.Running
 	if len(got) < n && open > 0 && (most == 0 || len(a.held) < most) {
-		a.Fatalf("claimed %d of up to %d, with %d running and %d more that the limits %+v allow", len(got), n, len(a.held), open, a.limits)
+		a.Fatalf("claimed %d of up to %d, with %d running and %d more that the limits %+v and %+v allow", len(got), n, len(a.held), open, a.limits, a.own)
 	}
 	if len(got) > 0 && most > 0 && len(a.held) > most {
 		a.Fatalf("%d run, with a limit of %d", len(a.held), most)
 	}
 	for _, j := range got {
-		if most := a.limits.EachKey.AtOnce(); j.LimitKey != "" && most > 0 && running[j.LimitKey] > most {
+		if most := a.atOnce(j.LimitKey); most > 0 && running[j.LimitKey] > most {
 			a.Fatalf("%d of key %s run, with a limit of %d", running[j.LimitKey], j.LimitKey, most)
 		}
 		for _, q := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {

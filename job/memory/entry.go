@@ -99,7 +99,7 @@ func (s *Store) leave(e *entry) {
 	case job.Running:
 		q := s.queue(e.Queue)
 		q.lane(e.LimitKey).Running--
-		if q.Limits != (job.Limits{}) {
+		if q.limited() {
 			s.notify(e.Queue)
 		}
 	}

@@ -33,7 +33,7 @@ type lanes struct {
 func (q *queue) lane(key string) *lane {
 	l := q.lanes.byKey[key]
 	if l == nil {
-		l = &lane{Lane: job.Lane{Key: key}, index: -1}
+		l = &lane{Lane: job.Lane{Key: key, Own: q.overrides[key]}, index: -1}
 		for i := range l.ready {
 			l.ready[i].less = dueBefore
 		}
@@ -81,7 +81,7 @@ func (q *queue) settleLane(l *lane, now time.Time) {
 	}
 	if priority != l.Priority {
 		q.Turn++
-		l.Turn = q.Turn
+		l.Turn, l.Served = q.Turn, 0
 	}
 	q.lanes.put(l, priority)
 	q.lanes.setWake(l, wake)
@@ -279,7 +279,7 @@ func (t *claiming) Keep(served []job.Lane) error {
 	for _, o := range served {
 		l := t.q.lanes.byKey[o.Key]
 		l.Full, l.Paid = o.Full, o.Paid
-		l.Turn = o.Turn
+		l.Turn, l.Served = o.Turn, o.Served
 		t.q.settleLane(l, t.now)
 	}
 	return nil

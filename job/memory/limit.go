@@ -3,6 +3,9 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -26,18 +29,73 @@ func (s *Store) SetLimits(ctx context.Context, name string, l job.Limits) error 
 		q.Paid = now
 	}
 	for _, lane := range q.lanes.byKey {
-		q.lanes.touch(lane)
-		if q.Limits.EachKey.Starts != l.EachKey.Starts {
-			lane.Full = now
-		}
-		if q.Limits.EachKey.Units != l.EachKey.Units {
-			lane.Paid = now
-		}
+		q.change(lane, q.Limits.OfKey(lane.Own), l.OfKey(lane.Own), now)
 	}
 	q.Limits = l
 	s.notify(name)
 	s.dropIdle(name)
 	return nil
+}
+
+// change begins the rates of a lane anew that are others now.
+func (q *queue) change(l *lane, before, after job.KeyLimits, now time.Time) {
+	q.lanes.touch(l)
+	if before.Starts != after.Starts {
+		l.Full = now
+	}
+	if before.Units != after.Units {
+		l.Paid = now
+	}
+}
+
+// SetKeyLimits sets limits of one key of a queue.
+func (s *Store) SetKeyLimits(ctx context.Context, name, key string, l job.KeyLimits) error {
+	what := fmt.Sprintf("set limits of key %s of queue %s", key, name)
+	if err := job.CheckKeyLimits(name, key, l); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	now, err := s.enter(ctx, what)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	q := s.queue(name)
+	if _, has := q.overrides[key]; !has && l != (job.KeyLimits{}) && q.Overrides >= job.MaxOverrides {
+		return fmt.Errorf("%s: %w", what, job.ErrOverrides)
+	}
+	if delete(q.overrides, key); l != (job.KeyLimits{}) {
+		if q.overrides == nil {
+			q.overrides = map[string]job.KeyLimits{}
+		}
+		q.overrides[key] = l
+	}
+	q.Overrides = len(q.overrides)
+	if lane := q.lanes.byKey[key]; lane != nil {
+		q.change(lane, q.Limits.OfKey(lane.Own), q.Limits.OfKey(l), now)
+		lane.Own = l
+	}
+	s.notify(name)
+	s.dropIdle(name)
+	return nil
+}
+
+// Overrides returns the limits of single keys of a queue.
+func (s *Store) Overrides(ctx context.Context, name, after string, n int) ([]job.Override, error) {
+	if _, err := s.enter(ctx, "limits of keys of queue "+name); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	q := s.queues[name]
+	if q == nil {
+		return nil, nil
+	}
+	var found []job.Override
+	for _, key := range slices.Sorted(maps.Keys(q.overrides)) {
+		if key > after && len(found) < n {
+			found = append(found, job.Override{Key: key, KeyLimits: q.overrides[key]})
+		}
+	}
+	return found, nil
 }
 
 // Limits returns the limits of a queue, and how far they are used.
@@ -54,7 +112,7 @@ func (s *Store) Limits(ctx context.Context, name, key string) (job.LimitUse, err
 	q.Running = q.running.Len()
 	l := q.lanes.byKey[key]
 	if l == nil {
-		return q.Use(job.Lane{Key: key}, now), nil
+		return q.Use(job.Lane{Key: key, Own: q.overrides[key]}, now), nil
 	}
 	use := q.Use(l.Lane, now)
 	if first := l.ordered.first(); q.inOrder(l) && first != nil {

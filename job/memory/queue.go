@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A queue holds the unfinished jobs of one name. It exists while there are some, or it is paused or has limits.
+// A queue holds the unfinished jobs of one name. It exists while there are some, or it is paused or has limits, also of single keys.
 type queue struct {
 	job.LaneQueue
 	lanes   lanes // of queued jobs
@@ -18,6 +18,7 @@ type queue struct {
 	paused  bool
 	// throttled is until when it, or one of its lanes, is held back.
 	throttled time.Time
+	overrides map[string]job.KeyLimits // by key; Overrides is how many
 }
 
 // queue returns the queue, made when it is new.
@@ -30,9 +31,12 @@ func (s *Store) queue(name string) *queue {
 	return q
 }
 
+// limited reports whether there are limits, of the queue or of keys.
+func (q *queue) limited() bool { return q.Limits != (job.Limits{}) || q.Overrides > 0 }
+
 // dropIdle forgets a queue of which there is nothing to say.
 func (s *Store) dropIdle(name string) {
-	if q := s.queues[name]; q != nil && !q.paused && !q.throttled.After(time.Now()) && q.Limits == (job.Limits{}) && q.queued == 0 && q.running.Len() == 0 {
+	if q := s.queues[name]; q != nil && !q.paused && !q.throttled.After(time.Now()) && !q.limited() && q.queued == 0 && q.running.Len() == 0 {
 		delete(s.queues, name)
 	}
 }

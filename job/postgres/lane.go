@@ -111,7 +111,7 @@ func (cl *claiming) lock() (paused bool, err error) {
 	if paused, err = cl.s.lockQueue(cl.ctx, cl.r, cl.queue, &cl.lanes, &cl.at); err != nil {
 		return false, err
 	}
-	cl.counts = cl.lanes.Limits.EachKey.AtOnce() > 0
+	cl.counts = cl.lanes.Limits.EachKey.AtOnce() > 0 || cl.lanes.Overrides > 0
 	if cl.lanes.Limits.Running > 0 {
 		rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_running"), cl.queue)
 		if err != nil {
@@ -128,7 +128,7 @@ func (cl *claiming) lock() (paused bool, err error) {
 func (s *Store) lockQueue(ctx context.Context, r runner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
 	var limits pgtype.Text
 	var full, held, paid pgtype.Timestamptz
-	to := []any{&paused, &limits, &q.Turn, &full, &held, &paid, at}
+	to := []any{&paused, &limits, &q.Turn, &full, &held, &paid, &q.Overrides, at}
 	err = r.each(ctx, s.sql("lane_lock"), []any{queue}, to, func() error { return nil })
 	if err != nil {
 		return false, err
@@ -179,46 +179,43 @@ func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
 	for i := range found {
 		lanes[i] = &found[i].Lane
 	}
-	if err := cl.readPaid(lanes); err != nil {
+	if err := cl.readMore(lanes); err != nil {
 		return err
 	}
 	var put lanePut
 	for _, l := range found {
 		if s, ok := served[l.Key]; ok {
-			l.Turn, l.Full, l.Paid = s.Turn, s.Full, s.Paid
+			l.Turn, l.Served, l.Full, l.Paid = s.Turn, s.Served, s.Full, s.Paid
 		}
 		put.add(cl, l)
 	}
-	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over, put.paid)
+	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over, put.paid, put.served)
 	return err
 }
 
-// readPaid reads what is kept of the rate of units of lanes, where there is one.
-func (cl *claiming) readPaid(lanes []*job.Lane) error {
-	if cl.lanes.Limits.EachKey.Units.N == 0 {
+// readMore reads what lanes_read and lanes_open leave out, where limits need it.
+func (cl *claiming) readMore(lanes []*job.Lane) error {
+	if each := cl.lanes.Limits.EachKey; each.Units.N == 0 && each.Weight <= 1 && cl.lanes.Overrides == 0 {
 		return nil
 	}
-	keys := make([]string, len(lanes))
+	return cl.s.readMore(cl.ctx, cl.r, cl.queue, lanes)
+}
+
+// readMore reads what is kept of the units and of the turns of lanes, and the limits of their keys alone.
+func (s *Store) readMore(ctx context.Context, r runner, queue string, lanes []*job.Lane) error {
+	byKey, keys := make(map[string]*job.Lane, len(lanes)), make([]string, len(lanes))
 	for i, l := range lanes {
-		keys[i] = l.Key
+		keys[i], byKey[l.Key] = l.Key, l
 	}
-	paid, err := cl.s.paidOf(cl.ctx, cl.r, cl.queue, keys)
-	for _, l := range lanes {
-		l.Paid = paid[l.Key]
-	}
-	return err
-}
-
-// paidOf reads what is kept of the rate of units of lanes.
-func (s *Store) paidOf(ctx context.Context, r runner, queue string, keys []string) (map[string]time.Time, error) {
-	paid := map[string]time.Time{}
 	var key string
-	var at time.Time
-	err := r.each(ctx, s.sql("lane_paid"), []any{queue, keys}, []any{&key, &at}, func() error {
-		paid[key] = at
-		return nil
+	var paid pgtype.Timestamptz
+	var served int
+	var own pgtype.Text
+	return r.each(ctx, s.sql("lane_more"), []any{queue, keys}, []any{&key, &paid, &served, &own}, func() error {
+		l := byKey[key]
+		l.Paid, l.Served = timeOf(paid), served
+		return decodeOverride(key, own, &l.Own)
 	})
-	return paid, err
 }
 
 // lanePut are the columns of lanes to write.
@@ -228,6 +225,7 @@ type lanePut struct {
 	turns      []int64
 	full, wake []*time.Time
 	paid       []*time.Time
+	served     []int32
 	over       []bool
 }
 
@@ -246,11 +244,11 @@ func (p *lanePut) add(cl *claiming, l laneState) {
 	}
 	if priority != l.Priority {
 		cl.lanes.Turn++
-		l.Turn = cl.lanes.Turn
+		l.Turn, l.Served = cl.lanes.Turn, 0
 	}
 	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(priority)), append(p.turns, l.Turn)
 	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(wake))
-	p.paid = append(p.paid, instant(l.Paid))
+	p.paid, p.served = append(p.paid, instant(l.Paid)), append(p.served, int32(l.Served))
 	p.over = append(p.over, !l.queued && wake.IsZero())
 }
 
@@ -265,7 +263,7 @@ func (cl *claiming) end() (time.Duration, error) {
 	if _, err := pgx.ForEachRow(rows, []any{&wake, &keyed}, func() error { return nil }); err != nil {
 		return 0, err
 	}
-	limited := cl.lanes.Limits != (job.Limits{})
+	limited := cl.lanes.Limits != (job.Limits{}) || cl.lanes.Overrides > 0
 	cl.s.laned.set(cl.queue, limited || keyed, limited)
 	switch {
 	case cl.lanes.Left(cl.at) == 0:
@@ -299,7 +297,7 @@ func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error)
 	for i := range found {
 		lanes[i] = &found[i]
 	}
-	return found, cl.readPaid(lanes)
+	return found, cl.readMore(lanes)
 }
 
 // Costs returns what due jobs of lanes cost.

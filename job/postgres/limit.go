@@ -26,12 +26,13 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 		}
 		kept = text(string(encoded))
 	}
+	var before job.LaneQueue
 	err := s.call(ctx, what, func(ctx context.Context) error {
 		return s.inTx(ctx, func(r pgxRunner) error {
 			if _, err := r.ids(ctx, s.sql("limits_lock")); err != nil {
 				return err
 			}
-			var before job.LaneQueue
+			before = job.LaneQueue{}
 			var at time.Time
 			if _, err := s.lockQueue(ctx, r, queue, &before, &at); err != nil {
 				return err
@@ -42,7 +43,7 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 		})
 	})
 	if err == nil {
-		s.laned.set(queue, true, kept != nil)
+		s.laned.set(queue, true, kept != nil || before.Overrides > 0)
 		s.notify([]string{queue})
 	}
 	return err
@@ -57,15 +58,19 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		}
 		var q job.LaneQueue
 		l := job.Lane{Key: key}
-		var limits pgtype.Text
+		var limits, own pgtype.Text
+		var overrides pgtype.Int4
 		var full, held, paid, laneFull, laneHeld, lanePaid pgtype.Timestamptz
 		var first pgtype.UUID
 		var now time.Time
-		to := []any{&limits, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &now}
+		to := []any{&limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &now}
 		if _, err := pgx.ForEachRow(rows, to, func() error { return nil }); err != nil {
 			return err
 		}
-		q.Full, q.Held, q.Paid = timeOf(full), timeOf(held), timeOf(paid)
+		q.Full, q.Held, q.Paid, q.Overrides = timeOf(full), timeOf(held), timeOf(paid), int(overrides.Int32)
+		if err := decodeOverride(key, own, &l.Own); err != nil {
+			return err
+		}
 		l.Full, l.Held, l.Paid = timeOf(laneFull), timeOf(laneHeld), timeOf(lanePaid)
 		if err := decodeLimits(queue, limits, &q.Limits); err != nil {
 			return err

@@ -66,25 +66,26 @@ func (s *Store) bookQueue(ctx context.Context, r runner, queue string, units map
 	if _, err := s.lockQueue(ctx, r, queue, &q, &at); err != nil {
 		return err
 	}
-	if q.Limits.Units.N == 0 && q.Limits.EachKey.Units.N == 0 {
+	if q.Limits.Units.N == 0 && q.Limits.EachKey.Units.N == 0 && q.Overrides == 0 {
 		return nil
 	}
-	keys := slices.Sorted(maps.Keys(units))
-	paid, err := s.paidOf(ctx, r, queue, keys)
-	if err != nil {
+	var booked []*job.Lane
+	for _, key := range slices.Sorted(maps.Keys(units)) {
+		booked = append(booked, &job.Lane{Key: key})
+	}
+	if err := s.readMore(ctx, r, queue, booked); err != nil {
 		return err
 	}
 	var lanes []string
 	var times []*time.Time
-	for _, key := range keys {
-		l := job.Lane{Key: key, Paid: paid[key]}
-		for _, n := range units[key] {
-			q.Book(&l, n, at)
+	for _, l := range booked {
+		for _, n := range units[l.Key] {
+			q.Book(l, n, at)
 		}
-		if key != "" && q.Limits.EachKey.Units.N > 0 {
-			lanes, times = append(lanes, key), append(times, instant(l.Paid))
+		if l.Key != "" && q.Limits.OfKey(l.Own).Units.N > 0 {
+			lanes, times = append(lanes, l.Key), append(times, instant(l.Paid))
 		}
 	}
-	_, err = r.ids(ctx, s.sql("lane_book"), queue, instant(q.Paid), lanes, times)
+	_, err := r.ids(ctx, s.sql("lane_book"), queue, instant(q.Paid), lanes, times)
 	return err
 }

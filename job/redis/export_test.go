@@ -77,6 +77,12 @@ func (s *Store) BeginLong(ctx context.Context, begin bool, jobs ...*job.Job) err
 	return s.beginLong(ctx, "begun", "", "", nil, args)
 }
 
+// FillOverrides gives n keys of a queue limits of their own.
+func (s *Store) FillOverrides(ctx context.Context, queue string, n int) error {
+	_, err := s.runOne(ctx, fillOverrides, queue, strconv.Itoa(n))
+	return err
+}
+
 func inline(name, body string) *script {
 	text := newScript("lane").text + body
 	sum := sha1.Sum([]byte(text))
@@ -92,6 +98,13 @@ for _, key in ipairs(call('KEYS', P .. 'orders:*')) do
     call('LSET', key, i - 1, int(at - ARGV[1]) .. text)
   end
 end
+return 1`)
+	fillOverrides = inline("fill overrides", `
+for i = 1, tonumber(ARGV[2]) do
+  call('HSET', P .. 'v:' .. ARGV[1], 'k' .. i, '1 0 0 1 0 0 1 0\n{"running":1}')
+  call('ZADD', P .. 'vk:' .. ARGV[1], 0, 'k' .. i)
+end
+call('HSET', P .. 'q:' .. ARGV[1], 'ov', ARGV[2])
 return 1`)
 	minutes = inline("minutes", `
 local n = call('ZCARD', P .. 'watches') + call('HLEN', P .. 'trees')

@@ -94,6 +94,9 @@ func TestTurns(t *testing.T) {
 		{Starts: job.Rate{N: 1, Per: 1000 * time.Hour, Burst: 60}},
 		{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 150}},
 		{EachKey: job.KeyLimits{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 40}}},
+		{EachKey: job.KeyLimits{Weight: 3}},
+		{Running: 12, EachKey: job.KeyLimits{Running: 5, Weight: 2}},
+		{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 400}, EachKey: job.KeyLimits{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 90}, Weight: 4}},
 	} {
 		t.Run(fmt.Sprintf("%+v", limits), func(t *testing.T) {
 			b := &both{T: t, rng: mathrand.New(mathrand.NewPCG(uint64(i), 5)), stores: [2]job.Store{open(t, "redis://"+address+"?name="+rand.Text()), memory.New()}}
@@ -107,8 +110,28 @@ func TestTurns(t *testing.T) {
 				for b.claim() {
 				}
 			}
+			for range 6 {
+				b.limitKey()
+				b.insert()
+				for b.claim() {
+				}
+				b.settle()
+			}
 		})
 	}
+}
+
+// limitKey sets limits of a key, or removes them.
+func (b *both) limitKey() {
+	b.Helper()
+	key, l := fmt.Sprint(b.rng.IntN(6)), job.KeyLimits{}
+	rate := func() job.Rate {
+		return []job.Rate{{}, {N: 1, Per: 1000 * time.Hour, Burst: 1 + b.rng.IntN(20)}}[b.rng.IntN(2)]
+	}
+	if b.rng.IntN(4) > 0 {
+		l = job.KeyLimits{Running: b.rng.IntN(9), Starts: rate(), Units: rate(), Weight: b.rng.IntN(6)}
+	}
+	b.each(func(s job.Store, _ int) error { return s.SetKeyLimits(b.Context(), "q", key, l) })
 }
 
 // both are stores that are to do the same. All jobs have limit keys: where those without get in line is not said.

@@ -30,7 +30,7 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 			text = string(encoded)
 			numbers = strings.Join([]string{
 				fmt.Sprint(l.Running), rateNumbers(l.Starts), fmt.Sprint(l.EachKey.Running), rateNumbers(l.EachKey.Starts), fmt.Sprint(inOrder),
-				rateNumbers(l.Units), rateNumbers(l.EachKey.Units),
+				rateNumbers(l.Units), rateNumbers(l.EachKey.Units), fmt.Sprint(l.EachKey.Weight),
 			}, " ")
 		}
 		_, err := s.runOne(ctx, limitsSetScript, queue, text, numbers)
@@ -57,13 +57,19 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 			return time.UnixMicro(number(got[i])).UTC()
 		}
 		now := at(0)
-		q := job.LaneQueue{Running: int(number(got[2])), Full: at(3), Held: at(4), Paid: at(9)}
+		q := job.LaneQueue{Running: int(number(got[2])), Full: at(3), Held: at(4), Paid: at(9), Overrides: int(number(got[11]))}
 		if limits := text(got[1]); limits != "" {
 			if err := json.Unmarshal([]byte(limits), &q.Limits); err != nil {
 				return err
 			}
 		}
-		use = q.Use(job.Lane{Key: key, Running: int(number(got[5])), Full: at(6), Held: at(7), Paid: at(10)}, now)
+		l := job.Lane{Key: key, Running: int(number(got[5])), Full: at(6), Held: at(7), Paid: at(10)}
+		if own := text(got[12]); own != "" {
+			if err := json.Unmarshal([]byte(own), &l.Own); err != nil {
+				return err
+			}
+		}
+		use = q.Use(l, now)
 		use.KeyFirst = idOf(text(got[8]))
 		return nil
 	})

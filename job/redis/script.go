@@ -53,6 +53,8 @@ var (
 	pauseScript     = newScript("pause")
 	limitsSetScript = newScript("limits_set")
 	limitsScript    = newScript("lane", "limits")
+	overrideScript  = newScript("lane", "override_set")
+	overridesScript = newScript("overrides")
 	listScript      = newScript("scan", "list")
 	applyScript     = newScript("scan", "apply")
 	statsScript     = newScript("stats")

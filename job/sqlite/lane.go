@@ -40,11 +40,12 @@ func (l *limited) has(queue string) bool {
 
 // laneQueue reads what queue_find found, and returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
 func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
-	t.store.limited.set(name, row[2] != nil)
-	if row[2] == nil && integer(row[5]) == 0 && integer(row[6]) <= t.now {
+	limited := row[2] != nil || integer(row[8]) > 0
+	t.store.limited.set(name, limited)
+	if !limited && integer(row[5]) == 0 && integer(row[6]) <= t.now {
 		return nil, nil
 	}
-	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7])}
+	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7]), Overrides: int(integer(row[8]))}
 	if row[2] != nil {
 		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
 			return nil, fmt.Errorf("limits of queue %s: %w", name, err)
@@ -67,6 +68,7 @@ type claiming struct {
 	c     job.Claim
 	q     *claimQueue
 	at    time.Time
+	above map[string]int // lanes that were open by a higher priority than jobs were taken of, and that priority
 	taken []stored
 }
 
@@ -113,6 +115,7 @@ func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
 	err := cl.each(statement(name), args, func(v []driver.Value) error {
 		found = append(found, job.Lane{
 			Key: text(v[0]), Priority: int(integer(v[1])), Turn: integer(v[2]), Full: timeOf(v[3]), Held: timeOf(v[4]), Paid: timeOf(v[5]),
+			Served: int(integer(v[6])),
 		})
 		return nil
 	})
@@ -120,8 +123,12 @@ func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
 		return nil, err
 	}
 	for i := range found {
-		if found[i].Key != "" && cl.q.lanes.Limits.EachKey.AtOnce() > 0 {
-			if found[i].Running, err = cl.laneRunning(cl.q.id, found[i].Key); err != nil {
+		l := &found[i]
+		if l.Own, err = cl.override(cl.q.id, cl.q.lanes, l.Key); err != nil {
+			return nil, err
+		}
+		if of := cl.q.lanes.Limits.OfKey(l.Own); l.Key != "" && of.AtOnce() > 0 {
+			if l.Running, err = cl.laneRunning(cl.q.id, l.Key); err != nil {
 				return nil, err
 			}
 		}
@@ -158,9 +165,9 @@ func (cl *claiming) settleLane(l job.Lane) error {
 	}
 	if priority != l.Priority {
 		cl.q.lanes.Turn++
-		l.Turn = cl.q.lanes.Turn
+		l.Turn, l.Served = cl.q.lanes.Turn, 0
 	}
-	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake, micro(l.Paid))
+	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
 	return err
 }
 
@@ -242,7 +249,11 @@ func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error)
 			if err != nil {
 				return nil, err
 			}
-			found = append(found, above...)
+			cl.above = map[string]int{}
+			for _, l := range above {
+				cl.above[l.Key], l.Priority = l.Priority, p
+				found = append(found, l)
+			}
 		}
 		if len(found) > 0 {
 			slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
@@ -309,6 +320,9 @@ func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 // Keep writes what became of lanes.
 func (cl *claiming) Keep(lanes []job.Lane) error {
 	for _, l := range lanes {
+		if above, is := cl.above[l.Key]; is {
+			l.Priority = above
+		}
 		if err := cl.settleLane(l); err != nil {
 			return err
 		}

@@ -55,6 +55,8 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		l := job.Lane{Key: key}
 		if len(found) > 0 {
 			l = found[0]
+		} else if l.Own, err = t.override(id, q, key); err != nil {
+			return err
 		}
 		if l.Running, err = t.laneRunning(id, key); err != nil {
 			return err

@@ -98,13 +98,16 @@ func (t *txn) book(session job.Session, o job.Outcome) error {
 	if found != nil {
 		l.Paid = timeOf(found[5])
 	}
+	if l.Own, err = t.override(id, q, l.Key); err != nil {
+		return err
+	}
 	q.Book(&l, o.Units, timeOf(t.now))
 	if q.Limits.Units.N > 0 {
 		if _, err := t.exec(statement("lane_book_queue"), id, micro(q.Paid)); err != nil {
 			return err
 		}
 	}
-	if l.Key != "" && q.Limits.EachKey.Units.N > 0 {
+	if l.Key != "" && q.Limits.OfKey(l.Own).Units.N > 0 {
 		_, err = t.exec(statement("lane_book"), id, l.Key, micro(l.Paid))
 	}
 	return err

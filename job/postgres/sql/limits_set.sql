@@ -1,5 +1,9 @@
--- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys, begin anew, with $5 and $6 those of units.
+-- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys that have none of their own, begin anew, with $5 and $6
+-- those of units.
 with w as (
-    update meanwhile.lanes set wake = now(), free = case when $4 then null else free end, paid = case when $6 then null else paid end where queue = $1
+    update meanwhile.lanes l set wake = now(), free = case when $4 and o.key is null then null else l.free end,
+        paid = case when $6 and o.key is null then null else l.paid end
+    from meanwhile.lanes m left join meanwhile.overrides o on o.queue = m.queue and o.key = m.key
+    where m.queue = $1 and l.queue = m.queue and l.key = m.key
 )
 update meanwhile.queues set limits = $2, free = case when $3 then null else free end, paid = case when $5 then null else paid end where queue = $1

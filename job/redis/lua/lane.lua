@@ -53,49 +53,52 @@ local function free(limit, running)
   return math.max(limit - running, 0)
 end
 
-local none = {
-  running = 0, starts = { n = 0 }, units = { n = 0 }, keyRunning = 0, keyStarts = { n = 0 }, keyUnits = { n = 0 }, inOrder = false,
-}
+local function sameRate(a, b) return a.n == b.n and (a.n == 0 or a.per == b.per and a.burst == b.burst) end
+
+local none = limitsFrom('', 0)
 
 -- openQueue reads what is kept of a queue.
 local function openQueue(name)
   local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe')
-  local q = {
+  return {
     name = name, limits = limitsOf(name) or none, turn = tonumber(v[1] or 0), full = tonumber(v[2] or 0), held = tonumber(v[3] or 0),
     fullEpoch = tonumber(v[4] or 0), heldEpoch = tonumber(v[5] or 0), retouch = v[6], lanes = {},
     paid = tonumber(v[7] or 0), paidEpoch = tonumber(v[8] or 0),
   }
-  q.keyAtOnce = q.limits.keyRunning
-  if q.limits.inOrder then q.keyAtOnce = 1 end
-  return q
 end
+
+-- ofKey returns the limits of the key of a lane: its own, or those of each key.
+local function ofKey(q, l) return l.own or q.limits.eachKey end
 
 local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full), 'pd', int(q.paid)) end
 
--- A lane is kept as eight numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
--- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that. A time of another epoch does not count any more.
--- Older programs keep the first six.
+-- A lane is kept as nine numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
+-- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that; and how many jobs started in its
+-- turn. A time of another epoch does not count any more, but where the key has limits of its own. Older programs keep the first six, or eight.
 local function openLane(q, name)
   local l = q.lanes[name]
   if l then return l end
   local kept = call('HGET', P .. 'l:' .. q.name, name) or '0 0 0 0 0 0'
-  local p, turn, full, fullEpoch, held, heldEpoch, paid, paidEpoch = string.match(kept, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) ?(%d*) ?(%d*)')
-  l = { key = name, priority = tonumber(p), turn = tonumber(turn), full = 0, held = 0, paid = 0, running = tonumber(call('HGET', P .. 'n:' .. q.name, name) or 0) }
-  if tonumber(fullEpoch) == q.fullEpoch then l.full = tonumber(full) end
-  if tonumber(heldEpoch) == q.heldEpoch then l.held = tonumber(held) end
-  if tonumber(paidEpoch) == q.paidEpoch then l.paid = tonumber(paid) end
+  local v = numbers(kept)
+  l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(call('HGET', P .. 'n:' .. q.name, name) or 0) }
+  local own = q.limits.overrides > 0 and name ~= '' and call('HGET', P .. 'v:' .. q.name, name)
+  if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
+  if own or v[4] == q.fullEpoch then l.full = v[3] end
+  if v[6] == q.heldEpoch then l.held = v[5] end
+  if own or v[8] == q.paidEpoch then l.paid = v[7] or 0 end
   q.lanes[name] = l
   return l
 end
 
 local function saveLane(q, l)
-  call('HSET', P .. 'l:' .. q.name, l.key, string.format('%d %.0f %.0f %d %.0f %d %.0f %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch))
+  call('HSET', P .. 'l:' .. q.name, l.key, string.format('%d %.0f %.0f %d %.0f %d %.0f %d %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served))
 end
 
 local function laneLeft(q, l)
   if l.key == '' then return math.huge end
-  if l.held > now or usedUp(q.limits.keyUnits, l.paid) then return 0 end
-  return math.min(free(q.keyAtOnce, l.running), left(q.limits.keyStarts, l.full))
+  local of = ofKey(q, l)
+  if l.held > now or usedUp(of.units, l.paid) then return 0 end
+  return math.min(free(q.limits.inOrder and 1 or of.running, l.running), left(of.starts, l.full))
 end
 
 local function queueLeft(q, running)
@@ -140,7 +143,8 @@ local function settleLane(q, l)
   local gone = false
   if priority > 0 and laneLeft(q, l) <= 0 then
     priority = 0
-    local at = math.max(nextStart(q.limits.keyStarts, l.full), nextStart(q.limits.keyUnits, l.paid), l.held)
+    local of = ofKey(q, l)
+    local at = math.max(nextStart(of.starts, l.full), nextStart(of.units, l.paid), l.held)
     if at > now then wakeAt = at end
   elseif not any and l.running <= 0 then
     gone = idle <= now
@@ -148,7 +152,7 @@ local function settleLane(q, l)
   end
   if priority ~= before then
     q.turn = q.turn + 1
-    l.turn = q.turn
+    l.turn, l.served = q.turn, 0
   end
   l.priority = priority
   if before > 0 and before ~= priority then call('ZREM', P .. 'i:' .. before .. ':' .. q.name, l.key) end
@@ -207,9 +211,11 @@ end
 local function bookUnits(name, key, n)
   local q = openQueue(name)
   if q.limits.units.n > 0 then call('HSET', P .. 'q:' .. name, 'pd', int(charge(q.limits.units, q.paid, n))) end
-  if key == '' or q.limits.keyUnits.n == 0 then return end
+  if key == '' or q.limits.eachKey.units.n == 0 and q.limits.overrides == 0 then return end
   local l = openLane(q, key)
-  l.paid = charge(q.limits.keyUnits, l.paid, n)
+  local units = ofKey(q, l).units
+  if units.n == 0 then return end
+  l.paid = charge(units, l.paid, n)
   saveLane(q, l)
   touch(name, key)
 end

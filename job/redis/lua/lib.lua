@@ -31,21 +31,38 @@ local function load(id)
   }
 end
 
--- limitsOf returns the limits of a queue, nil for none. Times are in microseconds.
+local function numbers(text)
+  local v = {}
+  for n in string.gmatch(text, '%d+') do v[#v + 1] = tonumber(n) end
+  return v
+end
+
+local function rateOf(v, i) return { n = v[i] or 0, per = v[i + 1], burst = v[i + 2] } end
+local function weight(n) return math.max(n or 1, 1) end
+
+-- limitsFrom reads limits of a queue that are kept as numbers, and how many keys have limits of their own.
+local function limitsFrom(x, overrides)
+  local v = numbers(x)
+  return {
+    running = v[1] or 0, starts = rateOf(v, 2), units = rateOf(v, 10), inOrder = v[9] == 1, overrides = overrides,
+    eachKey = { running = v[5] or 0, starts = rateOf(v, 6), units = rateOf(v, 13), weight = weight(v[16]) },
+  }
+end
+
+-- keyLimits reads limits of one key that are kept as numbers.
+local function keyLimits(x)
+  local v = numbers(x)
+  return { running = v[1], starts = rateOf(v, 2), units = rateOf(v, 5), weight = weight(v[8]) }
+end
+
+-- limitsOf returns the limits of a queue, nil where neither it nor one of its keys has any. Times are in microseconds.
 local limitsCache = {}
 local function limitsOf(q)
   local l = limitsCache[q]
   if l == nil then
-    local x, v = call('HGET', P .. 'q:' .. q, 'x'), {}
-    l = false
-    if x then
-      for n in string.gmatch(x, '%d+') do v[#v + 1] = tonumber(n) end
-      l = {
-        running = v[1], starts = { n = v[2], per = v[3], burst = v[4] },
-        keyRunning = v[5], keyStarts = { n = v[6], per = v[7], burst = v[8] }, inOrder = v[9] == 1,
-        units = { n = v[10] or 0, per = v[11], burst = v[12] }, keyUnits = { n = v[13] or 0, per = v[14], burst = v[15] },
-      }
-    end
+    local v = call('HMGET', P .. 'q:' .. q, 'x', 'ov')
+    local overrides = tonumber(v[2] or 0)
+    l = (v[1] or overrides > 0) and limitsFrom(v[1] or '', overrides) or false
     limitsCache[q] = l
   end
   return l or nil

@@ -33,21 +33,44 @@ local function openLanes(q, all, top, after, till, n)
   return {}, 0
 end
 
--- shares deals out n, one to each lane in turn that may start more.
-local function shares(q, lanes, n)
-  local want, may = {}, {}
-  for i = 1, #lanes do want[i], may[i] = 0, laneLeft(q, lanes[i]) end
-  while n > 0 do
-    local before = n
-    for i = 1, #lanes do
-      if n > 0 and want[i] < may[i] then
-        want[i] = want[i] + 1
-        n = n - 1
+-- weightOf returns how many jobs of a lane start in one turn.
+local function weightOf(q, l)
+  if l.key == '' then return 1 end
+  return ofKey(q, l).weight
+end
+
+-- begun returns how many jobs of its turn have started. Where the weight was lowered since, one is left.
+local function begun(l, w) return math.min(l.served, w - 1) end
+
+-- deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, for as long as start starts any.
+local function deal(q, lanes, start)
+  local first, more = true, true
+  while more do
+    more = false
+    for i, l in ipairs(lanes) do
+      local n = weightOf(q, l)
+      if first then n = n - begun(l, n) end
+      while n > 0 and start(i) do
+        n, more = n - 1, true
       end
     end
-    if n == before then break end
+    first = false
   end
-  return want
+end
+
+-- shares deals out n among the lanes that may start more. Where that is not enough for all, the first asked of them have had their turn.
+local function shares(q, lanes, n)
+  local want, may, asked = {}, {}, #lanes
+  for i = 1, #lanes do want[i], may[i] = 0, laneLeft(q, lanes[i]) end
+  deal(q, lanes, function(i)
+    if n == 0 or want[i] >= may[i] then return false end
+    want[i], n = want[i] + 1, n - 1
+    return true
+  end)
+  if n == 0 then
+    while want[asked] == 0 do asked = asked - 1 end
+  end
+  return want, asked
 end
 
 -- findDue returns up to n due jobs of a lane that have the priority and are wanted.
@@ -77,27 +100,45 @@ local function findDue(q, l, p, n, wanted)
   return members
 end
 
--- affordable shortens the lists of jobs that were found to those that may start, one of each lane in turn: one may while any unit is left of the
--- queue and of its key. It returns what those of each lane cost together.
+-- affordable shortens the lists of jobs that were found to those that may start: one may while any unit is left of the queue and of its key. It
+-- returns what those of each lane cost together.
 local function affordable(q, lanes, found)
-  local costs, may, paid, queue, n, more = {}, {}, {}, q.paid, 0, true
+  local costs, may, paid, queue = {}, {}, {}, q.paid
   for i = 1, #lanes do costs[i], may[i], paid[i] = 0, 0, lanes[i].paid end
-  while more do
-    more = false
-    for i, l in ipairs(lanes) do
-      local m = found[i][n + 1]
-      if m and may[i] == n and not usedUp(q.limits.units, queue) and (l.key == '' or not usedUp(q.limits.keyUnits, paid[i])) then
-        local cost = tonumber(call('HGET', jobKey(string.sub(m, 1, 16)), 'co') or 0)
-        queue, paid[i] = charge(q.limits.units, queue, cost), charge(q.limits.keyUnits, paid[i], cost)
-        may[i], costs[i], more = n + 1, costs[i] + cost, true
-      end
-    end
-    n = n + 1
-  end
+  deal(q, lanes, function(i)
+    local l, m = lanes[i], found[i][may[i] + 1]
+    local of = l.key == '' and none.units or ofKey(q, l).units
+    if not m or usedUp(q.limits.units, queue) or usedUp(of, paid[i]) then return false end
+    local cost = tonumber(call('HGET', jobKey(string.sub(m, 1, 16)), 'co') or 0)
+    queue, paid[i] = charge(q.limits.units, queue, cost), charge(of, paid[i], cost)
+    may[i], costs[i] = may[i] + 1, costs[i] + cost
+    return true
+  end)
   for i = 1, #lanes do
     for m = #found[i], may[i] + 1, -1 do found[i][m] = nil end
   end
   return costs
+end
+
+-- endTurns gives lanes that have used up their turns new ones, at the end.
+local function endTurns(q, lanes, got)
+  local last, ended = {}, {}
+  for i, l in ipairs(lanes) do
+    local w = weightOf(q, l)
+    local all = begun(l, w) + got[i]
+    last[i], ended[i], l.served = i, math.floor(all / w), all % w
+  end
+  -- Whose turns ended more often was last in turn.
+  table.sort(last, function(a, b)
+    if ended[a] ~= ended[b] then return ended[a] < ended[b] end
+    return a < b
+  end)
+  for _, i in ipairs(last) do
+    if ended[i] > 0 then
+      q.turn = q.turn + 1
+      lanes[i].turn = q.turn
+    end
+  end
 end
 
 -- takeTurns takes up to n due jobs of a queue by priority, and of one priority in turns. It returns how many.
@@ -105,7 +146,7 @@ local function takeTurns(q, n, all, wanted, begin)
   local running = tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0)
   n = math.min(n, queueLeft(q, running))
   local total, top, more = 0, 9, true
-  local ofUnits = q.limits.units.n > 0 or q.limits.keyUnits.n > 0
+  local ofUnits = q.limits.units.n > 0 or q.limits.eachKey.units.n > 0 or q.limits.overrides > 0
   while more and n > 0 do
     more = false
     local taken, after, till = 0, 0, q.turn
@@ -116,29 +157,23 @@ local function takeTurns(q, n, all, wanted, begin)
         break
       end
       top = p
-      after = lanes[#lanes].turn
-      local want, found, got, last = shares(q, lanes, n), {}, {}, {}
+      local want, asked = shares(q, lanes, n)
+      local found, got = {}, {}
+      after = lanes[asked].turn
       for i = 1, #lanes do found[i] = findDue(q, lanes[i], p, want[i], wanted) end
       local costs = ofUnits and affordable(q, lanes, found)
       for i = 1, #lanes do
         if #found[i] > 0 then begin(q.name, lanes[i].key, p, found[i]) end
-        got[i], last[i] = #found[i], i
+        got[i] = #found[i]
       end
-      -- Who has got more was last in turn.
-      table.sort(last, function(a, b)
-        if got[a] ~= got[b] then return got[a] < got[b] end
-        return a < b
-      end)
+      endTurns(q, lanes, got)
       local cost = 0
-      for _, i in ipairs(last) do
-        local l = lanes[i]
+      for i, l in ipairs(lanes) do
         if got[i] > 0 then
-          q.turn = q.turn + 1
-          l.turn = q.turn
           l.running = l.running + got[i]
-          if l.key ~= '' then l.full = take(q.limits.keyStarts, l.full, got[i]) end
+          if l.key ~= '' then l.full = take(ofKey(q, l).starts, l.full, got[i]) end
           if costs then
-            if l.key ~= '' then l.paid = charge(q.limits.keyUnits, l.paid, costs[i]) end
+            if l.key ~= '' then l.paid = charge(ofKey(q, l).units, l.paid, costs[i]) end
             cost = cost + costs[i]
           end
           taken, total, n = taken + got[i], total + got[i], n - got[i]

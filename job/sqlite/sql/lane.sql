@@ -1,5 +1,5 @@
 -- name: lane_wake
-select key, priority, turn, free, held, paid from meanwhile_lane where queue = ?1 and wake <= ?2 order by wake limit ?3
+select key, priority, turn, free, held, paid, served from meanwhile_lane where queue = ?1 and wake <= ?2 order by wake limit ?3
 
 -- name: lane_next
 select wake from meanwhile_lane where queue = ?1 and wake is not null order by wake limit 1
@@ -8,7 +8,7 @@ select wake from meanwhile_lane where queue = ?1 and wake is not null order by w
 select 1 from meanwhile_lane where queue = ?1 and key > '' limit 1
 
 -- name: lane_find
-select key, priority, turn, free, held, paid from meanwhile_lane where queue = ?1 and key = ?2
+select key, priority, turn, free, held, paid, served from meanwhile_lane where queue = ?1 and key = ?2
 
 -- name: lane_due
 -- The highest priority below ?3 of the queued jobs of a lane, and when the first of it is due.
@@ -37,12 +37,12 @@ where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 orde
 select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = ?2
 
 -- name: lane_open
-select key, priority, turn, free, held, paid from meanwhile_lane
+select key, priority, turn, free, held, paid, served from meanwhile_lane
 where queue = ?1 and priority = ?2 and priority > 0 and turn > ?3 and turn <= ?4 order by turn limit ?5
 
 -- name: lane_above
 -- Lanes that are open by a higher priority than ?2, and have a due job of this one. With ?7 jobs of keys run in order.
-select key, ?2, turn, free, held, paid from meanwhile_lane l
+select key, priority, turn, free, held, paid, served from meanwhile_lane l
 where queue = ?1 and priority > ?2 and priority > 0 and turn > ?3 and turn <= ?4 and (key = '' or not ?7) and case when key = '' then exists (
     select 1 from meanwhile_job j where j.state = 0 and j.queue = ?1 and j.limit_key is null and j.priority = ?2 and j.run_at <= ?6
 ) else exists (
@@ -94,8 +94,9 @@ where seq = (
 limit ?5
 
 -- name: lane_put
-insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid) values (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid
+insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid,
+    served = excluded.served
 
 -- name: lane_drop
 delete from meanwhile_lane where queue = ?1 and key = ?2
@@ -134,4 +135,25 @@ update meanwhile_lane set held = 0, wake = 0 where queue = (select id from meanw
 update meanwhile_queue set limits = ?2, free = case when ?3 then 0 else free end, paid = case when ?4 then 0 else paid end where name = ?1
 
 -- name: limits_wake
-update meanwhile_lane set wake = 0, free = case when ?2 then 0 else free end, paid = case when ?3 then 0 else paid end where queue = (select id from meanwhile_queue where name = ?1)
+-- Has the lanes looked at again. With ?2 and ?3 the rates of those begin anew that have none of their own.
+update meanwhile_lane as l set wake = 0, free = case when ?2 and o.key is null then 0 else l.free end, paid = case when ?3 and o.key is null then 0 else l.paid end
+from meanwhile_lane m left join meanwhile_override o on o.queue = m.queue and o.key = m.key
+where m.queue = (select id from meanwhile_queue where name = ?1) and l.queue = m.queue and l.key = m.key
+
+-- name: override_wake
+update meanwhile_lane set wake = 0, free = case when ?3 then 0 else free end, paid = case when ?4 then 0 else paid end where queue = ?1 and key = ?2
+
+-- name: override_find
+select limits from meanwhile_override where queue = ?1 and key = ?2
+
+-- name: override_put
+insert into meanwhile_override (queue, key, limits) values (?1, ?2, ?3) on conflict do update set limits = excluded.limits
+
+-- name: override_drop
+delete from meanwhile_override where queue = ?1 and key = ?2
+
+-- name: override_count
+update meanwhile_queue set overrides = overrides + ?2 where id = ?1
+
+-- name: override_list
+select o.key, o.limits from meanwhile_override o join meanwhile_queue q on q.id = o.queue where q.name = ?1 and o.key > ?2 order by o.key limit ?3

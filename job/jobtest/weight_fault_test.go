@@ -1,0 +1,54 @@
+package jobtest
+
+import (
+	"context"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// limitKeyAs sets the limits of keys as alter makes them.
+func limitKeyAs(alter func(l *job.KeyLimits)) func(b *broken) {
+	return func(b *broken) {
+		b.setKey = func(ctx context.Context, queue, key string, l job.KeyLimits) error {
+			alter(&l)
+			return b.Store.SetKeyLimits(ctx, queue, key, l)
+		}
+	}
+}
+
+// Faults of turns by weight.
+var weightFaults = []fault{
+	{name: "weights of keys are ignored", noticed: []string{
+		"keys take turns by their weights, and one that waits alone gets all",
+	}, apply: limitKeyAs(func(l *job.KeyLimits) { l.Weight = 0 })},
+	{name: "the weight of each key is ignored", noticed: []string{
+		"the weight of each key is that of keys without their own, and jobs without a key have one",
+		"a turn that is not used up goes on in the next claim",
+	}, apply: limitAs(func(l *job.Limits) { l.EachKey.Weight = 0 })},
+	{name: "turns are too long", noticed: []string{
+		"keys take turns by their weights, and one that waits alone gets all",
+		"a key with one job waits for no more starts of each other key than its weight",
+	}, apply: limitKeyAs(func(l *job.KeyLimits) { l.Weight *= 2 })},
+	{name: "a claim of one job begins a new turn", noticed: []string{"a turn that is not used up goes on in the next claim"}, apply: func(b *broken) {
+		var limits job.Limits
+		b.setLimits = func(ctx context.Context, queue string, l job.Limits) error {
+			limits = l
+			return b.Store.SetLimits(ctx, queue, l)
+		}
+		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
+			l := limits
+			if c.Limit == 1 {
+				l.EachKey.Weight = 0
+			}
+			if err := b.Store.SetLimits(ctx, job.DefaultQueue, l); err != nil {
+				return job.Claimed{}, err
+			}
+			return b.Store.Claim(ctx, c)
+		}
+	}},
+	{name: "a turn that is not used up ends the claim", noticed: []string{"a key that cannot use up its turn holds up no others"}, apply: claimAs(func(c *job.Claim) {
+		if c.Kinds != nil {
+			c.Limit = min(c.Limit, 4)
+		}
+	}, nil)},
+}

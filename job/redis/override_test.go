@@ -1,0 +1,39 @@
+package redis_test
+
+import (
+	"crypto/rand"
+	"errors"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// TestMostOverrides: so many keys of a queue have limits of their own, and no more.
+func TestMostOverrides(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	if err := s.FillOverrides(t.Context(), "q", job.MaxOverrides-1); err != nil {
+		t.Fatal(err)
+	}
+	set := func(queue, key string, l job.KeyLimits) error { return s.SetKeyLimits(t.Context(), queue, key, l) }
+	for _, step := range []struct {
+		queue, key string
+		limits     job.KeyLimits
+		want       error
+	}{
+		{"q", "last", job.KeyLimits{Running: 1}, nil},
+		{"q", "more", job.KeyLimits{Running: 1}, job.ErrOverrides},
+		{"other", "more", job.KeyLimits{Running: 1}, nil},
+		{"q", "last", job.KeyLimits{Running: 2}, nil},
+		{"q", "last", job.KeyLimits{}, nil},
+		{"q", "last", job.KeyLimits{}, nil},
+		{"q", "more", job.KeyLimits{Running: 1}, nil},
+		{"q", "last", job.KeyLimits{Running: 1}, job.ErrOverrides},
+	} {
+		if err := set(step.queue, step.key, step.limits); !errors.Is(err, step.want) {
+			t.Errorf("set %+v of key %s of queue %s: %v, want %v", step.limits, step.key, step.queue, err, step.want)
+		}
+	}
+	if use, err := s.Limits(t.Context(), "q", "more"); err != nil || use.Overrides != job.MaxOverrides || use.Own.Running != 1 {
+		t.Errorf("the use is %+v, %v", use, err)
+	}
+}
