@@ -120,6 +120,8 @@ func (a *API) routes() []route {
 		{"POST", "/queues/{name}/{act}", shortTime, a.actOnQueue},
 		{"GET", "/queues/{name}/limits", shortTime, a.limits},
 		{"PUT", "/queues/{name}/limits", shortTime, a.setLimits},
+		{"GET", "/queues/{name}/key-limits", shortTime, a.overrides},
+		{"PUT", "/queues/{name}/key-limits", shortTime, a.setKeyLimits},
 		{"GET", "/counts", shortTime, a.counts},
 		{"GET", "/stats", shortTime, a.stats},
 		{"GET", "/workers", shortTime, a.workers},

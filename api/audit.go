@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -21,22 +22,11 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	number := func(name string, otherwise, low, high int64) (int64, error) {
-		text, err := single(query, name)
-		if err != nil || text == "" {
-			return otherwise, err
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || n < low || n > high {
-			return 0, refuse(http.StatusUnprocessableEntity, "%s %.20q: give a number from %d to %d", name, text, low, high)
-		}
-		return n, nil
-	}
-	before, err := number("before", 0, 1, 1<<62)
+	before, err := number(query, "before", 0, 1, 1<<62)
 	if err != nil {
 		return err
 	}
-	limit, err := number("limit", usualEntries, 1, mostEntries)
+	limit, err := number(query, "limit", usualEntries, 1, mostEntries)
 	if err != nil {
 		return err
 	}
@@ -59,6 +49,19 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer["entries"] = list(entries)
 	return writeJSON(w, http.StatusOK, answer)
+}
+
+// number reads a number of a query, which otherwise is another one.
+func number(query url.Values, name string, otherwise, low, high int64) (int64, error) {
+	text, err := single(query, name)
+	if err != nil || text == "" {
+		return otherwise, err
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < low || n > high {
+		return 0, refuse(http.StatusUnprocessableEntity, "%s %.20q: give a number from %d to %d", name, text, low, high)
+	}
+	return n, nil
 }
 
 // record writes an action to the audit log. It is called for what was done, or failed after it had begun.

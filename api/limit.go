@@ -20,6 +20,21 @@ type shownKeyLimits struct {
 	Starts  *shownRate `json:"starts,omitempty"`
 	Units   *shownRate `json:"units,omitempty"`
 	InOrder bool       `json:"in_order,omitempty"`
+	Weight  int        `json:"weight,omitempty"`
+}
+
+func showKeyLimits(l job.KeyLimits) *shownKeyLimits {
+	if l == (job.KeyLimits{}) {
+		return nil
+	}
+	return &shownKeyLimits{l.Running, showRate(l.Starts), showRate(l.Units), l.InOrder, l.Weight}
+}
+
+func (l *shownKeyLimits) limits() job.KeyLimits {
+	if l == nil {
+		return job.KeyLimits{}
+	}
+	return job.KeyLimits{Running: l.Running, Starts: l.Starts.rate(), Units: l.Units.rate(), InOrder: l.InOrder, Weight: l.Weight}
 }
 
 type shownRate struct {
@@ -59,16 +74,17 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts), Units: showRate(use.Units)}
-	if use.EachKey != (job.KeyLimits{}) {
-		shown.EachKey = &shownKeyLimits{use.EachKey.Running, showRate(use.EachKey.Starts), showRate(use.EachKey.Units), use.EachKey.InOrder}
-	}
+	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts), Units: showRate(use.Units), EachKey: showKeyLimits(use.EachKey)}
 	answer := map[string]any{
 		"limits": shown, "running": use.QueueRunning, "next": use.QueueNext.Seconds(), "units_next": use.QueueUnits.Seconds(), "held": use.QueueHeld.Seconds(),
+		"overrides": use.Overrides,
 	}
 	if key != "" {
 		answer["key_running"], answer["key_next"], answer["key_held"] = use.KeyRunning, use.KeyNext.Seconds(), use.KeyHeld.Seconds()
 		answer["key_units_next"] = use.KeyUnits.Seconds()
+	}
+	if own := showKeyLimits(use.Own); own != nil {
+		answer["own"] = own
 	}
 	if use.KeyFirst != (job.ID{}) {
 		answer["key_first"] = use.KeyFirst
@@ -82,12 +98,7 @@ func (a *API) setLimits(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &given, mostOne); err != nil {
 		return err
 	}
-	limits := job.Limits{Running: given.Running, Starts: given.Starts.rate(), Units: given.Units.rate()}
-	if given.EachKey != nil {
-		limits.EachKey = job.KeyLimits{
-			Running: given.EachKey.Running, Starts: given.EachKey.Starts.rate(), Units: given.EachKey.Units.rate(), InOrder: given.EachKey.InOrder,
-		}
-	}
+	limits := job.Limits{Running: given.Running, Starts: given.Starts.rate(), Units: given.Units.rate(), EachKey: given.EachKey.limits()}
 	name := r.PathValue("name")
 	if err := job.CheckLimits(name, limits); err != nil {
 		return refuse(http.StatusUnprocessableEntity, "set limits of queue %s: %v", name, err)

@@ -207,6 +207,41 @@ func TestDescription(t *testing.T) {
 		t.Errorf("the limits are %s", use)
 	}
 	d.ask(t, "GET", "/queues/q/limits?x=a", "", 400)
+	d.ask(t, "PUT", "/queues/q/limits", `{"each_key":{"weight":2}}`, 204)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", `{"running":2,"starts":{"n":5,"per":"1m"},"units":{"n":9,"per":1,"burst":2},"weight":3}`, 204)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=b%2F1", `{"weight":7}`, 204)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=c", `{"weight":1}`, 204)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=c", `{}`, 204)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", `{"running":`, 400)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", `{}`, 403, viewer...)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", huge, 413)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", `{}`, 415, plain...)
+	d.ask(t, "PUT", "/queues/q/key-limits?key=a", `{"weight":1001}`, 422)
+	if use := d.ask(t, "GET", "/queues/q/limits?key=a", "", 200); !strings.Contains(use, `"overrides":2`) || !strings.Contains(use, `"own":{"running":2,`) || !strings.Contains(use, `{"weight":2}`) {
+		t.Errorf("the limits are %s", use)
+	}
+	if got := d.ask(t, "GET", "/queues/q/key-limits?limit=1", "", 200); !strings.Contains(got, `"next":"a"`) || !strings.Contains(got, `"weight":3`) || strings.Count(got, `"key":`) != 1 {
+		t.Errorf("the first page is %s", got)
+	}
+	if got := d.ask(t, "GET", "/queues/q/key-limits?after=a", "", 200); !strings.Contains(got, `{"key":"b/1","limits":{"weight":7}}`) || strings.Contains(got, "next") {
+		t.Errorf("the last page is %s", got)
+	}
+	if got := d.ask(t, "GET", "/queues/none/key-limits", "", 200); !strings.Contains(got, `"keys":[]`) {
+		t.Errorf("without any the page is %s", got)
+	}
+	d.ask(t, "GET", "/queues/q/key-limits?x=a", "", 400)
+	d.ask(t, "GET", "/queues/q/key-limits?limit=0", "", 422)
+	if got := d.ask(t, "GET", "/audit?limit=3", "", 200); !strings.Contains(got, `"set limits of key"`) || !strings.Contains(got, "q c no limits") || !strings.Contains(got, "q b/1 weight 7") {
+		t.Errorf("the audit log has %s", got)
+	}
+	for i := range job.MaxOverrides {
+		if err := store.SetKeyLimits(ctx, "many", strconv.Itoa(i), job.KeyLimits{Weight: 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if refused := d.ask(t, "PUT", "/queues/many/key-limits?key=a", `{"weight":2}`, 422); !strings.Contains(refused, "set limits of key a of queue many: "+job.ErrOverrides.Error()) {
+		t.Errorf("refused with %s", refused)
+	}
 	d.ask(t, "POST", "/crons/c/pause", "", 204)
 	d.ask(t, "POST", "/crons/c/resume", "", 403, viewer...)
 	d.ask(t, "POST", "/crons/d/pause", "", 404)

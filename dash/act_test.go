@@ -173,6 +173,7 @@ func TestWrongActs(t *testing.T) {
 		{"/jobs/act", []string{"act", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
 		{"/queues", []string{"act", "pause", "queue", "nowhere"}, 404, "There is no queue &#34;nowhere&#34;"},
 		{"/queues", []string{"act", "burn", "queue", "default"}, 400, "is no action on queues"},
+		{"/queues", []string{"act", "remove-limits", "queue", "default"}, 400, "the limit key is empty"},
 		{"/crons", []string{"act", "pause", "cron", "nothing"}, 404, "There is no cron"},
 		{"/jobs/act", []string{"act", strings.Repeat("x", 70<<10)}, 413, "The form is longer than"},
 	}

@@ -15,6 +15,7 @@ import (
 var writes = [][]string{
 	{"/jobs/act", "act", "cancel", "all", "1"},
 	{"/queues", "act", "pause", "queue", "default"},
+	{"/queues", "act", "remove-limits", "queue", "default", "key", "a"},
 	{"/workers", "act", "stop", "worker", "w"},
 	{"/crons", "act", "pause", "cron", "nightly"},
 	{"/undo", "undo", "none"},

@@ -38,9 +38,10 @@ type handler struct {
 	failed     memo[*failures]
 	pasts      memo[*past] // by the name of their reach
 	waiting    memo[*waitingKeys]
-	ticked     memo[[]row]        // jobs of crons
-	limitUses  memo[job.LimitUse] // of queues
-	whys       memo[whyFound]     // of queues
+	ticked     memo[[]row]          // jobs of crons
+	limitUses  memo[job.LimitUse]   // of queues
+	overrides  memo[[]job.Override] // the first of each queue
+	whys       memo[whyFound]       // of queues
 }
 
 // New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests

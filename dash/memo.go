@@ -22,6 +22,13 @@ type answer[T any] struct {
 // mostAnswers is how many a memo keeps.
 const mostAnswers = 100
 
+// forget drops the answer to what key asks, since it has changed.
+func (m *memo[T]) forget(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.answers, key)
+}
+
 // get returns the answer to what key asks, which find finds. Errors are not kept. Two who ask at once may both find it.
 func (m *memo[T]) get(key string, find func() (T, error)) (T, error) {
 	begun := time.Now()

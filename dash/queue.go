@@ -119,6 +119,8 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 		return h.pause(ctx, r, *done, queue, true, "/queues?did-text=paused")
 	case "resume":
 		return h.pause(ctx, r, *done, queue, false, "/queues?did-text=resumed")
+	case "remove-limits":
+		return h.removeLimits(ctx, r, name, done)
 	}
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", act)
 }

@@ -36,6 +36,8 @@ type subjectPage struct {
 	Why    string    // why the newest of its due jobs does not run
 	Keys   *waitingKeys
 	Newest job.ID
+	Own    []job.Override // the first keys with limits of their own
+	More   int            // and how many others
 }
 
 // A subjectPart is how many jobs of one kind are in one queue.
@@ -75,6 +77,9 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 		return nil, err
 	}
 	d.Limits = limitLines(use)
+	if d.Own, d.More, err = h.ownLimits(ctx, name, use); err != nil {
+		return nil, err
+	}
 	if d.Keys, err = h.keysOf(ctx, name); err != nil {
 		return nil, err
 	}
@@ -252,6 +257,9 @@ func limitLines(use job.LimitUse) (lines []string) {
 	}
 	if use.EachKey.Units.N > 0 {
 		lines = append(lines, "units of each limit key: "+use.EachKey.Units.String())
+	}
+	if use.EachKey.Weight > 1 {
+		lines = append(lines, fmt.Sprintf("%s of each limit key start each time it is its turn", number(use.EachKey.Weight)))
 	}
 	return lines
 }

@@ -26,7 +26,7 @@ func TestQueuePage(t *testing.T) {
 	enqueue(t, s, "other", `{}`, 1)
 	limits := job.Limits{
 		Running: 1, Starts: job.Rate{N: 90, Per: time.Minute, Burst: 5}, Units: job.Rate{N: 500, Per: time.Hour},
-		EachKey: job.KeyLimits{Running: 3, Units: job.Rate{N: 40, Per: time.Second}},
+		EachKey: job.KeyLimits{Running: 3, Units: job.Rate{N: 40, Per: time.Second}, Weight: 2},
 	}
 	if err := s.SetLimits(t.Context(), "mail", limits); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestQueuePage(t *testing.T) {
 	has(t, get(t, h, "/queue?name=mail"), http.StatusOK,
 		"<h1>Queue mail</h1>", `name=mail.send">mail.send</a>`, "mail.bounce", "not >other<", "shop-1", "not elsewhere",
 		"1 of 1 that may run at once", "90 per minute, 5 at once may start", "3 of each limit key may run at once",
-		"units: 500 per hour", "not the next job starts", "units of each limit key: 40 per second",
+		"units: 500 per hour", "not the next job starts", "units of each limit key: 40 per second", "2 of each limit key start each time it is its turn", "not limits of their own",
 		"empty in 4 min at this rate, if none are added", // 40 at 10 a minute
 		`10<span class="of">/60</span>`, "up to 50", "Pause")
 	has(t, get(t, h, "/kind?name=mail.send"), http.StatusOK, "<h1>Kind mail.send</h1>", `name=mail">mail</a>`, "shop-1", "not elsewhere", `/failures?kind=mail.send"`, "not that may run at once")

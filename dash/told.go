@@ -50,6 +50,7 @@ func toldUndone(done, skipped, conflicts int64) string {
 var toldOf = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
 	"resumed":     "The queue is resumed.",
+	"limits-gone": "The limits of the key are removed. Those of each key hold for it.",
 	"cron-paused": "The cron is paused.",
 	"cron-on":     "The cron is resumed.",
 	"cron-run":    "A worker that has the cron will run it now, within some seconds.",

@@ -3,6 +3,7 @@ package docs_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -44,6 +45,57 @@ func TestLimitsOfTheGuide(t *testing.T) {
 	err = store.SetLimits(ctx, "models", job.Limits{Running: -1})
 	if guide := readGuide(t, "limits.md"); err == nil || !strings.Contains(guide, err.Error()) {
 		t.Errorf("the guide does not have %q", err)
+	}
+}
+
+// TestLimitsOfOneKeyOfTheGuide: they hold, and the guide has the sentence of the key that has them.
+func TestLimitsOfOneKeyOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	set := func() error {
+		// 4 jobs of each customer run at once; of tenant-7 it is 20, and it gets three times the share.
+		if err := store.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Running: 4}}); err != nil {
+			return err
+		}
+		if err := store.SetKeyLimits(ctx, "models", "tenant-7", job.KeyLimits{Running: 20, Weight: 3}); err != nil {
+			return err
+		}
+		return nil
+	}
+	if err := set(); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		for _, key := range []string{"tenant-7", "tenant-8"} {
+			if _, err := Summarize.Enqueue(ctx, store, "text", job.LimitKey(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, n := range []int{4, 40} {
+		claim := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "models", Limit: n}}, Limit: n, Lease: time.Minute}
+		if _, err := store.Claim(ctx, claim); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]int{}
+		for _, key := range []string{"tenant-7", "tenant-8"} {
+			use, err := store.Limits(ctx, "models", key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[key] = use.KeyRunning
+		}
+		if want := map[int]map[string]int{4: {"tenant-7": 3, "tenant-8": 1}, 40: {"tenant-7": 20, "tenant-8": 4}}[n]; !maps.Equal(got, want) {
+			t.Errorf("after a claim of %d, %v run, want %v", n, got, want)
+		}
+	}
+	guide := readGuide(t, "limits.md")
+	for _, want := range []string{"(its own limit)", job.ErrOverrides.Error()} {
+		if !strings.Contains(guide, want) {
+			t.Errorf("the guide does not have %q", want)
+		}
+	}
+	if all, err := store.Overrides(ctx, "models", "", 100); err != nil || len(all) != 1 {
+		t.Errorf("%d keys have limits of their own, %v", len(all), err)
 	}
 }
 

@@ -15,14 +15,18 @@ import (
 type Limit struct {
 	Queue string `arg:"" help:"Name of the queue."`
 
-	Running    *int  `placeholder:"N" help:"At most so many jobs of the queue run at once."`
-	Starts     *rate `placeholder:"N/TIME" help:"So fast do jobs of the queue start, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
-	KeyRunning *int  `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
-	KeyStarts  *rate `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
-	Units      *rate `placeholder:"N/TIME" help:"So many units may jobs of the queue use, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
-	KeyUnits   *rate `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
-	KeyInOrder *bool `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
-	Remove     bool  `help:"Remove all limits of the queue."`
+	Running    *int    `placeholder:"N" help:"At most so many jobs of the queue run at once; with --key, of the key."`
+	Starts     *rate   `placeholder:"N/TIME" help:"So fast do jobs of the queue start, or of the key, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
+	KeyRunning *int    `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
+	KeyStarts  *rate   `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
+	Units      *rate   `placeholder:"N/TIME" help:"So many units may jobs of the queue use, or of the key, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
+	KeyUnits   *rate   `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
+	KeyInOrder *bool   `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
+	KeyWeight  *int    `placeholder:"N" help:"So many jobs of each limit key start each time it is its turn."`
+	Key        *string `placeholder:"KEY" help:"Show or change the limits of this limit key alone, which hold in place of those of each key."`
+	Weight     *int    `placeholder:"N" help:"With --key: so many jobs of the key start each time it is its turn."`
+	Keys       bool    `help:"List the limit keys that have limits of their own."`
+	Remove     bool    `help:"Remove all limits of the queue; with --key, those of the key alone."`
 }
 
 // Help is the text above the flags.
@@ -32,70 +36,95 @@ func (*Limit) Help() string {
 
 // Run shows or sets the limits.
 func (l *Limit) Run(c *Command, streams probe.Streams) error {
-	change := l.Running != nil || l.Starts != nil || l.KeyRunning != nil || l.KeyStarts != nil || l.Units != nil || l.KeyUnits != nil || l.KeyInOrder != nil
-	if change && l.Remove {
+	ofEach := l.KeyRunning != nil || l.KeyStarts != nil || l.KeyUnits != nil || l.KeyWeight != nil
+	change := ofEach || l.Running != nil || l.Starts != nil || l.Units != nil || l.KeyInOrder != nil || l.Weight != nil
+	switch {
+	case change && l.Remove:
 		return usage("give either limits or --remove")
+	case l.Keys && (change || l.Remove || l.Key != nil):
+		return usage("--keys lists the limit keys that have limits of their own: give it alone, or --key KEY for one of them")
+	case l.Key == nil && l.Weight != nil:
+		return usage("--weight is that of one limit key: give --key KEY with it, or --key-weight for each key")
+	case l.Key != nil && ofEach:
+		return usage("with --key, give --running, --starts, --units and --weight: those that begin with --key- are of each key")
 	}
 	return c.use(false, func(ctx context.Context, s job.Store) error {
-		use, err := s.Limits(ctx, l.Queue, "")
-		if err != nil {
+		switch change = change || l.Remove; {
+		case l.Keys:
+			return l.list(ctx, s, c, streams)
+		case l.Key != nil:
+			return l.ofKey(ctx, s, change, c.JSON, streams)
+		}
+		return l.ofQueue(ctx, s, change, c.JSON, streams)
+	})
+}
+
+// ofQueue shows or sets the limits of the queue.
+func (l *Limit) ofQueue(ctx context.Context, s job.Store, change, asJSON bool, streams probe.Streams) error {
+	use, err := s.Limits(ctx, l.Queue, "")
+	if err != nil {
+		return err
+	}
+	if change {
+		if use.Limits = l.changed(use.Limits); l.Remove {
+			use.Limits = job.Limits{}
+		}
+		done := job.AuditEntry{Action: "set limits of queue", Target: l.Queue + " " + use.Limits.String(), Changed: 1}
+		if err := recorded(ctx, s, streams, done, s.SetLimits(ctx, l.Queue, use.Limits)); err != nil {
 			return err
 		}
-		if change || l.Remove {
-			if use.Limits = l.changed(use.Limits); l.Remove {
-				use.Limits = job.Limits{}
-			}
-			done := job.AuditEntry{Action: "set limits of queue", Target: l.Queue + " " + use.Limits.String(), Changed: 1}
-			err := s.SetLimits(ctx, l.Queue, use.Limits)
-			if err != nil {
-				done.Changed = 0
-			}
-			if record(ctx, s, streams, done, err); err != nil {
-				return err
-			}
-		}
-		if c.JSON {
-			return writeJSON(streams.Out, use.Limits)
-		}
-		_, err = fmt.Fprint(streams.Out, describeLimits(l.Queue, use))
-		return err
-	})
+	}
+	if asJSON {
+		return writeJSON(streams.Out, use.Limits)
+	}
+	_, err = fmt.Fprint(streams.Out, describeLimits(l.Queue, use))
+	return err
+}
+
+// recorded writes what a command did to the audit log, or failed to, and returns its error.
+func recorded(ctx context.Context, s job.Store, streams probe.Streams, done job.AuditEntry, err error) error {
+	if err != nil {
+		done.Changed = 0
+	}
+	record(ctx, s, streams, done, err)
+	return err
 }
 
 // changed returns the limits with those that were given.
 func (l *Limit) changed(to job.Limits) job.Limits {
-	if l.Running != nil {
-		to.Running = *l.Running
-	}
-	if l.Starts != nil {
-		to.Starts = job.Rate(*l.Starts)
-	}
-	if l.Units != nil {
-		to.Units = job.Rate(*l.Units)
-	}
-	if l.KeyUnits != nil {
-		to.EachKey.Units = job.Rate(*l.KeyUnits)
-	}
-	if l.KeyRunning != nil {
-		to.EachKey.Running = *l.KeyRunning
-	}
-	if l.KeyStarts != nil {
-		to.EachKey.Starts = job.Rate(*l.KeyStarts)
-	}
-	if l.KeyInOrder != nil {
-		to.EachKey.InOrder = *l.KeyInOrder
-	}
+	change(&to.Running, l.Running)
+	changeRate(&to.Starts, l.Starts)
+	changeRate(&to.Units, l.Units)
+	change(&to.EachKey.Running, l.KeyRunning)
+	changeRate(&to.EachKey.Starts, l.KeyStarts)
+	changeRate(&to.EachKey.Units, l.KeyUnits)
+	change(&to.EachKey.InOrder, l.KeyInOrder)
+	change(&to.EachKey.Weight, l.KeyWeight)
 	return to
 }
 
-func describeLimits(queue string, use job.LimitUse) string {
-	most := func(n int) string {
-		if n == 0 {
-			return "no bound"
-		}
-		return probe.Number(n)
+// change sets what was given.
+func change[T any](to, given *T) {
+	if given != nil {
+		*to = *given
 	}
-	var b strings.Builder
+}
+
+func changeRate(to *job.Rate, given *rate) {
+	if given != nil {
+		*to = job.Rate(*given)
+	}
+}
+
+// most is a bound of how many jobs run.
+func most(n int) string {
+	if n == 0 {
+		return "no bound"
+	}
+	return probe.Number(n)
+}
+
+func describeLimits(queue string, use job.LimitUse) string {
 	lines := [][2]string{
 		{"queue", probe.Printable(queue)},
 		{"running", most(use.Running) + ", " + probe.Number(use.QueueRunning) + " run"},
@@ -109,9 +138,21 @@ func describeLimits(queue string, use job.LimitUse) string {
 	if use.EachKey.InOrder {
 		lines[5][1] = "1, in order"
 	}
+	if use.EachKey.Weight > 1 {
+		lines = append(lines, [2]string{"  weight", probe.Number(use.EachKey.Weight)})
+	}
+	if use.Overrides > 0 {
+		lines = append(lines, [2]string{"keys", probe.Number(use.Overrides) + " with limits of their own, which --keys lists"})
+	}
 	if use.QueueHeld > 0 {
 		lines = append(lines, [2]string{"throttled", "starts again in " + use.QueueHeld.Round(time.Millisecond).String()})
 	}
+	return inColumns(lines)
+}
+
+// inColumns writes names and values, one a line.
+func inColumns(lines [][2]string) string {
+	var b strings.Builder
 	for _, line := range lines {
 		fmt.Fprintln(&b, strings.TrimRight(fmt.Sprintf("%-9s %s", line[0], line[1]), " "))
 	}

@@ -1,0 +1,54 @@
+package dash
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+const mostOwn = 20 // keys with limits of their own that the page of a queue shows
+
+// ownLimits returns the first keys of a queue that have limits of their own, and how many others there are.
+func (h *handler) ownLimits(ctx context.Context, queue string, use job.LimitUse) (own []job.Override, more int, err error) {
+	if use.Overrides == 0 {
+		return nil, 0, nil
+	}
+	own, err = h.overrides.get(queue, func() ([]job.Override, error) { return h.Store.Overrides(ctx, queue, "", mostOwn) })
+	return own, max(use.Overrides-len(own), 0), err
+}
+
+// removeLimits removes the limits of one key, and leads back to the page of the queue, which offers to undo it.
+func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue string, done *job.AuditEntry) (string, error) {
+	key := r.PostForm.Get("key")
+	if err := job.CheckKeyLimits(queue, key, job.KeyLimits{}); err != nil {
+		return "", refuse(http.StatusBadRequest, "Remove limits: %v.", err)
+	}
+	*done = job.AuditEntry{Action: "set limits of key", Target: queue + " " + key + " " + job.KeyLimits{}.String(), Changed: 1}
+	back := "/queue?" + url.Values{"name": {queue}, "did-text": {"limits-gone"}}.Encode()
+	use, err := h.Store.Limits(ctx, queue, key)
+	if err != nil {
+		return "", err
+	}
+	if err := h.setKeyLimits(ctx, queue, key, job.KeyLimits{}); err != nil || use.Own == (job.KeyLimits{}) {
+		return back, err
+	}
+	entry := *done
+	entry.Actor = h.actor(r)
+	id := h.undos.add(&undo{Entry: entry, run: func(ctx context.Context) (job.Applied, error) {
+		if now, err := h.Store.Limits(ctx, queue, key); err != nil || now.Own != (job.KeyLimits{}) {
+			return job.Applied{}, err
+		}
+		return job.Applied{Changed: 1}, h.setKeyLimits(ctx, queue, key, use.Own)
+	}})
+	return withQuery(back, url.Values{"did-undo": {id}}), nil
+}
+
+// setKeyLimits sets limits of a key, which pages show at once.
+func (h *handler) setKeyLimits(ctx context.Context, queue, key string, l job.KeyLimits) error {
+	err := h.Store.SetKeyLimits(ctx, queue, key, l)
+	h.limitUses.forget(queue)
+	h.overrides.forget(queue)
+	return err
+}
