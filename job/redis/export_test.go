@@ -5,6 +5,7 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -111,3 +112,15 @@ local n = call('ZCARD', P .. 'watches') + call('HLEN', P .. 'trees')
 for _, key in ipairs(call('KEYS', P .. 'orders:*')) do n = n + call('LLEN', key) end
 return n`)
 )
+
+// LookAtMost has claims look at so many lanes and jobs in vain in one run, until the function it returns is called.
+func LookAtMost(n int) (restore func()) {
+	was := claimScript
+	text := strings.Replace(was.text, "local mostLooked = 1000\n", "local mostLooked = "+strconv.Itoa(n)+"\n", 1)
+	if text == was.text {
+		panic("lua/turns.lua has no such bound")
+	}
+	sum := sha1.Sum([]byte(text))
+	claimScript = &script{name: was.name, text: text, sha: hex.EncodeToString(sum[:])}
+	return func() { claimScript = was }
+}

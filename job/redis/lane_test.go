@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	mathrand "math/rand/v2"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
 // TestRate compares the arithmetic of rates in the scripts with that of package job.
@@ -116,6 +119,87 @@ func TestTurns(t *testing.T) {
 				for b.claim() {
 				}
 				b.settle()
+			}
+		})
+	}
+}
+
+// TestTurnsInParts: a claim of some kinds finds all of them, the highest priority first, when it looks at three jobs or lanes of others in each run.
+func TestTurnsInParts(t *testing.T) {
+	defer redis.LookAtMost(3)()
+	address, rng := sharedServer(t), mathrand.New(mathrand.NewPCG(1, 2))
+	for range 20 {
+		s := open(t, "redis://"+address+"?name="+rand.Text())
+		if err := s.SetLimits(t.Context(), "q", job.Limits{Running: 1000}); err != nil {
+			t.Fatal(err)
+		}
+		var jobs []*job.Job
+		left, last := 0, job.HighestPriority
+		for range rng.IntN(100) {
+			kind := []string{"k", "other", "other"}[rng.IntN(3)]
+			if kind == "k" {
+				left++
+			}
+			jobs = append(jobs, newJob(t, kind, job.Queue("q"), job.LimitKey(fmt.Sprint(rng.IntN(20))), job.Priority(4+rng.IntN(3))))
+		}
+		insert(t, s, jobs...)
+		for left > 0 {
+			n := 1 + rng.IntN(9)
+			c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: n}}, Limit: n, Lease: time.Hour, Kinds: []string{"k"}}
+			claimed, err := s.Claim(t.Context(), c)
+			if err != nil || len(claimed.Jobs) != min(n, left) {
+				t.Fatalf("claimed %d of %d, %v; %d are left", len(claimed.Jobs), n, err, left)
+			}
+			for _, j := range claimed.Jobs {
+				if j.Kind != "k" || j.Priority > last {
+					t.Errorf("claimed a %s of priority %d after one of %d", j.Kind, j.Priority, last)
+				}
+				last = j.Priority
+			}
+			left -= len(claimed.Jobs)
+		}
+	}
+}
+
+// TestClaimOfSomeKindsIsInParts: jobs of other kinds that are in front, each in a lane of its own or all in one, do not make a run of the script long.
+func TestClaimOfSomeKindsIsInParts(t *testing.T) {
+	const others = 5000
+	for name, key := range map[string]func(i int) string{
+		"many keys": func(i int) string { return fmt.Sprint(i) },
+		"one key":   func(int) string { return "a" },
+		"no key":    func(int) string { return "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := ownServer(t)
+			runs := func() int {
+				n := regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`).FindStringSubmatch(server.tell(t, "INFO", "commandstats"))
+				if n == nil {
+					t.Fatal("no script has run")
+				}
+				count, _ := strconv.Atoi(n[1])
+				return count
+			}
+			s := open(t, "redis://"+server.address()+"?name="+rand.Text())
+			if err := s.SetLimits(t.Context(), "q", job.Limits{Running: 10}); err != nil {
+				t.Fatal(err)
+			}
+			var jobs []*job.Job
+			for i := range others {
+				jobs = append(jobs, newJob(t, "other", job.Queue("q"), job.LimitKey(key(i))))
+			}
+			insert(t, s, append(jobs, newJob(t, "wanted", job.Queue("q"), job.LimitKey(key(others))))...)
+			c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: "q", Limit: 1}}, Limit: 1, Lease: time.Hour}
+			if claimed, err := s.Claim(t.Context(), c); err != nil || len(claimed.Jobs) != 1 || claimed.Jobs[0].Kind != "other" { // all lanes are settled by now
+				t.Fatalf("got %+v, %v", claimed, err)
+			}
+			before := runs()
+			c.Kinds = []string{"wanted"}
+			claimed, err := s.Claim(t.Context(), c)
+			if err != nil || len(claimed.Jobs) != 1 || claimed.Jobs[0].Kind != "wanted" {
+				t.Fatalf("got %+v, %v", claimed, err)
+			}
+			if n := runs() - before; n < others/1000 || n > others/500 {
+				t.Errorf("it took %d runs of scripts", n)
 			}
 		})
 	}

@@ -97,7 +97,7 @@ if string.find(todo, 'e', 1, true) then
 end
 
 local at
--- begin makes queued jobs of a lane those of the session.
+-- begin makes queued jobs of a lane those of the session. It reports whether the answer is large enough.
 local function begin(q, l, p, members)
   local ids, byKind, args = {}, {}, {}
   for n = 1, #members do
@@ -130,6 +130,7 @@ local function begin(q, l, p, members)
     local attempts = give(due, ofDue, at, ids[n])
     call('HSET', jobKey(ids[n]), 's', 'running', 'n', attempts + 1, 'st', nowText, 'w', worker, 'se', session, 'ca', by)
   end
+  return bytes >= most
 end
 
 -- takePlain takes up to n due jobs of a queue without lanes. It returns how many, and, when it has looked at so many that others should have
@@ -195,13 +196,20 @@ if string.find(todo, 'd', 1, true) then
       local held = call('HGET', P .. 'q:' .. q.name, 'he')
       if limitsOf(q.name) or held and tonumber(held) > now or call('EXISTS', P .. 'k:' .. q.name) == 1 then
         local lanes = openQueue(q.name)
+        local p, rest = 0, ''
+        if i == 1 then p, rest = resumeAt, resumeMember end
         if refresh(lanes) then
           saveQueue(lanes)
-          stopAt = i
+          stopAt, stopPriority, stopMember = i, p, rest
           break
         end
-        taken = takeTurns(lanes, n, allWanted(q.name), wanted, begin)
+        taken, p, rest = takeTurns(lanes, n, allWanted(q.name), wanted, begin, p, rest)
         saveQueue(lanes)
+        if p then
+          limit = limit - taken
+          stopAt, stopPriority, stopMember = i, p, rest
+          break
+        end
         if queueLeft(lanes, tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0) + taken) <= 0 then
           first = queueNext(lanes)
         else

@@ -1,34 +1,52 @@
 -- The jobs of lanes are taken in turns, as job.TakeTurns does.
 
+-- mostLooked bounds how many lanes and jobs a claim looks at in vain before others have their turn: where not all kinds are claimed, those of other
+-- kinds.
+local mostLooked = 1000
+
+-- dueAt reports whether a lane that is open at a higher priority has a due job of this one.
+local function dueAt(q, key, p)
+  if inOrder(q, { key = key }) then return false end
+  local e = call('ZRANGE', readyKey(q.name, key, p), 0, 0, 'WITHSCORES')
+  return e[1] and tonumber(e[2]) <= now
+end
+
+-- openAbove returns up to n lanes with a due job of a priority by their turns, also those that are open at a higher one, where they may have none of
+-- the kinds that are claimed; and, when it has looked at enough of them, the turn to go on after.
+local function openAbove(q, p, from, to, n)
+  while true do
+    local page = {}
+    for above = p, 9 do
+      local names = call('ZRANGEBYSCORE', P .. 'i:' .. above .. ':' .. q.name, from, to, 'WITHSCORES', 'LIMIT', 0, n)
+      for i = 1, #names, 2 do page[#page + 1] = { key = names[i], turn = tonumber(names[i + 1]), priority = above } end
+    end
+    table.sort(page, function(a, b) return a.turn < b.turn end)
+    local found, last = {}, math.min(n, #page)
+    for i = 1, last do
+      local l = page[i]
+      if l.priority == p or dueAt(q, l.key, p) then found[#found + 1] = openLane(q, l.key) end
+    end
+    q.looked = q.looked + last - #found
+    if #found > 0 or last < n then return found end
+    if q.looked >= mostLooked then return found, page[last].turn end
+    from = '(' .. int(page[last].turn)
+  end
+end
+
 -- openLanes returns up to n lanes with a due job of the highest priority, from top down, that any has one of, by their turns, and that priority. Of
--- the priority top only those whose turn is more than after and at most till count.
+-- the priority top only those whose turn is more than after and at most till count. When it has looked at enough of them, it returns the turn to go
+-- on after, too.
 local function openLanes(q, all, top, after, till, n)
   for p = top, 1, -1 do
-    local found = {}
-    for above = p, (all and p or 9) do -- where not all kinds are claimed, a lane may have had none of them where it is open
-      local from, to = '-inf', '+inf'
-      if p == top then from, to = '(' .. int(after), int(till) end
-      local names
-      if above == p then
-        names = call('ZRANGEBYSCORE', P .. 'i:' .. above .. ':' .. q.name, from, to, 'LIMIT', 0, n)
-      else
-        names = call('ZRANGEBYSCORE', P .. 'i:' .. above .. ':' .. q.name, from, to)
-      end
-      for i = 1, #names do
-        local l = openLane(q, names[i])
-        local ok = above == p
-        if not ok and not inOrder(q, l) then
-          local e = call('ZRANGE', readyKey(q.name, l.key, p), 0, 0, 'WITHSCORES')
-          ok = e[1] and tonumber(e[2]) <= now
-        end
-        if ok then found[#found + 1] = l end
-      end
+    local from, to = '-inf', '+inf'
+    if p == top then from, to = '(' .. int(after), int(till) end
+    local found, goOn = {}, nil
+    if all then
+      for _, name in ipairs(call('ZRANGEBYSCORE', P .. 'i:' .. p .. ':' .. q.name, from, to, 'LIMIT', 0, n)) do found[#found + 1] = openLane(q, name) end
+    else
+      found, goOn = openAbove(q, p, from, to, n)
     end
-    if #found > 0 then
-      table.sort(found, function(a, b) return a.turn < b.turn end)
-      for i = #found, n + 1, -1 do found[i] = nil end
-      return found, p
-    end
+    if #found > 0 or goOn then return found, p, goOn end
   end
   return {}, 0
 end
@@ -73,8 +91,9 @@ local function shares(q, lanes, n)
   return want, asked
 end
 
--- findDue returns up to n due jobs of a lane that have the priority and are wanted.
-local function findDue(q, l, p, n, wanted)
+-- findDue returns up to n due jobs of a lane that have the priority and are wanted, from behind a member on; and, when it has looked at enough others,
+-- the last of these.
+local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
     local m = call('ZRANGE', orderKey(q.name, l.key), 0, 0)[1]
@@ -82,20 +101,24 @@ local function findDue(q, l, p, n, wanted)
       local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
       if tonumber(v[1]) == p and tonumber(v[2]) <= now then members[1] = m end
     end
-  else
-    local rank, more = 0, n > 0
-    while more do
-      local page = call('ZRANGE', readyKey(q.name, l.key, p), rank, rank + 99, 'WITHSCORES')
-      for i = 1, #page, 2 do
-        if tonumber(page[i + 1]) > now or #members == n then
-          more = false
-          break
-        end
-        if wanted(page[i]) then members[#members + 1] = page[i] end
+    q.looked = q.looked + 1 - #members
+    return members
+  end
+  local key, rank = readyKey(q.name, l.key, p), 0
+  if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
+  while #members < n do
+    local page = call('ZRANGE', key, rank, rank + 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+      if tonumber(page[i + 1]) > now or #members == n then return members end
+      if wanted(page[i]) then
+        members[#members + 1] = page[i]
+      else
+        q.looked = q.looked + 1
       end
-      rank = rank + 100
-      more = more and #page == 200
     end
+    if #page < 200 then break end
+    if q.looked >= mostLooked then return members, page[#page - 1] end
+    rank = rank + 100
   end
   return members
 end
@@ -141,29 +164,54 @@ local function endTurns(q, lanes, got)
   end
 end
 
--- takeTurns takes up to n due jobs of a queue by priority, and of one priority in turns. It returns how many.
-local function takeTurns(q, n, all, wanted, begin)
+-- takeTurns takes up to n due jobs of a queue by priority, and of one priority in turns. begin reports whether the answer is large enough. It returns
+-- how many, and, when others should have their turn before it goes on, the priority and what else it is to be called with then.
+local function takeTurns(q, n, all, wanted, begin, priority, rest)
   local running = tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0)
   n = math.min(n, queueLeft(q, running))
-  local total, top, more = 0, 9, true
+  q.looked = 0
+  local total, top, more, stopped = 0, 9, true, nil
+  local taken, after, till, behind = 0, 0, q.turn, nil
+  if priority > 0 then
+    local a, t, some, m = string.match(rest, '^(%d+) (%d+) (%d+) (.*)$')
+    top, after, till, taken = priority, tonumber(a), tonumber(t), tonumber(some)
+    if m ~= '' then behind = m end
+  end
   local ofUnits = q.limits.units.n > 0 or q.limits.eachKey.units.n > 0 or q.limits.overrides > 0
-  while more and n > 0 do
+  while more and n > 0 and not stopped do
     more = false
-    local taken, after, till = 0, 0, q.turn
-    while n > 0 do
-      local lanes, p = openLanes(q, all, top, after, till, n)
-      if #lanes == 0 or p ~= top and taken > 0 then
-        more = taken > 0 -- as long as this priority gives any, it is asked again
+    while n > 0 and not stopped do
+      local lanes, p, goOn = openLanes(q, all, top, after, till, n)
+      if p ~= top and taken > 0 then
+        more = true -- as long as this priority gives any, it is asked again
         break
       end
+      if goOn then
+        top, stopped = p, int(goOn)
+        break
+      end
+      if #lanes == 0 then break end
       top = p
       local want, asked = shares(q, lanes, n)
-      local found, got = {}, {}
+      local found, got, last = {}, {}, nil
+      for i = 1, #lanes do
+        found[i] = {}
+        if i <= asked and not last then
+          found[i], last = findDue(q, lanes[i], p, want[i], wanted, behind)
+          behind = nil
+          if last and #found[i] > 0 then last = nil end
+          if last or q.looked >= mostLooked then asked = i end
+        end
+      end
       after = lanes[asked].turn
-      for i = 1, #lanes do found[i] = findDue(q, lanes[i], p, want[i], wanted) end
+      if last then
+        stopped, behind = int(after - 1), last
+      elseif q.looked >= mostLooked then
+        stopped = int(after)
+      end
       local costs = ofUnits and affordable(q, lanes, found)
       for i = 1, #lanes do
-        if #found[i] > 0 then begin(q.name, lanes[i].key, p, found[i]) end
+        if #found[i] > 0 and begin(q.name, lanes[i].key, p, found[i]) then stopped = stopped or int(after) end
         got[i] = #found[i]
       end
       endTurns(q, lanes, got)
@@ -181,9 +229,13 @@ local function takeTurns(q, n, all, wanted, begin)
       end
       q.paid = charge(q.limits.units, q.paid, cost)
       if usedUp(q.limits.units, q.paid) then n = 0 end
-      for i = 1, #lanes do settleLane(q, lanes[i]) end
+      for i = 1, #lanes do
+        if all or got[i] > 0 then settleLane(q, lanes[i]) end
+      end
     end
+    if not stopped then taken, after, till = 0, 0, q.turn end
   end
   q.full = take(q.limits.starts, q.full, total)
+  if stopped and n > 0 then return total, top, stopped .. ' ' .. int(till) .. ' ' .. taken .. ' ' .. (behind or '') end
   return total
 end
