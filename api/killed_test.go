@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/api"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -28,6 +29,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testenv.Parallel(8)
 	os.Exit(m.Run())
 }
 
@@ -69,6 +71,7 @@ func work(url, name string, hangs bool) error {
 
 // TestAKilledWorkerLosesNothing kills a worker with jobs in its hands: another runs them when the lease is over.
 func TestAKilledWorkerLosesNothing(t *testing.T) {
+	t.Parallel()
 	store, err := sqlite.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
 		t.Fatal(err)

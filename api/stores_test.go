@@ -137,8 +137,10 @@ func fill(tb testing.TB, store job.Store, n int) {
 
 // TestWorkOnEachStore: workers beside each other run each job once.
 func TestWorkOnEachStore(t *testing.T) {
+	t.Parallel()
 	for name, open := range storesOnDisk {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			store := open(t)
 			fill(t, store, 300)
 			drain(t, store, 300, 7, 4)

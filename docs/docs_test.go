@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -150,25 +151,39 @@ type program struct {
 	output *block // what it prints, or nil
 }
 
-// runPrograms builds the programs within this module, and runs those with an output.
+// runPrograms vets the programs in a module that requires this one, and builds and runs those with an output.
 func runPrograms(t *testing.T, programs []program) {
 	t.Helper()
 	folder := t.TempDir()
+	writeModule(t, folder)
+	run := []string{"build", "-o", filepath.Join(folder, "bin") + "/"}
 	for i, p := range programs {
-		file := filepath.Join(folder, fmt.Sprintf("program%d.go", i))
-		binary := strings.TrimSuffix(file, ".go") + ".exe"
-		if err := os.WriteFile(file, []byte(p.text), 0o600); err != nil {
+		name := fmt.Sprintf("program%d", i)
+		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, command := range [][]string{{"go", "vet", file}, {"go", "build", "-o", binary, file}} {
-			if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: go %s: %v\n%s", p, command[1], err, out)
-			}
+		if err := os.WriteFile(filepath.Join(folder, name, "main.go"), []byte(p.text), 0o600); err != nil {
+			t.Fatal(err)
 		}
+		if p.output != nil {
+			run = append(run, "./"+name)
+		}
+	}
+	for _, args := range [][]string{{"vet", "./..."}, run} {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); err != nil {
+			for i, p := range programs {
+				t.Logf("program%d is %v", i, p)
+			}
+			t.Fatalf("go %s: %v\n%s", args[0], err, out)
+		}
+	}
+	for i, p := range programs {
 		if p.output == nil {
 			continue
 		}
-		run := exec.Command(binary)
+		run := exec.Command(filepath.Join(folder, "bin", fmt.Sprintf("program%d", i)))
 		run.Dir = t.TempDir() // for the files that it makes
 		got, err := run.CombinedOutput()
 		if err != nil {
@@ -176,6 +191,31 @@ func runPrograms(t *testing.T, programs []program) {
 		}
 		if string(got) != p.output.text {
 			t.Errorf("%v: got\n%s\nwant\n%s", p, got, p.output.text)
+		}
+	}
+}
+
+// writeModule makes a folder a module that requires this one as it is here, and what this one does.
+func writeModule(t *testing.T, folder string) {
+	t.Helper()
+	const path = "github.com/meanwhile-go/meanwhile"
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("../go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(module), "module "+path, "module programs", 1) +
+		fmt.Sprintf("\nrequire %s v0.0.0\nreplace %s => %s\n", path, path, strconv.Quote(root))
+	for name, text := range map[string]string{"go.mod": text, "go.sum": string(sums)} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

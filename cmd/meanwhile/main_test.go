@@ -18,7 +18,15 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	testenv.DefaultSignals()
-	testscript.Main(m, map[string]func(){"meanwhile": main, "request": request})
+	testscript.Main(tests{m}, map[string]func(){"meanwhile": main, "request": request})
+}
+
+// tests are those of this package, where the process is not to be a command of a script.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	testenv.Parallel(4)
+	return t.M.Run()
 }
 
 // TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by

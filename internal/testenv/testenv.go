@@ -5,9 +5,11 @@
 package testenv
 
 import (
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -54,5 +56,19 @@ func DefaultSignals() {
 		if signal.Ignored(sig) {
 			signal.Notify(make(chan os.Signal, 1), sig) // the tests themselves go on as before
 		}
+	}
+}
+
+// Parallel lets up to n tests that call t.Parallel run at once, unless the flag -parallel says otherwise. The TestMain of a package whose
+// tests mostly wait calls it: by default they are as many as there are processors.
+func Parallel(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err) // it is no test
 	}
 }

@@ -23,6 +23,7 @@ type ledger struct {
 // TestLedger has producers and workers use two servers over one PostgreSQL, of which one ends in turn: each job whose push was
 // acknowledged completes, and each attempt, though it is acknowledged twice and at both servers, settles once.
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	url := database(t)
 	open := func() *rig {
 		store := openPostgres(t, url)

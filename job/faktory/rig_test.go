@@ -144,6 +144,7 @@ func newRig(t testing.TB, c faktory.Config) *rig {
 func overEachStore(t *testing.T, test func(r *rig)) {
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			store := open(t)
 			t.Cleanup(func() { _ = store.Close() })
 			test(newRig(t, faktory.Config{Store: store, Flush: true}))

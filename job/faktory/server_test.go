@@ -11,6 +11,7 @@ import (
 )
 
 func TestPushFetchAck(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		producer, worker := r.dial(""), r.worker("worker-1")
 		producer.want(`PUSH {"jid":"job-000001","jobtype":"mail","args":[1,"two",{"three":3}],"custom":{"tenant":"7"},"at":"","priority":7,"unknown":[]}`, "+OK")
@@ -40,6 +41,7 @@ func TestPushFetchAck(t *testing.T) {
 }
 
 func TestFailRetriesAndDies(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		p := r.worker("worker-1")
 		p.want(`PUSH {"jid":"job-retry","jobtype":"mail","args":[],"retry":1,"backtrace":5}`, "+OK")
@@ -80,6 +82,7 @@ func TestFailRetriesAndDies(t *testing.T) {
 
 // A job of a program in Go reaches a foreign worker, and the other way round.
 func TestGoAndForeignShareAStore(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		ctx := context.Background()
 		kind := job.Define[map[string]int]("from.go")
@@ -116,6 +119,7 @@ func TestGoAndForeignShareAStore(t *testing.T) {
 }
 
 func TestBeatAndOrders(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		ctx := context.Background()
 		p := r.worker("worker-1")
@@ -146,6 +150,7 @@ func TestBeatAndOrders(t *testing.T) {
 
 // What clients run is counted for the charts, as what workers in Go run.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		p := r.worker("worker-1")
 		p.want(`PUSH {"jid":"job-000001","jobtype":"mail","args":[]}`, "+OK")

@@ -84,6 +84,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func TestHelloRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, faktory.Config{})
 	for hello, want := range map[string]string{
 		`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`: "-ERR the first command has to be HELLO",
@@ -184,6 +185,7 @@ func TestIdleConnectionsAreSmall(t *testing.T) {
 }
 
 func TestInfoQueueMutateFlush(t *testing.T) {
+	t.Parallel()
 	overEachStore(t, func(r *rig) {
 		p := r.worker("w")
 		later := time.Now().Add(time.Hour).UTC().Format(time.RFC3339Nano)

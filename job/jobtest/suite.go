@@ -25,8 +25,8 @@ var contract = slices.Concat(
 )
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
-// empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It takes some seconds, since it waits
-// for leases to run out. The tests that a relaxation leaves out are skipped.
+// empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It may call t.Parallel: then the tests run at once. They take some
+// seconds, since they wait for leases to run out. The tests that a relaxation leaves out are skipped.
 func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
 	testPromises(t, by, func(t *testing.T, p promise) { keeps(t, p, open) })
 }
@@ -52,9 +52,9 @@ func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promi
 
 // keeps tests one promise, and after it that the counts are right.
 func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
+	f := &fixture{T: t, Store: open(t)}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	f := &fixture{T: t, Store: open(t)}
 	defer func() {
 		if err := f.Close(); err != nil && !f.closed {
 			t.Errorf("close: %v", err)

@@ -1,8 +1,10 @@
 package memory_test
 
 import (
+	"os"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -10,7 +12,17 @@ import (
 
 func open(*testing.T) job.Store { return memory.New() }
 
+func openBesideOthers(t *testing.T) job.Store {
+	t.Parallel()
+	return open(t)
+}
+
+func TestMain(m *testing.M) {
+	testenv.Parallel(8)
+	os.Exit(m.Run())
+}
+
 func TestStore(t *testing.T) {
-	t.Run("in time", func(t *testing.T) { jobtest.TestStore(t, open) })
+	t.Run("in time", func(t *testing.T) { jobtest.TestStore(t, openBesideOthers) })
 	t.Run("in a bubble", func(t *testing.T) { jobtest.TestStoreInBubble(t, open) })
 }

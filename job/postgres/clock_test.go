@@ -1,12 +1,10 @@
 package postgres_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
-	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 )
 
@@ -19,10 +17,5 @@ func TestStoreWithAnotherClock(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		testenv.Missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")
 	}
-	url := newServer(t, "LD_PRELOAD="+found[0], "FAKETIME=-3600").url()
-	n := 0
-	jobtest.TestStore(t, func(t *testing.T) job.Store {
-		n++
-		return open(t, fmt.Sprintf("%s?schema=s%d", url, n))
-	})
+	jobtest.TestStore(t, emptied(t, newServer(t, "LD_PRELOAD="+found[0], "FAKETIME=-3600").url()))
 }

@@ -24,11 +24,10 @@ func TestStoreBehindPooler(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
 	p := newPooler(t, database(t, server()))
-	n := 0
+	store := emptied(t, p.url)
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
 		p.check(t)
-		n++
-		return open(t, fmt.Sprintf("%s?schema=s%d", p.url, n))
+		return store(t)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestMain lets the test binary be a guard, which removes folders and ends servers when the tests end, also when they are killed.
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testenv.Parallel(8)
 	code := m.Run()
 	if theGuard != nil {
 		if err := theGuard.End(); err != nil {

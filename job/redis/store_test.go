@@ -10,5 +10,8 @@ import (
 
 func TestStore(t *testing.T) {
 	address := sharedServer(t)
-	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, "redis://"+address+"/0?name="+rand.Text()) })
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		t.Parallel()
+		return open(t, "redis://"+address+"/0?name="+rand.Text())
+	})
 }

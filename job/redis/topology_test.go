@@ -25,7 +25,10 @@ func TestStoreOnCluster(t *testing.T) {
 	t.Parallel()
 	url := startCluster(t)
 	// Names whose keys are on different nodes.
-	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, url+"?name="+rand.Text()) })
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		t.Parallel()
+		return open(t, url+"?name="+rand.Text())
+	})
 }
 
 // TestJoinOnClusters is the contract on a store that is joined of some in two clusters, which lie on different nodes.
@@ -34,6 +37,7 @@ func TestJoinOnClusters(t *testing.T) {
 	t.Parallel()
 	first, second := startCluster(t), startCluster(t)
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		t.Parallel()
 		return job.Join(open(t, first+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()), open(t, second+"?name="+rand.Text()))
 	}, jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
 }

@@ -11,7 +11,10 @@ import (
 )
 
 func TestStore(t *testing.T) {
-	jobtest.TestStore(t, func(t *testing.T) job.Store { return open(t, file(t)) })
+	jobtest.TestStore(t, func(t *testing.T) job.Store {
+		t.Parallel()
+		return open(t, file(t))
+	})
 }
 
 // file names a file that does not exist yet.

@@ -1,20 +1,18 @@
-//go:build !windows
+//go:build unix
 
-package top
+package main
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,7 +22,6 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
-	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/live"
 )
 
@@ -34,30 +31,6 @@ const (
 	leaveScreen = "\x1b[?1049l"
 	showCursor  = "\x1b[?25h"
 )
-
-var binaryFolder string
-
-// binary builds the command once for all tests.
-var binary = sync.OnceValues(func() (file string, err error) {
-	if binaryFolder, err = os.MkdirTemp("", "meanwhile-top"); err != nil {
-		return "", err
-	}
-	file = filepath.Join(binaryFolder, "meanwhile")
-	out, err := exec.Command("go", "build", "-o", file, "github.com/meanwhile-go/meanwhile/cmd/meanwhile").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return file, nil
-})
-
-func TestMain(m *testing.M) {
-	testenv.DefaultSignals()
-	code := m.Run()
-	if binaryFolder != "" {
-		_ = os.RemoveAll(binaryFolder)
-	}
-	os.Exit(code)
-}
 
 // A console runs the command as a user sees it.
 type console struct {
@@ -71,7 +44,7 @@ type console struct {
 
 func startTop(t *testing.T, env []string, args ...string) *console {
 	t.Helper()
-	file, err := binary()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +59,8 @@ func startTop(t *testing.T, env []string, args ...string) *console {
 	if c.before, err = term.GetState(int(theirs.Fd())); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(file, append([]string{"top"}, args...)...)
-	cmd.Env = append(append(os.Environ(), "TERM=xterm-256color", "TMUX=", "NO_COLOR="), env...)
+	cmd := exec.Command(self, append([]string{"top"}, args...)...)
+	cmd.Env = append(append(os.Environ(), "MEANWHILE_TEST_MAIN=1", "TERM=xterm-256color", "TMUX=", "NO_COLOR="), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirs, theirs, theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {
@@ -168,8 +141,8 @@ func (t *console) checkEnd(code int) {
 	}
 }
 
-// program runs tasks and shows them at address; nap is one of them.
-func program(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])) {
+// napping runs tasks and shows them at address; nap is one of them.
+func napping(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])) {
 	t.Helper()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		nap := meanwhile.Go(ctx, func(ctx context.Context) error { return meanwhile.Sleep(ctx, time.Hour) }, meanwhile.Name("long nap"))
@@ -186,7 +159,7 @@ func program(t *testing.T, f func(address string, nap *meanwhile.Task[struct{}])
 }
 
 func TestTop(t *testing.T) {
-	program(t, func(address string, nap *meanwhile.Task[struct{}]) {
+	napping(t, func(address string, nap *meanwhile.Task[struct{}]) {
 		s := startTop(t, []string{"MEANWHILE_CANCEL_TOKEN=sesame"}, "--every", "1s", address)
 		s.await(enterScreen)
 		s.await("long nap")
@@ -215,24 +188,25 @@ func TestTop(t *testing.T) {
 	})
 }
 
+// colored is what makes text red, green or yellow.
+var colored = regexp.MustCompile("\x1b\\[([0-9;]*;)?3[123](;[0-9;]*)?m")
+
 func TestTopWithoutColor(t *testing.T) {
-	program(t, func(address string, _ *meanwhile.Task[struct{}]) {
+	napping(t, func(address string, _ *meanwhile.Task[struct{}]) {
 		s := startTop(t, []string{"NO_COLOR=please"}, address)
 		s.await("long nap")
 		s.press("\x03")
 		s.await(leaveScreen)
 		s.checkEnd(0)
-		for _, color := range []string{"\x1b[31", "\x1b[32", "\x1b[33", ";31", ";32", ";33"} {
-			if strings.Contains(s.got.String(), color) {
-				t.Errorf("%q is in\n%q", color, s.got.String())
-			}
+		if color := colored.FindString(s.got.String()); color != "" {
+			t.Errorf("%q is in\n%q", color, s.got.String())
 		}
 	})
 }
 
 func TestTopEndsBySignal(t *testing.T) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
-		program(t, func(address string, _ *meanwhile.Task[struct{}]) {
+		napping(t, func(address string, _ *meanwhile.Task[struct{}]) {
 			s := startTop(t, nil, address)
 			s.await("long nap")
 			if err := s.cmd.Process.Signal(signal); err != nil {
