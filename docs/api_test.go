@@ -27,6 +27,7 @@ func mountAPI(mux *http.ServeMux, store job.Store) {
 
 // TestPythonWorker runs the worker of the guide, with a token of the role for it, until an operator has it stop.
 func TestPythonWorker(t *testing.T) {
+	t.Parallel()
 	python := testenv.Program(t, "python3")
 	guard, err := access.New(access.Config{
 		Tokens:     []access.Token{{Name: "farm", Role: access.Worker, Hash: sha256.Sum256([]byte("t0ken"))}},

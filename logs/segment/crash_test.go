@@ -73,6 +73,7 @@ func (s *Store) rotateNow(t *testing.T) {
 // Whatever step of turning a journal is the last one of a process, what it had is there once. Each step is tried: from it
 // on nothing reaches the disk.
 func TestCrashWhileTurning(t *testing.T) {
+	t.Parallel()
 	client := logs.Client{1}
 	for step := 0; ; step++ {
 		dir, crashed := t.TempDir(), false

@@ -46,6 +46,7 @@ func filled(t *testing.T) (dir, path string) {
 // Whatever byte of a segment changes: what is read is right, what is not read is counted, and what comes later has numbers
 // of its own.
 func TestDamagedSegmentLaw(t *testing.T) {
+	t.Parallel()
 	dir, path := filled(t)
 	data, err := os.ReadFile(path)
 	if err != nil {

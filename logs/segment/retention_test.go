@@ -13,6 +13,7 @@ import (
 )
 
 func TestRetention(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		cfg      Config
 		after    time.Duration

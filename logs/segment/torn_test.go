@@ -18,6 +18,7 @@ import (
 // is not; a client sends that again, and all is there once. What is changed further ahead was on disk when more was
 // written, so that only the frame with the change is lost.
 func TestTornJournalLaw(t *testing.T) {
+	t.Parallel()
 	cfg := segment.Config{Logger: quiet}
 	const calls, size = 12, 3
 	client := logs.Client{7}
