@@ -69,7 +69,7 @@ func database(t testing.TB) string {
 		t.Fatal(err)
 	}
 	do := func(sql string) error {
-		ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+		ctx, cancel := context.WithTimeout(context.Background(), 6*patience)
 		defer cancel()
 		conn, err := pgx.ConnectConfig(ctx, config)
 		if err != nil {

@@ -30,7 +30,7 @@ func server() string {
 // database makes a database on a server for the time of a test, and returns its URL.
 func database(t testing.TB, server string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	config, err := pgx.ParseConfig(server)
 	if err != nil {
@@ -51,7 +51,7 @@ func database(t testing.TB, server string) string {
 		}
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		conn, err := pgx.ConnectConfig(ctx, config)
 		if err != nil {
