@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 rounds=${ROUNDS:-3}
-read -ra large <<<"${LARGE-Crowded Snapshot Pages}"
+read -ra large <<<"${LARGE-Crowded Snapshot Pages FullKeys NewKey}"
 results=jobs/results.out
 export MEANWHILE_BENCH_JOBS=full MEANWHILE_CI=1
 
@@ -32,7 +32,7 @@ measure() {
 : >"$results"
 for ((round = 1; round <= rounds; round++)); do
 	printf '== round %d of %d\n' "$round" "$rounds"
-	for subject in Drain Enqueue Bulk Latency Wait100ms Three Memory Scripts QueuedMemory Keys; do measure "$subject"; done
+	for subject in Drain Enqueue Bulk Latency Wait100ms Three Memory Scripts QueuedMemory Keys Limits; do measure "$subject"; done
 	if ((round == 1)); then
 		for subject in "${large[@]}"; do measure "$subject"; done
 	fi
