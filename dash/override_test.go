@@ -31,7 +31,7 @@ func TestLimitsOfKeys(t *testing.T) {
 	has(t, get(t, dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }}), page), http.StatusOK, listed, `not value="remove-limits"`)
 
 	undo := did(t, h, post(t, h, "/queues", "act", "remove-limits", "queue", job.DefaultQueue, "key", "<tenant> 7"), "The limits of the key are removed.")
-	has(t, get(t, h, page), http.StatusOK, "weight 2", "not "+listed)
+	has(t, get(t, h, page), http.StatusOK, "weight 2", "not "+listed, "not not shown")
 	entries, err := s.Audited(t.Context(), 0, 1)
 	if err != nil || entries[0].Action != "set limits of key" || entries[0].Target != "default <tenant> 7 no limits" || entries[0].Changed != 1 {
 		t.Errorf("the audit log has %+v: %v", entries, err)

@@ -34,7 +34,6 @@ var relaxed = map[Relaxation][]string{
 		"jobs with expired leases come first, and within the limits",
 		"what a claim without an answer has taken is given again",
 		"keys take turns, and one that waits alone gets all",
-		"the weight of each key is that of keys without their own, and jobs without a key have one",
 		"a job of a higher priority is claimed before the turns of others",
 		"prune deletes the oldest first, and at most so many",
 	},

@@ -51,6 +51,18 @@ var weightPromises = []promise{
 		if b := count(order, "b"); b != len(order)/5 {
 			f.Errorf("%d of %d jobs are of key b, want %d: %q", b, len(order), len(order)/5, order)
 		}
+		// So it does where claims are of one kind, and the key has jobs of another one with a higher priority.
+		f.insert(f.kind("other", job.LimitKey("a"), job.Priority(9)), f.kind("other", job.LimitKey("b"), job.Priority(9)))
+		claim := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: []string{"k"}}
+		order = nil
+		for range 10 {
+			for _, j := range f.claimBy(claim).Jobs {
+				order = append(order, j.LimitKey)
+			}
+		}
+		if count(order, "a") != 8 || count(order, "b") != 2 {
+			f.Errorf("claims of one kind gave jobs of the keys %q, want 8 of a and 2 of b", order)
+		}
 	}},
 	{"a key with one job waits for no more starts of each other key than its weight", func(f *fixture) {
 		weights := map[string]int{"a": 3, "b": 2, "c": 1}

@@ -96,6 +96,33 @@ func TestPlanOfMetaID(t *testing.T) {
 	}
 }
 
+// TestPlanOfOverrides: what a claim reads of the keys that it takes jobs of comes along two indexes, however many others there are.
+func TestPlanOfOverrides(t *testing.T) {
+	url := database(t, server())
+	open(t, url)
+	pool := connect(t, url)
+	execSQL(t, pool, `insert into meanwhile.overrides select 'q', 'k' || n, '{"running":1}' from generate_series(1, 10000) n`)
+	execSQL(t, pool, "insert into meanwhile.lanes (queue, key, priority, turn) select 'q', 'k' || n, 5, n from generate_series(1, 10000) n")
+	execSQL(t, pool, "analyze")
+	sql, err := os.ReadFile("sql/lane_more.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sqlText, _ := strings.Cut(string(sql), "\n") // without the comment
+	rows, err := pool.Query(t.Context(), "explain "+sqlText, pgx.QueryExecModeDescribeExec, "q", []string{"k1", "k2", "k3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	if !strings.Contains(plan, "overrides_pkey") || !strings.Contains(plan, "lanes_pkey") || badStep.MatchString(plan) {
+		t.Errorf("the plan is\n%s", plan)
+	}
+}
+
 // badStep is one whose cost grows with a table.
 var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|Scan (Backward )?using finished|Scan using queued_pkey`)
 
