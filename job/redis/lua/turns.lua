@@ -14,6 +14,7 @@ end
 -- openAbove returns up to n lanes with a due job of a priority by their turns, also those that are open at a higher one, where they may have none of
 -- the kinds that are claimed; and, when it has looked at enough of them, the turn to go on after.
 local function openAbove(q, p, from, to, n)
+  local found = {}
   while true do
     local page = {}
     for above = p, 9 do
@@ -21,14 +22,18 @@ local function openAbove(q, p, from, to, n)
       for i = 1, #names, 2 do page[#page + 1] = { key = names[i], turn = tonumber(names[i + 1]), priority = above } end
     end
     table.sort(page, function(a, b) return a.turn < b.turn end)
-    local found, last = {}, math.min(n, #page)
+    local last = math.min(n, #page)
     for i = 1, last do
       local l = page[i]
-      if l.priority == p or dueAt(q, l.key, p) then found[#found + 1] = openLane(q, l.key) end
+      if l.priority == p or dueAt(q, l.key, p) then
+        found[#found + 1] = openLane(q, l.key)
+        if #found == n then return found end
+      else
+        q.looked = q.looked + 1
+      end
     end
-    q.looked = q.looked + last - #found
-    if #found > 0 or last < n then return found end
-    if q.looked >= mostLooked then return found, page[last].turn end
+    if last < n then return found end
+    if q.looked >= mostLooked then return found, #found == 0 and page[last].turn or nil end
     from = '(' .. int(page[last].turn)
   end
 end
