@@ -16,25 +16,28 @@ type shownLimits struct {
 }
 
 type shownKeyLimits struct {
-	Running int        `json:"running,omitempty"`
-	Starts  *shownRate `json:"starts,omitempty"`
-	Units   *shownRate `json:"units,omitempty"`
-	InOrder bool       `json:"in_order,omitempty"`
-	Weight  int        `json:"weight,omitempty"`
+	Running       int        `json:"running,omitempty"`
+	Starts        *shownRate `json:"starts,omitempty"`
+	Units         *shownRate `json:"units,omitempty"`
+	InOrder       bool       `json:"in_order,omitempty"`
+	HoldOnDiscard bool       `json:"hold_on_discard,omitempty"`
+	Weight        int        `json:"weight,omitempty"`
 }
 
 func showKeyLimits(l job.KeyLimits) *shownKeyLimits {
 	if l == (job.KeyLimits{}) {
 		return nil
 	}
-	return &shownKeyLimits{l.Running, showRate(l.Starts), showRate(l.Units), l.InOrder, l.Weight}
+	return &shownKeyLimits{l.Running, showRate(l.Starts), showRate(l.Units), l.InOrder, l.HoldOnDiscard, l.Weight}
 }
 
 func (l *shownKeyLimits) limits() job.KeyLimits {
 	if l == nil {
 		return job.KeyLimits{}
 	}
-	return job.KeyLimits{Running: l.Running, Starts: l.Starts.rate(), Units: l.Units.rate(), InOrder: l.InOrder, Weight: l.Weight}
+	return job.KeyLimits{
+		Running: l.Running, Starts: l.Starts.rate(), Units: l.Units.rate(), InOrder: l.InOrder, HoldOnDiscard: l.HoldOnDiscard, Weight: l.Weight,
+	}
 }
 
 type shownRate struct {
@@ -88,6 +91,9 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
 	}
 	if use.KeyFirst != (job.ID{}) {
 		answer["key_first"] = use.KeyFirst
+	}
+	if use.KeyDiscarded != (job.ID{}) {
+		answer["key_discarded"] = use.KeyDiscarded
 	}
 	return writeJSON(w, http.StatusOK, answer)
 }

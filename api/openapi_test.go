@@ -195,6 +195,23 @@ func TestDescription(t *testing.T) {
 	if refused := d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"in_order":true,"running":4}}`, 422); !strings.Contains(refused, "running of each key: 4 jobs at once, and they are to run in order") {
 		t.Errorf("refused with %s", refused)
 	}
+	if refused := d.ask(t, "PUT", "/queues/ordered/limits", `{"each_key":{"hold_on_discard":true}}`, 422); !strings.Contains(refused, "hold on discard of each key: only jobs that run in order wait") {
+		t.Errorf("refused with %s", refused)
+	}
+	d.ask(t, "PUT", "/queues/held/limits", `{"each_key":{"in_order":true,"hold_on_discard":true}}`, 204)
+	held, err := job.New("k", []byte("1"), job.Queue("held"), job.LimitKey("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Insert(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{held.ID}, Limit: 1}, job.ActDiscard); err != nil {
+		t.Fatal(err)
+	}
+	if use := d.ask(t, "GET", "/queues/held/limits?key=a", "", 200); !strings.Contains(use, `"hold_on_discard":true`) || !strings.Contains(use, `"key_discarded":"`+held.ID.String()) {
+		t.Errorf("the limits are %s", use)
+	}
 	if use := d.ask(t, "GET", "/queues/ordered/limits?key=a", "", 200); !strings.Contains(use, `"in_order":true`) {
 		t.Errorf("the limits are %s", use)
 	}

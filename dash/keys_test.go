@@ -39,6 +39,22 @@ func TestKeysThatWait(t *testing.T) {
 	has(t, get(t, h, "/queue?name=default"), http.StatusOK, "No queued job has a limit key.")
 }
 
+// TestKeyThatIsHeld: the page of the queue, and that of the job, say which discarded job holds the limit key.
+func TestKeyThatIsHeld(t *testing.T) {
+	s := memory.New()
+	if err := s.SetLimits(t.Context(), "mail", job.Limits{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}}); err != nil {
+		t.Fatal(err)
+	}
+	report(t, s, job.WorkerInfo{Name: "w", Queues: []string{"mail"}, Kinds: []string{"mail.send"}, Concurrency: 9})
+	first := enqueue(t, s, "mail.send", `{}`, 1, job.Queue("mail"), job.LimitKey("a"))[0]
+	next := enqueue(t, s, "mail.send", `{}`, 1, job.Queue("mail"), job.LimitKey("a"))[0]
+	settle(t, s, "mail", func(j *job.Job) { j.State = job.Discarded })
+	h := dash.New(dash.Config{Store: s})
+	why := "held by job " + first.ID.String() + " of its key, which was discarded: retry or delete it"
+	has(t, get(t, h, "/queue?name=mail"), http.StatusOK, why, "a discarded job holds its limit key until it is retried or deleted")
+	has(t, get(t, h, "/jobs/"+next.ID.String()), http.StatusOK, why)
+}
+
 // TestIdleQueues: a queue without unfinished jobs is listed where there are workers or finished jobs of it, and can be paused.
 func TestIdleQueues(t *testing.T) {
 	s := memory.New()

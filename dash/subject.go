@@ -252,6 +252,9 @@ func limitLines(use job.LimitUse) (lines []string) {
 	if use.EachKey.InOrder {
 		lines = append(lines, "jobs of a limit key run in order, one at a time")
 	}
+	if use.EachKey.HoldOnDiscard {
+		lines = append(lines, "a discarded job holds its limit key until it is retried or deleted")
+	}
 	if use.EachKey.Starts.N > 0 {
 		lines = append(lines, use.EachKey.Starts.String()+" of each limit key may start")
 	}

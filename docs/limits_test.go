@@ -143,6 +143,38 @@ func TestInOrderOfTheGuide(t *testing.T) {
 	}
 }
 
+// TestHoldOnDiscardOfTheGuide: a discarded job holds its key, and the guide has the sentence that says so.
+func TestHoldOnDiscardOfTheGuide(t *testing.T) {
+	ctx, store := t.Context(), memory.New()
+	func() {
+		err := store.SetLimits(ctx, "accounts", job.Limits{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}()
+	Apply := job.Define[string]("apply", job.Queue("accounts"))
+	var ids [2]job.ID
+	for i := range ids {
+		enqueued, err := Apply.Enqueue(ctx, store, "event", job.LimitKey("account-7"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = enqueued.ID
+	}
+	if _, err := store.Apply(ctx, job.Filter{IDs: ids[:1], Limit: 1}, job.ActDiscard); err != nil {
+		t.Fatal(err)
+	}
+	worker := job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{"accounts"}, Kinds: []string{"apply"}, Concurrency: 1}}
+	if _, err := store.Renew(ctx, worker); err != nil {
+		t.Fatal(err)
+	}
+	why, err := job.Why(ctx, store, ids[1])
+	why = strings.ReplaceAll(why, ids[0].String(), "01932c07-209b-7bcd-a3f1-0c5de4a3b1f9")
+	if guide := readGuide(t, "limits.md"); err != nil || !strings.Contains(why, "held by") || !strings.Contains(guide, why) {
+		t.Errorf("the guide does not have %q, %v", why, err)
+	}
+}
+
 // A document of the guide.
 type document struct {
 	ID   string

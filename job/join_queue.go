@@ -88,6 +88,9 @@ func (j *Joined) Limits(ctx context.Context, queue, key string) (LimitUse, error
 			if use.KeyFirst == (ID{}) {
 				use.KeyFirst = a.got.KeyFirst
 			}
+			if use.KeyDiscarded == (ID{}) {
+				use.KeyDiscarded = a.got.KeyDiscarded
+			}
 		}
 	}
 	return use, noneAnswered(answers)

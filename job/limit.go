@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -49,6 +50,10 @@ type KeyLimits struct {
 	// priorities. One that is not due yet, since it waits for its next attempt or was enqueued for later, holds back those behind it,
 	// and no other key. When it has finished, in whatever state, or was deleted, the next goes on.
 	InOrder bool `json:"in_order,omitempty"`
+	// HoldOnDiscard has a job that is discarded, however that comes about, hold back those of its key that were enqueued after it, and no other
+	// key: until it is retried, which runs it first, or deleted, also because its retention is over, or HoldOnDiscard is removed. A job
+	// that was discarded before HoldOnDiscard was set holds back none. It is for jobs that run InOrder.
+	HoldOnDiscard bool `json:"hold_on_discard,omitempty"`
 	// Weight is how many jobs of a key start each time it is its turn, see [LimitKey]; 0 and 1 are one. Of two keys that both have jobs
 	// waiting, one with the weight 3 starts three times as many as one with 1. It bounds nothing.
 	Weight int `json:"weight,omitempty"`
@@ -70,6 +75,9 @@ func (k KeyLimits) parts(of string) (parts []string) {
 	}
 	if k.InOrder {
 		parts = append(parts, "those of each key run in order")
+	}
+	if k.HoldOnDiscard {
+		parts = append(parts, "those behind a discarded one of their key wait")
 	}
 	if k.Weight > 0 {
 		parts = append(parts, fmt.Sprintf("weight %d%s", k.Weight, of))
@@ -103,6 +111,9 @@ func CheckLimits(queue string, l Limits) error {
 	if l.EachKey.InOrder && l.EachKey.Running > 1 {
 		return fmt.Errorf("running of each key: %d jobs at once, and they are to run in order, which is one at a time: leave one of the two out", l.EachKey.Running)
 	}
+	if l.EachKey.HoldOnDiscard && !l.EachKey.InOrder {
+		return errors.New("hold on discard of each key: only jobs that run in order wait for one that was discarded: set in order as well, or leave it out")
+	}
 	return checkBounds(" of each key", l.EachKey)
 }
 
@@ -130,14 +141,15 @@ type LimitUse struct {
 	Overrides    int           `json:"overrides,omitempty"` // how many keys of the queue have limits of their own
 	QueueRunning int           `json:"queue_running"`
 	KeyRunning   int           `json:"key_running"`
-	QueueNext    time.Duration `json:"queue_next"`         // until the rate of the queue lets the next job start
-	KeyNext      time.Duration `json:"key_next"`           // and that of the key
-	QueueUnits   time.Duration `json:"queue_units"`        // until the units of the queue let the next job start
-	KeyUnits     time.Duration `json:"key_units"`          // and those of the key
-	QueueHeld    time.Duration `json:"queue_held"`         // until jobs of the queue start again, see [Throttled]
-	KeyHeld      time.Duration `json:"key_held"`           // and those of the key
-	KeyFirst     ID            `json:"key_first,omitzero"` // of its queued jobs, where they run in order, that which is next
-	Now          time.Time     `json:"now"`                // by the store's clock
+	QueueNext    time.Duration `json:"queue_next"`             // until the rate of the queue lets the next job start
+	KeyNext      time.Duration `json:"key_next"`               // and that of the key
+	QueueUnits   time.Duration `json:"queue_units"`            // until the units of the queue let the next job start
+	KeyUnits     time.Duration `json:"key_units"`              // and those of the key
+	QueueHeld    time.Duration `json:"queue_held"`             // until jobs of the queue start again, see [Throttled]
+	KeyHeld      time.Duration `json:"key_held"`               // and those of the key
+	KeyFirst     ID            `json:"key_first,omitzero"`     // of its queued jobs, where they run in order, that which is next
+	KeyDiscarded ID            `json:"key_discarded,omitzero"` // the discarded job that all its queued jobs wait for, see [KeyLimits]
+	Now          time.Time     `json:"now"`                    // by the store's clock
 }
 
 // LimitKey names what a job counts for where its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue that have keys

@@ -109,6 +109,7 @@ func TestCheckLimits(t *testing.T) {
 		{of(job.KeyLimits{Units: job.Rate{N: -5}}), "units of key tenant-7: a rate of -5: give from 1 to 1000000000, or no rate for no bound"},
 		{of(job.KeyLimits{Weight: 1001}), "weight of key tenant-7: 1001 jobs in a turn: give from 1 to 1000, or 0 for 1"},
 		{of(job.KeyLimits{InOrder: true}), "in order: the jobs of one key alone cannot run in order: set it for each key of the queue, and leave it out here"},
+		{of(job.KeyLimits{HoldOnDiscard: true}), "hold on discard: set it for each key of the queue, as in order, and leave it out here"},
 		{job.CheckKeyLimits("q", "", job.KeyLimits{}), "the limit key is empty: name the one that is to have limits of its own"},
 		{job.CheckKeyLimits("q", "a\nb", job.KeyLimits{}), `the limit key is not UTF-8 or has a control character in it: "a\nb"`},
 		{job.CheckKeyLimits("", "a", job.KeyLimits{}), "the name of the queue is empty"},

@@ -31,5 +31,8 @@ func CheckKeyLimits(queue, key string, l KeyLimits) error {
 	if l.InOrder {
 		return errors.New("in order: the jobs of one key alone cannot run in order: set it for each key of the queue, and leave it out here")
 	}
+	if l.HoldOnDiscard {
+		return errors.New("hold on discard: set it for each key of the queue, as in order, and leave it out here")
+	}
 	return checkBounds(fmt.Sprintf(" of key %s", key), l)
 }

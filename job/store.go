@@ -166,7 +166,8 @@ type OperatorStore interface {
 	// has returned: a due job is claimed only while fewer than Running of its queue run, and fewer than EachKey.Running with its
 	// LimitKey, and as fast as the rates allow, by the store's clock: one of Units lets a job start while any unit is left, and counts its Cost. A key whose jobs may not start holds up no others. With EachKey.InOrder a job with a
 	// LimitKey is claimed only while no other with the key runs, and none that is queued was created before it; of one instant, none
-	// with a lower ID. A job runs from
+	// with a lower ID. With EachKey.HoldOnDiscard neither is one while a job with the key that was created before it is there discarded, since
+	// HoldOnDiscard was set. A job runs from
 	// its claim until it is settled or deleted, also when its lease has run out: claiming it then takes no room, no start and no units.
 	// Jobs that run go on when they are more than the new limits allow. A rate that is new begins with its whole burst.
 	// It returns what CheckLimits does.

@@ -87,6 +87,8 @@ func (u *LimitUse) reason(j *Job) string {
 		own = " (its own limit)"
 	}
 	switch {
+	case u.KeyDiscarded != ID{}:
+		return fmt.Sprintf("held by job %v of its key, which was discarded: retry or delete it", u.KeyDiscarded)
 	case u.QueueHeld > 0 && u.QueueHeld >= u.KeyHeld:
 		return fmt.Sprintf("starts again in %v: queue %s was throttled", rounded(u.QueueHeld), j.Queue)
 	case u.KeyHeld > 0:

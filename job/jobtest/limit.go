@@ -130,7 +130,7 @@ var limitPromises = []promise{
 		f.queues(job.QueueInfo{Name: job.DefaultQueue, Running: 4})
 	}},
 	{"limits out of their range are refused", func(f *fixture) {
-		for _, l := range []job.Limits{{Running: -1}, {Starts: job.Rate{N: 1}}, {EachKey: job.KeyLimits{Running: job.MaxLimit + 1}}, {EachKey: job.KeyLimits{Running: 2, InOrder: true}}, {EachKey: job.KeyLimits{Starts: job.Rate{N: -1, Per: 1}}}} {
+		for _, l := range []job.Limits{{Running: -1}, {Starts: job.Rate{N: 1}}, {EachKey: job.KeyLimits{Running: job.MaxLimit + 1}}, {EachKey: job.KeyLimits{Running: 2, InOrder: true}}, {EachKey: job.KeyLimits{HoldOnDiscard: true}}, {EachKey: job.KeyLimits{Starts: job.Rate{N: -1, Per: 1}}}} {
 			if err := f.SetLimits(f.ctx, job.DefaultQueue, l); err == nil {
 				f.Errorf("the limits %+v were set", l)
 			}

@@ -119,9 +119,31 @@ var limitConcurrentPromises = []promise{
 		for seed := range uint64(4) {
 			a := &limitActs{
 				fixture: f, rand: rand.New(rand.NewPCG(seed, 3)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}, own: map[string]job.KeyLimits{},
+				discarded: map[job.ID]*job.Job{},
 			}
 			for range 60 {
 				a.act()
+			}
+		}
+	}},
+	{"after random acts no job in order runs that a discarded one holds, and all others do", func(f *fixture) {
+		for seed := range uint64(3) {
+			a := &limitActs{
+				fixture: f, rand: rand.New(rand.NewPCG(seed, 4)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}, own: map[string]job.KeyLimits{},
+				discarded: map[job.ID]*job.Job{}, holding: true,
+			}
+			a.setLimits()
+			for range 50 {
+				switch a.rand.IntN(8) {
+				case 0:
+					a.discard()
+				case 1:
+					a.release()
+				case 2, 3:
+					a.claim()
+				default:
+					a.act()
+				}
 			}
 		}
 	}},
@@ -130,11 +152,14 @@ var limitConcurrentPromises = []promise{
 // limitActs are random acts on a queue with limits, beside a naive model: what runs, one by one.
 type limitActs struct {
 	*fixture
-	rand   *rand.Rand
-	queue  string
-	limits job.Limits
-	own    map[string]job.KeyLimits
-	held   map[job.ID]*job.Job
+	rand    *rand.Rand
+	queue   string
+	limits  job.Limits
+	own     map[string]job.KeyLimits
+	held    map[job.ID]*job.Job
+	holding bool // limits have discarded jobs hold their keys, mostly
+	// discarded are the jobs that hold those behind them, if they are still so.
+	discarded map[job.ID]*job.Job
 }
 
 func (a *limitActs) act() {
@@ -147,13 +172,7 @@ func (a *limitActs) act() {
 			a.Fatal(err)
 		}
 	case 0:
-		a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3), Weight: a.rand.IntN(3)}}
-		if a.rand.IntN(3) == 0 {
-			a.limits.EachKey = job.KeyLimits{InOrder: true}
-		}
-		if err := a.SetLimits(a.ctx, a.queue, a.limits); err != nil {
-			a.Fatal(err)
-		}
+		a.setLimits()
 	case 1, 2, 3:
 		for range a.rand.IntN(4) {
 			a.insertNew(job.Queue(a.queue), job.LimitKey([]string{"", "a", "b", "c"}[a.rand.IntN(4)]), job.Priority(4+a.rand.IntN(2)))
@@ -167,6 +186,25 @@ func (a *limitActs) act() {
 		}
 	default:
 		a.claim()
+	}
+}
+
+// setLimits sets other limits.
+func (a *limitActs) setLimits() {
+	a.Helper()
+	before := a.limits
+	a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3), Weight: a.rand.IntN(3)}}
+	switch n := a.rand.IntN(3); {
+	case a.holding:
+		a.limits.EachKey = job.KeyLimits{InOrder: true, HoldOnDiscard: n > 0}
+	case n == 0:
+		a.limits.EachKey = job.KeyLimits{InOrder: true}
+	}
+	if a.limits.EachKey.HoldOnDiscard != before.EachKey.HoldOnDiscard {
+		clear(a.discarded)
+	}
+	if err := a.SetLimits(a.ctx, a.queue, a.limits); err != nil {
+		a.Fatal(err)
 	}
 }
 
@@ -187,6 +225,53 @@ func (a *limitActs) end() {
 	delete(a.held, j.ID)
 	j.State = []job.State{job.Queued, job.Completed, job.Discarded, job.Canceled}[a.rand.IntN(4)]
 	a.settle("w", j)
+	a.noteDiscarded(j)
+}
+
+// discard gives up a queued job.
+func (a *limitActs) discard() {
+	a.Helper()
+	queued := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}})
+	if len(queued) == 0 {
+		return
+	}
+	j := queued[a.rand.IntN(len(queued))]
+	a.apply(job.ActDiscard, j.ID)
+	a.noteDiscarded(a.look(j.ID))
+}
+
+// noteDiscarded notes what a job that was discarded holds.
+func (a *limitActs) noteDiscarded(j *job.Job) {
+	if j.State == job.Discarded && a.limits.EachKey.HoldOnDiscard {
+		a.discarded[j.ID] = j
+	}
+}
+
+// release retries or deletes a discarded job.
+func (a *limitActs) release() {
+	a.Helper()
+	found := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Discarded}})
+	if len(found) == 0 {
+		return
+	}
+	id := found[a.rand.IntN(len(found))].ID
+	a.apply([]job.Act{job.ActRetry, job.ActDelete}[a.rand.IntN(2)], id)
+	delete(a.discarded, id)
+}
+
+// holds reports whether a discarded job of its key was created before a job.
+func (a *limitActs) holds(j *job.Job) bool {
+	for _, d := range a.discarded {
+		if j.LimitKey != "" && d.LimitKey == j.LimitKey && createdBefore(d, j) {
+			return true
+		}
+	}
+	return false
+}
+
+// createdBefore reports whether a comes first of two jobs in order.
+func createdBefore(a, b *job.Job) bool {
+	return a.Created.Before(b.Created) || a.Created.Equal(b.Created) && compare(a.ID, b.ID) < 0
 }
 
 // atOnce returns how many jobs of a key may run at once; zero is no bound.
@@ -218,6 +303,9 @@ func (a *limitActs) claim() {
 	}
 	open := 0 // jobs that could have been claimed beside
 	for _, j := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
+		if a.holds(j) {
+			continue
+		}
 		if most := a.atOnce(j.LimitKey); most == 0 || running[j.LimitKey] < most {
 			open++
 		}
@@ -233,9 +321,11 @@ func (a *limitActs) claim() {
 		if most := a.atOnce(j.LimitKey); most > 0 && running[j.LimitKey] > most {
 			a.Fatalf("%d of key %s run, with a limit of %d", running[j.LimitKey], j.LimitKey, most)
 		}
+		if a.holds(j) {
+			a.Fatalf("of key %s %v was claimed, and one before it is discarded", j.LimitKey, j.ID)
+		}
 		for _, q := range a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}}) {
-			before := q.Created.Before(j.Created) || q.Created.Equal(j.Created) && compare(q.ID, j.ID) < 0
-			if a.limits.EachKey.InOrder && j.LimitKey != "" && q.LimitKey == j.LimitKey && before {
+			if a.limits.EachKey.InOrder && j.LimitKey != "" && q.LimitKey == j.LimitKey && createdBefore(q, j) {
 				a.Fatalf("of key %s %v was claimed, and %v was enqueued before it", j.LimitKey, j.ID, q.ID)
 			}
 		}

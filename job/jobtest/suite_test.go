@@ -13,7 +13,7 @@ import (
 )
 
 var faults = slices.Concat(insertFaults, claimFaults, settleFaults, thenFaults, waitFaults, applyFaults, listFaults, cronFaults, liveFaults, limitFaults,
-	throttleFaults, unitsFaults, inOrderFaults, weightFaults, overrideFaults, auditFaults)
+	throttleFaults, unitsFaults, inOrderFaults, holdFaults, weightFaults, overrideFaults, auditFaults)
 
 // insideEnv is set for the process in which tests are to fail.
 const insideEnv = "MEANWHILE_JOBTEST_BROKEN"

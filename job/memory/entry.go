@@ -21,7 +21,8 @@ type entry struct {
 
 	heap  *heap
 	index int
-	place int // among those of its lane in order
+	place int  // among those of its lane in order, or among those that hold its key
+	holds bool // its key: it was discarded
 }
 
 // copyOut returns the job for a caller.
@@ -73,6 +74,9 @@ func (s *Store) link(e *entry) {
 		}
 	default:
 		s.finished[e.State].push(e)
+		if q := s.queues[e.Queue]; q != nil && e.State == job.Discarded && e.LimitKey != "" {
+			q.hold(e)
+		}
 	}
 	s.counts[e.countKey()]++
 }
@@ -100,6 +104,11 @@ func (s *Store) leave(e *entry) {
 		q := s.queue(e.Queue)
 		q.lane(e.LimitKey).Running--
 		if q.limited() {
+			s.notify(e.Queue)
+		}
+	default:
+		if e.holds {
+			s.queue(e.Queue).release(e)
 			s.notify(e.Queue)
 		}
 	}

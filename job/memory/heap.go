@@ -47,7 +47,7 @@ func (h *heap) Pop() any {
 	return e
 }
 
-// ordered are queued jobs of a lane by their creation, a heap.
+// ordered are jobs of a lane by their creation, a heap.
 type ordered []*entry
 
 // first returns the job that was created first, or nil.
@@ -61,12 +61,7 @@ func (o ordered) first() *entry {
 // Len, Less, Swap, Push and Pop are for container/heap.
 func (o ordered) Len() int { return len(o) }
 
-func (o ordered) Less(i, j int) bool {
-	if c := o[i].Created.Compare(o[j].Created); c != 0 {
-		return c < 0
-	}
-	return compareIDs(o[i].ID, o[j].ID) < 0
-}
+func (o ordered) Less(i, j int) bool { return createdBefore(o[i], o[j]) }
 
 func (o ordered) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
@@ -85,6 +80,13 @@ func (o *ordered) Pop() any {
 	(*o)[last] = nil
 	*o = (*o)[:last]
 	return e
+}
+
+func createdBefore(a, b *entry) bool {
+	if c := a.Created.Compare(b.Created); c != 0 {
+		return c < 0
+	}
+	return compareIDs(a.ID, b.ID) < 0
 }
 
 func dueBefore(a, b *entry) bool {

@@ -66,7 +66,7 @@ func (q *queue) refresh(now time.Time) {
 func (q *queue) settleLane(l *lane, now time.Time) {
 	priority, wake, queued := l.due(now)
 	if q.inOrder(l) {
-		priority, wake = l.dueInOrder(now)
+		priority, wake = q.dueInOrder(l, now)
 	}
 	switch limits := q.Limits; {
 	case priority > 0 && !l.Open(limits, now):
@@ -106,8 +106,8 @@ func (l *lane) due(now time.Time) (priority int, next time.Time, queued int) {
 func (q *queue) inOrder(l *lane) bool { return l.Key != "" && q.Limits.EachKey.InOrder }
 
 // dueInOrder is due for a lane of which only the first job may start.
-func (l *lane) dueInOrder(now time.Time) (priority int, next time.Time) {
-	switch e := l.ordered.first(); {
+func (q *queue) dueInOrder(l *lane, now time.Time) (priority int, next time.Time) {
+	switch e := q.nextInOrder(l); {
 	case e == nil:
 	case !e.RunAt.After(now):
 		priority = e.Priority
@@ -229,7 +229,7 @@ func (t *claiming) Costs(open []job.Lane, want []int) ([][]int, error) {
 
 // first returns the job of a lane in order that may be taken, or nil.
 func (t *claiming) first(l *lane, priority int) *entry {
-	e := l.ordered.first()
+	e := t.q.nextInOrder(l)
 	if e == nil || e.Priority != priority || e.RunAt.After(t.now) || !wants(t.c, e) {
 		return nil
 	}

@@ -31,6 +31,9 @@ func (s *Store) SetLimits(ctx context.Context, name string, l job.Limits) error 
 	for _, lane := range q.lanes.byKey {
 		q.change(lane, q.Limits.OfKey(lane.Own), l.OfKey(lane.Own), now)
 	}
+	if q.Limits.EachKey.HoldOnDiscard != l.EachKey.HoldOnDiscard {
+		q.releaseAll()
+	}
 	q.Limits = l
 	s.notify(name)
 	s.dropIdle(name)
@@ -112,11 +115,14 @@ func (s *Store) Limits(ctx context.Context, name, key string) (job.LimitUse, err
 	q.Running = q.running.Len()
 	l := q.lanes.byKey[key]
 	if l == nil {
-		return q.Use(job.Lane{Key: key, Own: q.overrides[key]}, now), nil
+		l = &lane{Lane: job.Lane{Key: key, Own: q.overrides[key]}}
 	}
 	use := q.Use(l.Lane, now)
 	if first := l.ordered.first(); q.inOrder(l) && first != nil {
 		use.KeyFirst = first.ID
+	}
+	if holder := q.holder(l); holder != nil {
+		use.KeyDiscarded = holder.ID
 	}
 	return use, nil
 }

@@ -16,6 +16,7 @@ type queue struct {
 	queued  int
 	running heap
 	paused  bool
+	holders map[string]*ordered // discarded jobs that hold their limit keys, by key
 	// throttled is until when it, or one of its lanes, is held back.
 	throttled time.Time
 	overrides map[string]job.KeyLimits // by key; Overrides is how many
@@ -25,7 +26,7 @@ type queue struct {
 func (s *Store) queue(name string) *queue {
 	q := s.queues[name]
 	if q == nil {
-		q = &queue{running: heap{less: dueBefore}, lanes: lanes{byKey: map[string]*lane{}}}
+		q = &queue{running: heap{less: dueBefore}, lanes: lanes{byKey: map[string]*lane{}}, holders: map[string]*ordered{}}
 		s.queues[name] = q
 	}
 	return q

@@ -38,7 +38,8 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 				return err
 			}
 			_, err := r.ids(ctx, s.sql("limits_set"), queue, kept, l.Starts != before.Limits.Starts, l.EachKey.Starts != before.Limits.EachKey.Starts,
-				l.Units != before.Limits.Units, l.EachKey.Units != before.Limits.EachKey.Units)
+				l.Units != before.Limits.Units, l.EachKey.Units != before.Limits.EachKey.Units,
+				l.EachKey.HoldOnDiscard != before.Limits.EachKey.HoldOnDiscard)
 			return err
 		})
 	})
@@ -61,9 +62,9 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		var limits, own pgtype.Text
 		var overrides pgtype.Int4
 		var full, held, paid, laneFull, laneHeld, lanePaid pgtype.Timestamptz
-		var first pgtype.UUID
+		var first, holder pgtype.UUID
 		var now time.Time
-		to := []any{&limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &now}
+		to := []any{&limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &holder, &now}
 		if _, err := pgx.ForEachRow(rows, to, func() error { return nil }); err != nil {
 			return err
 		}
@@ -76,7 +77,7 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 			return err
 		}
 		if use = q.Use(l, now.UTC()); use.EachKey.InOrder {
-			use.KeyFirst = first.Bytes
+			use.KeyFirst, use.KeyDiscarded = first.Bytes, holder.Bytes
 		}
 		return nil
 	})

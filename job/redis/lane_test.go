@@ -93,6 +93,7 @@ func TestTurns(t *testing.T) {
 		{EachKey: job.KeyLimits{Running: 2}},
 		{Running: 12, EachKey: job.KeyLimits{Running: 3}},
 		{EachKey: job.KeyLimits{InOrder: true}},
+		{EachKey: job.KeyLimits{InOrder: true, HoldOnDiscard: true}},
 		{EachKey: job.KeyLimits{Starts: job.Rate{N: 3, Per: 1000 * time.Hour, Burst: 9}}},
 		{Starts: job.Rate{N: 1, Per: 1000 * time.Hour, Burst: 60}},
 		{Units: job.Rate{N: 1, Per: 100 * time.Hour, Burst: 150}},
@@ -295,11 +296,18 @@ func (b *both) settle() {
 
 func (b *both) apply() {
 	b.Helper()
-	act := []job.Act{job.ActCancel, job.ActPriority(9), job.ActMove("elsewhere"), job.ActDelete}[b.rng.IntN(4)]
+	act := []job.Act{job.ActCancel, job.ActDiscard, job.ActPriority(9), job.ActMove("elsewhere"), job.ActDelete}[b.rng.IntN(5)]
+	b.applyTo(job.Queued, act)
+	b.applyTo(job.Discarded, []job.Act{job.ActRetry, job.ActDelete}[b.rng.IntN(2)])
+}
+
+// applyTo does an act to up to three jobs of a state.
+func (b *both) applyTo(state job.State, act job.Act) {
+	b.Helper()
 	limit := 1 + b.rng.IntN(3)
 	var done [2]job.Applied
 	b.each(func(s job.Store, i int) (err error) {
-		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{job.Queued}, Limit: limit}, act)
+		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{state}, Limit: limit}, act)
 		return err
 	})
 	if done[0] != done[1] {

@@ -23,19 +23,23 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 			if err != nil {
 				return err
 			}
-			inOrder := 0
-			if l.EachKey.InOrder {
-				inOrder = 1
-			}
 			text = string(encoded)
 			numbers = strings.Join([]string{
-				fmt.Sprint(l.Running), rateNumbers(l.Starts), fmt.Sprint(l.EachKey.Running), rateNumbers(l.EachKey.Starts), fmt.Sprint(inOrder),
+				fmt.Sprint(l.Running), rateNumbers(l.Starts), fmt.Sprint(l.EachKey.Running), rateNumbers(l.EachKey.Starts), digit(l.EachKey.InOrder),
 				rateNumbers(l.Units), rateNumbers(l.EachKey.Units), fmt.Sprint(l.EachKey.Weight),
+				digit(l.EachKey.HoldOnDiscard),
 			}, " ")
 		}
 		_, err := s.runOne(ctx, limitsSetScript, queue, text, numbers)
 		return err
 	})
+}
+
+func digit(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
 }
 
 // rateNumbers writes a rate as lua/lane.lua reads it.
@@ -70,7 +74,7 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 			}
 		}
 		use = q.Use(l, now)
-		use.KeyFirst = idOf(text(got[8]))
+		use.KeyFirst, use.KeyDiscarded = idOf(text(got[8])), idOf(text(got[13]))
 		return nil
 	})
 	return use, err

@@ -103,7 +103,7 @@ func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) er
 	for _, n := range numbers {
 		a.done.Changed += int(n)
 	}
-	if state == queued {
+	if state == queued || state == discarded {
 		for class := range numbers { // a job in order that goes away lets the next start
 			a.ended[class] = true
 		}

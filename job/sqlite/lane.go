@@ -216,6 +216,11 @@ func (cl *claiming) dueInOrder(key string) (priority int, wake any, queued bool,
 	if err != nil || row == nil {
 		return 0, nil, false, err
 	}
+	if cl.q.lanes.Limits.EachKey.HoldOnDiscard {
+		if holder, err := one(cl, statement("lane_holder"), cl.q.id, key); err != nil || holder != nil {
+			return 0, nil, true, err
+		}
+	}
 	if at := integer(row[1]); at > cl.now {
 		return 0, at, true, nil
 	}

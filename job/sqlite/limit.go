@@ -34,6 +34,11 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 		if _, err := t.exec(statement("limits_set"), queue, kept, flag(l.Starts != before.Limits.Starts), flag(l.Units != before.Limits.Units)); err != nil {
 			return err
 		}
+		if l.EachKey.HoldOnDiscard != before.Limits.EachKey.HoldOnDiscard {
+			if _, err := t.exec(statement("limits_release"), queue); err != nil {
+				return err
+			}
+		}
 		t.changed[queue] = true
 		_, err = t.exec(statement("limits_wake"), queue, flag(l.EachKey.Starts != before.Limits.EachKey.Starts), flag(l.EachKey.Units != before.Limits.EachKey.Units))
 		return err
@@ -68,6 +73,12 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		row, err := one(t, statement("lane_first"), id, key)
 		if err == nil && row != nil {
 			use.KeyFirst = idOf(row[2])
+		}
+		if err == nil {
+			row, err = one(t, statement("lane_holder"), id, key)
+		}
+		if err == nil && row != nil {
+			use.KeyDiscarded = idOf(row[0])
 		}
 		return err
 	})

@@ -1,5 +1,5 @@
 -- Deletes the jobs that were found, with the unique keys that they hold. $20 are the states in which that makes sense.
--- A job in order that goes away lets the next of its lane start.
+-- A job in order that goes away lets the next of its lane start, and so may a discarded one.
 , waiting as (
     delete from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     returning id, queue, kind, unique_key, 'queued' state, limit_key
@@ -23,5 +23,5 @@
 ), conflicts as (
     select null::uuid id where false
 ), woken as (
-    select distinct queue from touched
+    select queue from touched union select queue from archived where state = 'discarded'
 )

@@ -1,6 +1,8 @@
 -- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys that have none of their own, begin anew, with $5 and $6
--- those of units.
-with w as (
+-- those of units. With $7 no discarded job holds its key any more.
+with h as (
+    delete from meanwhile.holders where $7 and queue = $1
+), w as (
     update meanwhile.lanes l set wake = now(), free = case when $4 and o.key is null then null else l.free end,
         paid = case when $6 and o.key is null then null else l.paid end
     from meanwhile.lanes m left join meanwhile.overrides o on o.queue = m.queue and o.key = m.key

@@ -59,11 +59,11 @@ local none = limitsFrom('', 0)
 
 -- openQueue reads what is kept of a queue.
 local function openQueue(name)
-  local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe')
+  local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe', 'hd')
   return {
     name = name, limits = limitsOf(name) or none, turn = tonumber(v[1] or 0), full = tonumber(v[2] or 0), held = tonumber(v[3] or 0),
     fullEpoch = tonumber(v[4] or 0), heldEpoch = tonumber(v[5] or 0), retouch = v[6], lanes = {},
-    paid = tonumber(v[7] or 0), paidEpoch = tonumber(v[8] or 0),
+    paid = tonumber(v[7] or 0), paidEpoch = tonumber(v[8] or 0), holdEpoch = v[9],
   }
 end
 
@@ -110,11 +110,23 @@ local function queueNext(q) return math.max(nextStart(q.limits.starts, q.full), 
 
 local function inOrder(q, l) return l.key ~= '' and q.limits.inOrder end
 
+-- firstInOrder returns the first queued job of a lane, and the discarded one that it waits for.
+local function firstInOrder(q, l)
+  local first = call('ZRANGE', orderKey(q.name, l.key), 0, 0, 'WITHSCORES')
+  local holder = {}
+  if q.limits.hold then holder = call('ZRANGE', holdKey(q.holdEpoch, q.name, l.key), 0, 0, 'WITHSCORES') end
+  if first[1] and holder[1] then
+    local a, b = tonumber(first[2]), tonumber(holder[2])
+    if a < b or a == b and string.sub(first[1], 1, 16) < holder[1] then holder = {} end
+  end
+  return first[1], holder[1]
+end
+
 -- laneDue returns the priority of the job of a lane that is next, or 0, when the first that is not due yet will be, and whether there is any.
 local function laneDue(q, l)
   if inOrder(q, l) then
-    local m = call('ZRANGE', orderKey(q.name, l.key), 0, 0)[1]
-    if not m then return 0, nil, false end
+    local m, holder = firstInOrder(q, l)
+    if not m or holder then return 0, nil, m end
     local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
     if tonumber(v[2]) <= now then return tonumber(v[1]), nil, true end
     return 0, tonumber(v[2]), true

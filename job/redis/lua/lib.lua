@@ -18,6 +18,7 @@ local function jobKey(id) return P .. 'j:' .. id end
 local function argsKey(id) return P .. 'a:' .. id end
 local function readyKey(q, l, p) return P .. 'r:' .. p .. ':' .. q .. '\n' .. l end
 local function orderKey(q, l) return P .. 'o:' .. q .. '\n' .. l end
+local function holdKey(epoch, q, l) return P .. 'd:' .. epoch .. ':' .. q .. '\n' .. l end
 local function className(s, q, k) return s .. '\n' .. q .. '\n' .. k end
 local function classKey(s, q, k) return P .. 'c:' .. className(s, q, k) end
 
@@ -44,7 +45,7 @@ local function weight(n) return math.max(n or 1, 1) end
 local function limitsFrom(x, overrides)
   local v = numbers(x)
   return {
-    running = v[1] or 0, starts = rateOf(v, 2), units = rateOf(v, 10), inOrder = v[9] == 1, overrides = overrides,
+    running = v[1] or 0, starts = rateOf(v, 2), units = rateOf(v, 10), inOrder = v[9] == 1, hold = v[17] == 1, overrides = overrides,
     eachKey = { running = v[5] or 0, starts = rateOf(v, 6), units = rateOf(v, 13), weight = weight(v[16]) },
   }
 end
@@ -154,6 +155,25 @@ local function done()
   for q in pairs(woken) do call('PUBLISH', P .. 'wake', q) end
 end
 
+-- holdLane notes a job that was discarded, where those behind it in its lane wait for it.
+local function holdLane(j)
+  local limits = limitsOf(j.q)
+  if j.l == '' or not limits or not limits.hold then return end
+  local epoch = call('HGET', P .. 'q:' .. j.q, 'hd')
+  put(holdKey(epoch, j.q, j.l), j.c, j.id)
+  call('HSET', jobKey(j.id), 'ho', epoch)
+end
+
+-- releaseLane is called when a discarded job is no longer so.
+local function releaseLane(j)
+  local epoch = j.l ~= '' and call('HGET', jobKey(j.id), 'ho')
+  if not epoch then return end
+  put(holdKey(epoch, j.q, j.l), false, j.id)
+  call('HDEL', jobKey(j.id), 'ho')
+  touch(j.q, j.l)
+  wake(j.q)
+end
+
 -- link puts a job, as it is now, where it is to be found.
 local function link(j)
   if j.s == 'queued' then
@@ -170,6 +190,7 @@ local function link(j)
     touch(j.q, j.l)
   else
     put(P .. 'f:' .. j.s, j.f, j.id)
+    if j.s == 'discarded' then holdLane(j) end
   end
   local class = className(j.s, j.q, j.k)
   classes[class] = true
@@ -200,6 +221,7 @@ local function unlink(j)
     if limitsOf(j.q) then wake(j.q) end
   else
     put(P .. 'f:' .. j.s, false, j.id)
+    if j.s == 'discarded' then releaseLane(j) end
   end
   put(classKey(j.s, j.q, j.k), false, j.id)
 end

@@ -1,4 +1,4 @@
--- Sets the limits of a queue. ARGV: queue, the limits as JSON, and as sixteen numbers; both empty for none.
+-- Sets the limits of a queue. ARGV: queue, the limits as JSON, and as seventeen numbers; both empty for none.
 local key = P .. 'q:' .. ARGV[1]
 local function rates(x) return string.match(x or '', '^%d+ (%d+ %d+ %d+) %d+ (%d+ %d+ %d+)') end
 local starts, keyStarts = rates(call('HGET', key, 'x'))
@@ -10,6 +10,8 @@ if (starts or '0 0 1') ~= (newStarts or '0 0 1') then call('HSET', key, 'fu', in
 if (keyStarts or '0 0 1') ~= (newKeyStarts or '0 0 1') then call('HINCRBY', key, 'fe', 1) end
 if (queueUnits or '0 0 1') ~= (newUnits or '0 0 1') then call('HSET', key, 'pd', int(now)) end
 if (keyUnits or '0 0 1') ~= (newKeyUnits or '0 0 1') then call('HINCRBY', key, 'pe', 1) end
+local function holds(x) return string.match(x or '', '^' .. string.rep('%d+ ', 16) .. '(%d)') == '1' end
+if holds(call('HGET', key, 'x')) ~= holds(ARGV[3]) then call('HINCRBY', key, 'hd', 1) end
 if ARGV[2] == '' then
   call('HDEL', key, 'l', 'x')
 else

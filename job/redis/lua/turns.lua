@@ -101,8 +101,8 @@ end
 local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
-    local m = call('ZRANGE', orderKey(q.name, l.key), 0, 0)[1]
-    if m and n > 0 and wanted(m) then
+    local m, holder = firstInOrder(q, l)
+    if m and not holder and n > 0 and wanted(m) then
       local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
       if tonumber(v[1]) == p and tonumber(v[2]) <= now then members[1] = m end
     end

@@ -33,6 +33,15 @@ select p.priority, (
 select priority, run_at, id from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 order by created, id limit 1
 
+-- name: lane_holder
+-- The discarded job that all queued jobs of a lane wait for.
+select id from meanwhile_holder h
+where queue = ?1 and key = ?2 and not exists (
+    select 1 from meanwhile_job j
+    where j.state = 0 and j.queue = ?1 and j.limit_key is not null and j.limit_key = ?2 and (j.created, j.id) < (h.created, h.id)
+)
+order by created, id limit 1
+
 -- name: lane_running
 select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = ?2
 
@@ -65,7 +74,9 @@ from meanwhile_job
 where seq = (
     select seq from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 order by created, id limit 1
-) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4)))
+) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4))) and not exists (
+    select 1 from meanwhile_holder h where h.queue = ?1 and h.key = ?6 and (h.created, h.id) < (meanwhile_job.created, meanwhile_job.id)
+)
 limit ?5
 
 -- name: lane_cost
@@ -90,7 +101,9 @@ select coalesce(json_extract(options, '$.cost'), 0) from meanwhile_job
 where seq = (
     select seq from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 order by created, id limit 1
-) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4)))
+) and priority = ?2 and run_at <= ?3 and (?4 is null or class in (select value from json_each(?4))) and not exists (
+    select 1 from meanwhile_holder h where h.queue = ?1 and h.key = ?6 and (h.created, h.id) < (meanwhile_job.created, meanwhile_job.id)
+)
 limit ?5
 
 -- name: lane_put
@@ -133,6 +146,9 @@ update meanwhile_lane set held = 0, wake = 0 where queue = (select id from meanw
 
 -- name: limits_set
 update meanwhile_queue set limits = ?2, free = case when ?3 then 0 else free end, paid = case when ?4 then 0 else paid end where name = ?1
+
+-- name: limits_release
+delete from meanwhile_holder where queue = (select id from meanwhile_queue where name = ?1)
 
 -- name: limits_wake
 -- Has the lanes looked at again. With ?2 and ?3 the rates of those begin anew that have none of their own.

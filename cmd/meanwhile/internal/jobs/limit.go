@@ -15,18 +15,19 @@ import (
 type Limit struct {
 	Queue string `arg:"" help:"Name of the queue."`
 
-	Running    *int    `placeholder:"N" help:"At most so many jobs of the queue run at once; with --key, of the key."`
-	Starts     *rate   `placeholder:"N/TIME" help:"So fast do jobs of the queue start, or of the key, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
-	KeyRunning *int    `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
-	KeyStarts  *rate   `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
-	Units      *rate   `placeholder:"N/TIME" help:"So many units may jobs of the queue use, or of the key, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
-	KeyUnits   *rate   `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
-	KeyInOrder *bool   `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
-	KeyWeight  *int    `placeholder:"N" help:"So many jobs of each limit key start each time it is its turn."`
-	Key        *string `placeholder:"KEY" help:"Show or change the limits of this limit key alone, which hold in place of those of each key."`
-	Weight     *int    `placeholder:"N" help:"With --key: so many jobs of the key start each time it is its turn."`
-	Keys       bool    `help:"List the limit keys that have limits of their own."`
-	Remove     bool    `help:"Remove all limits of the queue; with --key, those of the key alone."`
+	Running          *int    `placeholder:"N" help:"At most so many jobs of the queue run at once; with --key, of the key."`
+	Starts           *rate   `placeholder:"N/TIME" help:"So fast do jobs of the queue start, or of the key, such as 500/1m, evenly; 500/1m/50 lets 50 start at once after a pause."`
+	KeyRunning       *int    `placeholder:"N" help:"At most so many jobs of each limit key run at once."`
+	KeyStarts        *rate   `placeholder:"N/TIME" help:"So fast do jobs of each limit key start."`
+	Units            *rate   `placeholder:"N/TIME" help:"So many units may jobs of the queue use, or of the key, such as 90000/1m, by their cost; 90000/1m/5000 lets them use 5000 at once after a pause."`
+	KeyUnits         *rate   `placeholder:"N/TIME" help:"So many units may jobs of each limit key use."`
+	KeyInOrder       *bool   `negatable:"" help:"Jobs of each limit key run one at a time, in the order in which they were enqueued."`
+	KeyHoldOnDiscard *bool   `negatable:"" help:"With --key-in-order, a discarded job holds back those of its key that were enqueued after it, until it is retried or deleted."`
+	KeyWeight        *int    `placeholder:"N" help:"So many jobs of each limit key start each time it is its turn."`
+	Key              *string `placeholder:"KEY" help:"Show or change the limits of this limit key alone, which hold in place of those of each key."`
+	Weight           *int    `placeholder:"N" help:"With --key: so many jobs of the key start each time it is its turn."`
+	Keys             bool    `help:"List the limit keys that have limits of their own."`
+	Remove           bool    `help:"Remove all limits of the queue; with --key, those of the key alone."`
 }
 
 // Help is the text above the flags.
@@ -37,7 +38,7 @@ func (*Limit) Help() string {
 // Run shows or sets the limits.
 func (l *Limit) Run(c *Command, streams probe.Streams) error {
 	ofEach := l.KeyRunning != nil || l.KeyStarts != nil || l.KeyUnits != nil || l.KeyWeight != nil
-	change := ofEach || l.Running != nil || l.Starts != nil || l.Units != nil || l.KeyInOrder != nil || l.Weight != nil
+	change := ofEach || l.Running != nil || l.Starts != nil || l.Units != nil || l.KeyInOrder != nil || l.KeyHoldOnDiscard != nil || l.Weight != nil
 	switch {
 	case change && l.Remove:
 		return usage("give either limits or --remove")
@@ -99,6 +100,7 @@ func (l *Limit) changed(to job.Limits) job.Limits {
 	changeRate(&to.EachKey.Starts, l.KeyStarts)
 	changeRate(&to.EachKey.Units, l.KeyUnits)
 	change(&to.EachKey.InOrder, l.KeyInOrder)
+	change(&to.EachKey.HoldOnDiscard, l.KeyHoldOnDiscard)
 	change(&to.EachKey.Weight, l.KeyWeight)
 	return to
 }
@@ -137,6 +139,9 @@ func describeLimits(queue string, use job.LimitUse) string {
 	}
 	if use.EachKey.InOrder {
 		lines[5][1] = "1, in order"
+	}
+	if use.EachKey.HoldOnDiscard {
+		lines[5][1] += ", held by a discarded job"
 	}
 	if use.EachKey.Weight > 1 {
 		lines = append(lines, [2]string{"  weight", probe.Number(use.EachKey.Weight)})
