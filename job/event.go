@@ -13,10 +13,11 @@ type Event struct {
 	Delay   time.Duration // until it is due again, of a retried or snoozed one
 	// Throttle is for how long the other jobs of its limit key, or of its queue, are held back, see [Throttled].
 	Throttle time.Duration
-	Then     []*Job // of a completed job: what was to follow it, see [Then]
-	N        int    // of events about the store: how often in a row
-	Call     string // that the store has failed: claim, settle or renew
-	Cron     string // that ticked
+	Then     []*Job      // of a completed job: what was to follow it, see [Then]
+	N        int         // of events about the store: how often in a row
+	Call     string      // that the store has failed: claim, settle or renew
+	Cron     string      // that ticked
+	Repair   *LaneRepair // of LaneRepaired
 }
 
 // An EventKind says what an Event is about.
@@ -34,12 +35,14 @@ const (
 	CronTicked // a cron enqueued a job
 	StoreFailed
 	StoreRecovered
+	LaneRepaired // what the store keeps of a limit key did not match its jobs, see [Pruned]
 )
 
 var eventKinds = [...]string{
 	JobStarted: "started", JobCompleted: "completed", JobRetried: "retried", JobSnoozed: "snoozed", JobCanceled: "canceled",
 	JobDiscarded: "discarded", JobPutBack: "put back", JobLost: "lost", CronTicked: "cron ticked",
 	StoreFailed: "store failed", StoreRecovered: "store recovered",
+	LaneRepaired: "lane repaired",
 }
 
 // String names the kind.

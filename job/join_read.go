@@ -117,18 +117,21 @@ func (j *Joined) Stats(ctx context.Context, since time.Time) ([]Stat, error) {
 }
 
 // Prune deletes at one store after the other, another one first each time, until there are enough: the oldest of each.
-func (j *Joined) Prune(ctx context.Context, retention map[State]time.Duration, limit int) (int, error) {
+func (j *Joined) Prune(ctx context.Context, retention map[State]time.Duration, limit int) (Pruned, error) {
 	if err := j.enter(ctx, "prune"); err != nil {
-		return 0, err
+		return Pruned{}, err
 	}
 	start := int(j.turn.Add(1) % uint64(len(j.parts)))
-	var answers []answer[int]
-	pruned := 0
+	var answers []answer[Pruned]
+	var pruned Pruned
 	for k := range j.parts {
 		p := j.parts[(start+k)%len(j.parts)]
-		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (int, error) { return p.Prune(ctx, retention, limit-pruned) })
+		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (Pruned, error) {
+			return p.Prune(ctx, retention, limit-pruned.Deleted)
+		})
 		answers = append(answers, a)
-		if pruned += a.got; pruned >= limit && limit > 0 {
+		pruned.Repaired = append(pruned.Repaired, a.got.Repaired...)
+		if pruned.Deleted += a.got.Deleted; pruned.Deleted >= limit && limit > 0 {
 			break
 		}
 	}

@@ -27,11 +27,12 @@ func (r *run) pruneLoop(ctx context.Context) error {
 		}
 		for {
 			begun := time.Now()
-			n, err := r.callPrune(ctx, retention)
+			pruned, err := r.callPrune(ctx, retention)
 			if fatal(err) {
 				return err
 			}
-			if err != nil || n < prunedOnce {
+			r.reportRepairs(pruned.Repaired)
+			if err != nil || pruned.Deleted < prunedOnce {
 				break // what failed is tried again in a minute; trouble with the store is reported by the claim loop
 			}
 			if err := meanwhile.Sleep(ctx, time.Since(begun)); err != nil {
@@ -41,8 +42,23 @@ func (r *run) pruneLoop(ctx context.Context) error {
 	}
 }
 
-func (r *run) callPrune(ctx context.Context, retention map[State]time.Duration) (int, error) {
+func (r *run) callPrune(ctx context.Context, retention map[State]time.Duration) (Pruned, error) {
 	call, cancel := context.WithTimeout(ctx, r.callTimeout())
 	defer cancel()
 	return r.store.Prune(call, retention, prunedOnce)
+}
+
+// repairsLogged bounds how many repairs of a call are logged one by one. All are observed.
+const repairsLogged = 100
+
+func (r *run) reportRepairs(repaired []LaneRepair) {
+	for i, lane := range repaired {
+		if i < repairsLogged {
+			r.config.Logger.Warn("job: a limit key did not match its jobs and was repaired", "queue", lane.Queue, "key", lane.Key, "wrong", lane.Wrong)
+		}
+		r.observe(Event{Kind: LaneRepaired, Repair: &lane})
+	}
+	if more := len(repaired) - repairsLogged; more > 0 {
+		r.config.Logger.Warn("job: more limit keys did not match their jobs and were repaired", "lanes", more)
+	}
 }

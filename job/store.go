@@ -123,9 +123,10 @@ type WorkerStore interface {
 	// time of the call or t.At if that is set.
 	Tick(ctx context.Context, t Tick) (bool, error)
 
-	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and returns how
-	// many it deleted. A state without a retention is kept. A unique key that UniqueFor still holds stays held.
-	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (int, error)
+	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first. A state without a retention is kept. A
+	// unique key that UniqueFor still holds stays held. Then it compares some of what it keeps of lanes, see [SweepLanes], with their jobs, and
+	// repairs what differs. It returns what it did.
+	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (Pruned, error)
 }
 
 // An OperatorStore is the half by which jobs, queues and workers are seen and acted on from outside: by the command, the API, the dashboard.

@@ -30,14 +30,15 @@ const (
 
 // A Collector gathers the metrics; it is a [prometheus.Collector]. Its methods may be called by many goroutines at once.
 type Collector struct {
-	limit  time.Duration
-	store  *source // nil for none
-	jobs   *attempts
-	failed *prometheus.CounterVec // calls of the store
-	ticks  *prometheus.CounterVec // of crons
-	waits  *waits
-	queues places[string]
-	crons  places[string]
+	limit    time.Duration
+	store    *source // nil for none
+	jobs     *attempts
+	failed   *prometheus.CounterVec // calls of the store
+	ticks    *prometheus.CounterVec // of crons
+	repaired *prometheus.CounterVec // limit keys
+	waits    *waits
+	queues   places[string]
+	crons    places[string]
 
 	mu      sync.Mutex
 	workers []watched
@@ -57,6 +58,10 @@ func New(c Config) *Collector {
 			Name: "meanwhile_cron_ticks_total",
 			Help: "Jobs that crons have enqueued, by the workers of this process.",
 		}, []string{"cron"}),
+		repaired: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "meanwhile_lane_repairs_total",
+			Help: "Limit keys whose state in the store did not match their jobs, and was repaired by the workers of this process.",
+		}, []string{"queue"}),
 	}
 	for _, call := range []string{"claim", "settle", "renew", "counts", "queues"} {
 		m.failed.WithLabelValues(call)
@@ -72,6 +77,7 @@ func (m *Collector) Describe(ch chan<- *prometheus.Desc) {
 	m.jobs.describe(ch)
 	m.failed.Describe(ch)
 	m.ticks.Describe(ch)
+	m.repaired.Describe(ch)
 	m.waits.seconds.Describe(ch)
 	for _, d := range gauges {
 		ch <- d
@@ -87,6 +93,7 @@ func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.jobs.collect(ch)
 	m.failed.Collect(ch)
 	m.ticks.Collect(ch)
+	m.repaired.Collect(ch)
 	m.waits.collect(ch, inspect.Waits())
 }
 

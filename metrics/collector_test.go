@@ -143,6 +143,14 @@ func TestCronTicks(t *testing.T) {
 	})
 }
 
+func TestLaneRepairs(t *testing.T) {
+	m := metrics.New(metrics.Config{})
+	for range 3 {
+		m.Observe(job.Event{Kind: job.LaneRepaired, Repair: &job.LaneRepair{Queue: "models", Key: "tenant-7"}})
+	}
+	want(t, gather(t, m), map[string]float64{`meanwhile_lane_repairs_total{queue="models"}`: 3})
+}
+
 // TestOnSQLite counts the jobs of a worker on a real store.
 func TestOnSQLite(t *testing.T) {
 	store, err := sqlite.Open(t.Context(), "sqlite:"+t.TempDir()+"/jobs.db")
@@ -208,6 +216,7 @@ func everything(t *testing.T) *metrics.Collector {
 	m.Observe(job.Event{Kind: job.JobStarted, Job: j, Wait: time.Second})
 	m.Observe(job.Event{Kind: job.JobCompleted, Job: j, Elapsed: time.Second})
 	m.Observe(job.Event{Kind: job.CronTicked, Job: j, Cron: "hourly"})
+	m.Observe(job.Event{Kind: job.LaneRepaired, Repair: &job.LaneRepair{Queue: "default", Key: "a"}})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	begun := make(chan bool)

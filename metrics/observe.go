@@ -10,6 +10,8 @@ func (m *Collector) Observe(e job.Event) {
 		m.jobs.counters(e.Job.Queue, e.Job.Kind).wait.Observe(e.Wait.Seconds())
 	case job.CronTicked:
 		m.ticks.WithLabelValues(label(&m.crons, e.Cron)).Inc()
+	case job.LaneRepaired:
+		m.repaired.WithLabelValues(label(&m.queues, e.Repair.Queue)).Inc()
 	case job.StoreFailed:
 		m.failed.WithLabelValues(e.Call).Inc()
 	default:

@@ -37,7 +37,7 @@ var auditFaults = []fault{
 		}
 	}},
 	{name: "the audit log is kept for ever", noticed: []string{"prune removes old entries of the audit log"}, apply: func(b *broken) {
-		b.prune = func(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
+		b.prune = func(context.Context, map[job.State]time.Duration, int) (job.Pruned, error) { return job.Pruned{}, nil }
 	}},
 }
 

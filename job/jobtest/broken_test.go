@@ -26,7 +26,7 @@ type broken struct {
 	workers   func([]job.WorkerInfo) []job.WorkerInfo
 	crons     func([]job.CronInfo) []job.CronInfo
 	tick      func(ctx context.Context, t job.Tick) (bool, error)
-	prune     func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error)
+	prune     func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error)
 	pause     func(queue string, paused bool) (string, bool)
 	cron      func(name string, paused bool) error
 	leave     func() error
@@ -159,7 +159,7 @@ func (b *broken) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return b.Store.Tick(ctx, t)
 }
 
-func (b *broken) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+func (b *broken) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	if b.prune != nil {
 		return b.prune(ctx, retention, limit)
 	}
@@ -312,7 +312,7 @@ func tickAs(alter func(t *job.Tick)) func(b *broken) {
 // pruneAs alters how Prune is called.
 func pruneAs(alter func(retention map[job.State]time.Duration, limit *int)) func(b *broken) {
 	return func(b *broken) {
-		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			all := map[job.State]time.Duration{}
 			for state, keep := range retention {
 				all[state] = keep

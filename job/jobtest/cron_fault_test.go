@@ -77,28 +77,28 @@ var cronFaults = []fault{
 		"prune of many",
 	}, apply: pruneAs(func(_ map[job.State]time.Duration, limit *int) { *limit = 10000 })},
 	{name: "prune deletes by ID", noticed: []string{"unique for outlives the pruning of its job"}, apply: func(b *broken) {
-		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			var states []job.State
 			for state := range retention {
 				states = append(states, state)
 			}
 			if len(states) == 0 || limit == 0 {
-				return 0, nil
+				return job.Pruned{}, nil
 			}
 			jobs, err := b.Store.List(ctx, job.Filter{States: states, Limit: limit})
 			if err == nil {
 				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActDelete)
 			}
-			return len(jobs), err
+			return job.Pruned{Deleted: len(jobs)}, err
 		}
 	}},
 	{name: "prune deletes what was once finished", noticed: []string{"prune leaves a job that was queued again"}, apply: func(b *broken) {
-		b.prune = func(ctx context.Context, _ map[job.State]time.Duration, limit int) (int, error) {
+		b.prune = func(ctx context.Context, _ map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			jobs, err := b.Store.List(ctx, job.Filter{Limit: max(limit, 1)})
 			if err == nil {
 				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActDelete)
 			}
-			return len(jobs), err
+			return job.Pruned{Deleted: len(jobs)}, err
 		}
 	}},
 }

@@ -154,8 +154,8 @@ func (f *faulty) Audited(ctx context.Context, before int64, limit int) ([]job.Au
 	return try(f, "Audited", func() ([]job.AuditEntry, error) { return f.store.Audited(ctx, before, limit) })
 }
 
-func (f *faulty) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
-	return try(f, "Prune", func() (int, error) { return f.store.Prune(ctx, retention, limit) })
+func (f *faulty) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
+	return try(f, "Prune", func() (job.Pruned, error) { return f.store.Prune(ctx, retention, limit) })
 }
 
 func (f *faulty) Ping(ctx context.Context) error {

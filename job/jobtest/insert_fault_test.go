@@ -196,13 +196,13 @@ var insertFaults = []fault{
 	})},
 	{name: "UniqueWhile is ignored", noticed: []string{"a unique key keeps others out in chosen states"}, apply: insertAs(func(j *job.Job) { j.UniqueWhile = nil })},
 	{name: "prune frees keys", noticed: []string{"unique for outlives the pruning of its job"}, apply: func(b *broken) {
-		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			old, err := b.Store.List(ctx, job.Filter{States: finalStates, Limit: 1})
 			if err != nil || len(old) == 0 {
 				return b.Store.Prune(ctx, retention, limit)
 			}
 			_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(old), Limit: len(old) + 1}, job.ActDelete)
-			return 1, err
+			return job.Pruned{Deleted: 1}, err
 		}
 	}},
 }

@@ -204,7 +204,7 @@ var liveFaults = []fault{
 		"stats outlive their worker, and are added up by half hours after two hours",
 		"stats that were added up are removed in the end",
 	}, apply: func(b *broken) {
-		b.prune = func(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
+		b.prune = func(context.Context, map[job.State]time.Duration, int) (job.Pruned, error) { return job.Pruned{}, nil }
 	}},
 	{name: "old stats are forgotten", noticed: []string{
 		"stats outlive their worker, and are added up by half hours after two hours",

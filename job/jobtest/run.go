@@ -90,6 +90,8 @@ func (s *single) Wait(ctx context.Context, _ ...string) error {
 	return ctx.Err()
 }
 
-func (s *single) Prune(context.Context, map[job.State]time.Duration, int) (int, error) { return 0, nil }
+func (s *single) Prune(context.Context, map[job.State]time.Duration, int) (job.Pruned, error) {
+	return job.Pruned{}, nil
+}
 
 func (s *single) Leave(context.Context, string, job.Session) error { return nil }

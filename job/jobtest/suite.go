@@ -50,7 +50,7 @@ func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promi
 	}
 }
 
-// keeps tests one promise, and after it that the counts are right.
+// keeps tests one promise, and after it that the counts are right, and lanes what their jobs say.
 func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
 	f := &fixture{T: t, Store: open(t)}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -65,6 +65,7 @@ func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
 		p.test(f)
 		if !f.closed {
 			f.checkCounts()
+			f.checkLanes()
 		}
 		return nil
 	})

@@ -123,8 +123,8 @@ var uniquePromises = []promise{
 	{"unique for outlives the pruning of its job", func(f *fixture) {
 		j := f.insertFinished(job.Completed, job.Unique("a"), job.UniqueFor(time.Hour))
 		time.Sleep(short)
-		if n, err := f.Prune(f.ctx, map[job.State]time.Duration{job.Completed: 0}, 10); n != 1 || err != nil {
-			f.Fatalf("prune deleted %d, %v", n, err)
+		if n, err := f.Prune(f.ctx, map[job.State]time.Duration{job.Completed: 0}, 10); n.Deleted != 1 || err != nil {
+			f.Fatalf("prune deleted %d, %v", n.Deleted, err)
 		}
 		f.taken("a", j.ID)
 	}},

@@ -63,7 +63,7 @@ var waitFaults = []fault{
 	}},
 	{name: "ping fails", noticed: []string{"ping answers"}, apply: func(b *broken) { b.ping = func() error { return job.ErrSchema } }},
 	{name: "a canceled ctx is ignored", noticed: []string{"all calls return the error of a canceled ctx and do nothing"}, apply: func(b *broken) {
-		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+		b.prune = func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			return b.Store.Prune(context.WithoutCancel(ctx), retention, limit)
 		}
 	}},

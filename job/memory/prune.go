@@ -8,11 +8,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date.
-func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date. It compares no lanes: they, and the
+// jobs, are changed together under one lock, and end with the process.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	now, err := s.enter(ctx, "prune jobs")
 	if err != nil {
-		return 0, err
+		return job.Pruned{}, err
 	}
 	defer s.mu.Unlock()
 	deleted := 0
@@ -43,5 +44,5 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > job.WorkerKept })
 	maps.DeleteFunc(s.sessions, func(_ job.Session, held *session) bool { return now.Sub(held.until) > job.SessionKept })
 	maps.DeleteFunc(s.crons, func(_ string, c *job.CronInfo) bool { return now.Sub(c.Noted) > job.CronKept })
-	return deleted, nil
+	return job.Pruned{Deleted: deleted}, nil
 }

@@ -160,9 +160,31 @@ type laneState struct {
 
 // settle finds out whether jobs of lanes may start, and writes the lanes. What is known of some is served; keys of nil is all that changed.
 func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_read"), cl.queue, keys, cl.at, cl.counts, mostWoken)
+	found, err := cl.read(keys)
 	if err != nil {
 		return err
+	}
+	var put lanePut
+	for _, l := range found {
+		if s, ok := served[l.Key]; ok {
+			l.Turn, l.Served, l.Full, l.Paid = s.Turn, s.Served, s.Full, s.Paid
+		}
+		put.add(cl, l, cl.hint(l))
+	}
+	return cl.put(&put)
+}
+
+// put writes lanes.
+func (cl *claiming) put(p *lanePut) error {
+	_, err := cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, p.keys, p.priorities, p.turns, p.full, p.wake, p.over, p.paid, p.served)
+	return err
+}
+
+// read reads lanes, and what their rows say; keys of nil is all that changed.
+func (cl *claiming) read(keys []string) ([]laneState, error) {
+	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_read"), cl.queue, keys, cl.at, cl.counts, mostWoken)
+	if err != nil {
+		return nil, err
 	}
 	var found []laneState
 	var l laneState
@@ -173,24 +195,13 @@ func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lanes := make([]*job.Lane, len(found))
 	for i := range found {
 		lanes[i] = &found[i].Lane
 	}
-	if err := cl.readMore(lanes); err != nil {
-		return err
-	}
-	var put lanePut
-	for _, l := range found {
-		if s, ok := served[l.Key]; ok {
-			l.Turn, l.Served, l.Full, l.Paid = s.Turn, s.Served, s.Full, s.Paid
-		}
-		put.add(cl, l)
-	}
-	_, err = cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, put.keys, put.priorities, put.turns, put.full, put.wake, put.over, put.paid, put.served)
-	return err
+	return found, cl.readMore(lanes)
 }
 
 // readMore reads what lanes_read and lanes_open leave out, where limits need it.
@@ -229,27 +240,33 @@ type lanePut struct {
 	over       []bool
 }
 
-// add adds a lane as it is to be now. One of which no job could start until now gets in line behind the others.
-func (p *lanePut) add(cl *claiming, l laneState) {
-	priority, wake := l.due, l.next
+// hint returns what is to be kept of a lane.
+func (cl *claiming) hint(l laneState) job.LaneHint {
+	hint := job.LaneHint{Priority: l.due, Wake: l.next}
 	limits := cl.lanes.Limits
 	switch {
-	case priority > 0 && !l.Open(limits, cl.at):
-		priority, wake = 0, time.Time{}
+	case l.due > 0 && !l.Open(limits, cl.at):
+		hint = job.LaneHint{}
 		if next := l.Lane.Next(limits, cl.at); next.After(cl.at) {
-			wake = next
+			hint.Wake = next
 		}
-	case !l.queued && l.Idle().After(cl.at) && l.Idle().After(wake):
-		wake = l.Idle()
+	case !l.queued && l.Idle().After(cl.at) && l.Idle().After(hint.Wake):
+		hint.Wake = l.Idle()
 	}
-	if priority != l.Priority {
+	hint.None = !l.queued && hint.Wake.IsZero()
+	return hint
+}
+
+// add adds a lane as it is to be now. One of which no job could start until now gets in line behind the others.
+func (p *lanePut) add(cl *claiming, l laneState, hint job.LaneHint) {
+	if hint.Priority != l.Priority {
 		cl.lanes.Turn++
 		l.Turn, l.Served = cl.lanes.Turn, 0
 	}
-	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(priority)), append(p.turns, l.Turn)
-	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(wake))
-	p.paid, p.served = append(p.paid, instant(l.Paid)), append(p.served, int32(l.Served))
-	p.over = append(p.over, !l.queued && wake.IsZero())
+	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(hint.Priority)), append(p.turns, l.Turn)
+	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(hint.Wake))
+	p.paid, p.over = append(p.paid, instant(l.Paid)), append(p.over, hint.None)
+	p.served = append(p.served, int32(l.Served))
 }
 
 // end writes what is kept of the queue, and returns when to claim again; zero for never.

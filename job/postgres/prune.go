@@ -10,8 +10,8 @@ import (
 )
 
 // Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and what else is out of
-// date.
-func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (n int, err error) {
+// date, and compares lanes.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (done job.Pruned, err error) {
 	states := []job.State{job.Completed, job.Canceled, job.Discarded}
 	keep := make([]*pgtype.Interval, len(states))
 	for i, state := range states {
@@ -24,7 +24,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if err != nil {
 			return err
 		}
-		n = len(gone)
+		done.Deleted = len(gone)
 		if err := s.compact(ctx); err != nil {
 			return err
 		}
@@ -35,5 +35,8 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 			interval(job.AuditKept))
 		return err
 	})
-	return n, err
+	if err == nil {
+		done.Repaired, err = s.sweepLanes(ctx)
+	}
+	return done, err
 }

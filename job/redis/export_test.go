@@ -124,3 +124,9 @@ func LookAtMost(n int) (restore func()) {
 	claimScript = &script{name: was.name, text: text, sha: hex.EncodeToString(sum[:])}
 	return func() { claimScript = was }
 }
+
+// Harm runs a script that has the default queue as q.
+func (s *Store) Harm(ctx context.Context, body string) error {
+	_, err := s.runOne(ctx, inline("harm", "local q = openQueue('default')\n"+body+"\nreturn 1"))
+	return err
+}

@@ -11,8 +11,9 @@ import (
 // pruneJobs is how many jobs are deleted at once.
 const pruneJobs = 200
 
-// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date.
-func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date, and compares
+// lanes.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	deleted := 0
 	err := s.call(ctx, "prune jobs", func(ctx context.Context) error {
 		var states []string
@@ -44,5 +45,9 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		}
 		return nil
 	})
-	return deleted, err
+	done := job.Pruned{Deleted: deleted}
+	if err == nil {
+		done.Repaired, err = s.sweepLanes(ctx)
+	}
+	return done, err
 }

@@ -64,6 +64,11 @@ var (
 	auditScript     = newScript("stage", "audit")
 	pruneScript     = newScript("prune")
 	sweepScript     = newScript("lane", "orders", "sweep")
+
+	lanedScript          = newScript("laned")
+	compareRunningScript = newScript("compare_running")
+	compareLanesScript   = newScript("lane", "compare_lanes")
+	compareJobsScript    = newScript("compare_jobs")
 )
 
 // run runs a script that returns an array.

@@ -92,8 +92,8 @@ func TestOutOfMemory(t *testing.T) {
 	if done, err := s.Apply(t.Context(), job.Filter{States: []job.State{job.Discarded}, Limit: 10}, job.ActDelete); err != nil || done.Changed != 1 {
 		t.Errorf("delete: %+v, %v", done, err)
 	}
-	if n, err := s.Prune(t.Context(), map[job.State]time.Duration{job.Completed: 0}, 10); err != nil || n != 1 {
-		t.Errorf("pruned %d: %v", n, err)
+	if n, err := s.Prune(t.Context(), map[job.State]time.Duration{job.Completed: 0}, 10); err != nil || n.Deleted != 1 {
+		t.Errorf("pruned %d: %v", n.Deleted, err)
 	}
 	server.tell(t, "CONFIG", "SET", "maxmemory", "0")
 	insert(t, s, newJob(t, "late"))

@@ -30,6 +30,7 @@ type Store struct {
 	prefix  string // of all keys: "{name}:"
 	closing atomic.Bool
 	waits   waits
+	swept   sweep
 
 	client atomic.Pointer[client]
 	mu     sync.Mutex

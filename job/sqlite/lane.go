@@ -45,6 +45,11 @@ func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error)
 	if !limited && integer(row[5]) == 0 && integer(row[6]) <= t.now {
 		return nil, nil
 	}
+	return t.keptQueue(name, row)
+}
+
+// keptQueue reads what queue_find found of any queue.
+func (t *txn) keptQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
 	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7]), Overrides: int(integer(row[8]))}
 	if row[2] != nil {
 		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
@@ -146,34 +151,55 @@ func (t *txn) laneRunning(queue int64, key string) (int, error) {
 
 // settleLane finds out whether a job of a lane may start, and writes the lane. One that could not until now gets in line behind the others.
 func (cl *claiming) settleLane(l job.Lane) error {
-	priority, wake, queued, err := cl.due(l.Key)
+	hint, err := cl.hint(l)
 	if err != nil {
 		return err
+	}
+	return cl.keep(l, hint)
+}
+
+// keep writes a lane.
+func (cl *claiming) keep(l job.Lane, hint job.LaneHint) error {
+	if hint.None {
+		_, err := cl.exec(statement("lane_drop"), cl.q.id, l.Key)
+		return err
+	}
+	if hint.Priority != l.Priority {
+		cl.q.lanes.Turn++
+		l.Turn, l.Served = cl.q.lanes.Turn, 0
+	}
+	var wake any
+	if !hint.Wake.IsZero() {
+		wake = micro(hint.Wake)
+	}
+	_, err := cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(hint.Priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
+	return err
+}
+
+// hint returns what is to be kept of a lane.
+func (cl *claiming) hint(l job.Lane) (job.LaneHint, error) {
+	priority, wake, queued, err := cl.due(l.Key)
+	if err != nil {
+		return job.LaneHint{}, err
 	}
 	limits := cl.q.lanes.Limits
 	switch {
 	case priority > 0 && !l.Open(limits, cl.at):
-		priority, wake = 0, nil
+		priority, wake = 0, time.Time{}
 		if next := l.Next(limits, cl.at); next.After(cl.at) {
-			wake = next.UnixMicro()
+			wake = next
 		}
 	case !queued && l.Idle().After(cl.at):
-		wake = l.Idle().UnixMicro()
+		wake = l.Idle()
 	case !queued:
-		_, err := cl.exec(statement("lane_drop"), cl.q.id, l.Key)
-		return err
+		return job.LaneHint{None: true}, nil
 	}
-	if priority != l.Priority {
-		cl.q.lanes.Turn++
-		l.Turn, l.Served = cl.q.lanes.Turn, 0
-	}
-	_, err = cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
-	return err
+	return job.LaneHint{Priority: priority, Wake: wake}, nil
 }
 
 // due returns the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any
 // is queued.
-func (cl *claiming) due(key string) (priority int, wake any, queued bool, err error) {
+func (cl *claiming) due(key string) (priority int, wake time.Time, queued bool, err error) {
 	if cl.inOrder(key) {
 		return cl.dueInOrder(key)
 	}
@@ -186,7 +212,7 @@ func (cl *claiming) due(key string) (priority int, wake any, queued bool, err er
 		args[len(args)-1] = p
 		row, err := one(cl, statement(name), args...)
 		if err != nil {
-			return 0, nil, false, err
+			return 0, wake, false, err
 		}
 		if row == nil {
 			break
@@ -202,7 +228,7 @@ func (cl *claiming) due(key string) (priority int, wake any, queued bool, err er
 		}
 	}
 	if first != 0 {
-		wake = first
+		wake = timeOf(first)
 	}
 	return priority, wake, queued, nil
 }
@@ -211,20 +237,20 @@ func (cl *claiming) due(key string) (priority int, wake any, queued bool, err er
 func (cl *claiming) inOrder(key string) bool { return key != "" && cl.q.lanes.Limits.EachKey.InOrder }
 
 // dueInOrder is due for a lane of which only the first job may start.
-func (cl *claiming) dueInOrder(key string) (priority int, wake any, queued bool, err error) {
+func (cl *claiming) dueInOrder(key string) (priority int, wake time.Time, queued bool, err error) {
 	row, err := one(cl, statement("lane_first"), cl.q.id, key)
 	if err != nil || row == nil {
-		return 0, nil, false, err
+		return 0, wake, false, err
 	}
 	if cl.q.lanes.Limits.EachKey.HoldOnDiscard {
 		if holder, err := one(cl, statement("lane_holder"), cl.q.id, key); err != nil || holder != nil {
-			return 0, nil, true, err
+			return 0, wake, true, err
 		}
 	}
 	if at := integer(row[1]); at > cl.now {
-		return 0, at, true, nil
+		return 0, timeOf(at), true, nil
 	}
-	return int(integer(row[0])), nil, true, nil
+	return int(integer(row[0])), wake, true, nil
 }
 
 // next returns when to claim again; zero for never.

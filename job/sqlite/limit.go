@@ -91,10 +91,7 @@ func (t *txn) limits(queue string) (int64, *job.LaneQueue, error) {
 	if err != nil || row == nil {
 		return 0, &job.LaneQueue{}, err
 	}
-	q, err := t.laneQueue(queue, row)
-	if q == nil {
-		q = &job.LaneQueue{}
-	}
+	q, err := t.keptQueue(queue, row)
 	return integer(row[0]), q, err
 }
 

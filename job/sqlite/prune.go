@@ -10,9 +10,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date. The room
-// they took in the file is used again; the file does not shrink.
-func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (int, error) {
+// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date, and compares lanes. The room
+// that was taken in the file is used again; the file does not shrink.
+func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	deleted := 0
 	err := s.write(ctx, "prune jobs", func(t *txn) (err error) {
 		if deleted, err = t.prune(retention, limit); err != nil {
@@ -35,9 +35,10 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		return nil
 	})
 	if err != nil {
-		return 0, err
+		return job.Pruned{}, err
 	}
-	return deleted, nil
+	repaired, err := s.sweepLanes(ctx)
+	return job.Pruned{Deleted: deleted, Repaired: repaired}, err
 }
 
 var pruneDelete = repeated("prune_delete")

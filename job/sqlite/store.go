@@ -44,6 +44,7 @@ type Store struct {
 	classes  classes
 	holdings holdings
 	limited  limited
+	swept    sweep
 	waits    waits
 
 	closed    chan struct{}

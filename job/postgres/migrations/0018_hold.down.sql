@@ -143,6 +143,7 @@ begin
     order by w.n, due.run_at, due.id;
 end $$;
 
+drop function meanwhile.lanes_keys;
 drop trigger finished_release on meanwhile.finished;
 drop trigger finished_hold on meanwhile.finished;
 drop function meanwhile.release, meanwhile.hold;

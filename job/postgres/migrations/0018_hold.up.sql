@@ -191,3 +191,25 @@ begin
     ) due
     order by w.n, due.run_at, due.id;
 end $$;
+
+-- The next $3 limit keys after $2 of the queue $1 that have a lane or queued jobs.
+create function meanwhile.lanes_keys(text, text, int) returns setof text
+language plpgsql set plan_cache_mode = 'force_generic_plan' set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off as $$
+begin
+    return query
+    with recursive k(key) as (
+        select (
+            select j.limit_key from meanwhile.queued j
+            where j.queue = $1 and j.limit_key is not null and j.limit_key > $2 order by j.limit_key limit 1
+        )
+        union all
+        select (
+            select j.limit_key from meanwhile.queued j
+            where j.queue = $1 and j.limit_key is not null and j.limit_key > k.key order by j.limit_key limit 1
+        ) from k where k.key is not null
+    )
+    (select l.key from meanwhile.lanes l where l.queue = $1 and l.key > $2 order by l.key limit $3)
+    union
+    (select k.key from k where k.key is not null limit $3)
+    order by 1 limit $3;
+end $$;

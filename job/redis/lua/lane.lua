@@ -147,9 +147,8 @@ local function laneDue(q, l)
   return priority, wakeAt, any
 end
 
--- settleLane finds out whether a job of the lane may start. One that could not until now gets in line behind the others.
-local function settleLane(q, l)
-  local before, beforeTurn = l.priority, l.turn
+-- laneHint returns what is to be kept of a lane: the priority of the job that may start, or 0, when to look at it again, and whether nothing is.
+local function laneHint(q, l)
   local priority, wakeAt, any = laneDue(q, l)
   local idle = math.max(l.full, l.held, l.paid)
   local gone = false
@@ -162,6 +161,13 @@ local function settleLane(q, l)
     gone = idle <= now
     if not gone then wakeAt = idle end
   end
+  return priority, wakeAt, gone
+end
+
+-- settleLane finds out whether a job of the lane may start. One that could not until now gets in line behind the others.
+local function settleLane(q, l)
+  local before = l.priority
+  local priority, wakeAt, gone = laneHint(q, l)
   if priority ~= before then
     q.turn = q.turn + 1
     l.turn, l.served = q.turn, 0

@@ -57,10 +57,10 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 // pruneAll deletes part after part, and returns how many in all.
 func pruneAll(ctx context.Context, s job.Store, retention map[job.State]time.Duration) (pruned int, err error) {
 	for {
-		n, err := s.Prune(ctx, retention, prunePart)
-		if err != nil || n == 0 {
+		part, err := s.Prune(ctx, retention, prunePart)
+		if err != nil || part.Deleted == 0 {
 			return pruned, err
 		}
-		pruned += n
+		pruned += part.Deleted
 	}
 }

@@ -1,0 +1,1 @@
+select * from meanwhile.lanes_keys($1, $2, $3)

@@ -1,0 +1,38 @@
+package redis_test
+
+import (
+	"crypto/rand"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
+)
+
+func TestSweep(t *testing.T) {
+	jobtest.TestSweep(t, func(t *testing.T) (job.Store, []jobtest.Damage) {
+		s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+		harm := func(script string) func(t *testing.T) {
+			return func(t *testing.T) {
+				t.Helper()
+				if err := s.Harm(t.Context(), script); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		const close = `local l = openLane(q, 'a')
+			l.priority = 0
+			saveLane(q, l)
+			for p = 1, 9 do call('ZREM', P .. 'i:' .. p .. ':default', 'a') end `
+		return s, []jobtest.Damage{
+			{Name: "closed", Do: harm(close)},
+			{Name: "closed until later", Do: harm(close + `call('ZADD', P .. 'w:default', 9e15, 'a')`)},
+			{Name: "missing", Do: harm(close + `call('HDEL', P .. 'l:default', 'a')`)},
+			{Name: "out of line", Do: harm(`for p = 1, 9 do call('ZREM', P .. 'i:' .. p .. ':default', 'a') end`)},
+			{Name: "without its job", Do: harm(`for p = 1, 9 do call('DEL', readyKey('default', 'a', p)) end
+				call('DEL', orderKey('default', 'a'))`)},
+			{Name: "held by nothing", Do: harm(`call('ZADD', holdKey(q.holdEpoch, 'default', 'a'), 1, string.rep('x', 16))`)},
+			{Name: "too many of the key run", Do: harm(`call('HINCRBY', P .. 'n:default', 'a', 3)` + close)},
+			{Name: "too many run", Queue: true, Do: harm(`call('HINCRBY', P .. 'n:default', '', 3)`)},
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/jobtest"
+)
+
+func TestSweep(t *testing.T) {
+	jobtest.TestSweep(t, func(t *testing.T) (job.Store, []jobtest.Damage) {
+		s := open(t, file(t))
+		harm := func(sql string) func(t *testing.T) {
+			return func(t *testing.T) {
+				t.Helper()
+				if _, err := s.DB().ExecContext(t.Context(), sql); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		return s, []jobtest.Damage{
+			{Name: "closed", Do: harm("update meanwhile_lane set priority = 0, wake = null where key = 'a'")},
+			{Name: "missing", Do: harm("delete from meanwhile_lane where key = 'a'")},
+			{Name: "closed until later", Do: harm("update meanwhile_lane set priority = 0, wake = 9e15 where key = 'a'")},
+			{Name: "held by nothing", Do: harm(`insert into meanwhile_holder (queue, key, created, id) select queue, key, 1, x'00' from meanwhile_lane where key = 'a';
+				update meanwhile_lane set priority = 0 where key = 'a'`)},
+			{Name: "too many run", Queue: true, Do: harm("update meanwhile_count set n = n + 7 where state = 1")},
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package job
+
+import (
+	"fmt"
+	"time"
+)
+
+// Pruned is what a call of Store.Prune has done.
+type Pruned struct {
+	Deleted  int          // jobs
+	Repaired []LaneRepair // lanes that did not match their jobs
+}
+
+// A LaneRepair describes a lane, which is a queue and a limit key, that did not match its jobs, and was repaired. It takes a defect of a store, or somebody who
+// changed its tables by hand.
+type LaneRepair struct {
+	Queue string
+	Key   string // "" is the queue itself
+	Wrong string // what was
+}
+
+// How many lanes a call of Store.Prune compares: SweepSteps times SweepLanes at most, each step in a transaction of its own, so that no claim waits long.
+// The next call of the same Store goes on there.
+const (
+	SweepLanes = 200
+	SweepSteps = 20
+)
+
+// A LaneHint is what a store keeps of a lane from one claim to the next: the priority by which it is open, and when to look at it again.
+type LaneHint struct {
+	None     bool // nothing is kept
+	Priority int  // 0 while none of its jobs may start
+	Wake     time.Time
+}
+
+// Wrong returns in what the hint, of a lane that has not changed since it was written, differs from what it would be now, or "". One that has the
+// lane looked at earlier than it need be is right.
+func (h LaneHint) Wrong(want LaneHint) string {
+	switch {
+	case h.None && want.None:
+		return ""
+	case h.None:
+		return "nothing was kept of it"
+	case want.None:
+		return "it was kept without jobs"
+	case h.Priority != want.Priority:
+		return fmt.Sprintf("it was open by the priority %d, and is by %d", h.Priority, want.Priority)
+	case !want.Wake.IsZero() && (h.Wake.IsZero() || h.Wake.After(want.Wake)):
+		return "it was to be looked at again too late"
+	}
+	return ""
+}
