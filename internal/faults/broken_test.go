@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,8 @@ var breakers = map[string]func(job.Store) job.Store{
 	"keys":   func(s job.Store) job.Store { return &keyless{s} },
 	"ticks":  func(s job.Store) job.Store { return &joblessTicks{s} },
 	"chains": func(s job.Store) job.Store { return &unchained{s} },
+	"limits": func(s job.Store) job.Store { return &unlimited{Store: s} },
+	"lanes":  func(s job.Store) job.Store { return &closing{Store: s} },
 }
 
 // A forgetful store acknowledges now and then jobs that it has not stored.
@@ -130,4 +133,33 @@ func (s *joblessTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
 		return true, nil
 	}
 	return s.Store.Tick(ctx, t)
+}
+
+// An unlimited store has no limits from its first claim on.
+type unlimited struct {
+	job.Store
+	once sync.Once
+}
+
+func (s *unlimited) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	s.once.Do(func() {
+		for _, l := range limitedQueues {
+			_ = s.SetLimits(ctx, l.name, job.Limits{}) // where it fails, another process does it
+		}
+	})
+	return s.Store.Claim(ctx, c)
+}
+
+// A closing store forgets now and then which lanes have changed, so that their jobs do not start.
+type closing struct {
+	job.Store
+	n atomic.Int64
+}
+
+func (s *closing) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
+	got, err := s.Store.Claim(ctx, c)
+	if db, ok := s.Store.(interface{ DB() *sql.DB }); ok && s.n.Add(1)%7 == 0 {
+		_, _ = db.DB().ExecContext(ctx, "update meanwhile_lane set wake = null where key > ''") // the file may be locked
+	}
+	return got, err
 }

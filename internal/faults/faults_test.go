@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, least := range []string{"in all", countAcknowledged, countTicks, countExecutions, countFollowed} {
+			for _, least := range []string{"in all", countAcknowledged, countTicks, countExecutions, countFollowed, countLimited, countHolds, countDealt, countSweeps} {
 				if figure(t, out, least) == 0 {
 					t.Errorf("the table has no %s", least)
 				}
@@ -65,6 +65,8 @@ func TestFaultsAreNoticed(t *testing.T) {
 		"keys":   {"worker", "with the unique key"},
 		"ticks":  {"worker", "has no job"},
 		"chains": {"worker", "jobs follow it"},
+		"lanes":  {"worker", "did not match its jobs"},
+		"limits": {"worker", "jobs of queue bounded ran at|of queue paced started at|had begun|ran at"},
 	} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()

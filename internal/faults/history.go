@@ -16,6 +16,12 @@ type history struct {
 	intended int64 // when it was about to be enqueued; zero for a job of the cron
 	acked    int64 // when the store had acknowledged it; zero when it never did
 	tick     int64
+	queue    string // one with limits
+	lane     string // the limit key there
+	cost     int
+	created  int64         // of one that the operator has dealt with
+	dealt    map[int]int64 // when that began, by the attempt after which it was discarded
+	removed  bool          // perhaps
 	attempts []attempt
 }
 
@@ -27,6 +33,9 @@ type attempt struct {
 	ended   int64  // zero when it was never seen to
 	failure string // with which it ended
 	outcome string // that the store has taken
+	settled int64  // when it was seen to have
+	claimed int64  // by the clock of the store
+	died    int    // leases that had run out until then
 	lost    bool   // the store has refused the outcome
 }
 
@@ -94,6 +103,15 @@ func (t *tale) add(process string, e entry) {
 		t.acknowledged(process, e)
 	case starts, ends, settled:
 		t.attempted(e)
+	case removes, retries:
+		h := t.of(e.ID)
+		if h.dealt == nil {
+			h.dealt = map[int]int64{}
+		}
+		h.queue, h.lane, h.created, h.dealt[e.Attempt] = e.Queue, e.Lane, e.Created, e.Time
+		h.removed = h.removed || e.What == removes
+	case repaired:
+		t.wrong("key %q of queue %s did not match its jobs, and %s repaired it: %s", e.Lane, e.Queue, process, e.Outcome)
 	}
 }
 
@@ -132,7 +150,10 @@ func (t *tale) attempted(e entry) {
 	case e.What == starts && a.started > 0:
 		t.wrong("attempt %d of job %v (%s) was begun twice, by %s", e.Attempt, e.ID, e.Kind, e.Worker)
 	case e.What == starts:
-		a.started = e.Time
+		a.started, a.claimed, a.died = e.Time, e.Claimed, e.Died
+		if e.Queue != "" {
+			h.queue, h.lane, h.cost = e.Queue, e.Lane, e.Cost
+		}
 	case e.What == ends:
 		a.ended, a.failure = e.Time, e.Outcome
 	case a.outcome != "" || a.lost:
@@ -140,6 +161,6 @@ func (t *tale) attempted(e entry) {
 	case e.Outcome == job.JobLost.String():
 		a.lost = true
 	default:
-		a.outcome = e.Outcome
+		a.outcome, a.settled = e.Outcome, e.Time
 	}
 }

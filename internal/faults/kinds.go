@@ -76,6 +76,7 @@ func (k *kind) draw(r *rand.Rand, lease time.Duration) (*job.Job, error) {
 		return nil, err
 	}
 	opts = append(opts, job.MaxAttempts(k.most), job.Priority(1+r.IntN(9)))
+	opts = append(opts, drawQueue(r, k.name)...)
 	if r.IntN(5) == 0 {
 		opts = append(opts, job.In(time.Duration(r.IntN(2000))*time.Millisecond))
 	}
@@ -155,6 +156,9 @@ func handlers(l *ledger) []job.Handler {
 				return retry.Permanent(fmt.Errorf("args: %w", err))
 			}
 			e := entry{What: starts, ID: j.ID, Kind: j.Kind, Attempt: j.Attempt, Worker: j.Worker, Tick: a.Tick}
+			if findLimited(j.Queue) != nil {
+				e.Queue, e.Lane, e.Cost, e.Claimed, e.Died = j.Queue, j.LimitKey, j.Cost, j.Started.UnixNano(), j.Died
+			}
 			l.write(e)
 			err := k.handle(ctx, j, a)
 			e.What = ends

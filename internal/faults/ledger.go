@@ -24,6 +24,9 @@ const (
 	starts   = "starts"   // an attempt
 	ends     = "ends"     // the attempt; its outcome goes to the store after this line
 	settled  = "settled"  // an attempt: the store has taken its outcome
+	removes  = "removes"  // the operator a discarded job
+	retries  = "retries"  // the operator a discarded job
+	repaired = "repaired" // what the store kept of a limit key
 )
 
 // An entry is a line of a ledger.
@@ -42,6 +45,14 @@ type entry struct {
 	Worker  string `json:"worker,omitempty"`
 	Outcome string `json:"outcome,omitempty"` // of ends: "" or the error; of settled: the kind of the event
 	Tick    int64  `json:"tick,omitempty"`    // of a cron, in seconds since 1970
+
+	// Of what starts in a queue with limits, or the operator does there. Times are those of the store.
+	Queue   string `json:"queue,omitempty"`
+	Lane    string `json:"lane,omitempty"` // the limit key
+	Cost    int    `json:"cost,omitempty"`
+	Claimed int64  `json:"claimed,omitempty"`
+	Died    int    `json:"died,omitempty"`
+	Created int64  `json:"created,omitempty"`
 }
 
 type intended struct {

@@ -3,7 +3,8 @@
 // Faults proves that jobs are not lost. It has several processes enqueue jobs and run them on one store, and meanwhile
 // breaks what can break: it kills processes with -9 and stops them for longer than their leases; it cuts and holds up
 // connections to a PostgreSQL or a Redis server of its own, and restarts that; it fills the disk under a SQLite file; it has the clocks of
-// processes jump, where they are not that of the store: not on SQLite. Each process
+// processes jump, where they are not that of the store: not on SQLite. Part of the jobs are in queues with limits, and an operator retries and
+// deletes those that were discarded and hold their limit keys. Each process
 // writes down what it does in a ledger, and at the end, when all jobs have run, the ledgers are compared with the store.
 //
 //	go run ./internal/faults -store sqlite -for 1m

@@ -28,12 +28,17 @@ const (
 	countDoubles      = "of these double: after a fault"
 	countLost         = "outcomes refused, since the lease was lost"
 	countDied         = "jobs given up, since their process died each time"
+	countLimited      = "claims in queues with limits"
+	countHolds        = "discarded jobs that held their limit keys"
+	countDealt        = "of these retried or deleted by the operator"
+	countSweeps       = "sweeps of the limit keys"
+	countRepaired     = "limit keys that these repaired"
 	countLedger       = "lines of ledgers"
 )
 
 var countOrder = []string{
 	countIntended, countAcknowledged, countDuplicates, countFailed, countUnknown, countTicks, countFollowed, countExecutions, countRetries, countDoubles,
-	countLost, countDied, countLedger,
+	countLost, countDied, countLimited, countHolds, countDealt, countSweeps, countRepaired, countLedger,
 }
 
 // print writes the table.

@@ -70,6 +70,9 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 	if err := o.noteCron(ctx, store); err != nil {
 		return err
 	}
+	if err := setLimits(ctx, store); err != nil {
+		return err
+	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		workers, stopWorkers, err := o.start(ctx, "worker", o.workers)
 		if err != nil {
@@ -79,6 +82,8 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 		if err != nil {
 			return err
 		}
+		operator := meanwhile.Go(ctx, func(ctx context.Context) error { return o.operate(ctx, store) }, meanwhile.Name("operator"))
+		sweeper := meanwhile.Go(ctx, func(ctx context.Context) error { return o.sweep(ctx, store) }, meanwhile.Name("sweeper"))
 		if o.drive != nil {
 			err = o.drive(ctx, store, workers)
 		} else {
@@ -94,6 +99,12 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 			return err
 		}
 		if err := stopWorkers(); err != nil {
+			return err
+		}
+		if err := harm.End(ctx, operator, sweeper); err != nil {
+			return err
+		}
+		if err := o.sweepAtEnd(ctx, store); err != nil {
 			return err
 		}
 		return o.verify(ctx, store)

@@ -55,10 +55,11 @@ type verifier struct {
 	chains  map[job.ID]int      // completed jobs that one other follows, and how many do
 	follows map[job.ID]job.ID   // jobs that follow another, and which
 	spans   []span              // of jobs with unique keys
+	lanes   map[job.ID]*job.Job // those in queues with limits
 }
 
 func newVerifier(o *round, t *tale) *verifier {
-	return &verifier{round: o, tale: t, stored: map[job.ID]bool{}, numbers: map[job.Count]int64{}, ticks: map[int64][]job.ID{}, chains: map[job.ID]int{}, follows: map[job.ID]job.ID{}}
+	return &verifier{round: o, tale: t, stored: map[job.ID]bool{}, numbers: map[job.Count]int64{}, ticks: map[int64][]job.ID{}, chains: map[job.ID]int{}, follows: map[job.ID]job.ID{}, lanes: map[job.ID]*job.Job{}}
 }
 
 // seen checks, when all jobs of the store were seen, what holds for them together.
@@ -68,6 +69,7 @@ func (v *verifier) seen(counts []job.Count) {
 	v.checkKeys()
 	v.checkTicks()
 	v.checkChains()
+	v.checkLimits()
 	v.add(countLedger, v.tale.lines)
 }
 
@@ -79,6 +81,9 @@ func (v *verifier) see(j *job.Job) {
 	}
 	v.stored[j.ID] = true
 	v.numbers[job.Count{Queue: j.Queue, Kind: j.Kind, State: j.State}]++
+	if findLimited(j.Queue) != nil {
+		v.lanes[j.ID] = j
+	}
 	h := v.tale.jobs[j.ID]
 	if h == nil {
 		h = new(history)
@@ -152,6 +157,9 @@ func (v *verifier) checkAttempts(j *job.Job, h *history) {
 				v.violated("attempt %d of job %v (%s) was settled as %s and there is none after it: %s", a.number, j.ID, j.Kind, a.outcome, show(j))
 			}
 		default:
+			if _, dealt := h.dealt[a.number]; dealt { // and retried
+				continue
+			}
 			if a.number != j.Attempt || a.outcome != string(j.State) {
 				v.violated("attempt %d of job %v (%s) was settled as %s by %s, which had lost it: %s", a.number, j.ID, j.Kind, a.outcome, a.worker, show(j))
 			}
@@ -246,15 +254,15 @@ func (v *verifier) checkAcknowledged() {
 		}
 		if h.acked > 0 {
 			v.count(countAcknowledged)
-			if !v.stored[id] {
+			if !v.stored[id] && !h.removed {
 				v.violated("job %v (%s) was acknowledged at %s and is not in the store", id, h.kind, time.Unix(0, h.acked).Format(time.TimeOnly))
 			}
-		} else if len(h.attempts) > 0 && !v.stored[id] {
+		} else if len(h.attempts) > 0 && !v.stored[id] && !h.removed {
 			v.violated("job %v (%s) has run and is not in the store", id, h.kind)
 		}
 	}
 	for id := range v.tale.holders {
-		if !v.stored[id] {
+		if !v.stored[id] && !v.tale.of(id).removed {
 			v.violated("job %v was named as the holder of a key and is not in the store", id)
 		}
 	}
@@ -265,7 +273,7 @@ func (v *verifier) checkAcknowledged() {
 				continue
 			}
 			free++
-			if v.stored[j.ID] {
+			if v.stored[j.ID] || v.tale.jobs[j.ID].removed {
 				there++
 			}
 		}
@@ -278,7 +286,7 @@ func (v *verifier) checkAcknowledged() {
 			}
 			switch {
 			case b.acked:
-			case v.stored[j.ID]:
+			case v.stored[j.ID], v.tale.jobs[j.ID].removed:
 				v.count(countUnknown)
 			default:
 				v.count(countFailed)

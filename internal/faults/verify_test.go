@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,6 +263,109 @@ func TestVerify(t *testing.T) {
 			}
 			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)) {
 				t.Errorf("got %q, want one with %q", got, c.want)
+			}
+		})
+	}
+}
+
+// lane has jobs of a queue with limits run, each from the second of a start to that of an end, and complete, and returns them.
+func (s *story) lane(queue, key string, times ...[2]int64) (jobs []*job.Job) {
+	l := findLimited(queue)
+	begun := s.now
+	for _, t := range times {
+		j := s.job("work", "", "{}")
+		j.Queue, j.LimitKey, j.Cost, j.Created = queue, key, l.cost, time.Unix(0, begun+int64(len(jobs)))
+		s.enqueue(fmt.Sprint(queue, key, t, len(jobs)), j)
+		e := entry{ID: j.ID, Kind: "work", Attempt: 1, Worker: "a", What: starts, Queue: queue, Lane: key, Cost: j.Cost}
+		e.Claimed = begun + (t[0]+100)*second
+		s.at(e, e.Claimed)
+		e.What = ends
+		s.at(e, begun+(t[1]+100)*second)
+		e.What, e.Outcome = settled, "completed"
+		s.at(e, begun+(t[1]+100)*second+1)
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// at adds a line of another time.
+func (s *story) at(e entry, at int64) {
+	e.Time = at
+	s.lines = append(s.lines, e)
+}
+
+// discard has the job of the line that settled it be discarded instead.
+func (s *story) discard(j *job.Job) {
+	j.State, j.Kind = job.Discarded, "fail"
+	for i := range s.lines {
+		e := &s.lines[i]
+		for n := range e.Jobs {
+			if e.Jobs[n].ID == j.ID {
+				e.Jobs[n].Kind = "fail"
+			}
+		}
+		if e.ID != j.ID {
+			continue
+		}
+		switch e.Kind = "fail"; e.What {
+		case ends:
+			e.Outcome = errOnPurpose.Error()
+		case settled:
+			e.Outcome = "discarded"
+		}
+	}
+}
+
+// dealWith has the operator do something to a discarded job.
+func (s *story) dealWith(what string, j *job.Job, at int64) {
+	s.at(entry{What: what, ID: j.ID, Kind: j.Kind, Attempt: 1, Queue: j.Queue, Lane: j.LimitKey, Created: j.Created.UnixNano()}, at)
+}
+
+func TestVerifyLimits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		tell func(s *story)
+		want string // "" is nothing
+	}{
+		"as many as may run": {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{6, 8}) }, ""},
+		"one more":           {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{4, 8}) }, "4 jobs of queue bounded ran"},
+		"two of a key":       {func(s *story) { s.lane("keyed", "1", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{5, 6}) }, ""},
+		"three of a key":     {func(s *story) { s.lane("keyed", "1", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{4, 6}) }, "3 jobs of key 1 of queue keyed ran"},
+		"a burst":            {func(s *story) { s.lane("paced", "", slices.Repeat([][2]int64{{0, 1}}, 5)...) }, ""},
+		"more than a burst":  {func(s *story) { s.lane("paced", "", slices.Repeat([][2]int64{{0, 1}}, 7)...) }, "of queue paced started at"},
+		"as many units":      {func(s *story) { s.lane("metered", "", slices.Repeat([][2]int64{{0, 1}}, 3)...) }, ""},
+		"units that come late together": {func(s *story) {
+			s.lane("metered", "", [2]int64{0, 1}, [2]int64{0, 1}, [2]int64{0, 1}, [2]int64{9, 10}, [2]int64{9, 10}, [2]int64{9, 10})
+		}, ""},
+		"more units":          {func(s *story) { s.lane("metered", "", slices.Repeat([][2]int64{{0, 1}}, 5)...) }, "of queue metered started at"},
+		"one after the other": {func(s *story) { s.lane("ordered", "1", [2]int64{0, 1}, [2]int64{1, 2}, [2]int64{3, 4}) }, ""},
+		"out of order":        {func(s *story) { s.lane("ordered", "1", [2]int64{0, 1}, [2]int64{3, 4}, [2]int64{1, 2}) }, "which comes after it, had begun"},
+		"two in order":        {func(s *story) { s.lane("ordered", "1", [2]int64{0, 3}, [2]int64{2, 4}) }, "2 jobs of key 1 of queue ordered ran"},
+		"held by none":        {func(s *story) { s.discard(s.lane("ordered", "1", [2]int64{0, 1}, [2]int64{2, 3})[0]) }, ""},
+		"not held":            {func(s *story) { s.discard(s.lane(heldQueue, "1", [2]int64{0, 1}, [2]int64{2, 3})[0]) }, "before it was discarded at"},
+		"held until removed": {func(s *story) {
+			begun := s.now
+			j := s.lane(heldQueue, "1", [2]int64{0, 1}, [2]int64{4, 5})[0]
+			s.discard(j)
+			s.dealWith(removes, j, begun+103*second)
+			s.remove(j)
+		}, ""},
+		"not held until removed": {func(s *story) {
+			begun := s.now
+			j := s.lane(heldQueue, "1", [2]int64{0, 1}, [2]int64{2, 3})[0]
+			s.discard(j)
+			s.dealWith(removes, j, begun+104*second)
+			s.remove(j)
+		}, "before it was discarded at"},
+		"repaired": {func(s *story) { s.add(entry{What: repaired, Queue: "keyed", Lane: "1", Outcome: "it was closed"}) }, "did not match its jobs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStory()
+			c.tell(s)
+			got := strings.Join(s.verify().violations, "\n")
+			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

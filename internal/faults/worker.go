@@ -39,6 +39,7 @@ func (c config) work(ctx context.Context) error {
 			Poll:        200 * time.Millisecond,
 			Grace:       500 * time.Millisecond,
 			Concurrency: 50,
+			Queues:      workerQueues(),
 			Crons:       []job.Cron{cron},
 			Observe:     func(e job.Event) { l.observe(e) },
 			Logger:      slog.New(slog.DiscardHandler),
@@ -47,9 +48,11 @@ func (c config) work(ctx context.Context) error {
 	})
 }
 
-// observe writes down which outcomes the store has taken, and which attempts were lost.
+// observe writes down which outcomes the store has taken, which attempts were lost, and what was repaired.
 func (l *ledger) observe(e job.Event) {
 	switch e.Kind {
+	case job.LaneRepaired:
+		l.write(entry{What: repaired, Queue: e.Repair.Queue, Lane: e.Repair.Key, Outcome: e.Repair.Wrong})
 	case job.JobCompleted, job.JobRetried, job.JobSnoozed, job.JobCanceled, job.JobDiscarded, job.JobPutBack, job.JobLost:
 		l.write(entry{What: settled, ID: e.Job.ID, Kind: e.Job.Kind, Attempt: e.Job.Attempt, Worker: e.Worker, Outcome: e.Kind.String()})
 	}

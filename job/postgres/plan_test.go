@@ -21,9 +21,9 @@ func TestPlans(t *testing.T) {
 	want := map[string][]string{
 		"claim_strict":  {"Index Scan using queued_due on queued"},
 		"settle_strict": {"Index Scan using running_pkey on running"},
-		"lanes_read":    {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued"},
+		"lanes_read":    {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued", "holders_pkey on holders"},
 		"lanes_open":    {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
-		"lanes_take":    {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued"},
+		"lanes_take":    {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
 		"list_finished": {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
 	}
 	for _, first := range []string{"", "analyze", "vacuum analyze"} {
@@ -195,7 +195,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})
 	}
 	if first != "" {
-		for _, table := range []string{"queued", "running", "finished", "lanes", "touched"} {
+		for _, table := range []string{"queued", "running", "finished", "lanes", "touched", "holders"} {
 			run(first + " meanwhile." + table)
 		}
 	}
