@@ -172,6 +172,7 @@ func (t *turns) round() (bool, error) {
 	taken, after, until := 0, int64(0), t.q.Turn
 	for t.left > 0 {
 		lanes, err := t.lanes.Open(t.top, after, until, t.left)
+		first := after == 0
 		switch {
 		case err != nil:
 			return false, err
@@ -181,34 +182,37 @@ func (t *turns) round() (bool, error) {
 		case len(lanes) == 0:
 			return false, nil
 		default:
-			t.top = lanes[0].Priority
+			t.top, first = lanes[0].Priority, true
 		}
-		want, asked := t.shares(lanes)
-		after = lanes[asked-1].Turn
-		n, err := t.take(lanes, want)
+		// Only where these are all lanes, one may give more than its turn.
+		want, asked := t.shares(lanes, first && len(lanes) < t.left)
+		turn := lanes[asked-1].Turn
+		n, got, err := t.take(lanes, want)
 		if err != nil {
 			return false, err
+		}
+		if after = turn; lanes[asked-1].Turn == turn && got[asked-1].N > 0 && got[asked-1].N == want[asked-1] {
+			after-- // the turn of the last one goes on
 		}
 		taken += n
 	}
 	return true, nil
 }
 
-// take takes the shares of some lanes.
-func (t *turns) take(lanes []Lane, want []int) (int, error) {
+// take takes the shares of some lanes, and returns how many jobs that are, and of each lane.
+func (t *turns) take(lanes []Lane, want []int) (taken int, got []Taken, err error) {
 	if t.haveUnits(lanes) {
 		costs, err := t.lanes.Costs(lanes, want)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		want = t.affordable(lanes, costs)
 	}
-	got, err := t.lanes.Take(lanes, want)
-	if err != nil {
-		return 0, err
+	if got, err = t.lanes.Take(lanes, want); err != nil {
+		return 0, nil, err
 	}
 	t.endTurns(lanes, got)
-	taken, cost := 0, 0
+	cost := 0
 	for i := range lanes {
 		if got[i].N == 0 {
 			continue
@@ -228,7 +232,7 @@ func (t *turns) take(lanes []Lane, want []int) (int, error) {
 	if t.left -= taken; t.q.Limits.Units.Left(t.q.Paid, t.now) == 0 {
 		t.left = 0
 	}
-	return taken, t.lanes.Keep(lanes)
+	return taken, got, t.lanes.Keep(lanes)
 }
 
 // endTurns gives lanes that have used up their turns new ones, at the end.
@@ -254,13 +258,14 @@ func (t *turns) haveUnits(lanes []Lane) bool {
 	return t.q.Limits.Units.N > 0 || slices.ContainsFunc(lanes, func(l Lane) bool { return l.Key != "" && t.q.Limits.OfKey(l.Own).Units.N > 0 })
 }
 
-// shares deals out what is left among the lanes that may start more. Where that is not enough for all, the first asked of them have had their turn.
-func (t *turns) shares(lanes []Lane) (want []int, asked int) {
+// shares deals out what is left among the lanes that may start more, a turn to each, or as many as there are where they are all. Where that is not
+// enough for all, the first asked of them have had theirs, but for the last, whose turn may go on.
+func (t *turns) shares(lanes []Lane, all bool) (want []int, asked int) {
 	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), t.left
 	for i := range lanes {
 		may[i] = lanes[i].left(t.q.Limits, t.now)
 	}
-	t.deal(lanes, func(i int) bool {
+	t.deal(lanes, all, func(i int) bool {
 		if n == 0 || want[i] == may[i] {
 			return false
 		}
@@ -283,7 +288,7 @@ func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
 		paid[i] = lanes[i].Paid
 	}
 	units := t.q.Limits.Units
-	t.deal(lanes, func(i int) bool {
+	t.deal(lanes, true, func(i int) bool {
 		of := Rate{}
 		if lanes[i].Key != "" {
 			of = t.q.Limits.OfKey(lanes[i].Own).Units
@@ -299,9 +304,9 @@ func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
 	return may
 }
 
-// deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, for as long as start starts any.
-func (t *turns) deal(lanes []Lane, start func(i int) bool) {
-	for first, more := true, true; more; first = false {
+// deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, once, or for as long as start starts any.
+func (t *turns) deal(lanes []Lane, again bool, start func(i int) bool) {
+	for first, more := true, true; more && (first || again); first = false {
 		more = false
 		for i := range lanes {
 			n := lanes[i].weight(t.q.Limits)

@@ -65,10 +65,10 @@ end
 -- begun returns how many jobs of its turn have started. Where the weight was lowered since, one is left.
 local function begun(l, w) return math.min(l.served, w - 1) end
 
--- deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, for as long as start starts any.
-local function deal(q, lanes, start)
+-- deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, once, or for as long as start starts any.
+local function deal(q, lanes, again, start)
   local first, more = true, true
-  while more do
+  while more and (first or again) do
     more = false
     for i, l in ipairs(lanes) do
       local n = weightOf(q, l)
@@ -81,11 +81,12 @@ local function deal(q, lanes, start)
   end
 end
 
--- shares deals out n among the lanes that may start more. Where that is not enough for all, the first asked of them have had their turn.
-local function shares(q, lanes, n)
+-- shares deals out n among the lanes that may start more, a turn to each, or as many as there are where they are all. Where that is not enough for
+-- all, the first asked of them have had theirs, but for the last, whose turn may go on.
+local function shares(q, lanes, n, all)
   local want, may, asked = {}, {}, #lanes
   for i = 1, #lanes do want[i], may[i] = 0, laneLeft(q, lanes[i]) end
-  deal(q, lanes, function(i)
+  deal(q, lanes, all, function(i)
     if n == 0 or want[i] >= may[i] then return false end
     want[i], n = want[i] + 1, n - 1
     return true
@@ -133,7 +134,7 @@ end
 local function affordable(q, lanes, found)
   local costs, may, paid, queue = {}, {}, {}, q.paid
   for i = 1, #lanes do costs[i], may[i], paid[i] = 0, 0, lanes[i].paid end
-  deal(q, lanes, function(i)
+  deal(q, lanes, true, function(i)
     local l, m = lanes[i], found[i][may[i] + 1]
     local of = l.key == '' and none.units or ofKey(q, l).units
     if not m or usedUp(q.limits.units, queue) or usedUp(of, paid[i]) then return false end
@@ -196,8 +197,9 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
         break
       end
       if #lanes == 0 then break end
+      local first = after == 0 or p ~= top
       top = p
-      local want, asked = shares(q, lanes, n)
+      local want, asked = shares(q, lanes, n, first and #lanes < n) -- only where these are all lanes, one may give more than its turn
       local found, got, last = {}, {}, nil
       for i = 1, #lanes do
         found[i] = {}
@@ -208,9 +210,10 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
           if last or q.looked >= mostLooked then asked = i end
         end
       end
-      after = lanes[asked].turn
+      local turn = lanes[asked].turn
+      after = turn
       if last then
-        stopped, behind = int(after - 1), last
+        stopped, behind = int(turn - 1), last
       elseif q.looked >= mostLooked then
         stopped = int(after)
       end
@@ -220,6 +223,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
         got[i] = #found[i]
       end
       endTurns(q, lanes, got)
+      if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the turn of the last one goes on
       local cost = 0
       for i, l in ipairs(lanes) do
         if got[i] > 0 then
