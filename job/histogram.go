@@ -118,6 +118,11 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("read a histogram: %w", err)
 	}
+	return h.fill(list)
+}
+
+// fill sets the counts to those of a list that MarshalJSON writes.
+func (h *Histogram) fill(list []int64) error {
 	*h = Histogram{}
 	if len(list) == 0 {
 		return nil

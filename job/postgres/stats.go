@@ -44,13 +44,12 @@ func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) (st
 	}
 	var minute time.Time
 	var worker, queue, kind, text string
-	_, err = pgx.ForEachRow(rows, []any{&minute, &worker, &queue, &kind, &text}, func() error {
-		var stat job.Stat
-		if err := json.Unmarshal([]byte(text), &stat); err != nil {
-			return fmt.Errorf("stats of worker %s: %w", worker, err)
+	_, err = pgx.ForEachRow(rows, []any{&minute, &worker, &queue, &kind, &text}, func() (err error) {
+		if stats, err = job.AppendStat(stats, text); err != nil {
+			return fmt.Errorf("worker %s: %w", worker, err)
 		}
+		stat := &stats[len(stats)-1]
 		stat.Minute, stat.Worker, stat.Queue, stat.Kind = minute.UTC(), worker, queue, kind
-		stats = append(stats, stat)
 		return nil
 	})
 	return stats, err

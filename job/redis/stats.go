@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,13 +70,11 @@ func (s *Store) past(ctx context.Context, from string) (stats []job.Stat, err er
 	return stats, nil
 }
 
-func appendStats(stats []job.Stat, rows []string) ([]job.Stat, error) {
+func appendStats(stats []job.Stat, rows []string) (_ []job.Stat, err error) {
 	for _, row := range rows {
-		var stat job.Stat
-		if err := json.Unmarshal([]byte(row), &stat); err != nil {
-			return nil, fmt.Errorf("row of stats: %w", err)
+		if stats, err = job.AppendStat(stats, row); err != nil {
+			return nil, err
 		}
-		stats = append(stats, stat)
 	}
 	return stats, nil
 }

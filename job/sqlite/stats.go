@@ -40,13 +40,12 @@ func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) 
 
 // stats reads rows by a statement.
 func (t *txn) stats(name string, args ...any) (stats []job.Stat, err error) {
-	err = t.each(statement(name), args, func(v []driver.Value) error {
-		var stat job.Stat
-		if err := json.Unmarshal([]byte(text(v[4])), &stat); err != nil {
-			return fmt.Errorf("stats of worker %s: %w", text(v[1]), err)
+	err = t.each(statement(name), args, func(v []driver.Value) (err error) {
+		if stats, err = job.AppendStat(stats, text(v[4])); err != nil {
+			return fmt.Errorf("worker %s: %w", text(v[1]), err)
 		}
+		stat := &stats[len(stats)-1]
 		stat.Minute, stat.Worker, stat.Queue, stat.Kind = timeOf(v[0]), text(v[1]), text(v[2]), text(v[3])
-		stats = append(stats, stat)
 		return nil
 	})
 	return stats, err
