@@ -123,6 +123,37 @@ func TestPlanOfOverrides(t *testing.T) {
 	}
 }
 
+// TestPlanOfNoneQueued: the queued jobs are not read for a kind that counts says none of them has.
+func TestPlanOfNoneQueued(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	insertMany(t, s, 100)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	sql, err := os.ReadFile("sql/list_classes.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]bool{newJob(t).Kind: true, "none": false} {
+		args := []any{true, true, true, 50, nil, nil, nil, []string{kind}, nil, nil, true, true, true, nil, nil, nil, nil, nil, nil}
+		rows, err := conn.Query(t.Context(), "explain (analyze, costs off) "+string(sql[strings.Index(string(sql), "\nwith "):]), args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := strings.Join(lines, "\n")
+		if got := regexp.MustCompile(`on queued \(actual`).MatchString(plan); got != want {
+			t.Errorf("the queued jobs are read for kind %s: %t, want %t\n%s", kind, got, want, plan)
+		}
+	}
+}
+
 // badStep is one whose cost grows with a table.
 var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|Scan (Backward )?using finished|Scan using queued_pkey`)
 

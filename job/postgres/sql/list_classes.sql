@@ -3,24 +3,25 @@
 -- wanted if $11, else those that are scheduled if $12, and that are retried if $13. $14 is the worker, $15 the unique
 -- key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail, $19
 -- are texts that the options have. Null is no bound.
--- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index.
+-- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Those queued
+-- have no such index, and are not looked for where counts says that there are none.
 with total as materialized (
-    select queue, kind, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
+    select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts
-    where $3 and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
+    where ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
     group by queue, kind
 ), class as materialized (
     select array_agg(t.queue) queues, array_agg(t.kind) kinds, array_agg(s.state) states
     from total t cross join lateral (
         values ('completed', t.completed), ('canceled', t.canceled), ('discarded', t.discarded)
     ) s(state, n)
-    where s.n > 0 and ($10::text[] is null or s.state = any ($10))
+    where $3 and s.n > 0 and ($10::text[] is null or s.state = any ($10))
 )
 (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail, options, false as cancel_requested, null::timestamptz as finished, 'queued' as state
     from meanwhile.queued
-    where $1 and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
+    where $1 and exists (select from total where unfinished > 0) and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
         and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
         and ($14::text is null or worker = $14)
