@@ -154,6 +154,45 @@ func TestPlanOfNoneQueued(t *testing.T) {
 	}
 }
 
+// TestPlanOfRetrying: queued jobs that have failed before are found along their index, whatever the parameters are.
+func TestPlanOfRetrying(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	insertMany(t, s, 5000)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	sql, err := os.ReadFile("sql/list_classes.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"analyze", "set plan_cache_mode = force_generic_plan", "prepare list as " + string(sql[strings.Index(string(sql), "\nwith "):])} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const retrying = "execute list(true, false, false, 50, null, null, null, null, null, null, false, false, true, null, null, null, null, null, null)"
+	rows, err := conn.Query(t.Context(), "explain (analyze, costs off) "+retrying)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []string
+	for _, line := range lines {
+		if strings.Contains(line, "on queued") && strings.Contains(line, "(actual") {
+			read = append(read, strings.TrimSpace(line))
+		}
+	}
+	if len(read) != 1 || !strings.Contains(read[0], "using queued_failed") {
+		t.Errorf("the queued jobs are read by %q, want their index queued_failed alone\n%s", read, strings.Join(lines, "\n"))
+	}
+}
+
 // badStep is one whose cost grows with a table.
 var badStep = regexp.MustCompile(`Sort |Bitmap|Seq Scan|Scan (Backward )?using finished|Scan using queued_pkey`)
 

@@ -18,8 +18,9 @@ const (
 // A part is the jobs of a class in a state.
 type part struct{ class, state int64 }
 
-// findByState looks where the counts say that there is something to find: in the small indexes of queued and running jobs and in
-// parts of the archive, and among all jobs only when all are wanted. However many of them match, those that do may all be old.
+// findByState looks where the counts say that there is something to find: in the small indexes of queued jobs, of those of them that have
+// failed before, and of running ones, and in parts of the archive, and among all jobs only when all are wanted. However many of them match,
+// those that do may all be old.
 func (q *search) findByState() ([][]byte, error) {
 	if q.mask == allStates && q.classes == nil {
 		return q.find("list_newest")
@@ -53,6 +54,8 @@ func (q *search) findByState() ([][]byte, error) {
 		return err
 	}
 	switch {
+	case waiting > 0 && q.mask&waitingStates == 1<<bitRetrying:
+		err = add("list_failed")
 	case waiting > fewQueued && waiting*dense >= all:
 		others := q.args[0]
 		q.args[0] = q.mask & waitingStates

@@ -69,7 +69,7 @@ func TestListLooksWhereTheJobsAre(t *testing.T) {
 			if len(found) != want {
 				t.Errorf("%+v: %d jobs, want %d", f, len(found), want)
 			}
-			for _, name := range []string{"list_newest", "list_queued", "list_running", "list_archive"} {
+			for _, name := range []string{"list_newest", "list_queued", "list_failed", "list_running", "list_archive"} {
 				if ran := slices.Contains(r.ran, statement(name)); ran != slices.Contains(statements, name) {
 					t.Errorf("%+v: %s was run: %v", f, name, ran)
 				}
@@ -85,7 +85,10 @@ func TestListLooksWhereTheJobsAre(t *testing.T) {
 	check(job.Filter{Kinds: []string{"k"}}, 100, "list_archive")
 	insert("other", 10)
 	check(job.Filter{States: []job.State{job.Queued, job.Discarded}}, 60, "list_queued", "list_archive")
+	check(job.Filter{States: []job.State{job.Retrying, job.Discarded}}, 50, "list_failed", "list_archive")
 	insert("k", fewQueued+1)
+	check(job.Filter{States: []job.State{job.Retrying}}, 0, "list_failed")
+	check(job.Filter{States: []job.State{job.Retrying, job.Scheduled}}, 0, "list_newest")
 	check(job.Filter{States: []job.State{job.Queued}}, 200, "list_newest")
 	check(job.Filter{Kinds: []string{"k"}, States: []job.State{job.Queued, job.Completed}}, 200, "list_newest", "list_archive")
 	check(job.Filter{Kinds: []string{"other"}}, 10, "list_queued")

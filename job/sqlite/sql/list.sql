@@ -44,6 +44,9 @@ where seq in (
     where state = 0 and limit_key is not null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
 ) and $filter
 
+-- name: list_failed
+select id from meanwhile_job indexed by meanwhile_job_failed where state = 0 and attempt > spared and $filter
+
 -- name: list_running
 select id from meanwhile_job indexed by meanwhile_job_running where state = 1 and $filter
 

@@ -1,0 +1,1 @@
+drop index meanwhile_job_failed;
