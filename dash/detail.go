@@ -64,7 +64,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		}
 	}
 	if j.State == job.Queued {
-		if d.Why, err = job.Why(ctx, h.Store, j.ID); err != nil {
+		if d.Why, err = h.why(ctx, j.ID); err != nil {
 			return nil, err
 		}
 	}

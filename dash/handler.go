@@ -39,7 +39,7 @@ type handler struct {
 	pasts      memo[*past] // by the name of their reach
 	waiting    memo[*waitingKeys]
 	ticked     memo[[]row]          // jobs of crons
-	limitUses  memo[job.LimitUse]   // of queues
+	limitUses  memo[job.LimitUse]   // of queues and their keys
 	overrides  memo[[]job.Override] // the first of each queue
 	whys       memo[whyFound]       // of queues
 }

@@ -14,7 +14,7 @@ import (
 
 // Bounds of the search for what no index finds.
 const (
-	firstHunt  = 60 * time.Millisecond  // of the time in which a page is answered
+	firstHunt  = 30 * time.Millisecond  // of the time in which a page is answered
 	liveHunt   = 700 * time.Millisecond // of each look at a live page
 	mostWindow = 200 * time.Millisecond // for which a window is searched, before it is made smaller
 	mostHunts  = 64

@@ -79,12 +79,12 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 // explainKeys fills in how many jobs of each key run, and why its oldest one does not.
 func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow) error {
 	for i := range rows {
-		use, err := h.Store.Limits(ctx, queue, rows[i].Key)
+		use, err := cachedStore{h.Store, h}.Limits(ctx, queue, rows[i].Key)
 		if err != nil {
 			return err
 		}
 		rows[i].Running = use.KeyRunning
-		rows[i].Why, err = job.Why(ctx, h.Store, rows[i].Oldest)
+		rows[i].Why, err = h.why(ctx, rows[i].Oldest)
 		if err != nil && !errors.Is(err, job.ErrNotFound) { // deleted by now
 			return err
 		}

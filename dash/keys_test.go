@@ -1,9 +1,12 @@
 package dash_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
@@ -84,4 +87,43 @@ func TestNoEmptyFields(t *testing.T) {
 		t.Errorf("status %d to %q", w.Code, w.Header().Get("Location"))
 	}
 	has(t, get(t, h, "/admin/jobs?queue=mail"), http.StatusOK)
+}
+
+// A countingStore counts what is asked about queues, workers and limits.
+type countingStore struct {
+	job.Store
+	queues, workers, limits int
+}
+
+func (s *countingStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
+	s.queues++
+	return s.Store.Queues(ctx)
+}
+
+func (s *countingStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	s.workers++
+	return s.Store.Workers(ctx)
+}
+
+func (s *countingStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
+	s.limits++
+	return s.Store.Limits(ctx, queue, key)
+}
+
+// TestKeysReadOnce: the page of a queue asks once about queues and workers, and once about each limit, however many keys it explains.
+func TestKeysReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &countingStore{Store: memory.New()}
+		if err := s.SetLimits(t.Context(), "mail", job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 9 {
+			enqueue(t, s, "mail.send", `{}`, 2, job.Queue("mail"), job.LimitKey(fmt.Sprint("key-", i)))
+		}
+		time.Sleep(time.Second)
+		has(t, get(t, dash.New(dash.Config{Store: s}), "/queue?name=mail"), http.StatusOK, "no worker takes jobs of queue mail")
+		if s.queues != 1 || s.workers != 1 || s.limits != 10 {
+			t.Errorf("asked %d times about queues, %d about workers, %d about limits; want 1, 1, 10", s.queues, s.workers, s.limits)
+		}
+	})
 }

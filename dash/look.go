@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"context"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -27,6 +28,29 @@ func newLook(s job.Store) *look {
 	l.crons = newShared(s.Crons)
 	l.past = newShared((&historian{store: s}).read)
 	return l
+}
+
+// A cachedStore answers what job.Why asks about queues, workers and limits from what was read a moment ago: a page asks it about several jobs.
+type cachedStore struct {
+	job.Store
+	h *handler
+}
+
+func (s cachedStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
+	return s.h.look.queues.get(ctx)
+}
+
+func (s cachedStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+	return s.h.look.workers.get(ctx)
+}
+
+func (s cachedStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
+	return s.h.limitUses.get(queue+" "+key, func() (job.LimitUse, error) { return s.Store.Limits(ctx, queue, key) })
+}
+
+// why says why a job does not run.
+func (h *handler) why(ctx context.Context, id job.ID) (string, error) {
+	return job.Why(ctx, cachedStore{h.Store, h}, id)
 }
 
 // forget lets what is read next be read anew, after a change.

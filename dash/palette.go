@@ -19,7 +19,7 @@ type place struct {
 
 // palette lists the queues, kinds and crons, whose pages the palette leads to.
 func (h *handler) palette(ctx context.Context, v *view) (*page, error) {
-	queues, err := h.queueRows(ctx)
+	queues, err := h.allQueues(ctx)
 	if err != nil {
 		return nil, err
 	}

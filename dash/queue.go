@@ -32,7 +32,7 @@ func (h *handler) queues(ctx context.Context, _ *view) (*page, error) {
 }
 
 func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
-	queues, err := h.look.queues.get(ctx)
+	queues, err := h.allQueues(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,6 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	queues = withIdle(queues, counts, workers)
 	rows := make([]queueRow, len(queues))
 	for i, q := range queues {
 		recent := past.recent(subject{queue: q.Name})
@@ -69,8 +68,25 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	return rows, nil
 }
 
+// allQueues returns the queues that there are, by name, the idle ones as well.
+func (h *handler) allQueues(ctx context.Context) ([]job.QueueInfo, error) {
+	queues, err := h.look.queues.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := h.look.counts.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	workers, err := h.look.workers.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return withIdle(queues, counts, workers), nil
+}
+
 // withIdle adds the queues that have no unfinished jobs: those that workers take jobs of, and those of jobs that have finished.
-func withIdle(queues []job.QueueInfo, counts []job.Count, workers []workerRow) []job.QueueInfo {
+func withIdle(queues []job.QueueInfo, counts []job.Count, workers []job.WorkerInfo) []job.QueueInfo {
 	known := map[string]bool{}
 	for _, q := range queues {
 		known[q.Name] = true

@@ -72,7 +72,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if row.Wait > 0 { // otherwise all are due later
 		d.Left = timeLeft(row.Queued, row.Rate)
 	}
-	use, err := h.limitUses.get(name, func() (job.LimitUse, error) { return h.Store.Limits(ctx, name, "") })
+	use, err := cachedStore{h.Store, h}.Limits(ctx, name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (h *handler) whyOf(ctx context.Context, queue string) (id job.ID, why strin
 		if err != nil || i < 0 {
 			return whyFound{}, err
 		}
-		text, err := job.Why(ctx, h.Store, jobs[i].ID)
+		text, err := h.why(ctx, jobs[i].ID)
 		if errors.Is(err, job.ErrNotFound) { // by now
 			return whyFound{}, nil
 		}
