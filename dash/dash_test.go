@@ -146,7 +146,7 @@ func checkHeaders(t *testing.T, path string, header http.Header) {
 func TestEmpty(t *testing.T) {
 	h := dash.New(dash.Config{Store: memory.New()})
 	for path, want := range map[string]string{
-		"/": "Nothing. Queues are worked on in time", "/jobs": "No jobs yet", "/jobs?kind=x": "No job matches", "/queues": "No queues",
+		"/": "Nothing. No queue is behind", "/jobs": "No jobs yet", "/jobs?kind=x": "No job matches", "/queues": "No queues",
 		"/workers": "No workers", "/crons": "No crons",
 	} {
 		has(t, get(t, h, path), http.StatusOK, want)

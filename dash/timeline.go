@@ -18,7 +18,7 @@ type timeline struct {
 // An attempt is a wait, and what came after it.
 type attempt struct {
 	N       int // 0 for one that has not begun
-	Missing int // attempts before it of which nothing is kept: snoozed, put back, or too many
+	Missing int // attempts before it of which nothing is kept: snoozed, released, or too many
 	Wait    time.Duration
 	Started time.Time
 	Ended   time.Time // zero while it runs

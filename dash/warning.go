@@ -76,8 +76,8 @@ func ofWorkers(workers []workerRow) (found []warning) {
 	for _, w := range workers {
 		if w.Gone {
 			found = append(found, warning{
-				Grave: true, since: w.Seen, thing: "worker", name: w.Name, many: " were last heard of some time ago", all: "/workers",
-				Text: "Worker " + w.Name + " was last heard of", At: w.Seen, More: "Its jobs are claimed by others when their leases are over.", URL: "/workers",
+				Grave: true, since: w.Seen, thing: "worker", name: w.Name, many: " have sent no heartbeat for some time", all: "/workers",
+				Text: "Worker " + w.Name + " sent its last heartbeat", At: w.Seen, More: "Its jobs are claimed by others when their leases are over.", URL: "/workers",
 			})
 		}
 	}

@@ -30,8 +30,8 @@ func TestAttention(t *testing.T) {
 		name, want string
 		make       func(t *testing.T, s job.Store)
 	}{
-		{"nothing", "Nothing. Queues are worked on in time", func(t *testing.T, s job.Store) { beat(t, s, nil) }},
-		{"gone worker", "Worker w was last heard of <time data-ago", func(t *testing.T, s job.Store) {
+		{"nothing", "Nothing. No queue is behind", func(t *testing.T, s job.Store) { beat(t, s, nil) }},
+		{"gone worker", "Worker w sent its last heartbeat <time data-ago", func(t *testing.T, s job.Store) {
 			beat(t, s, nil)
 			time.Sleep(time.Minute)
 		}},
@@ -88,7 +88,7 @@ func TestAttention(t *testing.T) {
 			}
 		}},
 		{"the error of a kind", `<span class="sub">relay refused</span>`, func(t *testing.T, s job.Store) { failOne(t, s) }},
-		{"a few failures of many attempts", "Nothing. Queues are worked on in time", func(t *testing.T, s job.Store) { stat(t, s, 2, 9, 0) }},
+		{"a few failures of many attempts", "Nothing. No queue is behind", func(t *testing.T, s job.Store) { stat(t, s, 2, 9, 0) }},
 		{"many of one sort", "8 queues have queued jobs and no worker</a> <span class=\"sub\">a, b, c and 5 more", func(t *testing.T, s job.Store) {
 			for _, queue := range "abcdefgh" {
 				enqueue(t, s, "mail", `{}`, 1, job.Queue(string(queue)))

@@ -50,7 +50,7 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 	name := clip(v.Query.Get("worker"), job.MaxKey)
 	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
 		Text: "Stop worker " + name + "?", Verb: "Stop", Danger: true, To: "/workers", Back: "/workers",
-		Note:   "It claims no more jobs, gives those that run its grace to end, and puts back the others. It cannot be started from here.",
+		Note:   "It claims no more jobs, gives those that run its grace to end, and releases the others. It cannot be started from here.",
 		Hidden: [][2]string{{"act", string(job.OrderStop)}, {"worker", name}},
 	}}, nil
 }
