@@ -126,6 +126,9 @@ func (h *handler) findFailures(ctx context.Context, kind string) (*failures, err
 	} else {
 		f.Left = 0
 	}
+	for i := range f.Groups { // what is shown, as stacks are long
+		f.Groups[i].Stack = h.masker.Text(f.Groups[i].Stack)
+	}
 	return f, nil
 }
 
@@ -147,7 +150,7 @@ func (h *handler) addFailure(groups map[[2]string]*failureGroup, j *job.Job, sin
 		g.Retrying++
 	}
 	if last.Time.After(g.Last) {
-		g.Last, g.Newest, g.Stack = last.Time, j.ID, h.masker.Text(last.Stack)
+		g.Last, g.Newest, g.Stack = last.Time, j.ID, last.Stack
 	}
 	for i := range j.Failures {
 		failure := &j.Failures[i]
