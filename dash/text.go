@@ -47,6 +47,14 @@ func count(n any, thing string) string {
 	return text + " " + thing
 }
 
+// either returns what to say of one thing, or of several.
+func either(n int64, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
 // span shows a duration as people say it, with two digits or so. dash.js writes the same.
 func span(d time.Duration) string {
 	switch {

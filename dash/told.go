@@ -26,10 +26,10 @@ func (v *view) Told() string {
 		text += ", or asked to stop"
 	}
 	if skipped := n("did-skipped"); skipped > 0 {
-		text += ", " + number(skipped) + " left alone for their state"
+		text += ", " + number(skipped) + " left alone for " + either(skipped, "its state", "their state")
 	}
 	if conflicts := n("did-conflicts"); conflicts > 0 {
-		text += ", " + number(conflicts) + " left alone since others hold their unique keys"
+		text += ", " + number(conflicts) + " left alone since " + held(conflicts)
 	}
 	return strings.TrimSpace(text) + "."
 }
@@ -38,12 +38,17 @@ func (v *view) Told() string {
 func toldUndone(done, skipped, conflicts int64) string {
 	text := "Undone for " + count(done, "job")
 	if skipped > 0 {
-		text += "; " + number(skipped) + " left alone, as they have run or were changed since"
+		text += "; " + number(skipped) + " left alone, as " + either(skipped, "it has run or was changed since", "they have run or were changed since")
 	}
 	if conflicts > 0 {
-		text += "; " + number(conflicts) + " left alone, as others hold their unique keys"
+		text += "; " + number(conflicts) + " left alone, as " + held(conflicts)
 	}
 	return text + "."
+}
+
+// held says why so many jobs could not be queued.
+func held(conflicts int64) string {
+	return either(conflicts, "another job holds its unique key", "other jobs hold their unique keys")
 }
 
 // toldOf are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.

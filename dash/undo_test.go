@@ -101,7 +101,7 @@ func TestUndoLeavesAlone(t *testing.T) {
 	post(t, h, "/jobs/act", "act", "retry", "id", jobs[0].ID.String())
 	ran := settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Canceled }) // canceled as before, but it has run
 	post(t, h, "/jobs/act", "act", "delete", "id", jobs[1].ID.String())
-	did(t, h, post(t, h, "/undo", "undo", undo), "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 1 left alone, as others hold their unique keys.")
+	did(t, h, post(t, h, "/undo", "undo", undo), "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 1 left alone, as another job holds its unique key.")
 	for _, test := range []struct {
 		id   job.ID
 		want job.State

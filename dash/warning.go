@@ -186,8 +186,5 @@ func joined(all []warning) warning {
 
 // are is count with its verb: "1 job is", "2 jobs are".
 func are(n int64, thing string) string {
-	if n == 1 {
-		return count(n, thing) + " is"
-	}
-	return count(n, thing) + " are"
+	return count(n, thing) + either(n, " is", " are")
 }

@@ -121,9 +121,18 @@ func busy(able []WorkerInfo, info QueueInfo) string {
 		used += min(w.Running, w.Concurrency)
 	}
 	if used >= slots {
-		return fmt.Sprintf("the workers of queue %s are at capacity: %d of %d jobs run, %d are queued", info.Name, used, slots, info.Queued)
+		return fmt.Sprintf("the workers of queue %s are at capacity: %d of %d jobs run, %s queued", info.Name, used, slots, number(info.Queued, "is", "are"))
 	}
-	return fmt.Sprintf("it is about to be claimed: %d jobs are queued, and the workers of queue %s have %d slots free", info.Queued, info.Name, slots-used)
+	return fmt.Sprintf("it is about to be claimed: %s queued, and the workers of queue %s have %s free",
+		number(info.Queued, "job is", "jobs are"), info.Name, number(int64(slots-used), "slot", "slots"))
+}
+
+// number is a number with what there are so many of.
+func number(n int64, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 // rounded leaves out of a duration what nobody reads.

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -159,4 +160,28 @@ func TestWhy(t *testing.T) {
 			t.Errorf("of a job that does not exist: %v", err)
 		}
 	})
+}
+
+// TestWhyOfOne: one job, and one free slot, are one.
+func TestWhyOfOne(t *testing.T) {
+	s := memory.New()
+	j, err := job.New("k", json.RawMessage("null"))
+	if err == nil {
+		_, err = s.Insert(t.Context(), j)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for running, want := range map[int]string{
+		3: "it is about to be claimed: 1 job is queued, and the workers of queue default have 1 slot free",
+		4: "the workers of queue default are at capacity: 4 of 4 jobs run, 1 is queued",
+	} {
+		info := job.WorkerInfo{Queues: []string{job.DefaultQueue}, Concurrency: 4, Running: running}
+		if _, err := s.Renew(t.Context(), job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Info: info}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := job.Why(t.Context(), s, j.ID); err != nil || got != want {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
 }
