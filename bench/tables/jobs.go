@@ -111,6 +111,22 @@ var jobTables = []table{
 		[]column{{"start after, p50 ms", "Latency" + onRedis, "p50-ms", ""}, {"p99 ms", "Latency" + onRedis, "p99-ms", ""}},
 	)},
 	{name: "job-pages", libs: jobLibs, columns: pageColumns()},
+	{name: "job-dashboard", libs: webPages, worst: true, columns: []column{
+		{title: "PostgreSQL, median ms", name: "DashboardPages/store=postgres/page=", unit: "p50-ms"},
+		{title: "p99 ms", name: "DashboardPages/store=postgres/page=", unit: "p99-ms"},
+		{title: "SQLite, median ms", name: "DashboardPages/store=sqlite/page=", unit: "p50-ms"},
+		{title: "p99 ms", name: "DashboardPages/store=sqlite/page=", unit: "p99-ms"},
+	}},
+}
+
+// webPages are those of the dashboard.
+var webPages = []string{
+	"overview", "failures", "failures-of-a-kind", "queues", "queue", "queue-for-a-day-or-week", "kind", "kind-for-a-day-or-week", "workers", "crons", "cron",
+	"audit", "palette", "jobs", "jobs-in-each-state", "jobs-failed-or-retrying", "jobs-of-a-kind", "jobs-of-a-kind-in-each-state", "jobs-of-a-queue",
+	"jobs-of-a-queue-in-each-state", "jobs-of-a-kind-and-a-queue", "jobs-of-a-time", "jobs-in-each-order", "jobs-by-id", "jobs-by-unique-key",
+	"jobs-by-meta-id", "deep-page", "deep-page-in-each-state", "deep-page-of-a-kind-or-queue", "deep-page-of-a-search", "search-by-error",
+	"search-by-args", "search-by-meta", "search-by-worker", "job-in-each-state", "job-as-json", "clone-a-job", "ask-before-an-action",
+	"ask-before-an-action-on-a-search", "update-of-each-live-page", "update-of-a-search",
 }
 
 const onRedis = "/store=redis/lib="

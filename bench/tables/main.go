@@ -121,6 +121,15 @@ func (r results) median(name, unit string) (float64, bool) {
 	return median(r[name][unit])
 }
 
+// worst is the largest of a benchmark's values; false when it was not run.
+func (r results) worst(name, unit string) (float64, bool) {
+	values := r[name][unit]
+	if len(values) == 0 {
+		return 0, false
+	}
+	return slices.Max(values), true
+}
+
 // ratio is the median of what each run says, so that a machine that grows slower does not change it.
 func (r results) ratio(name, base, unit string) (float64, bool) {
 	a, b := r[name][unit], r[base][unit]

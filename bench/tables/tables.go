@@ -10,6 +10,7 @@ type table struct {
 	name    string
 	libs    []string
 	columns []column
+	worst   bool // the figures are the worst of all runs instead of their medians
 	bars    []bar
 }
 
@@ -38,7 +39,7 @@ func (t table) markdown(r results) string {
 		cells := make([]string, len(t.columns))
 		some := false
 		for i, c := range t.columns {
-			cells[i] = c.cell(r, lib)
+			cells[i] = c.cell(r, lib, t.worst)
 			some = some || cells[i] != "–"
 		}
 		if some {
@@ -52,8 +53,12 @@ func (t table) markdown(r results) string {
 	return b.String()
 }
 
-func (c column) cell(r results, lib string) string {
-	value, ok := r.median(c.name+lib, c.unit)
+func (c column) cell(r results, lib string, worst bool) string {
+	of := r.median
+	if worst {
+		of = r.worst
+	}
+	value, ok := of(c.name+lib, c.unit)
 	if !ok {
 		return "–"
 	}

@@ -44,6 +44,24 @@ BenchmarkDrain/store=redis/lib=meanwhile-2     1  8000 jobs/s
 BenchmarkDrain/store=redis/lib=asynq-2         1  4000 jobs/s
 `
 
+const dashboardRuns = `
+BenchmarkDashboardPages/store=postgres/page=overview-2  1  20.00 p50-ms  30.00 p99-ms
+BenchmarkDashboardPages/store=postgres/page=overview-2  1  22.00 p50-ms  25.00 p99-ms
+BenchmarkDashboardPages/store=sqlite/page=overview-2    1  11.00 p50-ms  12.00 p99-ms
+`
+
+// Of pages the worst run counts.
+func TestDashboardTable(t *testing.T) {
+	r := results{}
+	if err := r.read(strings.NewReader(dashboardRuns)); err != nil {
+		t.Fatal(err)
+	}
+	want := "| overview | 22.0 | 30.0 | 11.0 | 12.0 |\n"
+	if text := fill("<!-- job-dashboard -->\n<!-- end -->\n", r); !strings.Contains(text, want) {
+		t.Errorf("%q is missing in:\n%s", want, text)
+	}
+}
+
 func TestJobTables(t *testing.T) {
 	r := results{}
 	if err := r.read(strings.NewReader(jobRuns)); err != nil {
