@@ -112,15 +112,15 @@ func (a *acceptor) route(ctx context.Context, f *feed, b *Batch, matched *matche
 			continue
 		}
 		if f.routing.redactor != nil {
-			before := len(v.Message) + len(v.Task) + len(v.attrs)
+			before := len(v.Message) + len(v.Task) + len(v.EncodedAttrs())
 			f.routing.redactor.redact(v)
-			if size := len(v.Message) + len(v.Task) + len(v.attrs); size > before && size+len(v.Job) > f.s.maxRecord {
+			if size := len(v.Message) + len(v.Task) + len(v.EncodedAttrs()); size > before && size+len(v.Job) > f.s.maxRecord {
 				f.cut(v)
 			}
 		}
 		if !apart {
 			v.Service = service
-			v.rename(plan.name)
+			rename(v, plan.name)
 		}
 		matched.add(plan.alerts, v)
 		for i := range outputs {

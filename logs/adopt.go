@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 const (
@@ -84,7 +85,7 @@ func (s *Sender) adoptAll(ctx context.Context) (all bool) {
 			break
 		}
 		left, err := s.adopt(ctx, id, s.o.SpoolBytes-size)
-		if err != nil && !errors.Is(err, errLocked) && !errors.Is(err, os.ErrNotExist) && ctx.Err() == nil {
+		if err != nil && !errors.Is(err, datafolder.ErrLocked) && !errors.Is(err, os.ErrNotExist) && ctx.Err() == nil {
 			s.errors.report(fmt.Errorf("send the spool of an earlier process: %w", err))
 			all = false
 		}

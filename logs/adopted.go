@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // adopted is the source of a spool that a dead process has left.
@@ -57,7 +59,7 @@ func (a *adopted) acknowledged(n uint64) {
 		landed++
 	}
 	a.inflight = append(a.inflight[:0], a.inflight[landed:]...)
-	signal(a.more)
+	cond.Signal(a.more)
 }
 
 // known returns up to which number the server has it.

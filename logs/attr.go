@@ -38,6 +38,30 @@ func (a AttrValue) Value() slog.Value {
 	return slog.StringValue(string(a.text))
 }
 
+// Kind returns the kind that [AttrValue.Value] has: slog.KindAny is JSON.
+func (a AttrValue) Kind() slog.Kind {
+	switch a.kind {
+	case kindInt:
+		return slog.KindInt64
+	case kindUint:
+		return slog.KindUint64
+	case kindFloat:
+		return slog.KindFloat64
+	case kindTrue, kindFalse:
+		return slog.KindBool
+	case kindDuration:
+		return slog.KindDuration
+	case kindTime:
+		return slog.KindTime
+	case kindJSON:
+		return slog.KindAny
+	}
+	return slog.KindString
+}
+
+// Int64 returns an integer, the nanoseconds of a duration, or those of a time since 1970. Of another kind it means nothing.
+func (a AttrValue) Int64() int64 { return int64(a.bits) }
+
 // Text returns the value as text, when it lies in the buffer as one.
 func (a AttrValue) Text() (text []byte, ok bool) {
 	return a.text, a.kind == kindText || a.kind == kindJSON
@@ -165,4 +189,52 @@ func text(f func() string) (s string) {
 		}
 	}()
 	return f()
+}
+
+// FindAttr returns the value of the first attribute with a key among encoded ones, as [View.EncodedAttrs] returns them, and what
+// follows it. It does not read the values of others.
+func FindAttr(encoded []byte, key string) (value AttrValue, rest []byte, ok bool) {
+	for b := encoded; len(b) > 0; {
+		n := int(b[0])
+		if n >= 0x80 || n+2 > len(b) || n == len(key) {
+			name, value, rest, ok := NextAttr(b)
+			if !ok || string(name) == key {
+				return value, rest, ok
+			}
+			b = rest
+			continue
+		}
+		if b = passValue(b[n+1:]); b == nil {
+			break
+		}
+	}
+	return AttrValue{}, nil, false
+}
+
+// passValue returns what follows a kind and its value, nil after damage.
+func passValue(b []byte) []byte {
+	kind, b := b[0], b[1:]
+	switch kind {
+	case kindText, kindJSON:
+		_, rest, ok := cutText(b)
+		if !ok {
+			return nil
+		}
+		return rest
+	case kindInt, kindUint, kindDuration, kindTime:
+		for i, c := range b[:min(len(b), 10)] {
+			if c < 0x80 {
+				return b[i+1:]
+			}
+		}
+		return nil
+	case kindFloat:
+		if len(b) < 8 {
+			return nil
+		}
+		return b[8:]
+	case kindTrue, kindFalse:
+		return b
+	}
+	return nil
 }

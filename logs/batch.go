@@ -41,8 +41,8 @@ type Batch struct {
 
 // Bounds of a batch; a reader checks them before it makes room.
 const (
-	MaxBatch        = 4 << 20   // bytes of its records
-	MaxBatchRecords = 256 << 10 // records
+	MaxBatch        = wireMaxBatch        // bytes of its records
+	MaxBatchRecords = wireMaxBatchRecords // records
 )
 
 // Views yields the records of the batch, which lie in its data. A damaged record ends it with an error.

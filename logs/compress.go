@@ -11,14 +11,14 @@ func newCompressor() *zstd.Encoder {
 }
 
 func newDecompressor() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(MaxBatch), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(wireMaxBatch), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err)
 	}
 	return d
 }
 
-// decompress puts into room what payload holds: exactly size bytes, or it is an error. It never makes more than MaxBatch
+// decompress puts into room what payload holds: exactly size bytes, or it is an error. It never makes more than wireMaxBatch
 // bytes of it.
 func decompress(d *zstd.Decoder, room, payload []byte, size int) ([]byte, error) {
 	data, err := d.DecodeAll(payload, room[:0])

@@ -2,8 +2,4 @@
 
 package logs
 
-import "net"
-
 func (c *connection) prepare() {}
-
-func hungUp(net.Conn) bool { return false }

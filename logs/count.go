@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cut"
 )
 
 // Counts say how many records have which values, see [CountBy].
@@ -164,7 +166,7 @@ func (c *counter) appendValue(v *View, key string) {
 	at := len(c.key)
 	c.key = appendKey(append(c.key, 0), v, key)
 	if value := c.key[at+1:]; len(value) > mostValue {
-		c.key = append(c.key[:at+1+len(beginning(value, mostValue))], "…"...)
+		c.key = append(c.key[:at+1+len(cut.Prefix(value, mostValue))], "…"...)
 	}
 	c.key[at] = byte(len(c.key) - at - 1)
 }
@@ -174,7 +176,7 @@ func appendKey(b []byte, v *View, key string) []byte {
 	field, known := fields[key]
 	switch {
 	case !known:
-		if value, _, ok := findAttr(v.attrs, key); ok {
+		if value, _, ok := FindAttr(v.EncodedAttrs(), key); ok {
 			return value.AppendText(b)
 		}
 		return b

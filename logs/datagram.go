@@ -14,7 +14,8 @@ import (
 const (
 	datagramRoom   = 64 << 10
 	datagramBuffer = 8 << 20 // asked of the system, which may give less
-	mostSenders    = 256     // hosts whose parsers are kept, for what repeats
+	datagramRetry  = 100 * time.Millisecond
+	mostSenders    = 256 // hosts whose parsers are kept, for what repeats
 )
 
 // datagrams takes what comes at an address, until the server ends and the socket holds no more.
@@ -50,7 +51,7 @@ func (s *Server) datagrams(ctx context.Context, l *openListener) error {
 		quiet = 0
 		if err != nil {
 			s.say("logs: read datagrams", l.Name, "", err)
-			if errors.Is(err, net.ErrClosed) || meanwhile.Sleep(ctx, firstRetry) != nil {
+			if errors.Is(err, net.ErrClosed) || meanwhile.Sleep(ctx, datagramRetry) != nil {
 				return nil
 			}
 			continue

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 const (
@@ -58,7 +59,7 @@ func (s *Sender) delivering(ctx context.Context) error {
 		s.online, s.trouble = false, err
 		s.broadcast()
 		s.mu.Unlock()
-		signal(s.spill)
+		cond.Signal(s.spill)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -161,11 +162,11 @@ func (s *Sender) introduce(conn net.Conn, in *frameReader, id Client) (w welcome
 }
 
 func readRefusal(body []byte) error {
-	refusal := &Refusal{}
-	if err := refusal.parse(body); err != nil {
+	code, text, err := parseRefusal(body)
+	if err != nil {
 		return err
 	}
-	return refusal
+	return &Refusal{Code: RefusalCode(code), Text: text}
 }
 
 // hear takes what the server says until it closes.

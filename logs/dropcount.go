@@ -77,7 +77,7 @@ func (d *dropCount) load() error {
 func readDropState(slot []byte) (s dropState, saves uint64, ok bool) {
 	const fixed = len(dropMagic) + 5*8
 	if len(slot) < dropSlot || string(slot[:len(dropMagic)]) != dropMagic ||
-		crc32.Checksum(slot[:dropSlot-4], castagnoli) != binary.LittleEndian.Uint32(slot[dropSlot-4:]) {
+		crc32.Checksum(slot[:dropSlot-4], crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(slot[dropSlot-4:]) {
 		return s, 0, false
 	}
 	number := func(i int) uint64 { return binary.LittleEndian.Uint64(slot[len(dropMagic)+8*i:]) }
@@ -104,7 +104,7 @@ func (d *dropCount) write() error {
 		slot = binary.LittleEndian.AppendUint64(slot, n)
 	}
 	slot = appendShort(slot, d.state.service)[:dropSlot]
-	binary.LittleEndian.PutUint32(slot[dropSlot-4:], crc32.Checksum(slot[:dropSlot-4], castagnoli))
+	binary.LittleEndian.PutUint32(slot[dropSlot-4:], crc32.Checksum(slot[:dropSlot-4], crc32.MakeTable(crc32.Castagnoli)))
 	if _, err := d.out.WriteAt(slot, int64(d.saves%2)*dropSlot); err != nil {
 		return fmt.Errorf("write what was dropped: %w", err)
 	}

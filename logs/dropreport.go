@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // reportPause is the least time between two reports.
@@ -27,7 +28,7 @@ func (s *Sender) reporting(ctx context.Context) error {
 			return nil
 		}
 		if s.drops.owes() {
-			signal(s.owed)
+			cond.Signal(s.owed)
 		}
 	}
 }
@@ -112,5 +113,5 @@ func (r *dropReport) acknowledged(n uint64) {
 	r.mu.Lock()
 	r.has = true
 	r.mu.Unlock()
-	signal(r.more)
+	cond.Signal(r.more)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/cut"
 	"github.com/meanwhile-go/meanwhile/tasklog"
 )
 
@@ -36,7 +37,7 @@ func (e *encoding) free() {
 
 // encode encodes a record of somebody else, which it leaves as it is but for a time.
 func (e *encoding) encode(v *View) (service string, record []byte, at int64) {
-	service = string(beginning(v.Service, 2*maxFromService))
+	service = string(cut.Prefix(v.Service, MaxServiceRead))
 	own := *v
 	if own.Time == 0 {
 		own.Time = time.Now().UnixNano()
@@ -115,7 +116,7 @@ func appendBounded(data []byte, v *View) []byte {
 	cut.attrs = nil
 	n, left := 0, 0
 	for b := v.attrs; len(b) > 0; n++ {
-		_, _, rest, ok := nextAttr(b)
+		_, _, rest, ok := NextAttr(b)
 		if !ok {
 			break
 		}

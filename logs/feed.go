@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
-	"unicode/utf8"
+
+	"github.com/meanwhile-go/meanwhile/internal/cut"
 )
 
 // A feed gathers what one connection brings between two flushes, by where it goes. The usual record costs no allocation: it
@@ -74,11 +75,11 @@ func (f *feed) Add(v *View) {
 	if f.routing.redactor != nil {
 		f.routing.redactor.redact(v)
 	}
-	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) > f.s.maxRecord {
+	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.EncodedAttrs()) > f.s.maxRecord {
 		f.cut(v)
 	}
 	if p.name != string(v.Service) {
-		v.rename(p.name)
+		rename(v, p.name)
 	}
 	f.records++
 	f.bytes += int64(len(v.Message))
@@ -207,28 +208,16 @@ func (f *feed) count() {
 func (f *feed) cut(v *View) {
 	f.plan.counts.cut.Add(1)
 	most := f.s.maxRecord
-	before := len(v.Message) + len(v.Task) + len(v.Job) + len(v.attrs)
-	if len(v.attrs) > most/2 {
-		v.attrs = v.attrs[:0]
+	before := len(v.Message) + len(v.Task) + len(v.Job) + len(v.EncodedAttrs())
+	if len(v.EncodedAttrs()) > most/2 {
+		v.SetEncodedAttrs(v.EncodedAttrs()[:0])
 	}
-	v.Task, v.Job = beginning(v.Task, min(most/8, 1<<10)), beginning(v.Job, min(most/8, 1<<10))
-	v.Message = beginning(v.Message, most-len(v.attrs)-len(v.Task)-len(v.Job))
-	missing := before - len(v.Message) - len(v.Task) - len(v.Job) - len(v.attrs)
+	v.Task, v.Job = cut.Prefix(v.Task, min(most/8, 1<<10)), cut.Prefix(v.Job, min(most/8, 1<<10))
+	v.Message = cut.Prefix(v.Message, most-len(v.EncodedAttrs())-len(v.Task)-len(v.Job))
+	missing := before - len(v.Message) - len(v.Task) - len(v.Job) - len(v.EncodedAttrs())
 	message := make([]byte, 0, len(v.Message)+40)
 	message = append(append(message, v.Message...), " [cut: "...)
 	v.Message = append(strconv.AppendInt(message, int64(missing), 10), " bytes more]"...)
-}
-
-// beginning returns the beginning of a text, without half a character at its end.
-func beginning(text []byte, most int) []byte {
-	if len(text) <= most {
-		return text
-	}
-	keep := most
-	for keep > 0 && keep > most-utf8.UTFMax && !utf8.RuneStart(text[keep]) {
-		keep--
-	}
-	return text[:keep:keep]
 }
 
 func (f *feed) Flush(ctx context.Context) (err error) {
@@ -280,7 +269,7 @@ func (f *feed) Sync(ctx context.Context) error {
 		}
 		if m.lines != nil {
 			// What is a client's is on disk in the journal before it is written.
-			err = m.lines.wait(ctx, m.end, f.s.sync == SyncAlways && (f.client == Client{} || m.lines.journal == nil))
+			err = m.lines.wait(ctx, m.end, f.s.sync == SyncAlways && (f.client == Client{} || !m.lines.journaled()))
 		} else {
 			err = m.store.wait(ctx, m.end)
 		}

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"log/slog"
 	"math"
 	"regexp"
 	"slices"
@@ -30,13 +31,13 @@ func newWantedValue(text string, prefix bool) wantedValue {
 	n, err := strconv.ParseInt(string(w.value), 10, 64)
 	w.integer, w.isInteger = n, err == nil
 	f, err := strconv.ParseFloat(string(w.value), 64)
-	w.float, w.isFloat = f, err == nil && string(appendFloat(nil, f)) == string(w.value)
+	w.float, w.isFloat = f, err == nil && floatText(f) == string(w.value)
 	return w
 }
 
 func (a *attrIs) match(v *View) bool {
-	for b := v.attrs; ; {
-		value, rest, ok := findAttr(b, a.key)
+	for b := v.EncodedAttrs(); ; {
+		value, rest, ok := FindAttr(b, a.key)
 		if !ok || a.is(&value) {
 			return ok
 		}
@@ -46,12 +47,12 @@ func (a *attrIs) match(v *View) bool {
 
 func (a *attrIs) is(value *AttrValue) bool {
 	if w := &a.values[0]; len(a.values) == 1 && !w.prefix { // as most are: then numbers need not become texts
-		switch value.kind {
-		case kindInt:
-			return w.isInteger && int64(value.bits) == w.integer
-		case kindFloat:
-			if f := math.Float64frombits(value.bits); !math.IsNaN(f) && !math.IsInf(f, 0) {
-				return w.isFloat && value.bits == math.Float64bits(w.float)
+		switch value.Kind() {
+		case slog.KindInt64:
+			return w.isInteger && value.Int64() == w.integer
+		case slog.KindFloat64:
+			if f, _ := value.Number(); !math.IsNaN(f) && !math.IsInf(f, 0) {
+				return w.isFloat && math.Float64bits(f) == math.Float64bits(w.float)
 			}
 		}
 	}
@@ -88,7 +89,7 @@ type attrHas struct {
 }
 
 func (a *attrHas) match(v *View) bool {
-	_, _, ok := findAttr(v.attrs, a.key)
+	_, _, ok := FindAttr(v.EncodedAttrs(), a.key)
 	return ok
 }
 
@@ -102,8 +103,8 @@ type attrLike struct {
 }
 
 func (a *attrLike) match(v *View) bool {
-	for b := v.attrs; ; {
-		value, rest, ok := findAttr(b, a.key)
+	for b := v.EncodedAttrs(); ; {
+		value, rest, ok := FindAttr(b, a.key)
 		if !ok {
 			return false
 		}
@@ -119,51 +120,3 @@ func (a *attrLike) match(v *View) bool {
 }
 
 func (a *attrLike) negate() expr { return notTerm{a} }
-
-// findAttr returns the first attribute in b that has the key, and what follows it. It passes over others without a look at
-// their values.
-func findAttr(b []byte, key string) (value AttrValue, rest []byte, ok bool) {
-	for len(b) > 0 {
-		n := int(b[0])
-		if n >= 0x80 || n+2 > len(b) || n == len(key) {
-			name, value, rest, ok := nextAttr(b)
-			if !ok || string(name) == key {
-				return value, rest, ok
-			}
-			b = rest
-			continue
-		}
-		if b = passValue(b[n+1:]); b == nil {
-			break
-		}
-	}
-	return AttrValue{}, nil, false
-}
-
-// passValue returns what follows a kind and its value, nil after damage.
-func passValue(b []byte) []byte {
-	kind, b := b[0], b[1:]
-	switch kind {
-	case kindText, kindJSON:
-		_, rest, ok := cutText(b)
-		if !ok {
-			return nil
-		}
-		return rest
-	case kindInt, kindUint, kindDuration, kindTime:
-		for i, c := range b[:min(len(b), 10)] {
-			if c < 0x80 {
-				return b[i+1:]
-			}
-		}
-		return nil
-	case kindFloat:
-		if len(b) < 8 {
-			return nil
-		}
-		return b[8:]
-	case kindTrue, kindFalse:
-		return b
-	}
-	return nil
-}

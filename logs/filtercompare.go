@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"log/slog"
 	"strconv"
 	"time"
 	"unsafe"
@@ -19,8 +20,8 @@ type attrCompare struct {
 }
 
 func (a *attrCompare) match(v *View) bool {
-	for b := v.attrs; ; {
-		value, rest, ok := findAttr(b, a.key)
+	for b := v.EncodedAttrs(); ; {
+		value, rest, ok := FindAttr(b, a.key)
 		if !ok || a.is(&value) {
 			return ok
 		}
@@ -31,11 +32,13 @@ func (a *attrCompare) match(v *View) bool {
 func (a *attrCompare) is(value *AttrValue) bool {
 	if a.isTime {
 		lo, hi := a.time.compared(a.comparison)
-		return value.kind == kindTime && lo <= int64(value.bits) && int64(value.bits) <= hi
+		at := value.Int64()
+		return value.Kind() == slog.KindTime && lo <= at && at <= hi
 	}
 	n, ok := value.Number()
-	if !ok && value.kind == kindText {
-		n, ok = textNumber(value.text)
+	if !ok && value.Kind() == slog.KindString {
+		text, _ := value.Text()
+		n, ok = textNumber(text)
 	}
 	if !ok {
 		return false

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"errors"
+	"log/slog"
 	"math"
 	"regexp"
 	"regexp/syntax"
@@ -172,7 +173,7 @@ func canonical(text string, lowered []byte) []byte {
 			return strconv.AppendUint(nil, u, 10)
 		}
 		if f, err := strconv.ParseFloat(text, 64); err == nil {
-			return appendFloat(nil, f)
+			return []byte(floatText(f))
 		}
 	}
 	if d, err := time.ParseDuration(text); err == nil && !isDecimal([]byte(text)) {
@@ -182,4 +183,10 @@ func canonical(text string, lowered []byte) []byte {
 		return fold(t.UTC().Format(time.RFC3339Nano)).text
 	}
 	return lowered
+}
+
+// floatText returns a number as [AttrValue.AppendText] writes it.
+func floatText(f float64) string {
+	value, _, _ := FindAttr(AppendAttr(nil, "", slog.Float64("f", f)), "f")
+	return string(value.AppendText(nil))
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // A cursor is what the file of a forwarder holds, as JSON.
@@ -80,14 +82,5 @@ func writeWhole(name string, data []byte) error {
 	if err := os.Rename(name+".new", name); err != nil {
 		return err
 	}
-	return syncFolder(folder)
-}
-
-// syncFolder makes the names in a folder last.
-func syncFolder(name string) error {
-	folder, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return datafolder.Sync(folder)
 }

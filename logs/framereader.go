@@ -137,6 +137,19 @@ func (f *frameReader) rest() []byte {
 	return append(append(append([]byte(nil), f.head[:]...), f.body[:f.got]...), f.buf[:f.n]...)
 }
 
+// restore has a reader that has read nothing go on where another one was, whose rest this is. What was read of a frame may be more
+// than the small buffer has room for: the buffer grows once, by what there is.
+func (f *frameReader) restore(rest []byte) error {
+	if len(rest) > maxData+len(f.buf) {
+		return errFrameSize
+	}
+	if len(rest) > len(f.buf) {
+		f.buf = make([]byte, len(rest))
+	}
+	f.n = copy(f.buf, rest)
+	return nil
+}
+
 // buffers are kept by size, so that a small frame does not hold the room of a large one.
 var buffers [len(bufferSizes)]sync.Pool
 

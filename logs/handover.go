@@ -36,13 +36,8 @@ func (c *session) restore(state []byte) error {
 		c.last = binary.LittleEndian.Uint64(rest)
 		rest = rest[8:]
 	}
-	// What was read of a frame may be more than the small buffer has room for: the buffer grows once, by what there is.
-	if len(rest) > maxData+len(c.in.buf) {
+	if c.in.restore(rest) != nil {
 		return errHanded
 	}
-	if len(rest) > len(c.in.buf) {
-		c.in.buf = make([]byte, len(rest))
-	}
-	c.in.n = copy(c.in.buf, rest)
 	return nil
 }

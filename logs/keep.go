@@ -3,6 +3,9 @@ package logs
 import (
 	"context"
 	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/internal/cut"
 )
 
 // take checks the batch of a data frame and leaves it to be kept, once there is room.
@@ -17,7 +20,7 @@ func (c *session) take(ctx context.Context, f frame) error {
 		return fmt.Errorf("%w: number %d does not follow %d", errFrameBody, h.first, c.last)
 	}
 	p := pending{room: f.room, held: h.size, batch: Batch{
-		Service: string(beginning(h.service, 2*maxFromService)), Client: c.client, First: h.first, Last: h.last, Count: h.count, Min: h.min, Max: h.max, Data: payload,
+		Service: string(cut.Prefix(h.service, MaxServiceRead)), Client: c.client, First: h.first, Last: h.last, Count: h.count, Min: h.min, Max: h.max, Data: payload,
 	}}
 	if err := c.makeRoom(ctx, p.held); err != nil {
 		giveBuffer(f.room)
@@ -40,7 +43,7 @@ func (c *session) take(ctx context.Context, f frame) error {
 	c.pending = append(c.pending, p)
 	c.size += p.held
 	c.mu.Unlock()
-	signal(c.more)
+	cond.Signal(c.more)
 	return nil
 }
 
@@ -96,7 +99,7 @@ func (c *session) keep(ctx context.Context) error {
 		c.mu.Lock()
 		c.size -= size
 		c.mu.Unlock()
-		signal(c.less)
+		cond.Signal(c.less)
 		if err != nil {
 			err = &unavailable{err}
 		} else {

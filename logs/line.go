@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
-	levels "github.com/meanwhile-go/meanwhile/internal/severity"
+	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
-
-// severityKey is the attribute that keeps the word of a protocol whose severities are words, where no level has it.
-const severityKey = "severity"
 
 // A lineFormat writes records as Analogger does, a line each:
 //
@@ -49,10 +45,16 @@ func stampWidth(fraction int) int {
 // units are those of the last digit of a time, by the digits of its fraction.
 var units = [10]int64{3: 1e6, 6: 1e3, 9: 1}
 
-// append appends the line of a record of a time. The head is the escaped name of the service and a |.
+// lineHead returns the head of the lines of a service: its name, escaped, and a |.
+func lineHead(service string) []byte { return append(appendField(nil, []byte(service)), '|') }
+
+// rawLineHead returns the head of the raw lines of a service: its name and a |.
+func rawLineHead(service string) []byte { return []byte(service + "|") }
+
+// append appends the line of a record of a time. The head is the one that lineHead returns for its service.
 func (f *lineFormat) append(b, head []byte, v *View, at int64, fraction int) []byte {
 	f.begin(head, v.Level, at, fraction)
-	if len(v.attrs)+len(v.Task)+len(v.Job) > 0 {
+	if len(v.EncodedAttrs())+len(v.Task)+len(v.Job) > 0 {
 		return f.long(b, head, v)
 	}
 	begin, end := len(b), len(b)+len(f.before)+len(v.Message)+1
@@ -78,15 +80,15 @@ func (f *lineFormat) begin(head []byte, level slog.Level, at int64, fraction int
 	f.unit, f.time, f.level, f.head, f.stamp = unit, t, level, &head[0], stampWidth(fraction)
 	f.before = time.Unix(0, t*unit).AppendFormat(f.before[:0], stampLayout[:f.stamp])
 	f.before = append(append(f.before, '|'), head...)
-	f.before = append(append(f.before, severityWord(level)...), '|')
+	f.before = append(append(f.before, severity.Word(level)...), '|')
 }
 
 // appendRaw appends the line of a record with its message, its severity, and the service it came with as they are. The head is the
-// name of the service and a |.
+// one that rawLineHead returns for its service.
 func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
 	f.begin(head, v.Level, at, 0)
-	service, named := v.attr(fromService)
-	word, worded := v.attr(severityKey)
+	service, named := v.AttrText(FromService)
+	word, worded := v.AttrText(severity.Key)
 	if !named && !worded {
 		b = append(append(b, f.before...), v.Message...)
 		return append(appendContext(b, v), '\n')
@@ -95,7 +97,7 @@ func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
 		service = head[:len(head)-1]
 	}
 	if !worded {
-		word = []byte(severityWord(v.Level))
+		word = []byte(severity.Word(v.Level))
 	}
 	b = append(append(b, f.before[:f.stamp+1]...), service...)
 	b = append(append(append(b, '|'), word...), '|')
@@ -104,7 +106,7 @@ func (f *lineFormat) appendRaw(b, head []byte, v *View, at int64) []byte {
 
 // appendContext appends what a raw line has behind its message: nothing for a record of Analogger.
 func appendContext(b []byte, v *View) []byte {
-	return appendAttrs(appendTask(b, v), v, severityKey, fromService)
+	return appendAttrs(appendTask(b, v), v, severity.Key, FromService)
 }
 
 // appendTask appends the task and the job.
@@ -120,7 +122,7 @@ func appendTask(b []byte, v *View) []byte {
 
 // long appends a line with attributes.
 func (f *lineFormat) long(b, head []byte, v *View) []byte {
-	if len(f.attrs) == 0 || !bytes.Equal(f.attrs, v.attrs) {
+	if len(f.attrs) == 0 || !bytes.Equal(f.attrs, v.EncodedAttrs()) {
 		f.turn(v)
 	}
 	if f.severity != nil {
@@ -133,21 +135,25 @@ func (f *lineFormat) long(b, head []byte, v *View) []byte {
 	if len(f.attrs) > 0 {
 		b = append(b, f.text...)
 	} else {
-		b = appendAttrs(b, v, severityKey)
+		b = appendAttrs(b, v, severity.Key)
 	}
 	return append(b, '\n')
 }
 
 // turn turns to other attributes.
 func (f *lineFormat) turn(v *View) {
-	if f.severity, f.attrs = nil, f.attrs[:0]; len(v.attrs) == 0 {
+	f.severity, f.attrs = nil, f.attrs[:0]
+	attrs := v.EncodedAttrs()
+	if len(attrs) == 0 {
 		return
 	}
-	if len(v.attrs) <= keptAttrs {
-		f.attrs, f.text = append(f.attrs, v.attrs...), appendAttrs(f.text[:0], v, severityKey)
-		v = &View{attrs: f.attrs}
+	if len(attrs) <= keptAttrs {
+		f.attrs, f.text = append(f.attrs, attrs...), appendAttrs(f.text[:0], v, severity.Key)
+		attrs = f.attrs
 	}
-	f.severity, _ = v.attr(severityKey)
+	if value, _, ok := FindAttr(attrs, severity.Key); ok {
+		f.severity, _ = value.Text()
+	}
 }
 
 // appendField appends what stands before the message: a | in it would end it.
@@ -162,26 +168,11 @@ func appendField(b, text []byte) []byte {
 	}
 }
 
-// attr returns the text of the attribute with a key.
-func (v *View) attr(key string) (text []byte, ok bool) {
-	for b := v.attrs; len(b) > 0; {
-		k, value, rest, ok := nextAttr(b)
-		if !ok {
-			break
-		}
-		if string(k) == key {
-			return value.Text()
-		}
-		b = rest
-	}
-	return nil, false
-}
-
 // appendAttrs appends the attributes but for those with some keys.
 func appendAttrs(b []byte, v *View, but ...string) []byte {
 	var room [64]byte
-	for attrs := v.attrs; len(attrs) > 0; {
-		key, value, rest, ok := nextAttr(attrs)
+	for attrs := v.EncodedAttrs(); len(attrs) > 0; {
+		key, value, rest, ok := NextAttr(attrs)
 		if !ok {
 			break
 		}
@@ -231,29 +222,4 @@ func appendValue(b, text []byte) []byte {
 		b = append(appendPrintable(b, text[:i]), '\\', '"')
 		text = text[i+1:]
 	}
-}
-
-// severityWord returns the word of a level.
-func severityWord(level slog.Level) string {
-	switch level {
-	case slog.LevelDebug:
-		return "debug"
-	case slog.LevelInfo:
-		return "info"
-	case slog.LevelWarn:
-		return "warn"
-	case slog.LevelError:
-		return "error"
-	case levels.Fatal:
-		return "fatal"
-	case levels.Trace:
-		return "trace"
-	case levels.Notice:
-		return "notice"
-	case levels.Critical:
-		return "critical"
-	case levels.Alert:
-		return "alert"
-	}
-	return strings.ToLower(level.String())
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"pgregory.net/rapid"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestLineLaw(t *testing.T) {
 	heads := [][]byte{[]byte("a|"), []byte("b|")}
 	attr := rapid.Custom(func(t *rapid.T) slog.Attr {
-		key := rapid.SampledFrom([]string{"host", severityKey, "k", "a b"}).Draw(t, "key")
+		key := rapid.SampledFrom([]string{"host", severity.Key, "k", "a b"}).Draw(t, "key")
 		return rapid.SampledFrom([]slog.Attr{
 			slog.String(key, "x"), slog.String(key, "a|b"), slog.String(key, ""), slog.Int(key, 7), slog.String(key, strings.Repeat("y", keptAttrs)),
 		}).Draw(t, "value")
@@ -34,9 +35,9 @@ func TestLineLaw(t *testing.T) {
 			r := record.Draw(t, "record")
 			made := r.View()
 			v.Reset() // its room is used again, as ways in do
-			attrs := append(v.attrs, made.attrs...)
+			attrs := append(v.EncodedAttrs(), made.EncodedAttrs()...)
 			v = made
-			v.attrs = attrs
+			v.SetEncodedAttrs(attrs)
 			head := rapid.SampledFrom(heads).Draw(t, "head")
 			fraction := rapid.SampledFrom([]int{0, 3, 6, 9}).Draw(t, "fraction")
 			got, want := f.append(nil, head, &v, v.Time, fraction), (&lineFormat{}).append(nil, head, &v, v.Time, fraction)

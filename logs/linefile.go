@@ -6,31 +6,61 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
-)
 
-// serviceInPath is where the name of the service stands in the path of a [LineFile].
-const serviceInPath = "{service}"
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+)
 
 // A fileTarget writes lines to a file, which it opens when the first one comes, and turns.
 type fileTarget struct {
 	conf    atomic.Pointer[LineFile] // of the newest routes
 	path    string
 	policy  Sync
-	journal *lineJournal      // nil for none
-	known   string            // the path, in the journal
-	turned  func(rest string) // called with the path of a file that is complete
-	warn    func(what string, err error)
+	journal *lineJournal // nil for none
+	place   string       // the path in the journal, the same however the routes write it
+	old     *tidier      // of those that it was renamed to
+	logger  *slog.Logger
+	ctx     context.Context // of the output, in which old ones are tidied
 
 	file    *os.File
 	regular bool // not a pipe or a device, of which nobody can say afterwards what is in it
 	size    int64
 	day     string
 	ahead   int // so many of the bytes to be written next are in the journal
+}
+
+// newFileTarget returns the target for a file. Its settings are still to be given by configure.
+func newFileTarget(path, place string, policy Sync, journal *lineJournal, right func() bool, logger *slog.Logger) *fileTarget {
+	t := &fileTarget{path: path, place: place, policy: policy, journal: journal, logger: logger}
+	t.old = &tidier{conf: &t.conf, path: path, right: right}
+	return t
+}
+
+// configure gives it the settings of the newest routes.
+func (t *fileTarget) configure(conf *LineFile) { t.conf.Store(conf) }
+
+func (t *fileTarget) warn(what string, err error) {
+	t.logger.Error("logs: "+what, "file", t.path, "error", err)
+}
+
+// turned has a file that is complete compressed, and old ones deleted, in a task.
+func (t *fileTarget) turned(name string) {
+	conf := t.conf.Load()
+	if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 || !t.old.turned(name) {
+		return
+	}
+	meanwhile.Go(t.ctx, func(context.Context) error {
+		if err := t.old.run(); err != nil {
+			t.warn("tidy turned files", err)
+		}
+		return nil
+	}, meanwhile.Name("tidy "+t.path))
 }
 
 func (t *fileTarget) write(_ context.Context, lines []byte, from []heard) (n int, err error) {
@@ -80,7 +110,7 @@ func (t *fileTarget) announce(lines []byte, from []heard) error {
 	if err != nil {
 		return err
 	}
-	err = t.journal.add(&journalEntry{kind: kindLines, path: t.known, inode: inodeOf(info), off: info.Size(), heard: from, lines: lines})
+	err = t.journal.add(&journalEntry{kind: kindLines, path: t.place, inode: inodeOf(info), off: info.Size(), heard: from, lines: lines})
 	if err == nil {
 		t.ahead = len(lines)
 	}
@@ -90,7 +120,7 @@ func (t *fileTarget) announce(lines []byte, from []heard) error {
 // settle tells the journal that all it says is in the file.
 func (t *fileTarget) settle() {
 	if t.journal != nil && t.ahead == 0 {
-		t.journal.settle(t.known)
+		t.journal.settle(t.place)
 	}
 }
 
@@ -127,7 +157,7 @@ func (t *fileTarget) open() error {
 		}
 	} else if t.regular && t.policy != SyncOS {
 		// What the journal tells of is to be there after a power cut, where the system can and lets us see to it.
-		_ = syncFolder(filepath.Dir(t.path))
+		_ = datafolder.Sync(filepath.Dir(t.path))
 	}
 	return nil
 }
@@ -198,18 +228,4 @@ func (t *fileTarget) close() error {
 	file := t.file
 	t.file, t.ahead = nil, 0
 	return file.Close()
-}
-
-// escapeService returns a service's name as a part of a path that is no path itself.
-func escapeService(name string) string {
-	var b strings.Builder
-	for i := range len(name) {
-		c := name[i]
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' && i > 0 {
-			b.WriteByte(c)
-			continue
-		}
-		fmt.Fprintf(&b, "%%%02x", c)
-	}
-	return b.String()
 }

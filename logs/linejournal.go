@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 const (
@@ -90,7 +92,7 @@ func (j *lineJournal) open(make bool) error {
 	if err := os.MkdirAll(j.dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := lockFolder(j.dir)
+	lock, err := datafolder.Lock(j.dir)
 	if err != nil {
 		return fmt.Errorf("%s: %w", j.dir, err)
 	}
@@ -103,6 +105,9 @@ func (j *lineJournal) open(make bool) error {
 	j.lock = lock
 	return nil
 }
+
+// openIfThere reads the journal, if there is one, and mends the files it tells of.
+func (j *lineJournal) openIfThere() error { return j.open(false) }
 
 // close settles what can be, for the next process.
 func (j *lineJournal) close() error {
@@ -282,7 +287,7 @@ func (j *lineJournal) turn() (err error) {
 		err = os.Rename(part, path)
 	}
 	if err == nil && j.policy != SyncOS {
-		err = syncFolder(j.dir)
+		err = datafolder.Sync(j.dir)
 	}
 	if err != nil {
 		return errors.Join(err, file.Close(), os.Remove(part))

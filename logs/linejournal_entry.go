@@ -5,6 +5,8 @@ import (
 	"hash/crc32"
 )
 
+var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)
+
 const (
 	journalBegin     = "mwlines1"
 	journalExtension = ".journal"
@@ -37,7 +39,8 @@ type journalEntry struct {
 func (e *journalEntry) append(b []byte) []byte {
 	begin := len(b)
 	b = append(b, make([]byte, journalFrame)...)
-	b = appendText(append(b, e.kind), e.path)
+	b = binary.AppendUvarint(append(b, e.kind), uint64(len(e.path)))
+	b = append(b, e.path...)
 	switch e.kind {
 	case kindLines:
 		b = binary.AppendUvarint(b, e.inode)
@@ -56,7 +59,7 @@ func (e *journalEntry) append(b []byte) []byte {
 	}
 	body := b[begin+journalFrame:]
 	binary.LittleEndian.PutUint32(b[begin:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(b[begin+4:], crc32.Checksum(body, castagnoli))
+	binary.LittleEndian.PutUint32(b[begin+4:], crc32.Checksum(body, castagnoliTable))
 	return b
 }
 
@@ -73,7 +76,7 @@ func parseJournal(data []byte, each func(e *journalEntry)) (whole int) {
 		}
 		size, sum := binary.LittleEndian.Uint32(rest), binary.LittleEndian.Uint32(rest[4:])
 		rest = rest[journalFrame:]
-		if size == 0 || uint64(size) > uint64(len(rest)) || crc32.Checksum(rest[:size], castagnoli) != sum {
+		if size == 0 || uint64(size) > uint64(len(rest)) || crc32.Checksum(rest[:size], castagnoliTable) != sum {
 			return whole
 		}
 		e := &journalEntry{}
@@ -87,8 +90,7 @@ func parseJournal(data []byte, each func(e *journalEntry)) (whole int) {
 
 func (e *journalEntry) parse(b []byte) bool {
 	e.kind = b[0]
-	path, b, ok := cutText(b[1:])
-	e.path = string(path)
+	b, ok := b[1:], true
 	number := func() (n uint64) {
 		var size int
 		if n, size = binary.Uvarint(b); size <= 0 {
@@ -106,6 +108,11 @@ func (e *journalEntry) parse(b []byte) bool {
 		}
 		b = b[copy(c[:], b):]
 		return c
+	}
+	if size := number(); ok && size <= uint64(len(b)) {
+		e.path, b = string(b[:size]), b[size:]
+	} else {
+		return false
 	}
 	switch e.kind {
 	case kindLines:

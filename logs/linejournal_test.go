@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // A testFile is a line file with its journal, as one process after the other has it.
@@ -39,11 +41,9 @@ func (f *testFile) begin() {
 	if err := f.journal.open(false); err != nil {
 		f.t.Fatal(err)
 	}
-	f.target = &fileTarget{
-		path: f.path, policy: f.policy, journal: f.journal, known: f.path,
-		turned: func(string) {}, warn: func(what string, err error) { fmt.Fprintln(&f.said, what, err) },
-	}
-	f.target.conf.Store(&f.conf)
+	trusted, logger := func() bool { return true }, slog.New(slog.NewTextHandler(&f.said, nil))
+	f.target = newFileTarget(f.path, f.path, f.policy, f.journal, trusted, logger)
+	f.target.configure(&f.conf)
 }
 
 // die ends the process as a kill does.
@@ -504,7 +504,7 @@ func TestJournalIsLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), errLocked.Error()) {
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), datafolder.ErrLocked.Error()) {
 		t.Errorf("another server: %v", err)
 	}
 	f.die()

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 const (
+	mostHeard   = 100_000  // clients whose numbers are in memory
 	mostLines   = 1 << 20  // bytes that wait to be written; whoever brings more, waits
 	mostWaiting = 64 << 20 // in all outputs of a server; each takes what one brings when it has nothing else, though
 	idleOutput  = time.Minute
@@ -38,8 +40,6 @@ type lineOutput struct {
 	logger  *slog.Logger
 	task    *meanwhile.Task[struct{}]
 	wake    chan struct{}
-	keys    atomic.Int32 // how many stage keys there are of it
-	mixed   atomic.Bool  // more than one: some of its lines are culled or raw, others are not
 
 	mu      sync.Mutex
 	heard   map[Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
@@ -52,8 +52,8 @@ type lineOutput struct {
 	asked   int64 // to be synced
 	reopen  bool
 	closing bool
-	failure error   // of the newest try; nil while all is well
-	changed changes // of these
+	failure error     // of the newest try; nil while all is well
+	changed cond.Cond // of these
 	repeats repeats
 	culled  int64
 	lost    int64 // bytes, at the end
@@ -62,13 +62,38 @@ type lineOutput struct {
 func newLineOutput(name string, target lineTarget, waiting *atomic.Int64, logger *slog.Logger) *lineOutput {
 	o := &lineOutput{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), heard: map[Client]uint64{}}
 	if f, ok := target.(*fileTarget); ok {
-		o.journal, o.path = f.journal, f.known
+		o.journal, o.path = f.journal, f.place
 	}
 	return o
 }
 
+// outputName returns what it is called in counters and in the log: the path of a file, the address of a socket.
+func (o *lineOutput) outputName() string { return o.name }
+
+// journaled reports whether what it takes of clients is in a journal before it is written.
+func (o *lineOutput) journaled() bool { return o.journal != nil }
+
+// lineStats is the state of a line output.
+type lineStats struct {
+	written int64 // bytes of lines
+	waiting int64 // bytes that wait
+	repeats int64 // lines that repeated the one before
+	lost    int64 // bytes that could not be written before the end
+	failure error // why it fails; nil while it does not
+}
+
+// stats returns its state.
+func (o *lineOutput) stats() lineStats {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return lineStats{written: o.written, waiting: o.added - o.written, repeats: o.culled, lost: o.lost, failure: o.failure}
+}
+
 // start starts the task that writes.
 func (o *lineOutput) start(ctx context.Context) {
+	if f, ok := o.target.(*fileTarget); ok {
+		f.ctx = ctx
+	}
 	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("write "+o.name))
 }
 
@@ -92,7 +117,7 @@ func (o *lineOutput) append(ctx context.Context, lines []byte, cull bool, from h
 		if o.closing {
 			return o.added, ErrClosed
 		}
-		if err := o.changed.wait(ctx, &o.mu); err != nil {
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
 			return o.added, err
 		}
 	}
@@ -134,10 +159,7 @@ func (o *lineOutput) count(bytes int) {
 }
 
 func (o *lineOutput) signal() {
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	cond.Signal(o.wake)
 }
 
 // wait returns when everything up to a place is written and, if it is to be, on disk.
@@ -149,7 +171,7 @@ func (o *lineOutput) wait(ctx context.Context, end int64, onDisk bool) error {
 			o.asked = end
 			o.signal()
 		}
-		if err := o.changed.wait(ctx, &o.mu); err != nil {
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
 			return err
 		}
 	}

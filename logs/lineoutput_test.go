@@ -40,7 +40,7 @@ func TestNothingBehindATornLine(t *testing.T) {
 		if _, err := o.append(ctx, []byte("one\n"), false, heard{}); err != nil {
 			t.Error(err)
 		}
-		await(t, func() bool { return o.stats().Failure != "" })
+		await(t, func() bool { return o.stats().failure != nil })
 		if _, err := o.append(ctx, []byte("two\n"), false, heard{}); err != nil {
 			t.Error(err)
 		}
@@ -50,7 +50,7 @@ func TestNothingBehindATornLine(t *testing.T) {
 	if string(target.text) != "on" {
 		t.Errorf("written is %q", target.text)
 	}
-	if lost := o.stats().Lost; lost != 6 || waiting.Load() != 0 {
+	if lost := o.stats().lost; lost != 6 || waiting.Load() != 0 {
 		t.Errorf("%d bytes are lost, %d wait", lost, waiting.Load())
 	}
 }

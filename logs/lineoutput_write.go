@@ -50,7 +50,7 @@ func (o *lineOutput) take() (lines []byte, from []heard, reopen, closing bool) {
 	if len(o.pending) > 0 {
 		lines, o.pending = o.pending, nil
 		from, o.from = o.from, nil
-		if len(o.heard) > mostRemembered {
+		if len(o.heard) > mostHeard {
 			clear(o.heard)
 			for _, h := range from {
 				o.heard[h.client] = h.last
@@ -86,7 +86,7 @@ func (o *lineOutput) writeAll(ctx context.Context, lines []byte, from []heard) {
 		first := err != nil && o.failure == nil
 		mended := err == nil && o.failure != nil
 		o.failure = err
-		o.changed.happened()
+		o.changed.Broadcast()
 		o.mu.Unlock()
 		switch {
 		case first:
@@ -121,7 +121,7 @@ func (o *lineOutput) giveUp(lines []byte, err error) {
 	o.pending, o.from, o.closing = nil, nil, true
 	o.lost += int64(lost)
 	o.waiting.Add(int64(-lost))
-	o.changed.happened()
+	o.changed.Broadcast()
 	o.mu.Unlock()
 	o.logger.Error("logs: "+lineDamaged, "output", o.name, "bytes", lost, "error", err)
 }
@@ -140,7 +140,7 @@ func (o *lineOutput) syncAsked(ctx context.Context, anyway bool) {
 			o.synced = written
 		}
 		o.failure = err
-		o.changed.happened()
+		o.changed.Broadcast()
 		o.mu.Unlock()
 		if err == nil {
 			return

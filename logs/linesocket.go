@@ -22,6 +22,12 @@ func (t writerTarget) write(_ context.Context, lines []byte, _ []heard) (int, er
 func (t writerTarget) sync() error  { return nil }
 func (t writerTarget) close() error { return nil }
 
+// newWriterTarget returns a target for a writer, which it does not close.
+func newWriterTarget(w io.Writer) lineTarget { return writerTarget{w} }
+
+// newSocketTarget returns a target for a connection to host:port.
+func newSocketTarget(address string) lineTarget { return &socketTarget{address: address} }
+
 // A socketTarget writes lines to a connection, which it opens again when it ends. A line of which a part was written comes
 // again, whole; what a broken connection had taken and not brought is lost, as nobody there says what came.
 type socketTarget struct {

@@ -39,7 +39,10 @@ func (b *outBatch) frame(c *zstd.Encoder) (head, payload []byte) {
 				compression, b.payload = compressZstd, packed
 			}
 		}
-		b.head = appendData(b.head[:0], &b.Batch, compression, b.payload)
+		head := dataHead{
+			compression: compression, first: b.First, last: b.Last, count: b.Count, size: len(b.Data), min: b.Min, max: b.Max, service: []byte(b.Service),
+		}
+		b.head = head.append(b.head[:0], b.payload)
 	})
 	return b.head, b.payload
 }

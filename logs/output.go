@@ -2,9 +2,12 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strconv"
 )
+
+// ErrRefused is what an [Output] returns for records that the other side will never take.
+var ErrRefused = errors.New("refused")
 
 // An Output forwards records to a system that keeps or searches them. A [Forwarder] calls it.
 type Output interface {
@@ -35,24 +38,3 @@ func (e *RefusedError) Error() string {
 
 // Unwrap returns [ErrRefused].
 func (e *RefusedError) Unwrap() error { return ErrRefused }
-
-// Identity returns a text that is the same each time the record is sent, and that no other record has, also of a store
-// that begins its numbers anew or of another server that knows the same service: "api-17-" and 16 hexadecimal digits made
-// of its time and message. It has at most [MaxService] + 38 bytes.
-func (r *Record) Identity() string {
-	h := uint64(tokenSeed)
-	for i, nanos := 0, uint64(r.Time.UnixNano()); i < 8; i++ {
-		h = (h ^ nanos>>(8*i)&0xff) * tokenPrime
-	}
-	for i := range len(r.Message) {
-		h = (h ^ uint64(r.Message[i])) * tokenPrime
-	}
-	b := make([]byte, 0, len(r.Service)+38)
-	b = append(append(b, r.Service...), '-')
-	b = append(strconv.AppendUint(b, r.Number, 10), '-')
-	const digits = "0123456789abcdef"
-	for h, i := finish(h), 60; i >= 0; i -= 4 {
-		b = append(b, digits[h>>i&0xf])
-	}
-	return string(b)
-}

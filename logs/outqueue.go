@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // crowdedEvery is after how many records their callers give way, when memory is half full: goroutines that do nothing but
@@ -18,7 +20,7 @@ func (s *Sender) put(service string, record []byte, at int64) error {
 	if err != nil {
 		s.stats.Dropped++
 		s.drops.add(1)
-		signal(s.owed)
+		cond.Signal(s.owed)
 	}
 	crowded := s.used > s.o.MemoryBytes/2 && (s.stats.Added+s.stats.Dropped)%crowdedEvery == 0
 	s.mu.Unlock()
@@ -34,7 +36,7 @@ func (s *Sender) take(service string, record []byte, at int64) error {
 		return ErrClosed
 	}
 	if s.used+len(record) > s.o.MemoryBytes && s.used > 0 {
-		signal(s.spill)
+		cond.Signal(s.spill)
 		return ErrFull
 	}
 	if service == "" {
@@ -62,7 +64,7 @@ func (s *Sender) begin(service string) *outBatch {
 		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, firstRoom)}}
 	}
 	s.open.Service, s.open.Client, s.open.begun = service, s.id, time.Now()
-	signal(s.ready)
+	cond.Signal(s.ready)
 	return s.open
 }
 
@@ -76,9 +78,9 @@ func (s *Sender) seal() {
 	s.number = b.Last
 	s.sealed = append(s.sealed, b)
 	s.open = nil
-	signal(s.ready)
+	cond.Signal(s.ready)
 	if s.used > s.o.MemoryBytes/2 {
-		signal(s.spill)
+		cond.Signal(s.spill)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // own is the source of a sender's own records: first those in the spool, then those in memory.
@@ -24,8 +26,8 @@ func (o own) reset(last uint64) error {
 	}
 	s.online, s.trouble = true, nil
 	s.settleUpTo(last)
-	signal(s.call)
-	signal(s.owed)
+	cond.Signal(s.call)
+	cond.Signal(s.owed)
 	return nil
 }
 
@@ -107,7 +109,7 @@ func (o own) acknowledged(n uint64) {
 	o.s.mu.Lock()
 	defer o.s.mu.Unlock()
 	o.s.settleUpTo(n)
-	signal(o.s.ready)
+	cond.Signal(o.s.ready)
 }
 
 // settleUpTo forgets what the server has.
@@ -125,7 +127,7 @@ func (s *Sender) settleUpTo(n uint64) {
 	}
 	s.forget(known)
 	if s.spool != nil && !s.spool.empty() {
-		signal(s.spill)
+		cond.Signal(s.spill)
 	}
 	s.broadcast()
 }

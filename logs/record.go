@@ -1,8 +1,14 @@
 package logs
 
 import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
 	"log/slog"
+	"strconv"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/murmur"
 )
 
 // A Record is one log line, as the one who asked for it gets it. It shares nothing with others.
@@ -24,4 +30,21 @@ func (r *Record) View() View {
 		v.AddAttr(a)
 	}
 	return v
+}
+
+// Identity returns a text that is the same each time the record is sent, and that no other record has, also of a store
+// that begins its numbers anew or of another server that knows the same service: "api-17-" and 16 hexadecimal digits made
+// of its time and message. It has at most [MaxService] + 38 bytes.
+func (r *Record) Identity() string {
+	sum := fnv.New64a()
+	_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(r.Time.UnixNano()))) // as what follows, it never fails
+	_, _ = io.WriteString(sum, r.Message)
+	b := make([]byte, 0, len(r.Service)+38)
+	b = append(append(b, r.Service...), '-')
+	b = append(strconv.AppendUint(b, r.Number, 10), '-')
+	const digits = "0123456789abcdef"
+	for h, i := murmur.Mix(sum.Sum64()), 60; i >= 0; i -= 4 {
+		b = append(b, digits[h>>i&0xf])
+	}
+	return string(b)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,19 +109,19 @@ func (all redactor) redact(v *View) {
 	v.Task, _ = all.text(v.Task)
 	var out []byte
 	done := 0
-	for b := v.attrs; len(b) > 0; {
-		key, value, rest, ok := nextAttr(b)
+	for b := v.EncodedAttrs(); len(b) > 0; {
+		key, value, rest, ok := NextAttr(b)
 		if !ok {
 			break // which a store refuses
 		}
 		size := len(b) - len(rest)
-		kind, text, changed := all.value(key, value)
+		text, changed := all.value(key, value)
 		if changed && out == nil {
-			out = append(make([]byte, 0, len(v.attrs)+2*maxMarker), v.attrs[:done]...)
+			out = append(make([]byte, 0, len(v.EncodedAttrs())+2*maxMarker), v.EncodedAttrs()[:done]...)
 		}
 		switch {
 		case changed:
-			out = appendText(append(appendText(out, key), kind), text)
+			out = AppendAttr(out, "", slog.Attr{Key: string(key), Value: text})
 		case out != nil:
 			out = append(out, b[:size]...)
 		}
@@ -128,17 +129,17 @@ func (all redactor) redact(v *View) {
 		b = rest
 	}
 	if out != nil {
-		v.attrs = out
+		v.SetEncodedAttrs(out)
 	}
 }
 
 // value returns what takes the place of the value of an attribute.
-func (all redactor) value(key []byte, value AttrValue) (kind byte, text []byte, changed bool) {
+func (all redactor) value(key []byte, value AttrValue) (_ slog.Value, changed bool) {
 	named := all.hasNames()
 	if named {
 		if r := all.named(string(key)); r != nil {
 			r.count.Add(1)
-			return kindText, r.marker, true
+			return slog.StringValue(string(r.marker)), true
 		}
 	}
 	text, ok := value.Text()
@@ -146,17 +147,17 @@ func (all redactor) value(key []byte, value AttrValue) (kind byte, text []byte, 
 		var buffer [32]byte
 		text = value.AppendText(buffer[:0])
 	}
-	if value.kind == kindJSON && named {
+	if value.Kind() == slog.KindAny && named {
 		text, changed = all.fields(key, text)
 	}
 	text, matched := all.text(text)
 	if !changed && !matched {
-		return 0, nil, false
+		return slog.Value{}, false
 	}
-	if value.kind == kindJSON && json.Valid(text) {
-		return kindJSON, text, true
+	if value.Kind() == slog.KindAny && json.Valid(text) {
+		return slog.AnyValue(json.RawMessage(text)), true
 	}
-	return kindText, text, true
+	return slog.StringValue(string(text)), true
 }
 
 // fields returns the JSON of an attribute with the values of its fields replaced that rules name. What is no JSON is replaced as a whole,

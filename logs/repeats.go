@@ -49,7 +49,7 @@ func stamped(text []byte, width int) bool {
 		return false
 	}
 	for i := range width {
-		if c := stampLayout[i]; isDigit(c) && !isDigit(text[i]) || !isDigit(c) && text[i] != c {
+		if c := stampLayout[i]; isStampDigit(c) && !isStampDigit(text[i]) || !isStampDigit(c) && text[i] != c {
 			return false
 		}
 	}
@@ -88,3 +88,5 @@ func (r *repeats) end(b []byte, now time.Time) []byte {
 	r.last = r.last[:0]
 	return b
 }
+
+func isStampDigit(c byte) bool { return '0' <= c && c <= '9' }

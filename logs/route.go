@@ -8,7 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/severity"
 )
 
 // A Route says where the records of some services go.
@@ -39,28 +40,6 @@ type Limit struct {
 	Services []string // as in a [Route]; none: each service that no other limit names
 	Rate     float64  // records a second, for each service on its own
 	Burst    int      // so many at once; default: those of one second
-}
-
-// Sync says when what line files hold is on disk. What came by the own protocol is so in the [Config.Journal], if there is one,
-// and in the file after the next interval.
-type Sync string
-
-// The ways to sync. What was written survives the end of the process in each of them.
-const (
-	SyncAlways   Sync = "always"   // before it is acknowledged, and each interval
-	SyncInterval Sync = "interval" // each interval: a power cut loses what came since
-	SyncOS       Sync = "os"       // when the system likes
-)
-
-// A LineFile is a file that records are written to, a line each.
-type LineFile struct {
-	Path     string        // {service} in it stands for the name of the service, escaped, so that it is no path
-	Mode     uint32        // of a new file; default 0640
-	MaxBytes int64         // begin a new file before it would grow beyond; 0: never
-	Daily    bool          // begin a new file each day
-	Compress bool          // those before with zstd
-	MaxAge   time.Duration // delete those before when they are so old; 0: never
-	MaxTotal int64         // and the oldest ones when all of the file have more bytes; 0: never
 }
 
 func (r *Route) check() error {
@@ -190,8 +169,8 @@ func (g *levelGate) takes(v *View) bool {
 	if g.only == nil {
 		return true
 	}
-	if word, ok := v.attr(severityKey); ok {
+	if word, ok := v.AttrText(severity.Key); ok {
 		return slices.ContainsFunc(g.only, func(s string) bool { return s == string(word) })
 	}
-	return slices.Contains(g.only, severityWord(v.Level))
+	return slices.Contains(g.only, severity.Word(v.Level))
 }

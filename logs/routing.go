@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,7 +43,7 @@ type plannedOutput struct {
 
 // A stageKey is what a feed gathers on its own: lines for one output, or the records of one service for the store.
 type stageKey struct {
-	lines    *lineOutput  // or
+	lines    *lineSink    // or
 	store    *storeOutput //
 	service  string       // of store
 	cull     bool
@@ -71,7 +69,7 @@ func (r *routing) plan(name []byte) (p *servicePlan, reason string) {
 	if p = r.services[service]; p != nil {
 		return p, reason
 	}
-	p = &servicePlan{name: service, head: append(appendField(nil, []byte(service)), '|'), raw: []byte(service + "|"), counts: counts, alerts: r.alertsOf(service)}
+	p = &servicePlan{name: service, head: lineHead(service), raw: rawLineHead(service), counts: counts, alerts: r.alertsOf(service)}
 	if l := limitOf(r.limits, p.name); l != nil {
 		p.rate = newRate(l)
 	}
@@ -106,11 +104,19 @@ func (p *servicePlan) add(key *stageKey, gate *levelGate) {
 	p.outputs = append(p.outputs, plannedOutput{key, gate})
 }
 
+// A lineSink is an output for lines.
+type lineSink struct {
+	*lineOutput
+	file  *fileTarget  // what it writes to; nil for anything but a file
+	keys  atomic.Int32 // how many stage keys there are of it
+	mixed atomic.Bool  // more than one: some of its lines are culled or raw, others are not
+}
+
 // outputs are those of a server, by what they write to.
 type outputs struct {
 	mu    sync.Mutex
 	ctx   context.Context // in which their tasks run; nil before the server runs
-	lines map[any]*lineOutput
+	lines map[any]*lineSink
 	bytes atomic.Int64 // that wait in them
 	keys  map[stageKey]*stageKey
 	store *storeOutput
@@ -132,16 +138,16 @@ func (s *Server) keyOf(to Destination, service string, route *Route) *stageKey {
 		}
 		key.store, key.service = o.store, service
 	case to.File != nil:
-		path, place := to.File.at(escapeService(service))
-		if o.lines[place] == nil && len(o.lines) >= mostFiles {
-			path, place = to.File.at(OtherServices)
+		path, place := to.File.pathOf(service)
+		if o.lines[filePlace(place)] == nil && len(o.lines) >= mostFiles {
+			path, place = to.File.pathOf(OtherServices)
 		}
-		key.lines = o.line(place, path, func() lineTarget { return s.newFile(path, place) }, s.logger)
-		key.lines.target.(*fileTarget).conf.Store(to.File)
+		key.lines = o.line(filePlace(place), path, func() lineTarget { return newFileTarget(path, place, s.sync, s.journal, s.right, s.logger) }, s.logger)
+		key.lines.file.configure(to.File)
 	case to.Writer != nil:
-		key.lines = o.line(to.Writer, writerName(to.Writer), func() lineTarget { return writerTarget{to.Writer} }, s.logger)
+		key.lines = o.line(to.Writer, writerName(to.Writer), func() lineTarget { return newWriterTarget(to.Writer) }, s.logger)
 	default:
-		key.lines = o.line(socketAddress(to.Socket), to.Socket, func() lineTarget { return &socketTarget{address: to.Socket} }, s.logger)
+		key.lines = o.line(socketAddress(to.Socket), to.Socket, func() lineTarget { return newSocketTarget(to.Socket) }, s.logger)
 	}
 	if o.keys[key] == nil {
 		o.keys[key] = &key
@@ -153,19 +159,9 @@ func (s *Server) keyOf(to Destination, service string, route *Route) *stageKey {
 }
 
 type (
-	filePlace     string // the path of a file, however it is written in a route
+	filePlace     string // the same path of a file, however it is written in a route
 	socketAddress string
 )
-
-// at returns the path of the file for a service.
-func (l *LineFile) at(service string) (path string, place filePlace) {
-	path = strings.ReplaceAll(l.Path, serviceInPath, service)
-	whole, err := filepath.Abs(path)
-	if err != nil {
-		whole = path
-	}
-	return path, filePlace(whole)
-}
 
 // writerName names a writer: standard output by its path.
 func writerName(w io.Writer) string {
@@ -176,10 +172,12 @@ func writerName(w io.Writer) string {
 }
 
 // line returns the output for a place, and begins it. The lock is held.
-func (o *outputs) line(place any, name string, target func() lineTarget, logger *slog.Logger) *lineOutput {
+func (o *outputs) line(place any, name string, target func() lineTarget, logger *slog.Logger) *lineSink {
 	l := o.lines[place]
 	if l == nil {
-		l = newLineOutput(name, target(), &o.bytes, logger)
+		to := target()
+		l = &lineSink{lineOutput: newLineOutput(name, to, &o.bytes, logger)}
+		l.file, _ = to.(*fileTarget)
 		o.lines[place] = l
 		if o.ctx != nil {
 			l.start(o.ctx)
@@ -189,14 +187,14 @@ func (o *outputs) line(place any, name string, target func() lineTarget, logger 
 }
 
 // all returns the line outputs, by name.
-func (o *outputs) all() []*lineOutput {
+func (o *outputs) all() []*lineSink {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var all []*lineOutput
+	var all []*lineSink
 	for _, l := range o.lines {
 		all = append(all, l)
 	}
-	sort.Slice(all, func(i, j int) bool { return all[i].name < all[j].name })
+	sort.Slice(all, func(i, j int) bool { return all[i].outputName() < all[j].outputName() })
 	return all
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -276,7 +277,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	s.closed = true
 	n := s.number
 	s.mu.Unlock()
-	signal(s.ready)
+	cond.Signal(s.ready)
 	if again {
 		select {
 		case <-s.away:
@@ -312,7 +313,7 @@ func (p *PendingError) Unwrap() error { return p.Cause }
 
 // settle waits until everything up to a number is acknowledged or dropped, or enough, called with the mutex, says so.
 func (s *Sender) settle(ctx context.Context, n uint64, enough func() bool) error {
-	signal(s.rush)
+	cond.Signal(s.rush)
 	for {
 		s.mu.Lock()
 		if s.settled(n) || enough() {
@@ -323,7 +324,7 @@ func (s *Sender) settle(ctx context.Context, n uint64, enough func() bool) error
 		s.hurry = true
 		changed := s.changed
 		s.mu.Unlock()
-		signal(s.ready)
+		cond.Signal(s.ready)
 		select {
 		case <-changed:
 		case <-ctx.Done():

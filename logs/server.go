@@ -13,6 +13,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // A Config says what a [Server] does. The zero value of each field but Listeners is its default.
@@ -115,7 +116,7 @@ func NewServer(c Config) (*Server, error) {
 		ways: map[string]*wayCounts{}, services: map[string]*serviceCounts{OtherServices: {}}, redacted: map[string]*atomic.Int64{}, conns: map[*connection]struct{}{}, addresses: map[string]net.Addr{},
 	}
 	s.stopped, s.end = context.WithCancel(context.Background())
-	s.outputs.lines, s.outputs.keys = map[any]*lineOutput{}, map[stageKey]*stageKey{}
+	s.outputs.lines, s.outputs.keys = map[any]*lineSink{}, map[stageKey]*stageKey{}
 	if c.Journal != "" {
 		s.journal = newLineJournal(c.Journal, c.Sync, s.right, c.Logger)
 	}
@@ -194,7 +195,7 @@ func (s *Server) closeJournal() {
 // run has two contexts: of who wants it to end, and of its tasks, which go on until they have ended in order.
 func (s *Server) run(outer, ctx context.Context) (err error) {
 	if s.journal != nil {
-		if err := s.journal.open(false); errors.Is(err, errLocked) {
+		if err := s.journal.openIfThere(); errors.Is(err, datafolder.ErrLocked) {
 			return err
 		} else if err != nil {
 			s.logger.Error("logs: the journal of line files is not read; their records wait", "error", err)
@@ -322,26 +323,4 @@ func (o *outputs) close(ctx context.Context) {
 	for _, l := range o.all() {
 		l.close(ctx)
 	}
-}
-
-// newFile returns the target for a file, whose turned files are compressed and pruned in a task.
-func (s *Server) newFile(path string, place filePlace) *fileTarget {
-	t := &fileTarget{
-		path: path, policy: s.sync, journal: s.journal, known: string(place),
-		warn: func(what string, err error) { s.logger.Error("logs: "+what, "file", path, "error", err) },
-	}
-	old := &tidier{conf: &t.conf, path: path, right: s.right}
-	t.turned = func(name string) {
-		conf := t.conf.Load()
-		if !conf.Compress && conf.MaxAge == 0 && conf.MaxTotal == 0 || !old.turned(name) {
-			return
-		}
-		meanwhile.Go(s.outputs.ctx, func(context.Context) error {
-			if err := old.run(); err != nil {
-				s.logger.Error("logs: tidy turned files", "file", path, "error", err)
-			}
-			return nil
-		}, meanwhile.Name("tidy "+path))
-	}
-	return t
 }

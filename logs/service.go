@@ -2,7 +2,6 @@ package logs
 
 import (
 	"fmt"
-	"log/slog"
 	"unicode"
 	"unicode/utf8"
 )
@@ -13,12 +12,12 @@ const MaxService = 128
 // UnknownService is the service of records that name none and come by an input without a default of its own.
 const UnknownService = "unknown_service"
 
-// fromService is the attribute of a record that is stored under another service than it came with: the name it came with, of
-// which the first maxFromService bytes are kept.
-const (
-	fromService    = "from_service"
-	maxFromService = 256
-)
+// FromService is the key of an attribute of a record that is stored under another service than it came with: the name it came
+// with, of which there are the first 256 bytes.
+const FromService = "from_service"
+
+// MaxServiceRead is how many bytes of the name of a service that is too long are read: a server knows no more of it.
+const MaxServiceRead = 512
 
 // The reasons for which names are repaired, as they are counted.
 const (
@@ -86,13 +85,4 @@ func RepairService(name string) (repaired, reason string) {
 		b = append(b, c...)
 	}
 	return string(b), reason
-}
-
-// rename makes a record one of the service that it is stored under, and adds the name it came with, unless that is empty.
-func (v *View) rename(service string) {
-	if len(v.Service) > 0 && len(v.Message)+len(v.Task)+len(v.Job)+len(v.attrs) < MaxRecord-mostAdded {
-		v.attrs = v.attrs[:len(v.attrs):len(v.attrs)] // other records may follow in the buffer
-		v.AddAttr(slog.String(fromService, string(beginning(v.Service, maxFromService))))
-	}
-	v.Service = []byte(service)
 }

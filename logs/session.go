@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // A session is one connection of a client. One task reads, another appends what has gathered and acknowledges it, so that
@@ -58,7 +59,7 @@ func (c *session) stop(why error) {
 	if c.why == nil {
 		c.why = why
 		_ = c.conn.SetReadDeadline(time.Unix(1, 0))
-		signal(c.less)
+		cond.Signal(c.less)
 	}
 }
 
@@ -99,7 +100,7 @@ func (c *session) work(ctx context.Context) error {
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
-	signal(c.more)
+	cond.Signal(c.more)
 	if failed, _ := keeping.Wait(context.WithoutCancel(ctx)); failed != nil {
 		return failed
 	}
@@ -223,7 +224,7 @@ func (c *session) refuse(err error) error {
 	default:
 		return err // of the network
 	}
-	if c.send(refusal.append(nil)) == nil {
+	if c.send(appendRefusal(nil, byte(refusal.Code), refusal.Text)) == nil {
 		c.drain()
 	}
 	return err
@@ -236,12 +237,4 @@ func (c *session) drain() {
 	}
 	_ = c.conn.SetReadDeadline(time.Now().Add(time.Second))
 	_, _ = io.CopyN(io.Discard, c.conn, 4*MaxBatch)
-}
-
-// signal leaves a value in a channel that has room for one, or has one.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -116,8 +116,10 @@ func (r *rawClient) next() (kind byte, n uint64, refusal *Refusal) {
 	}
 	switch f.kind {
 	case frameRefusal:
+		var code byte
 		refusal = &Refusal{}
-		err = refusal.parse(f.body)
+		code, refusal.Text, err = parseRefusal(f.body)
+		refusal.Code = RefusalCode(code)
 	case frameWelcome:
 		var w welcome
 		err = w.parse(f.body)
@@ -154,7 +156,7 @@ func testBatch(client Client, first, last uint64) []byte {
 	for n := first; n <= last; n++ {
 		b.Add(&View{Time: int64(n), Message: fmt.Appendf(nil, "message %d", n)})
 	}
-	return append(appendData(nil, &b, compressNone, b.Data), b.Data...)
+	return dataFrame(&b, compressNone, b.Data)
 }
 
 // serveRaw gives a client by hand a session in a scope, and returns its outcome.
@@ -247,7 +249,7 @@ func TestSessionRefuses(t *testing.T) {
 	bomb := Batch{Service: "test", First: 1, Last: 1, Count: 1, Data: make([]byte, 100)}
 	packed := newCompressor().EncodeAll(make([]byte, 64<<20), nil)
 	data := func(b *Batch, compression byte, payload []byte) []byte {
-		return append(append(bytes.Clone(good), appendData(nil, b, compression, payload)...), payload...)
+		return append(bytes.Clone(good), dataFrame(b, compression, payload)...)
 	}
 	tests := []struct {
 		name string

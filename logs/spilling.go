@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
 // spillEvery is how often records go to the spool while the server is away, and how often what went there is synced.
@@ -48,7 +50,7 @@ func (s *Sender) spilling(ctx context.Context) error {
 			timer.Reset(spillEvery)
 		}
 		if s.drops.owes() {
-			signal(s.owed)
+			cond.Signal(s.owed)
 		}
 		select {
 		case <-s.spill:
@@ -69,7 +71,7 @@ func (s *Sender) spillSome(all bool) (n int, err error) {
 	used := s.used
 	for n < len(s.sealed) && (all || s.used > s.o.MemoryBytes/2 && used > s.o.MemoryBytes/4) {
 		if int64(s.used-used) >= s.spool.each {
-			signal(s.spill)
+			cond.Signal(s.spill)
 			break
 		}
 		used -= s.sealed[n].size()

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // A spool keeps data frames of one identity on disk, in files that are read and removed from the oldest on. One goroutine
@@ -126,7 +128,7 @@ func (s *spool) take() (err error) {
 	defer s.locking.Unlock()
 	for tries := 0; s.lock == nil; tries++ {
 		if err = os.MkdirAll(s.dir, 0o700); err == nil {
-			s.lock, err = lockFolder(s.dir)
+			s.lock, err = datafolder.Lock(s.dir)
 		}
 		if err == nil && s.drops.unsaved() { // a report that was sent without a folder has a number, which is not to be used again
 			if err = s.drops.save(); err != nil {
@@ -134,7 +136,7 @@ func (s *spool) take() (err error) {
 				s.lock = nil
 			}
 		}
-		if err != nil && (tries == mostTries || !errors.Is(err, errLocked) && !errors.Is(err, fs.ErrNotExist)) {
+		if err != nil && (tries == mostTries || !errors.Is(err, datafolder.ErrLocked) && !errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("make the spool: %w", err)
 		}
 		if err != nil {
@@ -319,7 +321,7 @@ func (s *spool) close(acked uint64) error {
 	if len(s.files) == 0 && !s.drops.owes() {
 		removeFolder(s.dir)
 	} else {
-		err = cmp.Or(err, syncFolder(s.dir))
+		err = cmp.Or(err, datafolder.Sync(s.dir))
 	}
 	err = cmp.Or(err, s.lock.Close())
 	s.lock = nil

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 	"pgregory.net/rapid"
 )
 
@@ -248,8 +249,8 @@ func TestSpoolLocked(t *testing.T) {
 	id, folder := NewClient(), t.TempDir()
 	s := newSpool(folder, id, 1<<20)
 	writeSpool(t, s, 0, 0, spoolBatch(id, 1, 1))
-	if _, _, err := openSpool(folder, id, 1<<20); !errors.Is(err, errLocked) {
-		t.Errorf("got %v, want errLocked", err)
+	if _, _, err := openSpool(folder, id, 1<<20); !errors.Is(err, datafolder.ErrLocked) {
+		t.Errorf("got %v, want ErrLocked", err)
 	}
 	if err := s.close(0); err != nil {
 		t.Fatal(err)
@@ -258,8 +259,8 @@ func TestSpoolLocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := openSpool(folder, id, 1<<20); !errors.Is(err, errLocked) {
-		t.Errorf("got %v, want errLocked", err)
+	if _, _, err := openSpool(folder, id, 1<<20); !errors.Is(err, datafolder.ErrLocked) {
+		t.Errorf("got %v, want ErrLocked", err)
 	}
 	if err := first.close(1); err != nil {
 		t.Error(err)

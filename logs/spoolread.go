@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // rewind has reading begin at the oldest file again.
@@ -102,11 +104,13 @@ func readSpooled(r io.ReaderAt, at, size int64, room *[]byte) (frame []byte, las
 	return frame, h.last, err
 }
 
+var errTorn = errors.New("the frame is not whole")
+
 // openSpool takes over the spool of a dead process. A torn end is cut; torn is how many bytes that were. It fails with
-// errLocked when the process lives.
+// [datafolder.ErrLocked] when the process lives.
 func openSpool(folder string, id Client, limit int64) (s *spool, torn int64, err error) {
 	s = newSpool(folder, id, limit)
-	if s.lock, err = lockFolder(s.dir); err != nil {
+	if s.lock, err = datafolder.Lock(s.dir); err != nil {
 		return nil, 0, err
 	}
 	if err := s.drops.load(); err != nil {

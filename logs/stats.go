@@ -136,20 +136,15 @@ func (s *Server) Stats() Stats {
 		st.Alerts = append(st.Alerts, c.stats())
 	}
 	for _, o := range s.outputs.all() {
-		st.Outputs = append(st.Outputs, o.stats())
+		l := o.stats()
+		one := OutputStats{Name: o.outputName(), Written: l.written, Waiting: l.waiting, Culled: l.repeats, Lost: l.lost}
+		if l.failure != nil {
+			one.Failure = l.failure.Error()
+		}
+		st.Outputs = append(st.Outputs, one)
 	}
 	if o := s.outputs.store; o != nil {
 		st.Outputs = append(st.Outputs, o.stats())
-	}
-	return st
-}
-
-func (o *lineOutput) stats() OutputStats {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	st := OutputStats{Name: o.name, Written: o.written, Waiting: o.added - o.written, Culled: o.culled, Lost: o.lost}
-	if o.failure != nil {
-		st.Failure = o.failure.Error()
 	}
 	return st
 }

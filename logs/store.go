@@ -2,19 +2,9 @@ package logs
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-)
-
-// Errors of stores, to be compared with errors.Is.
-var (
-	ErrFull   = errors.New("no room for more records") // on disk; the caller reports what was not kept
-	ErrClosed = errors.New("closed")
-
-	// ErrRefused is what an [Output] returns for records that the other side will never take.
-	ErrRefused = errors.New("refused")
 )
 
 // A Finder finds records. A [Store] is one, and so is the client of a server. Methods may be called at once.

@@ -10,9 +10,14 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
 )
 
-const mostBatched = 16 << 20 // bytes that wait for the store; whoever brings more, waits
+const (
+	mostBatched    = 16 << 20               // bytes that wait for the store; whoever brings more, waits
+	storeRetry     = 100 * time.Millisecond // after a failure; twice as long after each further one
+	mostStoreRetry = 5 * time.Second
+)
 
 // A storeOutput gives the store what many connections bring, in one task, so that they share its syncs. What the store does
 // not take is given to it again.
@@ -30,7 +35,7 @@ type storeOutput struct {
 	appended int64
 	closing  bool
 	failure  error
-	changed  changes // of these
+	changed  cond.Cond // of these
 	repeated map[string]*storeRepeats
 	culled   int64
 	lost     int64
@@ -63,7 +68,7 @@ func (o *storeOutput) append(ctx context.Context, b *Batch, cull bool) (end int6
 		if o.closing {
 			return o.added, ErrClosed
 		}
-		if err := o.changed.wait(ctx, &o.mu); err != nil {
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
 			return o.added, err
 		}
 	}
@@ -95,10 +100,7 @@ func (o *storeOutput) merge(b *Batch) {
 	into.Min, into.Max = min(into.Min, b.Min), max(into.Max, b.Max)
 	o.bytes += len(b.Data)
 	o.added += int64(b.Count)
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	cond.Signal(o.wake)
 }
 
 // fullBatch is how much room the batches of a busy service have, which is used again.
@@ -177,7 +179,7 @@ func (o *storeOutput) wait(ctx context.Context, end int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.appended < end {
-		if err := o.changed.wait(ctx, &o.mu); err != nil {
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
 			return err
 		}
 	}
@@ -213,7 +215,7 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*Batch) {
 		records += b.Count
 		size += len(b.Data)
 	}
-	for retry := firstRetry; ; retry = min(2*retry, lastRetry) {
+	for retry := storeRetry; ; retry = min(2*retry, mostStoreRetry) {
 		err := o.store.Append(ctx, batches...)
 		o.mu.Lock()
 		if err == nil {
@@ -222,7 +224,7 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*Batch) {
 		}
 		first := err != nil && o.failure == nil
 		o.failure = err
-		o.changed.happened()
+		o.changed.Broadcast()
 		o.mu.Unlock()
 		if err == nil {
 			for _, b := range batches {
@@ -252,9 +254,6 @@ func (o *storeOutput) close(ctx context.Context) {
 	o.mu.Lock()
 	o.closing = true
 	o.mu.Unlock()
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
+	cond.Signal(o.wake)
 	_, _ = o.task.Wait(ctx)
 }

@@ -1,6 +1,10 @@
 package logs
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/meanwhile-go/meanwhile/internal/murmur"
+)
 
 // AppendTokens appends the tokens of a record, some more than once: a hash for each word of its message and of its
 // attributes' texts, and one for each attribute, its task, each task above that and its job as a whole. An index of blocks
@@ -12,11 +16,11 @@ func AppendTokens(tokens []uint64, v *View) []uint64 {
 	tokens = appendWords(tokens, v.Message)
 	tokens = appendTasks(tokens, v.Task)
 	if len(v.Job) > 0 {
-		tokens = append(tokens, finish(addText(jobSeed, v.Job)))
+		tokens = append(tokens, murmur.Mix(addText(jobSeed, v.Job)))
 	}
 	var room [64]byte
-	for attrs := v.attrs; len(attrs) > 0; { // without an iterator: all that is stored goes through here
-		key, value, rest, ok := nextAttr(attrs)
+	for attrs := v.EncodedAttrs(); len(attrs) > 0; { // without an iterator: all that is stored goes through here
+		key, value, rest, ok := NextAttr(attrs)
 		if !ok {
 			break
 		}
@@ -33,7 +37,7 @@ func AppendTokens(tokens []uint64, v *View) []uint64 {
 }
 
 // AttrToken returns the token of an attribute whose value, as text, is the given one but for the case of ASCII letters.
-func AttrToken(key, text []byte) uint64 { return finish(addText(keySeed(key), text)) }
+func AttrToken(key, text []byte) uint64 { return murmur.Mix(addText(keySeed(key), text)) }
 
 func keySeed(key []byte) uint64 {
 	h := uint64(tokenSeed) ^ 1
@@ -57,12 +61,12 @@ func appendTasks(tokens []uint64, path []byte) []uint64 {
 	h := taskSeed
 	for i, c := range path {
 		if c == '/' && i > 0 {
-			tokens = append(tokens, finish(h))
+			tokens = append(tokens, murmur.Mix(h))
 		}
 		h = addByte(h, lower[c])
 	}
 	if len(path) > 0 {
-		tokens = append(tokens, finish(h))
+		tokens = append(tokens, murmur.Mix(h))
 	}
 	return tokens
 }
@@ -75,12 +79,12 @@ func appendWords(tokens []uint64, text []byte) []uint64 {
 			continue
 		}
 		if h != tokenSeed {
-			tokens = append(tokens, finish(h))
+			tokens = append(tokens, murmur.Mix(h))
 			h = tokenSeed
 		}
 	}
 	if h != tokenSeed {
-		tokens = append(tokens, finish(h))
+		tokens = append(tokens, murmur.Mix(h))
 	}
 	return tokens
 }
@@ -91,17 +95,8 @@ const (
 )
 
 // addByte adds a byte to a hash. It is made for speed, as every byte of every record goes through it: words are short, so that
-// most of their bytes have bits of their own, and finish mixes them.
+// most of their bytes have bits of their own, and a last step mixes them.
 func addByte(h uint64, c byte) uint64 { return bits.RotateLeft64(h, 9) + uint64(c) }
-
-// finish is by Appleby, from MurmurHash3.
-func finish(h uint64) uint64 {
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	return h ^ h>>33
-}
 
 // lower maps capital ASCII letters to small ones; word does so too, and has zero for what is in no word.
 var lower, word = func() (lower, word [256]byte) {

@@ -122,7 +122,7 @@ func attrSize(b []byte) int {
 			}
 		}
 	}
-	_, _, rest, ok := nextAttr(b)
+	_, _, rest, ok := NextAttr(b)
 	if !ok {
 		return -1
 	}
@@ -147,7 +147,7 @@ func (v *View) Reset() { *v = View{attrs: v.attrs[:0]} }
 // Attrs yields the attributes, in the order in which they were added. Key and value lie in the buffer of the view.
 func (v *View) Attrs(yield func(key []byte, value AttrValue) bool) {
 	for b := v.attrs; len(b) > 0; {
-		key, value, rest, ok := nextAttr(b)
+		key, value, rest, ok := NextAttr(b)
 		if !ok || !yield(key, value) {
 			return
 		}
@@ -165,6 +165,18 @@ func (v *View) EncodedAttrs() []byte { return v.attrs }
 
 // AddEncodedAttrs adds attributes of which another view returned the encoding. It copies them.
 func (v *View) AddEncodedAttrs(attrs []byte) { v.attrs = append(v.attrs, attrs...) }
+
+// SetEncodedAttrs replaces the attributes by others, of which it keeps the encoding.
+func (v *View) SetEncodedAttrs(attrs []byte) { v.attrs = attrs }
+
+// AttrText returns the text of the first attribute with a key, when its value is one.
+func (v *View) AttrText(key string) (text []byte, ok bool) {
+	value, _, ok := FindAttr(v.attrs, key)
+	if !ok {
+		return nil, false
+	}
+	return value.Text()
+}
 
 // AddAttr adds an attribute; a group adds its members, each with the group's key before its own.
 func (v *View) AddAttr(a slog.Attr) { v.attrs = AppendAttr(v.attrs, "", a) }
@@ -200,8 +212,10 @@ func uvarintLen(x uint64) int {
 
 func varintLen(x int64) int { return uvarintLen(uint64(x)<<1 ^ uint64(x>>63)) }
 
-func nextAttr(b []byte) (key []byte, value AttrValue, rest []byte, ok bool) {
-	key, b, ok = cutText(b)
+// NextAttr returns the first of some encoded attributes, as [View.EncodedAttrs] returns them, and what follows it; ok is false
+// after damage.
+func NextAttr(encoded []byte) (key []byte, value AttrValue, rest []byte, ok bool) {
+	key, b, ok := cutText(encoded)
 	if !ok || len(b) == 0 {
 		return nil, AttrValue{}, nil, false
 	}

@@ -3,7 +3,6 @@ package logs
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 )
 
@@ -27,13 +26,18 @@ const (
 	dataFixed  = 1 + 8 + 8 + 4 + 4 + 8 + 8 + 2 // of the body of a data frame, before the name of the service
 	maxKey     = 512
 	maxRefusal = 512
-	maxSmall   = 1 << 10                          // of the body of any frame but a data frame
-	maxData    = dataFixed + 1<<16 - 1 + MaxBatch // with the longest short text: names are checked by who stores them
+	maxSmall   = 1 << 10                              // of the body of any frame but a data frame
+	maxData    = dataFixed + 1<<16 - 1 + wireMaxBatch // with the longest short text: names are checked by who stores them
+)
+
+// Bounds of a batch; a reader checks them before it makes room.
+const (
+	wireMaxBatch        = 4 << 20   // bytes of its records
+	wireMaxBatchRecords = 256 << 10 // records
 )
 
 var (
 	castagnoli   = crc32.MakeTable(crc32.Castagnoli)
-	errTorn      = errors.New("the frame is not whole")
 	errChecksum  = errors.New("a frame does not have its checksum")
 	errFrameSize = errors.New("a frame is longer than frames of its kind are")
 	errFrameBody = errors.New("a frame does not hold what frames of its kind do")
@@ -41,7 +45,7 @@ var (
 
 // A hello is what a client says first.
 type hello struct {
-	client Client
+	client [16]byte
 	key    string
 }
 
@@ -100,28 +104,28 @@ func appendBye(b []byte) []byte {
 	return appendFrame(b, frameBye, func(b []byte) []byte { return b })
 }
 
-// appendData appends a data frame without the payload that is to follow it: the batch's data, compressed as said.
-func appendData(b []byte, batch *Batch, compression byte, payload []byte) []byte {
-	begin := len(b)
-	b = append(b, frameData, 0, 0, 0, 0, 0, 0, 0, 0, compression)
-	b = binary.LittleEndian.AppendUint64(b, batch.First)
-	b = binary.LittleEndian.AppendUint64(b, batch.Last)
-	b = binary.LittleEndian.AppendUint32(b, uint32(batch.Count))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(batch.Data)))
-	b = binary.LittleEndian.AppendUint64(b, uint64(batch.Min))
-	b = binary.LittleEndian.AppendUint64(b, uint64(batch.Max))
-	b = appendShort(b, batch.Service)
-	sealFrame(b[begin:], payload)
-	return b
-}
-
-// A dataHead is what a data frame says of its payload.
+// A dataHead is what a data frame says of its payload, which is a batch of records.
 type dataHead struct {
 	compression byte
-	first, last uint64
-	count, size int
-	min, max    int64
+	first, last uint64 // the numbers of its records
+	count, size int    // records, and bytes of them before they were compressed
+	min, max    int64  // the times of its records
 	service     []byte
+}
+
+// append appends a data frame without the payload that is to follow it.
+func (h *dataHead) append(b, payload []byte) []byte {
+	begin := len(b)
+	b = append(b, frameData, 0, 0, 0, 0, 0, 0, 0, 0, h.compression)
+	b = binary.LittleEndian.AppendUint64(b, h.first)
+	b = binary.LittleEndian.AppendUint64(b, h.last)
+	b = binary.LittleEndian.AppendUint32(b, uint32(h.count))
+	b = binary.LittleEndian.AppendUint32(b, uint32(h.size))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.min))
+	b = binary.LittleEndian.AppendUint64(b, uint64(h.max))
+	b = appendShort(b, h.service)
+	sealFrame(b[begin:], payload)
+	return b
 }
 
 // parseData takes a data frame apart, checks what can be checked without its records, and returns the payload.
@@ -139,7 +143,7 @@ func parseData(body []byte) (h dataHead, payload []byte, err error) {
 	switch {
 	case !ok:
 		return h, nil, errFrameBody
-	case count == 0 || count > MaxBatchRecords || size == 0 || size > MaxBatch || h.min > h.max:
+	case count == 0 || count > wireMaxBatchRecords || size == 0 || size > wireMaxBatch || h.min > h.max:
 		return h, nil, errFrameBody
 	case h.first == 0 || h.last < h.first || h.last-h.first < uint64(count-1):
 		return h, nil, errFrameBody
@@ -190,23 +194,7 @@ func checkFrame(head, body []byte) error {
 	return nil
 }
 
-// cutFrame returns the frame at the beginning of data, and what follows it; errTorn when data ends before the frame.
-func cutFrame(data []byte) (kind byte, body, rest []byte, err error) {
-	if len(data) < wireHead {
-		return 0, nil, nil, errTorn
-	}
-	size, err := frameSize(data)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	if len(data)-wireHead < size {
-		return 0, nil, nil, errTorn
-	}
-	body, rest = data[wireHead:wireHead+size], data[wireHead+size:]
-	return data[0], body, rest, checkFrame(data, body)
-}
-
-func appendShort(b []byte, text string) []byte {
+func appendShort[T string | []byte](b []byte, text T) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, uint16(len(text))), text...)
 }
 
@@ -221,51 +209,20 @@ func cutShort(b []byte) (text, rest []byte, ok bool) {
 	return b[2:end], b[end:], true
 }
 
-// A RefusalCode says why a server does not go on with a connection.
-type RefusalCode byte
-
-// The reasons; docs/logs-protocol.md says what a client does about each.
-const (
-	RefusedVersion     RefusalCode = iota + 1 // no protocol, or a version the server does not speak
-	RefusedKey                                // the key is wrong or missing
-	RefusedFrame                              // a frame breaks the protocol
-	RefusedSuperseded                         // the same client has opened another connection
-	RefusedUnavailable                        // the records cannot be kept at present
-	RefusedLeaving                            // the server ends, or asks for a new connection
-)
-
-// String returns a word for the reason.
-func (c RefusalCode) String() string {
-	words := [...]string{"", "version", "key", "frame", "superseded", "unavailable", "leaving"}
-	if int(c) >= len(words) || c == 0 {
-		return fmt.Sprintf("reason %d", byte(c))
-	}
-	return words[c]
-}
-
-// A Refusal is the end of a connection as the server reports it to its client. It is an error on both sides.
-type Refusal struct {
-	Code RefusalCode
-	Text string
-}
-
-// Error says that and why the connection was refused.
-func (r *Refusal) Error() string { return fmt.Sprintf("refused (%s): %q", r.Code, r.Text) }
-
-func (r *Refusal) append(b []byte) []byte {
+// appendRefusal appends a refusal, of whose text there is the beginning.
+func appendRefusal(b []byte, code byte, text string) []byte {
 	return appendFrame(b, frameRefusal, func(b []byte) []byte {
-		return appendShort(append(b, byte(r.Code)), r.Text[:min(len(r.Text), maxRefusal)])
+		return appendShort(append(b, code), text[:min(len(text), maxRefusal)])
 	})
 }
 
-func (r *Refusal) parse(body []byte) error {
+func parseRefusal(body []byte) (code byte, text string, err error) {
 	if len(body) == 0 {
-		return errFrameBody
+		return 0, "", errFrameBody
 	}
-	text, _, ok := cutShort(body[1:])
-	if !ok || len(text) > maxRefusal {
-		return errFrameBody
+	rest, _, ok := cutShort(body[1:])
+	if !ok || len(rest) > maxRefusal {
+		return 0, "", errFrameBody
 	}
-	r.Code, r.Text = RefusalCode(body[0]), string(text)
-	return nil
+	return body[0], string(rest), nil
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package logs
+package datafolder
 
 import (
 	"errors"
@@ -9,10 +9,8 @@ import (
 	"syscall"
 )
 
-var errLocked = errors.New("another process has it")
-
-// lockFolder locks a folder for one who writes in it, until the file is closed or the process ends.
-func lockFolder(dir string) (*os.File, error) {
+// Lock locks a folder for one who writes in it, until the file is closed or the process ends.
+func Lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -21,7 +19,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = errLocked
+			err = ErrLocked
 		}
 		return nil, err
 	}
@@ -30,7 +28,7 @@ func lockFolder(dir string) (*os.File, error) {
 	if err == nil {
 		var there os.FileInfo
 		if there, err = os.Stat(path); err == nil && !os.SameFile(ours, there) {
-			err = errLocked
+			err = ErrLocked
 		}
 	}
 	if err != nil {

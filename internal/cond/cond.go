@@ -1,0 +1,45 @@
+// Package cond wakes tasks that wait for something to change.
+package cond
+
+import (
+	"context"
+	"sync"
+)
+
+// A Cond wakes tasks that wait for a change of what a mutex guards, as a sync.Cond does, but for those whose ctx ends. The
+// zero value is ready.
+type Cond struct {
+	next chan struct{} // closed by the next change; nil while no task waits
+}
+
+// Wait returns nil after the next change, or the cause when ctx ends. The mutex is held before and after it.
+func (c *Cond) Wait(ctx context.Context, mu *sync.Mutex) error {
+	if c.next == nil {
+		c.next = make(chan struct{})
+	}
+	next := c.next
+	mu.Unlock()
+	defer mu.Lock()
+	select {
+	case <-next:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Broadcast wakes the tasks that wait. The mutex is held.
+func (c *Cond) Broadcast() {
+	if c.next != nil {
+		close(c.next)
+		c.next = nil
+	}
+}
+
+// Signal leaves a value in a channel that has room for one, or has one.
+func Signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package logs
+
+import "net"
+
+func hungUp(net.Conn) bool { return false }

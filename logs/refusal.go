@@ -1,0 +1,34 @@
+package logs
+
+import "fmt"
+
+// A RefusalCode says why a server does not go on with a connection.
+type RefusalCode byte
+
+// The reasons; docs/logs-protocol.md says what a client does about each.
+const (
+	RefusedVersion     RefusalCode = iota + 1 // no protocol, or a version the server does not speak
+	RefusedKey                                // the key is wrong or missing
+	RefusedFrame                              // a frame breaks the protocol
+	RefusedSuperseded                         // the same client has opened another connection
+	RefusedUnavailable                        // the records cannot be kept at present
+	RefusedLeaving                            // the server ends, or asks for a new connection
+)
+
+// String returns a word for the reason.
+func (c RefusalCode) String() string {
+	words := [...]string{"", "version", "key", "frame", "superseded", "unavailable", "leaving"}
+	if int(c) >= len(words) || c == 0 {
+		return fmt.Sprintf("reason %d", byte(c))
+	}
+	return words[c]
+}
+
+// A Refusal is the end of a connection as the server reports it to its client. It is an error on both sides.
+type Refusal struct {
+	Code RefusalCode
+	Text string
+}
+
+// Error says that and why the connection was refused.
+func (r *Refusal) Error() string { return fmt.Sprintf("refused (%s): %q", r.Code, r.Text) }

@@ -1,0 +1,55 @@
+package logs
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+// SendRaw sends a record of a service by the own protocol, as a client that checks nothing does, and waits for the acknowledgement.
+func SendRaw(t *testing.T, address, service, message string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	b := Batch{Service: service, Client: NewClient(), First: 1, Last: 1}
+	b.Add(&View{Time: time.Now().UnixNano(), Message: []byte(message)})
+	r := rawClient{t: t, conn: conn, in: newFrameReader(conn)}
+	r.send(hello{client: b.Client}.append([]byte(wireMagic)))
+	r.send(dataFrame(&b, compressNone, b.Data))
+	for _, want := range []byte{frameWelcome, frameAck} {
+		if kind, n, refusal := r.next(); kind != want {
+			t.Errorf("got %c, %d, %v, want %c", kind, n, refusal, want)
+		}
+	}
+}
+
+// dataFrame returns the frame of a batch, whose data is compressed to the payload.
+func dataFrame(b *Batch, compression byte, payload []byte) []byte {
+	head := dataHead{
+		compression: compression, first: b.First, last: b.Last, count: b.Count, size: len(b.Data), min: b.Min, max: b.Max, service: []byte(b.Service),
+	}
+	return append(head.append(nil, payload), payload...)
+}
+
+func FuzzCheckBatch(f *testing.F) {
+	b := Batch{Service: "api", First: 1, Last: 1}
+	b.Add(&View{Time: 5, Message: []byte("m")})
+	f.Add(b.Data, b.Count, b.Min, b.Max)
+	f.Fuzz(func(t *testing.T, data []byte, count int, oldest, newest int64) {
+		b := Batch{Service: "api", Count: count, Min: oldest, Max: newest, Data: data}
+		if checkBatch(&b) != nil {
+			return
+		}
+		for _, err := range b.Views {
+			if count--; err != nil {
+				t.Error(err)
+			}
+		}
+		if count != 0 {
+			t.Errorf("the batch is as it says, but for %d records", count)
+		}
+	})
+}
