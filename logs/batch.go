@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // A Client is the identity of one client and its spool, by which a server knows what it has from it. The zero Client has
@@ -41,8 +43,8 @@ type Batch struct {
 
 // Bounds of a batch; a reader checks them before it makes room.
 const (
-	MaxBatch        = wireMaxBatch        // bytes of its records
-	MaxBatchRecords = wireMaxBatchRecords // records
+	MaxBatch        = logwire.MaxBatch        // bytes of its records
+	MaxBatchRecords = logwire.MaxBatchRecords // records
 )
 
 // Views yields the records of the batch, which lie in its data. A damaged record ends it with an error.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 const (
@@ -106,12 +107,12 @@ func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	in := newFrameReader(conn)
+	in := logwire.NewReader(conn)
 	w, err := s.introduce(conn, in, id)
 	if err != nil {
 		return err
 	}
-	if err := from.reset(w.last); err != nil {
+	if err := from.reset(w.Last); err != nil {
 		return err
 	}
 	var bye atomic.Bool
@@ -135,34 +136,34 @@ func (s *Sender) deliver(ctx context.Context, id Client, from source) error {
 }
 
 // introduce says hello and takes the answer.
-func (s *Sender) introduce(conn net.Conn, in *frameReader, id Client) (w welcome, err error) {
+func (s *Sender) introduce(conn net.Conn, in *logwire.Reader, id Client) (w logwire.Welcome, err error) {
 	if err := conn.SetDeadline(time.Now().Add(connectTimeout)); err != nil {
 		return w, err
 	}
-	if _, err := conn.Write(hello{client: id, key: s.to.key}.append([]byte(wireMagic))); err != nil {
+	if _, err := conn.Write(logwire.Hello{Client: id, Key: s.to.key}.Append([]byte(logwire.Magic))); err != nil {
 		return w, err
 	}
-	f, err := in.next(nil)
-	if errors.Is(err, errFrameSize) || errors.Is(err, errChecksum) { // such as an error of HTTP
+	f, err := in.Next(nil)
+	if errors.Is(err, logwire.ErrSize) || errors.Is(err, logwire.ErrChecksum) { // such as an error of HTTP
 		return w, fmt.Errorf("what answers there does not speak the protocol of logs, whose port is mostly %s: %w", DefaultPort, err)
 	}
 	if err != nil {
 		return w, fmt.Errorf("wait for the welcome: %w", err)
 	}
-	defer giveBuffer(f.room)
-	switch f.kind {
-	case frameWelcome:
-		err = w.parse(f.body)
-	case frameRefusal:
-		err = readRefusal(f.body)
+	defer logwire.GiveBuffer(f.Room)
+	switch f.Kind {
+	case logwire.KindWelcome:
+		err = w.Parse(f.Body)
+	case logwire.KindRefusal:
+		err = readRefusal(f.Body)
 	default:
-		err = errFrameBody
+		err = logwire.ErrBody
 	}
 	return w, err
 }
 
 func readRefusal(body []byte) error {
-	code, text, err := parseRefusal(body)
+	code, text, err := logwire.ParseRefusal(body)
 	if err != nil {
 		return err
 	}
@@ -170,28 +171,28 @@ func readRefusal(body []byte) error {
 }
 
 // hear takes what the server says until it closes.
-func hear(conn net.Conn, in *frameReader, from source) error {
+func hear(conn net.Conn, in *logwire.Reader, from source) error {
 	for {
 		if err := conn.SetReadDeadline(time.Now().Add(quiet)); err != nil {
 			return err
 		}
-		f, err := in.next(nil)
+		f, err := in.Next(nil)
 		if err != nil {
 			return fmt.Errorf("wait for acknowledgements: %w", err)
 		}
-		switch f.kind {
-		case frameAck:
+		switch f.Kind {
+		case logwire.KindAck:
 			var n uint64
-			if n, err = parseNumber(f.body); err == nil {
+			if n, err = logwire.ParseNumber(f.Body); err == nil {
 				from.acknowledged(n)
 			}
-		case framePong:
-		case frameRefusal:
-			err = readRefusal(f.body)
+		case logwire.KindPong:
+		case logwire.KindRefusal:
+			err = readRefusal(f.Body)
 		default:
-			err = errFrameBody
+			err = logwire.ErrBody
 		}
-		giveBuffer(f.room)
+		logwire.GiveBuffer(f.Room)
 		if err != nil {
 			return err
 		}
@@ -208,7 +209,7 @@ func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) er
 		switch {
 		case errors.Is(err, io.EOF):
 			bye.Store(true)
-			return write(conn, appendBye(nil), nil)
+			return write(conn, logwire.AppendBye(nil), nil)
 		case err != nil:
 			return err
 		case ok:
@@ -223,7 +224,7 @@ func speak(ctx context.Context, conn net.Conn, from source, bye *atomic.Bool) er
 			wait = time.Nanosecond // also a busy connection must hear from a server whose disk is slow
 		}
 		if since := time.Since(lastPing); since >= pingAfter {
-			if err := write(conn, appendNumber(nil, framePing, 0), nil); err != nil {
+			if err := write(conn, logwire.AppendNumber(nil, logwire.KindPing, 0), nil); err != nil {
 				return err
 			}
 			lastPing = time.Now()

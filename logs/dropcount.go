@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // A dropCount is how many records of one identity were dropped and are still to be reported. It is kept apart from the records, in a
@@ -81,7 +83,7 @@ func readDropState(slot []byte) (s dropState, saves uint64, ok bool) {
 		return s, 0, false
 	}
 	number := func(i int) uint64 { return binary.LittleEndian.Uint64(slot[len(dropMagic)+8*i:]) }
-	service, _, ok := cutShort(slot[fixed : dropSlot-4])
+	service, _, ok := logwire.CutShort(slot[fixed : dropSlot-4])
 	s = dropState{unreported: int64(number(1)), through: number(2), report: number(3), amount: int64(number(4)), service: string(service)}
 	return s, number(0), ok && s.unreported >= 0 && s.amount >= 0
 }
@@ -103,7 +105,7 @@ func (d *dropCount) write() error {
 	for _, n := range []uint64{d.saves + 1, uint64(d.state.unreported), d.state.through, d.state.report, uint64(d.state.amount)} {
 		slot = binary.LittleEndian.AppendUint64(slot, n)
 	}
-	slot = appendShort(slot, d.state.service)[:dropSlot]
+	slot = logwire.AppendShort(slot, d.state.service)[:dropSlot]
 	binary.LittleEndian.PutUint32(slot[dropSlot-4:], crc32.Checksum(slot[:dropSlot-4], crc32.MakeTable(crc32.Castagnoli)))
 	if _, err := d.out.WriteAt(slot, int64(d.saves%2)*dropSlot); err != nil {
 		return fmt.Errorf("write what was dropped: %w", err)

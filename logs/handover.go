@@ -3,6 +3,8 @@ package logs
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 var errHanded = errors.New("a handed state is damaged")
@@ -13,13 +15,13 @@ func (c *session) state() []byte {
 	if !c.greeted {
 		b := []byte{0}
 		if c.begun {
-			b = append(b, wireMagic...)
+			b = append(b, logwire.Magic...)
 		}
-		return append(b, c.in.rest()...)
+		return append(b, c.in.Rest()...)
 	}
 	b := append([]byte{1}, c.client[:]...)
 	b = binary.LittleEndian.AppendUint64(b, c.last)
-	return append(b, c.in.rest()...)
+	return append(b, c.in.Rest()...)
 }
 
 func (c *session) restore(state []byte) error {
@@ -36,7 +38,7 @@ func (c *session) restore(state []byte) error {
 		c.last = binary.LittleEndian.Uint64(rest)
 		rest = rest[8:]
 	}
-	if c.in.restore(rest) != nil {
+	if c.in.Restore(rest) != nil {
 		return errHanded
 	}
 	return nil

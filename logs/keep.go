@@ -6,30 +6,31 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/cond"
 	"github.com/meanwhile-go/meanwhile/internal/cut"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // take checks the batch of a data frame and leaves it to be kept, once there is room.
-func (c *session) take(ctx context.Context, f frame) error {
-	h, payload, err := parseData(f.body)
+func (c *session) take(ctx context.Context, f logwire.Frame) error {
+	h, payload, err := logwire.ParseData(f.Body)
 	if err != nil {
-		giveBuffer(f.room)
+		logwire.GiveBuffer(f.Room)
 		return err
 	}
-	if h.first <= c.last {
-		giveBuffer(f.room)
-		return fmt.Errorf("%w: number %d does not follow %d", errFrameBody, h.first, c.last)
+	if h.First <= c.last {
+		logwire.GiveBuffer(f.Room)
+		return fmt.Errorf("%w: number %d does not follow %d", logwire.ErrBody, h.First, c.last)
 	}
-	p := pending{room: f.room, held: h.size, batch: Batch{
-		Service: string(cut.Prefix(h.service, MaxServiceRead)), Client: c.client, First: h.first, Last: h.last, Count: h.count, Min: h.min, Max: h.max, Data: payload,
+	p := pending{room: f.Room, held: h.Size, batch: Batch{
+		Service: string(cut.Prefix(h.Service, MaxServiceRead)), Client: c.client, First: h.First, Last: h.Last, Count: h.Count, Min: h.Min, Max: h.Max, Data: payload,
 	}}
 	if err := c.makeRoom(ctx, p.held); err != nil {
-		giveBuffer(f.room)
+		logwire.GiveBuffer(f.Room)
 		return err
 	}
-	if h.compression == compressZstd {
-		p.room = takeBuffer(h.size)
-		p.batch.Data, err = decompress(c.s.decompressor(), p.room, payload, h.size)
-		giveBuffer(f.room)
+	if h.Compression == logwire.CompressZstd {
+		p.room = logwire.TakeBuffer(h.Size)
+		p.batch.Data, err = logwire.Decompress(c.s.decompressor(), p.room, payload, h.Size)
+		logwire.GiveBuffer(f.Room)
 	}
 	if err == nil {
 		err = checkBatch(&p.batch)
@@ -38,7 +39,7 @@ func (c *session) take(ctx context.Context, f frame) error {
 		c.free(p)
 		return err
 	}
-	c.last = h.last
+	c.last = h.Last
 	c.mu.Lock()
 	c.pending = append(c.pending, p)
 	c.size += p.held
@@ -103,7 +104,7 @@ func (c *session) keep(ctx context.Context) error {
 		if err != nil {
 			err = &unavailable{err}
 		} else {
-			err = c.send(appendNumber(nil, frameAck, last))
+			err = c.send(logwire.AppendNumber(nil, logwire.KindAck, last))
 		}
 		if err != nil {
 			c.stop(err)
@@ -113,7 +114,7 @@ func (c *session) keep(ctx context.Context) error {
 }
 
 func (c *session) free(p pending) {
-	giveBuffer(p.room)
+	logwire.GiveBuffer(p.room)
 	c.s.c.Memory.Release(p.held)
 }
 
@@ -127,13 +128,13 @@ func checkBatch(b *Batch) error {
 			err = v.Check()
 		}
 		if err != nil {
-			return fmt.Errorf("%w: record %d: %w", errFrameBody, count+1, err)
+			return fmt.Errorf("%w: record %d: %w", logwire.ErrBody, count+1, err)
 		}
 		oldest, newest = min(oldest, v.Time), max(newest, v.Time)
 		data = rest
 	}
 	if count != b.Count || oldest != b.Min || newest != b.Max {
-		return fmt.Errorf("%w: count or times are not those of its records", errFrameBody)
+		return fmt.Errorf("%w: count or times are not those of its records", logwire.ErrBody)
 	}
 	return nil
 }

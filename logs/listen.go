@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // An openListener is an address that is open.
@@ -193,13 +194,13 @@ func refusedFor(err error) string {
 	switch {
 	case refused && refusal.Code == RefusedKey:
 		return "wrong key"
-	case errors.Is(err, errVersion):
+	case errors.Is(err, logwire.ErrVersion):
 		return "another protocol"
-	case errors.Is(err, errFrameSize):
+	case errors.Is(err, logwire.ErrSize):
 		return "too long"
-	case errors.Is(err, errChecksum):
+	case errors.Is(err, logwire.ErrChecksum):
 		return "wrong checksum"
-	case errors.Is(err, errFrameBody):
+	case errors.Is(err, logwire.ErrBody):
 		return "no frame"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "half a frame"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 const (
@@ -29,20 +30,20 @@ type outBatch struct {
 // size is what it counts for.
 func (b *outBatch) size() int { return len(b.Data) }
 
-// frame returns the two parts of the data frame. Many may call it at once.
+// Frame returns the two parts of the data frame. Many may call it at once.
 func (b *outBatch) frame(c *zstd.Encoder) (head, payload []byte) {
 	b.once.Do(func() {
-		compression := byte(compressNone)
+		compression := byte(logwire.CompressNone)
 		b.payload = b.Data
 		if c != nil && len(b.Data) >= 128 {
 			if packed := c.EncodeAll(b.Data, nil); len(packed) < len(b.Data) {
-				compression, b.payload = compressZstd, packed
+				compression, b.payload = logwire.CompressZstd, packed
 			}
 		}
-		head := dataHead{
-			compression: compression, first: b.First, last: b.Last, count: b.Count, size: len(b.Data), min: b.Min, max: b.Max, service: []byte(b.Service),
+		head := logwire.DataHead{
+			Compression: compression, First: b.First, Last: b.Last, Count: b.Count, Size: len(b.Data), Min: b.Min, Max: b.Max, Service: []byte(b.Service),
 		}
-		b.head = head.append(b.head[:0], b.payload)
+		b.head = head.Append(b.head[:0], b.payload)
 	})
 	return b.head, b.payload
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // TestProtocolExamples holds the bytes in the protocol's page against what is sent.
@@ -27,7 +29,7 @@ func TestProtocolExamples(t *testing.T) {
 	b.Add(&v)
 	head, payload := (&outBatch{Batch: b}).frame(nil)
 	frames := [][]byte{
-		hello{client: id, key: "secret"}.append(nil),
+		logwire.Hello{Client: id, Key: "secret"}.Append(nil),
 		append(head, payload...),
 	}
 	examples := regexp.MustCompile("(?s)```text\n([0-9a-f \n]+)```").FindAllSubmatch(page, -1)

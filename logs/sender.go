@@ -16,6 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -150,7 +151,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	switch s.o.Compress {
 	case "zstd", "":
 		if s.o.Compress != "" || !s.to.local {
-			s.zstd = newCompressor()
+			s.zstd = logwire.NewCompressor()
 		}
 	case "none":
 	default:

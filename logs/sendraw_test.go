@@ -4,6 +4,8 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // SendRaw sends a record of a service by the own protocol, as a client that checks nothing does, and waits for the acknowledgement.
@@ -16,10 +18,10 @@ func SendRaw(t *testing.T, address, service, message string) {
 	defer func() { _ = conn.Close() }()
 	b := Batch{Service: service, Client: NewClient(), First: 1, Last: 1}
 	b.Add(&View{Time: time.Now().UnixNano(), Message: []byte(message)})
-	r := rawClient{t: t, conn: conn, in: newFrameReader(conn)}
-	r.send(hello{client: b.Client}.append([]byte(wireMagic)))
-	r.send(dataFrame(&b, compressNone, b.Data))
-	for _, want := range []byte{frameWelcome, frameAck} {
+	r := rawClient{t: t, conn: conn, in: logwire.NewReader(conn)}
+	r.send(logwire.Hello{Client: b.Client}.Append([]byte(logwire.Magic)))
+	r.send(dataFrame(&b, logwire.CompressNone, b.Data))
+	for _, want := range []byte{logwire.KindWelcome, logwire.KindAck} {
 		if kind, n, refusal := r.next(); kind != want {
 			t.Errorf("got %c, %d, %v, want %c", kind, n, refusal, want)
 		}
@@ -28,10 +30,10 @@ func SendRaw(t *testing.T, address, service, message string) {
 
 // dataFrame returns the frame of a batch, whose data is compressed to the payload.
 func dataFrame(b *Batch, compression byte, payload []byte) []byte {
-	head := dataHead{
-		compression: compression, first: b.First, last: b.Last, count: b.Count, size: len(b.Data), min: b.Min, max: b.Max, service: []byte(b.Service),
+	head := logwire.DataHead{
+		Compression: compression, First: b.First, Last: b.Last, Count: b.Count, Size: len(b.Data), Min: b.Min, Max: b.Max, Service: []byte(b.Service),
 	}
-	return append(head.append(nil, payload), payload...)
+	return append(head.Append(nil, payload), payload...)
 }
 
 func FuzzCheckBatch(f *testing.F) {

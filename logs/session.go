@@ -10,13 +10,14 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // A session is one connection of a client. One task reads, another appends what has gathered and acknowledges it, so that
 // reading goes on while the disk is written and one sync serves all that came meanwhile.
 type session struct {
 	s      *Sessions
-	in     *frameReader
+	in     *logwire.Reader
 	passed chan struct{} // closed when the next connection of its client has come
 	over   chan struct{} // closed when nothing more is kept
 	behind *session      // the one that it has not waited for, when it is over; nil for none
@@ -47,7 +48,7 @@ type pending struct {
 
 func newSession(s *Sessions, conn net.Conn) *session {
 	return &session{
-		s: s, conn: conn, in: newFrameReader(conn), passed: make(chan struct{}), over: make(chan struct{}),
+		s: s, conn: conn, in: logwire.NewReader(conn), passed: make(chan struct{}), over: make(chan struct{}),
 		more: make(chan struct{}, 1), less: make(chan struct{}, 1),
 	}
 }
@@ -112,25 +113,25 @@ func (c *session) greet(ctx context.Context) error {
 	if err := c.allow(c.s.c.HelloTimeout); err != nil {
 		return err
 	}
-	if err := c.in.magic(); err != nil {
+	if err := c.in.ReadMagic(); err != nil {
 		return err
 	}
 	c.begun = true
-	f, err := c.in.next(nil)
+	f, err := c.in.Next(nil)
 	if err != nil {
 		return err
 	}
-	defer giveBuffer(f.room)
-	var h hello
-	if f.kind != frameHello {
-		return errFrameBody
-	} else if err := h.parse(f.body); err != nil {
+	defer logwire.GiveBuffer(f.Room)
+	var h logwire.Hello
+	if f.Kind != logwire.KindHello {
+		return logwire.ErrBody
+	} else if err := h.Parse(f.Body); err != nil {
 		return err
 	}
-	if !c.s.allowed(h.key) {
+	if !c.s.allowed(h.Key) {
 		return &Refusal{Code: RefusedKey, Text: "the key is wrong or missing"}
 	}
-	c.client = h.client
+	c.client = h.Client
 	if err := c.s.enter(ctx, c); err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func (c *session) greet(ctx context.Context) error {
 		}
 	}
 	c.greeted = true
-	return c.send(welcome{last: last, compressions: 1 << compressZstd}.append(nil))
+	return c.send(logwire.Welcome{Last: last, Compressions: 1 << logwire.CompressZstd}.Append(nil))
 }
 
 // read takes frames until the client says bye or the session is to stop, which is an error.
@@ -150,30 +151,30 @@ func (c *session) read(ctx context.Context) error {
 		if err := c.allow(c.s.c.IdleTimeout); err != nil {
 			return err
 		}
-		f, err := c.in.next(func() error { return c.allow(c.s.c.FrameTimeout) })
+		f, err := c.in.Next(func() error { return c.allow(c.s.c.FrameTimeout) })
 		if err != nil {
 			return c.because(err)
 		}
-		switch f.kind {
-		case frameData:
+		switch f.Kind {
+		case logwire.KindData:
 			if err := c.take(ctx, f); err != nil {
 				return err
 			}
 			continue
-		case framePing:
-			n, err := parseNumber(f.body)
+		case logwire.KindPing:
+			n, err := logwire.ParseNumber(f.Body)
 			if err == nil {
-				err = c.send(appendNumber(nil, framePong, n))
+				err = c.send(logwire.AppendNumber(nil, logwire.KindPong, n))
 			}
 			if err != nil {
 				return err
 			}
-		case frameBye:
+		case logwire.KindBye:
 			return nil
 		default:
-			return errFrameBody
+			return logwire.ErrBody
 		}
-		giveBuffer(f.room)
+		logwire.GiveBuffer(f.Room)
 	}
 }
 
@@ -215,16 +216,16 @@ func (c *session) refuse(err error) error {
 	case errors.As(err, &refusal):
 	case errors.As(err, new(*unavailable)):
 		refusal = &Refusal{Code: RefusedUnavailable, Text: "the records cannot be kept at present"}
-	case errors.Is(err, errVersion):
+	case errors.Is(err, logwire.ErrVersion):
 		refusal = &Refusal{Code: RefusedVersion, Text: "this is not the protocol in a version that is spoken here"}
-	case isFrameError(err):
+	case logwire.IsFrameError(err):
 		refusal = &Refusal{Code: RefusedFrame, Text: err.Error()}
 	case why != nil:
 		refusal = &Refusal{Code: RefusedLeaving, Text: "the server ends"}
 	default:
 		return err // of the network
 	}
-	if c.send(appendRefusal(nil, byte(refusal.Code), refusal.Text)) == nil {
+	if c.send(logwire.AppendRefusal(nil, byte(refusal.Code), refusal.Text)) == nil {
 		c.drain()
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // An Acceptor keeps what clients send by the own protocol. A [Store] is one.
@@ -64,7 +65,7 @@ type Sessions struct {
 
 // NewSessions returns the server's half of the protocol in front of a.
 func NewSessions(a Acceptor, c SessionConfig) *Sessions {
-	s := &Sessions{acceptor: a, c: c.withDefaults(), active: map[Client]*session{}, decompressor: sync.OnceValue(newDecompressor)}
+	s := &Sessions{acceptor: a, c: c.withDefaults(), active: map[Client]*session{}, decompressor: sync.OnceValue(logwire.NewDecompressor)}
 	for _, key := range c.Keys {
 		s.keys = append(s.keys, sha256.Sum256([]byte(key)))
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // A mapStore is a store for tests: it keeps messages by client in memory, leaves out what it has, as stores do, and
@@ -97,7 +98,7 @@ func (m *mapStore) reported() (dropped, kept int64) {
 type rawClient struct {
 	t    *testing.T
 	conn net.Conn
-	in   *frameReader
+	in   *logwire.Reader
 }
 
 func (r *rawClient) send(b []byte) {
@@ -110,27 +111,27 @@ func (r *rawClient) send(b []byte) {
 // next returns the next frame: its kind and, of those that are, the number.
 func (r *rawClient) next() (kind byte, n uint64, refusal *Refusal) {
 	r.t.Helper()
-	f, err := r.in.next(nil)
+	f, err := r.in.Next(nil)
 	if err != nil {
 		r.t.Fatalf("read: %v", err)
 	}
-	switch f.kind {
-	case frameRefusal:
+	switch f.Kind {
+	case logwire.KindRefusal:
 		var code byte
 		refusal = &Refusal{}
-		code, refusal.Text, err = parseRefusal(f.body)
+		code, refusal.Text, err = logwire.ParseRefusal(f.Body)
 		refusal.Code = RefusalCode(code)
-	case frameWelcome:
-		var w welcome
-		err = w.parse(f.body)
-		n = w.last
+	case logwire.KindWelcome:
+		var w logwire.Welcome
+		err = w.Parse(f.Body)
+		n = w.Last
 	default:
-		n, err = parseNumber(f.body)
+		n, err = logwire.ParseNumber(f.Body)
 	}
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return f.kind, n, refusal
+	return f.Kind, n, refusal
 }
 
 func (r *rawClient) want(kind byte, n uint64) {
@@ -156,7 +157,7 @@ func testBatch(client Client, first, last uint64) []byte {
 	for n := first; n <= last; n++ {
 		b.Add(&View{Time: int64(n), Message: fmt.Appendf(nil, "message %d", n)})
 	}
-	return dataFrame(&b, compressNone, b.Data)
+	return dataFrame(&b, logwire.CompressNone, b.Data)
 }
 
 // serveRaw gives a client by hand a session in a scope, and returns its outcome.
@@ -173,7 +174,7 @@ func resumeRaw(t *testing.T, ctx context.Context, s *Sessions, state []byte) (*r
 		}
 		return handed, err
 	})
-	return &rawClient{t: t, conn: ours, in: newFrameReader(ours)}, task
+	return &rawClient{t: t, conn: ours, in: logwire.NewReader(ours)}, task
 }
 
 func inScope(t *testing.T, fn func(ctx context.Context) error) {
@@ -190,24 +191,24 @@ func TestSessionKeepsAndAcknowledges(t *testing.T) {
 		store, id := newMapStore(), NewClient()
 		s := NewSessions(store, SessionConfig{Keys: []string{"other", "secret"}})
 		c, task := serveRaw(t, ctx, s)
-		c.send([]byte(wireMagic))
-		c.send(hello{id, "secret"}.append(nil))
-		c.want(frameWelcome, 0)
+		c.send([]byte(logwire.Magic))
+		c.send(logwire.Hello{Client: id, Key: "secret"}.Append(nil))
+		c.want(logwire.KindWelcome, 0)
 		c.send(testBatch(id, 1, 3))
-		c.want(frameAck, 3)
-		c.send(appendNumber(nil, framePing, 77))
-		c.want(framePong, 77)
+		c.want(logwire.KindAck, 3)
+		c.send(logwire.AppendNumber(nil, logwire.KindPing, 77))
+		c.want(logwire.KindPong, 77)
 		c.send(testBatch(id, 5, 5)) // 4 was dropped
-		c.want(frameAck, 5)
-		c.send(appendBye(nil))
+		c.want(logwire.KindAck, 5)
+		c.send(logwire.AppendBye(nil))
 		if _, err := task.Wait(ctx); err != nil {
 			t.Errorf("got %v", err)
 		}
 
 		c, task = serveRaw(t, ctx, s)
-		c.send([]byte(wireMagic))
-		c.send(hello{id, "secret"}.append(nil))
-		c.want(frameWelcome, 5)
+		c.send([]byte(logwire.Magic))
+		c.send(logwire.Hello{Client: id, Key: "secret"}.Append(nil))
+		c.want(logwire.KindWelcome, 5)
 		_ = c.conn.Close()
 		_, _ = task.Wait(ctx)
 		if got, want := len(store.of(id)), 4; got != want {
@@ -223,15 +224,15 @@ func TestSessionPipelines(t *testing.T) {
 		store, id := newMapStore(), NewClient()
 		store.hold = make(chan struct{})
 		c, _ := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
-		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
-		c.want(frameWelcome, 0)
+		c.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
+		c.want(logwire.KindWelcome, 0)
 		for n := uint64(1); n <= 10; n++ {
 			c.send(testBatch(id, n, n))
 			synctest.Wait()
 		}
 		close(store.hold)
-		c.want(frameAck, 1)
-		c.want(frameAck, 10)
+		c.want(logwire.KindAck, 1)
+		c.want(logwire.KindAck, 10)
 		if store.calls != 2 {
 			t.Errorf("got %d calls of Append, want 2", store.calls)
 		}
@@ -241,13 +242,13 @@ func TestSessionPipelines(t *testing.T) {
 
 func TestSessionRefuses(t *testing.T) {
 	id := NewClient()
-	good := append([]byte(wireMagic), hello{id, "secret"}.append(nil)...)
+	good := append([]byte(logwire.Magic), logwire.Hello{Client: id, Key: "secret"}.Append(nil)...)
 	damaged := testBatch(id, 1, 1)
 	damaged[len(damaged)-1] ^= 1
-	giant := append(bytes.Clone(good), frameData, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0)
+	giant := append(bytes.Clone(good), logwire.KindData, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0)
 	lying := Batch{Service: "test", First: 1, Last: 2, Count: 2, Data: (&View{Message: []byte("one")}).Append(nil)}
 	bomb := Batch{Service: "test", First: 1, Last: 1, Count: 1, Data: make([]byte, 100)}
-	packed := newCompressor().EncodeAll(make([]byte, 64<<20), nil)
+	packed := logwire.NewCompressor().EncodeAll(make([]byte, 64<<20), nil)
 	data := func(b *Batch, compression byte, payload []byte) []byte {
 		return append(bytes.Clone(good), dataFrame(b, compression, payload)...)
 	}
@@ -259,16 +260,16 @@ func TestSessionRefuses(t *testing.T) {
 	}{
 		{"another protocol", []byte("GET / HTTP/1.1\r\n"), RefusedVersion, "version"},
 		{"another version", []byte("mwlogs2\n"), RefusedVersion, "version"},
-		{"no key", append([]byte(wireMagic), hello{client: id}.append(nil)...), RefusedKey, "key"},
-		{"a wrong key", append([]byte(wireMagic), hello{id, "Secret"}.append(nil)...), RefusedKey, "key"},
-		{"no hello", append([]byte(wireMagic), appendBye(nil)...), RefusedFrame, "hold"},
+		{"no key", append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...), RefusedKey, "key"},
+		{"a wrong key", append([]byte(logwire.Magic), logwire.Hello{Client: id, Key: "Secret"}.Append(nil)...), RefusedKey, "key"},
+		{"no hello", append([]byte(logwire.Magic), logwire.AppendBye(nil)...), RefusedFrame, "hold"},
 		{"damage", append(bytes.Clone(good), damaged...), RefusedFrame, "checksum"},
 		{"a giant", giant, RefusedFrame, "longer"},
 		{"a number again", append(append(bytes.Clone(good), testBatch(id, 3, 4)...), testBatch(id, 4, 5)...), RefusedFrame, "follow"},
-		{"fewer records than said", data(&lying, compressNone, lying.Data), RefusedFrame, "count"},
-		{"a bomb", data(&bomb, compressZstd, packed), RefusedFrame, "hold"},
-		{"no record", data(&bomb, compressNone, bomb.Data), RefusedFrame, "damaged"},
-		{"a welcome", append(bytes.Clone(good), welcome{}.append(nil)...), RefusedFrame, "hold"},
+		{"fewer records than said", data(&lying, logwire.CompressNone, lying.Data), RefusedFrame, "count"},
+		{"a bomb", data(&bomb, logwire.CompressZstd, packed), RefusedFrame, "hold"},
+		{"no record", data(&bomb, logwire.CompressNone, bomb.Data), RefusedFrame, "damaged"},
+		{"a welcome", append(bytes.Clone(good), logwire.Welcome{}.Append(nil)...), RefusedFrame, "hold"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -277,7 +278,7 @@ func TestSessionRefuses(t *testing.T) {
 				go func() { _, _ = c.conn.Write(test.send) }() // a pipe has no room, and not all of it may be read
 				for {
 					kind, _, refusal := c.next()
-					if kind != frameRefusal {
+					if kind != logwire.KindRefusal {
 						continue
 					}
 					if refusal.Code != test.code || !strings.Contains(refusal.Text, test.text) {
@@ -296,7 +297,7 @@ func TestSessionRefuses(t *testing.T) {
 
 func TestSessionTimes(t *testing.T) {
 	id := NewClient()
-	good := append([]byte(wireMagic), hello{client: id}.append(nil)...)
+	good := append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...)
 	tests := []struct {
 		name string
 		send []byte
@@ -332,8 +333,8 @@ func TestSessionTellsOfTrouble(t *testing.T) {
 		store, id := newMapStore(), NewClient()
 		store.fail = fmt.Errorf("write a secret path: %w", ErrFull)
 		c, task := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
-		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
-		c.want(frameWelcome, 0)
+		c.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
+		c.want(logwire.KindWelcome, 0)
 		c.send(testBatch(id, 1, 1))
 		c.wantRefusal(RefusedUnavailable, "cannot be kept at present")
 		if _, err := task.Wait(ctx); !errors.Is(err, ErrFull) {
@@ -351,17 +352,17 @@ func TestSessionSuperseded(t *testing.T) {
 		store.hold = make(chan struct{})
 		s := NewSessions(store, SessionConfig{})
 		first, old := serveRaw(t, ctx, s)
-		first.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
-		first.want(frameWelcome, 0)
+		first.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
+		first.want(logwire.KindWelcome, 0)
 		first.send(testBatch(id, 1, 2))
 		synctest.Wait()
 		second, _ := serveRaw(t, ctx, s)
-		second.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+		second.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
 		synctest.Wait()
 		close(store.hold)
-		first.want(frameAck, 2)
+		first.want(logwire.KindAck, 2)
 		first.wantRefusal(RefusedSuperseded, "another connection")
-		second.want(frameWelcome, 2)
+		second.want(logwire.KindWelcome, 2)
 		if _, err := old.Wait(ctx); err == nil {
 			t.Error("the first session has no error")
 		}
@@ -379,7 +380,7 @@ func TestSessionsSuperseded(t *testing.T) {
 		s := NewSessions(store, SessionConfig{})
 		open := func() (*rawClient, *meanwhile.Task[[]byte]) {
 			c, task := serveRaw(t, ctx, s)
-			c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
+			c.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
 			return c, task
 		}
 		superseded := func(c *rawClient, task *meanwhile.Task[[]byte]) {
@@ -390,7 +391,7 @@ func TestSessionsSuperseded(t *testing.T) {
 			}
 		}
 		first, old := open()
-		first.want(frameWelcome, 0)
+		first.want(logwire.KindWelcome, 0)
 		first.send(testBatch(id, 1, 2))
 		synctest.Wait()
 		last, newest := open()
@@ -402,9 +403,9 @@ func TestSessionsSuperseded(t *testing.T) {
 		}
 		synctest.Wait()
 		close(store.hold)
-		first.want(frameAck, 2)
+		first.want(logwire.KindAck, 2)
 		superseded(first, old)
-		last.want(frameWelcome, 2)
+		last.want(logwire.KindWelcome, 2)
 		synctest.Wait() // a pipe that is closed does not take a deadline, as a connection does
 		return last.conn.Close()
 	})
@@ -416,14 +417,14 @@ func TestSessionLeaves(t *testing.T) {
 		store, id := newMapStore(), NewClient()
 		store.hold = make(chan struct{})
 		c, task := serveRaw(t, ctx, NewSessions(store, SessionConfig{}))
-		c.send(append([]byte(wireMagic), hello{client: id}.append(nil)...))
-		c.want(frameWelcome, 0)
+		c.send(append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...))
+		c.want(logwire.KindWelcome, 0)
 		c.send(testBatch(id, 1, 2))
 		synctest.Wait()
 		task.Cancel(errors.New("the server ends"))
 		synctest.Wait()
 		close(store.hold)
-		c.want(frameAck, 2)
+		c.want(logwire.KindAck, 2)
 		c.wantRefusal(RefusedLeaving, "ends")
 		return nil
 	})
@@ -432,7 +433,7 @@ func TestSessionLeaves(t *testing.T) {
 // TestSessionHandsOver ends a session at each byte of what a client sends, and goes on with another one.
 func TestSessionHandsOver(t *testing.T) {
 	id := NewClient()
-	sent := append([]byte(wireMagic), hello{client: id}.append(nil)...)
+	sent := append([]byte(logwire.Magic), logwire.Hello{Client: id}.Append(nil)...)
 	sent = append(append(sent, testBatch(id, 1, 2)...), testBatch(id, 3, 3)...)
 	for at := range len(sent) + 1 {
 		inScope(t, func(ctx context.Context) error {
@@ -441,12 +442,12 @@ func TestSessionHandsOver(t *testing.T) {
 			answers := make(chan uint64, 10)
 			read := func(c *rawClient) {
 				for {
-					f, err := c.in.next(nil)
+					f, err := c.in.Next(nil)
 					if err != nil {
 						return
 					}
-					if f.kind == frameAck {
-						n, _ := parseNumber(f.body)
+					if f.Kind == logwire.KindAck {
+						n, _ := logwire.ParseNumber(f.Body)
 						answers <- n
 					}
 				}
@@ -462,7 +463,7 @@ func TestSessionHandsOver(t *testing.T) {
 			next, task := resumeRaw(t, ctx, NewSessions(store, SessionConfig{}), handed)
 			go read(next)
 			next.send(sent[at:])
-			next.send(appendBye(nil))
+			next.send(logwire.AppendBye(nil))
 			if _, err := task.Wait(ctx); err != nil {
 				t.Errorf("at byte %d: %v", at, err)
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 	"pgregory.net/rapid"
 )
 
@@ -212,7 +213,7 @@ func TestSpoolDamaged(t *testing.T) {
 	if err := os.WriteFile(s.files[0].path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.rest(0); !slices.Equal(got, []uint64{2, 4}) || !errors.Is(err, errChecksum) {
+	if got, err := s.rest(0); !slices.Equal(got, []uint64{2, 4}) || !errors.Is(err, logwire.ErrChecksum) {
 		t.Errorf("got %v, %v, want 2 and 4, and what was left out", got, err)
 	}
 	if err := s.close(4); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // rewind has reading begin at the oldest file again.
@@ -69,39 +70,39 @@ func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
 
 // readSpooled reads the data frame at an offset of a file that is so long.
 func readSpooled(r io.ReaderAt, at, size int64, room *[]byte) (frame []byte, last uint64, err error) {
-	if size-at < wireHead {
+	if size-at < logwire.HeadSize {
 		return nil, 0, errTorn
 	}
-	if cap(*room) < wireHead+dataFixed {
+	if cap(*room) < logwire.HeadSize+logwire.DataFixed {
 		*room = make([]byte, 64<<10)
 	}
-	b := (*room)[:wireHead]
+	b := (*room)[:logwire.HeadSize]
 	if _, err := r.ReadAt(b, at); err != nil {
 		return nil, 0, err
 	}
-	n, err := frameSize(b)
+	n, err := logwire.BodySize(b)
 	if err != nil {
 		return nil, 0, err
 	}
-	if int64(n) > size-at-wireHead {
+	if int64(n) > size-at-logwire.HeadSize {
 		return nil, 0, errTorn
 	}
-	if cap(*room) < wireHead+n {
-		*room = append(make([]byte, 0, wireHead+n), b...)
+	if cap(*room) < logwire.HeadSize+n {
+		*room = append(make([]byte, 0, logwire.HeadSize+n), b...)
 	}
-	frame = (*room)[:wireHead+n]
-	if _, err := r.ReadAt(frame[wireHead:], at+wireHead); err != nil {
+	frame = (*room)[:logwire.HeadSize+n]
+	if _, err := r.ReadAt(frame[logwire.HeadSize:], at+logwire.HeadSize); err != nil {
 		return nil, 0, err
 	}
-	body := frame[wireHead:]
-	if err := checkFrame(frame, body); err != nil {
+	body := frame[logwire.HeadSize:]
+	if err := logwire.Check(frame, body); err != nil {
 		return nil, 0, err
 	}
-	if frame[0] != frameData {
-		return nil, 0, errFrameBody
+	if frame[0] != logwire.KindData {
+		return nil, 0, logwire.ErrBody
 	}
-	h, _, err := parseData(body)
-	return frame, h.last, err
+	h, _, err := logwire.ParseData(body)
+	return frame, h.Last, err
 }
 
 var errTorn = errors.New("the frame is not whole")
@@ -171,8 +172,8 @@ func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
 			break
 		}
 		if f.last == 0 {
-			h, _, _ := parseData(frame[wireHead:])
-			f.first = h.first
+			h, _, _ := logwire.ParseData(frame[logwire.HeadSize:])
+			f.first = h.First
 		}
 		f.last = last
 		f.size += int64(len(frame))

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
 // DefaultPort is that of the own protocol.
@@ -52,8 +54,8 @@ func parseTarget(text string, config *tls.Config, key string) (t target, err err
 	if query.Has("key") {
 		t.key = query.Get("key")
 	}
-	if len(t.key) > maxKey {
-		return t, fmt.Errorf("the key for a log server is %d bytes long, at most %d are", len(t.key), maxKey)
+	if len(t.key) > logwire.MaxKey {
+		return t, fmt.Errorf("the key for a log server is %d bytes long, at most %d are", len(t.key), logwire.MaxKey)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		t.local = ip.IsLoopback()
