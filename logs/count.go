@@ -71,8 +71,8 @@ func checkCounts(by []string, every time.Duration) error {
 		return fmt.Errorf("%w: count by up to ten keys, in parts of a positive time", ErrCounts)
 	}
 	for _, key := range by {
-		switch fields[key] {
-		case fieldTime, fieldNumber:
+		switch key {
+		case "time", "number":
 			return fmt.Errorf("%w: each %s is another one: count by service, level, message, task, job or the key of an attribute", ErrCounts, key)
 		}
 		if key == "" {
@@ -164,26 +164,11 @@ func (c *counter) group(v *View) *Group {
 // appendValue appends the value of a record to the key of its group.
 func (c *counter) appendValue(v *View, key string) {
 	at := len(c.key)
-	c.key = appendKey(append(c.key, 0), v, key)
+	c.key = AppendValue(append(c.key, 0), v, key)
 	if value := c.key[at+1:]; len(value) > mostValue {
 		c.key = append(c.key[:at+1+len(cut.Prefix(value, mostValue))], "…"...)
 	}
 	c.key[at] = byte(len(c.key) - at - 1)
-}
-
-// appendKey appends the value that a record has for the key of a filter.
-func appendKey(b []byte, v *View, key string) []byte {
-	field, known := fields[key]
-	switch {
-	case !known:
-		if value, _, ok := FindAttr(v.EncodedAttrs(), key); ok {
-			return value.AppendText(b)
-		}
-		return b
-	case field == fieldLevel:
-		return append(b, v.Level.String()...)
-	}
-	return append(b, field.text(v)...)
 }
 
 // finish puts the groups in order.

@@ -3,6 +3,8 @@ package logs
 import (
 	"bytes"
 	"regexp"
+	"strconv"
+	"time"
 )
 
 // A field is a part of a record that a term looks at.
@@ -34,6 +36,26 @@ func (f field) text(v *View) []byte {
 		return v.Job
 	}
 	return v.Message
+}
+
+// AppendValue appends the value that a record has for a key of filters, as text: nothing when it has none.
+func AppendValue(b []byte, v *View, key string) []byte {
+	switch f := fields[key]; f {
+	case fieldAttr:
+		value, _, ok := FindAttr(v.EncodedAttrs(), key)
+		if !ok {
+			return b
+		}
+		return value.AppendText(b)
+	case fieldTime:
+		return time.Unix(0, v.Time).UTC().AppendFormat(b, time.RFC3339Nano)
+	case fieldNumber:
+		return strconv.AppendUint(b, v.Number, 10)
+	case fieldLevel:
+		return append(b, v.Level.String()...)
+	default:
+		return append(b, f.text(v)...)
+	}
 }
 
 // A between matches a time, a level or a number.

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"pgregory.net/rapid"
 )
 
@@ -127,10 +128,10 @@ func TestFilterLaw(t *testing.T) {
 			v := r.View()
 			want := n.match(&r)
 			if got := f.Match(&v); got != want {
-				t.Fatalf("%s: got %v, want %v of %s", n.text, got, want, told(&r))
+				t.Fatalf("%s: got %v, want %v of %s", n.text, got, want, fmt.Sprintf("%+v", r))
 			}
 			if left := leftOut(f, &v); want && left != "" {
-				t.Fatalf("%s: is left out by its %s: %s", n.text, left, told(&r))
+				t.Fatalf("%s: is left out by its %s: %s", n.text, left, fmt.Sprintf("%+v", r))
 			}
 		}
 	})
@@ -183,7 +184,7 @@ func FuzzParseFilter(f *testing.F) {
 		}
 		v := r.View()
 		if got := filter.Match(&v); got != again.Match(&v) || got && leftOut(filter, &v) != "" {
-			t.Fatalf("%q of %s: %v, left out by %q", text, told(&r), got, leftOut(filter, &v))
+			t.Fatalf("%q of %s: %v, left out by %q", text, fmt.Sprintf("%+v", r), got, leftOut(filter, &v))
 		}
 		inverse, err := ParseFilter("-(" + text + ")")
 		if err == nil && inverse.Match(&v) == filter.Match(&v) && strings.Trim(text, " \t\r\n") != "" {
@@ -193,7 +194,7 @@ func FuzzParseFilter(f *testing.F) {
 }
 
 func TestFilterAllocatesNothing(t *testing.T) {
-	if underRace {
+	if testenv.UnderRace {
 		t.Skip("the race detector has pools forget at random, and expressions have one")
 	}
 	v := benchmarkView()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // newTestHandler returns a handler without a server, whose records lie in memory.
@@ -241,7 +242,7 @@ func TestNewHandlerRefuses(t *testing.T) {
 }
 
 func TestHandlerAllocates(t *testing.T) {
-	if underRace {
+	if testenv.UnderRace {
 		t.Skip("pools forget at random under the race detector")
 	}
 	h := newTestHandler(t, &HandlerOptions{SenderOptions: SenderOptions{MemoryBytes: 1 << 30}})
