@@ -60,18 +60,25 @@ var layoutRules = []layoutRule{
 	{packages: "job/*", ours: adapterImports("job"), tests: []string{"job/..."}},
 
 	{packages: "logs", ours: []string{".", "process", "tasklog", "internal/..."}, tests: []string{"retry", "logs/..."}, modules: []string{"github.com/klauspost/compress"}},
-	{packages: "logs/logtest", ours: []string{".", "logs", "internal/..."}, tests: []string{"logs/..."}, helper: true},
-	{packages: "logs/otlp", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf"}},
-	{packages: "logs/jsonlines", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
-	{packages: "logs/analogger", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"go.yaml.in/yaml/v3"}},
-	{packages: "logs/segment", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
-	{packages: "logs/loki", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf", "github.com/klauspost/compress"}},
-	{packages: "logs/nats", ours: adapterImports("logs"), tests: []string{"logs/..."}, modules: []string{"github.com/nats-io/nats.go"}},
-	{packages: "logs/*", ours: adapterImports("logs"), tests: []string{"logs/..."}},
+	{packages: "logs/filter", ours: []string{"logs", "internal/..."}},
+	{packages: "logs/storage", ours: []string{".", "logs", "logs/filter", "internal/..."}, tests: []string{"logs/..."}},
+	{packages: "logs/input", ours: []string{"logs"}},
+	{packages: "logs/forward", ours: []string{".", "logs", "logs/filter", "logs/storage", "internal/..."}, tests: []string{"retry", "logs/..."}},
+	{packages: "logs/linefile", ours: []string{".", "logs", "internal/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/server", ours: []string{".", "logs", "logs/filter", "logs/storage", "logs/input", "logs/linefile", "internal/..."}, tests: []string{"process", "retry", "logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/logtest", ours: []string{".", "logs", "logs/filter", "logs/storage", "logs/input", "logs/forward", "internal/..."}, tests: []string{"logs/..."}, helper: true},
+	{packages: "logs/segment", ours: storeImports, tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/remote", ours: storeImports, tests: []string{"logs/..."}},
+	{packages: "logs/otlp", ours: protocolImports, tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf"}},
+	{packages: "logs/loki", ours: protocolImports, tests: []string{"logs/..."}, modules: []string{"google.golang.org/protobuf", "github.com/klauspost/compress"}},
+	{packages: "logs/jsonlines", ours: protocolImports, tests: []string{"logs/..."}, modules: []string{"github.com/klauspost/compress"}},
+	{packages: "logs/analogger", ours: protocolImports, tests: []string{"logs/..."}, modules: []string{"go.yaml.in/yaml/v3"}},
+	{packages: "logs/nats", ours: protocolImports, tests: []string{"logs/..."}, modules: []string{"github.com/nats-io/nats.go"}},
+	{packages: "logs/*", ours: protocolImports, tests: []string{"logs/..."}},
 
 	{packages: "api", ours: []string{".", "job", "retry", "internal/..."}, tests: []string{"job/..."}},
-	{packages: "dash", ours: []string{".", "inspect", "job", "logs", "internal/..."}, tests: []string{"job/...", "logs/..."}},
-	{packages: "metrics", ours: []string{".", "inspect", "job", "logs", "internal/..."}, tests: []string{"retry", "job/..."}, modules: []string{"github.com/prometheus/client_golang"}},
+	{packages: "dash", ours: []string{".", "inspect", "job", "logs", "logs/filter", "logs/storage", "internal/..."}, tests: []string{"job/...", "logs/..."}},
+	{packages: "metrics", ours: []string{".", "inspect", "job", "logs/server", "internal/..."}, tests: []string{"retry", "job/..."}, modules: []string{"github.com/prometheus/client_golang"}},
 	{packages: "cmd/meanwhile/internal/demo/engine", ours: []string{".", "internal/..."}, modules: []string{"modernc.org/sqlite"}},
 	{packages: "cmd/meanwhile/...", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "clients/ruby", tests: []string{"internal/testenv"}}, // the tests of the gem
@@ -79,8 +86,15 @@ var layoutRules = []layoutRule{
 	{packages: "examples/...", ours: []string{".", "retry", "measure", "inspect", "process", "tasklog", "live", "job/...", "logs/...", "api", "dash"}, modules: []string{"modernc.org/sqlite"}, tests: []string{"..."}},
 }
 
-// adapterImports is what a store or a way in may import: its parent, never a sibling.
+// adapterImports is what a store may import: its parent, never a sibling.
 func adapterImports(parent string) []string { return []string{".", "retry", parent, "internal/..."} }
+
+// What packages of logs may import: those that keep or search records, and those that speak a protocol, as an input, an output or
+// both. The server knows none of them.
+var (
+	storeImports    = []string{".", "logs", "logs/filter", "logs/storage", "internal/..."}
+	protocolImports = []string{".", "logs", "logs/input", "logs/forward", "internal/..."}
+)
 
 // A listedPackage is what go list -json says about a package.
 type listedPackage struct {
@@ -129,6 +143,12 @@ func TestLayoutViolations(t *testing.T) {
 		{name: "store imports another driver", path: "job/sqlite", imports: []string{"modernc.org/sqlite2"}, want: []string{
 			`job/sqlite imports modernc.org/sqlite2; rule "job/sqlite" allows std, golang.org/x, ., retry, job, internal/..., modernc.org/sqlite`,
 		}},
+		{name: "input imports the server", path: "logs/syslog", imports: []string{modulePath + "/logs/input", modulePath + "/logs/server"}, outside: []string{modulePath + "/logs/server"}, want: []string{
+			`logs/syslog imports logs/server; rule "logs/*" allows std, golang.org/x, ., logs, logs/input, logs/forward, internal/...`,
+		}},
+		{name: "client imports the server", path: "logs", imports: []string{modulePath + "/internal/logwire", modulePath + "/logs/server"}, want: []string{
+			`logs imports logs/server; rule "logs" allows std, golang.org/x, ., process, tasklog, internal/..., github.com/klauspost/compress`,
+		}},
 		{name: "helper of tests", path: "job/jobtest", imports: []string{"testing", "testing/synctest", modulePath + "/job"}},
 		{name: "code imports helpers of tests", path: "cmd/meanwhile", imports: []string{"testing", "pgregory.net/rapid", modulePath + "/logs/logtest"}, want: []string{
 			`cmd/meanwhile imports testing, which only tests may`,
@@ -136,7 +156,7 @@ func TestLayoutViolations(t *testing.T) {
 			`cmd/meanwhile imports logs/logtest, which only tests may`,
 		}},
 		{name: "dashboard imports a store", path: "dash", imports: []string{modulePath + "/job", modulePath + "/job/postgres"}, outside: []string{modulePath + "/job/memory"}, want: []string{
-			`dash imports job/postgres; rule "dash" allows std, golang.org/x, ., inspect, job, logs, internal/...`,
+			`dash imports job/postgres; rule "dash" allows std, golang.org/x, ., inspect, job, logs, logs/filter, logs/storage, internal/...`,
 		}},
 		{name: "command", path: "cmd/meanwhile", imports: []string{modulePath + "/dash", modulePath + "/job/postgres", "github.com/alecthomas/kong"}},
 		{name: "example imports internals", path: "examples/crawl", imports: []string{modulePath + "/job/sqlite", modulePath + "/internal/ring"}, want: []string{

@@ -9,14 +9,14 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/mask"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A Config says what a dashboard shows, and to whom. Only Store or Logs has to be set.
 type Config struct {
-	Store  job.Store   // whose jobs are shown; without it the dashboard shows logs alone
-	Logs   logs.Finder // whose records are shown, such as a store of package logs or the client of a server; default none
-	Prefix string      // the path it is mounted at, such as "/jobs"; default "/"
+	Store  job.Store      // whose jobs are shown; without it the dashboard shows logs alone
+	Logs   storage.Finder // whose records are shown, such as a store of package logs or the client of a server; default none
+	Prefix string         // the path it is mounted at, such as "/jobs"; default "/"
 
 	// ReadOnly reports whether a request may only look: acts are then refused with 403, and not shown. Default none is.
 	ReadOnly func(*http.Request) bool

@@ -10,7 +10,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/mask"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Bounds of a request.
@@ -31,7 +31,7 @@ type handler struct {
 	hunts  hunts
 	undos  undos
 
-	histograms memo[logs.Histogram]
+	histograms memo[storage.Histogram]
 	services   memo[[]string]
 	ofJobs     memo[jobLogFound]
 	errors     memo[string] // the newest of a kind

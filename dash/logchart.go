@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 const (
@@ -63,7 +63,7 @@ func (h *handler) logChart(ctx context.Context, v *view, s *logSearch, now time.
 	q := s.query
 	q.Since, q.Until = s.logRange(now)
 	key := fmt.Sprint(q.Filter, " ", q.Since.UnixNano(), " ", q.Until.UnixNano())
-	counted, err := h.histograms.get(key, func() (logs.Histogram, error) {
+	counted, err := h.histograms.get(key, func() (storage.Histogram, error) {
 		if s.plain || len(h.Mask) == 0 {
 			return h.Logs.Histogram(ctx, q, logBars)
 		}
@@ -76,9 +76,9 @@ func (h *handler) logChart(ctx context.Context, v *view, s *logSearch, now time.
 }
 
 // countMasked counts the records that match as they are shown: by what is masked nobody finds out anything.
-func (h *handler) countMasked(ctx context.Context, q logs.Query) (logs.Histogram, error) {
+func (h *handler) countMasked(ctx context.Context, q storage.Query) (storage.Histogram, error) {
 	width := q.Until.Sub(q.Since) / logBars
-	found := logs.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]logs.Bucket, logBars)}
+	found := storage.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]storage.Bucket, logBars)}
 	for i := range found.Buckets {
 		found.Buckets[i].Begin = q.Since.Add(time.Duration(i) * width)
 	}
@@ -114,11 +114,11 @@ func (h *handler) countMasked(ctx context.Context, q logs.Query) (logs.Histogram
 	return found, nil
 }
 
-func drawLogChart(v *view, s *logSearch, found logs.Histogram) *logChart {
+func drawLogChart(v *view, s *logSearch, found storage.Histogram) *logChart {
 	c := &logChart{From: found.Since.UTC(), To: found.Until.UTC(), Partial: found.Partial}
 	most := int64(0)
 	sums := make([]int64, len(logLevels))
-	counts := func(b *logs.Bucket) []int64 { return []int64{b.Debug, b.Info, b.Warn, b.Error} }
+	counts := func(b *storage.Bucket) []int64 { return []int64{b.Debug, b.Info, b.Warn, b.Error} }
 	for i := range found.Buckets {
 		all := int64(0)
 		for k, n := range counts(&found.Buckets[i]) {
@@ -143,7 +143,7 @@ func drawLogChart(v *view, s *logSearch, found logs.Histogram) *logChart {
 	return c
 }
 
-func drawLogBar(v *view, s *logSearch, found logs.Histogram, i int, counts []int64, top float64) (bar logBar, ok bool) {
+func drawLogBar(v *view, s *logSearch, found storage.Histogram, i int, counts []int64, top float64) (bar logBar, ok bool) {
 	begin, end := found.Buckets[i].Begin, found.Until
 	if i+1 < len(found.Buckets) {
 		end = found.Buckets[i+1].Begin

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A logSearch says which records to show. It is the query of a URL, and nothing else.
@@ -20,7 +21,7 @@ type logSearch struct {
 	Before       string // the time before which the page begins, in nanoseconds since 1970
 	Skip         string // how many of the records right before that time are on pages before
 
-	query  logs.Query
+	query  storage.Query
 	before time.Time
 	skip   int
 	plain  bool // it asks for nothing that may be masked
@@ -46,7 +47,7 @@ func (h *handler) readLogSearch(q url.Values, now time.Time) (*logSearch, error)
 
 func (h *handler) fillLogQuery(s *logSearch, now time.Time) error {
 	wrong := func(reason string, args ...any) error { return refuse(http.StatusBadRequest, reason, args...) }
-	asked, err := logs.ParseFilter(s.Text) // alone, so that an error says where in it
+	asked, err := filter.Parse(s.Text) // alone, so that an error says where in it
 	if err != nil {
 		return wrong("%v.", err)
 	}
@@ -58,7 +59,7 @@ func (h *handler) fillLogQuery(s *logSearch, now time.Time) error {
 		}
 		s.plain = s.plain && strings.HasPrefix(key, "job.")
 	}
-	if s.query.Filter, err = logs.ParseFilter(s.whole()); err != nil {
+	if s.query.Filter, err = filter.Parse(s.whole()); err != nil {
 		return wrong("%v.", err)
 	}
 	if s.query.Since, err = readTime(s.Since, now); err != nil {
@@ -110,7 +111,7 @@ func quoteFilter(text string) string {
 }
 
 // page returns the query for what is on the page.
-func (s *logSearch) page() logs.Query {
+func (s *logSearch) page() storage.Query {
 	q := s.query
 	q.Newest = true
 	if s.Before != "" {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A logListing is the page with records.
@@ -140,13 +142,13 @@ const mostJobLogs = 50
 func (h *handler) jobLog(ctx context.Context, v *view, j *job.Job, now time.Time) *jobLog {
 	text := "job=" + quoteFilter(j.ID.String())
 	known, _ := h.ofJobs.get(text, func() (known jobLogFound, _ error) { // also what went wrong is known for a while
-		f, err := logs.ParseFilter(text)
+		f, err := filter.Parse(text)
 		if err != nil {
 			return jobLogFound{wrong: err.Error()}, nil
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, mostSearch, errLate)
 		defer cancel()
-		for r, err := range h.Logs.Find(limited, logs.Query{Filter: f, Since: j.Created.Add(-time.Minute), Newest: true, Limit: mostJobLogs}) {
+		for r, err := range h.Logs.Find(limited, storage.Query{Filter: f, Since: j.Created.Add(-time.Minute), Newest: true, Limit: mostJobLogs}) {
 			if err != nil {
 				known.wrong = err.Error()
 				break

@@ -22,14 +22,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // openLogs opens a store of records.
-func openLogs(t *testing.T) logs.Store {
+func openLogs(t *testing.T) storage.Store {
 	t.Helper()
 	dir := t.TempDir() // which is removed after the store was closed
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	opened, closed := make(chan logs.Store, 1), make(chan error, 1)
+	opened, closed := make(chan storage.Store, 1), make(chan error, 1)
 	go func() {
 		closed <- meanwhile.Run(ctx, func(ctx context.Context) error {
 			defer close(opened)
@@ -56,7 +57,7 @@ func openLogs(t *testing.T) logs.Store {
 }
 
 // write stores records, each in a batch of its own.
-func write(t *testing.T, s logs.Store, records ...logs.Record) {
+func write(t *testing.T, s storage.Store, records ...logs.Record) {
 	t.Helper()
 	for _, r := range records {
 		b := logs.Batch{Service: r.Service}
@@ -229,7 +230,7 @@ type hostileLogs struct {
 	counts *atomic.Int64
 }
 
-func (h hostileLogs) Find(context.Context, logs.Query) meanwhile.Stream[logs.Record] {
+func (h hostileLogs) Find(context.Context, storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if h.finds != nil {
 			h.finds.Add(1)
@@ -245,19 +246,19 @@ func (h hostileLogs) Find(context.Context, logs.Query) meanwhile.Stream[logs.Rec
 	}
 }
 
-func (h hostileLogs) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (h hostileLogs) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return h.Find(ctx, q)
 }
 
-func (h hostileLogs) Histogram(_ context.Context, q logs.Query, n int) (logs.Histogram, error) {
+func (h hostileLogs) Histogram(_ context.Context, q storage.Query, n int) (storage.Histogram, error) {
 	if h.counts != nil {
 		h.counts.Add(1)
 	}
-	return logs.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]logs.Bucket, n), Partial: true}, h.err
+	return storage.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]storage.Bucket, n), Partial: true}, h.err
 }
 
-func (h hostileLogs) Services(context.Context) ([]logs.ServiceStats, error) {
-	return []logs.ServiceStats{{Service: evil}}, nil
+func (h hostileLogs) Services(context.Context) ([]storage.ServiceStats, error) {
+	return []storage.ServiceStats{{Service: evil}}, nil
 }
 
 func TestLogsEscaping(t *testing.T) {
@@ -297,7 +298,7 @@ func (g *growing) add(n int) {
 	}
 }
 
-func (g *growing) Find(_ context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (g *growing) Find(_ context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		g.finds.Add(1)
 		g.mu.Lock()
@@ -360,7 +361,7 @@ func TestLogsLate(t *testing.T) {
 
 type slowLogs struct{ hostileLogs }
 
-func (slowLogs) Find(ctx context.Context, _ logs.Query) meanwhile.Stream[logs.Record] {
+func (slowLogs) Find(ctx context.Context, _ storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if yield(logs.Record{Time: time.Now(), Service: "api", Message: "one rare", Number: 1}, nil) {
 			<-ctx.Done()

@@ -14,6 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
@@ -28,9 +29,9 @@ func TestFilters(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	found := 0
 	for line := range strings.Lines(table) {
-		filter := strings.ReplaceAll(strings.Trim(span.FindString(line), "`"), `\|`, "|")
-		if _, err := logs.ParseFilter(filter); err != nil {
-			t.Errorf("%s: %v", filter, err)
+		match := strings.ReplaceAll(strings.Trim(span.FindString(line), "`"), `\|`, "|")
+		if _, err := filter.Parse(match); err != nil {
+			t.Errorf("%s: %v", match, err)
 		}
 		found++
 	}
@@ -50,12 +51,12 @@ func TestFiltersOfOthers(t *testing.T) {
 	found := 0
 	for line := range strings.Lines(table) {
 		columns := strings.Split(line, " | ")
-		filter := strings.ReplaceAll(strings.Trim(span.FindString(columns[len(columns)-1]), "`"), `\|`, "|")
-		if strings.HasPrefix(filter, "meanwhile ") {
+		match := strings.ReplaceAll(strings.Trim(span.FindString(columns[len(columns)-1]), "`"), `\|`, "|")
+		if strings.HasPrefix(match, "meanwhile ") {
 			continue
 		}
-		if _, err := logs.ParseFilter(filter); err != nil {
-			t.Errorf("%s: %v", filter, err)
+		if _, err := filter.Parse(match); err != nil {
+			t.Errorf("%s: %v", match, err)
 		}
 		found++
 	}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A server is meanwhile logs serve in a process of its own.
@@ -70,11 +72,11 @@ func (s *server) handler(t *testing.T, service string) *logs.Handler {
 // kept returns what the server keeps of a service, in its order.
 func (s *server) kept(t *testing.T, service string) (records []logs.Record) {
 	t.Helper()
-	filter, err := logs.ParseFilter("service=" + strconv.Quote(service))
+	match, err := filter.Parse("service=" + strconv.Quote(service))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range s.client.Find(t.Context(), logs.Query{Filter: filter}) {
+	for r, err := range s.client.Find(t.Context(), storage.Query{Filter: match}) {
 		if err != nil {
 			t.Fatal(err)
 		}

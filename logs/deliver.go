@@ -51,7 +51,7 @@ func (s *Sender) delivering(ctx context.Context) error {
 		s.mu.Lock()
 		before := s.acked
 		s.mu.Unlock()
-		err := s.deliver(ctx, s.id, own{s})
+		err := s.deliver(ctx, s.id, senderQueue{s})
 		if err == nil { // said bye
 			return nil
 		}

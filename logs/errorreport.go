@@ -11,7 +11,7 @@ const reportEvery = time.Minute
 
 // An errorReport tells of trouble, at most once in a while: a log must not be a reason for more of it.
 type errorReport struct {
-	tell func(error) // nil: a line to os.Stderr
+	notify func(error) // nil: a line to os.Stderr
 
 	mu   sync.Mutex
 	last time.Time
@@ -24,8 +24,8 @@ func (e *errorReport) report(err error) {
 		return
 	}
 	e.last = time.Now()
-	if e.tell != nil {
-		e.tell(err)
+	if e.notify != nil {
+		e.notify(err)
 		return
 	}
 	fmt.Fprintf(os.Stderr, "logs: %v\n", err)

@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/slogtest"
 	"time"
@@ -160,64 +158,6 @@ func TestHandlerOddValues(t *testing.T) {
 	}
 	if m := records[2].Message; len(m) > MaxRecord || !strings.HasSuffix(m, "bytes cut)") {
 		t.Errorf("got a message of %d bytes that ends with %q", len(m), m[len(m)-20:])
-	}
-}
-
-// TestHandlerFull fills the memory: calls return at once, what is dropped is counted, and a record says so when there is
-// room again.
-func TestHandlerFull(t *testing.T) {
-	server := newTestServer(t)
-	h, err := NewHandler("tcp://"+server.address, &HandlerOptions{SenderOptions: SenderOptions{
-		Spool: SpoolOff, MemoryBytes: 64 << 10, OnError: func(error) {},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(h)
-	for range 2000 {
-		log.Info(strings.Repeat("x", 100))
-	}
-	dropped := h.Sender().Stats().Dropped
-	if dropped == 0 || h.Sender().Stats().Memory > 64<<10 {
-		t.Errorf("got %+v, want dropped ones and a bounded memory", h.Sender().Stats())
-	}
-	server.start()
-	flush(t, h.Sender())
-	if err := h.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if reported, kept := server.store.reported(); reported != dropped || kept != 2000-dropped {
-		t.Errorf("got %d records and %d that are reported as dropped, want %d and %d", kept, reported, 2000-dropped, dropped)
-	}
-}
-
-// TestHandlerKeepsOrder logs from many goroutines: each one's records stay in order.
-func TestHandlerKeepsOrder(t *testing.T) {
-	server := newTestServer(t)
-	server.start()
-	s := server.sender(SenderOptions{})
-	h := &Handler{sender: s, level: slog.LevelInfo}
-	var wg sync.WaitGroup
-	for g := range 8 {
-		wg.Go(func() {
-			log := slog.New(h)
-			for n := range 2000 {
-				log.Info(fmt.Sprintf("%d %d", g, n))
-			}
-		})
-	}
-	wg.Wait()
-	flush(t, s)
-	var next [8]int
-	for _, m := range server.store.of(s.Client()) {
-		var g, n int
-		if _, err := fmt.Sscanf(m, "%d %d", &g, &n); err != nil || n != next[g] {
-			t.Fatalf("got %q, want number %d of it", m, next[g])
-		}
-		next[g]++
-	}
-	if next != [8]int{2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000} {
-		t.Errorf("got %v", next)
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build unix
 
-package logs
+package logs_test
 
 import (
 	"bufio"
@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,17 +19,18 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// roleVariable makes the test binary a process that is killed; see TestKilledProcesses.
-const roleVariable = "MEANWHILE_LOGS_KILL_ROLE"
-
-// TestRole is no test: it is what the processes of TestKilledProcesses run.
+// TestRole is no test: it is what the processes of tests run that are killed.
 func TestRole(t *testing.T) {
-	role := strings.Fields(os.Getenv(roleVariable))
+	role := testenv.RoleArgs()
 	if len(role) == 0 {
-		t.Skip("a part of TestKilledProcesses")
+		t.Skip("a part of other tests")
 	}
 	switch role[0] {
 	case "client":
@@ -41,19 +41,13 @@ func TestRole(t *testing.T) {
 		dropperRole(role[1], role[2])
 	case "main":
 		mainRole(role[1], role[2])
-	case "files":
-		filesRole(role[1], role[2])
-	case "logger":
-		loggerRole(role[1], role[2], role[3])
-	case "full":
-		fullRole(t, role[1], role[2:])
 	}
 	os.Exit(0)
 }
 
 // clientRole logs numbers, as fast as it goes, and prints up to which one everything is acknowledged.
 func clientRole(address, spool string) {
-	h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
+	h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
 		Spool: spool, MemoryBytes: 256 << 10, Linger: time.Millisecond, OnError: func(error) {},
 	}})
 	if err != nil {
@@ -62,7 +56,7 @@ func clientRole(address, spool string) {
 	ctx := context.Background()
 	fmt.Printf("client %s\n", h.Sender().Client())
 	for n := 1; ; n++ {
-		if err := h.Sender().Send(ctx, &View{Message: strconv.AppendInt(nil, int64(n), 10)}); err != nil {
+		if err := h.Sender().Send(ctx, &logs.View{Message: strconv.AppendInt(nil, int64(n), 10)}); err != nil {
 			panic(err)
 		}
 		if n%500 == 0 {
@@ -77,12 +71,12 @@ func clientRole(address, spool string) {
 
 // dropperRole logs more than its spool holds, prints how much of it is dropped, and waits to be killed.
 func dropperRole(address, spool string) {
-	s, err := NewSender("tcp://"+address, &SenderOptions{Service: "dropper", Spool: spool, SpoolBytes: 256 << 10, MemoryBytes: 64 << 10, OnError: func(error) {}})
+	s, err := logs.NewSender("tcp://"+address, &logs.SenderOptions{Service: "dropper", Spool: spool, SpoolBytes: 256 << 10, MemoryBytes: 64 << 10, OnError: func(error) {}})
 	if err != nil {
 		panic(err)
 	}
 	for n := range 30_000 {
-		if err := s.Send(context.Background(), &View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
+		if err := s.Send(context.Background(), &logs.View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
 			panic(err)
 		}
 	}
@@ -100,39 +94,39 @@ func TestKilledClientsReportDrops(t *testing.T) {
 	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
 	var want int64
 	for range 3 {
-		client := startRole(t, "dropper", address, spool)
-		n, err := strconv.ParseInt(client.wait(t, "dropped"), 10, 64)
+		client := testenv.StartRole(t, "dropper", address, spool)
+		n, err := strconv.ParseInt(client.Wait(t, "dropped"), 10, 64)
 		if err != nil || n == 0 {
 			t.Fatalf("%d dropped, %v", n, err)
 		}
 		want += n
-		client.kill()
+		client.Kill()
 	}
 	for round := 0; ; round++ {
-		server := startRole(t, "server", address, path)
-		server.wait(t, "ready")
-		last := startRole(t, "client", address, spool)
-		id := last.wait(t, "client")
+		server := testenv.StartRole(t, "server", address, path)
+		server.Wait(t, "ready")
+		last := testenv.StartRole(t, "client", address, spool)
+		id := last.Wait(t, "client")
 		if round < 5 {
-			last.wait(t, "acknowledged")
+			last.Wait(t, "acknowledged")
 			<-time.After(time.Duration(round) * 20 * time.Millisecond)
-			server.kill()
-			last.kill()
+			server.Kill()
+			last.Kill()
 			continue
 		}
-		await(t, func() bool {
+		testenv.Await(t, func() bool {
 			names, _ := os.ReadDir(spool)
 			return len(names) == 0 || len(names) == 1 && names[0].Name() == id
 		})
-		last.kill()
-		server.kill()
+		last.Kill()
+		server.Kill()
 		break
 	}
 	store, err := openLineStore(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reported, _ := store.reported(); reported != want {
+	if reported, _ := store.Reported(); reported != want {
 		t.Errorf("%d are reported, want %d", reported, want)
 	}
 }
@@ -140,7 +134,7 @@ func TestKilledClientsReportDrops(t *testing.T) {
 // mainRole logs a thousand numbers and waits for a signal, as a program does that knows nothing of Close.
 func mainRole(address, spool string) {
 	process.Main(func(ctx context.Context) error {
-		h, err := NewHandler("tcp://"+address, &HandlerOptions{SenderOptions: SenderOptions{
+		h, err := logs.NewHandler("tcp://"+address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
 			Spool: spool, Linger: time.Hour, OnError: func(error) {},
 		}})
 		if err != nil {
@@ -161,30 +155,30 @@ func mainRole(address, spool string) {
 // spool for the next one.
 func TestMainLosesNothing(t *testing.T) {
 	server, spool := newTestServer(t), filepath.Join(t.TempDir(), "spool")
-	end := func() Client {
+	end := func() logs.Client {
 		t.Helper()
-		p := startRole(t, "main", server.address, spool)
-		id, err := ParseClient(p.wait(t, "client"))
+		p := testenv.StartRole(t, "main", server.address, spool)
+		id, err := logs.ParseClient(p.Wait(t, "client"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.wait(t, "logged")
-		if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.Wait(t, "logged")
+		if err := p.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		for range p.lines { // until it has ended
+		for range p.Lines { // until it has ended
 		}
 		return id
 	}
 	without := end()
-	if len(dirNames(t, spool)) != 1 {
+	if len(testenv.FileNames(t, spool)) != 1 {
 		t.Error("without a server: nothing is in the spool")
 	}
 	server.start()
 	with := end()
 	server.wantAll(with, 1000)
-	server.sender(SenderOptions{Spool: spool})
-	await(t, func() bool { return len(server.store.of(without)) == 1000 })
+	server.sender(logs.SenderOptions{Spool: spool})
+	testenv.Await(t, func() bool { return len(server.store.Of(without)) == 1000 })
 	server.wantAll(without, 1000)
 }
 
@@ -199,7 +193,7 @@ func serverRole(address, path string) {
 	if err != nil {
 		panic(err)
 	}
-	sessions := NewSessions(store, SessionConfig{})
+	sessions := server.NewSessions(store, server.SessionConfig{})
 	fmt.Println("ready")
 	_ = meanwhile.Supervise(context.Background(), func(ctx context.Context) error {
 		for {
@@ -217,7 +211,7 @@ func serverRole(address, path string) {
 
 // A lineStore is a store in a file of lines: client, number of the batch's last record, messages, with _ for spaces.
 type lineStore struct {
-	*mapStore
+	*logtest.Memory
 	f *os.File
 }
 
@@ -226,7 +220,7 @@ func openLineStore(path string) (*lineStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &lineStore{mapStore: newMapStore(), f: f}
+	s := &lineStore{Memory: logtest.NewMemory(), f: f}
 	whole := int64(0)
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadString('\n')
@@ -237,15 +231,15 @@ func openLineStore(path string) (*lineStore, error) {
 		}
 		whole += int64(len(line))
 		fields := strings.Fields(line)
-		client, err := ParseClient(fields[0])
+		client, err := logs.ParseClient(fields[0])
 		if err != nil {
 			return nil, err
 		}
-		if s.last[client], err = strconv.ParseUint(fields[1], 10, 64); err != nil {
+		if s.Numbers[client], err = strconv.ParseUint(fields[1], 10, 64); err != nil {
 			return nil, err
 		}
 		for _, message := range fields[2:] {
-			s.messages[client] = append(s.messages[client], strings.ReplaceAll(message, "_", " "))
+			s.Messages[client] = append(s.Messages[client], strings.ReplaceAll(message, "_", " "))
 		}
 	}
 	if err := f.Truncate(whole); err != nil {
@@ -255,10 +249,10 @@ func openLineStore(path string) (*lineStore, error) {
 	return s, err
 }
 
-func (s *lineStore) Append(ctx context.Context, batches ...*Batch) error {
-	s.mu.Lock()
+func (s *lineStore) Append(ctx context.Context, batches ...*logs.Batch) error {
+	s.Mu.Lock()
 	for _, b := range batches {
-		if b.Last <= s.last[b.Client] {
+		if b.Last <= s.Numbers[b.Client] {
 			continue
 		}
 		line := fmt.Appendf(nil, "%s %d", b.Client, b.Last)
@@ -276,66 +270,8 @@ func (s *lineStore) Append(ctx context.Context, batches ...*Batch) error {
 			return err
 		}
 	}
-	s.mu.Unlock()
-	return s.mapStore.Append(ctx, batches...)
-}
-
-// A victim is a process that is killed.
-type victim struct {
-	cmd   *exec.Cmd
-	lines chan string
-}
-
-func startRole(t *testing.T, role ...string) *victim {
-	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestRole$")
-	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	v := &victim{cmd: cmd, lines: make(chan string, 1<<16)}
-	go func() {
-		defer close(v.lines)
-		for s := bufio.NewScanner(out); s.Scan(); {
-			v.lines <- s.Text()
-		}
-	}()
-	t.Cleanup(func() { v.kill() })
-	return v
-}
-
-// kill ends it, and returns the rest of what it said.
-func (v *victim) kill() (said []string) {
-	_ = v.cmd.Process.Kill()
-	for line := range v.lines {
-		said = append(said, line)
-	}
-	_ = v.cmd.Wait()
-	return said
-}
-
-// wait waits for a line that begins so, and returns its rest.
-func (v *victim) wait(t *testing.T, begin string) string {
-	t.Helper()
-	timeout := time.After(time.Minute)
-	for {
-		select {
-		case line, ok := <-v.lines:
-			if !ok {
-				t.Fatalf("ended before it said %q", begin)
-			}
-			if rest, ok := strings.CutPrefix(line, begin); ok {
-				return strings.TrimSpace(rest)
-			}
-		case <-timeout:
-			t.Fatalf("has not said %q within a minute", begin)
-		}
-	}
+	s.Mu.Unlock()
+	return s.Memory.Append(ctx, batches...)
 }
 
 // TestKilledProcesses kills clients and servers with kill -9 in turn, clients also before their server is back. A last client
@@ -344,51 +280,51 @@ func TestKilledProcesses(t *testing.T) {
 	dir := t.TempDir()
 	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
 	acknowledged := map[string]int{} // by client
-	server := startRole(t, "server", address, path)
-	server.wait(t, "ready")
+	server := testenv.StartRole(t, "server", address, path)
+	server.Wait(t, "ready")
 	for round := range 4 {
-		client := startRole(t, "client", address, spool)
-		id := client.wait(t, "client")
-		client.wait(t, "acknowledged")
-		server.kill()
-		server = startRole(t, "server", address, path)
-		server.wait(t, "ready")
-		server.kill() // twice in a row
+		client := testenv.StartRole(t, "client", address, spool)
+		id := client.Wait(t, "client")
+		client.Wait(t, "acknowledged")
+		server.Kill()
+		server = testenv.StartRole(t, "server", address, path)
+		server.Wait(t, "ready")
+		server.Kill() // twice in a row
 		if round%2 == 0 {
-			server = startRole(t, "server", address, path)
-			server.wait(t, "ready")
-			client.wait(t, "acknowledged")
+			server = testenv.StartRole(t, "server", address, path)
+			server.Wait(t, "ready")
+			client.Wait(t, "acknowledged")
 		} else {
-			await(t, func() bool { return spooled(dir, id) })
+			testenv.Await(t, func() bool { return spooled(dir, id) })
 		}
-		for _, line := range client.kill() {
+		for _, line := range client.Kill() {
 			if n, err := strconv.Atoi(strings.TrimPrefix(line, "acknowledged ")); err == nil {
 				acknowledged[id] = max(acknowledged[id], n)
 			}
 		}
 		if round%2 == 1 {
-			server = startRole(t, "server", address, path)
-			server.wait(t, "ready")
+			server = testenv.StartRole(t, "server", address, path)
+			server.Wait(t, "ready")
 		}
 	}
-	last := startRole(t, "client", address, spool)
-	id := last.wait(t, "client")
-	last.wait(t, "acknowledged")
-	await(t, func() bool {
+	last := testenv.StartRole(t, "client", address, spool)
+	id := last.Wait(t, "client")
+	last.Wait(t, "acknowledged")
+	testenv.Await(t, func() bool {
 		names, _ := os.ReadDir(spool)
 		return len(names) == 0 || len(names) == 1 && names[0].Name() == id
 	})
-	last.kill()
-	server.kill()
+	last.Kill()
+	server.Kill()
 
 	store, err := openLineStore(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(store.messages) < 5 {
-		t.Errorf("records of %d clients, want 5", len(store.messages))
+	if len(store.Messages) < 5 {
+		t.Errorf("records of %d clients, want 5", len(store.Messages))
 	}
-	for client, messages := range store.messages {
+	for client, messages := range store.Messages {
 		for i, m := range messages {
 			if m != strconv.Itoa(i+1) {
 				t.Fatalf("client %s: record %d is %q", client, i+1, m)

@@ -68,50 +68,50 @@ type SenderOptions struct {
 //
 // It is what a [Handler] sends through, and serves who has records from elsewhere.
 type Sender struct {
-	o      SenderOptions
-	to     target
-	id     Client
-	zstd   *zstd.Encoder // nil: nothing is compressed
-	spool  *spool        // nil: none
-	right  func() bool   // reports whether the clock is; asked before spools are dropped for their age
-	cancel context.CancelCauseFunc
-	over   chan struct{} // closed when the tasks have ended
-	away   chan struct{} // closed when Close is done
+	o            SenderOptions
+	to           target
+	id           Client
+	zstd         *zstd.Encoder // nil: nothing is compressed
+	spool        *spool        // nil: none
+	clockTrusted func() bool   // reports whether the clock is; asked before spools are dropped for their age
+	cancel       context.CancelCauseFunc
+	over         chan struct{} // closed when the tasks have ended
+	closeDone    chan struct{} // closed when Close is done
 
 	unregister func() // from process.AtExit
 
-	ready chan struct{} // has a value when there may be more to send
-	spill chan struct{} // and when the spool has something to do
-	rush  chan struct{} // and when somebody waits for a connection
-	call  chan struct{} // and when a connection was made, for those who adopt
-	heirs chan struct{} // closed when the server was brought, once, what dead processes had left
-	owed  chan struct{} // has a value when there may be something to report
+	ready     chan struct{} // has a value when there may be more to send
+	spill     chan struct{} // and when the spool has something to do
+	rush      chan struct{} // and when somebody waits for a connection
+	connected chan struct{} // and when a connection was made, for those who take over abandoned spools
+	takenOver chan struct{} // closed when the server was brought, once, what dead processes had left
+	owed      chan struct{} // has a value when there may be something to report
 
 	drops    *dropCount    // that of the spool, when there is one
 	reporter chan struct{} // has a value while reports are sent
 
-	mu       sync.Mutex
-	open     *outBatch   // takes records; nil for none
-	sealed   []*outBatch // have their numbers, the oldest first; what is in the spool is older
-	sent     int         // so many of them were sent on this connection
-	used     int         // bytes of records in open and sealed
-	free     []*outBatch // of which the room is used again
-	number   uint64      // of the last sealed record
-	acked    uint64      // up to which the server has all that was not dropped
-	inflight []flight    // sent on this connection, not acknowledged
-	flying   int         // bytes of it
-	hurry    bool        // do not linger: somebody waits
-	closed   bool
-	online   bool          // there is a connection, and it was welcomed
-	trouble  error         // why the last attempt to have one ended; nil before the end of the first
-	changed  chan struct{} // closed and made anew when something was acknowledged, dropped, or went wrong
-	stats    SenderStats
+	mu            sync.Mutex
+	open          *outBatch       // takes records; nil for none
+	sealed        []*outBatch     // have their numbers, the oldest first; what is in the spool is older
+	sent          int             // so many of them were sent on this connection
+	used          int             // bytes of records in open and sealed
+	free          []*outBatch     // of which the room is used again
+	number        uint64          // of the last sealed record
+	acked         uint64          // up to which the server has all that was not dropped
+	inflight      []inFlightBatch // sent on this connection, not acknowledged
+	inflightBytes int             // bytes of it
+	hurry         bool            // do not linger: somebody waits
+	closed        bool
+	online        bool          // there is a connection, and it was welcomed
+	trouble       error         // why the last attempt to have one ended; nil before the end of the first
+	changed       chan struct{} // closed and made anew when something was acknowledged, dropped, or went wrong
+	stats         SenderStats
 
 	errors errorReport
 }
 
-// A flight is a batch on its way.
-type flight struct {
+// A inFlightBatch is a batch on its way.
+type inFlightBatch struct {
 	last uint64
 	size int
 }
@@ -134,9 +134,9 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 		o = &SenderOptions{}
 	}
 	s := &Sender{
-		o: o.withDefaults(), id: NewClient(), right: clockcheck.New().Trusted, over: make(chan struct{}), away: make(chan struct{}), changed: make(chan struct{}),
-		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), call: make(chan struct{}, 1),
-		rush: make(chan struct{}, 1), heirs: make(chan struct{}), owed: make(chan struct{}, 1), reporter: make(chan struct{}, 1),
+		o: o.withDefaults(), id: NewClient(), clockTrusted: clockcheck.New().Trusted, over: make(chan struct{}), closeDone: make(chan struct{}), changed: make(chan struct{}),
+		ready: make(chan struct{}, 1), spill: make(chan struct{}, 1), connected: make(chan struct{}, 1),
+		rush: make(chan struct{}, 1), takenOver: make(chan struct{}), owed: make(chan struct{}, 1), reporter: make(chan struct{}, 1),
 	}
 	if err := CheckService(s.o.Service); err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	default:
 		return nil, fmt.Errorf("compress is %q; it is zstd or none", s.o.Compress)
 	}
-	s.errors.tell = s.o.OnError
+	s.errors.notify = s.o.OnError
 	if s.o.Spool != SpoolOff {
 		s.openSpool()
 	}
@@ -205,7 +205,7 @@ func (s *Sender) run(ctx context.Context) {
 	_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
 		if s.spool != nil {
 			meanwhile.Go(ctx, s.spilling, meanwhile.Name("spool"))
-			meanwhile.Go(ctx, s.adopting, meanwhile.Name("adopt"))
+			meanwhile.Go(ctx, s.takingOver, meanwhile.Name("take over"))
 		}
 		meanwhile.Go(ctx, s.reporting, meanwhile.Name("report"))
 		return s.delivering(ctx)
@@ -281,16 +281,16 @@ func (s *Sender) Close(ctx context.Context) error {
 	cond.Signal(s.ready)
 	if again {
 		select {
-		case <-s.away:
+		case <-s.closeDone:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	defer close(s.away)
+	defer close(s.closeDone)
 	s.unregister()
 	_ = s.settle(ctx, n, func() bool { return s.spool != nil && !s.online && s.trouble != nil })
-	s.inherit(ctx)
+	s.takeOverAtStart(ctx)
 	s.reportAll(ctx)
 	s.cancel(ErrClosed)
 	<-s.over

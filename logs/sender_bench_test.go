@@ -1,23 +1,26 @@
-package logs
+package logs_test
 
 import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
 // nothingStore keeps nothing.
-type nothingStore struct{ *mapStore }
+type nothingStore struct{ *logtest.Memory }
 
-func (nothingStore) Append(context.Context, ...*Batch) error { return nil }
+func (nothingStore) Append(context.Context, ...*logs.Batch) error { return nil }
 
 // BenchmarkSenderSend is a record from Send to its acknowledgement by a server in the same process that keeps nothing.
 func BenchmarkSenderSend(b *testing.B) {
 	server := newTestServer(b)
 	server.keeper = nothingStore{server.store}
 	server.start()
-	s := server.sender(SenderOptions{})
-	v := View{Time: time.Now().UnixNano(), Message: make([]byte, 100)}
+	s := server.sender(logs.SenderOptions{})
+	v := logs.View{Time: time.Now().UnixNano(), Message: make([]byte, 100)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := s.Send(b.Context(), &v); err != nil {

@@ -1,4 +1,4 @@
-package logs
+package logs_test
 
 import (
 	"context"
@@ -13,13 +13,17 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // A testServer is the server's half over a store in memory, on a port that stays the same when it is stopped and started.
 type testServer struct {
 	t       testing.TB
-	store   *mapStore
-	keeper  Acceptor // what the server keeps records in: the store, unless a test says otherwise
+	store   *logtest.Memory
+	keeper  server.Acceptor // what the server keeps records in: the store, unless a test says otherwise
 	address string
 
 	mu    sync.Mutex
@@ -32,7 +36,7 @@ func newTestServer(t testing.TB) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &testServer{t: t, store: newMapStore(), address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	s := &testServer{t: t, store: logtest.NewMemory(), address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	s.keeper = s.store
 	t.Cleanup(s.stop)
 	return s
@@ -47,7 +51,7 @@ func (s *testServer) start() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	sessions := NewSessions(s.keeper, SessionConfig{})
+	sessions := server.NewSessions(s.keeper, server.SessionConfig{})
 	go func() {
 		defer close(over)
 		_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
@@ -82,7 +86,7 @@ func (s *testServer) stop() {
 	s.stops = nil
 }
 
-func (s *testServer) sender(o SenderOptions) *Sender {
+func (s *testServer) sender(o logs.SenderOptions) *logs.Sender {
 	s.t.Helper()
 	if o.Spool == "" {
 		o.Spool = s.t.TempDir()
@@ -90,7 +94,7 @@ func (s *testServer) sender(o SenderOptions) *Sender {
 	if o.OnError == nil {
 		o.OnError = func(err error) { s.t.Logf("told: %v", err) }
 	}
-	sender, err := NewSender("tcp://"+s.address, &o)
+	sender, err := logs.NewSender("tcp://"+s.address, &o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -103,19 +107,19 @@ func (s *testServer) sender(o SenderOptions) *Sender {
 }
 
 // addAll adds numbered records.
-func addAll(t *testing.T, s *Sender, from, to int) {
+func addAll(t *testing.T, s *logs.Sender, from, to int) {
 	t.Helper()
 	for n := from; n <= to; n++ {
-		if err := s.Send(t.Context(), &View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
+		if err := s.Send(t.Context(), &logs.View{Message: fmt.Appendf(nil, "message %d", n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // wantAll checks that a client's messages are those numbered, each once and in order.
-func (s *testServer) wantAll(client Client, n int) {
+func (s *testServer) wantAll(client logs.Client, n int) {
 	s.t.Helper()
-	got := s.store.of(client)
+	got := s.store.Of(client)
 	want := make([]string, n)
 	for i := range want {
 		want[i] = fmt.Sprintf("message %d", i+1)
@@ -132,7 +136,7 @@ func (s *testServer) wantAll(client Client, n int) {
 	s.t.Errorf("got %d records, want %d", len(got), n)
 }
 
-func flush(t *testing.T, s *Sender) {
+func flush(t *testing.T, s *logs.Sender) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -145,15 +149,15 @@ func TestSenderSends(t *testing.T) {
 	for _, compress := range []string{"none", "zstd"} {
 		server := newTestServer(t)
 		server.start()
-		s := server.sender(SenderOptions{Compress: compress})
+		s := server.sender(logs.SenderOptions{Compress: compress})
 		addAll(t, s, 1, 20_000)
 		flush(t, s)
 		server.wantAll(s.Client(), 20_000)
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := s.Add(&View{}); !errors.Is(err, ErrClosed) {
-			t.Errorf("after Close: got %v, want ErrClosed", err)
+		if err := s.Add(&logs.View{}); !errors.Is(err, logs.ErrClosed) {
+			t.Errorf("after Close: got %v, want logs.ErrClosed", err)
 		}
 		if stats := s.Stats(); stats.Added != 20_000 || stats.Acknowledged != 20_000 || stats.Dropped != 1 {
 			t.Errorf("got %+v", stats)
@@ -164,11 +168,11 @@ func TestSenderSends(t *testing.T) {
 // TestSenderWithoutServer begins without a server; what is added goes to the spool, and to the server when it comes.
 func TestSenderWithoutServer(t *testing.T) {
 	server := newTestServer(t)
-	s := server.sender(SenderOptions{MemoryBytes: 64 << 10})
+	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10})
 	addAll(t, s, 1, 20_000)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	pending, ok := errors.AsType[*PendingError](s.Flush(ctx))
+	pending, ok := errors.AsType[*logs.PendingError](s.Flush(ctx))
 	if !ok || pending.Spooled == 0 || pending.Memory+pending.Spooled != 20_000 {
 		t.Errorf("got %v, want 20000 not acknowledged, most of them in the spool", pending)
 	}
@@ -181,7 +185,7 @@ func TestSenderWithoutServer(t *testing.T) {
 // TestSenderKilledServer ends the server again and again, amid everything.
 func TestSenderKilledServer(t *testing.T) {
 	server := newTestServer(t)
-	s := server.sender(SenderOptions{MemoryBytes: 256 << 10, Linger: -1})
+	s := server.sender(logs.SenderOptions{MemoryBytes: 256 << 10, Linger: -1})
 	for round := range 20 {
 		if round%5 != 4 { // every now and then it stays away
 			server.start()
@@ -199,31 +203,31 @@ func TestSenderKilledServer(t *testing.T) {
 func TestSenderLeavesASpool(t *testing.T) {
 	server := newTestServer(t)
 	dir := t.TempDir()
-	first := server.sender(SenderOptions{Spool: dir})
+	first := server.sender(logs.SenderOptions{Spool: dir})
 	addAll(t, first, 1, 5000)
 	if err := first.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	server.start()
-	second := server.sender(SenderOptions{Spool: dir})
+	second := server.sender(logs.SenderOptions{Spool: dir})
 	addAll(t, second, 1, 10)
 	flush(t, second)
-	await(t, func() bool { return len(server.store.of(first.Client())) == 5000 })
+	testenv.Await(t, func() bool { return len(server.store.Of(first.Client())) == 5000 })
 	server.wantAll(first.Client(), 5000)
 	server.wantAll(second.Client(), 10)
-	await(t, func() bool { return len(dirNames(t, dir)) == 0 })
+	testenv.Await(t, func() bool { return len(testenv.FileNames(t, dir)) == 0 })
 }
 
 // TestSenderShortLived closes senders at once: the first that finds the server sends what those before it have left.
 func TestSenderShortLived(t *testing.T) {
 	server := newTestServer(t)
 	dir := t.TempDir()
-	var all []*Sender
+	var all []*logs.Sender
 	for i := range 4 {
 		if i == 3 {
 			server.start()
 		}
-		s := server.sender(SenderOptions{Spool: dir})
+		s := server.sender(logs.SenderOptions{Spool: dir})
 		all = append(all, s)
 		addAll(t, s, 1, 10)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -235,7 +239,7 @@ func TestSenderShortLived(t *testing.T) {
 	for _, s := range all {
 		server.wantAll(s.Client(), 10)
 	}
-	if left := dirNames(t, dir); len(left) > 0 {
+	if left := testenv.FileNames(t, dir); len(left) > 0 {
 		t.Errorf("in the spool there is still %v", left)
 	}
 }

@@ -62,7 +62,7 @@ func whyRepaired(name string) (reason string) {
 // [CheckService] accepts stays as it is. In any other, "_" takes the place of each control character and of each byte that is not
 // UTF-8, and what follows the last whole character within [MaxService] bytes is cut. An empty name becomes [UnknownService].
 //
-// The reason is the one that a [Server] counts such a record under: "too long", "not UTF-8" or "control character", the first of
+// The reason is the one that a [server.Server] counts such a record under: "too long", "not UTF-8" or "control character", the first of
 // them that applies. It is empty for a valid name and for an empty one.
 func RepairService(name string) (repaired, reason string) {
 	if name == "" {

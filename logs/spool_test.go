@@ -2,8 +2,11 @@ package logs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +14,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"pgregory.net/rapid"
 )
 
@@ -192,7 +198,7 @@ func TestSpoolTorn(t *testing.T) {
 		if err := s.close(6); err != nil {
 			t.Fatal(err)
 		}
-		if left := dirNames(t, folder); len(left) > 0 {
+		if left := testenv.FileNames(t, folder); len(left) > 0 {
 			t.Errorf("of %d bytes: %v is left", size, left)
 		}
 	}
@@ -342,7 +348,43 @@ func TestSpoolUnreadable(t *testing.T) {
 	if _, _, err := openSpool(folder, id, 1<<20); err == nil || !strings.Contains(err.Error(), unreadable) {
 		t.Errorf("opened: %v", err)
 	}
-	if !exists(unreadable) {
-		t.Error("it was deleted")
+	if _, err := os.Lstat(unreadable); err != nil {
+		t.Error("it was deleted:", err)
 	}
+}
+
+// TestSenderKeepsTheNewestSpools finds more of dead processes than there is room for: what the last of them have left stays.
+func TestSenderKeepsTheNewestSpools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		var ids []string
+		size := int64(0)
+		for n := range 8 {
+			id := NewClient()
+			spool := newSpool(folder, id, 1<<20)
+			writeSpool(t, spool, 0, 0, spoolBatch(id, 1, 100))
+			size = spool.bytes()
+			at, path := time.Now().Add(time.Duration(n-8)*time.Hour), spool.files[0].path
+			if err := errors.Join(spool.close(0), os.Chtimes(path, at, at)); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id.String())
+		}
+		s, err := NewSender("tcp://nowhere", &SenderOptions{
+			Spool: folder, SpoolBytes: 3*size + size/2, OnError: func(error) {},
+			dial: func(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		left, want := testenv.FileNames(t, folder), slices.Sorted(slices.Values(append(ids[5:], s.Client().String()))) // which tells what was dropped
+		if !slices.Equal(left, want) {
+			t.Errorf("left are %q, want %q", left, want)
+		}
+		if got := s.Stats().Dropped; got != 500 {
+			t.Errorf("%d are dropped, want 500", got)
+		}
+		_ = s.Close(t.Context())
+	})
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
@@ -178,11 +178,11 @@ func someRequests() *metrics.HTTP {
 
 // someLogs returns a collector of a log server that has a value of each metric.
 func someLogs() *metrics.Logs {
-	return metrics.NewLogs(func() logs.Stats {
-		return logs.Stats{
-			Ways:     map[string]logs.WayStats{"own": {Refused: map[string]int64{"too long": 1}, Repaired: map[string]int64{"not UTF-8": 1}}},
-			Services: map[string]logs.ServiceTraffic{"shop": {}},
-			Outputs:  []logs.OutputStats{{Name: "store"}},
+	return metrics.NewLogs(func() server.Stats {
+		return server.Stats{
+			Inputs:   map[string]server.InputStats{"own": {Refused: map[string]int64{"too long": 1}, Repaired: map[string]int64{"not UTF-8": 1}}},
+			Services: map[string]server.ServiceTraffic{"shop": {}},
+			Outputs:  []server.OutputStats{{Name: "store"}},
 		}
 	})
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // Logs gathers the metrics of a log server; it is a [prometheus.Collector]. Its methods may be called by many
 // goroutines at once.
 type Logs struct {
-	stats    func() logs.Stats
+	stats    func() server.Stats
 	services places[string]
 }
 
 // NewLogs returns a collector of what a server has done, such as that of its method Stats.
-func NewLogs(stats func() logs.Stats) *Logs { return &Logs{stats: stats} }
+func NewLogs(stats func() server.Stats) *Logs { return &Logs{stats: stats} }
 
 var (
 	logConnections = desc("logs_connections", "Connections that are open, by input.", "input")
@@ -55,7 +55,7 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	stats := l.stats()
-	for name, way := range stats.Ways {
+	for name, way := range stats.Inputs {
 		gauge(ch, logConnections, float64(way.Open), name)
 		counter(logConnected, way.Connections, name)
 		counter(logRecords, way.Records, name)
@@ -78,11 +78,11 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		gauge(ch, logAlertFiring, firing, alert.Name)
 		counter(logAlertFired, alert.Fired, alert.Name)
 	}
-	services := map[string]logs.ServiceTraffic{}
+	services := map[string]server.ServiceTraffic{}
 	for name, traffic := range stats.Services {
 		name = label(&l.services, name)
 		sum := services[name]
-		services[name] = logs.ServiceTraffic{Records: sum.Records + traffic.Records, Limited: sum.Limited + traffic.Limited, Cut: sum.Cut + traffic.Cut}
+		services[name] = server.ServiceTraffic{Records: sum.Records + traffic.Records, Limited: sum.Limited + traffic.Limited, Cut: sum.Cut + traffic.Cut}
 	}
 	for name, traffic := range services {
 		counter(logOfService, traffic.Records, name)

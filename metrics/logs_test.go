@@ -8,13 +8,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 func ExampleNewLogs() {
-	server := func() logs.Stats { // the method Stats of a server
-		return logs.Stats{Ways: map[string]logs.WayStats{"syslog-tcp": {Open: 2, Records: 17}}}
+	server := func() server.Stats { // the method Stats of a server
+		return server.Stats{Inputs: map[string]server.InputStats{"syslog-tcp": {Open: 2, Records: 17}}}
 	}
 	answer := httptest.NewRecorder()
 	metrics.NewLogs(server).Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
@@ -28,16 +28,16 @@ func ExampleNewLogs() {
 }
 
 func TestLogs(t *testing.T) {
-	services := map[string]logs.ServiceTraffic{}
+	services := map[string]server.ServiceTraffic{}
 	for i := range 150 {
-		services[fmt.Sprint("service ", i)] = logs.ServiceTraffic{Records: 2, Limited: 1}
+		services[fmt.Sprint("service ", i)] = server.ServiceTraffic{Records: 2, Limited: 1}
 	}
-	m := metrics.NewLogs(func() logs.Stats {
-		return logs.Stats{
-			Ways:     map[string]logs.WayStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}, Repaired: map[string]int64{"not UTF-8": 5}}},
+	m := metrics.NewLogs(func() server.Stats {
+		return server.Stats{
+			Inputs:   map[string]server.InputStats{"own": {Open: 1, Connections: 3, Records: 300, Bytes: 5000, Refused: map[string]int64{"too long \x1b[2J": 4}, Repaired: map[string]int64{"not UTF-8": 5}}},
 			Services: services,
-			Alerts:   []logs.AlertStats{{Name: "errors", Firing: true, Fired: 3}, {Name: "slow"}},
-			Outputs:  []logs.OutputStats{{Name: "a.log", Waiting: 7, Lost: 2, Failure: "disk full"}, {Name: "store"}},
+			Alerts:   []server.AlertStats{{Name: "errors", Firing: true, Fired: 3}, {Name: "slow"}},
+			Outputs:  []server.OutputStats{{Name: "a.log", Waiting: 7, Lost: 2, Failure: "disk full"}, {Name: "store"}},
 		}
 	})
 	for range 2 { // the services keep their places

@@ -16,6 +16,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	logserver "github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // BenchmarkHandler is what one call of a logger costs its caller, with a message and four attributes, from 1 and from 8
@@ -111,7 +112,7 @@ func serve(b *testing.B) (address string) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	sessions := logs.NewSessions(ear{}, logs.SessionConfig{})
+	sessions := logserver.NewSessions(ear{}, logserver.SessionConfig{})
 	go func() {
 		defer close(over)
 		_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {

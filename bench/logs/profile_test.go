@@ -11,8 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 
 	"github.com/meanwhile-go/meanwhile/bench/logs/load"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
+	"github.com/meanwhile-go/meanwhile/logs/input"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
+	logserver "github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
@@ -32,23 +34,23 @@ func BenchmarkInHere(b *testing.B) {
 }
 
 func inHere(b *testing.B, l load.Load) {
-	var way logs.Way = &syslog.Way{}
+	var protocol input.Protocol = &syslog.Protocol{}
 	if l.Format == load.Analogger {
-		way = &analogger.Way{}
+		protocol = &analogger.Protocol{}
 	}
 	l.Address = at(freePort(b))
 	name := filepath.Join(b.TempDir(), outcome)
 	defer os.Remove(name)
-	server, err := logs.NewServer(logs.Config{
-		Routes:    []logs.Route{{To: []logs.Destination{{File: &logs.LineFile{Path: name}}}}},
-		Listeners: []logs.Listener{{Name: string(l.Format), Address: l.Address, Way: way}},
-		Sync:      logs.SyncInterval, Logger: slog.New(slog.DiscardHandler),
+	s, err := logserver.New(logserver.Config{
+		Routes:    []logserver.Route{{To: []logserver.Destination{{File: &linefile.Config{Path: name}}}}},
+		Listeners: []logserver.Listener{{Name: string(l.Format), Address: l.Address, Protocol: protocol}},
+		Sync:      linefile.SyncInterval, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
 	err = meanwhile.Run(b.Context(), func(ctx context.Context) error {
-		serving := meanwhile.Go(ctx, server.Run)
+		serving := meanwhile.Go(ctx, s.Run)
 		for err = l.Send(ctx); err != nil; err = l.Send(ctx) { // until it listens
 			if err := meanwhile.Sleep(ctx, 10*time.Millisecond); err != nil {
 				return err

@@ -13,7 +13,9 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -21,13 +23,13 @@ import (
 const breakWay = "MEANWHILE_LOGFAULTS_BREAK"
 
 // breakers are the ways.
-var breakers = map[string]func(a logs.Acceptor, ripe string) logs.Acceptor{
-	"":       func(a logs.Acceptor, ripe string) logs.Acceptor { return a },
-	"trust":  func(a logs.Acceptor, ripe string) logs.Acceptor { return a },                           // it is built in another way
-	"lines":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &late{a, ripe, lineService} }, // and it has no journal of line files
-	"early":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &early{Acceptor: a, ripe: ripe} },
-	"forget": func(a logs.Acceptor, ripe string) logs.Acceptor { return &forgetful{Acceptor: a} },
-	"twice":  func(a logs.Acceptor, ripe string) logs.Acceptor { return &twice{a, ripe} },
+var breakers = map[string]func(a server.Acceptor, ripe string) server.Acceptor{
+	"":       func(a server.Acceptor, ripe string) server.Acceptor { return a },
+	"trust":  func(a server.Acceptor, ripe string) server.Acceptor { return a },                           // it is built in another way
+	"lines":  func(a server.Acceptor, ripe string) server.Acceptor { return &late{a, ripe, lineService} }, // and it has no journal of line files
+	"early":  func(a server.Acceptor, ripe string) server.Acceptor { return &early{Acceptor: a, ripe: ripe} },
+	"forget": func(a server.Acceptor, ripe string) server.Acceptor { return &forgetful{Acceptor: a} },
+	"twice":  func(a server.Acceptor, ripe string) server.Acceptor { return &twice{a, ripe} },
 }
 
 // A broken server makes a file beside its store, once, when it is where a kill does harm: a test waits for that, so that the harm
@@ -42,7 +44,7 @@ func becomeRipe(name string) bool {
 
 // An early server acknowledges a batch when it has one, and keeps it when it has the next one of the same client, or ends in order.
 type early struct {
-	logs.Acceptor
+	server.Acceptor
 	ripe    string
 	mu      sync.Mutex
 	waiting map[logs.Client]*logs.Batch
@@ -92,7 +94,7 @@ func (s *early) Last(ctx context.Context, c logs.Client) (uint64, error) {
 
 // A forgetful server acknowledges now and then what it does not keep.
 type forgetful struct {
-	logs.Acceptor
+	server.Acceptor
 	n atomic.Int64
 }
 
@@ -105,7 +107,7 @@ func (s *forgetful) Append(ctx context.Context, batches ...*logs.Batch) error {
 
 // A late server keeps a batch of a service, or of any, and does not acknowledge it before it is killed.
 type late struct {
-	logs.Acceptor
+	server.Acceptor
 	ripe    string
 	service string // or ""
 }
@@ -126,7 +128,7 @@ func (s *late) Append(ctx context.Context, batches ...*logs.Batch) error {
 
 // A server that keeps twice does not know whose records it has already.
 type twice struct {
-	logs.Acceptor
+	server.Acceptor
 	ripe string
 }
 
@@ -171,24 +173,24 @@ func serve(ctx context.Context, address, folder string) error {
 		return err
 	}
 	defer store.Close()
-	to := []logs.Destination{{File: &logs.LineFile{Path: filepath.Join(filepath.Dir(folder), "lines.log"), MaxBytes: 1 << 20}}}
-	var sessions *logs.Sessions
+	to := []server.Destination{{File: &linefile.Config{Path: filepath.Join(filepath.Dir(folder), "lines.log"), MaxBytes: 1 << 20}}}
+	var sessions *server.Sessions
 	journal := filepath.Join(folder, "lines")
 	if os.Getenv(breakWay) == "lines" {
 		journal = ""
 	}
-	server, err := logs.NewServer(logs.Config{
+	srv, err := server.New(server.Config{
 		Store: store, Journal: journal,
-		Routes: []logs.Route{{Services: []string{lineService}, To: to}, {Services: []string{service}, To: append(to, logs.Destination{Store: true})}},
-		Listeners: []logs.Listener{{Name: "own", Address: address, Serve: func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
+		Routes: []server.Route{{Services: []string{lineService}, To: to}, {Services: []string{service}, To: append(to, server.Destination{Store: true})}},
+		Listeners: []server.Listener{{Name: "own", Address: address, Serve: func(ctx context.Context, conn net.Conn, state []byte) ([]byte, error) {
 			return sessions.Serve(ctx, conn, state)
 		}}},
 	})
 	if err != nil {
 		return err
 	}
-	acceptor := breakers[os.Getenv(breakWay)](server.Acceptor(), ripeFile(folder))
-	sessions = logs.NewSessions(acceptor, logs.SessionConfig{})
+	acceptor := breakers[os.Getenv(breakWay)](srv.Acceptor(), ripeFile(folder))
+	sessions = server.NewSessions(acceptor, server.SessionConfig{})
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	unhook := context.AfterFunc(ctx, func() {
@@ -198,5 +200,5 @@ func serve(ctx context.Context, address, folder string) error {
 		stop()
 	})
 	defer unhook()
-	return server.Run(serving)
+	return srv.Run(serving)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // MaxFrame is the room a connection needs for one frame, in bytes: a longer frame is refused.
@@ -35,14 +36,14 @@ const (
 	minFrame   = headLength + 3 // with the colons
 )
 
-// A Way takes what clients of Analogger send. The severities debug, info, warn, error and fatal are levels; each other word
+// A Protocol takes what clients of Analogger send. The severities debug, info, warn, error and fatal are levels; each other word
 // is kept as the attribute "severity" of a record whose level is the one it stands for, or info.
-type Way struct {
+type Protocol struct {
 	Key string // what a client must bring first; empty: an empty one
 }
 
 // Parser returns the parser for one connection.
-func (w *Way) Parser(_ string, state []byte) logs.Parser {
+func (w *Protocol) Parser(_ string, state []byte) input.Parser {
 	return &parser{key: sha256.Sum256([]byte(w.Key)), admitted: len(state) == 1 && state[0] == 1}
 }
 
@@ -58,20 +59,20 @@ var (
 )
 
 // Parse takes whole frames.
-func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	defer p.view.Reset()
 	for {
 		rest := data[taken:]
 		if len(rest) < headLength {
-			return p.unfinished(taken, rest, feed, reply)
+			return p.unfinished(taken, rest, to, reply)
 		}
 		size, ok := length(binary.LittleEndian.Uint64(rest))
 		switch {
 		case !ok, size < minFrame:
-			feed.Refuse("wrong length")
+			to.Refuse("wrong length")
 			return taken, append(reply, checksum...), fmt.Errorf("%w: %q", errHead, rest[:headLength])
 		case size > MaxFrame:
-			feed.Refuse("too long")
+			to.Refuse("too long")
 			return taken, append(reply, tooLong...), fmt.Errorf("a frame of %d bytes, at most %d may be", size, MaxFrame)
 		case size > len(rest):
 			return taken, reply, nil
@@ -80,7 +81,7 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 		if !p.admitted {
 			given := sha256.Sum256(message)
 			if !ok || subtle.ConstantTimeCompare(given[:], p.key[:]) != 1 {
-				feed.Refuse("wrong key")
+				to.Refuse("wrong key")
 				return taken, append(reply, denied...), errDenied
 			}
 			p.admitted = true
@@ -90,25 +91,25 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 		}
 		taken += size
 		if !ok {
-			feed.Refuse("no record")
+			to.Refuse("no record")
 			continue
 		}
-		p.add(service, word, message, feed)
+		p.add(service, word, message, to)
 	}
 }
 
 // unfinished waits for the rest of a head, unless what is there of it shows already that it is none.
-func (p *parser) unfinished(taken int, head []byte, feed logs.Feed, reply []byte) (int, []byte, error) {
+func (p *parser) unfinished(taken int, head []byte, to input.Batcher, reply []byte) (int, []byte, error) {
 	for _, c := range head {
 		if c < '0' || c > '9' {
-			feed.Refuse("wrong length")
+			to.Refuse("wrong length")
 			return taken, append(reply, checksum...), fmt.Errorf("%w: %q", errHead, head)
 		}
 	}
 	return taken, reply, nil
 }
 
-func (p *parser) add(service, word, message []byte, feed logs.Feed) {
+func (p *parser) add(service, word, message []byte, to input.Batcher) {
 	v := &p.view
 	v.Reset() // a feed may have changed it
 	v.Service, v.Message = service, message
@@ -131,7 +132,7 @@ func (p *parser) add(service, word, message []byte, feed logs.Feed) {
 		v.Level, _ = severity.Level(word) // info for what is none
 		v.AddText(severityKey, word)
 	}
-	feed.Add(v)
+	to.Add(v)
 }
 
 var (
@@ -141,9 +142,9 @@ var (
 )
 
 // End counts a frame whose rest never came.
-func (p *parser) End(data []byte, feed logs.Feed) {
+func (p *parser) End(data []byte, to input.Batcher) {
 	if len(data) > 0 {
-		feed.Refuse("half a frame")
+		to.Refuse("half a frame")
 	}
 }
 

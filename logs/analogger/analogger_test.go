@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
@@ -58,7 +59,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			way := &Way{Key: test.key}
+			way := &Protocol{Key: test.key}
 			got := logtest.Drive(way, []byte(test.input))
 			if !slices.Equal(got.Records, test.want) {
 				t.Errorf("records:\n%q\nwant:\n%q", got.Records, test.want)
@@ -79,7 +80,7 @@ func TestParse(t *testing.T) {
 // The original's client counts characters: one byte is left of its frame, and belongs to no head.
 func TestCharactersCountedAsBytes(t *testing.T) {
 	input := hello("") + "00170017:a:info:ü" + frame("a", "info", "b")
-	got := logtest.Drive(&Way{}, []byte(input))
+	got := logtest.Drive(&Protocol{}, []byte(input))
 	if got.Err == nil || got.Refused["wrong length"] != 1 || len(got.Records) != 1 {
 		t.Errorf("got %+v, want the record that was cut, and an error", got)
 	}
@@ -116,7 +117,7 @@ func TestSplitLaw(t *testing.T) {
 			}
 			want = append(want, record)
 		}
-		way := &Way{Key: "k"}
+		way := &Protocol{Key: "k"}
 		if got := logtest.Drive(way, []byte(input)); !slices.Equal(got.Records, want) {
 			rt.Fatalf("got %q, want %q", got.Records, want)
 		}
@@ -129,13 +130,13 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("00070007:a"), 1, 9)
 	f.Add([]byte("9999999999999999"), 1, 9)
 	f.Fuzz(func(t *testing.T, data []byte, cut, again int) {
-		logtest.CheckWay(t, &Way{}, data, cut, again)
+		logtest.CheckWay(t, &Protocol{}, data, cut, again)
 	})
 }
 
 func TestParseAllocatesNothing(t *testing.T) {
 	input := []byte(frame("api", "info", "hello") + frame("api", "audit", "hello"))
-	p := (&Way{}).Parser("", []byte{1})
+	p := (&Protocol{}).Parser("", []byte{1})
 	var feed nowhere
 	p.Parse(input, &feed)
 	if n := testing.AllocsPerRun(100, func() { p.Parse(input, &feed) }); n != 0 {
@@ -145,7 +146,7 @@ func TestParseAllocatesNothing(t *testing.T) {
 
 // nowhere takes records as cheaply as can be.
 type nowhere struct {
-	logs.Feed
+	input.Batcher
 	records int
 }
 
@@ -154,7 +155,7 @@ func (n *nowhere) Add(*logs.View) { n.records++ }
 func BenchmarkParse(b *testing.B) {
 	one := frame("api", "info", strings.Repeat("x", 100-18))
 	input := []byte(strings.Repeat(one, 600))
-	p := (&Way{}).Parser("", []byte{1})
+	p := (&Protocol{}).Parser("", []byte{1})
 	var feed nowhere
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // A client does what Analogger's client does: it brings the key, waits for the answer, and then writes a frame for each call.
@@ -61,9 +62,9 @@ func serve(t *testing.T, fn func(address string)) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "all")
 	ready := make(chan struct{})
-	server, err := logs.NewServer(logs.Config{
-		Routes:    []logs.Route{{To: []logs.Destination{{File: &logs.LineFile{Path: path}}}}},
-		Listeners: []logs.Listener{{Name: "analogger", Address: "127.0.0.1:0", Way: &analogger.Way{Key: "secret"}}},
+	server, err := server.New(server.Config{
+		Routes:    []server.Route{{To: []server.Destination{{File: &linefile.Config{Path: path}}}}},
+		Listeners: []server.Listener{{Name: "analogger", Address: "127.0.0.1:0", Protocol: &analogger.Protocol{Key: "secret"}}},
 		Logger:    slog.New(slog.DiscardHandler),
 		Ready:     func() error { close(ready); return nil },
 	})

@@ -17,6 +17,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // MaxBulk is the largest bulk request, in bytes after decompression.
@@ -41,12 +42,12 @@ const (
 //
 // Bodies may be gzipped, take at most 128 MiB together, and must arrive within 30 s. Requests of pages of other origins are refused.
 // Who may write is for the caller to check. It asks open for a feed for each request.
-func BulkHandler(open func(*http.Request) logs.Feed) http.Handler {
+func BulkHandler(open func(*http.Request) input.Batcher) http.Handler {
 	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Budget: meanwhile.NewSemaphore(bulkInFlight)}})
 }
 
 type bulk struct {
-	open   func(*http.Request) logs.Feed
+	open   func(*http.Request) input.Batcher
 	bodies body.Reader
 }
 
@@ -64,14 +65,14 @@ func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	_ = http.NewResponseController(w).SetReadDeadline(began.Add(bulkWithin)) // where the connection has one
-	feed := h.open(r)
+	to := h.open(r)
 	request, release, err := h.bodies.Read(r)
 	defer release()
 	var outcomes []outcome
 	if err == nil {
 		ctx, cancel := context.WithTimeoutCause(r.Context(), answerWithin, errAnswer)
 		defer cancel()
-		outcomes, err = takeBulk(ctx, feed, request, index)
+		outcomes, err = takeBulk(ctx, to, request, index)
 	}
 	if err != nil {
 		p, ok := errors.AsType[*body.Problem](err)
@@ -79,7 +80,7 @@ func (h *bulk) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case !ok:
 			p = &body.Problem{Status: http.StatusServiceUnavailable, Text: "the records could not be kept", After: 10}
 		case p.Status != http.StatusServiceUnavailable:
-			feed.Refuse("bulk: " + http.StatusText(p.Status))
+			to.Refuse("bulk: " + http.StatusText(p.Status))
 		}
 		failBulk(w, p)
 		return
@@ -97,7 +98,7 @@ const (
 )
 
 // takeBulk gives the documents to the feed, and returns when they are on disk.
-func takeBulk(ctx context.Context, feed logs.Feed, request []byte, index string) (outcomes []outcome, err error) {
+func takeBulk(ctx context.Context, to input.Batcher, request []byte, index string) (outcomes []outcome, err error) {
 	for rest := request; ; { // an action that is none has nothing taken
 		var a action
 		if a, rest, err = nextAction(rest, index); err != nil {
@@ -124,18 +125,18 @@ func takeBulk(ctx context.Context, feed logs.Feed, request []byte, index string)
 			if len(view.Service) == 0 {
 				view.Service = []byte(serviceOf(a.index))
 			}
-			feed.Add(&view)
+			to.Add(&view)
 			if waiting += len(a.document); waiting >= flushed {
 				waiting = 0
-				if err := feed.Flush(ctx); err != nil {
+				if err := to.Flush(ctx); err != nil {
 					return nil, err
 				}
 			}
 			continue
 		}
-		feed.Refuse(bulkRefusals[outcomes[i]])
+		to.Refuse(bulkRefusals[outcomes[i]])
 	}
-	return outcomes, feed.Sync(ctx)
+	return outcomes, to.Sync(ctx)
 }
 
 var bulkRefusals = map[outcome]string{bulkMalformed: "malformed", bulkChange: "bulk: delete or update"}

@@ -12,17 +12,18 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
 // ask sends a request to the handler of a feed.
-func ask(feed logs.Feed, method, path, body string, head ...string) *httptest.ResponseRecorder {
+func ask(to input.Batcher, method, path, body string, head ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	for i := 0; i < len(head); i += 2 {
 		r.Header.Set(head[i], head[i+1])
 	}
 	w := httptest.NewRecorder()
-	BulkHandler(func(*http.Request) logs.Feed { return feed }).ServeHTTP(w, r)
+	BulkHandler(func(*http.Request) input.Batcher { return to }).ServeHTTP(w, r)
 	return w
 }
 

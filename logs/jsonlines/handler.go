@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // A Config bounds what a [Handler] takes.
@@ -35,7 +36,7 @@ type Config struct {
 // pages of other origins are refused. Who may write is for the caller to check.
 //
 // It asks open for a feed for each request.
-func Handler(open func(*http.Request) logs.Feed, config Config) http.Handler {
+func Handler(open func(*http.Request) input.Batcher, config Config) http.Handler {
 	if config.Body <= 0 {
 		config.Body = 64 << 20
 	}
@@ -55,7 +56,7 @@ const answerWithin = 50 * time.Second
 var errAnswer = fmt.Errorf("the records wait for an output that takes none; the server's log says why: %w", context.DeadlineExceeded)
 
 type handler struct {
-	open   func(*http.Request) logs.Feed
+	open   func(*http.Request) input.Batcher
 	config Config
 	slots  chan struct{}
 }
@@ -93,12 +94,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer done()
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	feed := h.open(r)
-	t := taker{feed: feed, service: []byte(service)}
+	to := h.open(r)
+	t := taker{to: to, service: []byte(service)}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), answerWithin, errAnswer)
 	defer cancel()
 	err = t.take(ctx, newSplitter(body, kind == "application/json"))
-	if synced := feed.Sync(ctx); synced != nil {
+	if synced := to.Sync(ctx); synced != nil {
 		err = &syncError{synced}
 	}
 	a := explain(err)
@@ -106,7 +107,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.Records = 0 // of which nobody can say how many are on disk
 	}
 	if a.status == http.StatusBadRequest || a.status == http.StatusRequestEntityTooLarge {
-		feed.Refuse(refusals[a.status])
+		to.Refuse(refusals[a.status])
 	}
 	a.write(w)
 }
@@ -158,7 +159,7 @@ func (a answer) write(w http.ResponseWriter) {
 
 // A taker adds the records of one request.
 type taker struct {
-	feed    logs.Feed
+	to      input.Batcher
 	service []byte
 	records int
 
@@ -181,7 +182,7 @@ func (t *taker) take(ctx context.Context, s *splitter) error {
 			return &lineError{s.line, err}
 		}
 		if taken += len(frame); taken >= flushed {
-			if err := t.feed.Flush(ctx); err != nil {
+			if err := t.to.Flush(ctx); err != nil {
 				return &syncError{err}
 			}
 			taken = 0
@@ -201,7 +202,7 @@ func (t *taker) add(frame []byte, object bool) error {
 	if len(t.view.Service) == 0 {
 		t.view.Service = t.service
 	}
-	t.feed.Add(&t.view)
+	t.to.Add(&t.view)
 	t.records++
 	return nil
 }

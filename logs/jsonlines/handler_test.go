@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
@@ -30,7 +31,7 @@ func post(feed *logtest.Recorder, config Config, body io.Reader, head ...string)
 		r.Header.Set(head[i], head[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler(func(*http.Request) logs.Feed { return feed }, config).ServeHTTP(w, r)
+	Handler(func(*http.Request) input.Batcher { return feed }, config).ServeHTTP(w, r)
 	return w
 }
 
@@ -159,7 +160,7 @@ func TestHandlerAnswersInTime(t *testing.T) {
 
 func TestHandlerBoundsRequestsAtOnce(t *testing.T) {
 	var feed logtest.Recorder
-	h := Handler(func(*http.Request) logs.Feed { return &feed }, Config{Requests: 1})
+	h := Handler(func(*http.Request) input.Batcher { return &feed }, Config{Requests: 1})
 	second := httptest.NewRecorder()
 	feed.OnFlush = func(context.Context) error {
 		feed.OnFlush = nil
@@ -175,7 +176,7 @@ func TestHandlerBoundsRequestsAtOnce(t *testing.T) {
 
 func TestHandlerRefuses(t *testing.T) {
 	var feed logtest.Recorder
-	h := Handler(func(*http.Request) logs.Feed { return &feed }, Config{})
+	h := Handler(func(*http.Request) input.Batcher { return &feed }, Config{})
 	tests := map[string]struct {
 		method, target string
 		origin         string

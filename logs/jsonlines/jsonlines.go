@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 const (
@@ -19,13 +20,13 @@ const (
 // Service is that of records that name none.
 const Service = "json"
 
-// A Way takes lines from a connection. A line that is no JSON object is a record of its own, with the line as message.
-type Way struct {
+// A Protocol takes lines from a connection. A line that is no JSON object is a record of its own, with the line as message.
+type Protocol struct {
 	Service string // of records that name none; empty: [Service]
 }
 
 // Parser returns the parser for one connection.
-func (w *Way) Parser(_ string, state []byte) logs.Parser {
+func (w *Protocol) Parser(_ string, state []byte) input.Parser {
 	p := &parser{passing: len(state) == 1 && state[0] == 1, service: []byte(w.Service)}
 	if w.Service == "" {
 		p.service = []byte(Service)
@@ -42,7 +43,7 @@ type parser struct {
 }
 
 // Parse takes whole lines.
-func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	defer p.view.Reset()
 	for taken < len(data) {
 		line := data[taken:min(len(data), taken+MaxLine+1)]
@@ -53,9 +54,9 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 				i = len(line) - 1
 			}
 		case i >= 0:
-			p.line(line[:i], false, feed)
+			p.line(line[:i], false, to)
 		case len(line) > MaxLine:
-			p.line(line[:MaxLine], true, feed)
+			p.line(line[:MaxLine], true, to)
 			p.passing = true
 			i = MaxLine - 1
 		default:
@@ -67,10 +68,10 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 }
 
 // End takes a last line that no line feed ends.
-func (p *parser) End(data []byte, feed logs.Feed) {
+func (p *parser) End(data []byte, to input.Batcher) {
 	defer p.view.Reset()
 	if !p.passing {
-		p.line(data, false, feed)
+		p.line(data, false, to)
 	}
 }
 
@@ -82,7 +83,7 @@ func (p *parser) State() []byte {
 	return nil
 }
 
-func (p *parser) line(line []byte, cut bool, feed logs.Feed) {
+func (p *parser) line(line []byte, cut bool, to input.Batcher) {
 	if line = bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
@@ -96,5 +97,5 @@ func (p *parser) line(line []byte, cut bool, feed logs.Feed) {
 	if cut {
 		p.view.AddAttr(slog.Bool("cut", true))
 	}
-	feed.Add(&p.view)
+	to.Add(&p.view)
 }

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
@@ -70,12 +71,12 @@ func TestLines(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			input := []byte(test.input + "\r\n\n" + test.input)
-			got := logtest.Drive(&Way{}, input)
+			got := logtest.Drive(&Protocol{}, input)
 			if !slices.Equal(got.Records, []string{test.want, test.want}) {
 				t.Errorf("got  %.1000s\nwant %.1000s", got.Records, test.want)
 			}
 			for cut := range min(len(input), 200) {
-				logtest.CheckWay(t, &Way{}, input, cut)
+				logtest.CheckWay(t, &Protocol{}, input, cut)
 			}
 		})
 	}
@@ -84,16 +85,16 @@ func TestLines(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	long := `{"msg":"` + strings.Repeat("x", 2*MaxLine) + `"}`
 	input := []byte(long + "\n{\"msg\":\"a\"}\n")
-	got := logtest.Drive(&Way{Service: "api"}, input)
+	got := logtest.Drive(&Protocol{Service: "api"}, input)
 	want := []string{fmt.Sprintf(`INFO api %q cut=Bool:"true"`, long[:MaxLine]), `INFO api "a"`}
 	if !slices.Equal(got.Records, want) {
 		t.Errorf("got %.100q", got.Records)
 	}
 	for _, cut := range []int{1, MaxLine - 1, MaxLine, MaxLine + 1, 2 * MaxLine, len(long), len(long) + 1} {
-		logtest.CheckWay(t, &Way{Service: "api"}, input, cut, cut+MaxLine)
+		logtest.CheckWay(t, &Protocol{Service: "api"}, input, cut, cut+MaxLine)
 	}
 	full := `{"msg":"` + strings.Repeat("x", MaxLine-10) + `"}`
-	if got := logtest.Drive(&Way{}, []byte(full+"\n")); len(got.Records) != 1 || strings.Contains(got.Records[0], "cut") {
+	if got := logtest.Drive(&Protocol{}, []byte(full+"\n")); len(got.Records) != 1 || strings.Contains(got.Records[0], "cut") {
 		t.Errorf("got %.100q for the longest line", got.Records)
 	}
 }
@@ -162,12 +163,12 @@ func FuzzDecode(f *testing.F) {
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("{\"msg\":\"a\"}\nhello\r\n\n{\"a\":"), 5, 9)
 	f.Fuzz(func(t *testing.T, data []byte, cut, again int) {
-		logtest.CheckWay(t, &Way{}, data, cut, again)
+		logtest.CheckWay(t, &Protocol{}, data, cut, again)
 	})
 }
 
 type nowhere struct {
-	logs.Feed
+	input.Batcher
 	records int
 }
 
@@ -176,7 +177,7 @@ func (n *nowhere) Add(*logs.View) { n.records++ }
 const slogLine = `{"time":"2026-05-04T03:02:01.123456789Z","level":"INFO","msg":"request","service":"api","status":200}` + "\n"
 
 func TestParseAllocatesNothing(t *testing.T) {
-	p := (&Way{}).Parser("", nil)
+	p := (&Protocol{}).Parser("", nil)
 	input := []byte(strings.Repeat(slogLine, 10))
 	var feed nowhere
 	p.Parse(input, &feed)
@@ -186,7 +187,7 @@ func TestParseAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	p := (&Way{}).Parser("", nil)
+	p := (&Protocol{}).Parser("", nil)
 	input := []byte(strings.Repeat(slogLine, 600))
 	var feed nowhere
 	b.SetBytes(int64(len(slogLine)))

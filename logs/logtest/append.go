@@ -12,6 +12,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 var appendPromises = []promise{
@@ -20,7 +21,7 @@ var appendPromises = []promise{
 		f.append(b)
 		clear(b.Data)
 		for range 2 {
-			f.want(f.find(logs.Query{}), 1, 10, 1)
+			f.want(f.find(storage.Query{}), 1, 10, 1)
 			f.reopen()
 		}
 	}},
@@ -57,7 +58,7 @@ var appendPromises = []promise{
 			f.Error("the batch was changed")
 		}
 		f.reopen()
-		got := f.find(logs.Query{})
+		got := f.find(storage.Query{})
 		if len(got) != 1 || !reflect.DeepEqual(got[0], want) {
 			f.Errorf("got  %+v\nwant %+v", got, want)
 		}
@@ -95,14 +96,14 @@ var appendPromises = []promise{
 				f.Errorf("%s: no error", name)
 			}
 		}
-		if got := f.find(logs.Query{}); len(got) != 0 {
+		if got := f.find(storage.Query{}); len(got) != 0 {
 			f.Errorf("%d records were kept of calls that failed", len(got))
 		}
 	}},
 	{"an empty call is one", func(f *fixture) {
 		f.append()
 		f.append(&logs.Batch{Service: "api"})
-		if got := f.find(logs.Query{}); len(got) != 0 {
+		if got := f.find(storage.Query{}); len(got) != 0 {
 			f.Errorf("%d records", len(got))
 		}
 	}},
@@ -112,7 +113,7 @@ var appendPromises = []promise{
 		if err := f.Append(ctx, Batch("api", logs.Client{}, 1, 1)); err == nil {
 			f.Error("no error")
 		}
-		if got := f.find(logs.Query{}); len(got) != 0 {
+		if got := f.find(storage.Query{}); len(got) != 0 {
 			f.Errorf("%d records", len(got))
 		}
 	}},

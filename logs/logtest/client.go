@@ -1,6 +1,9 @@
 package logtest
 
-import "github.com/meanwhile-go/meanwhile/logs"
+import (
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
+)
 
 var clientPromises = []promise{
 	{"what a client sends again is kept once", func(f *fixture) {
@@ -20,7 +23,7 @@ var clientPromises = []promise{
 		f.append(Batch("api", other, 1, 3), Batch("web", me, 26, 3))
 		f.last(other, 3)
 		f.last(me, 28)
-		if got := f.find(logs.Query{}); len(got) != 31 {
+		if got := f.find(storage.Query{}); len(got) != 31 {
 			f.Errorf("%d records, want 31", len(got))
 		}
 	}},
@@ -28,7 +31,7 @@ var clientPromises = []promise{
 		f.append(Batch("api", logs.Client{}, 1, 3))
 		f.append(Batch("api", logs.Client{}, 1, 3))
 		f.last(logs.Client{}, 0)
-		if got := f.find(logs.Query{}); len(got) != 6 {
+		if got := f.find(storage.Query{}); len(got) != 6 {
 			f.Errorf("%d records, want 6", len(got))
 		}
 	}},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Times that no record can have.
@@ -24,7 +25,7 @@ var findPromises = []promise{
 		f.append(Batch("c", logs.Client{}, 20, 30))
 		for range 2 {
 			for _, newest := range []bool{false, true} {
-				got := f.find(logs.Query{Newest: newest})
+				got := f.find(storage.Query{Newest: newest})
 				if newest {
 					slices.Reverse(got)
 				}
@@ -32,7 +33,7 @@ var findPromises = []promise{
 					f.Fatalf("newest %v: %d records, want 99, or not by their times", newest, len(got))
 				}
 				for _, limit := range []int{1, 40, 98, 1500} {
-					some := f.find(logs.Query{Newest: newest, Limit: limit})
+					some := f.find(storage.Query{Newest: newest, Limit: limit})
 					if newest {
 						slices.Reverse(some)
 					}
@@ -51,13 +52,13 @@ var findPromises = []promise{
 		f.append(Batch("web", logs.Client{}, 1, 500))
 		for range 2 {
 			api := f.filter("service=api")
-			f.want(f.find(logs.Query{Filter: api, Limit: 100}), 4901, 5000, 4901)
-			f.want(f.find(logs.Query{Filter: api, Limit: 3000}), 2001, 5000, 2001)
-			f.want(f.find(logs.Query{Filter: api, Limit: 9000}), 1, 5000, 1)
-			got := f.find(logs.Query{Filter: api, Limit: 7, Newest: true})
+			f.want(f.find(storage.Query{Filter: api, Limit: 100}), 4901, 5000, 4901)
+			f.want(f.find(storage.Query{Filter: api, Limit: 3000}), 2001, 5000, 2001)
+			f.want(f.find(storage.Query{Filter: api, Limit: 9000}), 1, 5000, 1)
+			got := f.find(storage.Query{Filter: api, Limit: 7, Newest: true})
 			slices.Reverse(got)
 			f.want(got, 4994, 5000, 4994)
-			got = f.find(logs.Query{Filter: f.filter("level>=warn"), Limit: 2})
+			got = f.find(storage.Query{Filter: f.filter("level>=warn"), Limit: 2})
 			if len(got) != 2 || got[0].Message != Message(4990) || got[1].Message != Message(5000) {
 				f.Errorf("got %q", Messages(got))
 			}
@@ -68,15 +69,15 @@ var findPromises = []promise{
 		f.append(Batch("api", logs.Client{}, 1, 1000))
 		at := func(n int) time.Time { return Epoch.Add(time.Duration(n) * time.Millisecond) }
 		for range 2 {
-			f.want(f.find(logs.Query{Since: at(301), Until: at(401)}), 301, 400, 301)
-			f.want(f.find(logs.Query{Since: at(301), Until: at(401), Limit: 10}), 391, 400, 391)
-			if got := f.find(logs.Query{Since: at(1001)}); len(got) != 0 {
+			f.want(f.find(storage.Query{Since: at(301), Until: at(401)}), 301, 400, 301)
+			f.want(f.find(storage.Query{Since: at(301), Until: at(401), Limit: 10}), 391, 400, 391)
+			if got := f.find(storage.Query{Since: at(1001)}); len(got) != 0 {
 				f.Errorf("%d records after the last", len(got))
 			}
-			if got := f.find(logs.Query{Until: ancient}); len(got) != 0 {
+			if got := f.find(storage.Query{Until: ancient}); len(got) != 0 {
 				f.Errorf("%d records before all times that a record can have", len(got))
 			}
-			f.want(f.find(logs.Query{Since: ancient, Until: distant}), 1, 1000, 1)
+			f.want(f.find(storage.Query{Since: ancient, Until: distant}), 1, 1000, 1)
 			f.reopen()
 		}
 	}},
@@ -85,12 +86,12 @@ var findPromises = []promise{
 			f.append(Batch("api", logs.Client{}, first, 300))
 		}
 		for range 2 {
-			f.want(f.find(logs.Query{Filter: f.filter(`"record 777 of"`)}), 777, 777, 777)
-			f.want(f.find(logs.Query{Filter: f.filter("n=2500")}), 2500, 2500, 2500)
-			if got := f.find(logs.Query{Filter: f.filter("level>=warn")}); len(got) != 300 {
+			f.want(f.find(storage.Query{Filter: f.filter(`"record 777 of"`)}), 777, 777, 777)
+			f.want(f.find(storage.Query{Filter: f.filter("n=2500")}), 2500, 2500, 2500)
+			if got := f.find(storage.Query{Filter: f.filter("level>=warn")}); len(got) != 300 {
 				f.Errorf("%d warnings, want 300", len(got))
 			}
-			if got := f.find(logs.Query{Filter: f.filter("nowhere")}); len(got) != 0 {
+			if got := f.find(storage.Query{Filter: f.filter("nowhere")}); len(got) != 0 {
 				f.Errorf("%d records with a word that is in none", len(got))
 			}
 			f.reopen()
@@ -98,7 +99,7 @@ var findPromises = []promise{
 	}},
 	{"find may be left, and ranged over again", func(f *fixture) {
 		f.append(Batch("api", logs.Client{}, 1, 100))
-		found := f.Find(f.ctx, logs.Query{})
+		found := f.Find(f.ctx, storage.Query{})
 		for range found {
 			break
 		}

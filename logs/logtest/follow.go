@@ -6,12 +6,13 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 var followPromises = []promise{
 	{"follow yields what comes in, and nothing that was there", func(f *fixture) {
 		f.append(Batch("api", logs.Client{}, 1, 10))
-		f.follow(logs.Query{Filter: f.filter("service=api")}, 11, 40, 11, func() {
+		f.follow(storage.Query{Filter: f.filter("service=api")}, 11, 40, 11, func() {
 			for first := uint64(11); first < 40; first += 10 {
 				f.append(Batch("api", logs.Client{}, first, 10), Batch("web", logs.Client{}, first, 10))
 			}
@@ -19,7 +20,7 @@ var followPromises = []promise{
 	}},
 	{"follow goes on after a number", func(f *fixture) {
 		f.append(Batch("api", logs.Client{}, 1, 30))
-		f.follow(logs.Query{After: map[string]uint64{"api": 17}}, 18, 40, 18, func() {
+		f.follow(storage.Query{After: map[string]uint64{"api": 17}}, 18, 40, 18, func() {
 			f.append(Batch("api", logs.Client{}, 31, 10))
 		})
 	}},
@@ -27,7 +28,7 @@ var followPromises = []promise{
 		ctx, cancel := context.WithCancelCause(f.ctx)
 		gone := errors.New("gone")
 		cancel(gone)
-		for _, err := range f.Follow(ctx, logs.Query{}) {
+		for _, err := range f.Follow(ctx, storage.Query{}) {
 			if !errors.Is(err, gone) && !errors.Is(err, context.Canceled) {
 				f.Errorf("got %v", err)
 			}
@@ -50,7 +51,7 @@ var followPromises = []promise{
 }
 
 // follow calls add, and wants the records first to last, numbered from number on, from Follow.
-func (f *fixture) follow(q logs.Query, first, last, number uint64, add func()) {
+func (f *fixture) follow(q storage.Query, first, last, number uint64, add func()) {
 	f.Helper()
 	followed := f.Follow(f.ctx, q)
 	var got []logs.Record

@@ -15,12 +15,13 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
 // An OtherSide is what an output sends to, in a test of the output.
 type OtherSide struct {
 	Address string                                            // host and port of the server
-	Open    func(t *testing.T, address string) logs.Output    // an output to it, by way of another address
+	Open    func(t *testing.T, address string) forward.Output // an output to it, by way of another address
 	Kept    func(t *testing.T, services ...string) []Identity // what it keeps of some services, in its order
 	Once    bool                                              // it knows duplicates by their identity and leaves them out
 	Records int                                               // of each service; default 3000
@@ -53,7 +54,7 @@ func TestOutput(t *testing.T, other OtherSide) {
 		const lives = 4
 		for life := range lives {
 			output := other.Open(t, fmt.Sprintf("127.0.0.1:%d", proxy.Port()))
-			f := &logs.Forwarder{
+			f := &forward.Forwarder{
 				Store: shelf, Output: output, Cursor: cursor, Records: 100, Interval: time.Millisecond,
 				RetryMin: time.Millisecond, RetryMax: 20 * time.Millisecond, Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
 			}
@@ -104,7 +105,7 @@ func TestOutput(t *testing.T, other OtherSide) {
 	}
 }
 
-func allSent(f *logs.Forwarder, services int) bool {
+func allSent(f *forward.Forwarder, services int) bool {
 	stats := f.Stats()
 	for _, s := range stats {
 		if s.Lag > 0 {

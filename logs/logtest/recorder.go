@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Recorder is a [logs.Feed] that remembers what it got. The zero Recorder is ready. Unlike other feeds it may be used by
+// A Recorder is a [input.Batcher] that remembers what it got. The zero Recorder is ready. Unlike other feeds it may be used by
 // several at once.
 type Recorder struct {
 	// OnFlush, where set before use, is called by Flush and Sync, and its error returned: a feed that is slow or fails.

@@ -10,11 +10,12 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Shelf is what a [logs.Forwarder] needs of a store, in memory.
+// A Shelf is what a [forward.Forwarder] needs of a store, in memory.
 type Shelf struct {
-	logs.Store
+	storage.Store
 	mu       sync.Mutex
 	services map[string][]logs.Record
 	pruned   map[string]uint64
@@ -55,20 +56,20 @@ func (s *Shelf) Break(err error) {
 	s.broken = err
 }
 
-// Appended implements [logs.Store].
+// Appended implements [storage.Store].
 func (s *Shelf) Appended() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.appended
 }
 
-// Services implements [logs.Store].
-func (s *Shelf) Services(context.Context) (all []logs.ServiceStats, err error) {
+// Services implements [storage.Store].
+func (s *Shelf) Services(context.Context) (all []storage.ServiceStats, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, service := range slices.Sorted(maps.Keys(s.services)) {
 		last, pruned := uint64(len(s.services[service])), s.pruned[service]
-		stats := logs.ServiceStats{Service: service, Records: int64(last - pruned), Last: last}
+		stats := storage.ServiceStats{Service: service, Records: int64(last - pruned), Last: last}
 		if stats.Records > 0 {
 			stats.First = pruned + 1
 		}
@@ -77,7 +78,7 @@ func (s *Shelf) Services(context.Context) (all []logs.ServiceStats, err error) {
 	return all, s.broken
 }
 
-// Read implements [logs.Store].
+// Read implements [storage.Store].
 func (s *Shelf) Read(_ context.Context, service string, from uint64) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		s.mu.Lock()

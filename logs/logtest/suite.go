@@ -9,6 +9,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A promise is a part of the contract of stores, and the test of it.
@@ -19,9 +21,9 @@ type promise struct {
 
 var contract = slices.Concat(appendPromises, clientPromises, findPromises, followPromises, sumPromises, closePromises)
 
-// TestStore tests that a store does what [logs.Store] promises, each part in a test of its own. open opens the store in a
+// TestStore tests that a store does what [storage.Store] promises, each part in a test of its own. open opens the store in a
 // directory; it is called again for the same one when the store that was there is closed, and gets the ctx of a task.
-func TestStore(t *testing.T, open func(ctx context.Context, dir string) (logs.Store, error)) {
+func TestStore(t *testing.T, open func(ctx context.Context, dir string) (storage.Store, error)) {
 	for _, p := range contract {
 		t.Run(p.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -48,10 +50,10 @@ const patience = time.Minute
 // A fixture is a test of one promise, with its store.
 type fixture struct {
 	*testing.T
-	logs.Store
+	storage.Store
 	ctx  context.Context
 	dir  string
-	open func(ctx context.Context, dir string) (logs.Store, error)
+	open func(ctx context.Context, dir string) (storage.Store, error)
 }
 
 // reopen closes the store, if there is one, and opens it again.
@@ -85,15 +87,15 @@ func (f *fixture) all(stream meanwhile.Stream[logs.Record]) []logs.Record {
 	return records
 }
 
-func (f *fixture) find(q logs.Query) []logs.Record {
+func (f *fixture) find(q storage.Query) []logs.Record {
 	f.Helper()
 	return f.all(f.Find(f.ctx, q))
 }
 
 // filter parses a filter.
-func (f *fixture) filter(text string) logs.Filter {
+func (f *fixture) filter(text string) filter.Filter {
 	f.Helper()
-	filter, err := logs.ParseFilter(text)
+	filter, err := filter.Parse(text)
 	if err != nil {
 		f.Fatal(err)
 	}

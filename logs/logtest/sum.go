@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 var sumPromises = []promise{
@@ -13,7 +14,7 @@ var sumPromises = []promise{
 		f.append(Batch("api", logs.Client{}, 1, 1000), Batch("web", logs.Client{}, 1, 100))
 		at := func(n int) time.Time { return Epoch.Add(time.Duration(n) * time.Millisecond) }
 		for range 2 {
-			h, err := f.Histogram(f.ctx, logs.Query{Filter: f.filter("service=api"), Since: at(1), Until: at(1001)}, 10)
+			h, err := f.Histogram(f.ctx, storage.Query{Filter: f.filter("service=api"), Since: at(1), Until: at(1001)}, 10)
 			if err != nil || len(h.Buckets) != 10 || h.Partial {
 				f.Fatalf("%+v, %v", h, err)
 			}
@@ -23,10 +24,10 @@ var sumPromises = []promise{
 				}
 			}
 			for _, all := range []struct {
-				q    logs.Query
+				q    storage.Query
 				n    int
 				want int64
-			}{{n: 3, want: 1100}, {q: logs.Query{Since: ancient, Until: distant}, n: 1, want: 1100}, {q: logs.Query{Since: ancient, Until: ancient.AddDate(1, 0, 0)}, n: 3}} {
+			}{{n: 3, want: 1100}, {q: storage.Query{Since: ancient, Until: distant}, n: 1, want: 1100}, {q: storage.Query{Since: ancient, Until: ancient.AddDate(1, 0, 0)}, n: 3}} {
 				h, err = f.Histogram(f.ctx, all.q, all.n)
 				var sum int64
 				for _, b := range h.Buckets {
@@ -71,12 +72,12 @@ var closePromises = []promise{
 		}
 		_, last := f.Last(f.ctx, logs.Client{1})
 		_, services := f.Services(f.ctx)
-		_, histogram := f.Histogram(f.ctx, logs.Query{}, 1)
+		_, histogram := f.Histogram(f.ctx, storage.Query{}, 1)
 		errs := map[string]error{
 			"Append": f.Append(f.ctx, Batch("api", logs.Client{}, 1, 1)), "Last": last, "Services": services, "Histogram": histogram,
 			"Sync": f.Sync(f.ctx), "Close": f.Close(),
 		}
-		for _, err := range f.Find(f.ctx, logs.Query{}) {
+		for _, err := range f.Find(f.ctx, storage.Query{}) {
 			errs["Find"] = err
 		}
 		for _, err := range f.Read(f.ctx, "api", 1) {
@@ -84,7 +85,7 @@ var closePromises = []promise{
 		}
 		ctx, cancel := context.WithCancel(f.ctx)
 		defer cancel()
-		for _, err := range f.Follow(ctx, logs.Query{}) {
+		for _, err := range f.Follow(ctx, storage.Query{}) {
 			errs["Follow"] = err
 			break
 		}

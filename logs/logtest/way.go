@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // Brought is what one connection has brought.
@@ -21,7 +22,7 @@ type Brought struct {
 
 // Drive gives the chunks to a parser of the way, as a server does that reads them one after the other. Between two of them
 // another parser takes over from the state of the one before. What was parsed is overwritten after each call.
-func Drive(way logs.Way, chunks ...[]byte) Brought {
+func Drive(way input.Protocol, chunks ...[]byte) Brought {
 	var r Recorder
 	var b Brought
 	var data []byte
@@ -56,7 +57,7 @@ func Drive(way logs.Way, chunks ...[]byte) Brought {
 }
 
 // CheckWay drives input whole, and cut at the given places, and fails when that makes a difference.
-func CheckWay(t testing.TB, way logs.Way, input []byte, cuts ...int) {
+func CheckWay(t testing.TB, way input.Protocol, input []byte, cuts ...int) {
 	t.Helper()
 	slices.Sort(cuts)
 	var chunks [][]byte

@@ -15,6 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // MaxBody is the largest push request, in bytes after decompression.
@@ -29,7 +30,7 @@ const (
 
 // Handler is the input for clients of Loki. It takes push requests, as snappy-compressed protobuf or as JSON, which may be gzipped:
 // mount it at /loki/api/v1/push. Each gives its records to a feed of its own, which open returns, and is answered when
-// [logs.Feed.Sync] has returned:
+// [input.Batcher.Sync] has returned:
 //
 //	204  all records are on disk
 //	400  the request is malformed, and the text says where; the entries before that were taken
@@ -43,13 +44,13 @@ const (
 //
 // Bodies of all requests together take at most 128 MiB and must arrive within 30 s. Requests of pages of other origins are refused.
 // The program that mounts it decides who may send.
-func Handler(open func(*http.Request) logs.Feed) http.Handler {
+func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	room := meanwhile.NewSemaphore(inFlight)
 	return http.NewCrossOriginProtection().Handler(&handler{open: open, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}})
 }
 
 type handler struct {
-	open   func(*http.Request) logs.Feed
+	open   func(*http.Request) input.Batcher
 	room   *meanwhile.Semaphore // in bytes
 	bodies body.Reader
 }
@@ -60,13 +61,13 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, &body.Problem{Status: http.StatusMethodNotAllowed, Text: "POST push requests here"})
 		return
 	}
-	feed := h.open(r)
+	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
-	if err := h.take(ctx, w, r, feed); err != nil {
+	if err := h.take(ctx, w, r, to); err != nil {
 		answer := explain(err)
 		if answer.Status != http.StatusServiceUnavailable {
-			feed.Refuse("Loki: " + http.StatusText(answer.Status))
+			to.Refuse("Loki: " + http.StatusText(answer.Status))
 		}
 		fail(w, answer)
 		return
@@ -75,7 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // take reads a body and gives its records to the feed.
-func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, feed logs.Feed) error {
+func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request, to input.Batcher) error {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
 	contentType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	asJSON := contentType == "application/json"
@@ -87,13 +88,13 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if err != nil {
 		return err
 	}
-	in := &intake{ctx: ctx, feed: feed}
+	in := &intake{ctx: ctx, to: to}
 	if asJSON {
 		err = h.json(in, request)
 	} else {
 		err = h.protobuf(in, request)
 	}
-	if synced := feed.Sync(ctx); synced != nil {
+	if synced := to.Sync(ctx); synced != nil {
 		return synced
 	}
 	if malformed, ok := errors.AsType[*malformedError](err); ok {

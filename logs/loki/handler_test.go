@@ -18,16 +18,17 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-func post(feed logs.Feed, body []byte, head ...string) *httptest.ResponseRecorder {
+func post(to input.Batcher, body []byte, head ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/loki/api/v1/push", bytes.NewReader(body))
 	for i := 0; i < len(head); i += 2 {
 		r.Header.Set(head[i], head[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler(func(*http.Request) logs.Feed { return feed }).ServeHTTP(w, r)
+	Handler(func(*http.Request) input.Batcher { return to }).ServeHTTP(w, r)
 	return w
 }
 
@@ -171,7 +172,7 @@ func TestHandlerBoundsDecoding(t *testing.T) {
 	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)
 	for size, want := range map[int]int{12 << 10: 503, 16 << 10: 204} {
 		room := meanwhile.NewSemaphore(size)
-		h := &handler{open: func(*http.Request) logs.Feed { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}}
+		h := &handler{open: func(*http.Request) input.Batcher { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}}
 		r := httptest.NewRequest(http.MethodPost, "/loki/api/v1/push", bytes.NewReader(request))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

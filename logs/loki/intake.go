@@ -7,6 +7,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // Service is that of entries whose labels name none.
@@ -31,7 +32,7 @@ func malformed(format string, args ...any) error {
 // An intake makes records of one request, and gives them to a feed.
 type intake struct {
 	ctx     context.Context
-	feed    logs.Feed
+	to      input.Batcher
 	records int
 	waiting int // bytes of records since the last flush
 
@@ -97,13 +98,13 @@ func (in *intake) entry(nanoseconds int64, line string, metadata []pair) error {
 		}
 		in.add(p)
 	}
-	in.feed.Add(v)
+	in.to.Add(v)
 	in.records++
 	if in.waiting += len(line) + len(v.EncodedAttrs()); in.waiting < flushed {
 		return nil
 	}
 	in.waiting = 0
-	return in.feed.Flush(in.ctx)
+	return in.to.Flush(in.ctx)
 }
 
 // add adds a pair to the view: as its level, or as an attribute.

@@ -12,6 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 	"github.com/meanwhile-go/meanwhile/internal/push"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
 // An Output pushes records as JSON: the labels of a stream are service and level, the line is the message, and the task, the
@@ -30,16 +31,16 @@ func New(address string, header http.Header) (*Output, error) {
 	return &Output{client}, nil
 }
 
-// Send implements [logs.Output].
+// Send implements [forward.Output].
 func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	_, err := o.client.Post(ctx, o.client.Base()+"/loki/api/v1/push", "", "application/json", encode(records))
 	if push.Refused(err) {
-		return fmt.Errorf("%w: %w", logs.ErrRefused, err)
+		return fmt.Errorf("%w: %w", forward.ErrRefused, err)
 	}
 	return err
 }
 
-// Close implements [logs.Output].
+// Close implements [forward.Output].
 func (o *Output) Close() error {
 	o.client.Close()
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/loki"
 )
 
@@ -30,8 +31,8 @@ func TestPush(t *testing.T) {
 		`{"stream":{"service":"api","level":"info"},"values":[["2000000000","three",{"identity":"` + records[1].Identity() + `","number":"8"}]]}]}`
 	for status, check := range map[int]func(error) bool{
 		204: func(err error) bool { return err == nil },
-		400: func(err error) bool { return errors.Is(err, logs.ErrRefused) },
-		429: func(err error) bool { return err != nil && !errors.Is(err, logs.ErrRefused) },
+		400: func(err error) bool { return errors.Is(err, forward.ErrRefused) },
+		429: func(err error) bool { return err != nil && !errors.Is(err, forward.ErrRefused) },
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			unpacked, err := gzip.NewReader(r.Body)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -96,7 +97,7 @@ func New(c Config) (*Output, error) {
 	return o, nil
 }
 
-// Send implements [logs.Output].
+// Send implements [forward.Output].
 func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	l, err := o.connect(ctx)
 	if err != nil {
@@ -105,7 +106,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	stop := context.AfterFunc(ctx, l.cut) // publishing does not look at ctx
 	defer stop()
 	limit := int(l.conn.MaxPayload())
-	var refused logs.RefusedError
+	var refused forward.RefusedError
 	acks := make([]jetstream.PubAckFuture, 0, len(records))
 	waited := 0
 	for i := range records {
@@ -144,7 +145,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 }
 
 // refuse counts a message that is larger than the stream takes, and reports whether it was one.
-func refuse(refused *logs.RefusedError, err error) bool {
+func refuse(refused *forward.RefusedError, err error) bool {
 	if !errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum) {
 		return false
 	}
@@ -255,7 +256,7 @@ func (o *Output) find(ctx context.Context, js jetstream.JetStream) error {
 	return err
 }
 
-// Close implements [logs.Output].
+// Close implements [forward.Output].
 func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/nats"
 )
@@ -95,7 +96,7 @@ func TestOutput(t *testing.T) {
 	logtest.TestOutput(t, logtest.OtherSide{
 		Address: address,
 		Once:    true,
-		Open: func(t *testing.T, address string) logs.Output {
+		Open: func(t *testing.T, address string) forward.Output {
 			return open(t, nats.Config{URL: "nats://" + address, Stream: stream, Subject: stream + ".{service}.{level}", Create: true})
 		},
 		Kept: func(t *testing.T, _ ...string) (kept []logtest.Identity) {
@@ -119,14 +120,14 @@ func TestMessages(t *testing.T) {
 		{Service: "api", Number: 2, Level: -8, Message: strings.Repeat("too large", 1<<17)},
 		{Service: "api", Number: 3, Level: 12, Message: "three"},
 	}
-	if err := open(t, c).Send(t.Context(), records); !errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, logs.ErrRefused) {
+	if err := open(t, c).Send(t.Context(), records); !errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, forward.ErrRefused) {
 		t.Errorf("without a stream: %v", err)
 	}
 	c.Create = true
 	output := open(t, c)
 	for range 2 {
 		err := output.Send(t.Context(), records)
-		if refused, ok := errors.AsType[*logs.RefusedError](err); !ok || refused.Count != 1 {
+		if refused, ok := errors.AsType[*forward.RefusedError](err); !ok || refused.Count != 1 {
 			t.Errorf("got %v, want one refused", err)
 		}
 	}
@@ -155,7 +156,7 @@ func TestFullStream(t *testing.T) {
 	for n := range uint64(10) {
 		records = append(records, logs.Record{Service: "api", Number: n + 1})
 	}
-	if err := output.Send(t.Context(), records); err == nil || errors.Is(err, logs.ErrRefused) {
+	if err := output.Send(t.Context(), records); err == nil || errors.Is(err, forward.ErrRefused) {
 		t.Errorf("full: %v", err)
 	}
 	config.MaxMsgs = -1
@@ -185,7 +186,7 @@ func TestStreamOfShortMessages(t *testing.T) {
 		records = append(records, logs.Record{Service: "api", Number: n + 1, Message: strings.Repeat("x", int(n%3)*1000)})
 	}
 	err := output.Send(t.Context(), records)
-	if refused, ok := errors.AsType[*logs.RefusedError](err); !ok || refused.Count != 6 {
+	if refused, ok := errors.AsType[*forward.RefusedError](err); !ok || refused.Count != 6 {
 		t.Errorf("got %v, want six refused", err)
 	}
 	if got := messages(t, js, stream); len(got) != 4 {

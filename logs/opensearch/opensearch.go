@@ -11,6 +11,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/push"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
 // Config is how to reach a cluster. Only URL has no default.
@@ -52,7 +53,7 @@ func New(c Config) (*Output, error) {
 	return o, nil
 }
 
-// Send implements [logs.Output].
+// Send implements [forward.Output].
 func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	refused, _, err := o.bulk(ctx, records, false)
 	if err != nil || len(refused) == 0 {
@@ -62,7 +63,7 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	if err != nil || len(refused) == 0 {
 		return err
 	}
-	return &logs.RefusedError{Count: len(refused), Why: why}
+	return &forward.RefusedError{Count: len(refused), Why: why}
 }
 
 // bulk sends records, and returns those that were refused and what was said about the first of them.
@@ -74,7 +75,7 @@ func (o *Output) bulk(ctx context.Context, records []logs.Record, plain bool) (r
 	const only = "filter_path=errors,items.create.status,items.create.error.type,items.create.error.reason"
 	text, err := o.client.Post(ctx, o.client.Base()+"/_bulk", only, "application/x-ndjson", body)
 	if push.Refused(err) {
-		return nil, "", fmt.Errorf("%w: %w", logs.ErrRefused, err)
+		return nil, "", fmt.Errorf("%w: %w", forward.ErrRefused, err)
 	}
 	if err != nil {
 		return nil, "", err
@@ -121,7 +122,7 @@ func readAnswer(text []byte, records []logs.Record) (refused []logs.Record, why 
 	return refused, why, nil
 }
 
-// Close implements [logs.Output].
+// Close implements [forward.Output].
 func (o *Output) Close() error {
 	o.client.Close()
 	return nil

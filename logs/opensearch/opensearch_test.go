@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/opensearch"
 )
 
@@ -158,7 +159,7 @@ func TestBusyCluster(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if text := err.Error(); errors.Is(err, logs.ErrRefused) || !strings.Contains(text, "some_exception: a reason") || strings.Contains(text, "\n") {
+			if text := err.Error(); errors.Is(err, forward.ErrRefused) || !strings.Contains(text, "some_exception: a reason") || strings.Contains(text, "\n") {
 				t.Fatal(err)
 			}
 			if tries == 10 {
@@ -186,7 +187,7 @@ func TestRefusedDocuments(t *testing.T) {
 	}
 	records := someRecords(10)
 	err := open(t, opensearch.Config{URL: address}).Send(t.Context(), records)
-	refused, ok := errors.AsType[*logs.RefusedError](err)
+	refused, ok := errors.AsType[*forward.RefusedError](err)
 	if !ok || refused.Count != 2 || refused.Why != "some_exception: a reason" {
 		t.Errorf("got %v, want two refused", err)
 	}
@@ -221,7 +222,7 @@ func TestOddAnswers(t *testing.T) {
 		}))
 		output := open(t, opensearch.Config{URL: strings.Replace(server.URL, "//", "//me:secret@", 1), Header: http.Header{"X-Tenant": {"7"}}})
 		err := output.Send(t.Context(), someRecords(1))
-		if err == nil || errors.Is(err, logs.ErrRefused) != test.refused || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "secret") {
+		if err == nil || errors.Is(err, forward.ErrRefused) != test.refused || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 		server.Close()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/opensearch"
 )
@@ -16,7 +16,7 @@ func TestOutput(t *testing.T) {
 	logtest.TestOutput(t, logtest.OtherSide{
 		Address: strings.TrimPrefix(address, "http://"),
 		Once:    true,
-		Open: func(t *testing.T, address string) logs.Output {
+		Open: func(t *testing.T, address string) forward.Output {
 			return open(t, opensearch.Config{URL: "http://" + address})
 		},
 		Kept: func(*testing.T, ...string) (kept []logtest.Identity) {

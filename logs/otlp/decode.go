@@ -6,19 +6,20 @@ import (
 	"log/slog"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // An intake makes records of one request, and gives them to a feed.
 type intake struct {
-	feed    logs.Feed
+	to      input.Batcher
 	flush   func() error // of the feed
 	waiting int          // bytes of records since the last flush
 	records int64
 }
 
-func newIntake(ctx context.Context, feed logs.Feed) *intake {
-	return &intake{feed: feed, flush: func() error { return feed.Flush(ctx) }}
+func newIntake(ctx context.Context, to input.Batcher) *intake {
+	return &intake{to: to, flush: func() error { return to.Flush(ctx) }}
 }
 
 // flushed are the bytes of records after which they are handed on: each has the attributes of its resource, so that a body may
@@ -171,7 +172,7 @@ func (in *intake) logRecord(m making, b []byte) error {
 	}
 	in.records++
 	in.waiting += len(m.Message) + len(m.Task) + len(m.Job) + len(m.EncodedAttrs())
-	in.feed.Add(&m.View)
+	in.to.Add(&m.View)
 	if in.waiting < flushed {
 		return nil
 	}

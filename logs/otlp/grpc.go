@@ -36,18 +36,18 @@ func (h *handler) call(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "gRPC needs a POST over HTTP/2", http.StatusUpgradeRequired)
 		return
 	}
-	feed := h.open(r)
+	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
 	request, release, err := h.readMessage(r)
 	defer release()
 	if err == nil {
-		err = take(ctx, feed, request)
+		err = take(ctx, to, request)
 	}
 	w.Header().Set("Content-Type", "application/grpc")
 	if err != nil {
-		p := explain(err, feed)
+		p := explain(err, to)
 		end := func(code int) {
 			w.Header().Set(http.TrailerPrefix+"Grpc-Message", url.PathEscape(p.Text))
 			w.Header().Set(http.TrailerPrefix+"Grpc-Status", strconv.Itoa(code))

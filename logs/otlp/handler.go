@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 // Bounds of the requests of one handler.
@@ -27,18 +28,18 @@ const (
 
 // Handler takes requests to export logs, as protobuf or JSON, also gzipped, and by gRPC, where the server speaks HTTP/2: it answers
 // those at any path, so mount it at /v1/logs and at [GRPCPath]. Each gives its records to a feed of its own, which open returns, and
-// is acknowledged when [logs.Feed.Sync] has returned.
+// is acknowledged when [input.Batcher.Sync] has returned.
 //
 // A body of more than [MaxBody] is answered with 413, a malformed one with 400 (what stands before the damage is taken), and
 // when there is no room, 503 asks to come back. Bodies of all requests together take at most 128 MiB; they must arrive
 // within 30 s. Calls of gRPC end with the codes RESOURCE_EXHAUSTED, INVALID_ARGUMENT and UNAVAILABLE then. The program that mounts it
 // decides who may send.
-func Handler(open func(*http.Request) logs.Feed) http.Handler {
+func Handler(open func(*http.Request) input.Batcher) http.Handler {
 	return &handler{open: open, bodies: body.Reader{Most: MaxBody, Budget: meanwhile.NewSemaphore(inFlight)}}
 }
 
 type handler struct {
-	open   func(*http.Request) logs.Feed
+	open   func(*http.Request) input.Batcher
 	bodies body.Reader
 }
 
@@ -58,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, asJSON, &body.Problem{Status: http.StatusUnsupportedMediaType, Text: "send application/x-protobuf or application/json"})
 		return
 	}
-	feed := h.open(r)
+	to := h.open(r)
 	ctx, cancel := context.WithTimeout(r.Context(), answerWithin)
 	defer cancel()
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWithin)) // where the connection has one
@@ -70,17 +71,17 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		err = take(ctx, feed, request)
+		err = take(ctx, to, request)
 	}
 	if err != nil {
-		fail(w, asJSON, explain(err, feed))
+		fail(w, asJSON, explain(err, to))
 		return
 	}
 	succeed(w, asJSON)
 }
 
 // explain returns the answer to a request that ended with err, and counts what was no record.
-func explain(err error, feed logs.Feed) *body.Problem {
+func explain(err error, to input.Batcher) *body.Problem {
 	answer, ok := errors.AsType[*body.Problem](err)
 	if !ok {
 		answer = &body.Problem{Status: http.StatusServiceUnavailable, Text: "not stored", After: 1}
@@ -89,16 +90,16 @@ func explain(err error, feed logs.Feed) *body.Problem {
 		}
 	}
 	if answer.Status != http.StatusServiceUnavailable {
-		feed.Refuse("OTLP: " + http.StatusText(answer.Status))
+		to.Refuse("OTLP: " + http.StatusText(answer.Status))
 	}
 	return answer
 }
 
 // take gives the records of a request to the feed, and returns when they are on disk.
-func take(ctx context.Context, feed logs.Feed, request []byte) error {
-	in := newIntake(ctx, feed)
+func take(ctx context.Context, to input.Batcher, request []byte) error {
+	in := newIntake(ctx, to)
 	malformed := in.request(request)
-	if err := in.feed.Sync(ctx); err != nil {
+	if err := in.to.Sync(ctx); err != nil {
 		return err
 	}
 	if failed, ok := errors.AsType[*flushError](malformed); ok {

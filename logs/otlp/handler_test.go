@@ -20,6 +20,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 	common "go.opentelemetry.io/proto/slim/otlp/common/v1"
@@ -103,8 +104,8 @@ func post(t *testing.T, h http.Handler, contentType string, body []byte, header 
 	return w
 }
 
-func handlerTo(f logs.Feed) http.Handler {
-	return Handler(func(*http.Request) logs.Feed { return f })
+func handlerTo(f input.Batcher) http.Handler {
+	return Handler(func(*http.Request) input.Batcher { return f })
 }
 
 func packed(t testing.TB, body []byte) []byte {

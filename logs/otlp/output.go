@@ -10,6 +10,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/internal/push"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -32,7 +33,7 @@ func NewOutput(address string, header http.Header) (*Output, error) {
 	return &Output{client}, nil
 }
 
-// Send implements [logs.Output].
+// Send implements [forward.Output].
 func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	path := o.client.Base()
 	if path == "" {
@@ -40,18 +41,18 @@ func (o *Output) Send(ctx context.Context, records []logs.Record) error {
 	}
 	answer, err := o.client.Post(ctx, path, "", "application/x-protobuf", encode(nil, records))
 	if push.Refused(err) {
-		return fmt.Errorf("%w: %w", logs.ErrRefused, err)
+		return fmt.Errorf("%w: %w", forward.ErrRefused, err)
 	}
 	if err != nil {
 		return err
 	}
 	if count, why := rejected(answer); count > 0 {
-		return &logs.RefusedError{Count: count, Why: why}
+		return &forward.RefusedError{Count: count, Why: why}
 	}
 	return nil
 }
 
-// Close implements [logs.Output].
+// Close implements [forward.Output].
 func (o *Output) Close() error {
 	o.client.Close()
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	collector "go.opentelemetry.io/proto/slim/otlp/collector/logs/v1"
 	"google.golang.org/protobuf/proto"
@@ -176,12 +177,12 @@ func TestOutputAnswers(t *testing.T) {
 		}
 		err = output.Send(t.Context(), make([]logs.Record, 3))
 		got := again
-		if some, ok := errors.AsType[*logs.RefusedError](err); ok {
+		if some, ok := errors.AsType[*forward.RefusedError](err); ok {
 			got = "some are refused"
 			if some.Count != 2 || some.Why != "too  old" {
 				t.Errorf("%s: %v", name, err)
 			}
-		} else if errors.Is(err, logs.ErrRefused) {
+		} else if errors.Is(err, forward.ErrRefused) {
 			got = refused
 		} else if err == nil {
 			got = ""

@@ -10,18 +10,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
 // From server to server, through connections that are cut: what the one acknowledges, the other has.
 func TestOutputToHandler(t *testing.T) {
 	var f logtest.Recorder
-	server := httptest.NewServer(Handler(func(*http.Request) logs.Feed { return &f }))
+	server := httptest.NewServer(Handler(func(*http.Request) input.Batcher { return &f }))
 	defer server.Close()
 	logtest.TestOutput(t, logtest.OtherSide{
 		Address: strings.TrimPrefix(server.URL, "http://"),
-		Open: func(t *testing.T, address string) logs.Output {
+		Open: func(t *testing.T, address string) forward.Output {
 			output, err := NewOutput("http://"+address, nil)
 			if err != nil {
 				t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A Config says how a [Client] asks. The zero value of each field is its default.
@@ -39,7 +40,7 @@ type Client struct {
 	http   *http.Client
 }
 
-var _ logs.Finder = (*Client)(nil)
+var _ storage.Finder = (*Client)(nil)
 
 // NewClient returns a client of the server at an address, http://host:port, https://host or host:port. It connects when it
 // is asked.
@@ -83,7 +84,7 @@ func (c *Client) Close() error {
 }
 
 // Find asks the server; see logs.Finder.
-func (c *Client) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		var got int64
 		for l, err := range c.lines(ctx, "find", encode(q)) {
@@ -107,7 +108,7 @@ func (c *Client) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.R
 
 // FindJSON is Find for who wants records as JSON, as [logs.Record.MarshalJSON] writes them: it hands on what the server has sent,
 // which costs a tenth. A text is valid until the next one.
-func (c *Client) FindJSON(ctx context.Context, q logs.Query) meanwhile.Stream[[]byte] {
+func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		var got int64
 		for text, err := range c.texts(ctx, "find", encode(q)) {
@@ -134,8 +135,8 @@ func (c *Client) FindJSON(ctx context.Context, q logs.Query) meanwhile.Stream[[]
 	}
 }
 
-// CountBy asks the server, which counts where the records are; see [logs.CountBy].
-func (c *Client) CountBy(ctx context.Context, q logs.Query, by []string, every time.Duration) (counts *logs.Counts, err error) {
+// CountBy asks the server, which counts where the records are; see [storage.CountBy].
+func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, every time.Duration) (counts *storage.Counts, err error) {
 	v := encode(q)
 	v["by"] = by
 	v.Set("every", every.String())
@@ -155,7 +156,7 @@ func (c *Client) CountBy(ctx context.Context, q logs.Query, by []string, every t
 }
 
 // Histogram asks the server; see logs.Finder.
-func (c *Client) Histogram(ctx context.Context, q logs.Query, n int) (h logs.Histogram, err error) {
+func (c *Client) Histogram(ctx context.Context, q storage.Query, n int) (h storage.Histogram, err error) {
 	v := encode(q)
 	v.Set("n", fmt.Sprint(n))
 	err = c.answer(ctx, "histogram", v, &h)
@@ -163,7 +164,7 @@ func (c *Client) Histogram(ctx context.Context, q logs.Query, n int) (h logs.His
 }
 
 // Services asks the server; see logs.Finder.
-func (c *Client) Services(ctx context.Context) (s []logs.ServiceStats, err error) {
+func (c *Client) Services(ctx context.Context) (s []storage.ServiceStats, err error) {
 	err = c.answer(ctx, "services", nil, &s)
 	return s, err
 }

@@ -15,6 +15,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 func serve(t *testing.T, h http.Handler, c Config) (*Client, *httptest.Server) {
@@ -29,13 +31,13 @@ func serve(t *testing.T, h http.Handler, c Config) (*Client, *httptest.Server) {
 	return client, server
 }
 
-func query(t *testing.T, filter string) logs.Query {
+func query(t *testing.T, match string) storage.Query {
 	t.Helper()
-	f, err := logs.ParseFilter(filter)
+	f, err := filter.Parse(match)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return logs.Query{Filter: f}
+	return storage.Query{Filter: f}
 }
 
 func someRecords(n int) (records []logs.Record) {
@@ -54,7 +56,7 @@ func TestFindIsTheFinders(t *testing.T) {
 	s.add(someRecords(3000)...)
 	client, _ := serve(t, Handler(s, nil), Config{})
 	at := func(n int64) time.Time { return time.Unix(n, 0) }
-	tests := map[string]logs.Query{
+	tests := map[string]storage.Query{
 		"all": {}, "filter": query(t, `service=api i>=100 "record 200" or -i<2990`), "none": query(t, "missing"),
 		"since": {Since: at(2990)}, "until": {Until: at(7)}, "limit": {Limit: 3}, "newest": {Limit: 3, Newest: true},
 	}
@@ -85,13 +87,13 @@ func TestCountByIsTheFinders(t *testing.T) {
 	s.add(someRecords(300)...)
 	client, _ := serve(t, Handler(s, nil), Config{})
 	for _, by := range [][]string{nil, {"service"}, {"level", "text"}} {
-		want, _ := logs.CountBy(t.Context(), s, query(t, "i>9"), by, time.Minute)
+		want, _ := storage.CountBy(t.Context(), s, query(t, "i>9"), by, time.Minute)
 		got, err := client.CountBy(t.Context(), query(t, "i>9"), by, time.Minute)
 		if err != nil || got.Records != 290 || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 	}
-	if _, err := client.CountBy(t.Context(), logs.Query{}, []string{"time"}, 0); err == nil || !strings.Contains(err.Error(), "each time is another one") {
+	if _, err := client.CountBy(t.Context(), storage.Query{}, []string{"time"}, 0); err == nil || !strings.Contains(err.Error(), "each time is another one") {
 		t.Errorf("by the time: %v", err)
 	}
 }
@@ -101,7 +103,7 @@ func TestFindJSONIsSafe(t *testing.T) {
 	for _, line := range []string{"{\"time\":\"\x1b[2J\"}", "{\"time\":\"\u202e\"}", "{\"time\":\"\xff\"}", "{\"time\":", "{\"time\":\"x\"} {}", "{}"} {
 		h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, line+"\n"+`{"end":{"records":1}}`) })
 		client, _ := serve(t, h, Config{})
-		for text, err := range client.FindJSON(t.Context(), logs.Query{}) {
+		for text, err := range client.FindJSON(t.Context(), storage.Query{}) {
 			if err == nil {
 				t.Errorf("%q is handed on as %q", line, text)
 			}
@@ -117,12 +119,12 @@ func TestAnswers(t *testing.T) {
 	if want, _ := s.Services(t.Context()); err != nil || !reflect.DeepEqual(services, want) {
 		t.Errorf("services: got %v, %v, want %v", services, err, want)
 	}
-	q := logs.Query{Since: time.Unix(1, 0).UTC(), Until: time.Unix(9, 0).UTC()}
+	q := storage.Query{Since: time.Unix(1, 0).UTC(), Until: time.Unix(9, 0).UTC()}
 	h, err := client.Histogram(t.Context(), q, 4)
 	if want, _ := s.Histogram(t.Context(), q, 4); err != nil || !reflect.DeepEqual(h, want) {
 		t.Errorf("histogram: got %v, %v, want %v", h, err, want)
 	}
-	if h, err := client.Histogram(t.Context(), logs.Query{}, 1); err != nil || h.Until.Sub(h.Since) != 24*time.Hour {
+	if h, err := client.Histogram(t.Context(), storage.Query{}, 1); err != nil || h.Until.Sub(h.Since) != 24*time.Hour {
 		t.Errorf("histogram of a day: got %v, %v", h, err)
 	}
 	stats, err := client.Stats(t.Context())
@@ -146,7 +148,7 @@ func TestBrokenAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			client, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(test.answer)) }), Config{})
 			got, failed := 0, error(nil)
-			for _, err := range client.Find(t.Context(), logs.Query{}) {
+			for _, err := range client.Find(t.Context(), storage.Query{}) {
 				if failed = err; err == nil {
 					got++
 				}
@@ -192,7 +194,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("of a server without a store: got %v", err)
 	}
 	server.Close()
-	for _, err := range client.Follow(t.Context(), logs.Query{}) {
+	for _, err := range client.Follow(t.Context(), storage.Query{}) {
 		if err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("got %v of a server that is not there", err)
 		}
@@ -204,7 +206,7 @@ func TestSilenceEnds(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	}), Config{Timeout: 50 * time.Millisecond})
-	for _, err := range client.Find(t.Context(), logs.Query{}) {
+	for _, err := range client.Find(t.Context(), storage.Query{}) {
 		if err == nil || !strings.Contains(err.Error(), "no byte came for 50ms") {
 			t.Errorf("got %v", err)
 		}
@@ -216,7 +218,7 @@ func TestCanceledByItsReader(t *testing.T) {
 	client, _ := serve(t, Handler(newShelf(), nil), Config{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
-	for _, err := range client.Find(ctx, logs.Query{}) {
+	for _, err := range client.Find(ctx, storage.Query{}) {
 		if !errors.Is(err, gone) {
 			t.Errorf("got %v, want %v", err, gone)
 		}

@@ -5,7 +5,7 @@
 //	(nothing)                 the server is there and has found nothing new for a while
 //	{"after":{"api":17}}      first of a follow: for each service the number that it begins after
 //	{"missed":"…"}            of a follow: what a reader that was too slow does not get. The rest comes
-//	{"counts":{"by":[], …}}   of a count: all of a [logs.Counts], before the end
+//	{"counts":{"by":[], …}}   of a count: all of a [storage.Counts], before the end
 //	{"error":"…"}             last: why there is no more
 //	{"end":{"records":120}}   last: this is all of it
 //
@@ -16,13 +16,14 @@ import (
 	"encoding/json"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Prefix is where a server mounts the [Handler]; what is below it are its paths, which all are for GET:
 //
 //	find       filter, since, until, limit, newest=1
-//	follow     filter, after={"api":17}: see [logs.Query]; with resume=1 all that is in no service of after is new
-//	count      filter, since, until, by (a key each), every=5m: see [logs.CountBy]
+//	follow     filter, after={"api":17}: see [storage.Query]; with resume=1 all that is in no service of after is new
+//	count      filter, since, until, by (a key each), every=5m: see [storage.CountBy]
 //	histogram  filter, since, until, n
 //	services
 //	stats
@@ -34,7 +35,7 @@ const Prefix = "/logs/"
 type control struct {
 	After  map[string]uint64 `json:"after,omitzero"`
 	Missed string            `json:"missed,omitempty"`
-	Counts *logs.Counts      `json:"counts,omitempty"`
+	Counts *storage.Counts   `json:"counts,omitempty"`
 	Error  string            `json:"error,omitempty"`
 	End    *end              `json:"end,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A shelf is the plainest finder.
@@ -46,7 +47,7 @@ func (s *shelf) all() ([]logs.Record, <-chan struct{}) {
 	return slices.Clone(s.records), s.changed
 }
 
-func (s *shelf) Find(_ context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (s *shelf) Find(_ context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		records, _ := s.all()
 		records = slices.DeleteFunc(records, func(r logs.Record) bool {
@@ -67,7 +68,7 @@ func (s *shelf) Find(_ context.Context, q logs.Query) meanwhile.Stream[logs.Reco
 	}
 }
 
-func (s *shelf) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (s *shelf) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if s.missed != nil && !yield(logs.Record{}, s.missed) {
 			return
@@ -99,20 +100,20 @@ func (s *shelf) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.
 	}
 }
 
-func (s *shelf) Histogram(_ context.Context, q logs.Query, n int) (logs.Histogram, error) {
-	return logs.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]logs.Bucket, n), Partial: true}, nil
+func (s *shelf) Histogram(_ context.Context, q storage.Query, n int) (storage.Histogram, error) {
+	return storage.Histogram{Since: q.Since, Until: q.Until, Buckets: make([]storage.Bucket, n), Partial: true}, nil
 }
 
-func (s *shelf) Services(context.Context) ([]logs.ServiceStats, error) {
+func (s *shelf) Services(context.Context) ([]storage.ServiceStats, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var services []logs.ServiceStats
+	var services []storage.ServiceStats
 	for _, r := range s.records {
-		if i := slices.IndexFunc(services, func(have logs.ServiceStats) bool { return have.Service == r.Service }); i >= 0 {
+		if i := slices.IndexFunc(services, func(have storage.ServiceStats) bool { return have.Service == r.Service }); i >= 0 {
 			services[i].Records++
 			services[i].Last = r.Number
 		} else {
-			services = append(services, logs.ServiceStats{Service: r.Service, Records: 1, First: 1, Last: 1, Oldest: r.Time})
+			services = append(services, storage.ServiceStats{Service: r.Service, Records: 1, First: 1, Last: 1, Oldest: r.Time})
 		}
 	}
 	return services, nil

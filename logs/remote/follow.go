@@ -8,6 +8,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // How long a follow waits before it connects again.
@@ -19,7 +20,7 @@ const (
 // Follow asks the server; see logs.Finder. When the connection breaks it connects again, for as long as it takes, and goes
 // on after the last record of each service that it got, so that it misses what the server does not have any more alone. It
 // ends when the first connection fails, when the server refuses it, or with the cause of ctx.
-func (c *Client) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (c *Client) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		f := &follow{client: c, query: q, yield: yield}
 		for wait := shortestWait; ; wait = min(2*wait, longestWait) {
@@ -48,7 +49,7 @@ func (c *Client) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs
 
 type follow struct {
 	client *Client
-	query  logs.Query
+	query  storage.Query
 	yield  func(logs.Record, error) bool
 	began  bool // it was connected, and After is what it has
 	left   bool // by its reader

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A follow that loses its connection again and again gets each record once, in the order of its service; also those of a
@@ -74,7 +74,7 @@ func TestFollowAfter(t *testing.T) {
 	s := newShelf()
 	s.add(someRecords(10)...)
 	client, _ := serve(t, Handler(s, nil), Config{})
-	q := logs.Query{After: map[string]uint64{"api": 2, "web": 99}} // which it has not that many of
+	q := storage.Query{After: map[string]uint64{"api": 2, "web": 99}} // which it has not that many of
 	var got []uint64
 	for r, err := range client.Follow(t.Context(), q) {
 		if err != nil {
@@ -103,7 +103,7 @@ func TestFollowSaysWhatItMisses(t *testing.T) {
 	s.missed = errors.New("17 records came too fast")
 	client, _ := serve(t, Handler(s, nil), Config{})
 	missed := false
-	for r, err := range client.Follow(t.Context(), logs.Query{}) {
+	for r, err := range client.Follow(t.Context(), storage.Query{}) {
 		if err != nil {
 			if missed = true; err.Error() != s.missed.Error() {
 				t.Errorf("got %v", err)

@@ -12,6 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/problem"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Bounds of what is served at once, and of its parts. Further requests are answered with 503.
@@ -22,7 +24,7 @@ const (
 )
 
 type handler struct {
-	finder            logs.Finder
+	finder            storage.Finder
 	stats             func() any
 	searches, follows *meanwhile.Semaphore
 }
@@ -33,7 +35,7 @@ type handler struct {
 //
 // At most 64 searches and 256 follows run at once. A reader that takes nothing for ten minutes, or for one of a follow,
 // loses its connection.
-func Handler(finder logs.Finder, stats func() any) http.Handler {
+func Handler(finder storage.Finder, stats func() any) http.Handler {
 	h := &handler{finder, stats, meanwhile.NewSemaphore(maxSearches), meanwhile.NewSemaphore(maxFollows)}
 	mux := http.NewServeMux()
 	for path, serve := range map[string]http.HandlerFunc{"find": h.find, "follow": h.follow, "count": h.count, "histogram": h.histogram, "services": h.services} {
@@ -84,7 +86,7 @@ func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.searches.Release(1)
 	serveLines(w, r, searchPatience, func(ctx context.Context, l *lines) error {
-		counts, err := logs.CountBy(ctx, h.finder, q, v["by"], every)
+		counts, err := storage.CountBy(ctx, h.finder, q, v["by"], every)
 		if err != nil {
 			return err
 		}
@@ -126,7 +128,7 @@ func (h *handler) follow(w http.ResponseWriter, r *http.Request) {
 
 // followFrom returns what comes after the newest record of each service there is, or after the numbers of the query. Who
 // resumes has seen nothing of a service that it does not name, so there is to be none that came since it was looked.
-func (h *handler) followFrom(ctx context.Context, q logs.Query, resume bool) (meanwhile.Stream[logs.Record], map[string]uint64, error) {
+func (h *handler) followFrom(ctx context.Context, q storage.Query, resume bool) (meanwhile.Stream[logs.Record], map[string]uint64, error) {
 	given := q.After
 	for {
 		var err error
@@ -145,7 +147,7 @@ func (h *handler) followFrom(ctx context.Context, q logs.Query, resume bool) (me
 }
 
 // begin returns after which numbers a follow begins.
-func (h *handler) begin(ctx context.Context, filter logs.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
+func (h *handler) begin(ctx context.Context, filter filter.Filter, given map[string]uint64, resume bool) (map[string]uint64, error) {
 	services, err := h.finder.Services(ctx)
 	if err != nil {
 		return nil, err
@@ -193,7 +195,7 @@ func (h *handler) services(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, func(ctx context.Context) (any, error) {
 		services, err := h.finder.Services(ctx)
 		if services == nil {
-			services = []logs.ServiceStats{}
+			services = []storage.ServiceStats{}
 		}
 		return services, err
 	})

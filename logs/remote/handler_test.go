@@ -13,6 +13,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 func get(t *testing.T, h http.Handler, path string) *httptest.ResponseRecorder {
@@ -54,7 +55,7 @@ type waiting struct {
 	err  error
 }
 
-func (w *waiting) Find(ctx context.Context, _ logs.Query) meanwhile.Stream[logs.Record] {
+func (w *waiting) Find(ctx context.Context, _ storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if !yield(someRecords(1)[0], nil) {
 			return

@@ -8,11 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // encode writes a query as the parameters of a URL.
-func encode(q logs.Query) url.Values {
+func encode(q storage.Query) url.Values {
 	v := url.Values{}
 	if text := q.Filter.String(); text != "" {
 		v.Set("filter", text)
@@ -40,8 +41,8 @@ func encode(q logs.Query) url.Values {
 }
 
 // decode reads what encode writes.
-func decode(v url.Values) (q logs.Query, err error) {
-	if q.Filter, err = logs.ParseFilter(v.Get("filter")); err != nil {
+func decode(v url.Values) (q storage.Query, err error) {
+	if q.Filter, err = filter.Parse(v.Get("filter")); err != nil {
 		return q, err
 	}
 	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {

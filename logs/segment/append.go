@@ -27,7 +27,7 @@ type mark struct {
 	last   uint64
 }
 
-// Append keeps batches, see [logs.Store]. It returns [logs.ErrFull] when there is no room on disk, and then has kept
+// Append keeps batches, see [storage.Store]. It returns [logs.ErrFull] when there is no room on disk, and then has kept
 // nothing of them. Callers at once share a sync. When ctx is canceled while it waits for one, what it returns says that
 // the outcome is open.
 func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {

@@ -14,8 +14,10 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // MEANWHILE_LOGS_RECORDS is how many records the benchmarks work on; a day of a busy place is 100 million, which takes
@@ -131,11 +133,11 @@ func BenchmarkAppend(b *testing.B) {
 // BenchmarkFindRare finds a word that is in one record of all.
 func BenchmarkFindRare(b *testing.B) {
 	benchFind(b, func(ctx context.Context, store *segment.Store) (int, error) {
-		filter, err := logs.ParseFilter("needle")
+		filter, err := filter.Parse("needle")
 		if err != nil {
 			return 0, err
 		}
-		found, err := meanwhile.Collect(store.Find(ctx, logs.Query{Filter: filter}))
+		found, err := meanwhile.Collect(store.Find(ctx, storage.Query{Filter: filter}))
 		return len(found), err
 	}, 1)
 }
@@ -143,11 +145,11 @@ func BenchmarkFindRare(b *testing.B) {
 // BenchmarkLast reads the last 100 records of a service.
 func BenchmarkLast(b *testing.B) {
 	benchFind(b, func(ctx context.Context, store *segment.Store) (int, error) {
-		filter, err := logs.ParseFilter("service=service1")
+		filter, err := filter.Parse("service=service1")
 		if err != nil {
 			return 0, err
 		}
-		found, err := meanwhile.Collect(store.Find(ctx, logs.Query{Filter: filter, Limit: 100}))
+		found, err := meanwhile.Collect(store.Find(ctx, storage.Query{Filter: filter, Limit: 100}))
 		return len(found), err
 	}, 100)
 }
@@ -159,7 +161,7 @@ func BenchmarkFollow(b *testing.B) {
 		if err != nil {
 			return err
 		}
-		followed, came := store.Follow(ctx, logs.Query{}), make(chan error, 1)
+		followed, came := store.Follow(ctx, storage.Query{}), make(chan error, 1)
 		meanwhile.Go(ctx, func(context.Context) error {
 			for _, err := range followed {
 				came <- err

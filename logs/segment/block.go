@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
 // A block is one on its way into a segment.
@@ -51,7 +52,7 @@ func (b *block) close(c codec) {
 		} else {
 			before = attrs
 		}
-		b.tokens = logs.AppendTokens(b.tokens[:0], &v)
+		b.tokens = filter.AppendTokens(b.tokens[:0], &v)
 		b.bloom.add(b.tokens)
 	}
 	b.words = b.bloom.folded()

@@ -13,6 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A saboteur makes a disk fail.
@@ -153,7 +154,7 @@ func TestTurnWhatWasJustWritten(t *testing.T) {
 			if err := s.turnAll(ctx); err != nil {
 				return err
 			}
-			if records, err := meanwhile.Collect(s.Find(ctx, logs.Query{})); len(records) != 10 || err != nil {
+			if records, err := meanwhile.Collect(s.Find(ctx, storage.Query{})); len(records) != 10 || err != nil {
 				t.Errorf("sync %d: %d records, %v", sync, len(records), err)
 			}
 			return s.Close()
@@ -189,7 +190,7 @@ func TestFullDisk(t *testing.T) {
 					if last, _ := s.Last(ctx, client); last != 10 {
 						t.Errorf("last is %d", last)
 					}
-					if records, err := meanwhile.Collect(s.Find(ctx, logs.Query{})); len(records) != 10 || err != nil {
+					if records, err := meanwhile.Collect(s.Find(ctx, storage.Query{})); len(records) != 10 || err != nil {
 						t.Errorf("%d records, %v", len(records), err)
 					}
 					bad.set(nil)
@@ -199,7 +200,7 @@ func TestFullDisk(t *testing.T) {
 				}
 				s.letGo()
 				s, _ = sabotaged(t, dir)
-				records, err := meanwhile.Collect(s.Find(ctx, logs.Query{}))
+				records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
 				if len(records) != 20 || err != nil || records[19].Number != 20 {
 					t.Errorf("%d records, %v", len(records), err)
 				}
@@ -231,7 +232,7 @@ func TestFullDiskWhileTurning(t *testing.T) {
 		}
 		bad.set(nil)
 		for range 2 {
-			records, err := meanwhile.Collect(s.Find(ctx, logs.Query{}))
+			records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
 			if len(records) != 10 || err != nil {
 				t.Errorf("%d records, %v", len(records), err)
 			}

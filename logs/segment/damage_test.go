@@ -13,7 +13,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // filled makes a store with a segment of 3 blocks and returns its directory and the segment's path.
@@ -52,7 +54,7 @@ func TestDamagedSegmentLaw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	filter, err := logs.ParseFilter(`"record 7777"`)
+	filter, err := filter.Parse(`"record 7777"`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,7 @@ func TestDamagedSegmentLaw(t *testing.T) {
 				return err
 			}
 			defer s.Close()
-			for i, q := range []logs.Query{{}, {Newest: true}, {Filter: filter}, {Limit: 10}} {
+			for i, q := range []storage.Query{{}, {Newest: true}, {Filter: filter}, {Limit: 10}} {
 				records, err := meanwhile.Collect(s.Find(ctx, q))
 				if err != nil {
 					return err
@@ -114,7 +116,7 @@ func TestDamagedJournal(t *testing.T) {
 		if _, err := s.active.file.WriteAt([]byte("rot"), s.active.entries[1].off+20); err != nil {
 			return err
 		}
-		follow := s.Follow(ctx, logs.Query{})
+		follow := s.Follow(ctx, storage.Query{})
 		check := func() {
 			records, err := meanwhile.Collect(s.Read(ctx, "api", 1))
 			if err != nil || len(records) != 20 || records[10].Number != 21 || records[10].Message != logtest.Message(21) {

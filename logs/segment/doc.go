@@ -1,4 +1,4 @@
-// Package segment keeps log records in files of its own. It is a [logs.Store].
+// Package segment keeps log records in files of its own. It is a [storage.Store].
 //
 //	store, err := segment.Open(ctx, "/var/lib/logs", segment.Config{})
 //

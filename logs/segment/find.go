@@ -6,12 +6,13 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Find yields the records that match, see [logs.Finder]. With a Limit it reads from the newest end, and little further than it
+// Find yields the records that match, see [storage.Finder]. With a Limit it reads from the newest end, and little further than it
 // needs. It has the blocks in memory that have records of the time it has come to, of a quarter of a megabyte each, up to 64 MiB, and
 // reads others ahead on all processors.
-func (s *Store) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (s *Store) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if err := s.usable(); err != nil {
 			yield(logs.Record{}, err)
@@ -26,7 +27,7 @@ func (s *Store) Find(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Re
 	}
 }
 
-func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q logs.Query, yield func(logs.Record, error) bool) error {
+func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q storage.Query, yield func(logs.Record, error) bool) error {
 	if q.Limit <= 0 || q.Newest {
 		n := 0
 		return s.timeline(w, shelves, q.Newest).each(ctx, func(_ point, v *logs.View) bool {
@@ -110,7 +111,7 @@ func (s *Store) Read(ctx context.Context, name string, from uint64) meanwhile.St
 		sh := s.shelf(svc)
 		s.mu.Unlock()
 		defer sh.back()
-		w := wants(logs.Query{})
+		w := wants(storage.Query{})
 		if err := s.find(ctx, &w, []*shelf{sh}, map[*service]uint64{svc: from}, yield); err != nil {
 			yield(logs.Record{}, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A place is one in the journals, between two entries.
@@ -16,9 +17,9 @@ type place struct {
 	seen    uint64 // records before it, since the store was opened
 }
 
-// Follow yields the records that match and come in after the call, see [logs.Finder]. It reads them from the journals; those
+// Follow yields the records that match and come in after the call, see [storage.Finder]. It reads them from the journals; those
 // that were turned into segments before it came to them, it misses.
-func (s *Store) Follow(ctx context.Context, q logs.Query) meanwhile.Stream[logs.Record] {
+func (s *Store) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	s.mu.Lock()
 	var at place
 	if n := len(s.journals); n > 0 {

@@ -6,26 +6,26 @@ import (
 	"math"
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // maxHistogram bounds what a histogram reads, in bytes before they were compressed; what tables of blocks tell is free.
 const maxHistogram = 2 << 30
 
-// Histogram counts the records that match, see [logs.Finder]. It counts the newest first, and says that it is partial when
+// Histogram counts the records that match, see [storage.Finder]. It counts the newest first, and says that it is partial when
 // it had to read more than 2 GiB. Without a Since it begins at the oldest record, without an Until it ends with the newest.
-func (s *Store) Histogram(ctx context.Context, q logs.Query, n int) (logs.Histogram, error) {
+func (s *Store) Histogram(ctx context.Context, q storage.Query, n int) (storage.Histogram, error) {
 	if n < 1 || n > 100_000 {
-		return logs.Histogram{}, fmt.Errorf("a histogram has 1 to 100,000 parts, not %d", n)
+		return storage.Histogram{}, fmt.Errorf("a histogram has 1 to 100,000 parts, not %d", n)
 	}
 	if err := s.usable(); err != nil {
-		return logs.Histogram{}, err
+		return storage.Histogram{}, err
 	}
 	shelves := s.shelves(q.Filter.Service)
 	defer putBack(shelves)
 	w := wants(q)
 	since, until := bounds(q, shelves)
-	h := logs.Histogram{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Buckets: make([]logs.Bucket, n)}
+	h := storage.Histogram{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Buckets: make([]storage.Bucket, n)}
 	width := (max(uint64(until-since), 1)-1)/uint64(n) + 1
 	for i := range h.Buckets {
 		h.Buckets[i].Begin = time.Unix(0, since+int64(uint64(i)*width)).UTC()
@@ -34,14 +34,14 @@ func (s *Store) Histogram(ctx context.Context, q logs.Query, n int) (logs.Histog
 	var read int64
 	for _, sh := range shelves {
 		if err := s.count(ctx, s.cursor(&w, sh, 0, true), &h, since, width, &read); err != nil {
-			return logs.Histogram{}, err
+			return storage.Histogram{}, err
 		}
 	}
 	return h, nil
 }
 
 // bounds returns the times of a histogram, the second one excluded. What a query leaves open is between the times of records.
-func bounds(q logs.Query, shelves []*shelf) (since, until int64) {
+func bounds(q storage.Query, shelves []*shelf) (since, until int64) {
 	oldest, newest := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, sh := range shelves {
 		for _, g := range sh.segments {
@@ -67,7 +67,7 @@ func bounds(q logs.Query, shelves []*shelf) (since, until int64) {
 
 // count counts the records of one service. A block whose records are all wanted, and in one part of the time, is counted
 // without reading it.
-func (s *Store) count(ctx context.Context, c *cursor, h *logs.Histogram, since int64, width uint64, read *int64) error {
+func (s *Store) count(ctx context.Context, c *cursor, h *storage.Histogram, since int64, width uint64, read *int64) error {
 	defer c.close()
 	for {
 		if ctx.Err() != nil {
@@ -78,7 +78,7 @@ func (s *Store) count(ctx context.Context, c *cursor, h *logs.Histogram, since i
 			return err
 		}
 		e := c.entry
-		part := func(at int64) *logs.Bucket { return &h.Buckets[uint64(at-since)/width] }
+		part := func(at int64) *storage.Bucket { return &h.Buckets[uint64(at-since)/width] }
 		if c.want.all && e.levels != [4]uint32{} && e.min >= c.want.since && e.max <= c.want.until && part(e.min) == part(e.max) {
 			b := part(e.min)
 			b.Debug += int64(e.levels[0])

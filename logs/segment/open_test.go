@@ -12,6 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 func TestOneStoreForADirectory(t *testing.T) {
@@ -59,7 +60,7 @@ func TestOpenReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if records, err := meanwhile.Collect(s.Find(t.Context(), logs.Query{})); len(records) != 100 || err != nil {
+		if records, err := meanwhile.Collect(s.Find(t.Context(), storage.Query{})); len(records) != 100 || err != nil {
 			t.Errorf("%d records, %v", len(records), err)
 		}
 		if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{}, 1, 1)); err == nil {
@@ -85,12 +86,12 @@ func TestOpenReadOnlyWithoutAJournal(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, err := range s.Follow(ctx, logs.Query{}) {
+	for _, err := range s.Follow(ctx, storage.Query{}) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if records, err := meanwhile.Collect(s.Find(t.Context(), logs.Query{})); len(records) != 0 || err != nil {
+	if records, err := meanwhile.Collect(s.Find(t.Context(), storage.Query{})); len(records) != 0 || err != nil {
 		t.Errorf("%d records, %v", len(records), err)
 	}
 	if err := s.Close(); err != nil {

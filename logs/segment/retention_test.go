@@ -10,6 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 func TestRetention(t *testing.T) {
@@ -248,7 +249,7 @@ func TestRetentionWaitsForSearches(t *testing.T) {
 	s, _ := sabotaged(t, dir)
 	s.prune(time.Now(), true) // it was made by a clock that was not trusted yet
 	n := 0
-	for _, err := range s.Find(t.Context(), logs.Query{}) {
+	for _, err := range s.Find(t.Context(), storage.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

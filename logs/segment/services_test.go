@@ -9,6 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A search over many services has no file of each open, and finds the same.
@@ -39,7 +40,7 @@ func TestSearchOfManyServices(t *testing.T) {
 		}
 		for _, newest := range []bool{false, true} {
 			before, n, next := opened(), 0, map[string]uint64{}
-			for r, err := range s.Find(ctx, logs.Query{Newest: newest}) {
+			for r, err := range s.Find(ctx, storage.Query{Newest: newest}) {
 				if err != nil {
 					return err
 				}

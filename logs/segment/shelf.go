@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A holding is what a journal has of one service. Guarded by Store.mu, but for what a search took along.
@@ -83,14 +85,14 @@ func (sh *shelf) back() {
 
 // A want is what a query asks for, worked out.
 type want struct {
-	filter       logs.Filter
+	filter       filter.Filter
 	all          bool // but for the time
 	tokens       []uint64
 	least, most  int64 // levels
 	since, until int64 // the last nanosecond that counts
 }
 
-func wants(q logs.Query) want {
+func wants(q storage.Query) want {
 	w := want{filter: q.Filter, all: q.Filter.String() == "", tokens: q.Filter.Tokens()}
 	least, most := q.Filter.Levels()
 	w.least, w.most = int64(least), int64(most)

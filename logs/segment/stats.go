@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Services returns what is kept, by service, sorted by name. Those of which all was deleted are among them. Damage is what was
 // found since the store was opened.
-func (s *Store) Services(ctx context.Context) ([]logs.ServiceStats, error) {
+func (s *Store) Services(ctx context.Context) ([]storage.ServiceStats, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -20,19 +21,19 @@ func (s *Store) Services(ctx context.Context) ([]logs.ServiceStats, error) {
 	if s.shut {
 		return nil, logs.ErrClosed
 	}
-	var all []logs.ServiceStats
+	var all []storage.ServiceStats
 	for _, svc := range s.services {
 		if svc.kept > 0 || svc.damaged > 0 {
 			all = append(all, s.stats(svc))
 		}
 	}
-	slices.SortFunc(all, func(a, b logs.ServiceStats) int { return cmp.Compare(a.Service, b.Service) })
+	slices.SortFunc(all, func(a, b storage.ServiceStats) int { return cmp.Compare(a.Service, b.Service) })
 	return all, nil
 }
 
 // stats sums up one service. The caller holds s.mu.
-func (s *Store) stats(svc *service) logs.ServiceStats {
-	t := logs.ServiceStats{Service: svc.name, First: svc.kept + 1, Last: svc.kept, Segments: len(svc.segments), Damaged: svc.damaged}
+func (s *Store) stats(svc *service) storage.ServiceStats {
+	t := storage.ServiceStats{Service: svc.name, First: svc.kept + 1, Last: svc.kept, Segments: len(svc.segments), Damaged: svc.damaged}
 	times := func(oldest, newest int64) {
 		if a := time.Unix(0, oldest).UTC(); t.Records == 0 || a.Before(t.Oldest) {
 			t.Oldest = a

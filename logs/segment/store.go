@@ -12,6 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A Store keeps records in a directory. It is made by [Open], and its methods may be called at once.
@@ -48,7 +49,7 @@ type Store struct {
 	shut      bool
 }
 
-var _ logs.Store = (*Store)(nil)
+var _ storage.Store = (*Store)(nil)
 
 // Open opens the store in a directory, which it makes when it is not there, and cuts off what a killed process or a loss of
 // power has left unfinished. Work in the background is tasks of ctx's scope; it ends with that or with Close, and the

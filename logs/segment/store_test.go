@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg.Logger = quiet
-			logtest.TestStore(t, func(ctx context.Context, dir string) (logs.Store, error) { return segment.Open(ctx, dir, cfg) })
+			logtest.TestStore(t, func(ctx context.Context, dir string) (storage.Store, error) { return segment.Open(ctx, dir, cfg) })
 		})
 	}
 }

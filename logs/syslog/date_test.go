@@ -26,7 +26,7 @@ func TestTimestampLaw(t *testing.T) {
 // A connection that began by a wrong clock reads dates by the right one as soon as that is set: its own time would go on from the
 // wrong one, as the monotonic clock does.
 func TestDateAfterTheClockIsSet(t *testing.T) {
-	p := (&Way{}).Parser("", nil).(*parser)
+	p := (&Protocol{}).Parser("", nil).(*parser)
 	p.Parse([]byte("<14>May  4 12:00:00 h a: x\n"), &logtest.Recorder{})
 	if now := p.hour.now; now != now.Round(0) {
 		t.Errorf("%v has a monotonic part", now)

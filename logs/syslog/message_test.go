@@ -144,7 +144,7 @@ func TestDateWithoutYear(t *testing.T) {
 // A connection that lives for long reads the same date as another year's.
 func TestDateOfALongConnection(t *testing.T) {
 	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	w := &Way{Location: time.UTC, now: func() time.Time { return at }}
+	w := &Protocol{Location: time.UTC, now: func() time.Time { return at }}
 	p := w.Parser("", nil)
 	var feed logtest.Recorder
 	for range 3 {

@@ -16,7 +16,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
@@ -26,11 +27,11 @@ func serve(t *testing.T, lines int, fn func(tcp, udp string, await func(lines in
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "all")
 	ready := make(chan struct{})
-	server, err := logs.NewServer(logs.Config{
-		Routes: []logs.Route{{To: []logs.Destination{{File: &logs.LineFile{Path: path}}}}},
-		Listeners: []logs.Listener{
-			{Name: "tcp", Address: "127.0.0.1:0", Way: &syslog.Way{}},
-			{Name: "udp", Address: ":0", Network: "udp", Way: &syslog.Way{Datagrams: true}}, // by IPv6 too, for which addresses of IPv4 have another form
+	server, err := server.New(server.Config{
+		Routes: []server.Route{{To: []server.Destination{{File: &linefile.Config{Path: path}}}}},
+		Listeners: []server.Listener{
+			{Name: "tcp", Address: "127.0.0.1:0", Protocol: &syslog.Protocol{}},
+			{Name: "udp", Address: ":0", Network: "udp", Protocol: &syslog.Protocol{Datagrams: true}}, // by IPv6 too, for which addresses of IPv4 have another form
 		},
 		Logger: slog.New(slog.DiscardHandler),
 		Ready:  func() error { close(ready); return nil },

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
 const (
@@ -30,10 +31,10 @@ const (
 	countDigits = 9 // of the count before a message
 )
 
-// A Way takes messages from a connection: those with their count of bytes before them, which may have several lines, and others.
+// A Protocol takes messages from a connection: those with their count of bytes before them, which may have several lines, and others.
 // Of these, each line is a message, unless the first of the connection ends with a NUL, as those of Python's SysLogHandler do:
 // then all do, and may have several lines.
-type Way struct {
+type Protocol struct {
 	// Datagrams is set where each datagram is one message. A parser of them takes all in End.
 	Datagrams bool
 
@@ -44,7 +45,7 @@ type Way struct {
 }
 
 // Parser returns the parser for one connection. Messages that name no host have that of origin.
-func (w *Way) Parser(origin string, state []byte) logs.Parser {
+func (w *Protocol) Parser(origin string, state []byte) input.Parser {
 	p := &parser{datagrams: w.Datagrams, location: w.Location, now: w.now}
 	if p.location == nil {
 		p.location = time.Local
@@ -98,7 +99,7 @@ func lineEnd(data []byte) int {
 }
 
 // Parse takes whole messages.
-func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, err error) {
+func (p *parser) Parse(data []byte, to input.Batcher) (taken int, reply []byte, err error) {
 	if p.datagrams {
 		return 0, nil, nil
 	}
@@ -116,27 +117,27 @@ func (p *parser) Parse(data []byte, feed logs.Feed) (taken int, reply []byte, er
 		}
 		taken += size
 		p.pass = pass
-		p.message(frame, pass != 0, feed)
+		p.message(frame, pass != 0, to)
 	}
 	return taken, nil, nil
 }
 
 // End takes a last message that nothing ends, or a datagram.
-func (p *parser) End(data []byte, feed logs.Feed) {
+func (p *parser) End(data []byte, to input.Batcher) {
 	defer p.forget()
 	if p.ends == notKnown && !p.datagrams {
 		p.Quiet()
-		taken, _, _ := p.Parse(data, feed)
+		taken, _, _ := p.Parse(data, to)
 		data = data[taken:]
 	}
 	if p.pass != 0 || len(data) == 0 {
 		return
 	}
 	if _, _, counted := count(data); counted && !p.datagrams {
-		feed.Refuse("half a message")
+		to.Refuse("half a message")
 		return
 	}
-	p.message(data[:min(len(data), MaxMessage)], len(data) > MaxMessage, feed)
+	p.message(data[:min(len(data), MaxMessage)], len(data) > MaxMessage, to)
 }
 
 // State says what is still to be passed over, and what ends messages.
@@ -205,7 +206,7 @@ func count(data []byte) (n, head int, ok bool) {
 }
 
 // message adds the record of one message.
-func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
+func (p *parser) message(text []byte, cut bool, to input.Batcher) {
 	if p.ends == nuls { // a line feed may follow the NUL before
 		text = bytes.TrimLeft(text, "\r\n")
 	}
@@ -223,7 +224,7 @@ func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
 	v.Reset()
 	priority, rest, ok := cutPriority(text)
 	if !ok && !readable(text) {
-		feed.Refuse("no message")
+		to.Refuse("no message")
 		return
 	}
 	if facility := priority >> 3; !ok || !p.modern(rest, facility) {
@@ -236,7 +237,7 @@ func (p *parser) message(text []byte, cut bool, feed logs.Feed) {
 	if cut {
 		v.AddAttr(slog.Bool("cut", true))
 	}
-	feed.Add(v)
+	to.Add(v)
 }
 
 // readable reports whether what has no priority is a line of text, perhaps with colours, and no other protocol.

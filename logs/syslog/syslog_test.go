@@ -10,14 +10,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
 // way is one whose clock stands still, on the day of all examples.
-func way() *Way { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
+func way() *Protocol { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
 
-func wayAt(now time.Time) *Way {
-	return &Way{Location: time.UTC, now: func() time.Time { return now }}
+func wayAt(now time.Time) *Protocol {
+	return &Protocol{Location: time.UTC, now: func() time.Time { return now }}
 }
 
 func counted(messages ...string) string {
@@ -183,7 +184,7 @@ var benchmarks = map[string]string{
 func TestParseAllocatesNothing(t *testing.T) {
 	for name, message := range benchmarks {
 		input := []byte(strings.Repeat(message+"\n", 10))
-		p := (&Way{}).Parser("192.0.2.1:5", nil)
+		p := (&Protocol{}).Parser("192.0.2.1:5", nil)
 		var feed nowhere
 		p.Parse(input, &feed)
 		if n := testing.AllocsPerRun(100, func() { p.Parse(input, &feed) }); n != 0 {
@@ -194,7 +195,7 @@ func TestParseAllocatesNothing(t *testing.T) {
 
 // nowhere takes records as cheaply as can be.
 type nowhere struct {
-	logs.Feed
+	input.Batcher
 	records int
 }
 
@@ -209,7 +210,7 @@ func BenchmarkParse(b *testing.B) {
 			}
 			b.Run(name+"/"+framing, func(b *testing.B) {
 				input := []byte(strings.Repeat(frame, 600))
-				p := (&Way{}).Parser("192.0.2.1:5", nil)
+				p := (&Protocol{}).Parser("192.0.2.1:5", nil)
 				var feed nowhere
 				b.SetBytes(int64(len(message)))
 				b.ReportAllocs()
@@ -227,7 +228,7 @@ func BenchmarkParseDatagram(b *testing.B) {
 		for _, kept := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/kept=%t", name, kept), func(b *testing.B) {
 				input := []byte(message)
-				way := &Way{Datagrams: true}
+				way := &Protocol{Datagrams: true}
 				p := way.Parser("192.0.2.1:5", nil)
 				var feed nowhere
 				b.SetBytes(int64(len(message)))

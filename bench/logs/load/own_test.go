@@ -8,6 +8,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // A memory keeps the messages of what comes, or only counts.
@@ -47,7 +48,7 @@ func serveOwn(tb testing.TB, l Load, m *memory) {
 	}
 	defer listener.Close()
 	l.Address = listener.Addr().String()
-	sessions := logs.NewSessions(m, logs.SessionConfig{Keys: []string{l.Key}})
+	sessions := server.NewSessions(m, server.SessionConfig{Keys: []string{l.Key}})
 	err = meanwhile.Run(tb.Context(), func(ctx context.Context) error {
 		for range l.Connections {
 			meanwhile.Go(ctx, func(ctx context.Context) error {

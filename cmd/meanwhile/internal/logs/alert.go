@@ -9,12 +9,13 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // An alertSetting is an alert, and the URL that is called when it fires and when it is over; empty: none is.
 type alertSetting struct {
-	logs.Alert
+	server.Alert
 	webhook string
 }
 
@@ -28,7 +29,7 @@ func (r *routeSettings) alert(n *yaml.Node) error {
 			if n.Kind != yaml.ScalarNode {
 				return errors.New("give a filter, such as level>=error")
 			}
-			a.Filter, err = logs.ParseFilter(n.Value)
+			a.Filter, err = filter.Parse(n.Value)
 			return err
 		},
 		"count":  value(&a.Count, strconv.Atoi, "a number of records"),

@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // readAnalogger takes what a configuration file of Analogger says. It comes before flags and the other file.
@@ -28,9 +29,9 @@ func (p *plan) readAnalogger() error {
 	p.Key = c.Key
 	_, options, _ := strings.Cut(p.Analogger, "?")
 	p.Analogger = net.JoinHostPort(c.Host, strconv.Itoa(c.Port)) + strings.TrimSuffix("?"+options, "?")
-	p.Interval, p.syncEvery, p.Sync = c.Interval, c.SyncInterval, string(logs.SyncInterval)
+	p.Interval, p.syncEvery, p.Sync = c.Interval, c.SyncInterval, string(linefile.SyncInterval)
 	if c.SyncInterval == 0 {
-		p.Sync = string(logs.SyncOS)
+		p.Sync = string(linefile.SyncOS)
 	}
 	for _, ignored := range c.Ignored {
 		p.logger.Warn("logs: a setting of Analogger is ignored", "file", p.AnaloggerConfig, "setting", ignored)
@@ -71,28 +72,28 @@ func readAnaloggerConfig(name string) (*analogger.Config, error) {
 	return c, nil
 }
 
-func analoggerRoutes(c *analogger.Config) (routes []logs.Route) {
+func analoggerRoutes(c *analogger.Config) (routes []server.Route) {
 	for _, l := range c.Logs {
 		to := analoggerPlace(l.Logfile)
 		if l.Socket {
-			to = logs.Destination{Socket: net.JoinHostPort(l.Logfile, strconv.Itoa(l.Port))}
+			to = server.Destination{Socket: net.JoinHostPort(l.Logfile, strconv.Itoa(l.Port))}
 		}
-		routes = append(routes, logs.Route{Services: l.Services, Words: l.Levels, Cull: l.Cull, Raw: true, To: []logs.Destination{to}})
+		routes = append(routes, server.Route{Services: l.Services, Words: l.Levels, Dedupe: l.Cull, Raw: true, To: []server.Destination{to}})
 	}
 	return routes
 }
 
 // analoggerFallback is the route of services that no log is for.
-func analoggerFallback(c *analogger.Config) logs.Route {
-	return logs.Route{Words: c.Levels, Cull: true, Raw: true, To: []logs.Destination{analoggerPlace(c.DefaultLog)}}
+func analoggerFallback(c *analogger.Config) server.Route {
+	return server.Route{Words: c.Levels, Dedupe: true, Raw: true, To: []server.Destination{analoggerPlace(c.DefaultLog)}}
 }
 
-func analoggerPlace(logfile string) logs.Destination {
+func analoggerPlace(logfile string) server.Destination {
 	switch logfile {
 	case analogger.Stdout:
-		return logs.Destination{Writer: os.Stdout}
+		return server.Destination{Writer: os.Stdout}
 	case analogger.Stderr:
-		return logs.Destination{Writer: os.Stderr}
+		return server.Destination{Writer: os.Stderr}
 	}
-	return logs.Destination{File: &logs.LineFile{Path: logfile}}
+	return server.Destination{File: &linefile.Config{Path: logfile}}
 }

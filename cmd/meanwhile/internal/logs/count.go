@@ -13,21 +13,21 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // count prints how many records have which values.
-func (c *Find) count(ctx context.Context, f logs.Finder, q logs.Query, streams probe.Streams) error {
-	var counts *logs.Counts
+func (c *Find) count(ctx context.Context, f storage.Finder, q storage.Query, streams probe.Streams) error {
+	var counts *storage.Counts
 	var err error
 	if server, ok := f.(*remote.Client); ok {
 		counts, err = server.CountBy(ctx, q, c.CountBy, c.Every)
 	} else {
-		counts, err = logs.CountBy(ctx, f, q, c.CountBy, c.Every)
+		counts, err = storage.CountBy(ctx, f, q, c.CountBy, c.Every)
 	}
 	switch {
-	case errors.Is(err, logs.ErrCounts):
+	case errors.Is(err, storage.ErrCounts):
 		return usage("%v", err)
 	case err != nil:
 		return err
@@ -46,7 +46,7 @@ func (c *Find) count(ctx context.Context, f logs.Finder, q logs.Query, streams p
 }
 
 // printCounts prints a table with the largest groups first.
-func printCounts(w io.Writer, counts *logs.Counts, limit int) error {
+func printCounts(w io.Writer, counts *storage.Counts, limit int) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := append([]string{"COUNT"}, counts.By...)
 	for i := range head {

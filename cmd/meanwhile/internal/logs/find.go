@@ -9,8 +9,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/when"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Find is "meanwhile logs find".
@@ -72,7 +73,7 @@ func (c *Find) Run(streams probe.Streams) error {
 	if err != nil {
 		return err
 	}
-	return c.use(streams, func(ctx context.Context, f logs.Finder) error {
+	return c.use(streams, func(ctx context.Context, f storage.Finder) error {
 		if len(c.CountBy) > 0 {
 			return c.count(ctx, f, q, streams)
 		}
@@ -90,7 +91,7 @@ func (c *Find) Run(streams probe.Streams) error {
 }
 
 // find prints what is found. Records that come as JSON from a server, and are wanted so, stay as they are.
-func (c *Find) find(ctx context.Context, f logs.Finder, q logs.Query, p *printer) (n int, err error) {
+func (c *Find) find(ctx context.Context, f storage.Finder, q storage.Query, p *printer) (n int, err error) {
 	if server, ok := f.(*remote.Client); ok && c.JSON {
 		return p.lines(server.FindJSON(ctx, q))
 	}
@@ -100,12 +101,12 @@ func (c *Find) find(ctx context.Context, f logs.Finder, q logs.Query, p *printer
 const timeLayout = "2006-01-02 15:04:05"
 
 // query parses the filters, of which all have to match.
-func query(filters []string) (q logs.Query, err error) {
+func query(filters []string) (q storage.Query, err error) {
 	text := strings.Join(filters, " ")
-	if q.Filter, err = logs.ParseFilter(text); err == nil {
+	if q.Filter, err = filter.Parse(text); err == nil {
 		return q, nil
 	}
-	wrong, ok := errors.AsType[*logs.FilterError](err)
+	wrong, ok := errors.AsType[*filter.Error](err)
 	if ok && len(text) <= 200 && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
 		err = fmt.Errorf("%w\n  %s\n  %s^", err, text, strings.Repeat(" ", wrong.Column-1))
 	}

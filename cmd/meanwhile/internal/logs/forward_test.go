@@ -21,7 +21,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 )
@@ -88,7 +88,7 @@ func TestForward(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		other := &httptest.Server{Listener: l, Config: &http.Server{Handler: otlp.Handler(func(*http.Request) logs.Feed { return &got })}}
+		other := &httptest.Server{Listener: l, Config: &http.Server{Handler: otlp.Handler(func(*http.Request) input.Batcher { return &got })}}
 		other.Start()
 		defer other.Close()
 		cursor := filepath.Join(dir, "forward", cursorName("otlp://"+second))

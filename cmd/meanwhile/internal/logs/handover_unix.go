@@ -12,7 +12,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 const mostHanded = 8 << 20 // bytes of what is said of one connection
@@ -37,7 +37,7 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 
 // sendConns sends connections: for each the length of what is said of it, with its descriptor, and that as JSON. A length
 // of zero ends them.
-func sendConns(to *net.UnixConn, conns []logs.HandedConn) error {
+func sendConns(to *net.UnixConn, conns []server.HandoverConn) error {
 	var length [4]byte
 	for i := range conns {
 		text, err := json.Marshal(&conns[i])
@@ -67,7 +67,7 @@ func sendConns(to *net.UnixConn, conns []logs.HandedConn) error {
 }
 
 // receiveConns returns what sendConns sends. After an error it returns those that came before.
-func receiveConns(from *net.UnixConn) (conns []logs.HandedConn, err error) {
+func receiveConns(from *net.UnixConn) (conns []server.HandoverConn, err error) {
 	rights := make([]byte, syscall.CmsgSpace(4))
 	for {
 		var length [4]byte
@@ -86,7 +86,7 @@ func receiveConns(from *net.UnixConn) (conns []logs.HandedConn, err error) {
 		if err != nil {
 			return conns, err
 		}
-		h := logs.HandedConn{Conn: conn}
+		h := server.HandoverConn{Conn: conn}
 		conns = append(conns, h)
 		if size > mostHanded {
 			return conns, errors.New("more is said of a connection than may be")

@@ -14,9 +14,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
 )
 
@@ -159,7 +159,7 @@ func (p *plan) readListeners() error {
 		if s == nil {
 			continue
 		}
-		l := logs.Listener{Name: name, Address: s.address, Allow: s.allow}
+		l := server.Listener{Name: name, Address: s.address, Allow: s.allow}
 		key, err := p.keyOf(name)
 		if err == nil {
 			l.TLS, err = p.tlsOf(name)
@@ -169,13 +169,13 @@ func (p *plan) readListeners() error {
 		}
 		switch name {
 		case nameAnalogger:
-			l.Way = &analogger.Way{Key: key}
+			l.Protocol = &analogger.Protocol{Key: key}
 		case nameSyslogUDP:
-			l.Way, l.Network = &syslog.Way{Datagrams: true}, "udp"
+			l.Protocol, l.Network = &syslog.Protocol{Datagrams: true}, "udp"
 		case nameSyslogTCP, nameSyslogTLS:
-			l.Way = &syslog.Way{}
+			l.Protocol = &syslog.Protocol{}
 		case nameJSON:
-			l.Way = &jsonlines.Way{}
+			l.Protocol = &jsonlines.Protocol{}
 		}
 		host, _, _ := net.SplitHostPort(s.address)
 		if !loopback.IsHost(host) && !p.NoAuth && !s.authOff && !p.asks(&l, key) {
@@ -192,7 +192,7 @@ func (p *plan) readListeners() error {
 }
 
 // asks reports whether a listener asks who comes, or takes an input from some networks only.
-func (p *plan) asks(l *logs.Listener, key string) bool {
+func (p *plan) asks(l *server.Listener, key string) bool {
 	switch {
 	case l.TLS != nil && l.TLS.ClientCAs != nil:
 		return true
@@ -203,7 +203,7 @@ func (p *plan) asks(l *logs.Listener, key string) bool {
 }
 
 // remedy says what makes an address one that may be open to others.
-func remedy(l *logs.Listener, p *plan) string {
+func remedy(l *server.Listener, p *plan) string {
 	with := func(options string) string {
 		return fmt.Sprintf("--%s '%s?%s'", l.Name, probe.Printable(l.Address), options)
 	}

@@ -13,13 +13,15 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // onward is a system that what the store keeps is forwarded to.
 type onward struct {
 	output outputs.Output
-	filter logs.Filter
+	filter filter.Filter
 	cursor string // the name of the file that keeps its place
 	newest bool   // begins behind what is stored already
 }
@@ -34,7 +36,7 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 		"secret-file": value(&secretFile, text, "a file"),
 		"name":        value(&o.cursor, text, "a name"),
 		"filter": func(n *yaml.Node) (err error) {
-			o.filter, err = logs.ParseFilter(n.Value)
+			o.filter, err = filter.Parse(n.Value)
 			return err
 		},
 		"from": func(n *yaml.Node) error {
@@ -78,7 +80,7 @@ func (r *routeSettings) forward(n *yaml.Node) error {
 
 // forwardAll forwards what the store keeps, until ctx is canceled. Where each output has come is kept beside the store. One
 // that cannot go on holds up nobody else.
-func (p *plan) forwardAll(ctx context.Context, store logs.Store) error {
+func (p *plan) forwardAll(ctx context.Context, store storage.Store) error {
 	if len(p.routes.onward) == 0 {
 		return nil
 	}
@@ -89,9 +91,9 @@ func (p *plan) forwardAll(ctx context.Context, store logs.Store) error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return fmt.Errorf("--dir: %w", err)
 	}
-	forwarders := make(map[string]*logs.Forwarder, len(p.routes.onward))
+	forwarders := make(map[string]*forward.Forwarder, len(p.routes.onward))
 	for _, o := range p.routes.onward {
-		f := &logs.Forwarder{
+		f := &forward.Forwarder{
 			Store: store, Output: o.output, Name: o.output.Name, Filter: o.filter, Newest: o.newest, Logger: p.logger,
 			Cursor: filepath.Join(folder, cursorName(o.cursor)),
 		}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A Part is a server of logs inside of another program. It is never replaced while that runs.
 type Part struct {
 	plan  *plan
-	store logs.Store
+	store storage.Store
 }
 
 // NewPart reads settings as "meanwhile logs serve" does, from a file, the environment and the defaults. A folder that is given
@@ -52,7 +53,7 @@ func NewPart(folder, file string, logger *slog.Logger, streams probe.Streams) (*
 
 // Open opens the store, whose tasks are in the scope of ctx. It returns nil when no route leads to one. The calls of webhooks are
 // enqueued in jobs.
-func (s *Part) Open(ctx context.Context, jobs job.Store) (logs.Finder, error) {
+func (s *Part) Open(ctx context.Context, jobs job.Store) (storage.Finder, error) {
 	s.plan.webhooks.jobs = jobs
 	var err error
 	if s.store, err = s.plan.open(ctx); err != nil || s.store == nil {
@@ -63,7 +64,7 @@ func (s *Part) Open(ctx context.Context, jobs job.Store) (logs.Finder, error) {
 
 // Run takes records in until ctx is canceled.
 func (s *Part) Run(ctx context.Context) error {
-	_, err := s.plan.run(ctx, s.store, logs.Config{})
+	_, err := s.plan.run(ctx, s.store, server.Config{})
 	return err
 }
 

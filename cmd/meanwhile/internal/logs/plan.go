@@ -20,6 +20,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // A plan is settings that make sense.
@@ -27,7 +29,7 @@ type plan struct {
 	*Serve
 	logger      *slog.Logger
 	streams     probe.Streams
-	listeners   []logs.Listener
+	listeners   []server.Listener
 	certificate *certificate.Certificate    // nil without TLS
 	settings    map[string]*listenerSetting // of the listeners, by their names
 	reading     *access.Guard
@@ -35,10 +37,10 @@ type plan struct {
 	keepAge     time.Duration
 	keepSize    int64
 	syncEvery   time.Duration // 0: the interval
-	fallback    logs.Route    // of what the file says nothing
-	running     atomic.Pointer[logs.Server]
+	fallback    server.Route  // of what the file says nothing
+	running     atomic.Pointer[server.Server]
 	webhooks    *webhooks
-	forwarders  atomic.Pointer[map[string]*logs.Forwarder] // by their names
+	forwarders  atomic.Pointer[map[string]*forward.Forwarder] // by their names
 }
 
 // plan checks the settings.
@@ -211,7 +213,7 @@ func (c *Serve) check(key string, value any) (err error) {
 // readRoutes adds what the flags say to the routes of the files.
 func (p *plan) readRoutes() error {
 	if len(p.fallback.To) == 0 {
-		p.fallback.Cull = p.Cull
+		p.fallback.Dedupe = p.Cull
 		for _, text := range p.To {
 			to, err := p.routes.place(text)
 			if err != nil {
@@ -236,12 +238,12 @@ func (p *plan) readWebhooks() error {
 
 // fall adds the route of what no other names, but for the places where a route of the file brings all of it: else that could not
 // count repeats there.
-func (r *routeSettings) fall(back logs.Route) {
+func (r *routeSettings) fall(back server.Route) {
 	to := slices.Clone(back.To)
 	for _, route := range r.routes {
 		if route.Services == nil && route.Level == nil && route.Words == nil {
-			to = slices.DeleteFunc(to, func(d logs.Destination) bool {
-				return slices.ContainsFunc(route.To, func(other logs.Destination) bool { return reflect.DeepEqual(d, other) })
+			to = slices.DeleteFunc(to, func(d server.Destination) bool {
+				return slices.ContainsFunc(route.To, func(other server.Destination) bool { return reflect.DeepEqual(d, other) })
 			})
 		}
 	}
@@ -278,7 +280,7 @@ func (p *plan) reread() (*routeSettings, error) {
 func (p *plan) stores() bool { return p.routes.stores() }
 
 func (r *routeSettings) stores() bool {
-	return slices.ContainsFunc(r.routes, func(r logs.Route) bool {
-		return slices.ContainsFunc(r.To, func(to logs.Destination) bool { return to.Store })
+	return slices.ContainsFunc(r.routes, func(r server.Route) bool {
+		return slices.ContainsFunc(r.To, func(to server.Destination) bool { return to.Store })
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // String says what would be done, a thing a line.
@@ -45,7 +45,7 @@ func (p *plan) String() string {
 }
 
 // listenerText says what holds for a listener.
-func listenerText(l *logs.Listener) (text string) {
+func listenerText(l *server.Listener) (text string) {
 	if l.TLS != nil {
 		text += ", by TLS"
 		if l.TLS.ClientCAs != nil {
@@ -93,7 +93,7 @@ func servicesText(services []string) string {
 	return strings.Join(services, ", ")
 }
 
-func limitText(l logs.Limit) string {
+func limitText(l server.Limit) string {
 	text := fmt.Sprintf("%s to %g a second of each", servicesText(l.Services), l.Rate)
 	if l.Burst > 0 {
 		text += fmt.Sprintf(", %d at once", l.Burst)
@@ -102,7 +102,7 @@ func limitText(l logs.Limit) string {
 }
 
 // routeText says what a route does.
-func routeText(r logs.Route) string {
+func routeText(r server.Route) string {
 	text := servicesText(r.Services)
 	if r.Level != nil {
 		text += " from " + strings.ToLower(r.Level.Level().String()) + " on"
@@ -127,7 +127,7 @@ func routeText(r logs.Route) string {
 	if r.Fraction > 0 {
 		text += ", times with ." + strings.Repeat("0", r.Fraction)
 	}
-	if r.Cull {
+	if r.Dedupe {
 		text += ", repeats counted"
 	}
 	return text

@@ -8,12 +8,12 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // redaction reads an element of the list redact: what is replaced in records.
 func (r *routeSettings) redaction(n *yaml.Node) error {
-	rule := logs.Redaction{Name: fmt.Sprintf("rule %d", len(r.redact)+1)}
+	rule := server.Redaction{Name: fmt.Sprintf("rule %d", len(r.redact)+1)}
 	text := func(s string) (string, error) { return s, nil }
 	err := mapping(n, "a redaction", map[string]func(*yaml.Node) error{
 		"name":       value(&rule.Name, text, "a name"),
@@ -45,7 +45,7 @@ func (r *routeSettings) redaction(n *yaml.Node) error {
 }
 
 // redactText says what a redaction replaces.
-func redactText(r logs.Redaction) string {
+func redactText(r server.Redaction) string {
 	var what []string
 	if len(r.Attrs) > 0 {
 		what = append(what, "attributes "+strings.Join(r.Attrs, ", "))

@@ -18,7 +18,7 @@ import (
 	"github.com/cloudflare/tableflip"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 const (
@@ -66,7 +66,7 @@ func (r *replacer) asked() bool { return r.want.Swap(false) }
 func (r *replacer) ask() { r.want.Store(true) }
 
 // listen returns a listener that can be closed, while the address stays open.
-func (r *replacer) listen(l *logs.Listener) (net.Listener, error) {
+func (r *replacer) listen(l *server.Listener) (net.Listener, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.streams[l.Name]
@@ -90,7 +90,7 @@ func (r *replacer) listen(l *logs.Listener) (net.Listener, error) {
 	return net.FileListener(f)
 }
 
-func (r *replacer) listenPacket(l *logs.Listener) (net.PacketConn, error) {
+func (r *replacer) listenPacket(l *server.Listener) (net.PacketConn, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.packets[l.Name]
@@ -123,7 +123,7 @@ func unless(first, err error) error {
 }
 
 // replace starts the program that lies where this one did, gives it the connections, and returns nil when it serves.
-func (r *replacer) replace(ctx context.Context, conns []logs.HandedConn) error {
+func (r *replacer) replace(ctx context.Context, conns []server.HandoverConn) error {
 	waiting, cancel := context.WithTimeout(ctx, parentTime)
 	defer cancel()
 	if err := r.upgrader.WaitForParent(waiting); err != nil {
@@ -173,7 +173,7 @@ func (r *replacer) takeBack(theirs *os.File) error {
 }
 
 // inherited returns the connections that the program before has handed over, none when there was none.
-func (r *replacer) inherited() ([]logs.HandedConn, error) {
+func (r *replacer) inherited() ([]server.HandoverConn, error) {
 	f, err := r.upgrader.File(handedSocket)
 	if f == nil || err != nil {
 		return nil, err

@@ -15,14 +15,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // routeSettings is what the file says beyond the flags.
 type routeSettings struct {
-	routes []logs.Route
-	limits []logs.Limit
-	redact []logs.Redaction
+	routes []server.Route
+	limits []server.Limit
+	redact []server.Redaction
 	onward []onward
 	alerts []alertSetting
 	keep   map[string]segment.Retention // what is kept of some services
@@ -79,12 +81,12 @@ func mapping(n *yaml.Node, what string, keys map[string]func(*yaml.Node) error) 
 }
 
 func (r *routeSettings) route(n *yaml.Node) error {
-	var route logs.Route
+	var route server.Route
 	err := mapping(n, "a route", map[string]func(*yaml.Node) error{
 		"service":  services(&route.Services),
 		"level":    level(&route.Level),
 		"words":    texts(&route.Words),
-		"cull":     value(&route.Cull, strconv.ParseBool, "true or false"),
+		"cull":     value(&route.Dedupe, strconv.ParseBool, "true or false"),
 		"fraction": value(&route.Fraction, fraction, "the digits behind the seconds in the times of lines: .000, .000000 or .000000000"),
 		"to": func(n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode {
@@ -101,13 +103,13 @@ func (r *routeSettings) route(n *yaml.Node) error {
 }
 
 // destination reads a place as the flag --to has it, or a file with its settings.
-func (r *routeSettings) destination(route *logs.Route, n *yaml.Node) error {
+func (r *routeSettings) destination(route *server.Route, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		to, err := r.place(n.Value)
 		route.To = append(route.To, to)
 		return err
 	}
-	var f logs.LineFile
+	var f linefile.Config
 	err := mapping(n, "a file", map[string]func(*yaml.Node) error{
 		"file": func(n *yaml.Node) (err error) {
 			f.Path, err = linePath(n.Value)
@@ -123,30 +125,30 @@ func (r *routeSettings) destination(route *logs.Route, n *yaml.Node) error {
 	if err == nil && f.Path == "" {
 		err = fmt.Errorf("line %d: give the file, as file: PATH", n.Line)
 	}
-	route.To = append(route.To, logs.Destination{File: &f})
+	route.To = append(route.To, server.Destination{File: &f})
 	return err
 }
 
 // place reads a place as the flag --to has it.
-func (r *routeSettings) place(text string) (logs.Destination, error) {
+func (r *routeSettings) place(text string) (server.Destination, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	switch {
 	case text == "store":
-		return logs.Destination{Store: true}, nil
+		return server.Destination{Store: true}, nil
 	case text == "stdout":
-		return logs.Destination{Writer: os.Stdout}, nil
+		return server.Destination{Writer: os.Stdout}, nil
 	case text == "stderr":
-		return logs.Destination{Writer: os.Stderr}, nil
+		return server.Destination{Writer: os.Stderr}, nil
 	case kind == "file" && rest != "":
 		path, err := linePath(rest)
-		return logs.Destination{File: &logs.LineFile{Path: path}}, err
+		return server.Destination{File: &linefile.Config{Path: path}}, err
 	case kind == "socket" && rest != "":
 		if err := address(rest); err != nil {
-			return logs.Destination{}, err
+			return server.Destination{}, err
 		}
-		return logs.Destination{Socket: rest}, nil
+		return server.Destination{Socket: rest}, nil
 	}
-	return logs.Destination{}, fmt.Errorf("%.60q is none of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
+	return server.Destination{}, fmt.Errorf("%.60q is none of store, stdout, stderr, file:PATH and socket:HOST:PORT", text)
 }
 
 var inBraces = regexp.MustCompile(`\{\w+\}`)
@@ -162,7 +164,7 @@ func linePath(text string) (string, error) {
 }
 
 func (r *routeSettings) limit(n *yaml.Node) error {
-	var l logs.Limit
+	var l server.Limit
 	err := mapping(n, "a limit", map[string]func(*yaml.Node) error{
 		"service": services(&l.Services),
 		"rate":    value(&l.Rate, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "a number of records a second"),

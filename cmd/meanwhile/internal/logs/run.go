@@ -12,8 +12,10 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/server"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -52,13 +54,13 @@ func (p *plan) serve(ctx context.Context) error {
 }
 
 // once serves until ctx is canceled or the program is to be replaced. Then it returns the connections that are open.
-func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) (handed []logs.HandedConn, err error) {
-	var store logs.Store
+func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverConn) (handed []server.HandoverConn, err error) {
+	var store storage.Store
 	err = meanwhile.Run(ctx, func(ctx context.Context) (err error) {
 		if store, err = p.open(ctx); err != nil {
 			return err
 		}
-		server, err := p.run(ctx, store, logs.Config{
+		server, err := p.run(ctx, store, server.Config{
 			Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
 			Stopping: func() {
 				p.logger.Info("logs: stopping")
@@ -68,7 +70,7 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) 
 			},
 		})
 		if server != nil {
-			handed = server.Handed()
+			handed = server.HandoverConns()
 		}
 		return err
 	}, meanwhile.Name("serve"))
@@ -76,7 +78,7 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []logs.HandedConn) 
 }
 
 // open opens the store, when a route leads to it.
-func (p *plan) open(ctx context.Context) (logs.Store, error) {
+func (p *plan) open(ctx context.Context) (storage.Store, error) {
 	if !p.stores() {
 		return nil, nil
 	}
@@ -100,7 +102,7 @@ func unlessZero[T time.Duration | int64](bound T) T {
 	return bound
 }
 
-func closeStore(store logs.Store) error {
+func closeStore(store storage.Store) error {
 	if store == nil {
 		return nil
 	}
@@ -108,7 +110,7 @@ func closeStore(store logs.Store) error {
 }
 
 // run runs a server until ctx is canceled, or it is to hand over.
-func (p *plan) run(ctx context.Context, store logs.Store, c logs.Config) (*logs.Server, error) {
+func (p *plan) run(ctx context.Context, store storage.Store, c server.Config) (*server.Server, error) {
 	server, err := p.server(store, c)
 	if err != nil {
 		return nil, err
@@ -126,10 +128,10 @@ func (p *plan) run(ctx context.Context, store logs.Store, c logs.Config) (*logs.
 }
 
 // server returns the server of the settings, added to what c has.
-func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
-	var server *logs.Server
-	var sessions *logs.Sessions
-	listeners := append([]logs.Listener(nil), p.listeners...)
+func (p *plan) server(store storage.Store, c server.Config) (*server.Server, error) {
+	var srv *server.Server
+	var sessions *server.Sessions
+	listeners := append([]server.Listener(nil), p.listeners...)
 	for i := range listeners {
 		switch l := &listeners[i]; l.Name {
 		case nameListen:
@@ -137,7 +139,7 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 				return sessions.Serve(ctx, conn, state)
 			}
 		case nameHTTP:
-			handler, err := p.handler(store, func() *logs.Server { return server })
+			handler, err := p.handler(store, func() *server.Server { return srv })
 			if err != nil {
 				return nil, err
 			}
@@ -146,9 +148,9 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 	}
 	c.Store, c.Routes, c.Limits, c.Redact, c.Listeners = store, p.routes.routes, p.routes.limits, p.routes.redact, listeners
 	c.Alerts = p.webhooks.of(p.routes.alerts)
-	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = logs.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
+	c.Sync, c.Interval, c.SyncEvery, c.MaxRecord, c.MaxConns = linefile.Sync(p.Sync), p.Interval, p.syncEvery, p.MaxRecord, p.MaxConns
 	c.Grace, c.Logger, c.Journal = p.Grace, p.logger, filepath.Join(p.Dir, "lines")
-	server, err := logs.NewServer(c)
+	srv, err := server.New(c)
 	if err != nil {
 		return nil, fmt.Errorf("logs: %w", err)
 	}
@@ -158,12 +160,12 @@ func (p *plan) server(store logs.Store, c logs.Config) (*logs.Server, error) {
 	} else if key != "" {
 		keys = []string{key}
 	}
-	sessions = logs.NewSessions(server.Acceptor(), logs.SessionConfig{Keys: keys, Grace: p.Grace})
-	return server, nil
+	sessions = server.NewSessions(srv.Acceptor(), server.SessionConfig{Keys: keys, Grace: p.Grace})
+	return srv, nil
 }
 
 // again does what HUP asks for: files are opened again, and what may change is read again. What is wrong changes nothing.
-func (p *plan) again(server *logs.Server) {
+func (p *plan) again(server *server.Server) {
 	server.Reopen()
 	if p.certificate != nil {
 		p.certificate.Reread()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Services is "meanwhile logs services".
@@ -26,7 +26,7 @@ Exit codes: 0 listed, 1 not listed, 2 usage error, 130 interrupted.`
 
 // Run lists.
 func (c *Services) Run(streams probe.Streams) error {
-	return c.use(streams, func(ctx context.Context, f logs.Finder) error {
+	return c.use(streams, func(ctx context.Context, f storage.Finder) error {
 		services, err := f.Services(ctx)
 		if err != nil {
 			return err

@@ -16,9 +16,9 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A Source is where records are looked for, as kong fills it.
@@ -97,7 +97,7 @@ func (s *Source) token() (string, error) {
 }
 
 // use calls fn with what finds records, until a signal.
-func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f logs.Finder) error) error {
+func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f storage.Finder) error) error {
 	if p.Dir == "" {
 		said := ""
 		client, err := p.Client(func(err error) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // Tail is "meanwhile logs tail".
@@ -40,7 +41,7 @@ func (c *Tail) Run(streams probe.Streams) error {
 		return err
 	}
 	place := Place{Source: c.Source}
-	return place.use(streams, func(ctx context.Context, f logs.Finder) error {
+	return place.use(streams, func(ctx context.Context, f storage.Finder) error {
 		after, err := c.newest(ctx, f, q, p)
 		if err != nil || !c.Follow {
 			return err
@@ -51,7 +52,7 @@ func (c *Tail) Run(streams probe.Streams) error {
 }
 
 // newest prints the newest records, and returns where a follow begins that neither misses nor repeats one.
-func (c *Tail) newest(ctx context.Context, f logs.Finder, q logs.Query, p *printer) (after map[string]uint64, err error) {
+func (c *Tail) newest(ctx context.Context, f storage.Finder, q storage.Query, p *printer) (after map[string]uint64, err error) {
 	services, err := f.Services(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (c *Tail) newest(ctx context.Context, f logs.Finder, q logs.Query, p *print
 }
 
 // follow prints what comes in. An error that does not end it is said.
-func (c *Tail) follow(ctx context.Context, f logs.Finder, q logs.Query, p *printer, streams probe.Streams) error {
+func (c *Tail) follow(ctx context.Context, f storage.Finder, q storage.Query, p *printer, streams probe.Streams) error {
 	var failed error
 	for r, err := range f.Follow(ctx, q) {
 		if failed != nil {

@@ -9,15 +9,16 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A slow finder yields a record, an error that does not end it, another record, and its end.
 type slow struct {
-	logs.Finder
+	storage.Finder
 	end error
 }
 
-func (s *slow) Follow(context.Context, logs.Query) meanwhile.Stream[logs.Record] {
+func (s *slow) Follow(context.Context, storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		_ = yield(logs.Record{Message: "one"}, nil) && yield(logs.Record{}, errors.New("too slow\x1b")) &&
 			yield(logs.Record{Message: "two"}, nil) && yield(logs.Record{}, s.end)
@@ -33,7 +34,7 @@ func TestTailSaysWhatItMisses(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended := errors.New("closed")
-	err = (&Tail{}).follow(t.Context(), &slow{end: ended}, logs.Query{}, p, streams)
+	err = (&Tail{}).follow(t.Context(), &slow{end: ended}, storage.Query{}, p, streams)
 	if !errors.Is(err, ended) || out.String() != "one\ntwo\n" || said.String() != "meanwhile: too slow\\x1b\n" {
 		t.Errorf("got %v, %q, %q", err, out.String(), said.String())
 	}

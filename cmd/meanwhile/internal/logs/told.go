@@ -3,24 +3,25 @@ package logs
 import (
 	"time"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // told is what a server says of itself: "meanwhile logs stats" prints it.
 type told struct {
-	logs.Stats
+	server.Stats
 	Forwards map[string][]forwards `json:"forwards,omitempty"` // by their names
 }
 
 // forwards is how far an output has come with a service.
 type forwards struct {
-	logs.ForwardStats
+	forward.Stats
 	Behind  string `json:"behind,omitempty"`  // the age of the oldest record that waits
 	Failure string `json:"failure,omitempty"` // why it waits; without secrets, as outputs say it
 }
 
 // tell returns what a server and its forwarders have done.
-func (p *plan) tell(server *logs.Server) told {
+func (p *plan) tell(server *server.Server) told {
 	t := told{Stats: server.Stats()}
 	all := p.forwarders.Load()
 	if all == nil {
@@ -29,7 +30,7 @@ func (p *plan) tell(server *logs.Server) told {
 	t.Forwards = make(map[string][]forwards)
 	for name, f := range *all {
 		for _, s := range f.Stats() {
-			one := forwards{ForwardStats: s}
+			one := forwards{Stats: s}
 			if s.Behind > 0 {
 				one.Behind = s.Behind.Round(time.Second).String()
 			}

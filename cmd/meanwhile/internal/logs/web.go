@@ -12,11 +12,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/internal/problem"
 	"github.com/meanwhile-go/meanwhile/live"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/input"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
 	"github.com/meanwhile-go/meanwhile/logs/loki"
 	"github.com/meanwhile-go/meanwhile/logs/otlp"
 	"github.com/meanwhile-go/meanwhile/logs/remote"
+	"github.com/meanwhile-go/meanwhile/logs/server"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
@@ -32,10 +34,10 @@ const (
 const pageTitle = "meanwhile logs"
 
 // handler answers HTTP: who reads signs in or brings a token, who writes needs the key. Without either it answers this machine only.
-func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handler, error) {
+func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Handler, error) {
 	mux := http.NewServeMux()
 	page := http.NotFoundHandler()
-	stats := func() any { return p.tell(server()) }
+	stats := func() any { return p.tell(srv()) }
 	if store == nil {
 		mux.Handle(remote.Prefix, p.reading.Wrap(remote.Handler(nil, stats)))
 	} else {
@@ -48,8 +50,8 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 		mux.Handle("/logs", p.reading.Wrap(page)) // which would lead to the prefix of searches
 	}
 	mux.Handle("/", p.reading.Wrap(page))
-	feed := func(way string) func(*http.Request) logs.Feed {
-		return func(*http.Request) logs.Feed { return server().Feed(way) }
+	feed := func(way string) func(*http.Request) input.Batcher {
+		return func(*http.Request) input.Batcher { return srv().Batcher(way) }
 	}
 	byOTLP := otlp.Handler(feed("otlp"))
 	for path, takes := range map[string]http.Handler{
@@ -63,7 +65,7 @@ func (p *plan) handler(store logs.Store, server func() *logs.Server) (http.Handl
 		}
 		mux.Handle(path, writing)
 	}
-	mux.Handle(metricsPath, p.reading.Wrap(metrics.NewLogs(func() logs.Stats { return server().Stats() }).Handler()))
+	mux.Handle(metricsPath, p.reading.Wrap(metrics.NewLogs(func() server.Stats { return srv().Stats() }).Handler()))
 	mux.Handle(livePath, p.reading.Wrap(live.Handler(live.Config{Remote: true})))
 	for _, path := range []string{"/healthz", "/ready"} { // the second is what clients of Loki ask
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })

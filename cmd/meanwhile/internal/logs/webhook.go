@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
@@ -43,11 +43,11 @@ func newWebhooks(requests httprequest.Config, grace time.Duration, logger *slog.
 }
 
 // of returns alerts as a server takes them, which have their webhooks called.
-func (w *webhooks) of(settings []alertSetting) []logs.Alert {
-	alerts := make([]logs.Alert, len(settings))
+func (w *webhooks) of(settings []alertSetting) []server.Alert {
+	alerts := make([]server.Alert, len(settings))
 	for i, a := range settings {
 		if a.webhook != "" {
-			a.Notify = func(e logs.AlertEvent) { w.call(a.webhook, e) }
+			a.Notify = func(e server.AlertEvent) { w.call(a.webhook, e) }
 		}
 		alerts[i] = a.Alert
 	}
@@ -68,7 +68,7 @@ type webhookBody struct {
 }
 
 // bodyOf returns what a call about an event brings.
-func bodyOf(e logs.AlertEvent) webhookBody {
+func bodyOf(e server.AlertEvent) webhookBody {
 	a := e.Alert
 	return webhookBody{
 		Text: e.String(), Alert: a.Name, State: e.State(), Time: e.Time.UTC(), Since: e.Since.UTC(),
@@ -77,7 +77,7 @@ func bodyOf(e logs.AlertEvent) webhookBody {
 }
 
 // call has a URL called, soon. It does not block.
-func (w *webhooks) call(url string, e logs.AlertEvent) {
+func (w *webhooks) call(url string, e server.AlertEvent) {
 	a := e.Alert
 	body, err := json.Marshal(bodyOf(e))
 	if err != nil {

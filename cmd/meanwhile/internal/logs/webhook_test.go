@@ -17,18 +17,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/httprequest"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-func alertEvent(t *testing.T) logs.AlertEvent {
+func alertEvent(t *testing.T) server.AlertEvent {
 	t.Helper()
-	filter, err := logs.ParseFilter("level>=error")
+	filter, err := filter.Parse("level>=error")
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	a := &logs.Alert{Name: "errors", Filter: filter, Count: 20, Window: 5 * time.Minute}
-	return logs.AlertEvent{Alert: a, Firing: true, Time: at, Since: at, Records: 21}
+	a := &server.Alert{Name: "errors", Filter: filter, Count: 20, Window: 5 * time.Minute}
+	return server.AlertEvent{Alert: a, Firing: true, Time: at, Since: at, Records: 21}
 }
 
 // A call of a webhook is a job, which is enqueued once also when the store does not answer for a while, or its answer is lost.

@@ -11,12 +11,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/internal/access"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 	"github.com/meanwhile-go/meanwhile/metrics"
 )
 
 // parts returns what is served, the worker, nil for none, and what ends requests that wait.
-func (p *plan) parts(store job.Store, finder logs.Finder) (handler http.Handler, worker *job.Worker, stop func()) {
+func (p *plan) parts(store job.Store, finder storage.Finder) (handler http.Handler, worker *job.Worker, stop func()) {
 	m := metrics.New(metrics.Config{Store: store})
 	if p.Concurrency > 0 {
 		worker = p.Worker(store, job.Config{Logger: p.logger, Observe: m.Observe})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
@@ -109,7 +109,7 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 }
 
 // finder returns where records are found, nil for nowhere. A server of logs begins, which enqueues the webhooks of its alerts in a store.
-func (p *plan) finder(ctx context.Context, store job.Store) (finder logs.Finder, err error) {
+func (p *plan) finder(ctx context.Context, store job.Store) (finder storage.Finder, err error) {
 	switch {
 	case p.records != nil:
 		return p.records, nil

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/loki"
 	"github.com/meanwhile-go/meanwhile/logs/nats"
 	"github.com/meanwhile-go/meanwhile/logs/opensearch"
@@ -22,7 +22,7 @@ const Kinds = "otlp://HOST:4318, opensearch+https://HOST:9200/INDEX, victorialog
 
 // An Output has a name: its URL without a password, a query and what stands for others.
 type Output struct {
-	logs.Output
+	forward.Output
 	Name string
 }
 
@@ -45,7 +45,7 @@ func Open(text, secret string) (Output, error) {
 	return out, nil
 }
 
-func open(where *url.URL, secret string) (logs.Output, error) {
+func open(where *url.URL, secret string) (forward.Output, error) {
 	kind, scheme, _ := strings.Cut(where.Scheme, "+")
 	if kind == "nats" || kind == "tls" {
 		return openNATS(where, secret)
@@ -79,7 +79,7 @@ func open(where *url.URL, secret string) (logs.Output, error) {
 	return nil, errors.New("give " + Kinds)
 }
 
-func openNATS(where *url.URL, secret string) (logs.Output, error) {
+func openNATS(where *url.URL, secret string) (forward.Output, error) {
 	query := where.Query()
 	c := nats.Config{Stream: strings.Trim(where.Path, "/"), Subject: query.Get("subject")}
 	for key := range query {
@@ -103,7 +103,7 @@ func openNATS(where *url.URL, secret string) (logs.Output, error) {
 }
 
 // opened makes no output of a nil pointer.
-func opened[T logs.Output](output T, err error) (logs.Output, error) {
+func opened[T forward.Output](output T, err error) (forward.Output, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 )
 
 func TestOpen(t *testing.T) {
@@ -36,7 +37,7 @@ func TestOpen(t *testing.T) {
 			continue
 		}
 		err = output.Send(t.Context(), make([]logs.Record, 1))
-		if err == nil || errors.Is(err, logs.ErrRefused) || strings.Contains(err.Error()+output.Name, "hidden") {
+		if err == nil || errors.Is(err, forward.ErrRefused) || strings.Contains(err.Error()+output.Name, "hidden") {
 			t.Errorf("%s: %v", test.url, err)
 		}
 		if asked == nil || !strings.HasPrefix(asked.URL.String(), test.path) || asked.Header.Get("Authorization") != test.authorization {

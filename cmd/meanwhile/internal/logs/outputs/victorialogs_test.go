@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
@@ -95,7 +95,7 @@ func TestVictoriaLogs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			logtest.TestOutput(t, logtest.OtherSide{
 				Address: address,
-				Open: func(t *testing.T, address string) logs.Output {
+				Open: func(t *testing.T, address string) forward.Output {
 					output, err := outputs.Open(fmt.Sprintf(way.url, address), "")
 					if err != nil {
 						t.Fatal(err)

@@ -1,0 +1,31 @@
+package testenv
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// Await waits until a condition holds of whose changes nobody is notified. After a minute it fails the test.
+func Await(t testing.TB, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !holds(); {
+		if time.Now().After(end) {
+			t.Fatal("the condition does not hold after a minute")
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// FileNames returns the names of what is in a folder, sorted.
+func FileNames(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package logs
-
-func (c *connection) prepare() {}

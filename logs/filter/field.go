@@ -1,0 +1,170 @@
+package filter
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A field is a part of a record that a term looks at.
+type field int
+
+const (
+	fieldAttr field = iota // one of the attributes
+	fieldTime
+	fieldLevel
+	fieldNumber
+	fieldService
+	fieldMessage
+	fieldTask
+	fieldJob
+)
+
+var fields = map[string]field{
+	"time": fieldTime, "level": fieldLevel, "number": fieldNumber,
+	"service": fieldService, "message": fieldMessage, "task": fieldTask, "job": fieldJob,
+}
+
+func (f field) text(v *logs.View) []byte {
+	switch f {
+	case fieldService:
+		return v.Service
+	case fieldTask:
+		return v.Task
+	case fieldJob:
+		return v.Job
+	}
+	return v.Message
+}
+
+// AppendValue appends the value that a record has for a key of filters, as text: nothing when it has none.
+func AppendValue(b []byte, v *logs.View, key string) []byte {
+	switch f := fields[key]; f {
+	case fieldAttr:
+		value, _, ok := logs.FindAttr(v.EncodedAttrs(), key)
+		if !ok {
+			return b
+		}
+		return value.AppendText(b)
+	case fieldTime:
+		return time.Unix(0, v.Time).UTC().AppendFormat(b, time.RFC3339Nano)
+	case fieldNumber:
+		return strconv.AppendUint(b, v.Number, 10)
+	case fieldLevel:
+		return append(b, v.Level.String()...)
+	default:
+		return append(b, f.text(v)...)
+	}
+}
+
+// A between matches a time, a level or a number.
+type between struct {
+	anywhere
+	field  field
+	lo, hi int64 // both of them match; nothing does when lo is above hi
+}
+
+func (b *between) match(v *logs.View) bool {
+	n := v.Time
+	switch b.field {
+	case fieldLevel:
+		n = int64(v.Level)
+	case fieldNumber:
+		n = int64(v.Number)
+	}
+	return b.lo <= n && n <= b.hi
+}
+
+func (b *between) bounds(of field) (lo, hi int64) {
+	if of == b.field {
+		return b.lo, b.hi
+	}
+	return b.anywhere.bounds(of)
+}
+
+func (b *between) negate() expr { return notTerm{b} }
+
+// A fieldIs matches a text of the record that is one of several, whatever the case of its letters.
+type fieldIs struct {
+	anywhere
+	field field
+	texts []wanted
+}
+
+// A wanted text is what another one has to be.
+type wanted struct {
+	folded
+	prefix bool // what begins with it will do
+}
+
+func (w *wanted) is(text []byte) bool {
+	rest, ok := w.cut(text)
+	return ok && (len(rest) == 0 || w.prefix)
+}
+
+func (f *fieldIs) match(v *logs.View) bool { return f.is(f.field.text(v)) }
+
+func (f *fieldIs) is(text []byte) bool {
+	for i := range f.texts {
+		w := &f.texts[i]
+		if w.is(text) {
+			return true
+		}
+		if f.field != fieldTask || len(w.text) == 0 {
+			continue
+		}
+		// What is below a task matches as well.
+		if rest, ok := w.cut(text); ok && len(rest) > 0 && (rest[0] == '/' || bytes.HasSuffix(w.text, []byte("/"))) {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fieldIs) decided(service string) (match, known bool) {
+	return f.field == fieldService && f.is([]byte(service)), f.field == fieldService
+}
+
+func (f *fieldIs) service(name string) bool { return f.field != fieldService || f.is([]byte(name)) }
+
+func (f *fieldIs) tokens(have []uint64) []uint64 {
+	if len(f.texts) != 1 || f.texts[0].prefix || f.texts[0].wide || len(f.texts[0].text) == 0 {
+		return have // the index has other letters than ASCII as they are written
+	}
+	text := f.texts[0].text
+	switch f.field {
+	case fieldMessage:
+		have = appendWords(have, text)
+	case fieldTask:
+		if !bytes.HasSuffix(text, []byte("/")) {
+			have = append(have, AttrToken([]byte("task"), text))
+		}
+	case fieldJob:
+		have = append(have, AttrToken([]byte("job"), text))
+	}
+	return have
+}
+
+func (f *fieldIs) negate() expr { return notTerm{f} }
+
+// A fieldLike matches a text of the record by a regular expression.
+type fieldLike struct {
+	anywhere
+	field   field
+	pattern *regexp.Regexp
+}
+
+func (f *fieldLike) match(v *logs.View) bool { return f.pattern.Match(f.field.text(v)) }
+
+func (f *fieldLike) decided(service string) (match, known bool) {
+	return f.field == fieldService && f.pattern.MatchString(service), f.field == fieldService
+}
+
+func (f *fieldLike) service(name string) bool {
+	return f.field != fieldService || f.pattern.MatchString(name)
+}
+
+func (f *fieldLike) negate() expr { return notTerm{f} }

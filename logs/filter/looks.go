@@ -1,0 +1,40 @@
+package filter
+
+import "slices"
+
+// Looks returns what the filter looks at besides the time, the level, the number, the service, the task and the job of a
+// record: whether at the message, which words and phrases are looked for in, and at which attributes, by their keys.
+func (f Filter) Looks() (message bool, attrs []string) {
+	var look func(expr)
+	look = func(e expr) {
+		switch e := e.(type) {
+		case allOf:
+			for _, part := range e {
+				look(part)
+			}
+		case anyOf:
+			for _, part := range e {
+				look(part)
+			}
+		case notTerm:
+			look(e.term)
+		case *phrase:
+			message = true
+		case *fieldIs:
+			message = message || e.field == fieldMessage
+		case *fieldLike:
+			message = message || e.field == fieldMessage
+		case *attrIs:
+			attrs = append(attrs, e.key)
+		case *attrHas:
+			attrs = append(attrs, e.key)
+		case *attrLike:
+			attrs = append(attrs, e.key)
+		case *attrCompare:
+			attrs = append(attrs, e.key)
+		}
+	}
+	look(f.expr)
+	slices.Sort(attrs)
+	return message, slices.Compact(attrs)
+}

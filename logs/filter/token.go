@@ -1,0 +1,115 @@
+package filter
+
+import (
+	"math/bits"
+
+	"github.com/meanwhile-go/meanwhile/internal/murmur"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// AppendTokens appends the tokens of a record, some more than once: a hash for each word of its message and of its
+// attributes' texts, and one for each attribute, its task, each task above that and its job as a whole. An index of blocks
+// holds them; a search leaves out the blocks that have not all tokens of its filter.
+//
+// A word is a run of ASCII letters, digits and underscores, and of all bytes of other characters. ASCII letters count
+// as small ones.
+func AppendTokens(tokens []uint64, v *logs.View) []uint64 {
+	tokens = appendWords(tokens, v.Message)
+	tokens = appendTasks(tokens, v.Task)
+	if len(v.Job) > 0 {
+		tokens = append(tokens, murmur.Mix(addText(jobSeed, v.Job)))
+	}
+	var room [64]byte
+	for attrs := v.EncodedAttrs(); len(attrs) > 0; { // without an iterator: all that is stored goes through here
+		key, value, rest, ok := logs.NextAttr(attrs)
+		if !ok {
+			break
+		}
+		attrs = rest
+		text, ok := value.Text()
+		if ok {
+			tokens = appendWords(tokens, text)
+		} else {
+			text = value.AppendText(room[:0])
+		}
+		tokens = append(tokens, AttrToken(key, text))
+	}
+	return tokens
+}
+
+// AttrToken returns the token of an attribute whose value, as text, is the given one but for the case of ASCII letters.
+func AttrToken(key, text []byte) uint64 { return murmur.Mix(addText(keySeed(key), text)) }
+
+func keySeed(key []byte) uint64 {
+	h := uint64(tokenSeed) ^ 1
+	for _, c := range key {
+		h = addByte(h, c)
+	}
+	return h * tokenPrime
+}
+
+var taskSeed, jobSeed = keySeed([]byte("task")), keySeed([]byte("job"))
+
+func addText(h uint64, text []byte) uint64 {
+	for _, c := range text {
+		h = addByte(h, lower[c])
+	}
+	return h
+}
+
+// appendTasks appends the tokens of a path and of those of the tasks above.
+func appendTasks(tokens []uint64, path []byte) []uint64 {
+	h := taskSeed
+	for i, c := range path {
+		if c == '/' && i > 0 {
+			tokens = append(tokens, murmur.Mix(h))
+		}
+		h = addByte(h, lower[c])
+	}
+	if len(path) > 0 {
+		tokens = append(tokens, murmur.Mix(h))
+	}
+	return tokens
+}
+
+func appendWords(tokens []uint64, text []byte) []uint64 {
+	h := uint64(tokenSeed)
+	for _, c := range text {
+		if w := word[c]; w != 0 {
+			h = addByte(h, w)
+			continue
+		}
+		if h != tokenSeed {
+			tokens = append(tokens, murmur.Mix(h))
+			h = tokenSeed
+		}
+	}
+	if h != tokenSeed {
+		tokens = append(tokens, murmur.Mix(h))
+	}
+	return tokens
+}
+
+const (
+	tokenSeed  = 14695981039346656037
+	tokenPrime = 1099511628211
+)
+
+// addByte adds a byte to a hash. It is made for speed, as every byte of every record goes through it: words are short, so that
+// most of their bytes have bits of their own, and a last step mixes them.
+func addByte(h uint64, c byte) uint64 { return bits.RotateLeft64(h, 9) + uint64(c) }
+
+// lower maps capital ASCII letters to small ones; word does so too, and has zero for what is in no word.
+var lower, word = func() (lower, word [256]byte) {
+	for i := range lower {
+		c := byte(i)
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' || c >= 0x80 {
+			word[i] = c
+		}
+	}
+	return lower, word
+}()

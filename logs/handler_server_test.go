@@ -1,0 +1,75 @@
+package logs_test
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// TestHandlerFull fills the memory: calls return at once, what is dropped is counted, and a record says so when there is
+// room again.
+func TestHandlerFull(t *testing.T) {
+	server := newTestServer(t)
+	h, err := logs.NewHandler("tcp://"+server.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{
+		Spool: logs.SpoolOff, MemoryBytes: 64 << 10, OnError: func(error) {},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(h)
+	for range 2000 {
+		log.Info(strings.Repeat("x", 100))
+	}
+	dropped := h.Sender().Stats().Dropped
+	if dropped == 0 || h.Sender().Stats().Memory > 64<<10 {
+		t.Errorf("got %+v, want dropped ones and a bounded memory", h.Sender().Stats())
+	}
+	server.start()
+	flush(t, h.Sender())
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if reported, kept := server.store.Reported(); reported != dropped || kept != 2000-dropped {
+		t.Errorf("got %d records and %d that are reported as dropped, want %d and %d", kept, reported, 2000-dropped, dropped)
+	}
+}
+
+// TestHandlerKeepsOrder logs from many goroutines: each one's records stay in order.
+func TestHandlerKeepsOrder(t *testing.T) {
+	server := newTestServer(t)
+	server.start()
+	h, err := logs.NewHandler("tcp://"+server.address, &logs.HandlerOptions{SenderOptions: logs.SenderOptions{Spool: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := h.Sender()
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			log := slog.New(h)
+			for n := range 2000 {
+				log.Info(fmt.Sprintf("%d %d", g, n))
+			}
+		})
+	}
+	wg.Wait()
+	flush(t, s)
+	var next [8]int
+	for _, m := range server.store.Of(s.Client()) {
+		var g, n int
+		if _, err := fmt.Sscanf(m, "%d %d", &g, &n); err != nil || n != next[g] {
+			t.Fatalf("got %q, want number %d of it", m, next[g])
+		}
+		next[g]++
+	}
+	if err := h.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if next != [8]int{2000, 2000, 2000, 2000, 2000, 2000, 2000, 2000} {
+		t.Errorf("got %v", next)
+	}
+}

@@ -1,0 +1,81 @@
+//go:build linux || darwin
+
+package linefile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+)
+
+// TestRole is no test: it is what the processes of tests run that are killed.
+func TestRole(t *testing.T) {
+	role := testenv.RoleArgs()
+	if len(role) == 0 {
+		t.Skip("a part of other tests")
+	}
+	fullRole(t, role[0], role[1:])
+	os.Exit(0)
+}
+
+// fullRole writes a line to a file while the system has room for files of so many bytes, one after the other; then it is killed.
+func fullRole(t testing.TB, dir string, rooms []string) {
+	f := &testFile{t: t, dir: dir, path: filepath.Join(dir, "a.log"), policy: SyncOS}
+	f.begin()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		panic(err)
+	}
+	rest := []byte("line one\n")
+	for _, room := range rooms {
+		if _, err := fmt.Sscan(room, &limit.Cur); err != nil {
+			panic(err)
+		}
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+			panic(err)
+		}
+		n, err := f.target.write(t.Context(), rest, []Heard{{testClient, 1}})
+		fmt.Println("wrote", n, err != nil)
+		rest = rest[n:]
+	}
+}
+
+// A full disk tears no line and loses none, be it full before the end of the line that another process has left torn, or
+// within the next one; and so when the process is killed before there is room again.
+func TestFullDisk(t *testing.T) {
+	before := strings.Repeat("before\n", 150) + "torn" // more than the journal has
+	size := len(before)
+	for _, test := range []struct {
+		rooms []int
+		wrote []string
+	}{
+		{[]int{size, size, size + 1, size + 10}, []string{"0 true", "0 true", "0 true", "9 false"}},
+		{[]int{size + 3, size + 10}, []string{"2 true", "7 false"}},
+		{[]int{size, size + 5}, []string{"0 true", "4 true"}},
+	} {
+		f := newTestFile(t)
+		if err := os.WriteFile(f.path, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		role := []string{f.dir}
+		for _, room := range test.rooms {
+			role = append(role, fmt.Sprint(room))
+		}
+		full := testenv.StartRole(t, role...)
+		for i, want := range test.wrote {
+			if got := full.Wait(t, "wrote"); got != want {
+				t.Errorf("room for %d: wrote %s, want %s", test.rooms[i], got, want)
+			}
+		}
+		full.Kill()
+		f.begin()
+		f.want(fmt.Sprint(test.rooms), before+"\nline one\n")
+		f.wantLast("afterwards", 1)
+		f.die()
+	}
+}

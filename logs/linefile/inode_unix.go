@@ -1,0 +1,16 @@
+//go:build unix
+
+package linefile
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// inodeOf returns what a file keeps when it is renamed.
+func inodeOf(info fs.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Ino)
+	}
+	return 0
+}

@@ -1,0 +1,540 @@
+package linefile
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A testFile is a line file with its journal, as one process after the other has it.
+type testFile struct {
+	t       testing.TB
+	dir     string
+	path    string
+	conf    Config
+	policy  Sync
+	journal *Journal
+	target  *File
+	said    bytes.Buffer
+}
+
+func newTestFile(t testing.TB) *testFile {
+	f := &testFile{t: t, dir: t.TempDir(), policy: SyncInterval}
+	f.path = filepath.Join(f.dir, "a.log")
+	return f
+}
+
+// begin begins a process.
+func (f *testFile) begin() {
+	f.t.Helper()
+	f.journal = NewJournal(filepath.Join(f.dir, "journal"), f.policy, func() bool { return true }, slog.New(slog.NewTextHandler(&f.said, nil)))
+	if err := f.journal.open(false); err != nil {
+		f.t.Fatal(err)
+	}
+	trusted, logger := func() bool { return true }, slog.New(slog.NewTextHandler(&f.said, nil))
+	f.target = NewFile(f.path, f.path, f.policy, f.journal, trusted, logger)
+	f.target.Configure(&f.conf)
+}
+
+// die ends the process as a kill does.
+func (f *testFile) die() {
+	_ = f.target.close()
+	if f.journal.lock != nil {
+		_, _ = f.journal.file.Close(), f.journal.lock.Close()
+	}
+}
+
+// write writes lines of clients.
+func (f *testFile) write(lines string, from ...Heard) {
+	f.t.Helper()
+	for rest := []byte(lines); len(rest) > 0; {
+		n, err := f.target.write(f.t.Context(), rest, from)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		rest = rest[n:]
+	}
+}
+
+func (f *testFile) want(what, want string) {
+	f.t.Helper()
+	if got := f.text(f.path); got != want {
+		f.t.Errorf("%s: the file has %q, want %q", what, got, want)
+	}
+}
+
+func (f *testFile) text(path string) string {
+	f.t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (f *testFile) wantLast(what string, want uint64) {
+	f.t.Helper()
+	if got, err := f.journal.last(f.path, testClient); got != want || err != nil {
+		f.t.Errorf("%s: the journal knows number %d, %v; want %d", what, got, err, want)
+	}
+}
+
+// truncate changes the end of the newest file of the journal, or of another.
+func (f *testFile) truncate(path string, size int) {
+	f.t.Helper()
+	if err := os.Truncate(path, int64(size)); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *testFile) newestJournal() string {
+	f.t.Helper()
+	numbers, err := f.journal.numbers()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return f.journal.path(numbers[len(numbers)-1])
+}
+
+var testClient = logs.Client{1, 2, 3}
+
+// Lines that a kill has left torn, wherever, are whole afterwards, and their numbers count. Those that the journal does not
+// have whole are not in the file, and come again.
+func TestJournalTorn(t *testing.T) {
+	const before, lines = "other line\n", "line one\nline two\n"
+	for _, policy := range []Sync{SyncAlways, SyncInterval, SyncOS} {
+		for cut := range len(lines) + 1 {
+			f := newTestFile(t)
+			f.policy = policy
+			f.begin()
+			f.write(before)
+			f.write(lines, Heard{testClient, 2})
+			f.die()
+			f.truncate(f.path, len(before)+cut)
+			if policy == SyncOS { // which has settled it at once
+				f.truncate(f.newestJournal(), int(f.journal.size)-len((&journalEntry{kind: kindSettled, path: f.path}).append(nil)))
+			}
+			for range 2 {
+				f.begin()
+				f.want(fmt.Sprintf("%s: cut to %d", policy, cut), before+lines)
+				f.wantLast("afterwards", 2)
+				f.die()
+			}
+		}
+	}
+	f := newTestFile(t)
+	f.begin()
+	f.write("line zero\n", Heard{testClient, 1})
+	known := int(f.journal.size)
+	f.write(lines, Heard{testClient, 3})
+	f.die()
+	journal := f.newestJournal()
+	whole := f.text(journal)
+	for cut := known; cut < len(whole); cut++ {
+		f.truncate(f.path, len("line zero\n"))
+		if err := os.WriteFile(journal, []byte(whole[:cut]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f.begin()
+		f.want(fmt.Sprintf("journal cut to %d", cut), "line zero\n")
+		f.wantLast("the entry before", 1)
+		f.write(lines, Heard{testClient, 3})
+		f.die()
+		f.begin()
+		f.want("sent again", "line zero\n"+lines)
+		f.wantLast("sent again", 3)
+		f.die()
+		for _, n := range f.journal.old {
+			_ = os.Remove(f.journal.path(n))
+		}
+		_ = os.Remove(f.newestJournal())
+	}
+}
+
+// What else happens to a file between two processes.
+func TestJournalForeign(t *testing.T) {
+	const lines = "line one\nline two\n"
+	for what, test := range map[string]struct {
+		change func(f *testFile)
+		want   string // afterwards
+		last   uint64
+	}{
+		"nothing":         {func(*testFile) {}, "first\n" + lines, 2},
+		"more behind":     {func(f *testFile) { f.overwrite("first\n" + lines + "foreign\n") }, "first\n" + lines + "foreign\n", 2},
+		"torn behind":     {func(f *testFile) { f.overwrite("first\n" + lines + "fore") }, "first\n" + lines + "fore", 2},
+		"more before":     {func(f *testFile) { f.overwrite("first\nforeign\n" + lines) }, "first\nforeign\n" + lines, 2},
+		"instead":         {func(f *testFile) { f.overwrite("first\nforeign line\n") }, "first\nforeign line\n" + lines, 2},
+		"instead, torn":   {func(f *testFile) { f.overwrite("first\nforeign") }, "first\nforeign\n" + lines, 2},
+		"behind the torn": {func(f *testFile) { f.overwrite("first\nline onforeign\n") }, "first\nline onforeign\n" + lines, 2},
+		"emptied":         {func(f *testFile) { f.overwrite("") }, lines, 2},
+		"shorter":         {func(f *testFile) { f.overwrite("fir") }, "fir\n" + lines, 2},
+		"gone":            {func(f *testFile) { f.remove() }, "", 0},
+		"another there": {func(f *testFile) {
+			f.remove()
+			if err := os.WriteFile(f.path+".new", []byte("new\n"), 0o600); err != nil {
+				f.t.Fatal(err)
+			}
+			if err := os.Rename(f.path+".new", f.path); err != nil {
+				f.t.Fatal(err)
+			}
+		}, "new\n", 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			f := newTestFile(t)
+			f.begin()
+			f.write("first\n")
+			f.write(lines, Heard{testClient, 2})
+			f.die()
+			keep, err := os.Open(f.path) // so that its inode is not given to another
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer keep.Close()
+			test.change(f)
+			f.begin()
+			f.wantLast("afterwards", test.last)
+			if test.want != "" {
+				f.want("afterwards", test.want)
+			}
+			f.die()
+		})
+	}
+}
+
+func (f *testFile) overwrite(text string) {
+	f.t.Helper()
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err == nil {
+		_, err = file.WriteString(text)
+	}
+	if err != nil || file.Close() != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *testFile) remove() {
+	if err := os.Remove(f.path); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// A file that was moved between the kill and the next process gets its rest where it is; what comes then is written to a new
+// one.
+func TestJournalMoved(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\nline two\n", Heard{testClient, 2})
+	f.die()
+	f.truncate(f.path, 12)
+	if err := os.Rename(f.path, f.path+".1"); err != nil {
+		t.Fatal(err)
+	}
+	f.begin()
+	f.write("line three\n", Heard{testClient, 3})
+	if got := f.text(f.path + ".1"); got != "line one\nline two\n" {
+		t.Errorf("the moved file has %q", got)
+	}
+	f.want("the new one", "line three\n")
+	f.die()
+}
+
+// What did not fit into a file before it was turned is written to it when the process has not got to the next.
+func TestJournalBetweenTwoFiles(t *testing.T) {
+	const lines = "line one\nline two\nline three\n"
+	f := newTestFile(t)
+	f.conf.MaxBytes = 20
+	f.begin()
+	n, err := f.target.write(t.Context(), []byte(lines), []Heard{{testClient, 3}})
+	if n != len("line one\nline two\n") || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, err := f.target.write(t.Context(), []byte(lines)[n:], []Heard{{testClient, 3}}); n != 0 || err != nil { // turned
+		t.Fatal(n, err)
+	}
+	f.die()
+	f.begin()
+	olds, err := rotatedFiles(f.path)
+	if err != nil || len(olds) != 1 {
+		t.Fatal(olds, err)
+	}
+	if got := f.text(olds[0]); got != lines {
+		t.Errorf("the turned file has %q", got)
+	}
+	f.want("the next", "")
+	f.die()
+}
+
+// Of a file that is gone, what was on its way into it comes again, also when another file has the beginning of that.
+func TestJournalGoneBetweenTwoFiles(t *testing.T) {
+	f := newTestFile(t)
+	f.conf.MaxBytes = 20
+	f.begin()
+	f.write("line zero\n", Heard{testClient, 1})
+	f.write("line one\nline two\n", Heard{testClient, 3})
+	f.die()
+	f.want("the next", "line two\n")
+	f.remove()
+	f.begin()
+	f.wantLast("afterwards", 1)
+	f.die()
+}
+
+// A file may have the inode of one that was deleted, and some systems tell none. It gets nothing that the other one had.
+func TestJournalSameInode(t *testing.T) {
+	for _, between := range []uint64{0, 1} {
+		f := newTestFile(t)
+		if err := os.WriteFile(f.path, []byte("line t"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inode := inodeOf(info)
+		f.begin()
+		for _, e := range []*journalEntry{
+			{inode: inode, off: 100, heard: []Heard{{testClient, 1}}, lines: []byte("line zero\n")},
+			{inode: inode + between, off: 110, heard: []Heard{{testClient, 3}}, lines: []byte("line one\nline two\nline three\n")},
+			{inode: inode, heard: []Heard{{testClient, 3}}, lines: []byte("line two\nline three\n")},
+		} {
+			e.kind, e.path = kindLines, f.path
+			if err := f.journal.add(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.die()
+		f.begin()
+		f.want("afterwards", "line two\nline three\n")
+		f.wantLast("afterwards", 3)
+		f.die()
+	}
+}
+
+// A line that was left torn by others, of whom nothing is known, is ended before the next is written.
+func TestTornLineEnds(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\nli")
+	f.die()
+	f.begin()
+	f.write("line two\n", Heard{testClient, 1})
+	f.want("afterwards", "line one\nli\nline two\n")
+	f.die()
+}
+
+// What is settled is left alone, whatever becomes of the file.
+func TestJournalSettled(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\n", Heard{testClient, 1})
+	if err := f.target.sync(); err != nil {
+		t.Fatal(err)
+	}
+	f.die()
+	f.overwrite("")
+	f.begin()
+	f.want("emptied", "")
+	f.wantLast("emptied", 1)
+	f.write("line two\n", Heard{testClient, 2})
+	if err := f.target.close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The journal stays small, and knows all, however much goes through it.
+func TestJournalIsBounded(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	// Of another file it is never heard again.
+	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", heard: []Heard{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000)
+	for n := range 40 {
+		f.write(lines, Heard{logs.Client{byte(n)}, 7}, Heard{testClient, uint64(n + 1)})
+		if n%10 == 9 {
+			if err := f.target.sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	size := int64(0)
+	for _, name := range testenv.FileNames(t, f.journal.dir) {
+		info, err := os.Stat(filepath.Join(f.journal.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if size > 3*mostJournal {
+		t.Errorf("the journal has %d bytes", size)
+	}
+	f.die()
+	f.begin()
+	f.wantLast("afterwards", 40)
+	if last, err := f.journal.last(f.path, logs.Client{3}); last != 7 || err != nil {
+		t.Errorf("of another client it knows %d, %v", last, err)
+	}
+	// Those not heard of for long are forgotten.
+	f.journal.mu.Lock()
+	known := f.journal.files[f.path].clients
+	known[logs.Client{3}] = journaledClient{7, time.Now().Add(-forgetClient - time.Hour).Unix()}
+	f.journal.mu.Unlock()
+	f.die()
+	f.begin()
+	f.die()
+	f.begin()
+	if last, err := f.journal.last(f.path, logs.Client{3}); last != 7 || err != nil {
+		t.Errorf("of a client that was never said to be silent it knows %d, %v", last, err)
+	}
+	f.journal.files[f.path].clients[logs.Client{3}] = journaledClient{7, time.Now().Add(-forgetClient - time.Hour).Unix()}
+	if err := f.journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.begin()
+	if last, err := f.journal.last(f.path, logs.Client{3}); last != 0 || err != nil {
+		t.Errorf("of a client silent for long it knows %d, %v", last, err)
+	}
+	f.die()
+}
+
+// What it knows of very many clients is more than a file has otherwise, and is not written again for each entry.
+func TestJournalOfVeryManyClients(t *testing.T) {
+	f := newTestFile(t)
+	f.policy = SyncOS
+	f.begin()
+	f.write("line one\n", Heard{testClient, 1})
+	known := f.journal.files[f.path].clients
+	for n := range uint32(mostJournal / 16) {
+		var c logs.Client
+		binary.LittleEndian.PutUint32(c[:], n)
+		known[c] = journaledClient{1, time.Now().Unix()}
+	}
+	f.journal.mu.Lock()
+	err := f.journal.nextFile()
+	f.journal.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := f.journal.number
+	f.write("line two\n", Heard{testClient, 2})
+	if f.journal.number != number {
+		t.Errorf("%d files were begun for an entry", f.journal.number-number)
+	}
+	f.die()
+	f.begin()
+	f.wantLast("afterwards", 2)
+	f.die()
+}
+
+// A journal that cannot be written holds its lines up; when it can be again, they are there once.
+func TestJournalFails(t *testing.T) {
+	f := newTestFile(t)
+	f.policy = SyncAlways
+	f.begin()
+	f.write("line one\n", Heard{testClient, 1})
+	if err := f.journal.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := f.target.write(t.Context(), []byte("line two\n"), []Heard{{testClient, 2}}); n != 0 || err == nil {
+		t.Fatalf("%d bytes were written, %v", n, err)
+	}
+	f.want("held up", "line one\n")
+	f.wantLast("held up", 1)
+	f.write("line two\n", Heard{testClient, 2})
+	f.want("afterwards", "line one\nline two\n")
+	f.die()
+	f.truncate(f.path, len("line one\nli"))
+	f.begin()
+	f.want("killed", "line one\nline two\n")
+	f.wantLast("killed", 2)
+	f.die()
+}
+
+// After a sync that has failed nobody goes by another one of the same file, which may succeed without it.
+func TestJournalSyncFails(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\n", Heard{testClient, 1})
+	j := f.journal
+	file, number := j.file, j.number
+	closed, err := os.Open(j.path(number))
+	if err != nil || closed.Close() != nil {
+		t.Fatal(err)
+	}
+	j.file = closed
+	if err := j.syncTo(j.size); err == nil {
+		t.Error("a sync of a closed file succeeds")
+	}
+	j.file = file
+	if err := j.syncTo(j.size); err == nil {
+		t.Error("a second sync succeeds")
+	}
+	if err := j.sync(); err != nil || j.number != number+1 {
+		t.Errorf("file %d of the journal after %d, %v", j.number, number, err)
+	}
+	f.write("line two\n", Heard{testClient, 2})
+	f.die()
+	f.truncate(f.path, len("line one\nli"))
+	f.begin()
+	f.want("killed", "line one\nline two\n")
+	f.wantLast("killed", 2)
+	f.die()
+}
+
+// Two processes cannot have it at once.
+func TestJournalIsLocked(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\n", Heard{testClient, 1})
+	other := NewJournal(f.journal.dir, f.policy, func() bool { return true }, slog.New(slog.DiscardHandler))
+	if err := other.Open(); !errors.Is(err, datafolder.ErrLocked) {
+		t.Errorf("another process: %v", err)
+	}
+	f.die()
+}
+
+func FuzzParseJournal(f *testing.F) {
+	all := []byte(journalBegin)
+	for _, e := range []*journalEntry{
+		{kind: kindKnown, path: "a", known: map[logs.Client]journaledClient{testClient: {3, 5}}},
+		{kind: kindLines, path: "a", inode: 7, off: 100, heard: []Heard{{testClient, 4}}, lines: []byte("line\n")},
+		{kind: kindSettled, path: "a"},
+	} {
+		all = e.append(all)
+	}
+	f.Add(all)
+	f.Add(all[:len(all)-1])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		again := []byte(journalBegin)
+		whole := parseJournal(data, func(e *journalEntry) { again = e.append(again) })
+		if whole > len(data) {
+			t.Fatalf("%d of %d bytes are read", whole, len(data))
+		}
+		n := 0
+		if parseJournal(again, func(*journalEntry) { n++ }) != len(again) {
+			t.Fatal("what was read is not read again")
+		}
+		// Also what has a right checksum and makes no sense.
+		e := &journalEntry{}
+		if len(data) > 0 && e.parse(data) {
+			if len(e.heard)*17+len(e.lines) > len(data) || len(e.known)*17 > len(data) {
+				t.Fatal("more is read than is there")
+			}
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package linefile
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const (
+	mostHeard   = 100_000  // clients whose numbers are in memory
+	mostLines   = 1 << 20  // bytes that wait to be written; whoever brings more, waits
+	mostWaiting = 64 << 20 // in all outputs of a server; each takes what one brings when it has nothing else, though
+	idleOutput  = time.Minute
+	firstRetry  = 100 * time.Millisecond
+	lastRetry   = 5 * time.Second
+	lineDamaged = "lines were not written"
+)
+
+// A Target is what lines are written to. Only the task of its output calls it.
+type Target interface {
+	write(ctx context.Context, lines []byte, from []Heard) (n int, err error) // opens it; of n bytes, none comes again
+	sync() error
+	close() error // until the next write
+}
+
+// A Output writes lines in a task of its own, while those who bring them go on: what comes during one write is the
+// next one. A write that fails is tried again until it succeeds.
+type Output struct {
+	name    string
+	target  Target
+	journal *Journal      // nil: it is no file, or there is none
+	path    string        // in the journal
+	waiting *atomic.Int64 // bytes added and not written, of all outputs of the server
+	logger  *slog.Logger
+	task    *meanwhile.Task[struct{}]
+	wake    chan struct{}
+
+	mu       sync.Mutex
+	heard    map[logs.Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
+	from     []Heard                // of those pending
+	pending  []byte
+	spare    []byte // the room of the next pending
+	added    int64  // bytes, ever
+	written  int64
+	synced   int64
+	asked    int64 // to be synced
+	reopen   bool
+	closing  bool
+	failure  error     // of the newest try; nil while all is well
+	changed  cond.Cond // of these
+	repeats  repeats
+	repeated int64
+	lost     int64 // bytes, at the end
+}
+
+// NewOutput returns an output that writes to a target, once it has been started. The bytes that wait in it are counted in waiting, with
+// those of other outputs, which bounds them together.
+func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.Logger) *Output {
+	o := &Output{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), heard: map[logs.Client]uint64{}}
+	if f, ok := target.(*File); ok {
+		o.journal, o.path = f.journal, f.place
+	}
+	return o
+}
+
+// Name returns what it is called in counters and in the log: the path of a file, the address of a socket.
+func (o *Output) Name() string { return o.name }
+
+// Journaled reports whether what it takes of clients is in a journal before it is written.
+func (o *Output) Journaled() bool { return o.journal != nil }
+
+// Stats is the state of a line output.
+type Stats struct {
+	Written  int64 // bytes of lines
+	Waiting  int64 // bytes that wait
+	Repeated int64 // lines that repeated the one before
+	Lost     int64 // bytes that could not be written before the end
+	Failure  error // why it fails; nil while it does not
+}
+
+// Stats returns its state.
+func (o *Output) Stats() Stats {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return Stats{Written: o.written, Waiting: o.added - o.written, Repeated: o.repeated, Lost: o.lost, Failure: o.failure}
+}
+
+// Start starts the task that writes.
+func (o *Output) Start(ctx context.Context) {
+	if f, ok := o.target.(*File); ok {
+		f.ctx = ctx
+	}
+	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("write "+o.name))
+}
+
+// Last returns the number up to which it has got the records of a client.
+func (o *Output) Last(c logs.Client) (uint64, error) {
+	o.mu.Lock()
+	last, known := o.heard[c]
+	o.mu.Unlock()
+	if known || o.journal == nil {
+		return last, nil
+	}
+	return o.journal.last(o.path, c)
+}
+
+// Append takes whole lines of a client, or of none, and returns the place that they end at, for wait. It waits while too many
+// are pending.
+func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Heard) (end int64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.closing || o.full(len(lines)) {
+		if o.closing {
+			return o.added, logs.ErrClosed
+		}
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
+			return o.added, err
+		}
+	}
+	before := len(o.pending)
+	if before == 0 {
+		o.signal()
+	}
+	if o.pending == nil {
+		o.pending, o.spare = o.spare[:0], nil
+	}
+	if dedupe {
+		var repeated int
+		o.pending, repeated = o.repeats.append(o.pending, lines)
+		o.repeated += int64(repeated)
+	} else {
+		if size := len(o.pending) + len(lines); size > cap(o.pending) { // in large steps: each is copied
+			o.pending = slices.Grow(o.pending, max(size, min(4*cap(o.pending), mostLines))-len(o.pending))
+		}
+		o.pending = append(o.pending, lines...)
+	}
+	o.count(len(o.pending) - before)
+	if from.Last > 0 {
+		o.heard[from.Client] = from.Last
+		o.from = append(o.from, from)
+	}
+	return o.added, nil
+}
+
+// full reports whether so many bytes have to wait. They come in once this output has written what it has, if not before.
+func (o *Output) full(bytes int) bool {
+	return len(o.pending) > 0 && len(o.pending)+bytes > mostLines ||
+		o.added > o.written && o.waiting.Load()+int64(bytes) > mostWaiting
+}
+
+// count takes note of bytes that came. The lock is held.
+func (o *Output) count(bytes int) {
+	o.added += int64(bytes)
+	o.waiting.Add(int64(bytes))
+}
+
+func (o *Output) signal() {
+	cond.Signal(o.wake)
+}
+
+// Wait returns when everything up to a place is written and, if it is to be, on disk.
+func (o *Output) Wait(ctx context.Context, end int64, onDisk bool) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.written < end || onDisk && o.synced < end {
+		if onDisk && o.asked < end {
+			o.asked = end
+			o.signal()
+		}
+		if err := o.changed.Wait(ctx, &o.mu); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AskSync has everything synced that was added, without waiting for it.
+func (o *Output) AskSync() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.asked < o.added {
+		o.asked = o.added
+		o.signal()
+	}
+}
+
+// AskReopen has the target synced, closed, and opened again.
+func (o *Output) AskReopen() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.reopen, o.asked = true, o.added
+	o.signal()
+}
+
+// EndInterval writes how often the last record was repeated.
+func (o *Output) EndInterval(now time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	before := len(o.pending)
+	o.pending = o.repeats.end(o.pending, now)
+	if len(o.pending) > before {
+		o.count(len(o.pending) - before)
+		o.signal()
+	}
+}
+
+// Close ends the task when all is written, or ctx ends.
+func (o *Output) Close(ctx context.Context) {
+	o.EndInterval(time.Now())
+	o.mu.Lock()
+	o.closing = true
+	o.signal()
+	o.mu.Unlock()
+	_, _ = o.task.Wait(ctx)
+}

@@ -1,0 +1,179 @@
+package linefile
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const mostSearched = 64 << 20 // bytes of a file that somebody else has written to
+
+// read reads the journal, and sees to it that the files have what it tells of. The caller holds mu.
+func (j *Journal) read() error {
+	numbers, err := j.numbers()
+	if err != nil {
+		return err
+	}
+	j.number, j.old, j.files = 0, numbers, map[string]*journaledFile{}
+	open := map[string][]*journalEntry{}
+	for _, n := range numbers {
+		data, err := os.ReadFile(j.path(n))
+		if err != nil {
+			return err
+		}
+		j.number = n
+		whole := parseJournal(data, func(e *journalEntry) {
+			switch e.kind {
+			case kindLines:
+				open[e.path] = append(open[e.path], e)
+				return
+			case kindSettled:
+				for _, e := range open[e.path] {
+					j.note(e)
+				}
+				delete(open, e.path)
+			}
+			j.note(e)
+		})
+		if whole < len(data) {
+			j.logger.Warn("logs: the end of a journal of line files was not whole, and is left out", "journal", j.path(n), "bytes", len(data)-whole)
+		}
+	}
+	for path, entries := range open {
+		if entries, err = j.repair(path, entries); err != nil {
+			return err
+		}
+		for _, e := range entries {
+			j.note(e)
+		}
+	}
+	return nil
+}
+
+// repair sees to it that a file has the lines of entries, and returns those whose numbers count.
+func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry, error) {
+	last := entries[len(entries)-1]
+	name, err := findFile(path, last.inode)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		// If its lines were acknowledged they were in the file, and nobody sends them again.
+		j.logger.Warn("logs: a line file is not there any more; what was on its way into it may come again", "file", path)
+		for len(entries) > 0 && slices.Equal(entries[len(entries)-1].heard, last.heard) { // also what began in another file
+			entries = entries[:len(entries)-1]
+		}
+		return entries, nil
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, e := range ofOneFile(entries) {
+		missing, err := j.missing(f, e)
+		if err == nil && len(missing) > 0 {
+			_, err = f.Write(missing)
+			changed = true
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if changed {
+		// Whether it is of an earlier day is known by its time.
+		_ = os.Chtimes(name, time.Time{}, info.ModTime())
+	}
+	if j.policy != SyncOS {
+		err = f.Sync()
+	}
+	return entries, err
+}
+
+// ofOneFile returns the entries of the file that the last one is of. Those before had their lines when they were rotated or closed;
+// they are not known by their inode alone, which may have been given again, and which some systems do not tell.
+func ofOneFile(entries []*journalEntry) []*journalEntry {
+	begin := len(entries) - 1
+	for ; begin > 0; begin-- {
+		before, e := entries[begin-1], entries[begin]
+		rest := slices.Equal(e.heard, before.heard) && len(e.lines) < len(before.lines) // of what that file had no room for
+		if rest || e.inode != before.inode {
+			break
+		}
+	}
+	return entries[begin:]
+}
+
+// missing returns what a file does not have of an entry. That is a rest of the lines at the end, or somebody else has
+// changed the file.
+func (j *Journal) missing(f *os.File, e *journalEntry) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	there, err := readFrom(f, e.off, min(int64(len(e.lines)), info.Size()-e.off))
+	if err != nil {
+		return nil, err
+	}
+	if e.off <= info.Size() && bytes.HasPrefix(e.lines, there) {
+		return e.lines[len(there):], nil
+	}
+	if there, err = readFrom(f, e.off, min(mostSearched, info.Size()-e.off)); err != nil {
+		return nil, err
+	}
+	if bytes.Contains(there, e.lines) {
+		return nil, nil
+	}
+	j.logger.Warn("logs: somebody else has changed a line file; what was on its way into it is added", "file", f.Name(), "bytes", len(e.lines))
+	if torn, err := tornLine(f, info); !torn || err != nil {
+		return e.lines, err
+	}
+	return append([]byte("\n"), e.lines...), nil
+}
+
+// readFrom reads so many bytes, none of less than none.
+func readFrom(f io.ReaderAt, off, size int64) ([]byte, error) {
+	if size <= 0 {
+		return nil, nil
+	}
+	b := make([]byte, size)
+	_, err := f.ReadAt(b, off)
+	return b, err
+}
+
+// tornLine reports whether a file ends within a line.
+func tornLine(f io.ReaderAt, info fs.FileInfo) (bool, error) {
+	last, err := readFrom(f, info.Size()-1, min(1, info.Size()))
+	return len(last) == 1 && last[0] != '\n', err
+}
+
+// findFile returns the name of a line file, or that which it was given since, in the same folder; "" when it is gone.
+func findFile(path string, inode uint64) (string, error) {
+	if info, err := os.Stat(path); err == nil && inodeOf(info) == inode {
+		return path, nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	} else if inode == 0 {
+		return "", nil
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && inodeOf(info) == inode {
+			return filepath.Join(filepath.Dir(path), entry.Name()), nil
+		}
+	}
+	return "", err
+}

@@ -1,0 +1,126 @@
+package linefile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+)
+
+func TestTurnedFilesArePruned(t *testing.T) {
+	now := time.Now()
+	tests := map[string]struct {
+		file  Config
+		wrong bool  // the clock is
+		left  []int // of those that are 1 to 5 days old
+	}{
+		"no bound":         {left: []int{1, 2, 3, 4, 5}},
+		"age":              {file: Config{MaxAge: 60 * time.Hour}, left: []int{1, 2}},
+		"age, wrong clock": {file: Config{MaxAge: 60 * time.Hour}, wrong: true, left: []int{1, 2, 3, 4, 5}},
+		"total":            {file: Config{MaxTotal: 450}, left: []int{1, 2, 3}}, // 100 bytes are in the file that is written
+		"total of little":  {file: Config{MaxTotal: 1}},
+		"both":             {file: Config{MaxAge: 36 * time.Hour, MaxTotal: 450}, left: []int{1}},
+		"compressed":       {file: Config{MaxAge: 60 * time.Hour, Compress: true}, left: []int{1, 2}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "api.log")
+			keep := []string{"api.log", "api-notes.log", "other-20260504T030201.000000.log"} // which are none of ours
+			for _, name := range keep {
+				if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var want []string
+			for day := 1; day <= 5; day++ {
+				at := now.Add(-time.Duration(day) * 24 * time.Hour)
+				name := fmt.Sprintf("api%s.log", at.UTC().Format("-20060102T150405.000000"))
+				if err := os.WriteFile(filepath.Join(dir, name), make([]byte, 100), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+					t.Fatal(err)
+				}
+				if test.file.Compress {
+					name += zstdExtension
+				}
+				if slices.Contains(test.left, day) {
+					want = append(want, name)
+				}
+			}
+			if err := test.file.tidy(path, now, !test.wrong); err != nil {
+				t.Error(err)
+			}
+			entries, err := os.ReadDir(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range entries {
+				got = append(got, e.Name())
+			}
+			want = append(want, keep...)
+			slices.Sort(want)
+			if !slices.Equal(got, want) {
+				t.Errorf("left are %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What was turned while the clock was wrong is as old as the time since then when it is right, whatever its files say.
+func TestTurnedByAWrongClock(t *testing.T) {
+	for _, compress := range []bool{false, true} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "api.log")
+		right := false
+		var conf atomic.Pointer[Config]
+		conf.Store(&Config{MaxAge: time.Hour, Compress: compress})
+		old := &tidier{conf: &conf, path: path, trusted: func() bool { return right }}
+		long := time.Now().AddDate(-6, 0, 0)
+		for _, name := range []string{"api-20200504T030201.000000.log", "api-20200504T030202.000000.log"} {
+			name = filepath.Join(dir, name)
+			if err := os.WriteFile(name, make([]byte, 100), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(name, long, long); err != nil {
+				t.Fatal(err)
+			}
+			if !old.rotated(name) {
+				t.Fatal("somebody else does it")
+			}
+			if err := old.run(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.Remove(filepath.Join(dir, testenv.FileNames(t, dir)[0])); err != nil { // by somebody else
+			t.Fatal(err)
+		}
+		for _, right = range []bool{false, true, true} {
+			if err := old.run(); err != nil {
+				t.Error(err)
+			}
+			if left := testenv.FileNames(t, dir); len(left) != 1 {
+				t.Errorf("compressed %t, by a clock that is right %t: left are %q", compress, right, left)
+			}
+			if got := len(old.unsureAges); right != (got == 0) || got > 1 {
+				t.Errorf("by a clock that is right %t, %d are not sure", right, got)
+			}
+		}
+		if err := os.Chtimes(filepath.Join(dir, testenv.FileNames(t, dir)[0]), long, long); err != nil {
+			t.Fatal(err)
+		}
+		if err := old.run(); err != nil {
+			t.Error(err)
+		}
+		if left := testenv.FileNames(t, dir); len(left) != 0 {
+			t.Errorf("left are %q", left)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package linefile
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"time"
+)
+
+const (
+	socketDial  = 5 * time.Second
+	socketWrite = 30 * time.Second
+)
+
+// A writerTarget writes lines to a writer that somebody else has opened.
+type writerTarget struct{ w io.Writer }
+
+func (t writerTarget) write(_ context.Context, lines []byte, _ []Heard) (int, error) {
+	return t.w.Write(lines)
+}
+func (t writerTarget) sync() error  { return nil }
+func (t writerTarget) close() error { return nil }
+
+// NewWriter returns a target for a writer, which it does not close.
+func NewWriter(w io.Writer) Target { return writerTarget{w} }
+
+// NewSocket returns a target for a connection to host:port.
+func NewSocket(address string) Target { return &socketTarget{address: address} }
+
+// A socketTarget writes lines to a connection, which it opens again when it ends. A line of which a part was written comes
+// again, whole; what a broken connection had taken and not brought is lost, as nobody there says what came.
+type socketTarget struct {
+	address string
+	conn    net.Conn
+}
+
+func (t *socketTarget) write(ctx context.Context, lines []byte, _ []Heard) (n int, err error) {
+	if t.conn != nil && hungUp(t.conn) {
+		_ = t.close()
+	}
+	if t.conn == nil {
+		dialer := net.Dialer{Timeout: socketDial}
+		if t.conn, err = dialer.DialContext(ctx, "tcp", t.address); err != nil {
+			t.conn = nil
+			return 0, err
+		}
+	}
+	if err := t.conn.SetWriteDeadline(time.Now().Add(socketWrite)); err != nil {
+		_ = t.close()
+		return 0, err
+	}
+	if n, err = t.conn.Write(lines); err != nil {
+		_ = t.close()
+		n = bytes.LastIndexByte(lines[:n], '\n') + 1
+	}
+	return n, err
+}
+
+func (t *socketTarget) sync() error { return nil }
+
+func (t *socketTarget) close() error {
+	if t.conn == nil {
+		return nil
+	}
+	conn := t.conn
+	t.conn = nil
+	return conn.Close()
+}

@@ -1,0 +1,32 @@
+//go:build unix
+
+package linefile
+
+import (
+	"net"
+	"syscall"
+)
+
+// hungUp reports whether the other side has closed a connection from which nothing is expected.
+func hungUp(conn net.Conn) (gone bool) {
+	plain, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := plain.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		var room [512]byte
+		for {
+			n, err := syscall.Read(int(fd), room[:])
+			if err == syscall.EINTR || n > 0 {
+				continue
+			}
+			gone = err != syscall.EAGAIN
+			return true
+		}
+	})
+	return gone || err != nil
+}

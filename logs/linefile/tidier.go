@@ -1,0 +1,71 @@
+package linefile
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A tidier sees to the rotated files of one line file, in one task at once: two would compress one file into the same other one.
+type tidier struct {
+	conf    *atomic.Pointer[Config]
+	path    string
+	trusted func() bool // reports whether the clock is
+
+	mu         sync.Mutex
+	busy       bool
+	again      bool                 // more was rotated meanwhile
+	unsureAges map[string]time.Time // when files were rotated whose own times may be of a clock that was not right
+}
+
+// rotated notes a file that was rotated, and reports whether run is to be called, as nobody does.
+func (t *tidier) rotated(name string) bool {
+	right := t.trusted()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !right && t.conf.Load().MaxAge > 0 {
+		if t.unsureAges == nil {
+			t.unsureAges = make(map[string]time.Time)
+		}
+		t.unsureAges[name] = time.Now()
+	}
+	begin := !t.busy
+	t.busy, t.again = true, !begin
+	return begin
+}
+
+// run tidies until nothing more is rotated.
+func (t *tidier) run() (err error) {
+	for more := true; more; {
+		now, right := time.Now(), t.trusted()
+		err = errors.Join(err, t.correctAges(now, right), t.conf.Load().tidy(t.path, now, right))
+		t.mu.Lock()
+		more = t.again
+		t.busy, t.again = more, false
+		t.mu.Unlock()
+	}
+	return err
+}
+
+// correctAges has the age of files count from when they were rotated, where their own times may be of a wrong clock. While the clock is
+// not right, it forgets those that are gone.
+func (t *tidier) correctAges(now time.Time, right bool) (err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, rotated := range t.unsureAges {
+		there := name
+		if !exists(there) {
+			there += zstdExtension
+		}
+		if right && exists(there) {
+			at := now.Add(-now.Sub(rotated)) // by the clock of now: the time in between is monotonic
+			err = errors.Join(err, os.Chtimes(there, at, at))
+		}
+		if right || !exists(there) {
+			delete(t.unsureAges, name)
+		}
+	}
+	return err
+}

@@ -1,7 +1,0 @@
-//go:build !unix
-
-package logs
-
-import "net"
-
-func hungUp(net.Conn) bool { return false }

@@ -1,0 +1,185 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// An acceptor keeps what clients of the own protocol send where the routes say. What comes again is left out by each output on
+// its own, since one may have a record when another has not.
+type acceptor struct {
+	s     *Server
+	input string // whose counters are those of what comes
+
+	mu   sync.Mutex
+	last map[logs.Client]uint64 // that all outputs have; of the clients of which the store does not know it
+}
+
+// mostRemembered is how many clients an acceptor remembers that the store does not know.
+const mostRemembered = 100_000
+
+// Acceptor returns what [Sessions] append to. Batches go to the store as they are, with the numbers of their client, so that
+// what comes again is known also when the process has been killed; so it is of line files, with a [Config.Journal]. Sockets
+// and writers may get again what had not been acknowledged then.
+//
+// What comes is counted as that of the listener that has a Serve, or of "meanwhile" when there is none.
+func (s *Server) Acceptor() Acceptor {
+	way := "meanwhile"
+	if i := slices.IndexFunc(s.config.Listeners, func(l Listener) bool { return l.Serve != nil }); i >= 0 {
+		way = s.config.Listeners[i].Name
+	}
+	return &acceptor{s: s, input: way, last: map[logs.Client]uint64{}}
+}
+
+func (a *acceptor) Last(ctx context.Context, client logs.Client) (last uint64, err error) {
+	if store := a.s.config.Store; store != nil {
+		if last, err = store.Last(ctx, client); err != nil {
+			return 0, err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return max(last, a.last[client]), nil
+}
+
+func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
+	f := &batcher{s: a.s, counts: a.s.inputCounts(a.input)}
+	stored := make([]*logs.Batch, 0, len(batches))
+	var matched matches // counted only when all is accepted: what is not comes again
+	for _, b := range batches {
+		kept, err := a.route(ctx, f, b, &matched)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, kept...)
+	}
+	// The store comes last: what it has, the others have too, also after a kill, so that Last can go by it.
+	if err := f.Sync(ctx); err != nil {
+		return err
+	}
+	if len(stored) > 0 {
+		if err := a.s.config.Store.Append(ctx, stored...); err != nil {
+			return err
+		}
+	}
+	a.remember(batches)
+	matched.accepted()
+	return nil
+}
+
+// route gives records to all outputs but the store, and returns what is for that.
+func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched *matches) (stored []*logs.Batch, err error) {
+	if f.now == 0 {
+		f.now = time.Now().UnixNano()
+		f.routing = a.s.routing.Load()
+	}
+	route, reason := f.routing.route([]byte(b.Service))
+	if reason != "" {
+		f.counts.repair(reason, int64(b.Count))
+	}
+	f.counts.received(route.counts, f.now, int64(b.Count), int64(len(b.Data)))
+	apart := route.name == b.Service
+	if apart && len(route.outputs) == 1 && route.outputs[0].store != nil && route.outputs[0].gate == nil && route.rate == nil && f.routing.redactor == nil {
+		if route.alerts != nil {
+			for v, err := range b.Views {
+				if err == nil {
+					matched.add(route.alerts, v)
+				}
+			}
+		}
+		return []*logs.Batch{b}, nil
+	}
+	outputs, err := lacking(route.outputs, b)
+	if err != nil {
+		return nil, err
+	}
+	f.route, f.client = route, b.Client
+	service := []byte(b.Service)
+	kept := &logs.Batch{Service: route.name, Client: b.Client, First: b.First, Last: b.Last}
+	for v, err := range b.Views {
+		if err != nil {
+			f.Refuse("damaged record")
+			break
+		}
+		if route.rate != nil && !route.rate.take(f.now) {
+			route.counts.limited.Add(1)
+			continue
+		}
+		if f.routing.redactor != nil {
+			before := len(v.Message) + len(v.Task) + len(v.EncodedAttrs())
+			f.routing.redactor.redact(v)
+			if size := len(v.Message) + len(v.Task) + len(v.EncodedAttrs()); size > before && size+len(v.Job) > f.s.maxRecord {
+				f.cut(v)
+			}
+		}
+		if !apart {
+			v.Service = service
+			rename(v, route.name)
+		}
+		matched.add(route.alerts, v)
+		for i := range outputs {
+			switch o := &outputs[i]; {
+			case !o.gate.pass(v):
+			case o.store == nil:
+				to := f.buffer(o.bufferKey)
+				f.put(to, v, v.Time)
+				if b.Client != (logs.Client{}) {
+					to.last = b.Last
+				}
+			default:
+				if len(kept.Data) > logs.MaxBatch-logs.MaxRecord {
+					next := &logs.Batch{Service: route.name, Client: b.Client, First: kept.First + uint64(kept.Count), Last: b.Last}
+					kept.Last = next.First - 1
+					stored, kept = append(stored, kept), next
+				}
+				kept.Add(v)
+			}
+		}
+	}
+	if kept.Count > 0 {
+		stored = append(stored, kept)
+	}
+	if slices.ContainsFunc(outputs, func(o routedOutput) bool { return o.lines != nil && o.lines.mixed.Load() }) {
+		// What is freed of repeats and what is not is gathered apart, and an output has to get all of a client in the order of its numbers.
+		err = f.Flush(ctx)
+	}
+	return stored, err
+}
+
+// lacking returns the outputs that have not got a batch. The store looks for itself.
+func lacking(outputs []routedOutput, b *logs.Batch) (some []routedOutput, err error) {
+	if b.Client == (logs.Client{}) {
+		return outputs, nil
+	}
+	for _, o := range outputs {
+		last := uint64(0)
+		if o.lines != nil {
+			if last, err = o.lines.Last(b.Client); err != nil {
+				return nil, err
+			}
+		}
+		if b.Last > last {
+			some = append(some, o)
+		}
+	}
+	return some, nil
+}
+
+// remember keeps the highest numbers.
+func (a *acceptor) remember(batches []*logs.Batch) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, b := range batches {
+		if b.Client == (logs.Client{}) || b.Last <= a.last[b.Client] {
+			continue
+		}
+		if len(a.last) >= mostRemembered {
+			clear(a.last)
+		}
+		a.last[b.Client] = b.Last
+	}
+}

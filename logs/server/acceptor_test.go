@@ -1,0 +1,36 @@
+package server_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
+)
+
+// A file gets what a client sends in the order of its numbers, also when it culls what is of some services only, and what comes
+// again is known by them.
+func TestOneFileOfManyServices(t *testing.T) {
+	dir := t.TempDir()
+	to := toFile(filepath.Join(dir, "a.log"))[0].To
+	routes := []server.Route{{Services: []string{"culled"}, Dedupe: true, To: to}, {To: to}}
+	client := logs.NewClient()
+	var batches []*logs.Batch
+	for i, service := range []string{"a", "culled", "a"} {
+		b := &logs.Batch{Service: service, Client: client, First: uint64(i + 1), Last: uint64(i + 1)}
+		b.Add(&logs.View{Message: []byte{'1' + byte(i)}})
+		batches = append(batches, b)
+	}
+	for range 2 { // the second server has what the journal knows
+		serve(t, server.Config{Routes: routes, Journal: filepath.Join(dir, "lines")}, func(ctx context.Context, s *server.Server) {
+			a := s.Acceptor()
+			for _, some := range [][]*logs.Batch{batches, batches[2:], batches} {
+				if err := a.Append(ctx, some...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		equal(t, "lines", lines(t, filepath.Join(dir, "a.log")), "a|info|1", "culled|info|2", "a|info|3")
+	}
+}

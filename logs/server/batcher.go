@@ -1,0 +1,279 @@
+package server
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cut"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/linefile"
+)
+
+// A batcher gathers what one connection brings between two flushes, by where it goes. The usual record costs no allocation: it
+// becomes a line, or its encoding, in a buffer.
+type batcher struct {
+	s        *Server
+	counts   *inputCounts
+	internal bool        // its records are reports of the server, which no limit leaves out and no alert counts
+	client   logs.Client // whose records these are, and nobody else's; the zero one: of no matter whom
+
+	// Of the records since the last flush.
+	routing *routing
+	now     int64 // when the first was added; 0: there is none
+	format  linefile.Format
+	buffers []*buffer
+	index   map[*bufferKey]*buffer
+	matched matches
+
+	// Of the service of the last record.
+	route   *serviceRoute
+	routed  []routedBuffer
+	only    *buffer // when there is nothing but one output for lines, which takes all
+	records int64
+	bytes   int64
+
+	marks []mark // since the last sync
+}
+
+type buffer struct {
+	*bufferKey
+	buf      *[]byte
+	count    int
+	min, max int64
+	last     uint64 // the number of the client's newest record
+}
+
+type routedBuffer struct {
+	*buffer
+	gate *levelFilter
+}
+
+// A mark is a place in an output.
+type mark struct {
+	*bufferKey
+	end int64
+}
+
+// bufferPool has the room of buffers, which hold it from the first record to the flush.
+var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, leastBuffer); return &b }}
+
+const (
+	leastBuffer = 16 << 10 // of a buffer that is kept
+	mostBuffer  = 1 << 20
+	manyBuffers = 64 // of one batcher; further ones have as much room as they need, and are not kept
+)
+
+func (f *batcher) Add(v *logs.View) {
+	p := f.route
+	if p == nil || p.name != string(v.Service) {
+		p = f.turnTo(v.Service)
+	}
+	if p.rate != nil && !f.internal && !p.rate.take(f.now) {
+		p.counts.limited.Add(1)
+		return
+	}
+	if f.routing.redactor != nil {
+		f.routing.redactor.redact(v)
+	}
+	if len(v.Message)+len(v.Task)+len(v.Job)+len(v.EncodedAttrs()) > f.s.maxRecord {
+		f.cut(v)
+	}
+	if p.name != string(v.Service) {
+		rename(v, p.name)
+	}
+	f.records++
+	f.bytes += int64(len(v.Message))
+	at := v.Time
+	if at == 0 {
+		at = f.now
+	}
+	if p.alerts != nil && !f.internal {
+		v.Time = at
+		f.matched.add(p.alerts, v)
+	}
+	if o := f.only; o != nil {
+		f.line(o, v, at)
+		return
+	}
+	for i := range f.routed {
+		if o := &f.routed[i]; o.gate.pass(v) {
+			f.put(o.buffer, v, at)
+		}
+	}
+}
+
+// line adds the line of a record to a buffer.
+func (f *batcher) line(o *buffer, v *logs.View, at int64) {
+	if o.raw {
+		*o.buf = f.format.AppendRaw(*o.buf, f.route.raw, v, at)
+	} else {
+		*o.buf = f.format.Append(*o.buf, f.route.head, v, at, o.fraction)
+	}
+}
+
+// put adds a record to a buffer.
+func (f *batcher) put(o *buffer, v *logs.View, at int64) {
+	if o.lines != nil {
+		f.line(o, v, at)
+		return
+	}
+	v.Time = at
+	if o.count == 0 {
+		o.min, o.max = at, at
+	}
+	o.min, o.max = min(o.min, at), max(o.max, at)
+	o.count++
+	*o.buf = v.Append(*o.buf)
+	if o.count == logs.MaxBatchRecords || len(*o.buf) > logs.MaxBatch-logs.MaxRecord {
+		f.split(o)
+	}
+}
+
+// split goes on with another buffer, because a batch has bounds.
+func (f *batcher) split(o *buffer) {
+	full := *o
+	f.buffers = append(f.buffers, &full)
+	*o = buffer{bufferKey: o.bufferKey, buf: bufferPool.Get().(*[]byte)}
+	// In order: the full one comes before the one that goes on.
+	last := len(f.buffers) - 1
+	for i, s := range f.buffers {
+		if s == o {
+			f.buffers[i], f.buffers[last] = f.buffers[last], f.buffers[i]
+			break
+		}
+	}
+}
+
+// turnTo turns to another service.
+func (f *batcher) turnTo(service []byte) *serviceRoute {
+	f.count()
+	if f.now == 0 {
+		f.now = time.Now().UnixNano()
+		f.routing = f.s.routing.Load()
+	}
+	p, reason := f.routing.route(service)
+	f.route, f.routed, f.only = p, f.routed[:0], nil
+	if reason != "" {
+		f.counts.repair(reason, 1)
+	}
+	for _, o := range p.outputs {
+		f.routed = append(f.routed, routedBuffer{f.buffer(o.bufferKey), o.gate})
+	}
+	if len(f.routed) == 1 && f.routed[0].lines != nil && f.routed[0].gate == nil {
+		f.only = f.routed[0].buffer
+	}
+	return p
+}
+
+// buffer returns the buffer for a key.
+func (f *batcher) buffer(key *bufferKey) *buffer {
+	if s := f.index[key]; s != nil {
+		if s.buf == nil {
+			s.buf = f.newRoom()
+			f.buffers = append(f.buffers, s)
+		}
+		return s
+	}
+	if f.index == nil {
+		f.index = make(map[*bufferKey]*buffer)
+	}
+	s := &buffer{bufferKey: key, buf: f.newRoom()}
+	f.index[key] = s
+	f.buffers = append(f.buffers, s)
+	return s
+}
+
+// newRoom returns room for another buffer: one read may bring records of thousands of services.
+func (f *batcher) newRoom() *[]byte {
+	if len(f.buffers) < manyBuffers {
+		return bufferPool.Get().(*[]byte)
+	}
+	return new([]byte)
+}
+
+// count counts the records since the last turn.
+func (f *batcher) count() {
+	if f.records > 0 {
+		f.counts.received(f.route.counts, f.now, f.records, f.bytes)
+		f.records, f.bytes = 0, 0
+	}
+}
+
+// cut cuts a message, and says how much is missing. Attributes that are too long by themselves are left out, and of a long task
+// and job there is the beginning: no record is longer than a store takes.
+func (f *batcher) cut(v *logs.View) {
+	f.route.counts.cut.Add(1)
+	most := f.s.maxRecord
+	before := len(v.Message) + len(v.Task) + len(v.Job) + len(v.EncodedAttrs())
+	if len(v.EncodedAttrs()) > most/2 {
+		v.SetEncodedAttrs(v.EncodedAttrs()[:0])
+	}
+	v.Task, v.Job = cut.Prefix(v.Task, min(most/8, 1<<10)), cut.Prefix(v.Job, min(most/8, 1<<10))
+	v.Message = cut.Prefix(v.Message, most-len(v.EncodedAttrs())-len(v.Task)-len(v.Job))
+	missing := before - len(v.Message) - len(v.Task) - len(v.Job) - len(v.EncodedAttrs())
+	message := make([]byte, 0, len(v.Message)+40)
+	message = append(append(message, v.Message...), " [cut: "...)
+	v.Message = append(strconv.AppendInt(message, int64(missing), 10), " bytes more]"...)
+}
+
+func (f *batcher) Flush(ctx context.Context) (err error) {
+	f.count()
+	f.route, f.only, f.routed, f.now = nil, nil, f.routed[:0], 0
+	for _, s := range f.buffers {
+		if err == nil && len(*s.buf) > 0 {
+			var end int64
+			if s.lines != nil {
+				end, err = s.lines.Append(ctx, *s.buf, s.dedupe, linefile.Heard{Client: f.client, Last: s.last})
+			} else {
+				end, err = s.store.append(ctx, &logs.Batch{Service: s.service, Count: s.count, Min: s.min, Max: s.max, Data: *s.buf}, s.dedupe)
+			}
+			f.marked(s.bufferKey, end)
+		}
+		if room := cap(*s.buf); leastBuffer <= room && room <= mostBuffer {
+			*s.buf = (*s.buf)[:0]
+			bufferPool.Put(s.buf)
+		}
+		s.buf, s.count, s.last = nil, 0, 0
+	}
+	f.buffers = f.buffers[:0]
+	if len(f.index) > manyBuffers {
+		f.buffers, f.index = nil, nil
+	}
+	if err == nil {
+		f.matched.accepted()
+	}
+	clear(f.matched)
+	return err
+}
+
+// marked notes how far an output is to be on disk at the next sync.
+func (f *batcher) marked(key *bufferKey, end int64) {
+	for i := range f.marks {
+		if m := &f.marks[i]; m.lines == key.lines && m.store == key.store {
+			m.end = max(m.end, end)
+			return
+		}
+	}
+	f.marks = append(f.marks, mark{key, end})
+}
+
+func (f *batcher) Sync(ctx context.Context) error {
+	err := f.Flush(ctx)
+	for _, m := range f.marks {
+		if err != nil {
+			break
+		}
+		if m.lines != nil {
+			// What is a client's is on disk in the journal before it is written.
+			err = m.lines.Wait(ctx, m.end, f.s.sync == linefile.SyncAlways && (f.client == logs.Client{} || !m.lines.Journaled()))
+		} else {
+			err = m.store.wait(ctx, m.end)
+		}
+	}
+	f.marks = f.marks[:0]
+	return err
+}
+
+func (f *batcher) Refuse(reason string) { f.counts.refuse(reason) }

@@ -1,0 +1,79 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A HandoverConn is a connection on its way from one server to another, which may be in another process.
+type HandoverConn struct {
+	Conn     net.Conn `json:"-"`
+	Listener string   // the name of its listener
+	Origin   string   // where it comes from
+	State    []byte   // of its parser
+	Rest     []byte   // of what was read: the beginning of a frame
+}
+
+// HandOver has Run end without an end to the connections over plain TCP: their next bytes are for another server. Those
+// over TLS are ended as always. When Run has returned, [Server.HandoverConns] has them.
+func (s *Server) HandOver() {
+	s.handingOver.Store(true)
+	s.end()
+}
+
+// HandoverConns returns the connections that are open after [Server.HandOver], once Run has returned.
+func (s *Server) HandoverConns() []HandoverConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.handovers
+}
+
+func (c *connection) canHandOver() bool { return c.raw != nil }
+
+// handOver gives a connection away between two reads.
+func (s *Server) handOver(h HandoverConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handovers = append(s.handovers, h)
+}
+
+// resume goes on with the connections that another server has given away. Those of a listener that there is no more are
+// closed.
+func (s *Server) resume(ctx context.Context) error {
+	if len(s.config.Resume) == 0 {
+		return nil
+	}
+	return meanwhile.Supervise(ctx, func(ctx context.Context) error {
+		for _, h := range s.config.Resume {
+			l := s.listenerFor(h.Listener)
+			if l == nil {
+				s.logLimited("logs: a connection is closed", h.Listener, h.Origin, fmt.Errorf("no listener %.40q takes it over", h.Listener))
+				_ = h.Conn.Close()
+				continue
+			}
+			if !l.allowsOrigin(h.Origin) {
+				s.notAllowed(l, h.Origin)
+				_ = h.Conn.Close()
+				continue
+			}
+			if err := s.slots.Acquire(ctx, 1); err != nil {
+				return err
+			}
+			_ = h.Conn.SetReadDeadline(noDeadline)
+			s.serveConn(ctx, l, h)
+		}
+		return nil
+	}, meanwhile.Name("connections that went on"))
+}
+
+func (s *Server) listenerFor(name string) *Listener {
+	for i := range s.config.Listeners {
+		if l := &s.config.Listeners[i]; l.Name == name && (l.Protocol != nil || l.Serve != nil) && l.TLS == nil {
+			return l
+		}
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package server
+
+import "sync/atomic"
+
+// A rate lets through so many records a second, and so many at once. Any number of feeds may use it at once.
+type rate struct {
+	each  int64 // nanoseconds
+	ahead int64 // that many nanoseconds of records at once
+	limit float64
+	next  atomic.Int64 // when the next record is due, if they came evenly
+	over  atomic.Int64 // that were left out since it was last reported
+}
+
+func newRate(l *Limit) *rate {
+	burst := l.Burst
+	if burst <= 0 {
+		burst = max(int(l.Rate), 1)
+	}
+	each := int64(1e9 / l.Rate)
+	return &rate{each: each, ahead: each * int64(burst-1), limit: l.Rate}
+}
+
+// take reports whether a record may come in at a time in nanoseconds.
+func (r *rate) take(now int64) bool {
+	for {
+		next := r.next.Load()
+		due := max(next, now)
+		if due > now+r.ahead {
+			r.over.Add(1)
+			return false
+		}
+		if r.next.CompareAndSwap(next, due+r.each) {
+			return true
+		}
+	}
+}

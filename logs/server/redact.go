@@ -1,0 +1,225 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/mask"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// A Redaction replaces what is not to be kept, in every record, before it is stored, written or forwarded. What is in the store already
+// stays.
+type Redaction struct {
+	Name string // of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
+
+	// Attrs are names of attributes whose values are replaced as a whole, in any case of their letters. A name fits a key, and the
+	// part of a key behind a dot: "password" fits "user.password". One with a * behind is how keys begin. The fields of a value that is JSON
+	// have the keys that they had as attributes, so it fits "password" of the value {"password": 1} of "user" as well.
+	Attrs []string
+
+	// Pattern is what is replaced in messages, in paths of tasks, and in the values of attributes, also in numbers, which become text
+	// then. It must not match the empty text. Nil: nothing is.
+	Pattern *regexp.Regexp
+
+	With string // what is written instead, at most 64 bytes; default "[redacted]"
+}
+
+const (
+	defaultMarker = "[redacted]"
+	maxMarker     = 64
+)
+
+// Check says why a redaction cannot be used, or nil.
+func (r *Redaction) Check() error {
+	switch {
+	case len(r.Attrs) == 0 && r.Pattern == nil:
+		return errors.New("it has neither names of attributes nor a pattern")
+	case r.Pattern != nil && r.Pattern.MatchString(""):
+		return fmt.Errorf("the pattern %.100q matches the empty text, which is everywhere", r.Pattern)
+	case len(r.With) > maxMarker:
+		return fmt.Errorf("what is written instead has %d bytes, at most %d are", len(r.With), maxMarker)
+	}
+	for _, name := range r.Attrs {
+		if name == "" || name == "*" || strings.Contains(strings.TrimSuffix(name, "*"), "*") {
+			return fmt.Errorf("%.100q is no name of attributes: a * stands behind the beginning of one", name)
+		}
+	}
+	return nil
+}
+
+// A redactor applies redactions. Its methods may be called at once.
+type redactor []*redaction
+
+type redaction struct {
+	names   []string // in lower case
+	begins  []string
+	pattern *regexp.Regexp
+	marker  []byte
+	count   *atomic.Int64 // values that were changed
+}
+
+// newRedactor returns nil when there is nothing to redact.
+func (s *Server) newRedactor(rules []Redaction) (all redactor, err error) {
+	for i := range rules {
+		rule := &rules[i]
+		name := rule.Name
+		if name == "" {
+			name = fmt.Sprintf("rule %d", i+1)
+		}
+		if err := rule.Check(); err != nil {
+			return nil, fmt.Errorf("redaction %.100q: %w", name, err)
+		}
+		r := &redaction{pattern: rule.Pattern, marker: []byte(rule.With), count: s.redactionCount(name)}
+		if rule.With == "" {
+			r.marker = []byte(defaultMarker)
+		}
+		for _, name := range rule.Attrs {
+			if prefix, ok := strings.CutSuffix(name, "*"); ok {
+				r.begins = append(r.begins, strings.ToLower(prefix))
+			} else {
+				r.names = append(r.names, strings.ToLower(name))
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// redactionCount returns the counter of a name, which goes on when settings are read again.
+func (s *Server) redactionCount(name string) *atomic.Int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.redacted[name]
+	if c == nil {
+		c = new(atomic.Int64)
+		s.redacted[name] = c
+	}
+	return c
+}
+
+// redact replaces what is to be replaced in a record. The texts of the view are left as they are, and others put in their place.
+func (all redactor) redact(v *logs.View) {
+	v.Message, _ = all.text(v.Message)
+	v.Task, _ = all.text(v.Task)
+	var out []byte
+	done := 0
+	for b := v.EncodedAttrs(); len(b) > 0; {
+		key, value, rest, ok := logs.NextAttr(b)
+		if !ok {
+			break // which a store refuses
+		}
+		size := len(b) - len(rest)
+		text, changed := all.value(key, value)
+		if changed && out == nil {
+			out = append(make([]byte, 0, len(v.EncodedAttrs())+2*maxMarker), v.EncodedAttrs()[:done]...)
+		}
+		switch {
+		case changed:
+			out = logs.AppendAttr(out, "", slog.Attr{Key: string(key), Value: text})
+		case out != nil:
+			out = append(out, b[:size]...)
+		}
+		done += size
+		b = rest
+	}
+	if out != nil {
+		v.SetEncodedAttrs(out)
+	}
+}
+
+// value returns what takes the place of the value of an attribute.
+func (all redactor) value(key []byte, value logs.AttrValue) (_ slog.Value, changed bool) {
+	named := all.hasNames()
+	if named {
+		if r := all.named(string(key)); r != nil {
+			r.count.Add(1)
+			return slog.StringValue(string(r.marker)), true
+		}
+	}
+	text, ok := value.Text()
+	if !ok {
+		var buffer [32]byte
+		text = value.AppendText(buffer[:0])
+	}
+	if value.Kind() == slog.KindAny && named {
+		text, changed = all.fields(key, text)
+	}
+	text, matched := all.text(text)
+	if !changed && !matched {
+		return slog.Value{}, false
+	}
+	if value.Kind() == slog.KindAny && json.Valid(text) {
+		return slog.AnyValue(json.RawMessage(text)), true
+	}
+	return slog.StringValue(string(text)), true
+}
+
+// fields returns the JSON of an attribute with the values of its fields replaced that rules name. What is no JSON is replaced as a whole,
+// as it is unknown what it has.
+func (all redactor) fields(key, text []byte) (_ []byte, changed bool) {
+	prefix := string(key)
+	replaced, err := mask.Replace(text, func(path []string) (string, bool) {
+		r := all.named(prefix + "." + strings.Join(path, "."))
+		if r == nil {
+			return "", false
+		}
+		changed = true
+		r.count.Add(1)
+		return string(r.marker), true
+	})
+	switch {
+	case err != nil:
+		return []byte(defaultMarker), true
+	case changed:
+		return replaced, true
+	}
+	return text, false
+}
+
+func (all redactor) hasNames() bool {
+	return slices.ContainsFunc(all, func(r *redaction) bool { return r.names != nil || r.begins != nil })
+}
+
+// named returns the rule that replaces the value of a key, nil for none.
+func (all redactor) named(key string) *redaction {
+	key = strings.ToLower(key)
+	for _, r := range all {
+		if r.fits(key) {
+			return r
+		}
+	}
+	return nil
+}
+
+// text returns a text without what the patterns match.
+func (all redactor) text(text []byte) (_ []byte, changed bool) {
+	for _, r := range all {
+		if r.pattern != nil && len(text) > 0 && r.pattern.Match(text) {
+			text, changed = r.pattern.ReplaceAllLiteral(text, r.marker), true
+			r.count.Add(1)
+		}
+	}
+	return text, changed
+}
+
+// fits reports whether the value of a key, in lower case, is replaced.
+func (r *redaction) fits(key string) bool {
+	for _, name := range r.names {
+		if rest, ok := strings.CutSuffix(key, name); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+			return true
+		}
+	}
+	for _, prefix := range r.begins {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}

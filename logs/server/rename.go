@@ -1,0 +1,20 @@
+package server
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/meanwhile-go/meanwhile/internal/cut"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+const maxFromService = 256 // bytes
+
+// rename makes a record one of the service that it is stored under, and adds the name it came with, unless that is empty.
+func rename(v *logs.View, service string) {
+	if len(v.Service) > 0 && len(v.Message)+len(v.Task)+len(v.Job)+len(v.EncodedAttrs()) < logs.MaxRecord-mostAdded {
+		v.SetEncodedAttrs(slices.Clip(v.EncodedAttrs())) // other records may follow in the buffer
+		v.AddAttr(slog.String(logs.FromService, string(cut.Prefix(v.Service, maxFromService))))
+	}
+	v.Service = []byte(service)
+}

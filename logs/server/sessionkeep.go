@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/meanwhile-go/meanwhile/internal/cond"
+	"github.com/meanwhile-go/meanwhile/internal/cut"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// take checks the batch of a data frame and leaves it to be kept, once there is room.
+func (c *session) take(ctx context.Context, f logwire.Frame) error {
+	h, payload, err := logwire.ParseData(f.Body)
+	if err != nil {
+		logwire.GiveBuffer(f.Room)
+		return err
+	}
+	if h.First <= c.last {
+		logwire.GiveBuffer(f.Room)
+		return fmt.Errorf("%w: number %d does not follow %d", logwire.ErrBody, h.First, c.last)
+	}
+	p := pending{room: f.Room, held: h.Size, batch: logs.Batch{
+		Service: string(cut.Prefix(h.Service, logs.MaxServiceRead)), Client: c.client, First: h.First, Last: h.Last, Count: h.Count, Min: h.Min, Max: h.Max, Data: payload,
+	}}
+	if err := c.makeRoom(ctx, p.held); err != nil {
+		logwire.GiveBuffer(f.Room)
+		return err
+	}
+	if h.Compression == logwire.CompressZstd {
+		p.room = logwire.TakeBuffer(h.Size)
+		p.batch.Data, err = logwire.Decompress(c.s.decompressor(), p.room, payload, h.Size)
+		logwire.GiveBuffer(f.Room)
+	}
+	if err == nil {
+		err = checkBatch(&p.batch)
+	}
+	if err != nil {
+		c.free(p)
+		return err
+	}
+	c.last = h.Last
+	c.mu.Lock()
+	c.pending = append(c.pending, p)
+	c.size += p.held
+	c.mu.Unlock()
+	cond.Signal(c.more)
+	return nil
+}
+
+// makeRoom waits until there is room for a batch that was read, also when the session is to stop: for one there always is.
+func (c *session) makeRoom(ctx context.Context, size int) error {
+	for {
+		c.mu.Lock()
+		fits := c.size == 0 || c.size+size <= c.s.c.Pending
+		c.mu.Unlock()
+		if fits {
+			return c.s.c.Memory.Acquire(ctx, size)
+		}
+		select {
+		case <-c.less:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// keep appends what has gathered and acknowledges it, until nothing more comes. A failure stops the reading.
+func (c *session) keep(ctx context.Context) error {
+	var batches []*logs.Batch
+	var taken []pending
+	for {
+		c.mu.Lock()
+		taken, c.pending = c.pending, taken[:0]
+		ended := c.ended
+		c.mu.Unlock()
+		if len(taken) == 0 {
+			if ended {
+				return nil
+			}
+			select {
+			case <-c.more:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+			continue
+		}
+		batches = batches[:0]
+		for i := range taken {
+			batches = append(batches, &taken[i].batch)
+		}
+		last := batches[len(batches)-1].Last
+		err := c.s.acceptor.Append(ctx, batches...)
+		size := 0
+		for _, p := range taken {
+			size += p.held
+			c.free(p)
+		}
+		clear(taken)
+		c.mu.Lock()
+		c.size -= size
+		c.mu.Unlock()
+		cond.Signal(c.less)
+		if err != nil {
+			err = &unavailable{err}
+		} else {
+			err = c.send(logwire.AppendNumber(nil, logwire.KindAck, last))
+		}
+		if err != nil {
+			c.stop(err)
+			return err
+		}
+	}
+}
+
+func (c *session) free(p pending) {
+	logwire.GiveBuffer(p.room)
+	c.s.c.Memory.Release(p.held)
+}
+
+// checkBatch reads every record, so that what is kept is what the frame says.
+func checkBatch(b *logs.Batch) error {
+	count, oldest, newest := 0, b.Max, b.Min
+	var v logs.View
+	for data := b.Data; len(data) > 0; count++ {
+		rest, err := v.Next(data)
+		if err == nil {
+			err = v.Check()
+		}
+		if err != nil {
+			return fmt.Errorf("%w: record %d: %w", logwire.ErrBody, count+1, err)
+		}
+		oldest, newest = min(oldest, v.Time), max(newest, v.Time)
+		data = rest
+	}
+	if count != b.Count || oldest != b.Min || newest != b.Max {
+		return fmt.Errorf("%w: count or times are not those of its records", logwire.ErrBody)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/logwire"
+	"github.com/meanwhile-go/meanwhile/logs"
+)
+
+// An Acceptor keeps what clients send by the own protocol. A [storage.Store] is one.
+type Acceptor interface {
+	// Append and Last are those of [storage.Store], but that Last may tell a lower number: what comes again is left out. The batches
+	// have been checked, but for their services, and all of one call are of one client. Append keeps nothing of their data after
+	// it has returned. Records of a service without a valid name belong under the one that [logs.RepairService] returns: the Acceptor
+	// of a [Server] stores them so, a Store on its own returns an error.
+	Append(ctx context.Context, batches ...*logs.Batch) error
+	Last(ctx context.Context, client logs.Client) (uint64, error)
+}
+
+// A SessionConfig says how [Sessions] treats connections. The zero value works, and accepts every client.
+type SessionConfig struct {
+	Keys         []string             // a client must say one of them; none: no client needs one
+	HelloTimeout time.Duration        // from the connection to the whole of the hello. The default is 10 s
+	IdleTimeout  time.Duration        // between frames. Clients send a ping before it is over. The default is 5 min
+	FrameTimeout time.Duration        // for the rest of a frame that has begun, and for sending one. The default is 1 min
+	Grace        time.Duration        // after a cancellation, to keep what was read. The default is 5 s
+	Pending      int                  // bytes of one connection's records that wait to be kept; beyond, it is not read. The default is 1 MiB
+	Memory       *meanwhile.Semaphore // bytes of all connections' records at once. The default is one of 64 MiB; below 4 MiB is too little
+}
+
+func (c SessionConfig) withDefaults() SessionConfig {
+	c.HelloTimeout = cmp.Or(c.HelloTimeout, 10*time.Second)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 5*time.Minute)
+	c.FrameTimeout = cmp.Or(c.FrameTimeout, time.Minute)
+	c.Grace = cmp.Or(c.Grace, 5*time.Second)
+	c.Pending = cmp.Or(c.Pending, 1<<20)
+	if c.Memory == nil {
+		c.Memory = meanwhile.NewSemaphore(64 << 20)
+	}
+	return c
+}
+
+// ErrHandOver is the cause by which a cancellation of [Sessions.Serve] asks for the rest of the connection.
+var ErrHandOver = errors.New("the connection goes to another process")
+
+// Sessions is the server's half of the own protocol, which docs/logs-protocol.md describes. Methods may be called at once.
+type Sessions struct {
+	acceptor Acceptor
+	c        SessionConfig
+	keys     [][sha256.Size]byte
+
+	decompressor func() *zstd.Decoder // made when it is first needed; many may use it at once
+
+	mu     sync.Mutex
+	active map[logs.Client]*session // the newest of each client
+}
+
+// NewSessions returns the server's half of the protocol in front of a.
+func NewSessions(a Acceptor, c SessionConfig) *Sessions {
+	s := &Sessions{acceptor: a, c: c.withDefaults(), active: map[logs.Client]*session{}, decompressor: sync.OnceValue(logwire.NewDecompressor)}
+	for _, key := range c.Keys {
+		s.keys = append(s.keys, sha256.Sum256([]byte(key)))
+	}
+	return s
+}
+
+// Serve takes what one client sends until it ends the connection, which gives nil, or breaks the protocol, or ctx is
+// canceled; after that it keeps and acknowledges what it has read, for the grace. It does not close conn. A [*logs.Refusal]
+// is what was sent to the client.
+//
+// When the cause of the cancellation is [ErrHandOver], the connection can go on: Serve returns what the next process is to
+// give to its Serve as state, with the connection. A new connection has no state. A handed state is a secret as a key is.
+func (s *Sessions) Serve(ctx context.Context, conn net.Conn, state []byte) (handed []byte, err error) {
+	c := newSession(s, conn)
+	if err := c.restore(state); err != nil {
+		return nil, err
+	}
+	err = meanwhile.Shield(ctx, s.c.Grace, func(shielded context.Context) error {
+		stop := context.AfterFunc(ctx, func() { c.stop(context.Cause(ctx)) })
+		defer stop()
+		defer s.leave(c)
+		return c.serve(shielded)
+	}, meanwhile.Name("session"))
+	if err == nil && errors.Is(c.stopped(), ErrHandOver) {
+		return c.state(), nil
+	}
+	return nil, err
+}
+
+// allowed compares in a time that tells nothing about the keys.
+func (s *Sessions) allowed(key string) bool {
+	sum, found := sha256.Sum256([]byte(key)), len(s.keys) == 0
+	for i := range s.keys {
+		if subtle.ConstantTimeCompare(sum[:], s.keys[i][:]) == 1 {
+			found = true
+		}
+	}
+	return found
+}
+
+// enter makes c the connection of its client, and waits until those before it keep nothing any more: what they have kept is
+// in the number the client gets, and the order stays. One that waits leaves when the next one comes, so that no more than
+// one of a client does, however long it takes to keep something.
+func (s *Sessions) enter(ctx context.Context, c *session) error {
+	if c.client == (logs.Client{}) {
+		return nil
+	}
+	s.mu.Lock()
+	before := s.active[c.client]
+	s.active[c.client] = c
+	s.mu.Unlock()
+	if before != nil {
+		before.stop(&logs.Refusal{Code: logs.RefusedSuperseded, Text: "this client has opened another connection"})
+		close(before.passed)
+	}
+	passed := c.passed
+	for before != nil {
+		select {
+		case <-before.over:
+			before = before.behind
+		case <-passed:
+			if passed = nil; !errors.Is(c.stopped(), ErrHandOver) { // with that, it is to be welcomed first
+				c.behind = before
+				return c.stopped()
+			}
+		case <-ctx.Done():
+			c.behind = before
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (s *Sessions) leave(c *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[c.client] == c {
+		delete(s.active, c.client)
+	}
+}

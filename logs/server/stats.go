@@ -1,0 +1,169 @@
+package server
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stats is what a server has done since it began.
+type Stats struct {
+	Began    time.Time                 `json:"began"`
+	Inputs   map[string]InputStats     `json:"ways"`     // by the name of their listener
+	Services map[string]ServiceTraffic `json:"services"` //
+	Outputs  []OutputStats             `json:"outputs"`  //
+
+	// Redacted counts messages and values that a [Redaction] has changed, by its name.
+	Redacted map[string]int64 `json:"redacted,omitempty"`
+
+	Alerts []AlertStats `json:"alerts,omitempty"`
+}
+
+// AlertStats is how an [Alert] stands.
+type AlertStats struct {
+	Name    string     `json:"name"`
+	Filter  string     `json:"filter"`
+	Count   int        `json:"count"`
+	Window  string     `json:"window"`
+	Firing  bool       `json:"firing"`
+	Since   *time.Time `json:"since,omitempty"` // when it fired, while it fires
+	Records int64      `json:"records"`         // that match, within the window up to now
+	Fired   int64      `json:"fired"`           // times since the server began, or the alert was changed
+}
+
+// InputStats is what came by one listener.
+type InputStats struct {
+	Open        int64            `json:"open"`        // connections
+	Connections int64            `json:"connections"` // ever
+	Records     int64            `json:"records"`
+	Bytes       int64            `json:"bytes"`   // of their messages
+	Refused     map[string]int64 `json:"refused"` // what was no record, by reason
+
+	// Repaired counts records of services without a valid name, which are stored under another one, by the reasons of
+	// [logs.RepairService].
+	Repaired map[string]int64 `json:"repaired"`
+}
+
+// ServiceTraffic is what came of one service.
+type ServiceTraffic struct {
+	Records int64 `json:"records"`
+	Bytes   int64 `json:"bytes"`   // of their messages
+	Cut     int64 `json:"cut"`     // records that were too long
+	Limited int64 `json:"limited"` // and that came too fast and were left out
+}
+
+// OutputStats is the state of one output.
+type OutputStats struct {
+	Name    string `json:"name"`
+	Written int64  `json:"written"`           // bytes of lines, or records of the store
+	Waiting int64  `json:"waiting"`           // bytes that wait
+	Repeats int64  `json:"culled"`            // records that repeated the one before
+	Lost    int64  `json:"lost"`              // bytes of lines, or records, that could not be written before the end
+	Failure string `json:"failure,omitempty"` // why it fails; empty while it does not
+}
+
+type inputCounts struct {
+	open, connections, records, bytes atomic.Int64
+
+	mu       sync.Mutex
+	refused  map[string]int64
+	repaired map[string]int64
+}
+
+// received counts records of a service that came by the input at a time.
+func (c *inputCounts) received(of *serviceCounts, now, records, bytes int64) {
+	of.heard.Store(now)
+	of.records.Add(records)
+	of.bytes.Add(bytes)
+	c.records.Add(records)
+	c.bytes.Add(bytes)
+}
+
+// mostReasons is how many reasons to refuse are kept apart.
+const mostReasons = 64
+
+func (c *inputCounts) refuse(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		c.refused = map[string]int64{}
+	}
+	if _, ok := c.refused[reason]; !ok && len(c.refused) >= mostReasons {
+		reason = "other"
+	}
+	c.refused[reason]++
+}
+
+func (c *inputCounts) repair(reason string, n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.repaired == nil {
+		c.repaired = map[string]int64{}
+	}
+	c.repaired[reason] += n
+}
+
+// inputCounts returns the counts of an input.
+func (s *Server) inputCounts(name string) *inputCounts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.inputs[name]
+	if c == nil {
+		c = &inputCounts{}
+		s.inputs[name] = c
+	}
+	return c
+}
+
+// Stats returns what the server has done. It may be called at any time, by anybody.
+func (s *Server) Stats() Stats {
+	st := Stats{Began: s.began, Inputs: map[string]InputStats{}, Services: map[string]ServiceTraffic{}}
+	s.mu.Lock()
+	for name, c := range s.inputs {
+		w := InputStats{Open: c.open.Load(), Connections: c.connections.Load(), Records: c.records.Load(), Bytes: c.bytes.Load(), Refused: map[string]int64{}, Repaired: map[string]int64{}}
+		c.mu.Lock()
+		maps.Copy(w.Refused, c.refused)
+		maps.Copy(w.Repaired, c.repaired)
+		c.mu.Unlock()
+		st.Inputs[name] = w
+	}
+	for name, c := range s.services {
+		if c.heard.Load() == 0 {
+			continue // the store has it, from before
+		}
+		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}
+	}
+	for name, n := range s.redacted {
+		if st.Redacted == nil {
+			st.Redacted = map[string]int64{}
+		}
+		st.Redacted[name] = n.Load()
+	}
+	s.mu.Unlock()
+	for _, c := range s.routing.Load().alerts {
+		st.Alerts = append(st.Alerts, c.stats())
+	}
+	for _, o := range s.outputs.all() {
+		l := o.Stats()
+		one := OutputStats{Name: o.Name(), Written: l.Written, Waiting: l.Waiting, Repeats: l.Repeated, Lost: l.Lost}
+		if l.Failure != nil {
+			one.Failure = l.Failure.Error()
+		}
+		st.Outputs = append(st.Outputs, one)
+	}
+	if o := s.outputs.store; o != nil {
+		st.Outputs = append(st.Outputs, o.stats())
+	}
+	return st
+}
+
+func (o *storeOutput) stats() OutputStats {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	st := OutputStats{Name: "store", Written: o.appended, Waiting: int64(o.bytes), Repeats: o.repeats, Lost: o.lost}
+	if o.failure != nil {
+		st.Failure = o.failure.Error()
+	}
+	return st
+}

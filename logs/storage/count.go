@@ -1,0 +1,200 @@
+package storage
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/cut"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
+)
+
+// Counts say how many records have which values, see [CountBy].
+type Counts struct {
+	By      []string      `json:"by"`             // the keys
+	Every   time.Duration `json:"every,omitzero"` // the length of a part of the time, in nanoseconds
+	Since   time.Time     `json:"since,omitzero"` // when the first part begins
+	Records int64         `json:"records"`        // that match
+	Groups  []Group       `json:"groups"`         // the largest first
+	Others  int64         `json:"others"`         // records of further groups
+}
+
+// A Group is the records that have the same values.
+type Group struct {
+	Values []string `json:"values"` // of the keys; "" where a record has none
+	Count  int64    `json:"count"`
+	Parts  []int64  `json:"parts,omitempty"` // of the time from Counts.Since on
+}
+
+// What bounds counts.
+const (
+	mostGroups   = 10_000   // that are counted apart
+	mostCounted  = 32 << 20 // bytes of these
+	mostReturned = 1_000    // groups that are returned
+	mostAnswer   = 4 << 20  // bytes of these as JSON, which is a line of an answer
+	mostParts    = 1_000    // of the time
+	mostValue    = 200      // bytes of a value; what is longer is cut
+)
+
+// ErrCounts is what [CountBy] fails with when it is asked for what it does not do.
+var ErrCounts = errors.New("these counts cannot be made")
+
+// CountBy counts the records that match by the values of keys, which are those of filters: service, level, message, task, job, and
+// those of attributes. With every, which may be 0, it counts each such part of the time as well, of at most a thousand. It returns the
+// thousand largest groups, as far as they have 4 MiB as JSON, and counts apart ten thousand, as far as there is room for them in 32 MiB, which
+// is some 4,000 with every: records of groups that come after these are others. Values of more than 200 bytes are cut, and end with "…". The
+// limit of the query has no meaning here. It reads all records that match.
+func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Duration) (*Counts, error) {
+	if err := checkCounts(by, every); err != nil {
+		return nil, err
+	}
+	q.Limit, q.Newest = 0, false
+	c := counter{counts: &Counts{By: by, Every: every}, groups: map[string]*Group{}}
+	for r, err := range f.Find(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		v := r.View()
+		if err := c.add(&v); err != nil {
+			return nil, err
+		}
+	}
+	return c.finish(), nil
+}
+
+func checkCounts(by []string, every time.Duration) error {
+	if every < 0 || len(by) > 10 {
+		return fmt.Errorf("%w: count by up to ten keys, in parts of a positive time", ErrCounts)
+	}
+	for _, key := range by {
+		switch key {
+		case "time", "number":
+			return fmt.Errorf("%w: each %s is another one: count by service, level, message, task, job or the key of an attribute", ErrCounts, key)
+		}
+		if key == "" {
+			return fmt.Errorf("%w: a key is missing", ErrCounts)
+		}
+	}
+	return nil
+}
+
+// A counter counts records. They come by their times, but for the exception of [Finder]: those that are earlier than the first are counted
+// in the first part.
+type counter struct {
+	counts *Counts
+	groups map[string]*Group
+	size   int    // of groups, in bytes
+	key    []byte // of the group of a record: its values, each behind a byte with its length
+	parts  int    // of the time, up to the newest record
+}
+
+func (c *counter) add(v *logs.View) error {
+	c.counts.Records++
+	part, err := c.partOf(v)
+	if err != nil {
+		return err
+	}
+	g := c.group(v)
+	if g == nil {
+		c.counts.Others++
+		return nil
+	}
+	g.Count++
+	if c.counts.Every > 0 {
+		for len(g.Parts) <= part {
+			g.Parts = append(g.Parts, 0)
+		}
+		g.Parts[part]++
+	}
+	return nil
+}
+
+// partOf returns the part of the time that a record is in.
+func (c *counter) partOf(v *logs.View) (int, error) {
+	every := c.counts.Every
+	if every == 0 {
+		return 0, nil
+	}
+	at := time.Unix(0, v.Time).UTC()
+	if c.counts.Since.IsZero() {
+		c.counts.Since = at.Truncate(every)
+	}
+	part := at.Sub(c.counts.Since) / every
+	if part >= mostParts {
+		return 0, fmt.Errorf("%w: the records reach over more than %d times %v: give a longer time, or a shorter one to search", ErrCounts, mostParts, every)
+	}
+	n := int(max(part, 0))
+	c.parts = max(c.parts, n+1)
+	return n, nil
+}
+
+// group returns the group of a record, nil for one too many.
+func (c *counter) group(v *logs.View) *Group {
+	c.key = c.key[:0]
+	for _, key := range c.counts.By {
+		c.appendValue(v, key)
+	}
+	if g := c.groups[string(c.key)]; g != nil {
+		return g
+	}
+	const own = 200 // bytes of a group, about
+	size := own + len(c.key) + 16*len(c.counts.By)
+	if c.counts.Every > 0 {
+		size += 8 * mostParts
+	}
+	if len(c.groups) >= mostGroups || c.size+size > mostCounted {
+		return nil
+	}
+	c.size += size
+	key := string(c.key)
+	g := &Group{Values: []string{}}
+	for rest := key; rest != ""; {
+		end := 1 + int(rest[0])
+		g.Values = append(g.Values, rest[1:end])
+		rest = rest[end:]
+	}
+	c.groups[key] = g
+	return g
+}
+
+// appendValue appends the value of a record to the key of its group.
+func (c *counter) appendValue(v *logs.View, key string) {
+	at := len(c.key)
+	c.key = filter.AppendValue(append(c.key, 0), v, key)
+	if value := c.key[at+1:]; len(value) > mostValue {
+		c.key = append(c.key[:at+1+len(cut.Prefix(value, mostValue))], "…"...)
+	}
+	c.key[at] = byte(len(c.key) - at - 1)
+}
+
+// finish puts the groups in order.
+func (c *counter) finish() *Counts {
+	all := slices.SortedFunc(maps.Values(c.groups), func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), slices.Compare(a.Values, b.Values))
+	})
+	c.counts.Groups = []Group{}
+	full := false
+	size := 0
+	for i, g := range all {
+		if full = full || i >= mostReturned; !full {
+			if c.counts.Every > 0 {
+				g.Parts = append(g.Parts, make([]int64, c.parts-len(g.Parts))...)
+			}
+			text, _ := json.Marshal(g) // it is numbers and texts
+			size += len(text)
+			full = size > mostAnswer
+		}
+		if full {
+			c.counts.Others += g.Count
+			continue
+		}
+		c.counts.Groups = append(c.counts.Groups, *g)
+	}
+	return c.counts
+}

@@ -1,0 +1,260 @@
+package logs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+
+	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/logtest"
+	"github.com/meanwhile-go/meanwhile/logs/server"
+)
+
+// A plug is a network in memory that can be unplugged: nothing is closed, nothing arrives.
+type plug struct {
+	sessions *server.Sessions
+	ctx      context.Context
+	out      chan struct{} // closed while it is plugged in; made anew when it is not
+}
+
+func (p *plug) dial(ctx context.Context) (net.Conn, error) {
+	select {
+	case <-p.out:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-time.After(logs.ConnectTimeout):
+		return nil, errors.New("no route")
+	}
+	client, near := net.Pipe()
+	far, server := net.Pipe()
+	meanwhile.Go(p.ctx, func(ctx context.Context) error {
+		_, _ = p.sessions.Serve(ctx, server, nil)
+		return server.Close()
+	})
+	forward := func(to, from net.Conn) {
+		room := make([]byte, 1<<10)
+		for {
+			n, err := from.Read(room)
+			select {
+			case <-p.out:
+			case <-p.ctx.Done():
+			}
+			if err == nil {
+				_, err = to.Write(room[:n])
+			}
+			if err != nil {
+				_ = to.Close()
+				_ = from.Close()
+				return
+			}
+		}
+	}
+	go forward(far, near)
+	go forward(near, far)
+	return client, nil
+}
+
+// unreachable dials a server that cannot be reached.
+func unreachable(context.Context) (net.Conn, error) { return nil, io.ErrClosedPipe }
+
+// TestSenderUnplugged takes the network away for an hour, while records are on their way. Memory stays bounded, everything
+// arrives once and in order.
+func TestSenderUnplugged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_ = meanwhile.Supervise(ctx, func(ctx context.Context) error {
+			srv := &testServer{t: t, store: logtest.NewMemory()}
+			p := &plug{sessions: server.NewSessions(srv.store, server.SessionConfig{}), ctx: ctx, out: make(chan struct{})}
+			close(p.out)
+			s, err := logs.NewSender("tcp://nowhere", logs.WithDial(p.dial, logs.SenderOptions{Spool: t.TempDir(), MemoryBytes: 64 << 10, OnError: func(error) {}}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			addAll(t, s, 1, 100)
+			if err := s.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			p.out = make(chan struct{})
+			for n := range 60 {
+				addAll(t, s, 101+n*100, 200+n*100)
+				if err := meanwhile.Sleep(ctx, time.Minute); err != nil {
+					return err
+				}
+			}
+			if stats := s.Stats(); stats.Online || stats.Dropped > 0 || stats.Spooled == 0 {
+				t.Errorf("unplugged: got %+v", stats)
+			}
+			close(p.out)
+			addAll(t, s, 6101, 6200)
+			if err := s.Flush(ctx); err != nil {
+				t.Error(err)
+			}
+			srv.wantAll(s.Client(), 6200)
+			if err := s.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			cancel()
+			return nil
+		})
+	})
+}
+
+// TestSenderAwayForLong keeps the server away until the spool is full: what is dropped is counted, and said in the stream.
+func TestSenderAwayForLong(t *testing.T) {
+	server := newTestServer(t)
+	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})
+	addAll(t, s, 1, 30_000)
+	// What is dropped while it is on its way to a server counts as dropped, though that may have it.
+	testenv.Await(t, func() bool { return s.Stats().Memory == 0 })
+	server.start()
+	flush(t, s)
+	want := s.Stats().Dropped
+	testenv.Await(t, func() bool { dropped, _ := server.store.Reported(); return dropped >= want })
+	if dropped, kept := server.store.Reported(); dropped != want || kept == 30_000 || kept+want != 30_000 {
+		t.Errorf("%d kept and %d dropped of 30000, and %d are reported", kept, want, dropped)
+	}
+}
+
+// TestSenderSmallSpool has a spool with less room than memory. What comes at once and is more leaves the newest of it.
+func TestSenderSmallSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 1 << 20
+		s, err := logs.NewSender("tcp://nowhere", logs.WithDial(unreachable, logs.SenderOptions{
+			Spool: t.TempDir(), SpoolBytes: limit, Compress: "none", OnError: func(error) {},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := bytes.Repeat([]byte("x"), 1000)
+		for round := range 3 {
+			for range 3500 {
+				if err := s.Add(&logs.View{Message: message}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Minute)
+			if stats := s.Stats(); stats.Spooled > limit || stats.Spooled < limit/2 {
+				t.Errorf("round %d: got %+v, want the half to the whole of %d spooled", round, stats, limit)
+			}
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSenderFullDisk has a spool that cannot be written, for a while. Records stay in memory, and go to the spool later.
+func TestSenderFullDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "spool")
+		if err := os.WriteFile(folder, nil, 0o600); err != nil { // where the folder is to be
+			t.Fatal(err)
+		}
+		told := make(chan error, 100)
+		s, err := logs.NewSender("tcp://nowhere", logs.WithDial(unreachable, logs.SenderOptions{
+			Spool: folder, MemoryBytes: 64 << 10, OnError: func(err error) { told <- err },
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		addAll(t, s, 1, 100)
+		time.Sleep(10 * time.Minute)
+		if stats := s.Stats(); stats.Memory == 0 || stats.Spooled != 0 || stats.Dropped != 0 {
+			t.Errorf("without a disk: got %+v", stats)
+		}
+		if err := os.Remove(folder); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if stats := s.Stats(); stats.Memory != 0 || stats.Spooled == 0 || stats.Dropped != 0 {
+			t.Errorf("with a disk again: got %+v", stats)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := len(told); n == 0 || n > 12 {
+			t.Errorf("told %d times in eleven minutes", n)
+		}
+	})
+}
+
+// TestSenderForgetsOldSpools drops what is older than the spool's age, of this process and of dead ones.
+func TestSenderForgetsOldSpools(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := t.TempDir()
+		open := func() *logs.Sender {
+			s, err := logs.NewSender("tcp://nowhere", logs.WithDial(unreachable, logs.SenderOptions{
+				Spool: folder, SpoolAge: 24 * time.Hour, OnError: func(error) {},
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		dead := open()
+		addAll(t, dead, 1, 10)
+		synctest.Wait()
+		if err := dead.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		// Its files have the time of the machine's clock, not that of the bubble.
+		paths, _ := filepath.Glob(filepath.Join(folder, "*", "*.spool"))
+		old := time.Now().Add(-25 * time.Hour)
+		if len(paths) != 1 || os.Chtimes(paths[0], old, old) != nil {
+			t.Fatalf("got %v", paths)
+		}
+		s := open()
+		addAll(t, s, 1, 5)
+		time.Sleep(2 * time.Minute)
+		if got := s.Stats().Dropped; got != 0 {
+			t.Errorf("got %d dropped by a clock that may be wrong", got)
+		}
+		time.Sleep(clockcheck.TrustAfter)
+		if got := s.Stats().Dropped; got != 10 {
+			t.Errorf("got %d dropped, want 10", got)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestSendersShareAFolder has several processes' worth of senders take over what dead ones have left, at once.
+func TestSendersShareAFolder(t *testing.T) {
+	server, folder := newTestServer(t), t.TempDir()
+	var dead []*logs.Sender
+	for range 5 {
+		s := server.sender(logs.SenderOptions{Spool: folder})
+		addAll(t, s, 1, 1000)
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		dead = append(dead, s)
+	}
+	server.start()
+	for range 3 {
+		s := server.sender(logs.SenderOptions{Spool: folder})
+		addAll(t, s, 1, 100)
+		dead = append(dead, s)
+		defer func() { server.wantAll(s.Client(), 100) }()
+	}
+	for _, s := range dead[:5] {
+		testenv.Await(t, func() bool { return len(server.store.Of(s.Client())) >= 1000 })
+		server.wantAll(s.Client(), 1000)
+	}
+	for _, s := range dead[5:] {
+		flush(t, s)
+	}
+}
