@@ -28,15 +28,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
-	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // A stage is a scene that is played, with a browser to look at it.
 type stage struct {
 	Scene
 	store   string // its name
-	logs    logs.Store
+	logs    storage.Store
 	browser context.Context
 	url     string
 }

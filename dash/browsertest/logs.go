@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
 // FillLogs stores what the programs of a scene have logged in the last hour.
-func (s Scene) FillLogs(ctx context.Context, store logs.Store) error {
+func (s Scene) FillLogs(ctx context.Context, store storage.Store) error {
 	random := rand.New(rand.NewPCG(1, 2))
 	now := time.Now().UTC()
 	var records []logs.Record
@@ -49,7 +50,7 @@ func (s Scene) FillLogs(ctx context.Context, store logs.Store) error {
 }
 
 // Log stores a record.
-func Log(ctx context.Context, store logs.Store, r logs.Record) error {
+func Log(ctx context.Context, store storage.Store, r logs.Record) error {
 	b, v := logs.Batch{Service: r.Service}, r.View()
 	b.Add(&v)
 	return store.Append(ctx, &b)
