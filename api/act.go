@@ -16,9 +16,9 @@ type act struct {
 }
 
 // act returns the act of a name. Its errors are refusals.
-func (n *act) act(name string) (job.Act, error) {
-	wrong := func(text string) (job.Act, error) {
-		return job.Act{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
+func (n *act) act(name string) (job.Action, error) {
+	wrong := func(text string) (job.Action, error) {
+		return job.Action{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
 	}
 	schedules := n.RunAt != nil || n.Delay != nil
 	switch {
@@ -31,37 +31,37 @@ func (n *act) act(name string) (job.Act, error) {
 	}
 	switch name {
 	case "retry":
-		return job.ActRetry, nil
+		return job.ActionRetry, nil
 	case "cancel":
-		return job.ActCancel, nil
+		return job.ActionCancel, nil
 	case "discard":
-		return job.ActDiscard, nil
+		return job.ActionDiscard, nil
 	case "delete":
-		return job.ActDelete, nil
+		return job.ActionDelete, nil
 	case "move":
 		if n.Queue == nil {
 			return wrong("give the queue")
 		}
-		return checked(job.ActMove(*n.Queue))
+		return checked(job.ActionMove(*n.Queue))
 	case "priority":
 		if n.Priority == nil {
 			return wrong("give the priority")
 		}
-		return checked(job.ActPriority(*n.Priority))
+		return checked(job.ActionPriority(*n.Priority))
 	case "schedule":
 		switch {
 		case schedules && n.RunAt != nil && n.Delay != nil || !schedules:
 			return wrong("give one of run_at and delay")
 		case n.RunAt != nil:
-			return checked(job.ActRunAt(n.RunAt.Time))
+			return checked(job.ActionRunAt(n.RunAt.Time))
 		}
-		return checked(job.ActRunAt(time.Now().Add(time.Duration(*n.Delay))))
+		return checked(job.ActionRunAt(time.Now().Add(time.Duration(*n.Delay))))
 	}
-	return job.Act{}, refuse(http.StatusUnprocessableEntity, "%.40q is no act: give retry, cancel, discard, delete, move, priority or schedule", name)
+	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no act: give retry, cancel, discard, delete, move, priority or schedule", name)
 }
 
 // checked refuses an act with an argument that is none.
-func checked(done job.Act) (job.Act, error) {
+func checked(done job.Action) (job.Action, error) {
 	if err := done.Check(); err != nil {
 		return done, refuse(http.StatusUnprocessableEntity, "%v", err)
 	}

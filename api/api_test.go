@@ -149,9 +149,9 @@ func TestActs(t *testing.T) {
 	for i := range 300 {
 		read[enqueued](t, ask(h, "POST", "/jobs", fmt.Sprintf(`{"kind":"k","args":{"n":%d}}`, i%3)), 201)
 	}
-	act := func(body string) job.Applied {
+	act := func(body string) job.ActionResult {
 		t.Helper()
-		return read[job.Applied](t, ask(h, "POST", "/acts", body), 200)
+		return read[job.ActionResult](t, ask(h, "POST", "/acts", body), 200)
 	}
 	count := func(query string, want int) {
 		t.Helper()
@@ -167,7 +167,7 @@ func TestActs(t *testing.T) {
 		t.Errorf("cancel with a limit: %+v", got)
 	}
 	count("state=canceled", 30)
-	if got := act(`{"act":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.Applied{Changed: 70, Skipped: 30}) {
+	if got := act(`{"act":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.ActionResult{Changed: 70, Skipped: 30}) {
 		t.Errorf("schedule: %+v", got)
 	}
 	count("state=scheduled", 70)

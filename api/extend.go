@@ -91,7 +91,7 @@ func (a *API) extend(w http.ResponseWriter, r *http.Request) error {
 	if len(given.Sessions) > mostSession {
 		return refuse(http.StatusUnprocessableEntity, "%d sessions: give at most %d in one request", len(given.Sessions), mostSession)
 	}
-	held := make([]job.Held, len(given.Sessions))
+	held := make([]job.Leased, len(given.Sessions))
 	for i, s := range given.Sessions {
 		if held[i].Session, err = s.Session.session(); err != nil {
 			return err

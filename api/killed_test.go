@@ -122,7 +122,7 @@ func TestAKilledWorkerLosesNothing(t *testing.T) {
 		switch {
 		case string(j.Result) == `"victim"` && j.Attempt == 1:
 			byVictim++
-		case string(j.Result) == `"heir"` && j.Attempt == 2 && j.Died == 1 && j.Failures[0].Worker == "victim":
+		case string(j.Result) == `"heir"` && j.Attempt == 2 && j.Crashed == 1 && j.Failures[0].Worker == "victim":
 			died++
 		case string(j.Result) != `"heir"` || j.Attempt != 1:
 			t.Errorf("it is %+v", j)

@@ -206,7 +206,7 @@ func TestDescription(t *testing.T) {
 	if _, err := store.Insert(t.Context(), held); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{held.ID}, Limit: 1}, job.ActDiscard); err != nil {
+	if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{held.ID}, Limit: 1}, job.ActionDiscard); err != nil {
 		t.Fatal(err)
 	}
 	if use := d.ask(t, "GET", "/queues/held/limits?key=a", "", 200); !strings.Contains(use, `"hold_on_discard":true`) || !strings.Contains(use, `"key_discarded":"`+held.ID.String()) {
@@ -338,8 +338,8 @@ func (d *described) askForMore(t *testing.T, store job.Store, viewer []string, r
 	d.ask(t, "POST", "/crons/c/resume", "", 204)
 	d.ask(t, "POST", "/crons/c/run", "", 204)
 	got, err := store.Renew(t.Context(), job.Renewal{Worker: "w", Session: 1, Lease: time.Hour})
-	if want := []job.Order{{Do: job.OrderQuiet}, {Do: job.OrderTick, Cron: "c"}}; err != nil || !slices.Equal(got.Orders, want) {
-		t.Errorf("the worker is ordered %+v, %v; want %+v", got.Orders, err, want)
+	if want := []job.Command{{Do: job.CommandQuiet}, {Do: job.CommandTick, Cron: "c"}}; err != nil || !slices.Equal(got.Commands, want) {
+		t.Errorf("the worker is ordered %+v, %v; want %+v", got.Commands, err, want)
 	}
 }
 

@@ -38,7 +38,7 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	name := r.PathValue("name")
-	if err := job.ActMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
+	if err := job.ActionMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
 		return refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	err = a.config.Store.Pause(r.Context(), name, paused)

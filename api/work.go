@@ -81,7 +81,7 @@ func (c *claim) fetch() (job.Fetch, error) {
 		return wrong("%d kinds: name at most %d, or leave them out for all", len(c.Kinds), mostKinds)
 	}
 	for _, name := range c.Queues {
-		if err := job.ActMove(name).Check(); err != nil {
+		if err := job.ActionMove(name).Check(); err != nil {
 			return wrong("queues: %v", err)
 		}
 	}

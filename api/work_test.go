@@ -286,9 +286,9 @@ func TestExtend(t *testing.T) {
 func TestQuietAndStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
-		order := func(do job.OrderKind) {
+		order := func(do job.CommandKind) {
 			t.Helper()
-			if err := f.store.Order(t.Context(), "w", job.Order{Do: do}); err != nil {
+			if err := f.store.SendCommand(t.Context(), "w", job.Command{Do: do}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -311,9 +311,9 @@ func TestQuietAndStop(t *testing.T) {
 		}
 		f.enqueue("")
 		for _, step := range []struct {
-			do   job.OrderKind
+			do   job.CommandKind
 			want string
-		}{{job.OrderQuiet, "quiet"}, {job.OrderResume, "run"}, {job.OrderStop, "stop"}} {
+		}{{job.CommandQuiet, "quiet"}, {job.CommandResume, "run"}, {job.CommandStop, "stop"}} {
 			order(step.do)
 			for range 2 {
 				if got := who(1); got.State != step.want {
@@ -350,7 +350,7 @@ func TestQuietForOneThatOnlyClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFarm(t)
 		f.claim("")
-		if err := f.store.Order(t.Context(), "w", job.Order{Do: job.OrderQuiet}); err != nil {
+		if err := f.store.SendCommand(t.Context(), "w", job.Command{Do: job.CommandQuiet}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(11 * time.Second)

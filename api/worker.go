@@ -18,14 +18,14 @@ func (a *API) workers(w http.ResponseWriter, r *http.Request) error {
 
 // actOnWorker leaves an order for a worker.
 func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
-	do := job.OrderKind(r.PathValue("act"))
+	do := job.CommandKind(r.PathValue("act"))
 	switch do {
-	case job.OrderQuiet, job.OrderResume, job.OrderStop:
+	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 	default:
 		return refuse(http.StatusNotFound, "%.40q is no act on a worker: there are quiet, resume and stop", string(do))
 	}
 	name := r.PathValue("name")
-	err := a.order(r, name, job.Order{Do: do})
+	err := a.order(r, name, job.Command{Do: do})
 	if _, refused := errors.AsType[*refusal](err); !refused {
 		a.record(r, job.AuditEntry{Action: string(do) + " worker", Target: name, Changed: 1}, err)
 	}
@@ -36,8 +36,8 @@ func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) order(r *http.Request, worker string, o job.Order) error {
-	err := a.config.Store.Order(r.Context(), worker, o)
+func (a *API) order(r *http.Request, worker string, o job.Command) error {
+	err := a.config.Store.SendCommand(r.Context(), worker, o)
 	if errors.Is(err, job.ErrNoWorker) {
 		return refuse(http.StatusNotFound, "there is no worker %.130q", worker)
 	}

@@ -162,7 +162,7 @@ func (l *ledger) awaitAll(t testing.TB, programs []*victim) {
 type stored struct {
 	State    string `json:"state"`
 	Attempt  int    `json:"attempt"`
-	Died     int    `json:"died"`
+	Died     int    `json:"crashed"`
 	Released int    `json:"released"`
 	Worker   string `json:"worker"`
 	Meta     struct {

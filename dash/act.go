@@ -37,16 +37,16 @@ type action struct {
 	Danger bool
 	Undone bool                 // it can be undone for queued jobs
 	suits  func(job.State) bool // whether it is offered for a job
-	act    func(argument string) (job.Act, error)
+	act    func(argument string) (job.Action, error)
 }
 
-func plainAct(act job.Act) func(string) (job.Act, error) {
-	return func(string) (job.Act, error) { return act, nil }
+func plainAct(act job.Action) func(string) (job.Action, error) {
+	return func(string) (job.Action, error) { return act, nil }
 }
 
 // actRun makes queued jobs due now, and leaves those that have finished meanwhile alone.
-var actRun = func() job.Act {
-	act := job.ActRetry
+var actRun = func() job.Action {
+	act := job.ActionRetry
 	act.From = []job.State{job.Queued}
 	return act
 }()
@@ -58,55 +58,55 @@ var actions = []action{
 		suits: actRun.Suits,
 	},
 	{
-		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", act: plainAct(job.ActRetry),
+		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", act: plainAct(job.ActionRetry),
 		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone. Finished jobs cannot be put back to what they were.",
 		suits: func(s job.State) bool { return s.Finished() },
 	},
 	{
-		Name: "cancel", Undone: true, Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActCancel),
+		Name: "cancel", Undone: true, Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActionCancel),
 		Note:  "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take and cannot be undone. Finished ones are left alone.",
-		suits: job.ActCancel.Suits,
+		suits: job.ActionCancel.Suits,
 	},
 	{
-		Name: "discard", Undone: true, Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActDiscard),
+		Name: "discard", Undone: true, Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActionDiscard),
 		Note:  "Queued jobs are given up. Others are left alone.",
-		suits: job.ActDiscard.Suits,
+		suits: job.ActionDiscard.Suits,
 	},
 	{
-		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, act: plainAct(job.ActDelete),
+		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, act: plainAct(job.ActionDelete),
 		Note:  "Jobs are deleted, with all that is known of them. This cannot be undone. Running ones are left alone.",
-		suits: job.ActDelete.Suits,
+		suits: job.ActionDelete.Suits,
 	},
 	{
 		Name: "move", Undone: true, Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
 		Note:  "Queued jobs go to another queue. Others are left alone.",
-		suits: job.ActMove("").Suits,
-		act: func(queue string) (job.Act, error) {
+		suits: job.ActionMove("").Suits,
+		act: func(queue string) (job.Action, error) {
 			if _, err := job.New("any", json.RawMessage("null"), job.Queue(queue)); queue == "" || err != nil {
-				return job.Act{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
+				return job.Action{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
 			}
-			return job.ActMove(queue), nil
+			return job.ActionMove(queue), nil
 		},
 	},
 	{
 		Name: "priority", Undone: true, Verb: "Set priority", Ask: "Set the priority of %s?", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
 		Note:  "Queued jobs get another priority. Others are left alone.",
-		suits: job.ActPriority(0).Suits, Low: job.LowestPriority, High: job.HighestPriority,
-		act: func(text string) (job.Act, error) {
+		suits: job.ActionPriority(0).Suits, Low: job.LowestPriority, High: job.HighestPriority,
+		act: func(text string) (job.Action, error) {
 			p, err := strconv.Atoi(text)
 			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
-				return job.Act{}, refuse(http.StatusBadRequest, "Priority: %.40q is no number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
+				return job.Action{}, refuse(http.StatusBadRequest, "Priority: %.40q is no number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
 			}
-			return job.ActPriority(p), nil
+			return job.ActionPriority(p), nil
 		},
 	},
 	{
 		Name: "schedule", Undone: true, Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
 		Note:  "Queued jobs are due at another time. Others are left alone.",
-		suits: job.ActRunAt(time.Time{}).Suits,
-		act: func(text string) (job.Act, error) {
+		suits: job.ActionRunAt(time.Time{}).Suits,
+		act: func(text string) (job.Action, error) {
 			at, err := readDue(text, time.Now())
-			return job.ActRunAt(at), err
+			return job.ActionRunAt(at), err
 		},
 	},
 }
@@ -239,7 +239,7 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 	}
 	before := t.Done
 	over, err := h.apply(ctx, t, act)
-	*done = job.AuditOf(t.whole(), act, job.Applied{Changed: int(t.Done - before)})
+	*done = job.AuditOf(t.whole(), act, job.ActionResult{Changed: int(t.Done - before)})
 	if err != nil {
 		return "", err
 	}
@@ -267,7 +267,7 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 
 // apply acts on a part of the jobs after the other, the newest first, and reports whether all have had their turn. t.Before is then the
 // job after which it goes on.
-func (h *handler) apply(ctx context.Context, t *target, act job.Act) (over bool, err error) {
+func (h *handler) apply(ctx context.Context, t *target, act job.Action) (over bool, err error) {
 	limited, cancel := context.WithTimeoutCause(ctx, mostAct, errLate)
 	defer cancel()
 	if len(t.filter.Args) > 0 || t.filter.Error != "" {
@@ -291,7 +291,7 @@ func (h *handler) apply(ctx context.Context, t *target, act job.Act) (over bool,
 }
 
 // applyListed is apply for jobs of which only h.list knows whether they match.
-func (h *handler) applyListed(ctx, limited context.Context, t *target, act job.Act) (over bool, err error) {
+func (h *handler) applyListed(ctx, limited context.Context, t *target, act job.Action) (over bool, err error) {
 	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
 	var ids []job.ID
 	flush := func() error {
@@ -330,7 +330,7 @@ func (t *target) whole() job.Filter {
 	return f
 }
 
-func (t *target) add(done job.Applied) {
+func (t *target) add(done job.ActionResult) {
 	t.Done, t.skipped, t.conflict = t.Done+int64(done.Changed), t.skipped+int64(done.Skipped), t.conflict+int64(done.Conflicts)
 }
 

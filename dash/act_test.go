@@ -108,7 +108,7 @@ func TestCountIsBounded(t *testing.T) {
 // A slow store takes some seconds for each change.
 type slow struct{ *memory.Store }
 
-func (s slow) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+func (s slow) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 	time.Sleep(3 * time.Second)
 	return s.Store.Apply(ctx, f, act)
 }
@@ -239,7 +239,7 @@ func TestQuestions(t *testing.T) {
 	has(t, get(t, h, "/jobs/act?act=priority&all=1"), http.StatusOK, "Set the priority of 1 job?")
 	has(t, get(t, h, "/jobs/act?act=run&id="+id), http.StatusOK, "Run 1 job now?")
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="run">Run now</button>`, `not value="retry"`)
-	if _, err := job.Apply(t.Context(), s, job.Filter{}, job.ActCancel); err != nil {
+	if _, err := job.Apply(t.Context(), s, job.Filter{}, job.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="retry">Retry</button>`, `not value="run"`)

@@ -162,7 +162,7 @@ func (h *handler) runCron(ctx context.Context, c cronRow) error {
 	}
 	for _, w := range workers {
 		if !w.Gone && !w.Stopping && slices.Contains(w.Crons, c.Name) {
-			return h.order(ctx, w.Name, job.Order{Do: job.OrderTick, Cron: c.Name})
+			return h.order(ctx, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
 		}
 	}
 	return refuse(http.StatusConflict, "No worker that runs has cron %.130q: only such a one knows what to enqueue.", c.Name)

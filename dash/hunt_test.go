@@ -136,7 +136,7 @@ func TestSlowSearchStaysTrue(t *testing.T) {
 		if n := rows(r.page(t)["rows"]); n != 13 {
 			t.Errorf("%d jobs are shown after 3 were made, want 13", n)
 		}
-		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: []job.ID{more[0].ID}}, job.ActDelete); err != nil {
+		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: []job.ID{more[0].ID}}, job.ActionDelete); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -45,7 +45,7 @@ func (s cachedStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 }
 
 func (s cachedStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	return s.h.limitUses.get(queue+" "+key, func() (job.LimitUse, error) { return s.Store.Limits(ctx, queue, key) })
+	return s.h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) { return s.Store.Limits(ctx, queue, key) })
 }
 
 // why says why a job does not run.
@@ -60,3 +60,6 @@ func (l *look) forget() {
 	l.workers.forget()
 	l.crons.forget()
 }
+
+// limitUseOf is by what the use of the limits of a queue and a key is remembered.
+func limitUseOf(queue, key string) string { return queue + " " + key }

@@ -36,11 +36,11 @@ func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue strin
 	}
 	entry := *done
 	entry.Actor = h.actor(r)
-	id := h.undos.add(&undo{Entry: entry, run: func(ctx context.Context) (job.Applied, error) {
+	id := h.undos.add(&undo{Entry: entry, run: func(ctx context.Context) (job.ActionResult, error) {
 		if now, err := h.Store.Limits(ctx, queue, key); err != nil || now.Own != (job.KeyLimits{}) {
-			return job.Applied{}, err
+			return job.ActionResult{}, err
 		}
-		return job.Applied{Changed: 1}, h.setKeyLimits(ctx, queue, key, use.Own)
+		return job.ActionResult{Changed: 1}, h.setKeyLimits(ctx, queue, key, use.Own)
 	}})
 	return withQuery(back, url.Values{"did-undo": {id}}), nil
 }
@@ -48,7 +48,9 @@ func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue strin
 // setKeyLimits sets limits of a key, which pages show at once.
 func (h *handler) setKeyLimits(ctx context.Context, queue, key string, l job.KeyLimits) error {
 	err := h.Store.SetKeyLimits(ctx, queue, key, l)
-	h.limitUses.forget(queue)
+	for _, of := range []string{"", key} {
+		h.limitUses.forget(limitUseOf(queue, of))
+	}
 	h.overrides.forget(queue)
 	return err
 }

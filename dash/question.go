@@ -97,7 +97,7 @@ type askedAgain struct {
 func (a *askedAgain) Error() string { return a.refused.reason }
 
 // readAct returns the act that a target is for, or asks again.
-func (h *handler) readAct(ctx context.Context, t *target) (job.Act, error) {
+func (h *handler) readAct(ctx context.Context, t *target) (job.Action, error) {
 	act, err := t.act(t.argument)
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || t.Field == "" {

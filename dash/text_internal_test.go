@@ -31,7 +31,7 @@ func TestSpan(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s int) time.Time { return start.Add(time.Duration(s) * time.Second) }
-	j := &job.Job{Created: start, State: job.Queued, Attempt: 5, Spared: 1, MaxAttempts: 9, RunAt: at(120), Detail: job.Detail{Failures: []job.Failure{
+	j := &job.Job{Created: start, State: job.Queued, Attempt: 5, Uncounted: 1, MaxAttempts: 9, RunAt: at(120), Detail: job.Detail{Failures: []job.Failure{
 		{Attempt: 1, Started: at(10), Time: at(20)}, {Attempt: 4, Started: at(50), Time: at(51)},
 	}}}
 	got := newTimeline(j, at(100))

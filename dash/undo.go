@@ -29,7 +29,7 @@ type undo struct {
 	Entry job.AuditEntry // of the action
 	Jobs  int            // that can be put back; zero for an action on something else
 
-	run func(context.Context) (job.Applied, error)
+	run func(context.Context) (job.ActionResult, error)
 }
 
 // The undos of a dashboard are kept in its memory: the newest ones, for a while.
@@ -135,11 +135,11 @@ func (h *handler) pause(ctx context.Context, r *http.Request, done job.AuditEntr
 		return back, err
 	}
 	done.Actor = h.actor(r)
-	id := h.undos.add(&undo{Entry: done, run: func(ctx context.Context) (job.Applied, error) {
+	id := h.undos.add(&undo{Entry: done, run: func(ctx context.Context) (job.ActionResult, error) {
 		if now, err := p.paused(ctx); err != nil || now != paused {
-			return job.Applied{}, err
+			return job.ActionResult{}, err
 		}
-		return job.Applied{Changed: 1}, p.pause(ctx, was)
+		return job.ActionResult{Changed: 1}, p.pause(ctx, was)
 	}})
 	return withQuery(back, url.Values{"did-undo": {id}}), nil
 }
@@ -220,13 +220,13 @@ func (h *handler) undoJobs(ctx context.Context, r *http.Request, done job.AuditE
 		return "", nil
 	}
 	done.Actor, done.Target = h.actor(r), h.masker.Text(done.Target)
-	return h.undos.add(&undo{Entry: done, Jobs: len(changes), run: func(ctx context.Context) (job.Applied, error) {
+	return h.undos.add(&undo{Entry: done, Jobs: len(changes), run: func(ctx context.Context) (job.ActionResult, error) {
 		return h.revert(ctx, changes)
 	}}), nil
 }
 
 // revert puts jobs back to where they were before an action, as far as they still are where it left them.
-func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done job.Applied, err error) {
+func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done job.ActionResult, err error) {
 	now, err := h.standings(ctx, slices.Collect(maps.Keys(changes)))
 	if err != nil {
 		return done, err
@@ -267,16 +267,16 @@ func (c change) reversal() (r standing) {
 }
 
 // act is the action that takes the change back.
-func (r standing) act() job.Act {
+func (r standing) act() job.Action {
 	switch {
 	case r.state != "":
-		act := job.ActRestore
+		act := job.ActionRestore
 		act.From = []job.State{r.state}
 		return act
 	case r.queue != "":
-		return job.ActMove(r.queue)
+		return job.ActionMove(r.queue)
 	case r.priority != 0:
-		return job.ActPriority(r.priority)
+		return job.ActionPriority(r.priority)
 	}
-	return job.ActRunAt(r.runAt)
+	return job.ActionRunAt(r.runAt)
 }

@@ -128,7 +128,7 @@ type eager struct {
 	run func()
 }
 
-func (e eager) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+func (e eager) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 	defer e.run()
 	return e.Store.Apply(ctx, f, act)
 }

@@ -15,7 +15,7 @@ func TestAttemptsOfAJob(t *testing.T) {
 	s := memory.New()
 	j := enqueue(t, s, "mail", `{}`, 1, job.MaxAttempts(8))[0]
 	for range 2 {
-		settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt, j.Spared = job.Queued, time.Time{}, j.Attempt })
+		settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt, j.Uncounted = job.Queued, time.Time{}, j.Attempt })
 	}
 	for session := range job.Session(2) { // the next one takes it over from one that has crashed
 		claim := job.Claim{Worker: "w", Session: 2 + session, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Nanosecond, Expired: true}

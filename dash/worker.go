@@ -44,31 +44,31 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
 	}
-	if v.Query.Get("act") != string(job.OrderStop) {
+	if v.Query.Get("act") != string(job.CommandStop) {
 		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("act"))
 	}
 	name := clip(v.Query.Get("worker"), job.MaxKey)
 	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
 		Text: "Stop worker " + name + "?", Verb: "Stop", Danger: true, To: "/workers", Back: "/workers",
 		Note:   "It claims no more jobs, gives those that run its grace to end, and releases the others. It cannot be started from here.",
-		Hidden: [][2]string{{"act", string(job.OrderStop)}, {"worker", name}},
+		Hidden: [][2]string{{"act", string(job.CommandStop)}, {"worker", name}},
 	}}, nil
 }
 
 func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
-	act := job.OrderKind(r.PostForm.Get("act"))
+	act := job.CommandKind(r.PostForm.Get("act"))
 	switch act {
-	case job.OrderQuiet, job.OrderResume, job.OrderStop:
+	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 		name := r.PostForm.Get("worker")
 		*done = job.AuditEntry{Action: string(act) + " worker", Target: name, Changed: 1}
-		return "/workers?did-text=" + string(act), h.order(ctx, name, job.Order{Do: act})
+		return "/workers?did-text=" + string(act), h.order(ctx, name, job.Command{Do: act})
 	}
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", act)
 }
 
 // order leaves word for a worker.
-func (h *handler) order(ctx context.Context, worker string, o job.Order) error {
-	err := h.Store.Order(ctx, worker, o)
+func (h *handler) order(ctx context.Context, worker string, o job.Command) error {
+	err := h.Store.SendCommand(ctx, worker, o)
 	if errors.Is(err, job.ErrNoWorker) {
 		return refuse(http.StatusNotFound, "There is no worker %.130q any more.", worker)
 	}

@@ -77,7 +77,7 @@ func TestPythonWorker(t *testing.T) {
 	if err != nil || len(workers) != 1 {
 		t.Fatalf("listed are %+v, %v", workers, err)
 	}
-	if err := store.Order(ctx, workers[0].Name, job.Order{Do: job.OrderStop}); err != nil {
+	if err := store.SendCommand(ctx, workers[0].Name, job.Command{Do: job.CommandStop}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {

@@ -86,10 +86,10 @@ func Example_comingFromJobs() {
 			return err
 		}
 		fmt.Println(found.State, found.Progress.Done)
-		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActRetry)))
-		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActCancel)))
+		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActionRetry)))
+		fmt.Println(changed(job.Apply(ctx, store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel)))
 		discarded := job.Filter{States: []job.State{job.Discarded}}
-		fmt.Println(changed(job.Apply(ctx, store, discarded, job.ActRetry)))
+		fmt.Println(changed(job.Apply(ctx, store, discarded, job.ActionRetry)))
 		return nil
 	})
 	// Output:

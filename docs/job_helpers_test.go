@@ -126,4 +126,4 @@ func newDatabase(t *testing.T) string {
 }
 
 // changed is how many jobs an act has changed.
-func changed(done job.Applied, err error) (int, error) { return done.Changed, err }
+func changed(done job.ActionResult, err error) (int, error) { return done.Changed, err }

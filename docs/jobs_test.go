@@ -409,7 +409,7 @@ func Example_acts() {
 			}
 			fmt.Println(j.Kind, j.State, j.LastError())
 		}
-		applied, err := job.Apply(ctx, store, failed, job.ActRetry)
+		applied, err := job.Apply(ctx, store, failed, job.ActionRetry)
 		if err != nil {
 			return err
 		}

@@ -161,7 +161,7 @@ func TestHoldOnDiscardOfTheGuide(t *testing.T) {
 		}
 		ids[i] = enqueued.ID
 	}
-	if _, err := store.Apply(ctx, job.Filter{IDs: ids[:1], Limit: 1}, job.ActDiscard); err != nil {
+	if _, err := store.Apply(ctx, job.Filter{IDs: ids[:1], Limit: 1}, job.ActionDiscard); err != nil {
 		t.Fatal(err)
 	}
 	worker := job.Renewal{Worker: "w", Session: 1, Lease: time.Minute, Info: job.WorkerInfo{Queues: []string{"accounts"}, Kinds: []string{"apply"}, Concurrency: 1}}

@@ -119,7 +119,7 @@ func TestOutsideOfTheGuide(t *testing.T) {
 			}
 			for _, w := range workers {
 				if w.Host == "blue-7" {
-					if err := store.Order(ctx, w.Name, job.Order{Do: job.OrderQuiet}); err != nil {
+					if err := store.SendCommand(ctx, w.Name, job.Command{Do: job.CommandQuiet}); err != nil {
 						return err
 					}
 				}
@@ -234,7 +234,7 @@ func TestEventsOfTheGuide(t *testing.T) {
 	})
 }
 
-func Example_died() {
+func Example_crashed() {
 	show(func(ctx context.Context, store job.Store) error {
 		if _, err := Probe.Enqueue(ctx, store, "too large for the memory", job.MaxAttempts(5)); err != nil {
 			return err
@@ -250,14 +250,14 @@ func Example_died() {
 			if err != nil {
 				return err
 			}
-			if j.Died > 0 {
-				fmt.Println(j.Kind, j.State, "died", j.Died, "of", j.MaxAttempts)
+			if j.Crashed > 0 {
+				fmt.Println(j.Kind, j.State, "crashed", j.Crashed, "of", j.MaxAttempts)
 			}
 		}
 		return nil
 	})
 	// Output:
-	// probe running died 2 of 5
+	// probe running crashed 2 of 5
 }
 
 func TestOperationsMessages(t *testing.T) {

@@ -71,7 +71,7 @@ func (l *life) claim() {
 	}
 }
 
-func (l *life) apply(act job.Act) {
+func (l *life) apply(act job.Action) {
 	l.Helper()
 	applied, err := job.Apply(l.Context(), l.store, job.Filter{IDs: []job.ID{l.id}}, act)
 	if err != nil || applied.Changed != 1 {
@@ -214,7 +214,7 @@ var transitions = map[string]transition{
 		l.enqueue()
 		l.work(time.Minute, func(ctx context.Context) error {
 			mark()
-			l.apply(job.ActCancel)
+			l.apply(job.ActionCancel)
 			start := time.Now()
 			err := wait(ctx)
 			if took := time.Since(start); took > 2*time.Second || context.Cause(ctx) != job.ErrCanceled {
@@ -293,15 +293,15 @@ func TestTransitions(t *testing.T) {
 // TestActs does each act of the table of acts in jobs.md to a job in each state, and compares.
 func TestActs(t *testing.T) {
 	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-	acts := map[string]job.Act{
-		"`ActRetry`":       job.ActRetry,
-		"`ActCancel`":      job.ActCancel,
-		"`ActDiscard`":     job.ActDiscard,
-		"`ActRestore`":     job.ActRestore,
-		"`ActMove(queue)`": job.ActMove("other"),
-		"`ActPriority(p)`": job.ActPriority(9),
-		"`ActRunAt(t)`":    job.ActRunAt(later),
-		"`ActDelete`":      job.ActDelete,
+	acts := map[string]job.Action{
+		"`ActionRetry`":       job.ActionRetry,
+		"`ActionCancel`":      job.ActionCancel,
+		"`ActionDiscard`":     job.ActionDiscard,
+		"`ActionRestore`":     job.ActionRestore,
+		"`ActionMove(queue)`": job.ActionMove("other"),
+		"`ActionPriority(p)`": job.ActionPriority(9),
+		"`ActionRunAt(t)`":    job.ActionRunAt(later),
+		"`ActionDelete`":      job.ActionDelete,
 	}
 	into := map[string]func(l *life){ // a job in each state
 		"queued":    func(*life) {},
@@ -342,7 +342,7 @@ func TestActs(t *testing.T) {
 }
 
 // after says what an act did, in the words of the table.
-func (l *life) after(before string, applied job.Applied) string {
+func (l *life) after(before string, applied job.ActionResult) string {
 	l.Helper()
 	state, _ := l.now()
 	switch {

@@ -40,8 +40,8 @@ func (j *Job) endUnbegun(state State, kind EventKind, err error) *Event {
 // outOfAttempts is the error of a job whose last attempt ended with its process, or that was begun before its kind came to be run at
 // most once.
 func (j *Job) outOfAttempts() error {
-	if j.Died > 0 {
-		return fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Died), j.MaxAttempts)
+	if j.Crashed > 0 {
+		return fmt.Errorf("the process died %s while it ran the job, which is out of attempts (%d)", times(j.Crashed), j.MaxAttempts)
 	}
 	return fmt.Errorf("the job was begun before, and is out of attempts (%d)", j.MaxAttempts)
 }

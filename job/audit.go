@@ -67,8 +67,8 @@ func auditCut(text string) string {
 	return text[:end] + "…"
 }
 
-// AuditOf returns the entry of an act on the jobs that match a filter, without who did it and by what.
-func AuditOf(f Filter, act Act, done Applied) AuditEntry {
+// AuditOf returns the entry of an action on the jobs that match a filter, without who did it and by what.
+func AuditOf(f Filter, act Action, done ActionResult) AuditEntry {
 	e := AuditEntry{Action: act.name, Target: f.String(), Changed: int64(done.Changed)}
 	switch {
 	case act.Queue != "":

@@ -60,16 +60,16 @@ func TestAuditOf(t *testing.T) {
 	at := time.Date(2026, 1, 31, 15, 4, 0, 0, time.UTC)
 	for _, c := range []struct {
 		filter job.Filter
-		act    job.Act
+		act    job.Action
 		action string
 		target string
 	}{
-		{job.Filter{}, job.ActRetry, "retry", "all jobs"},
-		{job.Filter{IDs: []job.ID{id}}, job.ActMove("later"), "move to queue later", "id=" + id.String()},
-		{job.Filter{Kinds: []string{"a", "b"}, States: []job.State{job.Queued}, CreatedAfter: at}, job.ActPriority(9), "set priority 9", "kind=a,b state=queued created_after=2026-01-31T15:04:00Z"},
-		{job.Filter{Args: []job.ArgsMatch{{Path: "user", Value: "7"}}, Error: "no route", Meta: map[string]string{"b": "2", "a": "1"}}, job.ActRunAt(at), "schedule for 2026-01-31T15:04:00Z", "meta.a=1 meta.b=2 args.user=7 error=no route"},
+		{job.Filter{}, job.ActionRetry, "retry", "all jobs"},
+		{job.Filter{IDs: []job.ID{id}}, job.ActionMove("later"), "move to queue later", "id=" + id.String()},
+		{job.Filter{Kinds: []string{"a", "b"}, States: []job.State{job.Queued}, CreatedAfter: at}, job.ActionPriority(9), "set priority 9", "kind=a,b state=queued created_after=2026-01-31T15:04:00Z"},
+		{job.Filter{Args: []job.ArgsMatch{{Path: "user", Value: "7"}}, Error: "no route", Meta: map[string]string{"b": "2", "a": "1"}}, job.ActionRunAt(at), "schedule for 2026-01-31T15:04:00Z", "meta.a=1 meta.b=2 args.user=7 error=no route"},
 	} {
-		e := job.AuditOf(c.filter, c.act, job.Applied{Changed: 4, Skipped: 1})
+		e := job.AuditOf(c.filter, c.act, job.ActionResult{Changed: 4, Skipped: 1})
 		if e.Action != c.action || e.Target != c.target || e.Changed != 4 {
 			t.Errorf("got %+v, want %q of %q", e, c.action, c.target)
 		}

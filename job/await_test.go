@@ -171,7 +171,7 @@ func TestAwaitOfADeletedJob(t *testing.T) {
 		}
 		synctest.Wait()
 		down.Store(true)
-		if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{deleted}, Limit: 1}, job.ActDelete); err != nil {
+		if _, err := store.Apply(t.Context(), job.Filter{IDs: []job.ID{deleted}, Limit: 1}, job.ActionDelete); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(20 * time.Second)

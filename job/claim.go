@@ -113,7 +113,7 @@ func cmpCause(ctx context.Context, err error) error {
 	return err
 }
 
-// callClaim is not interrupted by the order to stop: what it claims is known then, and is put back.
+// callClaim is not interrupted by the order to stop: what it claims is known then, and is released.
 func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 	call, cancel := context.WithTimeout(r.ctx, r.callTimeout())
 	defer cancel()

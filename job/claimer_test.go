@@ -86,7 +86,7 @@ func TestClaimerFinishesAsAWorkerDoes(t *testing.T) {
 				want := r.find(r.enqueue())
 				seconds(0.5)
 				want = r.find(want.ID)
-				if got.State != want.State || got.Attempt != want.Attempt || got.Spared != want.Spared || got.LastError() != want.LastError() ||
+				if got.State != want.State || got.Attempt != want.Attempt || got.Uncounted != want.Uncounted || got.LastError() != want.LastError() ||
 					string(got.Result) != string(want.Result) || len(got.Records) != len(want.Records) || got.RunAt.Sub(want.RunAt).Abs() > 2*time.Second {
 					t.Errorf("finished by a claimer it is\n%+v, by a worker\n%+v", got, want)
 				}
@@ -131,7 +131,7 @@ func TestClaimerExtends(t *testing.T) {
 		first := c.fetchOne()
 		seconds(25)
 		program := job.WorkerInfo{Name: "ruby-1", Host: "h", Queues: []string{job.DefaultQueue}}
-		got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Held{Session: first.Session, Jobs: []job.ID{id}})
+		got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Leased{Session: first.Session, Jobs: []job.ID{id}})
 		if err != nil || len(got.Lost)+len(got.Canceled) > 0 || got.State != job.WorkerRuns {
 			t.Errorf("extended: %+v, %v", got, err)
 		}
@@ -151,12 +151,12 @@ func TestClaimerExtends(t *testing.T) {
 			t.Errorf("failures %+v, want that of the lease", j.Failures)
 		}
 		c.finish(first, id)
-		if got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Held{Session: first.Session, Jobs: []job.ID{id}}); err != nil || !slices.Equal(got.Lost, []job.ID{id}) {
+		if got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Leased{Session: first.Session, Jobs: []job.ID{id}}); err != nil || !slices.Equal(got.Lost, []job.ID{id}) {
 			t.Errorf("lost %v, %v", got.Lost, err)
 		}
-		_, err = job.Apply(c.ctx, c.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel)
+		_, err = job.Apply(c.ctx, c.store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel)
 		c.must(err)
-		if got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Held{Session: second.Session, Jobs: []job.ID{id}}); err != nil || !slices.Equal(got.Canceled, []job.ID{id}) {
+		if got, err := c.claimer.Extend(c.ctx, program, time.Minute, job.Leased{Session: second.Session, Jobs: []job.ID{id}}); err != nil || !slices.Equal(got.Canceled, []job.ID{id}) {
 			t.Errorf("canceled %v, %v", got.Canceled, err)
 		}
 		second.Err = job.ErrCanceled
@@ -364,7 +364,7 @@ func TestClaimerOrdersAreNotUndone(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if err := store.Order(ctx, "ruby-1", job.Order{Do: job.OrderQuiet}); err != nil {
+		if err := store.SendCommand(ctx, "ruby-1", job.Command{Do: job.CommandQuiet}); err != nil {
 			t.Fatal(err)
 		}
 		go extend()

@@ -20,8 +20,8 @@ const (
 	WorkerStops WorkerState = "stop"  // it claims no more, finishes or releases what it runs, and ends
 )
 
-// Held are the jobs of a session that a program still runs.
-type Held struct {
+// Leased are the jobs of a session that a program still runs.
+type Leased struct {
 	Session Session
 	Jobs    []ID
 }
@@ -34,10 +34,10 @@ type Extended struct {
 }
 
 // Extend has sessions hold their jobs for a lease from now, and lists the program as the worker that has worker.Name. Without sessions it
-// only lists it. What is zero in worker stays as it was listed, and so does what the orders quiet, resume and stop have asked for, as long as
-// the program is the same: another Host or PID is a new one, which runs. Other orders are about tasks and crons, which it does not have:
+// only lists it. What is zero in worker stays as it was listed, and so does what the commands quiet, resume and stop have asked for, as long as
+// the program is the same: another Host or PID is a new one, which runs. Other commands are about tasks and crons, which it does not have:
 // they do nothing.
-func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (got Extended, err error) {
+func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Leased) (got Extended, err error) {
 	if err = checkHolder(worker.Name, lease); err == nil {
 		got, err = c.extend(ctx, worker, lease, held...)
 	}
@@ -48,7 +48,7 @@ func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 }
 
 // extend is Extend for what is valid.
-func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Held) (Extended, error) {
+func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Leased) (Extended, error) {
 	p, leave, err := c.enter(ctx, worker.Name)
 	if err != nil {
 		return Extended{}, err
@@ -87,11 +87,11 @@ type program struct {
 	tally tally     // which has a lock of its own
 	begun time.Time // when it began to be counted here
 
-	busy   chan struct{} // capacity 1: who has put a value in may use what follows
-	noted  time.Time     // when it was listed last
-	asked  asked
-	state  WorkerState
-	orders []Order // that were fetched, and with which it may not be listed yet
+	busy     chan struct{} // capacity 1: who has put a value in may use what follows
+	noted    time.Time     // when it was listed last
+	asked    asked
+	state    WorkerState
+	commands []Command // that were fetched, and with which it may not be listed yet
 }
 
 // program returns the program of a name, made when it is new. When there are too many, all are forgotten.
@@ -172,22 +172,22 @@ func union(a, b []string) []string {
 }
 
 // extend is Claimer.Extend; last says that there may be no other. p is entered.
-func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, last bool, held ...Held) (Extended, error) {
+func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Duration, last bool, held ...Leased) (Extended, error) {
 	info, err := listed(ctx, p.store, worker)
 	if err != nil {
 		return Extended{}, err
 	}
-	info.applyCommands(p.orders)
+	info.applyCommands(p.commands)
 	var got Extended
-	renew := func(h Held) (changed bool, err error) {
+	renew := func(h Leased) (changed bool, err error) {
 		renewed, err := p.renew(ctx, Renewal{Worker: info.Name, Session: h.Session, Lease: lease, Jobs: h.Jobs, Info: info}, last)
 		if err != nil {
 			return false, err
 		}
 		got.Lost, got.Canceled = append(got.Lost, renewed.Lost...), append(got.Canceled, renewed.Canceled...)
-		p.orders = nil // it is listed with those before
-		if changed = info.applyCommands(renewed.Orders); changed {
-			p.orders, p.state = renewed.Orders, info.state()
+		p.commands = nil // it is listed with those before
+		if changed = info.applyCommands(renewed.Commands); changed {
+			p.commands, p.state = renewed.Commands, info.state()
 		}
 		return changed, nil
 	}
@@ -198,7 +198,7 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 		}
 	}
 	for changed { // what was ordered is to be listed
-		if changed, err = renew(Held{Session: ownSession(info.Name)}); err != nil {
+		if changed, err = renew(Leased{Session: ownSession(info.Name)}); err != nil {
 			return Extended{}, err
 		}
 	}
@@ -267,15 +267,15 @@ func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
 }
 
 // applyCommands notes what was ordered, and reports whether that is something else than before.
-func (w *WorkerInfo) applyCommands(orders []Order) (changed bool) {
+func (w *WorkerInfo) applyCommands(commands []Command) (changed bool) {
 	quiet, stopping := w.Quiet, w.Stopping
-	for _, o := range orders {
+	for _, o := range commands {
 		switch o.Do {
-		case OrderQuiet:
+		case CommandQuiet:
 			w.Quiet = true
-		case OrderResume:
+		case CommandResume:
 			w.Quiet, w.Stopping = false, false
-		case OrderStop:
+		case CommandStop:
 			w.Stopping = true
 		}
 	}

@@ -49,17 +49,17 @@ func (s *failing) Settle(ctx context.Context, session job.Session, outcomes ...j
 
 // TestClaimerKeepsAnOrderThatItCouldNotList: an order that was fetched from the store holds, also when the store fails before the program is listed with it.
 func TestClaimerKeepsAnOrderThatItCouldNotList(t *testing.T) {
-	for do, want := range map[job.OrderKind]job.WorkerState{job.OrderQuiet: job.WorkerQuiet, job.OrderStop: job.WorkerStops} {
+	for do, want := range map[job.CommandKind]job.WorkerState{job.CommandQuiet: job.WorkerQuiet, job.CommandStop: job.WorkerStops} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newIdleRig(t)
 			store := &failing{Store: r.store}
 			claimer := job.NewClaimer(store)
 			extend := func() (job.Extended, error) {
-				return claimer.Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute, job.Held{Session: 1})
+				return claimer.Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute, job.Leased{Session: 1})
 			}
 			_, err := extend()
 			r.must(err)
-			r.order("ruby-1", job.Order{Do: do})
+			r.order("ruby-1", job.Command{Do: do})
 			store.renewals = []error{nil, errFlaky}
 			if _, err := extend(); !errors.Is(err, errFlaky) {
 				t.Errorf("got %v, want the error of the store", err)
@@ -70,13 +70,13 @@ func TestClaimerKeepsAnOrderThatItCouldNotList(t *testing.T) {
 			if got, err := extend(); err != nil || got.State != want {
 				t.Errorf("the state is %s, %v, want %s", got.State, err, want)
 			}
-			if w := r.worker("ruby-1"); w.Quiet != (do == job.OrderQuiet) || w.Stopping != (do == job.OrderStop) {
+			if w := r.worker("ruby-1"); w.Quiet != (do == job.CommandQuiet) || w.Stopping != (do == job.CommandStop) {
 				t.Errorf("after %q it is listed as %+v", do, w)
 			}
 			// It is not given once more when the program has been resumed by way of another server.
 			_, err = job.NewClaimer(r.store).Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute)
 			r.must(err)
-			r.order("ruby-1", job.Order{Do: job.OrderResume})
+			r.order("ruby-1", job.Command{Do: job.CommandResume})
 			_, err = job.NewClaimer(r.store).Extend(r.ctx, job.WorkerInfo{Name: "ruby-1"}, time.Minute)
 			r.must(err)
 			if got, err := extend(); err != nil || got.State != job.WorkerRuns {
@@ -90,7 +90,7 @@ func TestClaimerKeepsAnOrderThatItCouldNotList(t *testing.T) {
 func TestClaimerHearsOrdersWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounter(t)
-		time.AfterFunc(5*time.Second, func() { c.order("ruby-1", job.Order{Do: job.OrderQuiet}) })
+		time.AfterFunc(5*time.Second, func() { c.order("ruby-1", job.Command{Do: job.CommandQuiet}) })
 		time.AfterFunc(30*time.Second, func() { c.enqueue() })
 		begun := time.Now()
 		got := c.fetch(job.Fetch{Wait: time.Minute})

@@ -30,14 +30,14 @@ func (e *execution) copyJob() *Job {
 	j := e.job
 	c := &Job{
 		ID: j.ID, Kind: j.Kind, Queue: j.Queue, Args: bytes.Clone(j.Args), State: Running, Priority: j.Priority,
-		Attempt: j.Attempt, Died: j.Died, MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor,
+		Attempt: j.Attempt, Crashed: j.Crashed, MaxAttempts: j.MaxAttempts, UniqueKey: j.UniqueKey, UniqueFor: j.UniqueFor,
 		Created: j.Created, Started: j.Started, Worker: j.Worker, CancelRequested: j.CancelRequested, Options: j.Options,
 	}
 	c.Meta = maps.Clone(j.Meta)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !e.ended {
-		c.RunAt, c.Spared, c.Detail = j.RunAt, j.Spared, e.gathered()
+		c.RunAt, c.Uncounted, c.Detail = j.RunAt, j.Uncounted, e.gathered()
 	}
 	return c
 }

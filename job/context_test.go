@@ -40,7 +40,7 @@ func TestFromContextIsACopy(t *testing.T) {
 			}
 			*got.Progress = job.ProgressReport{Done: 7}
 			got.Meta["request"] = "changed"
-			*got = job.Job{ID: got.ID, State: job.Canceled, MaxAttempts: 1, Attempt: 7, Spared: 7, Queue: "other", Kind: "other"}
+			*got = job.Job{ID: got.ID, State: job.Canceled, MaxAttempts: 1, Attempt: 7, Uncounted: 7, Queue: "other", Kind: "other"}
 			if again, _ := job.FromContext(ctx); !reflect.DeepEqual(*again, want) {
 				t.Errorf("the next call returns %+v, want %+v", *again, want)
 			}

@@ -30,13 +30,13 @@ const maxReleases = 20
 // (nil if it was not), and returns the event that tells of it. d is what is known of its kind.
 //
 //	err nil                          Completed
-//	cause ErrStopping                Queued, at once, the attempt spared, at most 20 times
+//	cause ErrStopping                Queued, at once, the attempt uncounted, at most 20 times
 //	cause ErrCanceled, or Cancel     Canceled
-//	Snooze, Throttled                Queued, after its delay, the attempt spared
+//	Snooze, Throttled                Queued, after its delay, the attempt uncounted
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
 //
-// Of a kind that is run at most once none is queued again: this attempt is the last, and none is spared.
+// Of a kind that is run at most once none is queued again: this attempt is the last, and none is uncounted.
 //
 // Throttled holds others back whatever becomes of the job.
 func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Event {
@@ -59,7 +59,7 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 	if stopping && !d.once && j.Released < maxReleases {
 		j.Released++
 		j.queueAgain(0, true)
-		return Event{Kind: JobPutBack, Err: err}
+		return Event{Kind: JobReleased, Err: err}
 	}
 	if snooze != nil && !d.once && !errors.Is(cause, ErrCanceled) {
 		delay := min(snooze.delay, maxDelay)
@@ -116,10 +116,10 @@ func (j *Job) decideSafely(err, cause error, elapsed time.Duration, d definition
 }
 
 // queueAgain makes the job wait for another claim.
-func (j *Job) queueAgain(delay time.Duration, spared bool) {
+func (j *Job) queueAgain(delay time.Duration, uncounted bool) {
 	j.State, j.RunAt, j.Delay = Queued, time.Time{}, delay
-	if spared {
-		j.Spared++
+	if uncounted {
+		j.Uncounted++
 	}
 }
 

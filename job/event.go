@@ -30,9 +30,9 @@ const (
 	JobSnoozed
 	JobCanceled
 	JobDiscarded
-	JobPutBack // the worker stopped before it had ended
-	JobLost    // the lease was lost, or the job deleted: whatever the handler returned does not count
-	CronTicked // a cron enqueued a job
+	JobReleased // the worker stopped before it had ended
+	JobLost     // the lease was lost, or the job deleted: whatever the handler returned does not count
+	CronTicked  // a cron enqueued a job
 	StoreFailed
 	StoreRecovered
 	LaneRepaired // what the store keeps of a limit key did not match its jobs, see [Pruned]
@@ -40,7 +40,7 @@ const (
 
 var eventKinds = [...]string{
 	JobStarted: "started", JobCompleted: "completed", JobRetried: "retried", JobSnoozed: "snoozed", JobCanceled: "canceled",
-	JobDiscarded: "discarded", JobPutBack: "put back", JobLost: "lost", CronTicked: "cron ticked",
+	JobDiscarded: "discarded", JobReleased: "released", JobLost: "lost", CronTicked: "cron ticked",
 	StoreFailed: "store failed", StoreRecovered: "store recovered",
 	LaneRepaired: "lane repaired",
 }

@@ -45,7 +45,7 @@ type ending struct {
 	event  Event
 	units  int // Outcome.Units
 	at     time.Time
-	silent bool // no event, as of a job that was only put back before it began
+	silent bool // no event, as of a job that was only released before it began
 }
 
 // start runs a claimed job as a task, or settles it at once where it must not run.

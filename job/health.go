@@ -25,7 +25,7 @@ type Health struct {
 	Full     bool      // it has no room, and does not claim until a job ends
 	Running  int       // jobs, of at most Slots at once
 	Slots    int
-	Quiet    bool // it claims nothing because of an OrderQuiet; then it counts as full
+	Quiet    bool // it claims nothing because of an CommandQuiet; then it counts as full
 }
 
 // Health returns how the worker is. A worker that has room for jobs claims at least once each Config.Poll; one that is full

@@ -66,9 +66,9 @@ type Job struct {
 	Args        json.RawMessage `json:"args"`
 	State       State           `json:"state"`
 	Priority    int             `json:"priority"`
-	Attempt     int             `json:"attempt"` // times it was claimed; only grows, so that it distinguishes two holders
-	Spared      int             `json:"spared"`  // claims that count as no attempt: snoozed, released, before a retry by hand
-	Died        int             `json:"died"`    // claims whose lease ran out: the process died, or hung
+	Attempt     int             `json:"attempt"`   // times it was claimed; only grows, so that it distinguishes two holders
+	Uncounted   int             `json:"uncounted"` // claims that count as no attempt: snoozed, released, before a retry by hand
+	Crashed     int             `json:"crashed"`   // claims whose lease ran out: the process died, or hung
 	MaxAttempts int             `json:"max_attempts"`
 
 	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two
@@ -135,8 +135,8 @@ type Record struct {
 	Attrs   string    `json:"attrs,omitempty"` // as slog's text handler writes them
 }
 
-// Used returns how many attempts count against MaxAttempts: the claims that were not spared.
-func (j *Job) Used() int { return j.Attempt - j.Spared }
+// Used returns how many attempts count against MaxAttempts: the claims that are not uncounted.
+func (j *Job) Used() int { return j.Attempt - j.Uncounted }
 
 // View returns the state to show: that of the job, or for a queued one Scheduled or Retrying where that says more.
 func (j *Job) View(now time.Time) State {

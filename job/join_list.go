@@ -55,14 +55,14 @@ func (j *Joined) Watch(ctx context.Context, id ID, d time.Duration) (Tree, error
 	return firstFound(answers, ErrNotFound)
 }
 
-// Order leaves a command at one store at which the worker is listed: of those the same one each time, so that commands stay in order.
-func (j *Joined) Order(ctx context.Context, worker string, o Order) error {
-	if err := j.enter(ctx, "order"); err != nil {
+// SendCommand leaves a command at one store at which the worker is listed: of those the same one each time, so that commands stay in order.
+func (j *Joined) SendCommand(ctx context.Context, worker string, o Command) error {
+	if err := j.enter(ctx, "send a command to a worker"); err != nil {
 		return err
 	}
 	var answers []answer[struct{}]
 	for _, p := range j.ranked(workerKeys + worker) {
-		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.Order(ctx, worker, o) })
+		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.SendCommand(ctx, worker, o) })
 		answers = append(answers, a)
 		if a.err == nil {
 			break

@@ -215,7 +215,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 			name := fmt.Sprint("free", i)
 			j := r.insert(r.joined, job.Unique(name))
 			at := r.at(j.ID)
-			if _, err := r.joined.Apply(r.ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, job.ActDelete); err != nil {
+			if _, err := r.joined.Apply(r.ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, job.ActionDelete); err != nil {
 				t.Fatal(err)
 			}
 			own[at == dead]["key"] = name
@@ -227,7 +227,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 			_, tickErr := r.joined.Tick(r.ctx, job.Tick{Cron: of["cron"], Spec: "s", At: time.Now(), Next: time.Now().Add(time.Hour), Job: r.note()})
 			_, findErr := job.Find(r.ctx, r.joined, held.ID)
 			_, watchErr := r.joined.Watch(r.ctx, held.ID, time.Minute)
-			_, applyErr := r.joined.Apply(r.ctx, job.Filter{IDs: []job.ID{held.ID}, Limit: 5}, job.ActRetry)
+			_, applyErr := r.joined.Apply(r.ctx, job.Filter{IDs: []job.ID{held.ID}, Limit: 5}, job.ActionRetry)
 			return map[string]error{
 				"insert into a queue with limits": insert(job.Queue(of["queue"])),
 				"insert with a unique key":        insert(job.Unique(of["key"])),
@@ -336,7 +336,7 @@ func TestAJoinedClaimWithoutAnAnswer(t *testing.T) {
 		go func() { ended <- w.Run(ctx) }()
 		seconds(120)
 		for _, id := range ids {
-			if j, err := job.Find(r.ctx, r.joined, id); err != nil || j.State != job.Completed || j.Attempt != 1 || j.Died != 0 {
+			if j, err := job.Find(r.ctx, r.joined, id); err != nil || j.State != job.Completed || j.Attempt != 1 || j.Crashed != 0 {
 				t.Errorf("job %+v, %v; want it completed by attempt 1", j, err)
 			}
 		}

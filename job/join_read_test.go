@@ -76,7 +76,7 @@ func TestJoinedStatsCountOnce(t *testing.T) {
 func TestJoinedOrdersComeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTrio(t)
-		if err := r.joined.Order(r.ctx, "w", job.Order{Do: job.OrderStop}); !errors.Is(err, job.ErrNoWorker) {
+		if err := r.joined.SendCommand(r.ctx, "w", job.Command{Do: job.CommandStop}); !errors.Is(err, job.ErrNoWorker) {
 			t.Errorf("order to nobody: %v, want ErrNoWorker", err)
 		}
 		for away := range r.away {
@@ -84,18 +84,18 @@ func TestJoinedOrdersComeOnce(t *testing.T) {
 				worker := fmt.Sprint("w", i)
 				r.renew(worker)
 				r.away[away].Store(true)
-				var want []job.Order
+				var want []job.Command
 				for n := range 5 {
-					o := job.Order{Do: job.OrderTick, Cron: fmt.Sprint(n)}
-					r.must(r.joined.Order(r.ctx, worker, o))
+					o := job.Command{Do: job.CommandTick, Cron: fmt.Sprint(n)}
+					r.must(r.joined.SendCommand(r.ctx, worker, o))
 					want = append(want, o)
 				}
-				if got := r.renew(worker).Orders; !slices.Equal(got, want) {
+				if got := r.renew(worker).Commands; !slices.Equal(got, want) {
 					t.Errorf("worker %s got %v, want %v", worker, got, want)
 				}
 				r.away[away].Store(false)
 				time.Sleep(10 * time.Second)
-				if got := r.renew(worker).Orders; len(got) > 0 {
+				if got := r.renew(worker).Commands; len(got) > 0 {
 					t.Errorf("worker %s got %v again", worker, got)
 				}
 			}

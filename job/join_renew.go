@@ -65,7 +65,7 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	for _, a := range answers {
 		got.Canceled = append(got.Canceled, a.got.Canceled...)
 		got.Watched = append(got.Watched, a.got.Watched...)
-		got.Orders = append(got.Orders, a.got.Orders...)
+		got.Commands = append(got.Commands, a.got.Commands...)
 	}
 	got.Canceled, got.Watched = distinct(got.Canceled), distinct(got.Watched)
 	got.Watched = got.Watched[:min(MostWatched, len(got.Watched))]

@@ -373,14 +373,14 @@ func TestJoinedListsGoOnAfterAPage(t *testing.T) {
 		t.Errorf("listed %d jobs, want %d, the newest first", len(got), len(ids))
 	}
 	queued := job.Filter{States: []job.State{job.Queued}, Limit: 170}
-	done, err := r.joined.Apply(r.ctx, queued, job.ActCancel)
-	if want := (job.Applied{Changed: 170, Next: ids[169]}); err != nil || done != want {
+	done, err := r.joined.Apply(r.ctx, queued, job.ActionCancel)
+	if want := (job.ActionResult{Changed: 170, Next: ids[169]}); err != nil || done != want {
 		t.Fatalf("canceled %+v, %v; want %+v", done, err, want)
 	}
 	if got := listed(r.joined, job.Filter{States: []job.State{job.Canceled}}); !slices.Equal(got, ids[:170]) {
 		t.Errorf("%d jobs are canceled, want the 170 newest", len(got))
 	}
-	done, err = job.Apply(r.ctx, r.joined, job.Filter{States: []job.State{job.Queued}, Before: done.Next}, job.ActCancel)
+	done, err = job.Apply(r.ctx, r.joined, job.Filter{States: []job.State{job.Queued}, Before: done.Next}, job.ActionCancel)
 	if err != nil || done.Changed != 280 {
 		t.Errorf("canceled %+v, %v; want the 280 that are left", done, err)
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 // order leaves an order for a worker, which must be listed by now.
-func (r *rig) order(worker string, o job.Order) {
+func (r *rig) order(worker string, o job.Command) {
 	r.Helper()
-	if err := r.store.Order(r.ctx, worker, o); err != nil {
+	if err := r.store.SendCommand(r.ctx, worker, o); err != nil {
 		r.Fatal(err)
 	}
 }
@@ -49,7 +49,7 @@ func TestQuietWorkerClaimsNoMoreUntilItResumes(t *testing.T) {
 		defer r.end()
 		running := r.enqueue()
 		seconds(5)
-		r.order("w", job.Order{Do: job.OrderQuiet})
+		r.order("w", job.Command{Do: job.CommandQuiet})
 		seconds(2)
 		if info := r.worker("w"); !info.Quiet || info.Stopping || info.Running != 1 || !worker.Health().Quiet {
 			t.Errorf("the worker says %+v, its health is %+v", info, worker.Health())
@@ -58,7 +58,7 @@ func TestQuietWorkerClaimsNoMoreUntilItResumes(t *testing.T) {
 		seconds(600)
 		r.wantState(running, job.Completed)
 		r.wantState(waiting, job.Queued)
-		r.order("w", job.Order{Do: job.OrderResume})
+		r.order("w", job.Command{Do: job.CommandResume})
 		seconds(2)
 		r.wantState(waiting, job.Running)
 		if info := r.worker("w"); info.Quiet || worker.Health().Quiet {
@@ -76,7 +76,7 @@ func TestWorkerToldToStopEndsGracefully(t *testing.T) {
 		}))
 		running := r.enqueue()
 		seconds(5)
-		r.order("w", job.Order{Do: job.OrderStop})
+		r.order("w", job.Command{Do: job.CommandStop})
 		seconds(3)
 		waiting := r.enqueue()
 		if info := r.worker("w"); !info.Stopping || info.Quiet {
@@ -111,22 +111,22 @@ func TestOrdersForADeadWorkerAreDropped(t *testing.T) {
 		}
 		renew()
 		for range 2 { // the second time after more than a minute without a sign of the worker
-			r.order("w", job.Order{Do: job.OrderStop})
+			r.order("w", job.Command{Do: job.CommandStop})
 			seconds(30)
 		}
 		seconds(5)
-		if got := renew().Orders; len(got) != 1 {
+		if got := renew().Commands; len(got) != 1 {
 			t.Errorf("after a minute it is told %+v, want the order that is 35 s old", got)
 		}
 		for range 100 {
-			r.order("w", job.Order{Do: job.OrderQuiet})
+			r.order("w", job.Command{Do: job.CommandQuiet})
 		}
 		seconds(61)
-		r.order("w", job.Order{Do: job.OrderResume}) // there is room again
-		if got := renew().Orders; !slices.Equal(got, []job.Order{{Do: job.OrderResume}}) {
+		r.order("w", job.Command{Do: job.CommandResume}) // there is room again
+		if got := renew().Commands; !slices.Equal(got, []job.Command{{Do: job.CommandResume}}) {
 			t.Errorf("it is told %+v, want the last order", got)
 		}
-		if err := r.store.Order(r.ctx, "other", job.Order{Do: job.OrderStop}); !errors.Is(err, job.ErrNoWorker) {
+		if err := r.store.SendCommand(r.ctx, "other", job.Command{Do: job.CommandStop}); !errors.Is(err, job.ErrNoWorker) {
 			t.Errorf("order to a worker that never was: %v", err)
 		}
 	})
@@ -156,12 +156,12 @@ func TestCancelOneTaskOfAJob(t *testing.T) {
 		a := r.findTask(r.watched(id), "a")
 		elsewhere := r.findTask(r.watched(other), "b")
 		task := func(n *inspect.Node) string { return strconv.FormatUint(uint64(n.ID), 10) }
-		for _, o := range []job.Order{
-			{Do: job.OrderCancelTask, Job: id, Task: task(a)},
-			{Do: job.OrderCancelTask, Job: id, Task: task(elsewhere)}, // not of this job
-			{Do: job.OrderCancelTask, Job: id, Task: "4294967295"},
-			{Do: job.OrderCancelTask, Job: id, Task: "-1"},
-			{Do: job.OrderCancelTask, Job: job.ID{1}, Task: task(elsewhere)},
+		for _, o := range []job.Command{
+			{Do: job.CommandCancelTask, Job: id, Task: task(a)},
+			{Do: job.CommandCancelTask, Job: id, Task: task(elsewhere)}, // not of this job
+			{Do: job.CommandCancelTask, Job: id, Task: "4294967295"},
+			{Do: job.CommandCancelTask, Job: id, Task: "-1"},
+			{Do: job.CommandCancelTask, Job: job.ID{1}, Task: task(elsewhere)},
 			{Do: "dance"},
 		} {
 			r.order("w", o)
@@ -201,10 +201,10 @@ func TestTickNowCountsOnceWithTwoWorkers(t *testing.T) {
 			t.Errorf("the worker has the crons %q", got)
 		}
 		for range 3 { // a hand that clicks fast, on either worker
-			r.order("one", job.Order{Do: job.OrderTick, Cron: "hourly"})
-			r.order("two", job.Order{Do: job.OrderTick, Cron: "hourly"})
+			r.order("one", job.Command{Do: job.CommandTick, Cron: "hourly"})
+			r.order("two", job.Command{Do: job.CommandTick, Cron: "hourly"})
 		}
-		r.order("two", job.Order{Do: job.OrderTick, Cron: "unknown"})
+		r.order("two", job.Command{Do: job.CommandTick, Cron: "unknown"})
 		seconds(2)
 		cron := func() job.CronInfo {
 			crons, err := r.store.Crons(r.ctx)
@@ -219,7 +219,7 @@ func TestTickNowCountsOnceWithTwoWorkers(t *testing.T) {
 		if err := r.store.PauseCron(r.ctx, "hourly", true); err != nil {
 			t.Fatal(err)
 		}
-		r.order("two", job.Order{Do: job.OrderTick, Cron: "hourly"})
+		r.order("two", job.Command{Do: job.CommandTick, Cron: "hourly"})
 		seconds(10)
 		if err := r.store.PauseCron(r.ctx, "hourly", false); err != nil {
 			t.Fatal(err)

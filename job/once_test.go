@@ -184,7 +184,7 @@ func TestAtMostOnceAndARetryByHand(t *testing.T) {
 			if got := r.begins.Load(); got != n {
 				t.Errorf("the handler began %d times, want %d", got, n)
 			}
-			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActRetry); err != nil {
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionRetry); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -240,7 +240,7 @@ func TestReleasesAreBounded(t *testing.T) {
 		if text := r.find(id).LastError(); !strings.Contains(text, "its worker stopped, as before: after 20 times each counts as an attempt") {
 			t.Errorf("its last failure is %q", text)
 		}
-		if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActRetry); err != nil {
+		if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionRetry); err != nil {
 			t.Fatal(err)
 		}
 		if j := r.find(id); j.Released != 0 || j.Used() != 0 {

@@ -70,7 +70,7 @@ func MaxAttempts(n int) Option {
 
 // AtMostOnce is for a kind whose handler must never begin twice for one job: then a job that has been begun and has not completed is
 // discarded, whether its handler failed, its worker stopped, or its process died. It is the handler of the kind that keeps it, also
-// for jobs that were enqueued without the option. [Snooze] and [Throttled] fail such a job. Only who retries it by hand, see [ActRetry], begins it
+// for jobs that were enqueued without the option. [Snooze] and [Throttled] fail such a job. Only who retries it by hand, see [ActionRetry], begins it
 // again; so does a database that loses what it has acknowledged, as one that is restored from a backup. A job may also be
 // discarded without having been begun, when its process dies, or its claim is answered too late, before that.
 func AtMostOnce() DefineOption {

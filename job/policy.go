@@ -15,7 +15,7 @@ const (
 	MostAudited  = 10_000              // entries of the audit log, the newest
 	LongestWatch = time.Minute         // see Store.Watch
 	MostWatched  = 100                 // jobs that Renew returns
-	MostOrders   = 100                 // that wait for a worker
-	OrderKept    = time.Minute         // an order that was not fetched is dropped then
+	MostCommands = 100                 // that wait for a worker
+	CommandKept  = time.Minute         // a command that was not fetched is dropped then
 	LongestWait  = 10 * time.Second    // Wait returns after so long, without a cause
 )

@@ -70,7 +70,7 @@ func (r *run) dueForCheck(now time.Time) []*execution {
 	return due
 }
 
-// renew reports whether there is more to tell at once: to somebody who has begun to watch a job, or has left an order.
+// renew reports whether there is more to tell at once: to somebody who has begun to watch a job, or has left a command.
 func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again bool, err error) {
 	r.mu.Lock()
 	session, dropped := r.hold.session, slices.Clone(r.hold.dropped)
@@ -106,8 +106,8 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 			e.cancel(ErrCanceled)
 		}
 	}
-	r.handleCommands(ctx, got.Orders)
-	return r.lookout.watch(got.Watched) || len(got.Orders) > 0, nil
+	r.handleCommands(ctx, got.Commands)
+	return r.lookout.watch(got.Watched) || len(got.Commands) > 0, nil
 }
 
 func (r *run) holding(id ID) *execution {
@@ -183,7 +183,7 @@ func (e *execution) interim() *Job {
 
 // snapshot copies the job with what is new of it, without what its handler may be setting. e.mu is held.
 func (e *execution) snapshot() *Job {
-	j := &Job{ID: e.job.ID, Kind: e.job.Kind, Queue: e.job.Queue, Priority: e.job.Priority, Attempt: e.job.Attempt, Spared: e.job.Spared, MaxAttempts: e.job.MaxAttempts, Worker: e.job.Worker}
+	j := &Job{ID: e.job.ID, Kind: e.job.Kind, Queue: e.job.Queue, Priority: e.job.Priority, Attempt: e.job.Attempt, Uncounted: e.job.Uncounted, MaxAttempts: e.job.MaxAttempts, Worker: e.job.Worker}
 	j.Detail = e.gathered()
 	return j
 }

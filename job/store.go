@@ -36,7 +36,7 @@ type Settler interface {
 	// Settle writes jobs that the session holds, in one transaction, as the fields of each Outcome.Job say:
 	//
 	//   - in state Running: Detail; the job stays held;
-	//   - Queued: Detail, Spared, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero. One
+	//   - Queued: Detail, Uncounted, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero. One
 	//     that is to be canceled by now (CancelRequested) is finished as Canceled instead;
 	//   - Completed, Canceled, Discarded: Detail; the job is finished now, and its unique key free unless UniqueFor holds it.
 	//
@@ -106,7 +106,7 @@ type WorkerStore interface {
 	// watched, in place of the ones before, and leaves out the others.
 	Renew(ctx context.Context, r Renewal) (Renewed, error)
 
-	// Leave removes the worker from the list of Workers, with the orders that wait for it, and ends the session: the lease of the jobs
+	// Leave removes the worker from the list of Workers, with the commands that wait for it, and ends the session: the lease of the jobs
 	// that it still holds has run out then.
 	Leave(ctx context.Context, worker string, session Session) error
 
@@ -148,14 +148,14 @@ type OperatorStore interface {
 	//   - one whose state is not among act.From is left alone, and counted as skipped;
 	//   - one that is to be deleted is, with its unique key if it holds it;
 	//   - a running one stays so, and CancelRequested is set;
-	//   - a queued one gets Queue, Priority and the time of the act, as far as they are set, and finishes if To is a final state:
+	//   - a queued one gets Queue, Priority and the time of the action, as far as they are set, and finishes if To is a final state:
 	//     its unique key is then free unless UniqueFor holds it;
 	//   - a finished one that becomes queued gets its unique key back; when another job holds that it is left alone, and counted as a
-	//     conflict. If act.Due is set it has all its attempts again: Spared is Attempt, and Released zero.
+	//     conflict. If action.Due is set it has all its attempts again: Uncounted is Attempt, and Released zero.
 	//
 	// All else stays as it is. Next is the ID of the last of these jobs if there were f.Limit. A job that somebody else changes at the
 	// same time is met as it is then, or left alone if it does not match any more. The filter has neither Args nor Error.
-	Apply(ctx context.Context, f Filter, act Act) (Applied, error)
+	Apply(ctx context.Context, f Filter, action Action) (ActionResult, error)
 
 	// Queues returns every queue that has unfinished jobs or is paused, by name.
 	Queues(ctx context.Context) ([]QueueInfo, error)
@@ -191,7 +191,7 @@ type OperatorStore interface {
 	// Order leaves a command for a worker of the list of Workers; for another the error is ErrNoWorker. Its next Renew returns it,
 	// with others in the order in which they were left, and that is the end of it: when the answer is lost, so is the order.
 	// One that was not fetched for a minute is dropped. When 100 wait for the worker, it is an error.
-	Order(ctx context.Context, worker string, o Order) error
+	SendCommand(ctx context.Context, worker string, o Command) error
 
 	// Watch returns the last tree that the worker reported of the attempt that runs, and asks it for more: until d from now,
 	// which is a minute if it is more, the job is among the Watched of its worker, also when it is claimed only then. A tree
@@ -236,7 +236,7 @@ type Claim struct {
 	Kinds []string
 	// Durable makes the claim survive what every write does, a loss of power too, which may take longer.
 	Durable bool
-	// Expired takes jobs whose lease has run out as well, before others: Died grows by one, RunAt and CancelRequested stay. Their
+	// Expired takes jobs whose lease has run out as well, before others: Crashed grows by one, RunAt and CancelRequested stay. Their
 	// worker is in Claimed.Expired.
 	Expired bool
 }
@@ -278,7 +278,7 @@ type Renewed struct {
 	Canceled []ID
 	Now      time.Time // by the store's clock
 	Watched  []ID      // the first 100 by ID of all jobs that the session holds and somebody watches
-	Orders   []Order
+	Commands []Command
 }
 
 // A WorkerInfo describes a worker.
@@ -295,7 +295,7 @@ type WorkerInfo struct {
 	Running     int       `json:"running"`
 	Memory      uint64    `json:"memory"` // bytes in use by the process
 	Crons       []string  `json:"crons,omitempty"`
-	Quiet       bool      `json:"quiet,omitempty"` // it claims no more, see OrderQuiet
+	Quiet       bool      `json:"quiet,omitempty"` // it claims no more, see CommandQuiet
 	Stopping    bool      `json:"stopping,omitempty"`
 	Seen        time.Time `json:"seen"` // by the store's clock
 	// Waits is where the time of its jobs went, by kind, the one with the most time first: at most ten kinds with five waits each,

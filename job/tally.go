@@ -62,7 +62,7 @@ func (t *tally) ended(now time.Time, j *Job, e Event, begun time.Time) {
 		r.stat.Canceled++
 	case JobDiscarded:
 		r.stat.Discarded++
-	default: // put back, or lost
+	default: // released, or lost
 		return
 	}
 	if !begun.IsZero() {

@@ -71,7 +71,7 @@ func TestThrottledWhateverBecomesOfIt(t *testing.T) {
 	}{
 		"at most once": {opts: []job.DefineOption{job.AtMostOnce()}, err: job.Throttled(errTooMany, time.Minute), state: job.Discarded},
 		"canceled": {err: job.Throttled(errTooMany, time.Minute), drive: func(r *rig, id job.ID) {
-			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil {
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel); err != nil {
 				r.Fatal(err)
 			}
 		}, state: job.Canceled},

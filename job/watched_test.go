@@ -242,7 +242,7 @@ type fickle struct{ job.Store }
 
 func (s fickle) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	got, err := s.Store.Renew(ctx, r)
-	got.Watched, got.Orders = append(got.Watched, job.NewID()), append(got.Orders, job.Order{Do: job.OrderResume})
+	got.Watched, got.Commands = append(got.Watched, job.NewID()), append(got.Commands, job.Command{Do: job.CommandResume})
 	return got, err
 }
 

@@ -108,8 +108,8 @@ func TestClaimsWithoutAnAnswer(t *testing.T) {
 		t.Cleanup(r.end)
 		seconds(120)
 		for _, id := range ids {
-			if j := r.wantState(id, job.Completed); j.Attempt != 1 || j.Died != 0 {
-				t.Errorf("attempt %d, died %d; want 1 and 0", j.Attempt, j.Died)
+			if j := r.wantState(id, job.Completed); j.Attempt != 1 || j.Crashed != 0 {
+				t.Errorf("attempt %d, died %d; want 1 and 0", j.Attempt, j.Crashed)
 			}
 		}
 	})
@@ -143,8 +143,8 @@ func TestALeaseThatRanOutIsAnotherSession(t *testing.T) {
 		seconds(15)
 		away.Store(false)
 		seconds(60)
-		if j := r.wantState(id, job.Completed); j.Attempt != 2 || j.Died != 1 {
-			t.Errorf("attempt %d, died %d; want 2 and 1", j.Attempt, j.Died)
+		if j := r.wantState(id, job.Completed); j.Attempt != 2 || j.Crashed != 1 {
+			t.Errorf("attempt %d, died %d; want 2 and 1", j.Attempt, j.Crashed)
 		}
 		if len(sessions) < 2 {
 			t.Errorf("there were %d sessions, want another one after the outage", len(sessions))
@@ -315,8 +315,8 @@ func TestAJobThatTheStoreRefusesHoldsUpNoOther(t *testing.T) {
 		r.wantState(good, job.Completed)
 		r.wantState(bad.ID, job.Running)
 		seconds(40)
-		if j := r.wantState(bad.ID, job.Running); j.Died != 1 {
-			t.Errorf("died %d, want 1: it is given up after a lease, and run again then", j.Died)
+		if j := r.wantState(bad.ID, job.Running); j.Crashed != 1 {
+			t.Errorf("died %d, want 1: it is given up after a lease, and run again then", j.Crashed)
 		}
 		r.end()
 	})
@@ -438,8 +438,8 @@ func TestAnswerAboutTheAttemptBefore(t *testing.T) {
 				if cause != nil {
 					t.Errorf("an attempt was canceled: %v", cause)
 				}
-				if j := r.wantState(id, job.Completed); j.Died > 0 {
-					t.Errorf("the job died %d times", j.Died)
+				if j := r.wantState(id, job.Completed); j.Crashed > 0 {
+					t.Errorf("the job died %d times", j.Crashed)
 				}
 			})
 		})

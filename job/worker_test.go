@@ -154,13 +154,13 @@ func TestWorkerOutcomes(t *testing.T) {
 		return func(context.Context, note) error { return err }
 	}
 	tests := []struct {
-		name   string
-		fn     func(context.Context, note) error
-		opts   []job.EnqueueOption
-		state  job.State
-		spared int
-		error  string
-		events []string
+		name      string
+		fn        func(context.Context, note) error
+		opts      []job.EnqueueOption
+		state     job.State
+		uncounted int
+		error     string
+		events    []string
 	}{
 		{
 			name: "nil", fn: failing(nil), state: job.Completed,
@@ -188,11 +188,11 @@ func TestWorkerOutcomes(t *testing.T) {
 			events: []string{"started", "canceled: stop: flaky"},
 		},
 		{
-			name: "Snooze", fn: failing(job.Snooze(time.Minute)), state: job.Queued, spared: 1,
+			name: "Snooze", fn: failing(job.Snooze(time.Minute)), state: job.Queued, uncounted: 1,
 			events: []string{"started", "snoozed again in 1m0s"},
 		},
 		{
-			name: "Throttled", fn: failing(fmt.Errorf("ask: %w", job.Throttled(errFlaky, time.Minute))), state: job.Queued, spared: 1,
+			name: "Throttled", fn: failing(fmt.Errorf("ask: %w", job.Throttled(errFlaky, time.Minute))), state: job.Queued, uncounted: 1,
 			events: []string{"started", "snoozed: flaky again in 1m0s"},
 		},
 		{
@@ -220,8 +220,8 @@ func TestWorkerOutcomes(t *testing.T) {
 				id := r.enqueue(test.opts...)
 				seconds(0.5)
 				j := r.wantState(id, test.state)
-				if j.Attempt != 1 || j.Spared != test.spared {
-					t.Errorf("attempt %d, spared %d; want 1, %d", j.Attempt, j.Spared, test.spared)
+				if j.Attempt != 1 || j.Uncounted != test.uncounted {
+					t.Errorf("attempt %d, uncounted %d; want 1, %d", j.Attempt, j.Uncounted, test.uncounted)
 				}
 				if got := j.LastError(); !strings.HasSuffix(got, test.error) || (got == "") != (test.error == "") {
 					t.Errorf("error %q, want one that ends in %q", got, test.error)
@@ -367,7 +367,7 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 		}))
 		id := r.enqueue()
 		seconds(10)
-		if done, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil || done.Changed != 1 {
+		if done, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel); err != nil || done.Changed != 1 {
 			t.Fatalf("Apply: %+v, %v", done, err)
 		}
 		seconds(2)
@@ -410,7 +410,7 @@ func TestCanceledHandlers(t *testing.T) {
 			}))
 			id := r.enqueue()
 			seconds(0.5)
-			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil {
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel); err != nil {
 				t.Fatal(err)
 			}
 			seconds(6)
@@ -436,7 +436,7 @@ func TestCancelIsOfOneAttempt(t *testing.T) {
 		r.startWorker(r.store, job.Config{Concurrency: 4}, noteKind.Handle(func(ctx context.Context, n note) error {
 			if n.Text == "cancel" {
 				j, _ := job.FromContext(ctx)
-				if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActCancel); err != nil {
+				if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActionCancel); err != nil {
 					t.Error(err)
 				}
 			}
@@ -475,7 +475,7 @@ func TestCancelJustBeforeARetry(t *testing.T) {
 		r := newIdleRig(t)
 		r.startWorker(r.store, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error {
 			j, _ := job.FromContext(ctx)
-			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActCancel); err != nil {
+			if _, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{j.ID}}, job.ActionCancel); err != nil {
 				t.Error(err)
 			}
 			return errors.New("not this time")
@@ -506,7 +506,7 @@ func TestWorkerStopsGracefully(t *testing.T) {
 		r.wantState(second, job.Running)
 		seconds(4) // the grace is over at 19 s
 		if j := r.wantState(second, job.Queued); j.Used() != 0 || j.Attempt != 1 {
-			t.Errorf("put back with attempt %d, %d used; want 1, 0", j.Attempt, j.Used())
+			t.Errorf("released with attempt %d, %d used; want 1, 0", j.Attempt, j.Used())
 		}
 		r.wantState(later, job.Queued)
 		workers, err := r.store.Workers(r.ctx)
@@ -514,7 +514,7 @@ func TestWorkerStopsGracefully(t *testing.T) {
 			t.Errorf("workers %v, %v: want none", workers, err)
 		}
 		r.wantEvents("started", "started", "completed",
-			"put back: "+context.Canceled.Error()+": "+job.ErrStopping.Error())
+			"released: "+context.Canceled.Error()+": "+job.ErrStopping.Error())
 	})
 }
 
@@ -534,8 +534,8 @@ func TestWorkerDiscardsAJobThatKillsItsProcess(t *testing.T) {
 		t.Cleanup(r.end)
 		seconds(5)
 		j := r.wantState(id, job.Discarded)
-		if ran || j.Died != 3 || !strings.Contains(j.LastError(), "the process died 3 times") {
-			t.Errorf("ran %v, died %d, error %q", ran, j.Died, j.LastError())
+		if ran || j.Crashed != 3 || !strings.Contains(j.LastError(), "the process died 3 times") {
+			t.Errorf("ran %v, died %d, error %q", ran, j.Crashed, j.LastError())
 		}
 	})
 }
@@ -563,8 +563,8 @@ func TestWorkerThatLosesItsLeaseCannotSettle(t *testing.T) {
 		r.wantState(id, job.Running) // nobody has claimed it again
 		cut.set(false)
 		seconds(30)
-		if j := r.wantState(id, job.Running); j.Attempt < 2 || j.Died == 0 {
-			t.Errorf("attempt %d, died %d: want another attempt", j.Attempt, j.Died)
+		if j := r.wantState(id, job.Running); j.Attempt < 2 || j.Crashed == 0 {
+			t.Errorf("attempt %d, died %d: want another attempt", j.Attempt, j.Crashed)
 		}
 	})
 }
@@ -621,7 +621,7 @@ func (s *sessionStore) forget(t *testing.T, running *job.Job) {
 	if lost, err := s.Settle(t.Context(), job.Session(s.session.Load()), job.Outcome{Job: &ended}); err != nil || len(lost) > 0 {
 		t.Fatal(lost, err)
 	}
-	if _, err := s.Apply(t.Context(), job.Filter{IDs: []job.ID{running.ID}, Limit: 1}, job.ActDelete); err != nil {
+	if _, err := s.Apply(t.Context(), job.Filter{IDs: []job.ID{running.ID}, Limit: 1}, job.ActionDelete); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -18,7 +18,7 @@ var outcomes = [...]string{
 	job.JobSnoozed:   "snoozed",
 	job.JobCanceled:  "canceled",
 	job.JobDiscarded: "discarded",
-	job.JobPutBack:   "put_back",
+	job.JobReleased:  "released",
 	job.JobLost:      "lost",
 }
 

@@ -61,7 +61,7 @@ func TestOutcomes(t *testing.T) {
 			`meanwhile_attempts_total{kind="pointless",outcome="canceled",queue="default"}`: 1,
 			`meanwhile_attempts_total{kind="broken",outcome="discarded",queue="default"}`:   1,
 			`meanwhile_attempts_total{kind="removed",outcome="lost",queue="default"}`:       1,
-			`meanwhile_attempts_total{kind="slow",outcome="put_back",queue="default"}`:      0,
+			`meanwhile_attempts_total{kind="slow",outcome="released",queue="default"}`:      0,
 			`meanwhile_job_run_seconds_count{kind="fine",queue="default"}`:                  2,
 			`meanwhile_job_run_seconds_sum{kind="fine",queue="default"}`:                    2,
 			`meanwhile_job_run_seconds_sum{kind="flaky",queue="default"}`:                   4,
@@ -79,7 +79,7 @@ func TestOutcomes(t *testing.T) {
 		})
 		stop()
 		want(t, gather(t, m), map[string]float64{
-			`meanwhile_attempts_total{kind="slow",outcome="put_back",queue="default"}`: 1,
+			`meanwhile_attempts_total{kind="slow",outcome="released",queue="default"}`: 1,
 			`meanwhile_worker_slots`:      0,
 			`meanwhile_worker_slots_used`: 0,
 		})
@@ -101,7 +101,7 @@ func TestBacklog(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		want(t, gather(t, m), map[string]float64{`meanwhile_queue_work_seconds{queue="post"}`: 0}) // none is due
-		for _, kind := range []job.EventKind{job.JobLost, job.JobPutBack} {                        // how long these took says nothing
+		for _, kind := range []job.EventKind{job.JobLost, job.JobReleased} {                       // how long these took says nothing
 			m.Observe(job.Event{Kind: kind, Job: &job.Job{Queue: "post", Kind: "mail"}, Elapsed: time.Hour})
 		}
 		for range 5 {

@@ -28,7 +28,7 @@ func (m *Collector) ended(e job.Event) {
 		return
 	}
 	l.run.Observe(e.Elapsed.Seconds())
-	if e.Kind != job.JobPutBack && e.Kind != job.JobLost {
+	if e.Kind != job.JobReleased && e.Kind != job.JobLost {
 		l.mean.add(e.Elapsed)
 	}
 }

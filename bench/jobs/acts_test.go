@@ -19,7 +19,7 @@ func BenchmarkActs(b *testing.B) {
 				b.Fatal(err)
 			}
 			store := q.(*ourQueue).store
-			for _, act := range []job.Act{job.ActPriority(7), job.ActCancel, job.ActRetry, job.ActDiscard, job.ActDelete} {
+			for _, act := range []job.Action{job.ActionPriority(7), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
 				began := time.Now()
 				done, err := job.Apply(b.Context(), store, job.Filter{Kinds: []string{"noop"}}, act)
 				if err != nil || done.Changed != n {

@@ -116,7 +116,7 @@ func handleWork(ctx context.Context, j *job.Job, a args) error {
 }
 
 func handleSnooze(ctx context.Context, j *job.Job, a args) error {
-	if j.Spared == 0 {
+	if j.Uncounted == 0 {
 		return job.Snooze(time.Duration(a.Millis) * time.Millisecond)
 	}
 	return handleWork(ctx, j, a)
@@ -157,7 +157,7 @@ func handlers(l *ledger) []job.Handler {
 			}
 			e := entry{What: starts, ID: j.ID, Kind: j.Kind, Attempt: j.Attempt, Worker: j.Worker, Tick: a.Tick}
 			if findLimited(j.Queue) != nil {
-				e.Queue, e.Lane, e.Cost, e.Claimed, e.Died = j.Queue, j.LimitKey, j.Cost, j.Started.UnixNano(), j.Died
+				e.Queue, e.Lane, e.Cost, e.Claimed, e.Died = j.Queue, j.LimitKey, j.Cost, j.Started.UnixNano(), j.Crashed
 			}
 			l.write(e)
 			err := k.handle(ctx, j, a)

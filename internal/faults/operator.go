@@ -37,9 +37,9 @@ func (o *round) operate(ctx context.Context, store job.Store) error {
 				seen[j.ID] = j.Attempt
 				continue
 			}
-			act := job.ActDelete
+			act := job.ActionDelete
 			if !retried[j.ID] && r.IntN(3) == 0 {
-				act, retried[j.ID] = job.ActRetry, true
+				act, retried[j.ID] = job.ActionRetry, true
 			}
 			e := entry{What: removes, ID: j.ID, Kind: j.Kind, Attempt: j.Attempt, Queue: j.Queue, Lane: j.LimitKey, Created: j.Created.UnixNano()}
 			if act.To == job.Queued {

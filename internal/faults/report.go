@@ -114,6 +114,6 @@ func (o *round) report(out io.Writer) error {
 
 // show tells of a job, for a violation.
 func show(j *job.Job) string {
-	return fmt.Sprintf("attempt %d of %d, %d spared, %d died, %s, last held by %s, last error %q",
-		j.Attempt, j.MaxAttempts, j.Spared, j.Died, j.State, j.Worker, j.LastError())
+	return fmt.Sprintf("attempt %d of %d, %d uncounted, %d crashed, %s, last held by %s, last error %q",
+		j.Attempt, j.MaxAttempts, j.Uncounted, j.Crashed, j.State, j.Worker, j.LastError())
 }

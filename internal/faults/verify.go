@@ -118,11 +118,11 @@ func (v *verifier) see(j *job.Job) {
 // checkEnd: a finished job has run, and ended as its kind must.
 func (v *verifier) checkEnd(j *job.Job, h *history) {
 	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == j.Kind })]
-	diedTooOften := j.State == job.Discarded && j.Died > 0 && j.Used() > j.MaxAttempts
+	diedTooOften := j.State == job.Discarded && j.Crashed > 0 && j.Used() > j.MaxAttempts
 	if j.State != k.end && !diedTooOften {
 		v.violated("job %v (%s) ended as %s, want %s: %s", j.ID, j.Kind, j.State, k.end, show(j))
 	}
-	if k.name == "die" && j.Died == 0 {
+	if k.name == "die" && j.Crashed == 0 {
 		v.violated("job %v (die) kills its worker, and ended as if none had died: %s", j.ID, show(j))
 	}
 	if diedTooOften {
@@ -141,7 +141,7 @@ func (v *verifier) checkEnd(j *job.Job, h *history) {
 // checkAttempts: no more than allowed, each settled by the worker that held it, and as the store says. All claims but the last
 // ended by an outcome that queued the job again, or by a lease that ran out.
 func (v *verifier) checkAttempts(j *job.Job, h *history) {
-	if n := h.starts(); n > j.MaxAttempts+j.Spared {
+	if n := h.starts(); n > j.MaxAttempts+j.Uncounted {
 		v.violated("job %v (%s) was begun %d times: %s", j.ID, j.Kind, n, show(j))
 	}
 	queued := 0
@@ -152,7 +152,7 @@ func (v *verifier) checkAttempts(j *job.Job, h *history) {
 		}
 		switch a.outcome {
 		case "":
-		case job.JobRetried.String(), job.JobSnoozed.String(), job.JobPutBack.String():
+		case job.JobRetried.String(), job.JobSnoozed.String(), job.JobReleased.String():
 			if queued++; a.number >= j.Attempt {
 				v.violated("attempt %d of job %v (%s) was settled as %s and there is none after it: %s", a.number, j.ID, j.Kind, a.outcome, show(j))
 			}
@@ -165,7 +165,7 @@ func (v *verifier) checkAttempts(j *job.Job, h *history) {
 			}
 		}
 	}
-	if most := j.Attempt - 1 - j.Died; queued > most {
+	if most := j.Attempt - 1 - j.Crashed; queued > most {
 		v.violated("job %v (%s) was queued again by %d workers that held it, want at most %d: %s", j.ID, j.Kind, queued, most, show(j))
 	}
 }

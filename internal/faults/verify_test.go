@@ -88,7 +88,7 @@ func (s *story) chain(end string, followers int) {
 	if end == "completed" {
 		s.attempt(j, 1, "a", "", end)
 	} else { // its process died too often
-		j.State, j.Died, j.Attempt, j.MaxAttempts = job.State(end), 1, 2, 1
+		j.State, j.Crashed, j.Attempt, j.MaxAttempts = job.State(end), 1, 2, 1
 		s.attempt(j, 1, "a", "killed", "")
 	}
 	for range followers {
@@ -143,14 +143,14 @@ func TestVerify(t *testing.T) {
 		}, ""},
 		"killed, and the other worker's outcome was not written down": {func(s *story) {
 			j := s.job("work", "", "{}")
-			j.Attempt, j.Died = 2, 1
+			j.Attempt, j.Crashed = 2, 1
 			s.enqueue("1", j)
 			s.attempt(j, 1, "a", "killed", "")
 			s.attempt(j, 2, "b", "", "")
 		}, ""},
 		"paused, and its outcome refused": {func(s *story) {
 			j := s.job("work", "", "{}")
-			j.Attempt, j.Died = 2, 1
+			j.Attempt, j.Crashed = 2, 1
 			s.enqueue("1", j)
 			s.attempt(j, 2, "b", "", "completed")
 			s.attempt(j, 1, "a", "", "lost")
@@ -185,14 +185,14 @@ func TestVerify(t *testing.T) {
 		}, "was begun twice"},
 		"settled without a fence": {func(s *story) {
 			j := s.job("work", "", "{}")
-			j.Attempt, j.Died = 2, 1
+			j.Attempt, j.Crashed = 2, 1
 			s.enqueue("1", j)
 			s.attempt(j, 2, "b", "", "completed")
 			s.attempt(j, 1, "a", "", "completed")
 		}, "settled as completed by a, which had lost it"},
 		"queued again without a fence": {func(s *story) {
 			j := s.job("work", "", "{}")
-			j.Attempt, j.Died = 2, 1
+			j.Attempt, j.Crashed = 2, 1
 			s.enqueue("1", j)
 			s.attempt(j, 1, "a", "no", "retried")
 			s.attempt(j, 2, "b", "", "completed")

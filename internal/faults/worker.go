@@ -53,7 +53,7 @@ func (l *ledger) observe(e job.Event) {
 	switch e.Kind {
 	case job.LaneRepaired:
 		l.write(entry{What: repaired, Queue: e.Repair.Queue, Lane: e.Repair.Key, Outcome: e.Repair.Wrong})
-	case job.JobCompleted, job.JobRetried, job.JobSnoozed, job.JobCanceled, job.JobDiscarded, job.JobPutBack, job.JobLost:
+	case job.JobCompleted, job.JobRetried, job.JobSnoozed, job.JobCanceled, job.JobDiscarded, job.JobReleased, job.JobLost:
 		l.write(entry{What: settled, ID: e.Job.ID, Kind: e.Job.Kind, Attempt: e.Job.Attempt, Worker: e.Worker, Outcome: e.Kind.String()})
 	}
 }

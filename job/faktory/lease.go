@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// renew prolongs the lease of a client, gives back what is reserved no longer, and takes orders for it.
+// renew prolongs the lease of a client, gives back what is reserved no longer, and takes commands for it.
 func (cs *clients) renew(ctx context.Context, cl *client) error {
 	now := time.Now()
 	renewal := job.Renewal{Worker: cl.name, Session: cl.session, Lease: lease}
@@ -46,7 +46,7 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 		}
 	}
 	cs.mu.Unlock()
-	cs.handleCommands(within, cl, got.Orders, beats)
+	cs.handleCommands(within, cl, got.Commands, beats)
 	if doubt.IsZero() {
 		return nil
 	}
@@ -59,20 +59,20 @@ func (cs *clients) renew(ctx context.Context, cl *client) error {
 }
 
 // handleCommands notes what a client is to be told. One whose BEATs go to another server is told there.
-func (cs *clients) handleCommands(ctx context.Context, cl *client, orders []job.Order, beats bool) {
-	for _, o := range orders {
+func (cs *clients) handleCommands(ctx context.Context, cl *client, commands []job.Command, beats bool) {
+	for _, o := range commands {
 		wish := running
 		switch o.Do {
-		case job.OrderQuiet:
+		case job.CommandQuiet:
 			wish = quiet
-		case job.OrderStop:
+		case job.CommandStop:
 			wish = terminate
 		default:
-			cs.server.config.Logger.Warn("faktory: an order that a client of this protocol cannot be given", "order", o, "wid", cl.wid)
+			cs.server.config.Logger.Warn("faktory: a command that a client of this protocol cannot be given", "command", o, "wid", cl.wid)
 			continue
 		}
 		if !beats {
-			if err := cs.server.config.Store.Order(ctx, cl.name, o); err == nil {
+			if err := cs.server.config.Store.SendCommand(ctx, cl.name, o); err == nil {
 				continue
 			}
 		}

@@ -78,7 +78,7 @@ func (c *conn) flush(ctx context.Context, _ []byte) (reply, error) {
 	if !c.server.config.Flush {
 		return nil, refuse("FLUSH is not allowed: it would delete all jobs of the store, those of other programs too")
 	}
-	_, err := job.Apply(ctx, c.server.config.Store, job.Filter{}, job.ActDelete)
+	_, err := job.Apply(ctx, c.server.config.Store, job.Filter{}, job.ActionDelete)
 	return ok, err
 }
 
@@ -135,7 +135,7 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 func (c *conn) removeQueue(ctx context.Context, name string) error {
 	now := time.Now()
 	err := c.eachPart(ctx, job.Filter{Queues: []string{name}, States: []job.State{job.Queued}},
-		func(j *job.Job) bool { return !j.RunAt.After(now) }, job.ActDelete)
+		func(j *job.Job) bool { return !j.RunAt.After(now) }, job.ActionDelete)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *conn) removeQueue(ctx context.Context, name string) error {
 }
 
 // eachPart does act to the jobs that match a filter and a function, some at a time.
-func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, act job.Act) error {
+func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, act job.Action) error {
 	var ids []job.ID
 	apply := func() error {
 		_, err := job.Apply(ctx, c.server.config.Store, job.Filter{IDs: ids, States: f.States}, act)
@@ -187,7 +187,7 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 		return nil, refuse("MUTATE: %v", err)
 	}
 	states := map[string]job.State{"retries": job.Retrying, "scheduled": job.Scheduled, "dead": job.Discarded}
-	acts := map[string]job.Act{"kill": job.ActDiscard, "requeue": job.ActRetry, "discard": job.ActDelete, "clear": job.ActDelete}
+	acts := map[string]job.Action{"kill": job.ActionDiscard, "requeue": job.ActionRetry, "discard": job.ActionDelete, "clear": job.ActionDelete}
 	state, known := states[m.Target]
 	act, can := acts[m.Do]
 	switch {

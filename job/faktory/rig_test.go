@@ -332,7 +332,7 @@ func (r *rig) one(jid string) *job.Job {
 // makeDue makes a job due that waits.
 func (r *rig) makeDue(jid string) {
 	r.Helper()
-	done, err := job.Apply(context.Background(), r.store, job.Filter{IDs: []job.ID{r.one(jid).ID}}, job.ActRunAt(time.Now().Add(-time.Second)))
+	done, err := job.Apply(context.Background(), r.store, job.Filter{IDs: []job.ID{r.one(jid).ID}}, job.ActionRunAt(time.Now().Add(-time.Second)))
 	if err != nil || done.Changed != 1 {
 		r.Fatalf("made %d jobs due, %v", done.Changed, err)
 	}

@@ -130,7 +130,7 @@ func TestBeatAndOrders(t *testing.T) {
 			strings.Join(workers[0].Labels, ",") != "ruby-3.1" || workers[0].Memory != 2<<20 {
 			t.Fatalf("workers %+v, %v", workers, err)
 		}
-		if err := r.store.Order(ctx, "faktory/worker-1", job.Order{Do: job.OrderQuiet}); err != nil {
+		if err := r.store.SendCommand(ctx, "faktory/worker-1", job.Command{Do: job.CommandQuiet}); err != nil {
 			t.Fatal(err)
 		}
 		p.want(`BEAT {"wid":"worker-1"}`, `{"state":"quiet"}`)
@@ -138,7 +138,7 @@ func TestBeatAndOrders(t *testing.T) {
 		if got := p.fetch("default"); got != nil {
 			t.Errorf("a quiet client fetched %+v", got)
 		}
-		if err := r.store.Order(ctx, "faktory/worker-1", job.Order{Do: job.OrderStop}); err != nil {
+		if err := r.store.SendCommand(ctx, "faktory/worker-1", job.Command{Do: job.CommandStop}); err != nil {
 			t.Fatal(err)
 		}
 		p.want(`BEAT {"wid":"worker-1","current_state":"quiet"}`, `{"state":"terminate"}`)

@@ -11,16 +11,16 @@ import (
 )
 
 var applyPromises = []promise{
-	{"an act changes what it says, in the states from which it is, and skips other jobs", func(f *fixture) {
+	{"an action changes what it says, in the states from which it is, and skips other jobs", func(f *fixture) {
 		at := f.now().Add(time.Hour).Truncate(time.Second)
-		for _, act := range []job.Act{
-			job.ActRetry, job.ActRestore, job.ActCancel, job.ActDiscard, job.ActDelete, job.ActMove("other"), job.ActPriority(9), job.ActRunAt(at),
+		for _, act := range []job.Action{
+			job.ActionRetry, job.ActionRestore, job.ActionCancel, job.ActionDiscard, job.ActionDelete, job.ActionMove("other"), job.ActionPriority(9), job.ActionRunAt(at),
 		} {
 			for _, j := range f.inEachState() {
 				before := f.look(j.ID)
-				got, want := f.applied(job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, act), job.Applied{Changed: 1}
+				got, want := f.applied(job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, act), job.ActionResult{Changed: 1}
 				if !act.Suits(before.State) {
-					want = job.Applied{Skipped: 1}
+					want = job.ActionResult{Skipped: 1}
 				}
 				if got != want {
 					f.Errorf("%s of a %s job returned %+v, want %+v", act, before.State, got, want)
@@ -31,31 +31,31 @@ var applyPromises = []promise{
 		}
 	}},
 	{"a canceled or discarded job has finished now", func(f *fixture) {
-		for _, act := range []job.Act{job.ActCancel, job.ActDiscard} {
+		for _, act := range []job.Action{job.ActionCancel, job.ActionDiscard} {
 			j := f.insertNew(job.In(time.Hour))
 			f.apply(act, j.ID)
 			f.near("finished", f.look(j.ID).Finished, f.now())
 		}
 		f.due()
 	}},
-	{"a queued job is due when an act says", func(f *fixture) {
+	{"a queued job is due when an action says", func(f *fixture) {
 		a, b, c := f.insertNew(), f.insertNew(job.In(time.Hour)), f.insertNew()
-		f.apply(job.ActRunAt(f.now().Add(time.Hour)), a.ID)
+		f.apply(job.ActionRunAt(f.now().Add(time.Hour)), a.ID)
 		f.due(c)
-		f.apply(job.ActRetry, b.ID)
+		f.apply(job.ActionRetry, b.ID)
 		f.near("due", f.look(b.ID).RunAt, f.now())
 		f.due(b)
 	}},
 	{"acts move queued jobs within the order", func(f *fixture) {
 		a, b, c := f.insertNew(), f.insertNew(), f.insertNew()
-		f.apply(job.ActPriority(9), c.ID)
-		f.apply(job.ActRunAt(f.look(b.ID).RunAt.Add(-time.Hour)), b.ID)
+		f.apply(job.ActionPriority(9), c.ID)
+		f.apply(job.ActionRunAt(f.look(b.ID).RunAt.Add(-time.Hour)), b.ID)
 		f.due(c, b, a)
 	}},
-	{"an act moves jobs of several kinds to a queue", func(f *fixture) {
+	{"an action moves jobs of several kinds to a queue", func(f *fixture) {
 		a, b, there := f.kind("a"), f.kind("b"), f.kind("a", job.Queue("other"))
 		f.insert(a, b, there)
-		f.apply(job.ActMove("other"), a.ID, b.ID, there.ID)
+		f.apply(job.ActionMove("other"), a.ID, b.ID, there.ID)
 		f.counts(
 			job.Count{Queue: "other", Kind: "a", State: job.Queued, N: 2}, job.Count{Queue: "other", Kind: "b", State: job.Queued, N: 1},
 		)
@@ -70,30 +70,30 @@ var applyPromises = []promise{
 			j.Detail = oddDetail()
 			f.finish(j, state)
 			f.state(j.ID, state)
-			f.apply(job.ActRetry, j.ID)
+			f.apply(job.ActionRetry, j.ID)
 			want := oddDetail()
 			want.Released = 0
 			f.sameDetail(f.look(j.ID).Detail, want)
 			again := f.claimOne("x")
-			if again.ID != j.ID || again.Attempt != 2 || again.Spared != 1 || again.MaxAttempts != 3 {
+			if again.ID != j.ID || again.Attempt != 2 || again.Uncounted != 1 || again.MaxAttempts != 3 {
 				f.Errorf("claimed %+v, want attempt 2 of %v", again, j.ID)
 			}
 			again.Detail = job.Detail{Released: 3}
 			f.finish(again, state)
-			f.apply(job.ActRetry, j.ID)
+			f.apply(job.ActionRetry, j.ID)
 			f.sameDetail(f.look(j.ID).Detail, job.Detail{})
-			f.apply(job.ActDelete, j.ID)
+			f.apply(job.ActionDelete, j.ID)
 		}
 	}},
 	{"a restored job is queued as it was", func(f *fixture) {
-		for _, act := range []job.Act{job.ActCancel, job.ActDiscard} {
+		for _, act := range []job.Action{job.ActionCancel, job.ActionDiscard} {
 			f.insertNew(job.MaxAttempts(3), job.Unique("a"))
 			j := f.claimOne("w")
 			j.State, j.RunAt, j.Delay, j.Detail = job.Queued, time.Time{}, time.Hour, oddDetail()
 			f.settle("w", j)
 			before := f.look(j.ID)
 			f.apply(act, j.ID)
-			f.apply(job.ActRestore, j.ID)
+			f.apply(job.ActionRestore, j.ID)
 			if got := f.look(j.ID); !reflect.DeepEqual(got, before) {
 				f.Errorf("after %s it is restored as\n%+v, want\n%+v", act, got, before)
 			}
@@ -103,7 +103,7 @@ var applyPromises = []promise{
 		}
 		f.insertFinished(job.Canceled, job.Unique("b"))
 		holder := f.insertNew(job.Unique("b"))
-		if got, want := f.applied(job.Filter{States: []job.State{job.Canceled}, Limit: 5}, job.ActRestore), (job.Applied{Conflicts: 1}); got != want {
+		if got, want := f.applied(job.Filter{States: []job.State{job.Canceled}, Limit: 5}, job.ActionRestore), (job.ActionResult{Conflicts: 1}); got != want {
 			f.Errorf("a restore whose unique key is taken returned %+v, want %+v", got, want)
 		}
 		f.taken("b", holder.ID)
@@ -111,7 +111,7 @@ var applyPromises = []promise{
 	{"the worker of a running job is asked to cancel it", func(f *fixture) {
 		j := f.insertLeased("w", long)
 		for range 2 {
-			f.apply(job.ActCancel, j.ID)
+			f.apply(job.ActionCancel, j.ID)
 			f.sameIDs("canceled", f.renew("w", long, j.ID).Canceled, []job.ID{j.ID})
 		}
 		f.finish(j, job.Completed)
@@ -120,11 +120,11 @@ var applyPromises = []promise{
 		queued, delayed := f.insertNew(job.Queue("q"), job.Unique("a")), f.insertNew(job.In(time.Hour))
 		finished := f.insertFinished(job.Completed)
 		all := []job.ID{queued.ID, delayed.ID, finished.ID}
-		f.apply(job.ActDelete, all...)
+		f.apply(job.ActionDelete, all...)
 		if left := f.list(job.Filter{}); len(left) != 0 {
 			f.Errorf("left %v", ids(left))
 		}
-		if got := f.applied(job.Filter{IDs: all, Limit: 5}, job.ActDelete); got != (job.Applied{}) {
+		if got := f.applied(job.Filter{IDs: all, Limit: 5}, job.ActionDelete); got != (job.ActionResult{}) {
 			f.Errorf("deleted again: %+v", got)
 		}
 		finished.State = job.Completed
@@ -135,7 +135,7 @@ var applyPromises = []promise{
 	}},
 	{"a retried job holds its unique key again", func(f *fixture) {
 		j := f.insertFinished(job.Discarded, job.Unique("a"))
-		f.apply(job.ActRetry, j.ID)
+		f.apply(job.ActionRetry, j.ID)
 		f.taken("a", j.ID)
 		f.finish(f.claimOne("w"), job.Completed)
 		f.insertNew(job.Unique("a"))
@@ -145,7 +145,7 @@ var applyPromises = []promise{
 		plain := f.insertFinished(job.Discarded)
 		holder := f.insertNew(job.Unique("a"))
 		before := f.look(a.ID)
-		if got, want := f.applied(job.Filter{IDs: []job.ID{plain.ID, a.ID}, Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+		if got, want := f.applied(job.Filter{IDs: []job.ID{plain.ID, a.ID}, Limit: 5}, job.ActionRetry), (job.ActionResult{Changed: 1, Conflicts: 1}); got != want {
 			f.Errorf("retry returned %+v, want %+v", got, want)
 		}
 		if got := f.look(a.ID); !reflect.DeepEqual(got, before) {
@@ -155,13 +155,13 @@ var applyPromises = []promise{
 		f.remove(a.ID) // it does not hold the key
 		f.taken("a", holder.ID)
 		f.remove(holder.ID, plain.ID)
-		f.apply(job.ActRetry, b.ID)
+		f.apply(job.ActionRetry, b.ID)
 		f.taken("a", b.ID)
 	}},
 	{"of two retried jobs with one unique key one is queued", func(f *fixture) {
 		f.insertFinished(job.Discarded, job.Unique("a"))
 		f.insertFinished(job.Discarded, job.Unique("a"))
-		if got, want := f.applied(job.Filter{Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+		if got, want := f.applied(job.Filter{Limit: 5}, job.ActionRetry), (job.ActionResult{Changed: 1, Conflicts: 1}); got != want {
 			f.Errorf("retry returned %+v, want %+v", got, want)
 		}
 		f.taken("a", f.list(job.Filter{States: []job.State{job.Queued}})[0].ID)
@@ -169,20 +169,20 @@ var applyPromises = []promise{
 	{"a retried job that holds its key by UniqueFor is queued", func(f *fixture) {
 		old := f.insertFinished(job.Discarded, job.Unique("a"))
 		j := f.insertFinished(job.Discarded, job.Unique("a"), job.UniqueFor(time.Hour))
-		if got, want := f.applied(job.Filter{Limit: 5}, job.ActRetry), (job.Applied{Changed: 1, Conflicts: 1}); got != want {
+		if got, want := f.applied(job.Filter{Limit: 5}, job.ActionRetry), (job.ActionResult{Changed: 1, Conflicts: 1}); got != want {
 			f.Errorf("retry returned %+v, want %+v", got, want)
 		}
 		f.state(old.ID, job.Discarded)
 		f.state(j.ID, job.Queued)
 		f.taken("a", j.ID)
 	}},
-	{"an act is for the jobs that list returns", func(f *fixture) {
+	{"an action is for the jobs that list returns", func(f *fixture) {
 		s := newScene(f)
 		all := f.list(job.Filter{})
 		for _, test := range s.tests() {
-			f.applied(job.Filter{Limit: 100}, job.ActPriority(5))
+			f.applied(job.Filter{Limit: 100}, job.ActionPriority(5))
 			test.filter.Limit = 100
-			got := f.applied(test.filter, job.ActPriority(9))
+			got := f.applied(test.filter, job.ActionPriority(9))
 			for _, j := range all {
 				want := 5
 				if j.State == job.Queued && slices.Contains(test.want, j.ID) {
@@ -197,15 +197,15 @@ var applyPromises = []promise{
 			}
 		}
 	}},
-	{"an act goes on after a part, the newest first", func(f *fixture) {
+	{"an action goes on after a part, the newest first", func(f *fixture) {
 		jobs := make([]*job.Job, 1200)
 		for i := range jobs {
 			jobs[i] = f.job(job.Unique(job.NewID().String()))
 		}
 		f.insert(jobs...)
 		filter := job.Filter{Limit: 500, States: []job.State{job.Queued}}
-		for _, want := range []job.Applied{{Changed: 500, Next: jobs[700].ID}, {Changed: 500, Next: jobs[200].ID}, {Changed: 200}} {
-			got := f.applied(filter, job.ActCancel)
+		for _, want := range []job.ActionResult{{Changed: 500, Next: jobs[700].ID}, {Changed: 500, Next: jobs[200].ID}, {Changed: 200}} {
+			got := f.applied(filter, job.ActionCancel)
 			if got != want {
 				f.Fatalf("canceled %+v, want %+v", got, want)
 			}
@@ -232,7 +232,7 @@ var applyPromises = []promise{
 				meanwhile.Go(ctx, func(ctx context.Context) error {
 					filter := job.Filter{States: []job.State{job.Queued}, Limit: 30}
 					for {
-						got, err := f.Apply(ctx, filter, job.ActDiscard)
+						got, err := f.Apply(ctx, filter, job.ActionDiscard)
 						if changed[i] += got.Changed; err != nil || got.Next == (job.ID{}) {
 							return err
 						}
@@ -273,8 +273,8 @@ var applyPromises = []promise{
 						return nil
 					})
 				}
-				got, err := f.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: 100}, job.ActCancel)
-				if err == nil && got != (job.Applied{Changed: len(jobs)}) {
+				got, err := f.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: 100}, job.ActionCancel)
+				if err == nil && got != (job.ActionResult{Changed: len(jobs)}) {
 					f.Errorf("canceled %+v, want all %d", got, len(jobs))
 				}
 				return err
@@ -292,7 +292,7 @@ var applyPromises = []promise{
 }
 
 // applied does act to the jobs that match a filter.
-func (f *fixture) applied(filter job.Filter, act job.Act) job.Applied {
+func (f *fixture) applied(filter job.Filter, act job.Action) job.ActionResult {
 	f.Helper()
 	done, err := f.Apply(f.ctx, filter, act)
 	if err != nil {
@@ -302,9 +302,9 @@ func (f *fixture) applied(filter job.Filter, act job.Act) job.Applied {
 }
 
 // apply does act to jobs, and it must change all of them.
-func (f *fixture) apply(act job.Act, ids ...job.ID) {
+func (f *fixture) apply(act job.Action, ids ...job.ID) {
 	f.Helper()
-	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, act); got != (job.Applied{Changed: len(ids)}) {
+	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, act); got != (job.ActionResult{Changed: len(ids)}) {
 		f.Errorf("%s of %d jobs returned %+v", act, len(ids), got)
 	}
 }
@@ -326,11 +326,11 @@ func (f *fixture) inEachState() []*job.Job {
 // emptyQueues cancels what is queued, so that it is not claimed.
 func (f *fixture) emptyQueues() {
 	f.Helper()
-	f.applied(job.Filter{States: []job.State{job.Queued}, Limit: 100}, job.ActCancel)
+	f.applied(job.Filter{States: []job.State{job.Queued}, Limit: 100}, job.ActionCancel)
 }
 
 // acted tests what became of a job to which act was done.
-func (f *fixture) acted(act job.Act, before *job.Job) {
+func (f *fixture) acted(act job.Action, before *job.Job) {
 	f.Helper()
 	if act.To == "" && act.Suits(before.State) {
 		if f.exists(before.ID) {
@@ -349,7 +349,7 @@ func (f *fixture) acted(act job.Act, before *job.Job) {
 		if before.State.Finished() {
 			want.State, want.Finished = job.Queued, time.Time{}
 			if act.Due {
-				want.Spared, want.Released = want.Attempt, 0
+				want.Uncounted, want.Released = want.Attempt, 0
 			}
 		}
 		if act.Queue != "" {

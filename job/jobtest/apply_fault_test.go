@@ -11,25 +11,25 @@ import (
 
 // Faults of Apply.
 var applyFaults = []fault{
-	{name: "an act is done in every state", noticed: []string{
-		"an act changes what it says, in the states from which it is, and skips other jobs",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Act) { act.From = append(act.From, finalStates...) }, nil)},
+	{name: "an action is done in every state", noticed: []string{
+		"an action changes what it says, in the states from which it is, and skips other jobs",
+	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.From = append(act.From, finalStates...) }, nil)},
 	{name: "what is skipped is not counted", noticed: []string{
-		"an act changes what it says, in the states from which it is, and skips other jobs",
-	}, apply: applyAs(nil, func(done *job.Applied) { done.Skipped = 0 })},
-	{name: "an act does not finish a job", noticed: []string{"a canceled or discarded job has finished now"}, apply: applyAs(func(_ *job.Filter, act *job.Act) {
+		"an action changes what it says, in the states from which it is, and skips other jobs",
+	}, apply: applyAs(nil, func(done *job.ActionResult) { done.Skipped = 0 })},
+	{name: "an action does not finish a job", noticed: []string{"a canceled or discarded job has finished now"}, apply: applyAs(func(_ *job.Filter, act *job.Action) {
 		if act.To.Finished() {
 			act.To = job.Queued
 		}
 	}, nil)},
-	{name: "an act drops the time", noticed: []string{
-		"a queued job is due when an act says",
+	{name: "an action drops the time", noticed: []string{
+		"a queued job is due when an action says",
 		"acts move queued jobs within the order",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Act) { act.Due = false }, nil)},
-	{name: "an act drops the queue", noticed: []string{
-		"an act moves jobs of several kinds to a queue",
+	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.Due = false }, nil)},
+	{name: "an action drops the queue", noticed: []string{
+		"an action moves jobs of several kinds to a queue",
 		"wait is woken by a move to the queue",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Act) { act.Queue = "" }, nil)},
+	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.Queue = "" }, nil)},
 	{name: "a retry does nothing", noticed: []string{
 		"a retried job has all its attempts and keeps what it has gathered",
 		"a retried job holds its unique key again",
@@ -38,7 +38,9 @@ var applyFaults = []fault{
 	}, apply: withoutAct(job.Queued, finalStates)},
 	{name: "a restore is a retry", noticed: []string{
 		"a restored job is queued as it was",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Act) { act.Due = act.Due || slices.Equal(act.From, job.ActRestore.From) }, nil)},
+	}, apply: applyAs(func(_ *job.Filter, act *job.Action) {
+		act.Due = act.Due || slices.Equal(act.From, job.ActionRestore.From)
+	}, nil)},
 	{name: "a running job is not asked to cancel", noticed: []string{
 		"the worker of a running job is asked to cancel it",
 		"a claim of a job whose lease ran out keeps the request to cancel",
@@ -47,19 +49,19 @@ var applyFaults = []fault{
 	}, apply: withoutAct(job.Canceled, []job.State{job.Running})},
 	{name: "a deleted job stays", noticed: []string{
 		"a deleted job is gone",
-		"a unique key is free when its job was finished or deleted by an act",
+		"a unique key is free when its job was finished or deleted by an action",
 	}, apply: withoutAct("", []job.State{job.Queued})},
 	{name: "a discarded job stays queued", noticed: []string{"acts at once change each job once"}, apply: withoutAct(job.Discarded, []job.State{job.Queued})},
 	{name: "conflicts are not told", noticed: []string{
 		"a retried job whose unique key is taken stays finished",
 		"of two retried jobs with one unique key one is queued",
 		"a retried job that holds its key by UniqueFor is queued",
-	}, apply: applyAs(nil, func(done *job.Applied) { done.Conflicts = 0 })},
+	}, apply: applyAs(nil, func(done *job.ActionResult) { done.Conflicts = 0 })},
 	{name: "a job that is queued again does not take its key", noticed: []string{
 		"a retried job holds its unique key again",
 	}, apply: func(b *broken) {
 		retried := false
-		b.act = func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 			retried = retried || act.To == job.Queued
 			return b.Store.Apply(ctx, f, act)
 		}
@@ -71,15 +73,15 @@ var applyFaults = []fault{
 			})...)
 		}
 	}},
-	{name: "an act ignores the states of the filter", noticed: []string{"an act is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Act) { f.States = nil }, nil)},
-	{name: "an act ignores the worker of the filter", noticed: []string{"an act is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Act) { f.Worker = "" }, nil)},
-	{name: "an act ignores the limit", noticed: []string{"an act goes on after a part, the newest first"}, apply: applyAs(func(f *job.Filter, _ *job.Act) { f.Limit = 5000 }, nil)},
-	{name: "an act does not say how to go on", noticed: []string{"an act goes on after a part, the newest first"}, apply: applyAs(nil, func(done *job.Applied) { done.Next = job.ID{} })},
-	{name: "an act takes long between finding jobs and changing them", noticed: []string{
+	{name: "an action ignores the states of the filter", noticed: []string{"an action is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.States = nil }, nil)},
+	{name: "an action ignores the worker of the filter", noticed: []string{"an action is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.Worker = "" }, nil)},
+	{name: "an action ignores the limit", noticed: []string{"an action goes on after a part, the newest first"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.Limit = 5000 }, nil)},
+	{name: "an action does not say how to go on", noticed: []string{"an action goes on after a part, the newest first"}, apply: applyAs(nil, func(done *job.ActionResult) { done.Next = job.ID{} })},
+	{name: "an action takes long between finding jobs and changing them", noticed: []string{
 		"acts at once change each job once",
 		"a job that is claimed at the same time is canceled as well",
 	}, apply: func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+		b.act = func(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
 			jobs, err := b.Store.List(ctx, f)
 			if err != nil || len(jobs) == 0 {
 				return done, err
@@ -106,12 +108,12 @@ var applyFaults = []fault{
 // withoutAct leaves out, of the acts that lead to a state, jobs in the states from, and says that it has not.
 func withoutAct(to job.State, from []job.State) func(b *broken) {
 	return func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 			if act.To == to {
 				act.From = slices.DeleteFunc(slices.Clone(act.From), func(s job.State) bool { return slices.Contains(from, s) })
 			}
 			done, err := b.Store.Apply(ctx, f, act)
-			return job.Applied{Changed: done.Changed + done.Skipped, Conflicts: done.Conflicts, Next: done.Next}, err
+			return job.ActionResult{Changed: done.Changed + done.Skipped, Conflicts: done.Conflicts, Next: done.Next}, err
 		}
 	}
 }

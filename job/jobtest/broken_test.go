@@ -16,10 +16,10 @@ type broken struct {
 	claim     func(ctx context.Context, c job.Claim) (job.Claimed, error)
 	renew     func(ctx context.Context, r job.Renewal) (job.Renewed, error)
 	watch     func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
-	order     func(ctx context.Context, worker string, o job.Order) error
+	order     func(ctx context.Context, worker string, o job.Command) error
 	stats     func(since time.Time, got []job.Stat) []job.Stat
 	wait      func(ctx context.Context, queues []string) error
-	act       func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error)
+	act       func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error)
 	list      func(ctx context.Context, f job.Filter) ([]*job.Job, error)
 	counts    func([]job.Count) []job.Count
 	queues    func([]job.QueueInfo) []job.QueueInfo
@@ -89,11 +89,11 @@ func (b *broken) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tre
 	return b.Store.Watch(ctx, id, d)
 }
 
-func (b *broken) Order(ctx context.Context, worker string, o job.Order) error {
+func (b *broken) SendCommand(ctx context.Context, worker string, o job.Command) error {
 	if b.order != nil {
 		return b.order(ctx, worker, o)
 	}
-	return b.Store.Order(ctx, worker, o)
+	return b.Store.SendCommand(ctx, worker, o)
 }
 
 func (b *broken) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
@@ -111,7 +111,7 @@ func (b *broken) Wait(ctx context.Context, queues ...string) error {
 	return b.Store.Wait(ctx, queues...)
 }
 
-func (b *broken) Apply(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+func (b *broken) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 	if b.act != nil {
 		return b.act(ctx, f, act)
 	}
@@ -255,10 +255,10 @@ func settleAs(alter func(j *job.Job)) func(b *broken) {
 	}
 }
 
-// applyAs alters the filter, the act and what was done; either function may be nil.
-func applyAs(ask func(f *job.Filter, act *job.Act), answer func(done *job.Applied)) func(b *broken) {
+// applyAs alters the filter, the action and what was done; either function may be nil.
+func applyAs(ask func(f *job.Filter, act *job.Action), answer func(done *job.ActionResult)) func(b *broken) {
 	return func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 			if ask != nil {
 				act.From = slices.Clone(act.From)
 				ask(&f, &act)

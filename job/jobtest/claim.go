@@ -40,7 +40,7 @@ var claimPromises = []promise{
 		f.near("started", got.Started, f.now())
 		f.sameTime("due", got.RunAt, queued.RunAt)
 		f.sameTime("created", got.Created, queued.Created)
-		if got.State != job.Running || got.Attempt != 1 || got.Worker != "w" || got.CancelRequested || got.Died != 0 || got.Spared != 0 {
+		if got.State != job.Running || got.Attempt != 1 || got.Worker != "w" || got.CancelRequested || got.Crashed != 0 || got.Uncounted != 0 {
 			f.Errorf("claimed %+v", got)
 		}
 		if got.Kind != "k" || got.Queue != job.DefaultQueue || got.Priority != 8 || got.MaxAttempts != 4 || got.UniqueKey != j.UniqueKey ||
@@ -204,8 +204,8 @@ var claimPromises = []promise{
 			got.State, got.RunAt = job.Queued, time.Time{}
 			f.settle("w", got)
 		}
-		if got := f.look(j.ID); got.Attempt != 3 || got.Died != 0 {
-			f.Errorf("attempt is %d and died %d, want 3 and 0", got.Attempt, got.Died)
+		if got := f.look(j.ID); got.Attempt != 3 || got.Crashed != 0 {
+			f.Errorf("attempt is %d and died %d, want 3 and 0", got.Attempt, got.Crashed)
 		}
 	}},
 }

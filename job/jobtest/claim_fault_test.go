@@ -149,14 +149,14 @@ var claimFaults = []fault{
 	}},
 	{name: "expired leases do not count as deaths", noticed: []string{"an expired lease is claimed when asked for"}, apply: claimAs(nil, func(_ job.Claim, got *job.Claimed) {
 		for _, j := range got.Jobs {
-			j.Died = 0
+			j.Crashed = 0
 		}
 	})},
 	{name: "deaths are not stored", noticed: []string{"an expired job is claimed again and again"}, apply: func(b *broken) {
 		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 			jobs, err := b.Store.List(ctx, f)
 			for _, j := range jobs {
-				j.Died = 0
+				j.Crashed = 0
 			}
 			return jobs, err
 		}

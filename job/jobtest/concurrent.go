@@ -267,15 +267,15 @@ func (a *actor) change(ctx context.Context) error {
 		if n >= 5 {
 			continue
 		}
-		act, from, to := job.ActDelete, []job.State(nil), job.State("")
+		act, from, to := job.ActionDelete, []job.State(nil), job.State("")
 		if n > 0 {
 			switch {
 			case j.State == job.Queued:
-				act, from, to = job.ActCancel, []job.State{job.Queued}, job.Canceled
+				act, from, to = job.ActionCancel, []job.State{job.Queued}, job.Canceled
 			case j.State == job.Running:
-				act, from, to = job.ActCancel, []job.State{job.Running}, job.Running
+				act, from, to = job.ActionCancel, []job.State{job.Running}, job.Running
 			default:
-				act, from, to = job.ActRetry, finalStates, job.Queued
+				act, from, to = job.ActionRetry, finalStates, job.Queued
 			}
 		}
 		done, err := a.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, States: from, Limit: 1}, act)

@@ -87,7 +87,7 @@ var cronFaults = []fault{
 			}
 			jobs, err := b.Store.List(ctx, job.Filter{States: states, Limit: limit})
 			if err == nil {
-				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActDelete)
+				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActionDelete)
 			}
 			return job.Pruned{Deleted: len(jobs)}, err
 		}
@@ -96,7 +96,7 @@ var cronFaults = []fault{
 		b.prune = func(ctx context.Context, _ map[job.State]time.Duration, limit int) (job.Pruned, error) {
 			jobs, err := b.Store.List(ctx, job.Filter{Limit: max(limit, 1)})
 			if err == nil {
-				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActDelete)
+				_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(jobs), Limit: len(jobs) + 1}, job.ActionDelete)
 			}
 			return job.Pruned{Deleted: len(jobs)}, err
 		}

@@ -82,8 +82,8 @@ func (f *faulty) Watch(ctx context.Context, id job.ID, d time.Duration) (job.Tre
 	return try(f, "Watch", func() (job.Tree, error) { return f.store.Watch(ctx, id, d) })
 }
 
-func (f *faulty) Order(ctx context.Context, worker string, o job.Order) error {
-	return f.do("Order", func() error { return f.store.Order(ctx, worker, o) })
+func (f *faulty) SendCommand(ctx context.Context, worker string, o job.Command) error {
+	return f.do("Order", func() error { return f.store.SendCommand(ctx, worker, o) })
 }
 
 func (f *faulty) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
@@ -94,8 +94,8 @@ func (f *faulty) Wait(ctx context.Context, queues ...string) error {
 	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
 }
 
-func (f *faulty) Apply(ctx context.Context, filter job.Filter, act job.Act) (job.Applied, error) {
-	return try(f, "Apply", func() (job.Applied, error) { return f.store.Apply(ctx, filter, act) })
+func (f *faulty) Apply(ctx context.Context, filter job.Filter, act job.Action) (job.ActionResult, error) {
+	return try(f, "Apply", func() (job.ActionResult, error) { return f.store.Apply(ctx, filter, act) })
 }
 
 func (f *faulty) List(ctx context.Context, filter job.Filter) ([]*job.Job, error) {

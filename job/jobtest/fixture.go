@@ -170,9 +170,9 @@ func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *jo
 	j := f.insertNew(opts...)
 	switch state {
 	case job.Canceled:
-		f.apply(job.ActCancel, j.ID)
+		f.apply(job.ActionCancel, j.ID)
 	case job.Discarded:
-		f.apply(job.ActDiscard, j.ID)
+		f.apply(job.ActionDiscard, j.ID)
 	default:
 		claimed := f.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, j.Queue), Limit: 1, Lease: long}).Jobs
 		f.sameIDs("claimed", ids(claimed), []job.ID{j.ID})
@@ -201,7 +201,7 @@ var workerInfo = job.WorkerInfo{
 // remove deletes jobs.
 func (f *fixture) remove(ids ...job.ID) {
 	f.Helper()
-	f.apply(job.ActDelete, ids...)
+	f.apply(job.ActionDelete, ids...)
 }
 
 // list returns all jobs that match, newest first.

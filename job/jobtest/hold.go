@@ -29,7 +29,7 @@ var holdPromises = []promise{
 			},
 			"by hand": func() job.ID {
 				id := f.first().ID
-				f.apply(job.ActDiscard, id)
+				f.apply(job.ActionDiscard, id)
 				return id
 			},
 		} {
@@ -60,14 +60,14 @@ var holdPromises = []promise{
 		first, behind := f.insertNew(job.LimitKey("a")), f.insertNew(job.LimitKey("a"), job.Priority(9))
 		f.finish(f.claimOne("w"), job.Discarded)
 		f.due()
-		f.wakes(func() { f.apply(job.ActRetry, first.ID) })
+		f.wakes(func() { f.apply(job.ActionRetry, first.ID) })
 		f.used("a", job.LimitUse{Limits: held, KeyFirst: first.ID})
 		j := f.claimOne("w")
 		f.sameIDs("at first", []job.ID{j.ID}, []job.ID{first.ID})
 		f.due()
 		f.finish(j, job.Discarded)
 		f.due()
-		f.apply(job.ActRetry, first.ID)
+		f.apply(job.ActionRetry, first.ID)
 		f.finish(f.claimOne("w"), job.Completed)
 		f.due(behind)
 	}},
@@ -98,8 +98,8 @@ var holdPromises = []promise{
 		for range 6 {
 			a = append(a, f.insertNew(job.LimitKey("a")))
 		}
-		f.apply(job.ActDiscard, a[3].ID)
-		f.apply(job.ActDiscard, a[1].ID)
+		f.apply(job.ActionDiscard, a[3].ID)
+		f.apply(job.ActionDiscard, a[1].ID)
 		f.used("a", job.LimitUse{Limits: held, KeyFirst: a[0].ID})
 		f.finish(f.claimOne("w"), job.Completed)
 		f.due()
@@ -114,7 +114,7 @@ var holdPromises = []promise{
 		f.used("a", job.LimitUse{Limits: held, KeyDiscarded: a[3].ID})
 		late := f.insertNew(job.LimitKey("a"))
 		f.due()
-		f.apply(job.ActRetry, a[3].ID)
+		f.apply(job.ActionRetry, a[3].ID)
 		f.finish(f.claimOne("w"), job.Completed)
 		f.due(late)
 	}},

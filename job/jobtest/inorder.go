@@ -53,7 +53,7 @@ var inOrderPromises = []promise{
 		b := f.insertNew(job.LimitKey("b"))
 		f.due(b)
 		f.nextIn(time.Hour)
-		f.apply(job.ActRetry, first.ID)
+		f.apply(job.ActionRetry, first.ID)
 		got := f.claimOne("w")
 		f.sameIDs("run now", []job.ID{got.ID}, []job.ID{first.ID})
 		f.finish(got, job.Completed)
@@ -64,9 +64,9 @@ var inOrderPromises = []promise{
 		ends := map[string]func(){
 			"discarded":          func() { f.finish(f.claimOne("w"), job.Discarded) },
 			"canceled":           func() { f.finish(f.claimOne("w"), job.Canceled) },
-			"canceled, queued":   func() { f.apply(job.ActCancel, f.first().ID) },
+			"canceled, queued":   func() { f.apply(job.ActionCancel, f.first().ID) },
 			"deleted":            func() { f.remove(f.first().ID) },
-			"moved":              func() { f.apply(job.ActMove("elsewhere"), f.first().ID) },
+			"moved":              func() { f.apply(job.ActionMove("elsewhere"), f.first().ID) },
 			"moved as it failed": func() { j := f.claimOne("w"); j.State, j.Queue = job.Queued, "elsewhere"; f.settle("w", j) },
 		}
 		for name, end := range ends {
@@ -86,10 +86,10 @@ var inOrderPromises = []promise{
 	{"a job in order that waits and is taken away lets the next go on", func(f *fixture) {
 		f.inOrder()
 		for name, away := range map[string]func(id job.ID){
-			"canceled":  func(id job.ID) { f.apply(job.ActCancel, id) },
-			"discarded": func(id job.ID) { f.apply(job.ActDiscard, id) },
+			"canceled":  func(id job.ID) { f.apply(job.ActionCancel, id) },
+			"discarded": func(id job.ID) { f.apply(job.ActionDiscard, id) },
 			"deleted":   func(id job.ID) { f.remove(id) },
-			"moved":     func(id job.ID) { f.apply(job.ActMove("elsewhere"), id) },
+			"moved":     func(id job.ID) { f.apply(job.ActionMove("elsewhere"), id) },
 		} {
 			first := f.insertNew(job.LimitKey("a"), job.In(time.Hour))
 			next := f.insertNew(job.LimitKey("a"))

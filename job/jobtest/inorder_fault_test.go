@@ -63,7 +63,7 @@ var inOrderFaults = []fault{
 		"a job in order that waits and is taken away lets the next go on",
 	}, apply: func(b *broken) {
 		away := map[string]bool{}
-		b.act = func(ctx context.Context, f job.Filter, act job.Act) (job.Applied, error) {
+		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
 			for _, id := range f.IDs {
 				if j := b.stored(ctx, id); j != nil && j.State == job.Queued {
 					away[j.LimitKey] = true

@@ -36,9 +36,9 @@ var insertPromises = []promise{
 		check("claimed again", f.claimOne("w"))
 		f.finish(f.look(j.ID), job.Completed)
 		check("completed", f.look(j.ID))
-		f.apply(job.ActRetry, j.ID)
+		f.apply(job.ActionRetry, j.ID)
 		check("retried", f.look(j.ID))
-		f.apply(job.ActCancel, j.ID)
+		f.apply(job.ActionCancel, j.ID)
 		check("canceled", f.look(j.ID))
 		found := func(meta map[string]string, want ...job.ID) {
 			f.Helper()

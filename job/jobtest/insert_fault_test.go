@@ -98,7 +98,7 @@ var insertFaults = []fault{
 		}
 	}},
 	{name: "long names are cut", noticed: []string{"odd names"}, apply: insertAs(func(j *job.Job) { j.Queue = j.Queue[:min(len(j.Queue), 100)] })},
-	{name: "the store keeps the caller's memory", noticed: []string{"an act is for the jobs that list returns"}, apply: func(b *broken) {
+	{name: "the store keeps the caller's memory", noticed: []string{"an action is for the jobs that list returns"}, apply: func(b *broken) {
 		known := map[job.ID]*job.Job{}
 		b.list = func(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 			jobs, err := b.Store.List(ctx, f)
@@ -201,7 +201,7 @@ var insertFaults = []fault{
 			if err != nil || len(old) == 0 {
 				return b.Store.Prune(ctx, retention, limit)
 			}
-			_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(old), Limit: len(old) + 1}, job.ActDelete)
+			_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(old), Limit: len(old) + 1}, job.ActionDelete)
 			return job.Pruned{Deleted: 1}, err
 		}
 	}},

@@ -23,14 +23,14 @@ var leasePromises = []promise{
 			f.Fatalf("claimed %v, expired %v, want %v of dead", ids(claimed.Jobs), claimed.Expired, first.ID)
 		}
 		got := claimed.Jobs[0]
-		if got.ID != first.ID || got.State != job.Running || got.Attempt != 2 || got.Died != 1 || got.Worker != "w" {
+		if got.ID != first.ID || got.State != job.Running || got.Attempt != 2 || got.Crashed != 1 || got.Worker != "w" {
 			f.Errorf("claimed %+v", got)
 		}
 		f.sameTime("due", got.RunAt, first.RunAt)
 		if !got.Started.After(first.Started) {
 			f.Errorf("started at %v, want after %v", got.Started, first.Started)
 		}
-		if stored := f.look(first.ID); stored.Died != 1 || stored.Attempt != 2 {
+		if stored := f.look(first.ID); stored.Crashed != 1 || stored.Attempt != 2 {
 			f.Errorf("stored %+v", stored)
 		}
 	}},
@@ -153,8 +153,8 @@ var leasePromises = []promise{
 		}
 		got := f.claimBy(job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(5, job.DefaultQueue), Limit: 5, Lease: long, Expired: true})
 		f.sameIDs("claimed", ids(got.Jobs), []job.ID{j.ID})
-		if got.Expired[j.ID] != "w" || got.Jobs[0].Died != 1 {
-			f.Errorf("taken from %q, died %d times, want w and 1", got.Expired[j.ID], got.Jobs[0].Died)
+		if got.Expired[j.ID] != "w" || got.Jobs[0].Crashed != 1 {
+			f.Errorf("taken from %q, died %d times, want w and 1", got.Expired[j.ID], got.Jobs[0].Crashed)
 		}
 	}},
 	{"a job that its session drops can be claimed at once", func(f *fixture) {
@@ -182,7 +182,7 @@ var leasePromises = []promise{
 		again := claim(3, 1, 3)
 		f.sameIDs("claimed again by call 3", ids(again), []job.ID{high.ID, low.ID, more.ID})
 		for i, j := range again {
-			if j.Attempt != 1 || j.Died != 0 || j.State != job.Running || j.Worker != "w" || j.Started.IsZero() {
+			if j.Attempt != 1 || j.Crashed != 0 || j.State != job.Running || j.Worker != "w" || j.Started.IsZero() {
 				f.Errorf("job %d is given again as %+v", i, j)
 			}
 		}
@@ -226,8 +226,8 @@ var leasePromises = []promise{
 				worker := fmt.Sprint("b", want)
 				return len(f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: short, Expired: true}).Jobs) == 1
 			})
-			if got := f.look(j.ID); got.Died != want || got.Attempt != want+1 {
-				f.Errorf("died %d times in %d attempts, want %d in %d", got.Died, got.Attempt, want, want+1)
+			if got := f.look(j.ID); got.Crashed != want || got.Attempt != want+1 {
+				f.Errorf("died %d times in %d attempts, want %d in %d", got.Crashed, got.Attempt, want, want+1)
 			}
 		}
 	}},

@@ -13,7 +13,7 @@ type ledger struct {
 	mu       sync.Mutex
 	jobs     map[job.ID]bool // stored; false when removed
 	attempts map[attempt]*account
-	finals   map[job.ID]bool // finished once, by a settle or an act, or to be canceled when they are queued again
+	finals   map[job.ID]bool // finished once, by a settle or an action, or to be canceled when they are queued again
 	ended    int             // settles in a final state
 	wrong    []string
 }
@@ -38,7 +38,7 @@ func newLedger() *ledger {
 func (l *ledger) inserted(id job.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, twice := l.jobs[id]; !twice { // an act may have deleted it before this was noted
+	if _, twice := l.jobs[id]; !twice { // an action may have deleted it before this was noted
 		l.jobs[id] = true
 	}
 }
@@ -82,7 +82,7 @@ func (l *ledger) settled(jobs []*job.Job, lost []job.ID) {
 	}
 }
 
-// changed notes what an act has made of a job: its state, or "" for one that was deleted.
+// changed notes what an action has made of a job: its state, or "" for one that was deleted.
 func (l *ledger) changed(id job.ID, state job.State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,7 @@ func (l *ledger) check(f *fixture) {
 		switch {
 		case !l.jobs[j.ID]:
 			l.note(a, "stored, but it was removed, or never inserted")
-		case j.Attempt != claims[j.ID] || j.Died != died[j.ID]:
+		case j.Attempt != claims[j.ID] || j.Crashed != died[j.ID]:
 			l.note(a, "the attempts or deaths are not those of its claims")
 		case !j.State.Finished() || !l.finals[j.ID]:
 			l.note(a, "is "+string(j.State)+", but was never made so")

@@ -192,7 +192,7 @@ func (f *fixture) ends() map[string]func(j *job.Job) {
 		"snoozed":                 settle(func(j *job.Job) { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour }),
 		"moved":                   settle(func(j *job.Job) { j.State, j.Queue = job.Queued, "elsewhere" }),
 		"queued again, to be canceled": func(j *job.Job) {
-			f.apply(job.ActCancel, j.ID)
+			f.apply(job.ActionCancel, j.ID)
 			j.State = job.Queued
 			f.settle("w", j)
 		},

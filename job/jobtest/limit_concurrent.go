@@ -236,7 +236,7 @@ func (a *limitActs) discard() {
 		return
 	}
 	j := queued[a.rand.IntN(len(queued))]
-	a.apply(job.ActDiscard, j.ID)
+	a.apply(job.ActionDiscard, j.ID)
 	a.noteDiscarded(a.look(j.ID))
 }
 
@@ -255,7 +255,7 @@ func (a *limitActs) release() {
 		return
 	}
 	id := found[a.rand.IntN(len(found))].ID
-	a.apply([]job.Act{job.ActRetry, job.ActDelete}[a.rand.IntN(2)], id)
+	a.apply([]job.Action{job.ActionRetry, job.ActionDelete}[a.rand.IntN(2)], id)
 	delete(a.discarded, id)
 }
 

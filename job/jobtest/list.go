@@ -165,7 +165,7 @@ func newScene(f *fixture) *scene {
 	j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
 	f.settle("w1", j)
 	j = held("snoozed", "a", "w1")
-	j.State, j.RunAt, j.Delay, j.Spared = job.Queued, time.Time{}, time.Hour, 1
+	j.State, j.RunAt, j.Delay, j.Uncounted = job.Queued, time.Time{}, time.Hour, 1
 	f.settle("w1", j)
 	j = held("failed, due again", "b", "w2")
 	j.State, j.RunAt, j.Queue = job.Queued, time.Time{}, "q"

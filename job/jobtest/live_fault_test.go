@@ -109,46 +109,46 @@ var liveFaults = []fault{
 		got.Watched = append(got.Watched, got.Watched...)
 	})},
 
-	{name: "orders are lost", noticed: []string{
-		"orders are told once, to their worker, in order",
-		"a hundred orders wait for a worker at most",
-	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Orders = nil })},
-	{name: "orders are told again", noticed: []string{"orders are told once, to their worker, in order"}, apply: func(b *broken) {
-		var all []job.Order
+	{name: "commands are lost", noticed: []string{
+		"commands are told once, to their worker, in order",
+		"a hundred commands wait for a worker at most",
+	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Commands = nil })},
+	{name: "commands are told again", noticed: []string{"commands are told once, to their worker, in order"}, apply: func(b *broken) {
+		var all []job.Command
 		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
-			all = append(all, got.Orders...)
-			got.Orders = all
+			all = append(all, got.Commands...)
+			got.Commands = all
 		})(b)
 	}},
-	{name: "the last order is told first", noticed: []string{"orders are told once, to their worker, in order"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
-		slices.Reverse(got.Orders)
+	{name: "the last command is told first", noticed: []string{"commands are told once, to their worker, in order"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+		slices.Reverse(got.Commands)
 	})},
-	{name: "an order loses its task", noticed: []string{"orders are told once, to their worker, in order"}, apply: func(b *broken) {
-		b.order = func(ctx context.Context, worker string, o job.Order) error {
+	{name: "a command loses its task", noticed: []string{"commands are told once, to their worker, in order"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Command) error {
 			o.Task = ""
-			return b.Store.Order(ctx, worker, o)
+			return b.Store.SendCommand(ctx, worker, o)
 		}
 	}},
-	{name: "orders for nobody are taken", noticed: []string{"there are no orders for a worker that is not listed"}, apply: func(b *broken) {
-		b.order = func(ctx context.Context, worker string, o job.Order) error {
-			_ = b.Store.Order(ctx, worker, o)
+	{name: "commands for nobody are taken", noticed: []string{"there are no commands for a worker that is not listed"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Command) error {
+			_ = b.Store.SendCommand(ctx, worker, o)
 			return nil
 		}
 	}},
-	{name: "orders outlive a leave", noticed: []string{"there are no orders for a worker that is not listed"}, apply: func(b *broken) {
-		var last []job.Order
-		b.order = func(ctx context.Context, worker string, o job.Order) error {
-			err := b.Store.Order(ctx, worker, o)
+	{name: "commands outlive a leave", noticed: []string{"there are no commands for a worker that is not listed"}, apply: func(b *broken) {
+		var last []job.Command
+		b.order = func(ctx context.Context, worker string, o job.Command) error {
+			err := b.Store.SendCommand(ctx, worker, o)
 			if err == nil {
 				last = append(last, o)
 			}
 			return err
 		}
-		renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Orders, last = last, nil })(b)
+		renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Commands, last = last, nil })(b)
 	}},
-	{name: "orders without bound", noticed: []string{"a hundred orders wait for a worker at most"}, apply: func(b *broken) {
-		b.order = func(ctx context.Context, worker string, o job.Order) error {
-			_ = b.Store.Order(ctx, worker, o)
+	{name: "commands without bound", noticed: []string{"a hundred commands wait for a worker at most"}, apply: func(b *broken) {
+		b.order = func(ctx context.Context, worker string, o job.Command) error {
+			_ = b.Store.SendCommand(ctx, worker, o)
 			return nil
 		}
 	}},

@@ -60,7 +60,7 @@ var prunePromises = []promise{
 	}},
 	{"prune leaves a job that was queued again", func(f *fixture) {
 		j := f.insertFinished(job.Discarded)
-		f.apply(job.ActRetry, j.ID)
+		f.apply(job.ActionRetry, j.ID)
 		time.Sleep(2 * pause)
 		f.prune(0, map[job.State]time.Duration{job.Discarded: 0, job.Completed: 0, job.Canceled: 0}, 10)
 		f.finish(f.claimOne("w"), job.Completed)

@@ -83,7 +83,7 @@ var renewPromises = []promise{
 		j := f.insertLeased("w", long)
 		f.requestCancel(j.ID)
 		f.finish(j, job.Discarded)
-		f.apply(job.ActRetry, j.ID)
+		f.apply(job.ActionRetry, j.ID)
 		if got := f.claim("b", 1)[0]; got.CancelRequested || f.look(j.ID).CancelRequested {
 			f.Error("the request to cancel outlived a claim")
 		}
@@ -145,7 +145,7 @@ var renewPromises = []promise{
 
 func (f *fixture) requestCancel(ids ...job.ID) {
 	f.Helper()
-	f.apply(job.ActCancel, ids...)
+	f.apply(job.ActionCancel, ids...)
 }
 
 func (f *fixture) workers() []job.WorkerInfo {

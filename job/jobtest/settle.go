@@ -16,11 +16,11 @@ var settlePromises = []promise{
 			j := f.claimOne("w")
 			before := *j
 			j.State, j.Detail = state, oddDetail()
-			j.Kind, j.Args, j.Attempt, j.Died, j.Priority, j.Queue = "other", json.RawMessage(`2`), before.Attempt, 9, 1, "other"
+			j.Kind, j.Args, j.Attempt, j.Crashed, j.Priority, j.Queue = "other", json.RawMessage(`2`), before.Attempt, 9, 1, "other"
 			f.settle("w", j)
 			got := f.look(j.ID)
 			f.near("finished", got.Finished, f.now())
-			if got.State != state || got.Kind != "k" || string(got.Args) != string(before.Args) || got.Attempt != 1 || got.Died != 0 ||
+			if got.State != state || got.Kind != "k" || string(got.Args) != string(before.Args) || got.Attempt != 1 || got.Crashed != 0 ||
 				got.Worker != "w" || got.CancelRequested {
 				f.Errorf("settled as %s it is %+v", state, got)
 			}
@@ -36,14 +36,14 @@ var settlePromises = []promise{
 		f.insertNew(job.Queue(job.DefaultQueue))
 		j := f.claimOne("w")
 		at := f.now().Add(time.Hour).Truncate(time.Second)
-		j.State, j.Detail, j.Spared, j.MaxAttempts, j.Queue, j.Priority, j.RunAt = job.Queued, oddDetail(), 1, 7, "other", 9, at
-		j.Kind, j.Died = "other", 5
+		j.State, j.Detail, j.Uncounted, j.MaxAttempts, j.Queue, j.Priority, j.RunAt = job.Queued, oddDetail(), 1, 7, "other", 9, at
+		j.Kind, j.Crashed = "other", 5
 		f.settle("w", j)
 		got := f.look(j.ID)
 		f.sameTime("due", got.RunAt, at)
 		f.sameDetail(got.Detail, oddDetail())
-		if got.State != job.Queued || got.Spared != 1 || got.MaxAttempts != 7 || got.Queue != "other" || got.Priority != 9 ||
-			got.Attempt != 1 || got.Kind != "k" || got.Died != 0 || !got.Finished.IsZero() || got.Worker != "w" {
+		if got.State != job.Queued || got.Uncounted != 1 || got.MaxAttempts != 7 || got.Queue != "other" || got.Priority != 9 ||
+			got.Attempt != 1 || got.Kind != "k" || got.Crashed != 0 || !got.Finished.IsZero() || got.Worker != "w" {
 			f.Errorf("settled as queued it is %+v", got)
 		}
 	}},
@@ -55,7 +55,7 @@ var settlePromises = []promise{
 				f.Errorf("claimed with %d releases and %d attempts used, want %d and 1", j.Released, j.Used(), n)
 			}
 			j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, 0
-			j.Spared++
+			j.Uncounted++
 			j.Released++
 			f.settle("w", j)
 		}
@@ -83,7 +83,7 @@ var settlePromises = []promise{
 		kept := f.insertNew(job.Unique("key"))
 		held := f.insertNew(job.Unique("held"), job.UniqueFor(time.Hour))
 		for _, j := range f.take("w", 2) {
-			f.apply(job.ActCancel, j.ID)
+			f.apply(job.ActionCancel, j.ID)
 			j.State, j.RunAt, j.Delay, j.Queue, j.Detail = job.Queued, time.Time{}, time.Hour, "other", oddDetail()
 			f.settle("w", j)
 			got := f.look(j.ID)
@@ -104,7 +104,7 @@ var settlePromises = []promise{
 		j := f.claimOne("w")
 		before := f.look(j.ID)
 		j.State, j.Detail = job.Running, oddDetail()
-		j.Queue, j.Priority, j.Spared, j.MaxAttempts, j.RunAt = "other", 1, 3, 99, f.now().Add(time.Hour)
+		j.Queue, j.Priority, j.Uncounted, j.MaxAttempts, j.RunAt = "other", 1, 3, 99, f.now().Add(time.Hour)
 		f.settle("w", j)
 		got := f.look(j.ID)
 		f.sameDetail(got.Detail, oddDetail())

@@ -73,7 +73,7 @@ var settleFaults = []fault{
 		"an attempt is counted with each claim",
 		"settle as queued is due at once without time and delay",
 	}, apply: settleAs(func(j *job.Job) { j.RunAt, j.Delay = time.Time{}, j.Delay+time.Hour })},
-	{name: "settle drops what is spared", noticed: []string{"settle as queued writes when it is due and what changed"}, apply: settleAs(func(j *job.Job) { j.Spared = 0 })},
+	{name: "settle drops what is uncounted", noticed: []string{"settle as queued writes when it is due and what changed"}, apply: settleAs(func(j *job.Job) { j.Uncounted = 0 })},
 	{name: "settle discards what it should cancel", noticed: []string{
 		"settle of what is settled is lost",
 		"a retried job has all its attempts and keeps what it has gathered",
@@ -129,7 +129,7 @@ var settleFaults = []fault{
 				requested[id] = true
 			}
 			for _, id := range r.Jobs {
-				if b.stored(ctx, id).CancelRequested || requested[id] || b.stored(ctx, id).Died > 0 {
+				if b.stored(ctx, id).CancelRequested || requested[id] || b.stored(ctx, id).Crashed > 0 {
 					requested[id] = true
 				}
 			}

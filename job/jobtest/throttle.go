@@ -133,7 +133,7 @@ var throttlePromises = []promise{
 func (f *fixture) throttle(worker string, j *job.Job, d time.Duration) {
 	f.Helper()
 	j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, d
-	j.Spared++
+	j.Uncounted++
 	f.settleThrottled(worker, nil, job.Outcome{Job: j, Throttle: d})
 }
 

@@ -93,7 +93,7 @@ var turnPromises = []promise{
 			held.State = job.Queued
 			f.settle("w", held)
 		}
-		f.apply(job.ActDiscard, j.ID)
+		f.apply(job.ActionDiscard, j.ID)
 		if got := f.look(j.ID).LimitKey; got != key {
 			f.Errorf("the key is %q", got)
 		}

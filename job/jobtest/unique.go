@@ -44,7 +44,7 @@ var uniquePromises = []promise{
 		}
 		f.insertNew(job.Unique("a"))
 	}},
-	{"a unique key is free when its job was finished or deleted by an act", func(f *fixture) {
+	{"a unique key is free when its job was finished or deleted by an action", func(f *fixture) {
 		for _, state := range finalStates {
 			f.insertFinished(state, job.Unique("a"))
 		}

@@ -76,7 +76,7 @@ var unitsPromises = []promise{
 			"canceled":          func(j *job.Job) []job.ID { j.State = job.Canceled; return nil },
 			"snoozed":           func(j *job.Job) []job.ID { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour; return nil },
 			"moved":             func(j *job.Job) []job.ID { j.State, j.Queue = job.Queued, "elsewhere"; return nil },
-			"to be canceled":    func(j *job.Job) []job.ID { f.apply(job.ActCancel, j.ID); j.State = job.Queued; return nil },
+			"to be canceled":    func(j *job.Job) []job.ID { f.apply(job.ActionCancel, j.ID); j.State = job.Queued; return nil },
 			"lost":              func(j *job.Job) []job.ID { j.State, j.Attempt = job.Completed, j.Attempt-1; return []job.ID{j.ID} },
 			"with what follows": func(j *job.Job) []job.ID { j.State = job.Completed; return nil },
 		}

@@ -34,13 +34,13 @@ var waitPromises = []promise{
 	{"wait is woken by a retry", func(f *fixture) {
 		j := f.insertFinished(job.Discarded)
 		f.wakes(func() {
-			f.apply(job.ActRetry, j.ID)
+			f.apply(job.ActionRetry, j.ID)
 		})
 	}},
 	{"wait is woken by a move to the queue", func(f *fixture) {
 		j := f.insertNew(job.Queue("other"))
 		f.wakes(func() {
-			f.apply(job.ActMove(job.DefaultQueue), j.ID)
+			f.apply(job.ActionMove(job.DefaultQueue), j.ID)
 		})
 	}},
 	{"all that wait are woken", func(f *fixture) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Apply does act to the newest jobs that match the filter.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
 	now, err := s.enter(ctx, "change jobs")
 	if err != nil {
 		return done, err
@@ -49,7 +49,7 @@ func (s *Store) takeKey(e *entry, now time.Time) bool {
 }
 
 // apply does act to a job that is in a state for it.
-func (s *Store) apply(e *entry, act job.Act, now time.Time) {
+func (s *Store) apply(e *entry, act job.Action, now time.Time) {
 	s.unlink(e)
 	switch {
 	case act.To == "":
@@ -72,11 +72,11 @@ func (s *Store) apply(e *entry, act job.Act, now time.Time) {
 }
 
 // makeDue makes an unlinked job queued, as an act says.
-func (s *Store) makeDue(e *entry, act job.Act, now time.Time) {
+func (s *Store) makeDue(e *entry, act job.Action, now time.Time) {
 	if e.State.Finished() {
 		e.State, e.Finished = job.Queued, time.Time{}
 		if act.Due {
-			e.Spared = e.Attempt
+			e.Uncounted = e.Attempt
 			e.uncountReleases()
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Store) claimExpired(c job.Claim, q *queue, n int, now time.Time, claime
 			claimed.Expired = map[job.ID]string{}
 		}
 		claimed.Expired[e.ID] = e.Worker
-		e.Died++
+		e.Crashed++
 		s.leave(e)
 		s.hold(e, c, now)
 	}

@@ -38,8 +38,8 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 	s.pruneStats(now)
 	s.pruneAudit(now)
 	maps.DeleteFunc(s.watches, func(_ job.ID, w *watch) bool { return !now.Before(w.until) })
-	for worker := range s.orders {
-		s.dropOrders(worker, now)
+	for worker := range s.commands {
+		s.dropCommands(worker, now)
 	}
 	maps.DeleteFunc(s.workers, func(_ string, w job.WorkerInfo) bool { return now.Sub(w.Seen) > job.WorkerKept })
 	maps.DeleteFunc(s.sessions, func(_ job.Session, held *session) bool { return now.Sub(held.until) > job.SessionKept })

@@ -44,18 +44,18 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	s.workers[r.Worker] = info
 	s.keepStats(r)
 	s.keepTrees(r.Session, r.Trees, now)
-	renewed.Now, renewed.Watched, renewed.Orders = now, s.watched(r.Session, now), s.takeOrders(r.Worker, now)
+	renewed.Now, renewed.Watched, renewed.Commands = now, s.watched(r.Session, now), s.takeCommands(r.Worker, now)
 	return renewed, nil
 }
 
-// Leave removes the worker from the list of Workers, with the orders for it, and ends the session.
+// Leave removes the worker from the list of Workers, with the commands for it, and ends the session.
 func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	if _, err := s.enter(ctx, "remove worker "+worker); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
 	delete(s.workers, worker)
-	delete(s.orders, worker)
+	delete(s.commands, worker)
 	delete(s.sessions, session)
 	return nil
 }

@@ -99,7 +99,7 @@ func (s *Store) book(e *entry, units int, now time.Time) {
 
 // requeue makes an unlinked job queued, as the fields of j say.
 func (s *Store) requeue(e *entry, j *job.Job, now time.Time) {
-	e.State, e.Queue, e.Priority, e.Spared, e.MaxAttempts = job.Queued, j.Queue, j.Priority, j.Spared, j.MaxAttempts
+	e.State, e.Queue, e.Priority, e.Uncounted, e.MaxAttempts = job.Queued, j.Queue, j.Priority, j.Uncounted, j.MaxAttempts
 	e.Finished = time.Time{}
 	e.setDue(j, now)
 }

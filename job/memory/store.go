@@ -35,7 +35,7 @@ type Store struct {
 	workers  map[string]job.WorkerInfo
 	crons    map[string]*job.CronInfo
 	watches  map[job.ID]*watch
-	orders   map[string][]waiting // by worker
+	commands map[string][]waiting // by worker
 	stats    map[statKey]job.Stat
 	past     map[statKey]job.Stat // by span
 	audit    []job.AuditEntry     // the newest last
@@ -61,7 +61,7 @@ func New() *Store {
 		workers:  map[string]job.WorkerInfo{},
 		crons:    map[string]*job.CronInfo{},
 		watches:  map[job.ID]*watch{},
-		orders:   map[string][]waiting{},
+		commands: map[string][]waiting{},
 		stats:    map[statKey]job.Stat{},
 		past:     map[statKey]job.Stat{},
 	}

@@ -13,7 +13,7 @@ import (
 
 // Apply does act to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
 // began are looked for again.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
@@ -31,7 +31,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.
 			if err != nil {
 				return err
 			}
-			done = first.Applied
+			done = first.ActionResult
 			again := f
 			for moved := first.moved; len(moved) > 0; {
 				again.IDs, again.Limit = moved, len(moved)
@@ -46,7 +46,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.
 		})
 	})
 	if err != nil {
-		return job.Applied{}, err
+		return job.ActionResult{}, err
 	}
 	s.wrote(done.Changed)
 	s.notify(slices.Collect(maps.Keys(woken)))
@@ -55,12 +55,12 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.
 
 // An applied is what a statement has done.
 type applied struct {
-	job.Applied
+	job.ActionResult
 	moved []job.ID // by others meanwhile
 }
 
 // applyOnce does act to the jobs that the statement sees, and notes the queues in which jobs may have become due.
-func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Act, woken map[string]bool) (a applied, err error) {
+func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Action, woken map[string]bool) (a applied, err error) {
 	statement, args := applyArgs(act)
 	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
 	rows, err := r.query(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...)...)
@@ -93,7 +93,7 @@ func (s *Store) applySQL(list, act string) string {
 }
 
 // applyArgs returns the statement of an act and the arguments that it has besides those of the filter.
-func applyArgs(act job.Act) (statement string, args []any) {
+func applyArgs(act job.Action) (statement string, args []any) {
 	from := make([]string, len(act.From))
 	for i, state := range act.From {
 		from[i] = string(state)

@@ -57,7 +57,7 @@ func TestApplyIsOneStatement(t *testing.T) {
 	defer s.Close()
 	const jobs = 2500
 	insertMany(t, s, jobs)
-	for _, act := range []job.Act{job.ActPriority(7), job.ActMove("other"), job.ActCancel, job.ActRetry, job.ActDiscard, job.ActDelete} {
+	for _, act := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
 		tr.mu.Lock()
 		tr.ran, tr.rows = nil, 0
 		tr.mu.Unlock()
@@ -92,7 +92,7 @@ func TestApplyFindsAlongAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	done, err := job.Apply(t.Context(), s, job.Filter{Kinds: []string{"test"}}, job.ActPriority(7))
+	done, err := job.Apply(t.Context(), s, job.Filter{Kinds: []string{"test"}}, job.ActionPriority(7))
 	if err != nil || done.Changed != 5000 {
 		t.Fatalf("%+v, %v", done, err)
 	}

@@ -31,7 +31,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		if err := s.mergeStats(ctx); err != nil {
 			return err
 		}
-		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(job.WorkerKept), interval(job.CronKept), limit, interval(job.OrderKept), interval(job.StatsPast), interval(job.SessionKept),
+		_, err = s.run().ids(ctx, s.sql("prune_rest"), interval(job.WorkerKept), interval(job.CronKept), limit, interval(job.CommandKept), interval(job.StatsPast), interval(job.SessionKept),
 			interval(job.AuditKept))
 		return err
 	})

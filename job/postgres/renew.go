@@ -27,7 +27,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 		return renewed, fmt.Errorf("renew leases: %w", err)
 	}
 	args = append(append(args, stats...), treeArgs(r.Trees)...)
-	args = append(args, int64(r.Session), uuids(r.Drop), job.MostWatched, interval(job.OrderKept))
+	args = append(args, int64(r.Session), uuids(r.Drop), job.MostWatched, interval(job.CommandKept))
 	err = s.call(ctx, "renew leases", func(ctx context.Context) (err error) {
 		rows, err := s.run().query(ctx, s.sql("renew"), args...)
 		if err != nil {
@@ -63,11 +63,11 @@ func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
 		case toldWatched:
 			renewed.Watched = append(renewed.Watched, id.Bytes)
 		case toldOrder:
-			var o job.Order
+			var o job.Command
 			if err := json.Unmarshal([]byte(word.String), &o); err != nil {
-				return fmt.Errorf("an order: %w", err)
+				return fmt.Errorf("a command: %w", err)
 			}
-			renewed.Orders = append(renewed.Orders, o)
+			renewed.Commands = append(renewed.Commands, o)
 		case toldTime:
 			renewed.Now = timeOf(now)
 		}
@@ -76,7 +76,7 @@ func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
 	return renewed, err
 }
 
-// Leave removes the worker from the list of Workers, with the orders for it, and ends the session.
+// Leave removes the worker from the list of Workers, with the commands for it, and ends the session.
 func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	return s.call(ctx, "remove worker "+worker, func(ctx context.Context) error {
 		_, err := s.run().ids(ctx, s.sql("leave"), worker, int64(session))

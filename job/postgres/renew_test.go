@@ -31,7 +31,7 @@ func TestRenewPlan(t *testing.T) {
 				execSQL(t, pool, prepare)
 			}
 			rows, err := pool.Query(t.Context(), "explain "+s.SQL("renew"), pgx.QueryExecModeDescribeExec, "w", make([][16]byte, 10), time.Minute, "{}",
-				[]time.Time{}, time.Time{}, []string{}, []string{}, []int64{}, []string{}, [][16]byte{}, []int32{}, []string{}, int64(1), make([][16]byte, 3), job.MostWatched, job.OrderKept)
+				[]time.Time{}, time.Time{}, []string{}, []string{}, []int64{}, []string{}, [][16]byte{}, []int32{}, []string{}, int64(1), make([][16]byte, 3), job.MostWatched, job.CommandKept)
 			if err != nil {
 				t.Fatal(err)
 			}

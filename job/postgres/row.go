@@ -37,7 +37,7 @@ func (r *row) all() []any { return append(r.common(), &r.cancelRequested, &r.fin
 func (r *row) job() (*job.Job, error) {
 	j := &job.Job{
 		ID: r.id.Bytes, Kind: r.kind.String, Queue: r.queue.String, Args: []byte(r.args.String), State: job.State(r.state.String),
-		Priority: int(r.priority.Int16), Attempt: int(r.attempt.Int32), Spared: int(r.spared.Int32), Died: int(r.died.Int32),
+		Priority: int(r.priority.Int16), Attempt: int(r.attempt.Int32), Uncounted: int(r.spared.Int32), Crashed: int(r.died.Int32),
 		MaxAttempts: int(r.maxAttempts.Int32), UniqueKey: r.uniqueKey.String, UniqueFor: duration(r.uniqueFor),
 		Created: timeOf(r.created), RunAt: timeOf(r.runAt), Started: timeOf(r.started), Finished: timeOf(r.finished),
 		Worker: r.worker.String, CancelRequested: r.cancelRequested.Bool,

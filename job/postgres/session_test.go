@@ -65,7 +65,7 @@ func TestRenewWritesFewRows(t *testing.T) {
 	for name, asked := range map[string][][16]byte{"a beat": {}, "a beat that asks about all": held} {
 		var text []byte
 		err := pool.QueryRow(ctx, "explain (analyze, wal, format json) "+s.SQL("renew"), pgx.QueryExecModeDescribeExec, "w", asked, 30*time.Second, "{}",
-			[]time.Time{}, time.Time{}, []string{}, []string{}, []int64{}, []string{}, [][16]byte{}, []int32{}, []string{}, int64(1), [][16]byte{}, job.MostWatched, job.OrderKept).Scan(&text)
+			[]time.Time{}, time.Time{}, []string{}, []string{}, []int64{}, []string{}, [][16]byte{}, []int32{}, []string{}, int64(1), [][16]byte{}, job.MostWatched, job.CommandKept).Scan(&text)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -181,7 +181,7 @@ func requeueArgs(session job.Session, jobs []*job.Job) []any {
 	spared, maxAttempts, priorities, queues := make([]int32, n), make([]int32, n), make([]int16, n), make([]string, n)
 	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
 	for i, j := range jobs {
-		spared[i], maxAttempts[i], priorities[i] = int32(j.Spared), int32(j.MaxAttempts), int16(j.Priority)
+		spared[i], maxAttempts[i], priorities[i] = int32(j.Uncounted), int32(j.MaxAttempts), int16(j.Priority)
 		queues[i] = j.Queue
 		runAt[i], delays[i] = due(j)
 	}

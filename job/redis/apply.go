@@ -12,7 +12,7 @@ import (
 const applyJobs = 100
 
 // Apply does act to the newest jobs that match the filter, some hundred at a time, each time atomically.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
 	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
 		if f.Limit <= 0 {
 			return fmt.Errorf("a limit of %d", f.Limit)

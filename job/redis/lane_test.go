@@ -296,16 +296,16 @@ func (b *both) settle() {
 
 func (b *both) apply() {
 	b.Helper()
-	act := []job.Act{job.ActCancel, job.ActDiscard, job.ActPriority(9), job.ActMove("elsewhere"), job.ActDelete}[b.rng.IntN(5)]
+	act := []job.Action{job.ActionCancel, job.ActionDiscard, job.ActionPriority(9), job.ActionMove("elsewhere"), job.ActionDelete}[b.rng.IntN(5)]
 	b.applyTo(job.Queued, act)
-	b.applyTo(job.Discarded, []job.Act{job.ActRetry, job.ActDelete}[b.rng.IntN(2)])
+	b.applyTo(job.Discarded, []job.Action{job.ActionRetry, job.ActionDelete}[b.rng.IntN(2)])
 }
 
 // applyTo does an act to up to three jobs of a state.
-func (b *both) applyTo(state job.State, act job.Act) {
+func (b *both) applyTo(state job.State, act job.Action) {
 	b.Helper()
 	limit := 1 + b.rng.IntN(3)
-	var done [2]job.Applied
+	var done [2]job.ActionResult
 	b.each(func(s job.Store, i int) (err error) {
 		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{state}, Limit: limit}, act)
 		return err

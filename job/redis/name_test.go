@@ -47,7 +47,7 @@ func TestAnyNames(t *testing.T) {
 		if jobs, err := s.List(t.Context(), f); err != nil || len(jobs) != 1 || jobs[0].ID != j.ID {
 			r.Fatalf("listed %d by %+v: %v", len(jobs), f, err)
 		}
-		if done, err := s.Apply(t.Context(), f, job.ActDelete); err != nil || done.Changed != 1 {
+		if done, err := s.Apply(t.Context(), f, job.ActionDelete); err != nil || done.Changed != 1 {
 			r.Fatal(done, err)
 		}
 	})

@@ -37,7 +37,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 			return err
 		}
 		for more := true; more; {
-			m, err := s.runOne(ctx, sweepScript, span(job.StatsPast), span(job.OrderKept), span(job.WorkerKept), span(job.SessionKept), span(job.CronKept), span(job.AuditKept))
+			m, err := s.runOne(ctx, sweepScript, span(job.StatsPast), span(job.CommandKept), span(job.WorkerKept), span(job.SessionKept), span(job.CronKept), span(job.AuditKept))
 			if err != nil {
 				return err
 			}

@@ -65,14 +65,14 @@ func (s *Store) renew(ctx context.Context, last string, r job.Renewal, renewed *
 	renewed.Canceled, renewed.Now, renewed.Watched = idsOf(texts(got[1])), timeOf(text(got[2])), idsOf(texts(got[3]))
 	for _, order := range texts(got[4]) {
 		left, text, _ := strings.Cut(order, "\n")
-		if renewed.Now.Sub(timeOf(left)) >= job.OrderKept {
+		if renewed.Now.Sub(timeOf(left)) >= job.CommandKept {
 			continue
 		}
-		var o job.Order
+		var o job.Command
 		if err := json.Unmarshal([]byte(text), &o); err != nil {
-			return fmt.Errorf("order: %w", err)
+			return fmt.Errorf("command: %w", err)
 		}
-		renewed.Orders = append(renewed.Orders, o)
+		renewed.Commands = append(renewed.Commands, o)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func renewArgs(last string, r job.Renewal) ([]string, error) {
 	return append(args, strconv.Itoa(job.MostWatched)), nil
 }
 
-// Leave removes the worker from the list of Workers, with the orders for it, and ends the session.
+// Leave removes the worker from the list of Workers, with the commands for it, and ends the session.
 func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	return s.call(ctx, "remove worker "+worker, func(ctx context.Context) error {
 		_, err := s.runOne(ctx, leaveScript, worker, strconv.FormatInt(int64(session), 10))

@@ -75,9 +75,9 @@ func jobOf(m rueidis.RedisMessage) (*job.Job, error) {
 		case "n":
 			j.Attempt = count(v)
 		case "sp":
-			j.Spared = count(v)
+			j.Uncounted = count(v)
 		case "di":
-			j.Died = count(v)
+			j.Crashed = count(v)
 		case "m":
 			j.MaxAttempts = count(v)
 		case "u":

@@ -89,7 +89,7 @@ func TestOutOfMemory(t *testing.T) {
 	if got := claimed(t, s, 1, 3, nil, "keyed"); len(got) != 3 {
 		t.Errorf("claimed %d, want 3", len(got))
 	}
-	if done, err := s.Apply(t.Context(), job.Filter{States: []job.State{job.Discarded}, Limit: 10}, job.ActDelete); err != nil || done.Changed != 1 {
+	if done, err := s.Apply(t.Context(), job.Filter{States: []job.State{job.Discarded}, Limit: 10}, job.ActionDelete); err != nil || done.Changed != 1 {
 		t.Errorf("delete: %+v, %v", done, err)
 	}
 	if n, err := s.Prune(t.Context(), map[job.State]time.Duration{job.Completed: 0}, 10); err != nil || n.Deleted != 1 {
@@ -298,7 +298,7 @@ func TestNothingIsLeft(t *testing.T) {
 				j.State = job.Discarded
 			}
 			if session%2 == 0 {
-				if _, err := s.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 1}, job.ActCancel); err != nil {
+				if _, err := s.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 1}, job.ActionCancel); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -313,7 +313,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if err := s.SetLimits(ctx, "limited", job.Limits{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Apply(ctx, s, job.Filter{}, job.ActDelete); err != nil {
+	if _, err := job.Apply(ctx, s, job.Filter{}, job.ActionDelete); err != nil {
 		t.Fatal(err)
 	}
 	claimed(t, s, 9, 10, nil, "default", "limited") // which looks at lanes that have changed
@@ -342,7 +342,7 @@ func TestMany(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := claimed(t, s, 2, 1000, func(c *job.Claim) { c.Expired = true }, "expired")
-		if len(got) != 700 || got[699].Died != 1 {
+		if len(got) != 700 || got[699].Crashed != 1 {
 			t.Errorf("claimed %d of the expired, want 700", len(got))
 		}
 	})

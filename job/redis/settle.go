@@ -76,7 +76,7 @@ func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
 			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", j.ID, j.State)
 		}
 		args[i] = pack(
-			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Spared), strconv.Itoa(j.MaxAttempts), j.Queue,
+			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Uncounted), strconv.Itoa(j.MaxAttempts), j.Queue,
 			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle), strconv.Itoa(outcomes[i].Units))
 	}
 	return args, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // Apply does act to the newest jobs that match the filter.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.Applied, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
@@ -18,22 +18,22 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Act) (done job.
 		return err
 	})
 	if err != nil {
-		return job.Applied{}, err
+		return job.ActionResult{}, err
 	}
 	return done, nil
 }
 
-func (t *txn) apply(f job.Filter, act job.Act) (job.Applied, error) {
+func (t *txn) apply(f job.Filter, act job.Action) (job.ActionResult, error) {
 	if err := t.writeCounts(); err != nil { // those of calls before it in the transaction: they say where to look
-		return job.Applied{}, err
+		return job.ActionResult{}, err
 	}
 	ids, err := t.findIDs(f)
 	if err != nil {
-		return job.Applied{}, err
+		return job.ActionResult{}, err
 	}
 	a := &applying{txn: t, act: act}
 	if err := a.applyTo(ids); err != nil {
-		return job.Applied{}, err
+		return job.ActionResult{}, err
 	}
 	if len(ids) == f.Limit {
 		a.done.Next = idOf(ids[len(ids)-1])
@@ -44,8 +44,8 @@ func (t *txn) apply(f job.Filter, act job.Act) (job.Applied, error) {
 // An applying is an act while it is done to jobs, as many at once as a statement is made for.
 type applying struct {
 	*txn
-	act  job.Act
-	done job.Applied
+	act  job.Action
+	done job.ActionResult
 }
 
 var (

@@ -32,7 +32,7 @@ func TestApplyReadsNoJobs(t *testing.T) {
 	if _, err := s.Insert(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
 	}
-	for _, act := range []job.Act{job.ActPriority(7), job.ActMove("other"), job.ActCancel, job.ActRetry, job.ActDiscard, job.ActDelete} {
+	for _, act := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
 		err := s.write(t.Context(), "test", func(tx *txn) error {
 			r := &recorder{session: tx.session}
 			tx.session = r

@@ -110,7 +110,7 @@ func (t *txn) claimExpired(c job.Claim, q *claimQueue, n int, claimed *job.Claim
 			claimed.Expired = map[job.ID]string{}
 		}
 		claimed.Expired[j.ID] = j.Worker
-		j.Died++
+		j.Crashed++
 	}
 	q.left -= len(found)
 	return found, t.hold(c, claimTakeExpired, found)
@@ -233,7 +233,7 @@ func scanDue(priority int64) scanner {
 		}
 		j := &job.Job{
 			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: []byte(text(v[10])), Priority: int(priority),
-			RunAt: timeOf(v[3]), Attempt: int(integer(v[4])), Spared: int(integer(v[5])), Died: int(integer(v[6])),
+			RunAt: timeOf(v[3]), Attempt: int(integer(v[4])), Uncounted: int(integer(v[5])), Crashed: int(integer(v[6])),
 			MaxAttempts: int(integer(v[7])), Created: timeOf(v[8]), UniqueKey: text(v[9]),
 		}
 		if v[11] != nil {

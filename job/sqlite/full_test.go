@@ -58,7 +58,7 @@ func checkStored(t *testing.T, s *sqlite.Store, stored map[job.ID]bool) {
 	}
 	checkIntegrity(t, s)
 	for _, id := range some[:len(some)/2] {
-		if _, err := s.Apply(t.Context(), job.Filter{IDs: []job.ID{id}, Limit: 1}, job.ActDelete); err != nil {
+		if _, err := s.Apply(t.Context(), job.Filter{IDs: []job.ID{id}, Limit: 1}, job.ActionDelete); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -167,8 +167,8 @@ func finish(t *testing.T, s job.Store, become map[job.ID]job.State) {
 	for id, state := range become {
 		by[state] = append(by[state], id)
 	}
-	for state, act := range map[job.State]job.Act{
-		job.Canceled: job.ActCancel, job.Discarded: job.ActDiscard, job.Completed: job.ActRunAt(time.Now().Add(-time.Hour)),
+	for state, act := range map[job.State]job.Action{
+		job.Canceled: job.ActionCancel, job.Discarded: job.ActionDiscard, job.Completed: job.ActionRunAt(time.Now().Add(-time.Hour)),
 	} {
 		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: append(by[state], job.ID{})}, act); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func finish(t *testing.T, s job.Store, become map[job.ID]job.State) {
 	}
 	for _, j := range got.Jobs {
 		if j.State = become[j.ID]; j.State != job.Completed {
-			j.State, j.Spared = job.Queued, j.Attempt
+			j.State, j.Uncounted = job.Queued, j.Attempt
 		}
 	}
 	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil || len(lost) > 0 {

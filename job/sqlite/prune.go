@@ -25,7 +25,7 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 			return err
 		}
 		for name, kept := range map[string]time.Duration{
-			"worker_prune": job.WorkerKept, "session_prune": job.SessionKept, "cron_prune": job.CronKept, "watch_prune": 0, "order_prune": job.OrderKept,
+			"worker_prune": job.WorkerKept, "session_prune": job.SessionKept, "cron_prune": job.CronKept, "watch_prune": 0, "order_prune": job.CommandKept,
 			"past_prune": job.StatsPast, "audit_prune": job.AuditKept,
 		} {
 			if _, err := t.exec(statement(name), t.now-kept.Microseconds()); err != nil {

@@ -81,7 +81,7 @@ const (
 
 // tell adds what the worker is told. Orders are told once.
 func (t *txn) tell(r job.Renewal, renewed *job.Renewed) error {
-	args := []any{r.Worker, t.now, t.now - job.OrderKept.Microseconds(), int64(job.MostWatched), int64(r.Session)}
+	args := []any{r.Worker, t.now, t.now - job.CommandKept.Microseconds(), int64(job.MostWatched), int64(r.Session)}
 	err := t.each(statement("renew_told"), args, func(v []driver.Value) error {
 		switch integer(v[0]) {
 		case toldCanceled:
@@ -89,22 +89,22 @@ func (t *txn) tell(r job.Renewal, renewed *job.Renewed) error {
 		case toldWatched:
 			renewed.Watched = append(renewed.Watched, idOf(v[1]))
 		case toldOrder:
-			var o job.Order
+			var o job.Command
 			if err := json.Unmarshal([]byte(text(v[3])), &o); err != nil {
-				return fmt.Errorf("order to worker %s: %w", r.Worker, err)
+				return fmt.Errorf("command to worker %s: %w", r.Worker, err)
 			}
-			renewed.Orders = append(renewed.Orders, o)
+			renewed.Commands = append(renewed.Commands, o)
 		}
 		return nil
 	})
-	if err != nil || len(renewed.Orders) == 0 {
+	if err != nil || len(renewed.Commands) == 0 {
 		return err
 	}
 	_, err = t.exec(statement("order_drop"), r.Worker)
 	return err
 }
 
-// Leave removes the worker from the list of workers, with the orders for it, and ends the session.
+// Leave removes the worker from the list of workers, with the commands for it, and ends the session.
 func (s *Store) Leave(ctx context.Context, worker string, session job.Session) error {
 	return s.write(ctx, "leave", func(t *txn) error {
 		if _, err := t.exec(statement("session_end"), int64(session)); err != nil {

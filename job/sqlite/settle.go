@@ -258,6 +258,6 @@ func (t *txn) requeue(session job.Session, j *job.Job, detail any, held map[job.
 	t.count(from, running, -1)
 	t.count(to.id, queued, 1)
 	t.changed[j.Queue] = true
-	_, err = t.exec(statement("settle_queue"), j.ID[:], to.id, to.queue, int64(j.Priority), t.due(j), int64(j.Spared), int64(j.MaxAttempts), detail)
+	_, err = t.exec(statement("settle_queue"), j.ID[:], to.id, to.queue, int64(j.Priority), t.due(j), int64(j.Uncounted), int64(j.MaxAttempts), detail)
 	return err
 }

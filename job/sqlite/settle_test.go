@@ -23,7 +23,7 @@ func TestSettleAfterOthers(t *testing.T) {
 			t.Fatal(lost, err)
 		}
 	}
-	if _, err := other.Apply(t.Context(), job.Filter{IDs: gone, Limit: 2}, job.ActDelete); err != nil {
+	if _, err := other.Apply(t.Context(), job.Filter{IDs: gone, Limit: 2}, job.ActionDelete); err != nil {
 		t.Fatal(err)
 	}
 	for _, j := range got.Jobs {

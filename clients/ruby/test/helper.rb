@@ -170,7 +170,7 @@ module Helper
 
   # used is how many attempts count.
   def used(job)
-    job["attempt"] - job["spared"]
+    job["attempt"] - job["uncounted"]
   end
 
   def ended(id)

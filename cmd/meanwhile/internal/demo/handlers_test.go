@@ -131,7 +131,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestGoOn works until it is told to stop: then a rebuilding is under way, and it is put back.
+// TestGoOn works until it is told to stop: then a rebuilding is under way, and it is released.
 func TestGoOn(t *testing.T) {
 	writing := make(chan struct{}, 100)
 	d, _ := newDemo(t, 20, 0, func(r *http.Request) {
@@ -161,7 +161,7 @@ func TestGoOn(t *testing.T) {
 	}
 	jobs, err := d.store.List(t.Context(), job.Filter{Kinds: []string{Rebuild.Name()}, Limit: 10})
 	if err != nil || len(jobs) != 1 || jobs[0].State != job.Queued || jobs[0].Used() != 0 {
-		t.Errorf("got %+v, %v, want one job, put back", jobs, err)
+		t.Errorf("got %+v, %v, want one job, released", jobs, err)
 	}
 	crons, err := d.store.Crons(t.Context())
 	if err != nil || len(crons) != 3 {

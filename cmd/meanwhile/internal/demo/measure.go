@@ -70,7 +70,7 @@ func (d *demo) check(ctx context.Context, w way) error {
 	most := w.part
 	if w.part < len(d.documents) && w.jobs {
 		most = len(d.documents)
-		if _, err := job.Apply(ctx, d.store, job.Filter{Queues: []string{w.index}, States: []job.State{job.Queued}}, job.ActDelete); err != nil {
+		if _, err := job.Apply(ctx, d.store, job.Filter{Queues: []string{w.index}, States: []job.State{job.Queued}}, job.ActionDelete); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ type (
 
 // Run retries.
 func (r *Retry) Run(c *Command, streams probe.Streams) error {
-	return r.apply(c, streams, "retry", "retried", job.ActRetry)
+	return r.apply(c, streams, "retry", "retried", job.ActionRetry)
 }
 
 // Help is the text above the flags.
@@ -63,7 +63,7 @@ func (*Retry) Help() string {
 
 // Run cancels.
 func (r *Cancel) Run(c *Command, streams probe.Streams) error {
-	return r.apply(c, streams, "cancel", "canceled", job.ActCancel)
+	return r.apply(c, streams, "cancel", "canceled", job.ActionCancel)
 }
 
 // Help is the text above the flags.
@@ -73,17 +73,17 @@ func (*Cancel) Help() string {
 
 // Run discards.
 func (r *Discard) Run(c *Command, streams probe.Streams) error {
-	return r.apply(c, streams, "discard", "discarded", job.ActDiscard)
+	return r.apply(c, streams, "discard", "discarded", job.ActionDiscard)
 }
 
 // Run deletes.
 func (r *Delete) Run(c *Command, streams probe.Streams) error {
-	return r.apply(c, streams, "delete", "deleted", job.ActDelete)
+	return r.apply(c, streams, "delete", "deleted", job.ActionDelete)
 }
 
 // Run moves.
 func (r *Move) Run(c *Command, streams probe.Streams) error {
-	return r.apply(c, streams, "move", "moved", job.ActMove(r.To))
+	return r.apply(c, streams, "move", "moved", job.ActionMove(r.To))
 }
 
 // Run changes the priority.
@@ -91,7 +91,7 @@ func (r *Priority) Run(c *Command, streams probe.Streams) error {
 	if r.To < job.LowestPriority || r.To > job.HighestPriority {
 		return usage("--to %d: give a priority from %d to %d", r.To, job.LowestPriority, job.HighestPriority)
 	}
-	return r.apply(c, streams, "change", "changed", job.ActPriority(r.To))
+	return r.apply(c, streams, "change", "changed", job.ActionPriority(r.To))
 }
 
 // Run changes when jobs are due.
@@ -103,11 +103,11 @@ func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 	if r.In != nil {
 		at = time.Now().Add(time.Duration(*r.In))
 	}
-	return r.apply(c, streams, "schedule", "scheduled", job.ActRunAt(at))
+	return r.apply(c, streams, "schedule", "scheduled", job.ActionRunAt(at))
 }
 
 // apply does an act. The two words name it: "retry 3 jobs", "3 jobs retried".
-func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act job.Act) error {
+func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act job.Action) error {
 	filter, err := a.filter()
 	switch {
 	case err != nil:
@@ -136,7 +136,7 @@ func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act jo
 }
 
 // report says what was done. What was named and could not be done is an error.
-func (a *Act) report(c *Command, streams probe.Streams, done string, applied job.Applied) error {
+func (a *Act) report(c *Command, streams probe.Streams, done string, applied job.ActionResult) error {
 	if c.JSON {
 		if err := writeJSON(streams.Out, applied); err != nil {
 			return err

@@ -150,11 +150,11 @@ func section(b *strings.Builder, title string, lines []string) {
 
 func attempts(j *job.Job) string {
 	text := fmt.Sprintf("%d of %d", j.Used(), j.MaxAttempts)
-	if j.Spared > 0 {
-		text += fmt.Sprintf("; %d spared", j.Spared)
+	if j.Uncounted > 0 {
+		text += fmt.Sprintf("; %d uncounted", j.Uncounted)
 	}
-	if j.Died > 0 {
-		text += "; the process died " + probe.Count(j.Died, "time")
+	if j.Crashed > 0 {
+		text += "; the process crashed " + probe.Count(j.Crashed, "time")
 	}
 	return text
 }

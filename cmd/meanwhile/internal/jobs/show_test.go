@@ -16,7 +16,7 @@ const nasty = "\x1b[2Jx\r\x07\u009b\u202e\x7f"
 func nastyJob(now time.Time) *job.Job {
 	return &job.Job{
 		Kind: "kind" + nasty, Queue: "queue" + nasty, Args: json.RawMessage(`{"a":"\u001b` + "\u009b" + `"}`), State: job.Running, Priority: 5,
-		Attempt: 3, Spared: 1, Died: 1, MaxAttempts: 20, UniqueKey: nasty, UniqueFor: time.Hour,
+		Attempt: 3, Uncounted: 1, Crashed: 1, MaxAttempts: 20, UniqueKey: nasty, UniqueFor: time.Hour,
 		Options: job.Options{Timeout: 90 * time.Second, Meta: map[string]string{"tenant": "7", nasty: nasty}},
 		Created: now.Add(-time.Hour), RunAt: now.Add(-time.Minute), Started: now.Add(-time.Second), Worker: nasty,
 		Detail: job.Detail{
@@ -40,7 +40,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"attempts   2 of 20; 1 spared; the process died 1 time", "progress   1,500 of 3,000 (50%), 1.0s ago", "attempt 1 failed after 1m00s, on ",
+		"attempts   2 of 20; 1 uncounted; the process crashed 1 time", "progress   1,500 of 3,000 (50%), 1.0s ago", "attempt 1 failed after 1m00s, on ",
 		"\n      one\n      two?[2Jx", "\n      main.f()\n", "\n      … and 12 more lines (--stacks)\n", "attempt 3 runs, for 1.0s", "  INFO  said",
 		"\nResult\n  {\n    \"b\":",
 	} {

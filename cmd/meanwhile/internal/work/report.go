@@ -18,7 +18,7 @@ type report struct {
 	mu     sync.Mutex // for out
 	out    io.Writer
 
-	completed, retried, canceled, discarded, putBack, lost atomic.Int64
+	completed, retried, canceled, discarded, released, lost atomic.Int64
 }
 
 // observe is called with everything that happens.
@@ -37,9 +37,9 @@ func (r *report) observe(e job.Event) {
 	case job.JobDiscarded:
 		r.discarded.Add(1)
 		r.print(e, "discarded")
-	case job.JobPutBack:
-		r.putBack.Add(1)
-		r.print(e, "put back")
+	case job.JobReleased:
+		r.released.Add(1)
+		r.print(e, "released")
 	case job.JobLost:
 		r.lost.Add(1)
 		r.print(e, "lost")
@@ -87,7 +87,7 @@ func (r *report) summary(took time.Duration) string {
 	for _, more := range []struct {
 		n    int64
 		text string
-	}{{r.canceled.Load(), "canceled"}, {r.putBack.Load(), "put back"}, {r.lost.Load(), "lost"}} {
+	}{{r.canceled.Load(), "canceled"}, {r.released.Load(), "released"}, {r.lost.Load(), "lost"}} {
 		if more.n > 0 {
 			said += fmt.Sprintf(", %s %s", probe.Number(int(more.n)), more.text)
 		}

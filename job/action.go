@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// An Act is a change of jobs that is made from outside, see [Apply]. It is data, so that a store makes it to many jobs in one
+// An Action is a change of jobs that is made from outside, see [Apply]. It is data, so that a store makes it to many jobs in one
 // statement: each job in one of the states From gets what the other fields say, and jobs in other states are skipped.
-type Act struct {
+type Action struct {
 	name  string
 	check error // of its argument
 
@@ -25,59 +25,59 @@ type Act struct {
 	RunAt time.Time // with Due
 }
 
-// String names the act.
-func (a Act) String() string { return a.name }
+// String names the action.
+func (a Action) String() string { return a.name }
 
-// Check returns what is wrong with the argument of the act, if it has one.
-func (a Act) Check() error { return a.check }
+// Check returns what is wrong with the argument of the action, if it has one.
+func (a Action) Check() error { return a.check }
 
-// Suits reports whether the act makes sense for jobs in a state or view. It skips others.
-func (a Act) Suits(s State) bool { return slices.Contains(a.From, s.stored()) }
+// Suits reports whether the action makes sense for jobs in a state or view. It skips others.
+func (a Action) Suits(s State) bool { return slices.Contains(a.From, s.stored()) }
 
-// Acts without an argument. In a state where an act makes no sense it skips the job.
+// Actions without an argument. In a state where an action makes no sense it skips the job.
 var (
-	// ActRetry makes a queued job due now, and runs a finished one again, with all its attempts.
-	ActRetry = Act{name: "retry", From: []State{Queued, Completed, Canceled, Discarded}, To: Queued, Due: true}
+	// ActionRetry makes a queued job due now, and runs a finished one again, with all its attempts.
+	ActionRetry = Action{name: "retry", From: []State{Queued, Completed, Canceled, Discarded}, To: Queued, Due: true}
 
-	// ActCancel cancels a queued job, and asks the worker of a running one to cancel it, which it does within about a second.
-	ActCancel = Act{name: "cancel", From: []State{Queued, Running}, To: Canceled}
+	// ActionCancel cancels a queued job, and asks the worker of a running one to cancel it, which it does within about a second.
+	ActionCancel = Action{name: "cancel", From: []State{Queued, Running}, To: Canceled}
 
-	// ActDiscard gives a queued job up.
-	ActDiscard = Act{name: "discard", From: []State{Queued}, To: Discarded}
+	// ActionDiscard gives a queued job up.
+	ActionDiscard = Action{name: "discard", From: []State{Queued}, To: Discarded}
 
-	// ActRestore queues a canceled or discarded job as it was when it was queued last: at the same time, with the attempts that it had
-	// left. It undoes ActCancel and ActDiscard of a queued job.
-	ActRestore = Act{name: "restore", From: []State{Canceled, Discarded}, To: Queued}
+	// ActionRestore queues a canceled or discarded job as it was when it was queued last: at the same time, with the attempts that it had
+	// left. It undoes ActionCancel and ActionDiscard of a queued job.
+	ActionRestore = Action{name: "restore", From: []State{Canceled, Discarded}, To: Queued}
 
-	// ActDelete deletes a job that is not running.
-	ActDelete = Act{name: "delete", From: []State{Queued, Completed, Canceled, Discarded}}
+	// ActionDelete deletes a job that is not running.
+	ActionDelete = Action{name: "delete", From: []State{Queued, Completed, Canceled, Discarded}}
 )
 
-// ActMove moves a queued job to another queue.
-func ActMove(queue string) Act {
-	return Act{name: "move", check: checkName("queue", queue), From: []State{Queued}, To: Queued, Queue: queue}
+// ActionMove moves a queued job to another queue.
+func ActionMove(queue string) Action {
+	return Action{name: "move", check: checkName("queue", queue), From: []State{Queued}, To: Queued, Queue: queue}
 }
 
-// ActPriority changes the priority of a queued job.
-func ActPriority(p int) Act {
-	return Act{name: "reprioritise", check: checkPriority(p), From: []State{Queued}, To: Queued, Priority: p}
+// ActionPriority changes the priority of a queued job.
+func ActionPriority(p int) Action {
+	return Action{name: "reprioritise", check: checkPriority(p), From: []State{Queued}, To: Queued, Priority: p}
 }
 
-// ActRunAt changes when a queued job is due.
-func ActRunAt(t time.Time) Act {
-	return Act{name: "schedule", check: checkTime(t), From: []State{Queued}, To: Queued, Due: true, RunAt: t}
+// ActionRunAt changes when a queued job is due.
+func ActionRunAt(t time.Time) Action {
+	return Action{name: "schedule", check: checkTime(t), From: []State{Queued}, To: Queued, Due: true, RunAt: t}
 }
 
-// Applied says what Apply did.
-type Applied struct {
+// An ActionResult says what Apply did.
+type ActionResult struct {
 	Changed   int `json:"changed"`
-	Skipped   int `json:"skipped"`   // jobs for which the act makes no sense in their state
+	Skipped   int `json:"skipped"`   // jobs for which the action makes no sense in their state
 	Conflicts int `json:"conflicts"` // jobs that cannot be queued again because their unique key is taken
 	// Next is the Before of a filter to go on with. It is zero when every job that matches has had its turn.
 	Next ID `json:"-"`
 }
 
-func (a *Applied) add(more Applied) {
+func (a *ActionResult) add(more ActionResult) {
 	a.Changed += more.Changed
 	a.Skipped += more.Skipped
 	a.Conflicts += more.Conflicts
@@ -93,8 +93,8 @@ const applyPart = 1000
 // comes is left alone. On an error it returns what was done before it, and how to go on.
 //
 // A filter with Args or Error has the jobs read and compared here, a few hundred at a time.
-func Apply(ctx context.Context, s Store, f Filter, act Act) (Applied, error) {
-	done := Applied{Next: f.Before}
+func Apply(ctx context.Context, s Store, f Filter, act Action) (ActionResult, error) {
+	done := ActionResult{Next: f.Before}
 	if act.check != nil {
 		return done, fmt.Errorf("%s: %w", act, act.check)
 	}
@@ -121,7 +121,7 @@ func Apply(ctx context.Context, s Store, f Filter, act Act) (Applied, error) {
 }
 
 // applyListed is Store.Apply for a filter of which only List knows what matches it.
-func applyListed(s Store, ctx context.Context, f Filter, act Act) (part Applied, err error) {
+func applyListed(s Store, ctx context.Context, f Filter, act Action) (part ActionResult, err error) {
 	var found []ID
 	for j, err := range List(ctx, s, f) {
 		if err != nil {

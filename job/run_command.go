@@ -14,24 +14,24 @@ import (
 var errTaskCanceled = errors.New("somebody canceled this task of the job")
 
 // handleCommands does what the worker was told from outside.
-func (r *run) handleCommands(ctx context.Context, orders []Order) {
-	var tasks []Order
-	for _, o := range orders {
-		r.config.Logger.Info("job: an order from outside", "order", o)
+func (r *run) handleCommands(ctx context.Context, commands []Command) {
+	var tasks []Command
+	for _, o := range commands {
+		r.config.Logger.Info("job: a command from outside", "command", o)
 		switch o.Do {
-		case OrderQuiet:
+		case CommandQuiet:
 			r.quiet.Store(true)
-		case OrderResume:
+		case CommandResume:
 			r.quiet.Store(false)
 			signal(r.freed)
-		case OrderStop:
+		case CommandStop:
 			r.halt()
-		case OrderCancelTask:
+		case CommandCancelTask:
 			tasks = append(tasks, o)
-		case OrderTick:
+		case CommandTick:
 			r.tickNow(ctx, o.Cron)
 		default:
-			r.config.Logger.Warn("job: an order that this version does not know: it does nothing", "do", string(o.Do))
+			r.config.Logger.Warn("job: a command that this version does not know: it does nothing", "do", string(o.Do))
 		}
 	}
 	if len(tasks) > 0 {
@@ -40,9 +40,9 @@ func (r *run) handleCommands(ctx context.Context, orders []Order) {
 }
 
 // cancelTasks cancels tasks of jobs that run here, with one look for all.
-func (r *run) cancelTasks(orders []Order) {
+func (r *run) cancelTasks(commands []Command) {
 	var jobs []*Job
-	for _, o := range orders {
+	for _, o := range commands {
 		if e := r.holding(o.Job); e != nil {
 			jobs = append(jobs, e.job)
 		}
@@ -51,7 +51,7 @@ func (r *run) cancelTasks(orders []Order) {
 		return
 	}
 	scopes := scopesOf(inspect.Tree(r.ctx), jobs)
-	for _, o := range orders {
+	for _, o := range commands {
 		id, err := strconv.ParseUint(o.Task, 10, 32)
 		scope := scopes[o.Job]
 		if err != nil || scope == nil {

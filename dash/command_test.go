@@ -40,18 +40,18 @@ func TestOrders(t *testing.T) {
 	for _, step := range []struct {
 		path, told string
 		fields     []string
-		want       job.Order
+		want       job.Command
 	}{
-		{"/workers", "will claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Order{Do: job.OrderQuiet}},
-		{"/workers", "will claim jobs again", []string{"act", "resume", "worker", "w"}, job.Order{Do: job.OrderResume}},
-		{"/workers", "will stop", []string{"act", "stop", "worker", "w"}, job.Order{Do: job.OrderStop}},
-		{"/crons", "will run it now", []string{"act", "run", "cron", "nightly"}, job.Order{Do: job.OrderTick, Cron: "nightly"}},
+		{"/workers", "will claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Command{Do: job.CommandQuiet}},
+		{"/workers", "will claim jobs again", []string{"act", "resume", "worker", "w"}, job.Command{Do: job.CommandResume}},
+		{"/workers", "will stop", []string{"act", "stop", "worker", "w"}, job.Command{Do: job.CommandStop}},
+		{"/crons", "will run it now", []string{"act", "run", "cron", "nightly"}, job.Command{Do: job.CommandTick, Cron: "nightly"}},
 	} {
 		w := post(t, h, step.path, step.fields...)
 		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told)
-		orders := renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} }).Orders
-		if len(orders) != 1 || orders[0] != step.want {
-			t.Errorf("%v leaves %+v, want %+v", step.fields, orders, step.want)
+		commands := renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} }).Commands
+		if len(commands) != 1 || commands[0] != step.want {
+			t.Errorf("%v leaves %+v, want %+v", step.fields, commands, step.want)
 		}
 	}
 	has(t, post(t, h, "/workers", "act", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
@@ -111,9 +111,9 @@ func TestLiveTree(t *testing.T) {
 	has(t, get(t, h, path+"/task?task=99"), http.StatusNotFound, "The job has no such task")
 	w := post(t, h, path+"/task", "task", "10")
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "will cancel the task")
-	want := job.Order{Do: job.OrderCancelTask, Job: j.ID, Task: "10"}
-	if orders := renew(t, s, "w", nil).Orders; len(orders) != 1 || orders[0] != want {
-		t.Errorf("orders %+v, want %+v", orders, want)
+	want := job.Command{Do: job.CommandCancelTask, Job: j.ID, Task: "10"}
+	if commands := renew(t, s, "w", nil).Commands; len(commands) != 1 || commands[0] != want {
+		t.Errorf("commands %+v, want %+v", commands, want)
 	}
 	has(t, post(t, h, path+"/task", "task", "x"), http.StatusBadRequest, "is no number of a task")
 

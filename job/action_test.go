@@ -42,17 +42,17 @@ func TestActs(t *testing.T) {
 	states := []job.State{job.Queued, job.Running, job.Completed, job.Canceled, job.Discarded}
 	at := time.Now().Add(time.Hour).Truncate(time.Second)
 	tests := []struct {
-		act   job.Act
+		act   job.Action
 		want  [5]job.State // by the state before; skipped: left alone
 		check func(*job.Job) bool
 	}{
-		{job.ActRetry, [5]job.State{job.Queued, skipped, job.Queued, job.Queued, job.Queued}, func(j *job.Job) bool { return j.Used() == 0 }},
-		{job.ActCancel, [5]job.State{job.Canceled, job.Running, skipped, skipped, skipped}, func(j *job.Job) bool { return j.State == job.Canceled || j.CancelRequested }},
-		{job.ActDiscard, [5]job.State{job.Discarded, skipped, skipped, skipped, skipped}, nil},
-		{job.ActDelete, [5]job.State{gone, skipped, gone, gone, gone}, nil},
-		{job.ActMove("other"), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Queue == "other" }},
-		{job.ActPriority(9), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Priority == 9 }},
-		{job.ActRunAt(at), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.RunAt.Equal(at) }},
+		{job.ActionRetry, [5]job.State{job.Queued, skipped, job.Queued, job.Queued, job.Queued}, func(j *job.Job) bool { return j.Used() == 0 }},
+		{job.ActionCancel, [5]job.State{job.Canceled, job.Running, skipped, skipped, skipped}, func(j *job.Job) bool { return j.State == job.Canceled || j.CancelRequested }},
+		{job.ActionDiscard, [5]job.State{job.Discarded, skipped, skipped, skipped, skipped}, nil},
+		{job.ActionDelete, [5]job.State{gone, skipped, gone, gone, gone}, nil},
+		{job.ActionMove("other"), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Queue == "other" }},
+		{job.ActionPriority(9), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.Priority == 9 }},
+		{job.ActionRunAt(at), [5]job.State{job.Queued, skipped, skipped, skipped, skipped}, func(j *job.Job) bool { return j.RunAt.Equal(at) }},
 	}
 	for _, test := range tests {
 		for i, before := range states {
@@ -62,9 +62,9 @@ func TestActs(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := job.Applied{Changed: 1}
+				want := job.ActionResult{Changed: 1}
 				if test.want[i] == skipped {
-					want = job.Applied{Skipped: 1}
+					want = job.ActionResult{Skipped: 1}
 				}
 				if done != want {
 					t.Errorf("%+v, want %+v", done, want)
@@ -92,12 +92,12 @@ func TestActs(t *testing.T) {
 func TestActErrors(t *testing.T) {
 	store, _ := inState(t, job.Queued)
 	for _, test := range []struct {
-		act  job.Act
+		act  job.Action
 		want string
 	}{
-		{job.ActMove("a b"), `move: the name of the queue has a space or a control character in it: "a b"`},
-		{job.ActPriority(10), "reprioritise: priority 10: give from 1 to 9"},
-		{job.ActRunAt(time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)), "schedule: a run time in the year 1950: give one from 1970 to 9999"},
+		{job.ActionMove("a b"), `move: the name of the queue has a space or a control character in it: "a b"`},
+		{job.ActionPriority(10), "reprioritise: priority 10: give from 1 to 9"},
+		{job.ActionRunAt(time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)), "schedule: a run time in the year 1950: give one from 1970 to 9999"},
 	} {
 		if _, err := job.Apply(t.Context(), store, job.Filter{}, test.act); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
@@ -106,7 +106,7 @@ func TestActErrors(t *testing.T) {
 			t.Errorf("Check: got %v, want %s", err, test.want)
 		}
 	}
-	if err := job.ActMove("other").Check(); err != nil {
+	if err := job.ActionMove("other").Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -138,12 +138,12 @@ func TestApplyToEverythingThatMatches(t *testing.T) {
 		{job.Filter{Error: "nothing"}, 0},
 	}
 	for _, test := range tests {
-		done, err := job.Apply(ctx, store, test.filter, job.ActPriority(9))
+		done, err := job.Apply(ctx, store, test.filter, job.ActionPriority(9))
 		if err != nil || done.Changed != test.want {
 			t.Errorf("%+v: %+v, %v; want %d", test.filter, done, err, test.want)
 		}
 	}
-	done, err := job.Apply(ctx, store, job.Filter{}, job.ActDelete)
+	done, err := job.Apply(ctx, store, job.Filter{}, job.ActionDelete)
 	if err != nil || done.Changed != 1000 {
 		t.Errorf("delete all: %+v, %v", done, err)
 	}
@@ -184,14 +184,14 @@ func TestRetryOfAJobWhoseUniqueKeyIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := job.Apply(ctx, store, job.Filter{}, job.ActDiscard); err != nil {
+	if _, err := job.Apply(ctx, store, job.Filter{}, job.ActionDiscard); err != nil {
 		t.Fatal(err)
 	}
 	if second, err := noteKind.Enqueue(ctx, store, note{}, job.Unique("one")); err != nil || second.Duplicate {
 		t.Fatalf("%+v, %v", second, err)
 	}
-	done, err := job.Apply(ctx, store, job.Filter{IDs: []job.ID{first.ID}}, job.ActRetry)
-	if err != nil || done != (job.Applied{Conflicts: 1}) {
+	done, err := job.Apply(ctx, store, job.Filter{IDs: []job.ID{first.ID}}, job.ActionRetry)
+	if err != nil || done != (job.ActionResult{Conflicts: 1}) {
 		t.Errorf("%+v, %v; want a conflict", done, err)
 	}
 }
@@ -212,13 +212,13 @@ func TestCancelAJobOfADeadProcess(t *testing.T) {
 		}))
 		t.Cleanup(r.end)
 		seconds(1)
-		if done, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActCancel); err != nil || done.Changed != 1 {
+		if done, err := job.Apply(r.ctx, r.store, job.Filter{IDs: []job.ID{id}}, job.ActionCancel); err != nil || done.Changed != 1 {
 			t.Fatal(done, err)
 		}
 		seconds(15)
 		j := r.wantState(id, job.Canceled)
-		if runs > 0 || j.Died != 1 || len(j.Failures) != 2 {
-			t.Errorf("it was run %d times after it had been canceled, died %d, failures %+v", runs, j.Died, j.Failures)
+		if runs > 0 || j.Crashed != 1 || len(j.Failures) != 2 {
+			t.Errorf("it was run %d times after it had been canceled, died %d, failures %+v", runs, j.Crashed, j.Failures)
 		}
 		r.wantEvents("canceled: the job was canceled")
 	})
@@ -229,16 +229,16 @@ func TestActsSuitViews(t *testing.T) {
 	for _, s := range job.States() {
 		waits := s == job.Queued || s == job.Scheduled || s == job.Retrying
 		for _, test := range []struct {
-			act  job.Act
+			act  job.Action
 			want bool
 		}{
-			{job.ActRetry, s != job.Running},
-			{job.ActDelete, s != job.Running},
-			{job.ActCancel, waits || s == job.Running},
-			{job.ActDiscard, waits},
-			{job.ActMove("other"), waits},
-			{job.ActPriority(1), waits},
-			{job.ActRunAt(time.Now()), waits},
+			{job.ActionRetry, s != job.Running},
+			{job.ActionDelete, s != job.Running},
+			{job.ActionCancel, waits || s == job.Running},
+			{job.ActionDiscard, waits},
+			{job.ActionMove("other"), waits},
+			{job.ActionPriority(1), waits},
+			{job.ActionRunAt(time.Now()), waits},
 		} {
 			if got := test.act.Suits(s); got != test.want {
 				t.Errorf("%s suits jobs that are %s: %v, want %v", test.act, s, got, test.want)

@@ -8,9 +8,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Order leaves word for a worker.
-func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
-	what := "order to worker " + worker
+// SendCommand leaves a command for a worker.
+func (s *Store) SendCommand(ctx context.Context, worker string, o job.Command) error {
+	what := "command to worker " + worker
 	word, err := json.Marshal(o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -23,9 +23,9 @@ func (s *Store) Order(ctx context.Context, worker string, o job.Order) error {
 			} else if n == 0 {
 				return job.ErrNoWorker
 			}
-			n, err := r.count(ctx, s.sql("order_put"), worker, string(word), interval(job.OrderKept), job.MostOrders)
+			n, err := r.count(ctx, s.sql("order_put"), worker, string(word), interval(job.CommandKept), job.MostCommands)
 			if err == nil && n == 0 {
-				err = fmt.Errorf("%d wait for it already", job.MostOrders)
+				err = fmt.Errorf("%d wait for it already", job.MostCommands)
 			}
 			return err
 		})
