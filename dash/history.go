@@ -120,7 +120,9 @@ func addTo(steps map[time.Time]*minute, at time.Time, s *job.Stat) {
 	}
 	m.all.add(s)
 	of(m.queues, s.Queue).add(s)
-	of(m.kinds, s.Kind).add(s)
+	if s.Kind != "" {
+		of(m.kinds, s.Kind).add(s)
+	}
 	m.saw(s)
 }
 

@@ -88,6 +88,12 @@ func TestAttention(t *testing.T) {
 			}
 		}},
 		{"the error of a kind", `<span class="sub">relay refused</span>`, func(t *testing.T, s job.Store) { failOne(t, s) }},
+		{"rows of a whole queue are of no kind", "not Kind  fails", func(t *testing.T, s job.Store) {
+			failures(t, s, 2, 0, 9)
+			beat(t, s, func(r *job.Renewal) {
+				r.Stats = []job.Stat{{Minute: time.Now().Truncate(time.Minute).Add(-time.Minute), Worker: "w", Queue: job.DefaultQueue, Queued: 1}}
+			})
+		}},
 		{"a few failures of many attempts", "Nothing. No queue is behind", func(t *testing.T, s job.Store) { stat(t, s, 2, 9, 0) }},
 		{"many of one sort", "8 queues have queued jobs and no worker</a> <span class=\"sub\">a, b, c and 5 more", func(t *testing.T, s job.Store) {
 			for _, queue := range "abcdefgh" {
