@@ -60,7 +60,7 @@ func TestReadOnly(t *testing.T) {
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID
 	h := dash.New(dash.Config{Store: s, ReadOnly: func(r *http.Request) bool { return r.Header.Get("X-Role") != "full" }})
 	for _, path := range append(allPages, "/jobs/"+id.String()) {
-		has(t, get(t, h, path), http.StatusOK, "read-only", `not name="act"`, `not type="checkbox" name="id"`)
+		has(t, get(t, h, path), http.StatusOK, "read-only", `not name="act"`, `not type="checkbox" name="id"`, `not class="c-pick"`, `not class="c-acts"`)
 		r := httptest.NewRequest("GET", path, nil)
 		r.Header.Set("X-Role", "full")
 		w := httptest.NewRecorder()

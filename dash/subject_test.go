@@ -63,5 +63,5 @@ func TestQueuePageSaysWhy(t *testing.T) {
 	has(t, get(t, h, "/queue?name=mail"), http.StatusOK, "Waits because", "no worker takes jobs of queue mail", "</a>, none was completed in the last five minutes", "/jobs/"+due.ID.String(), "not >Pause<")
 	scheduled := memory.New()
 	enqueue(t, scheduled, "mail.send", `{}`, 3, job.Queue("mail"), job.In(time.Hour))
-	has(t, get(t, dash.New(dash.Config{Store: scheduled}), "/queue?name=mail"), http.StatusOK, "not Waits because", "No worker takes its jobs.")
+	has(t, get(t, dash.New(dash.Config{Store: scheduled}), "/queue?name=mail"), http.StatusOK, "not Waits because", "No worker claims its jobs.")
 }

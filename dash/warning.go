@@ -77,7 +77,7 @@ func ofWorkers(workers []workerRow) (found []warning) {
 		if w.Gone {
 			found = append(found, warning{
 				Grave: true, since: w.Seen, thing: "worker", name: w.Name, many: " have sent no heartbeat for some time", all: "/workers",
-				Text: "Worker " + w.Name + " sent its last heartbeat", At: w.Seen, More: "Its jobs are claimed by others when their leases are over.", URL: "/workers",
+				Text: "Worker " + w.Name + " sent its last heartbeat", At: w.Seen, More: "Other workers claim its jobs when their leases expire.", URL: "/workers",
 			})
 		}
 	}
@@ -142,7 +142,7 @@ func ofUnknown(counts []job.Count, workers []workerRow) (found []warning) {
 		found = append(found, warning{
 			Grave: true, thing: "kind", name: kind, many: " have queued jobs and no worker that handles them", all: jobsURL("state", string(job.Queued)),
 			Text: fmt.Sprintf("No worker handles kind %s, with %s queued", kind, count(waiting[kind], "job")),
-			More: "An old version of a program may run, or none that handles it.", URL: jobsURL("kind", kind, "state", string(job.Queued)),
+			More: "Start a worker that handles it; those that run may be of an older version.", URL: jobsURL("kind", kind, "state", string(job.Queued)),
 		})
 	}
 	return found

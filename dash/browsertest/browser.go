@@ -76,9 +76,33 @@ func Look(width, height int64, colours string, scripts bool) Action {
 		if _, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !scripts}); err != nil {
 			return err
 		}
+		_, err := resize(width, height)(ctx, t)
+		return err
+	})
+}
+
+// resize gives a tab a window of another size.
+func resize(width, height int64) Action {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 500}
 		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size)
 		return err
+	})
+}
+
+// Shot returns what a tab shows as a PNG: its window, or the whole page, of which no more than 3,000 pixels.
+func Shot(tab context.Context, whole bool) ([]byte, error) {
+	return chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
+		p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+		if whole {
+			size, err := chromedp.Evaluate[[2]float64]("[innerWidth, Math.min(document.documentElement.scrollHeight, 3000)]")(ctx, t)
+			if err != nil {
+				return nil, err
+			}
+			p.CaptureBeyondViewport, p.Clip = &whole, &page.Viewport{Width: size[0], Height: size[1], Scale: 1}
+		}
+		result, err := cdp.Call(ctx, t, page.CaptureScreenshot, p)
+		return result.Data, err
 	})
 }
 

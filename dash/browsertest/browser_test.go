@@ -43,9 +43,13 @@ type stage struct {
 
 // play runs a test on each store.
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
-	for name, open := range map[string]func(*testing.T) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
+	for name, open := range map[string]func(testing.TB) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			limit := 5 * time.Minute
+			if *shots != "" {
+				limit = time.Hour
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
 			browser, stop, err := Start(ctx)
 			if errors.Is(err, ErrNoBrowser) {
@@ -80,7 +84,7 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 	}
 }
 
-func openSQLite(t *testing.T) job.Store {
+func openSQLite(t testing.TB) job.Store {
 	s, err := sqlite.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +93,7 @@ func openSQLite(t *testing.T) job.Store {
 	return s
 }
 
-func openPostgres(t *testing.T) job.Store {
+func openPostgres(t testing.TB) job.Store {
 	server := os.Getenv("MEANWHILE_POSTGRES")
 	if server == "" {
 		server = "postgres://postgres@127.0.0.1:5432/postgres"
@@ -227,7 +231,7 @@ func (b *tab) sees(text string) {
 func (b *tab) click(within, text string) {
 	b.Helper()
 	find := fmt.Sprintf(`[...document.querySelectorAll(%q)].flatMap(e => [...e.querySelectorAll("button, a, summary")]).find(e => e.innerText.trim() === %q)`, within, text)
-	b.run(Until(find), Do(find+".click()"))
+	b.run(Until("(e => e && (e.click(), true))(" + find + ")")) // at once, as a live update may take it away after it was found
 }
 
 func (b *tab) job(id job.ID) *job.Job {

@@ -42,6 +42,8 @@ func TestPages(t *testing.T) {
 		t.Run("palette", s.testPalette)
 		t.Run("copy", s.testCopy)
 		t.Run("narrow", s.testNarrow)
+		t.Run("rows", s.testRows)
+		t.Run("shift", s.testShift)
 		t.Run("navigation", s.testNavigation)
 		t.Run("cells", s.testCells)
 		t.Run("none selected", s.testNoneSelected)
@@ -251,16 +253,52 @@ func (b *tab) still(where string) {
 	}
 }
 
-// No page is wider than a phone, nor than a window that is zoomed to 200 %.
+// No page in any state is wider than a phone, than a window that is zoomed to 200 %, nor than that of a laptop.
 func (s *stage) testNarrow(t *testing.T) {
-	for _, width := range []int64{360, 640} {
-		b := s.tab(t, Look(width, 740, "light", true))
-		for _, path := range append(s.paths(), "/jobs/act?act=delete&all=1") {
+	for _, state := range s.states() {
+		b := s.at(state.serve(t)).tab(t, desk())
+		b.wrong = true
+		for _, path := range state.paths {
 			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`))
-			if got := eval[int64](b, "document.documentElement.scrollWidth"); got > width {
-				t.Errorf("%s is %d wide in a window of %d: %s", path, got, width, eval[string](b, fmt.Sprintf(
-					`[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > %d).map(e => e.tagName + "." + e.className).slice(0, 6).join(" ")`, width)))
+			for _, width := range []int64{360, 640, 1024} {
+				b.run(resize(width, 740))
+				if eval[bool](b, `{const brand = document.querySelector(".brand"); [...brand.children].some(e => e.getBoundingClientRect().right > brand.getBoundingClientRect().right + 1)}`) {
+					t.Errorf("%s, %s: the title runs into the navigation in a window of %d", path, state.name, width)
+				}
+				if state.name != "troubled" && eval[bool](b, `{const title = document.querySelector(".brand span"); title.scrollWidth > title.clientWidth + 1}`) {
+					t.Errorf("%s, %s: a short title is cut in a window of %d", path, state.name, width)
+				}
+				if got := eval[int64](b, "document.documentElement.scrollWidth"); got > width {
+					t.Errorf("%s, %s, is %d wide in a window of %d: %s", path, state.name, got, width, eval[string](b, fmt.Sprintf(
+						`[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > %d).map(e => e.tagName + "." + e.className).slice(0, 6).join(" ")`, width)))
+				}
 			}
+		}
+	}
+}
+
+// Twenty jobs are in view on a common laptop as soon as the page is there, and eight fit the screen of a phone.
+func (s *stage) testRows(t *testing.T) {
+	b := s.tab(t, Look(1440, 900, "light", true))
+	b.open("/jobs")
+	if got := eval[int](b, `[...document.querySelectorAll("tr[data-id]")].filter(r => r.getBoundingClientRect().bottom <= innerHeight).length`); got < 20 {
+		t.Errorf("%d jobs are in view, want 20", got)
+	}
+	b = s.tab(t, Look(390, 844, "light", true))
+	b.open("/jobs")
+	if got := eval[int](b, `{const rows = [...document.querySelectorAll("tr[data-id]")].map(r => r.getBoundingClientRect()); rows.filter(r => r.bottom - rows[0].top <= innerHeight).length}`); got < 8 {
+		t.Errorf("%d jobs fit a phone, want 8", got)
+	}
+}
+
+// Nothing on a page moves from its beginning until it is live and has been updated.
+func (s *stage) testShift(t *testing.T) {
+	for _, size := range [][2]int64{{390, 844}, {1440, 900}} {
+		b := s.tab(t, Look(size[0], size[1], "light", true))
+		for _, path := range s.paths() {
+			b.open(path)
+			b.run(Do(`var drawn = 0; {const next = () => { if (++drawn < 3) requestAnimationFrame(next) }; next()}`), Until("drawn === 3"))
+			b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/meanwhile-go/meanwhile/dash"
@@ -121,10 +119,7 @@ func (p shot) take(browser context.Context, url, folder string) error {
 	if err := chromedp.Do(tab, append(actions, chromedp.Sleep(300*time.Millisecond))...); err != nil {
 		return err
 	}
-	drawn, err := chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) ([]byte, error) {
-		result, err := cdp.Call(ctx, t, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
-		return result.Data, err
-	})
+	drawn, err := browsertest.Shot(tab, false)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,59 @@
+package browsertest
+
+import (
+	"context"
+	"net/http/httptest"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+)
+
+// BenchmarkFirstPaint measures when a browser has painted the first text of a page, from the beginning of the navigation: the median and the
+// worst of all pages, each asked for once in each round. The browser and the server share the machine.
+func BenchmarkFirstPaint(b *testing.B) {
+	ctx := b.Context()
+	browser, stop, err := Start(ctx)
+	if err != nil {
+		b.Skip(err)
+	}
+	defer stop()
+	err = Play(ctx, openSQLite(b), func(scene Scene) error {
+		server := httptest.NewServer(dash.New(dash.Config{Store: scene.Store, Title: "shop"}))
+		defer server.Close()
+		defer server.CloseClientConnections()
+		tab, leave := chromedp.NewContext(browser)
+		defer leave()
+		if err := chromedp.Do(tab, desk()); err != nil {
+			return err
+		}
+		var took []float64
+		for b.Loop() {
+			for _, path := range (&stage{Scene: scene}).paths() {
+				ms, err := firstPaint(tab, server.URL+path)
+				if err != nil {
+					return err
+				}
+				took = append(took, ms)
+			}
+		}
+		slices.Sort(took)
+		b.ReportMetric(took[len(took)/2], "p50-ms")
+		b.ReportMetric(took[len(took)-1], "worst-ms")
+		b.ReportMetric(0, "ns/op")
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func firstPaint(tab context.Context, url string) (ms float64, err error) {
+	const painted = `performance.getEntriesByName("first-contentful-paint")[0]?.startTime`
+	if err := chromedp.Do(tab, chromedp.Navigate(url), Until(painted)); err != nil {
+		return 0, err
+	}
+	return chromedp.Run(tab, chromedp.Evaluate[float64](painted))
+}
