@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // TestMain lets the test binary be a guard, and has the guard of the tests clean up at their end.
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	testenv.Parallel(8)
 	code := m.Run()
 	if err := endGuard(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

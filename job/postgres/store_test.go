@@ -125,6 +125,7 @@ func claim(t testing.TB, s job.Store, n int) []*job.Job {
 }
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	jobtest.TestStore(t, emptied(t, database(t, server())))
 }
 
