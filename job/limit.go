@@ -31,13 +31,13 @@ func limitText(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// OfKey returns the limits of a key that has limits of its own, zero where it has none. Whether jobs run in order is said by EachKey for
-// all keys.
+// OfKey returns the limits of a key that has limits of its own, zero where it has none. Whether jobs run in order, and wait for a discarded
+// one, is said by EachKey for all keys.
 func (l Limits) OfKey(own KeyLimits) KeyLimits {
 	if own == (KeyLimits{}) {
 		return l.EachKey
 	}
-	own.InOrder = l.EachKey.InOrder
+	own.InOrder, own.HoldOnDiscard = l.EachKey.InOrder, l.EachKey.HoldOnDiscard
 	return own
 }
 

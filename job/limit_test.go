@@ -73,6 +73,18 @@ func TestRateIsReached(t *testing.T) {
 	}
 }
 
+// TestOfKey: what is said by EachKey for all keys holds for a key with limits of its own as well.
+func TestOfKey(t *testing.T) {
+	limits := job.Limits{EachKey: job.KeyLimits{Weight: 2, InOrder: true, HoldOnDiscard: true}}
+	if got := limits.OfKey(job.KeyLimits{}); got != limits.EachKey {
+		t.Errorf("without limits of its own %+v", got)
+	}
+	want := job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Minute}, InOrder: true, HoldOnDiscard: true}
+	if got := limits.OfKey(job.KeyLimits{Starts: want.Starts}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestCheckLimits(t *testing.T) {
 	tests := []struct {
 		limits job.Limits

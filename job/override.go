@@ -15,7 +15,7 @@ type Override struct {
 const MaxOverrides = 10_000
 
 // ErrOverrides is returned by Store.SetKeyLimits for one key more than [MaxOverrides].
-var ErrOverrides = errors.New("10000 keys of the queue have limits of their own, which is the most: remove those of another key first")
+var ErrOverrides = fmt.Errorf("%d keys of the queue have limits of their own, which is the most: remove those of another key first", MaxOverrides)
 
 // CheckKeyLimits returns what is wrong with limits that are to be set for one key of a queue. Stores call it.
 func CheckKeyLimits(queue, key string, l KeyLimits) error {

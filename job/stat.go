@@ -2,6 +2,8 @@ package job
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -91,4 +93,16 @@ func MergeStats(rows ...Stat) []Stat {
 		all[i] = *s
 	}
 	return all
+}
+
+// AppendStat appends a row of which a store has the text that json.Marshal wrote.
+func AppendStat(rows []Stat, text string) ([]Stat, error) {
+	if len(rows) == cap(rows) {
+		rows = slices.Grow(rows, max(len(rows), 64)) // a row has a kilobyte, and append would copy each some five times
+	}
+	rows = append(rows, Stat{})
+	if err := json.Unmarshal([]byte(text), &rows[len(rows)-1]); err != nil {
+		return nil, fmt.Errorf("row of stats: %w", err)
+	}
+	return rows, nil
 }

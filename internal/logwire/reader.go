@@ -66,9 +66,9 @@ func (f *Reader) take(n int) {
 // Next reads a frame. It calls begun when it has to wait for the rest of one. io.EOF comes between frames only.
 func (f *Reader) Next(begun func() error) (Frame, error) {
 	if f.body == nil {
-		for told := false; f.n < HeadSize; {
-			if f.n > 0 && !told && begun != nil {
-				told = true
+		for called := false; f.n < HeadSize; {
+			if f.n > 0 && !called && begun != nil {
+				called = true
 				if err := begun(); err != nil {
 					return Frame{}, err
 				}

@@ -52,7 +52,7 @@ var applyFaults = []fault{
 		"a unique key is free when its job was finished or deleted by an action",
 	}, apply: withoutAct("", []job.State{job.Queued})},
 	{name: "a discarded job stays queued", noticed: []string{"acts at once change each job once"}, apply: withoutAct(job.Discarded, []job.State{job.Queued})},
-	{name: "conflicts are not told", noticed: []string{
+	{name: "conflicts are not returned", noticed: []string{
 		"a retried job whose unique key is taken stays finished",
 		"of two retried jobs with one unique key one is queued",
 		"a retried job that holds its key by UniqueFor is queued",

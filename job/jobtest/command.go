@@ -9,7 +9,7 @@ import (
 )
 
 var orderPromises = []promise{
-	{"commands are told once, to their worker, in order", func(f *fixture) {
+	{"commands are sent once, to their worker, in order", func(f *fixture) {
 		f.renew("a", long)
 		f.renew("b", long)
 		want := []job.Command{
@@ -24,14 +24,14 @@ var orderPromises = []promise{
 		}
 		f.command("b", job.Command{Do: job.CommandResume})
 		if got := f.renew("b", long).Commands; !slices.Equal(got, []job.Command{{Do: job.CommandResume}}) {
-			f.Errorf("b was told %+v", got)
+			f.Errorf("b was sent %+v", got)
 		}
 		if got := f.renew("a", long).Commands; !slices.Equal(got, want) {
-			f.Errorf("a was told %+v, want %+v", got, want)
+			f.Errorf("a was sent %+v, want %+v", got, want)
 		}
 		for _, worker := range []string{"a", "b"} {
 			if got := f.renew(worker, long).Commands; len(got) != 0 {
-				f.Errorf("%s was told %+v again", worker, got)
+				f.Errorf("%s was sent %+v again", worker, got)
 			}
 		}
 	}},
@@ -67,7 +67,7 @@ var orderPromises = []promise{
 			}
 			f.command("other", job.Command{Do: job.CommandQuiet})
 			if got := f.renew("w", long).Commands; !slices.Equal(got, want) {
-				f.Errorf("told %d commands, want the first 100", len(got))
+				f.Errorf("sent %d commands, want the first 100", len(got))
 			}
 		}
 	}},
@@ -76,6 +76,6 @@ var orderPromises = []promise{
 func (f *fixture) command(worker string, o job.Command) {
 	f.Helper()
 	if err := f.SendCommand(f.ctx, worker, o); err != nil {
-		f.Fatalf("order to %s: %v", worker, err)
+		f.Fatalf("command to %s: %v", worker, err)
 	}
 }

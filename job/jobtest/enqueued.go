@@ -29,7 +29,7 @@ func RequireEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], ma
 	return j
 }
 
-// shown is how many jobs are told of when none matches.
+// shown is how many jobs are shown when none matches.
 const shown = 5
 
 func find[T any](t testing.TB, store job.Store, kind *job.Kind[T], match func(args T) bool) (found *job.Job, problem string) {

@@ -138,7 +138,7 @@ var limitFaults = []fault{
 		}
 	}},
 	{name: "the limit key is cut short", noticed: []string{"the limit key of a job stays what it is"}, apply: insertAs(func(j *job.Job) { j.LimitKey = j.LimitKey[:min(len(j.LimitKey), 3)] })},
-	{name: "the use of limits is not told", noticed: []string{"limits are returned, with how far they are used"}, apply: func(b *broken) {
+	{name: "the use of limits is not returned", noticed: []string{"limits are returned, with how far they are used"}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse { return job.LimitUse{Limits: use.Limits} }
 	}},
 	{name: "all limits are taken", noticed: []string{"limits out of their range are refused"}, apply: func(b *broken) {

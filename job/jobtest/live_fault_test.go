@@ -12,12 +12,12 @@ import (
 // Faults of Watch, Order and Stats, and of what Renew does for them.
 var liveFaults = []fault{
 	{name: "renew does not say what is watched", noticed: []string{
-		"a worker is told which of its jobs are watched",
+		"a worker learns which of its jobs are watched",
 		"a watch that began before the job does lasts",
 		"a shorter watch does not end a longer one",
-		"a worker is told of the first hundred watched jobs",
+		"a worker learns of the first hundred watched jobs",
 	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Watched = nil })},
-	{name: "a watch is told once", noticed: []string{"a worker is told which of its jobs are watched"}, apply: func(b *broken) {
+	{name: "a watch is reported once", noticed: []string{"a worker learns which of its jobs are watched"}, apply: func(b *broken) {
 		reported := map[job.ID]bool{}
 		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
 			got.Watched = slices.DeleteFunc(got.Watched, func(id job.ID) bool { return reported[id] })
@@ -26,7 +26,7 @@ var liveFaults = []fault{
 			}
 		})(b)
 	}},
-	{name: "every worker is told of every watch", noticed: []string{"a worker is told which of its jobs are watched"}, apply: func(b *broken) {
+	{name: "every worker learns of every watch", noticed: []string{"a worker learns which of its jobs are watched"}, apply: func(b *broken) {
 		var all []job.ID
 		b.watch = func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error) {
 			all = append(all, id)
@@ -44,7 +44,7 @@ var liveFaults = []fault{
 		})(b)
 	}},
 	{name: "a watch is over at once", noticed: []string{
-		"a watch returns the last tree that was told",
+		"a watch returns the last tree that was reported",
 		"a watch that began before the job does lasts",
 		"a shorter watch does not end a longer one",
 	}, apply: watchAs(func(d *time.Duration) { *d = 0 }, nil)},
@@ -59,11 +59,11 @@ var liveFaults = []fault{
 		})(b)
 	}},
 	{name: "trees are not kept", noticed: []string{
-		"a watch returns the last tree that was told",
+		"a watch returns the last tree that was reported",
 		"a watch is over after its time, and its tree is gone",
 		"only trees of watched jobs that the worker holds are kept",
 	}, apply: renewAs(func(r *job.Renewal) { r.Trees = nil }, nil)},
-	{name: "the first tree is kept", noticed: []string{"a watch returns the last tree that was told"}, apply: func(b *broken) {
+	{name: "the first tree is kept", noticed: []string{"a watch returns the last tree that was reported"}, apply: func(b *broken) {
 		seen := map[job.ID]bool{}
 		renewAs(func(r *job.Renewal) {
 			r.Trees = slices.DeleteFunc(r.Trees, func(t job.Tree) bool { return seen[t.Job] })
@@ -72,7 +72,7 @@ var liveFaults = []fault{
 			}
 		}, nil)(b)
 	}},
-	{name: "trees are cut", noticed: []string{"a watch returns the last tree that was told"}, apply: renewAs(func(r *job.Renewal) {
+	{name: "trees are cut", noticed: []string{"a watch returns the last tree that was reported"}, apply: renewAs(func(r *job.Renewal) {
 		for i := range r.Trees {
 			r.Trees[i].JSON = r.Trees[i].JSON[:min(len(r.Trees[i].JSON), 1000)]
 		}
@@ -89,7 +89,7 @@ var liveFaults = []fault{
 			*got = last[id]
 		})(b)
 	}},
-	{name: "any worker can tell of any job", noticed: []string{"only trees of watched jobs that the worker holds are kept"}, apply: func(b *broken) {
+	{name: "any worker can report any job", noticed: []string{"only trees of watched jobs that the worker holds are kept"}, apply: func(b *broken) {
 		last := map[job.ID]job.Tree{}
 		renewAs(func(r *job.Renewal) {
 			for _, t := range r.Trees {
@@ -105,25 +105,25 @@ var liveFaults = []fault{
 			return got, nil
 		}
 	}},
-	{name: "too many watches are told", noticed: []string{"a worker is told of the first hundred watched jobs"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+	{name: "too many watches are reported", noticed: []string{"a worker learns of the first hundred watched jobs"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
 		got.Watched = append(got.Watched, got.Watched...)
 	})},
 
 	{name: "commands are lost", noticed: []string{
-		"commands are told once, to their worker, in order",
+		"commands are sent once, to their worker, in order",
 		"a hundred commands wait for a worker at most",
 	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Commands = nil })},
-	{name: "commands are told again", noticed: []string{"commands are told once, to their worker, in order"}, apply: func(b *broken) {
+	{name: "commands are sent again", noticed: []string{"commands are sent once, to their worker, in order"}, apply: func(b *broken) {
 		var all []job.Command
 		renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
 			all = append(all, got.Commands...)
 			got.Commands = all
 		})(b)
 	}},
-	{name: "the last command is told first", noticed: []string{"commands are told once, to their worker, in order"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+	{name: "the last command is sent first", noticed: []string{"commands are sent once, to their worker, in order"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
 		slices.Reverse(got.Commands)
 	})},
-	{name: "a command loses its task", noticed: []string{"commands are told once, to their worker, in order"}, apply: func(b *broken) {
+	{name: "a command loses its task", noticed: []string{"commands are sent once, to their worker, in order"}, apply: func(b *broken) {
 		b.order = func(ctx context.Context, worker string, o job.Command) error {
 			o.Task = ""
 			return b.Store.SendCommand(ctx, worker, o)
@@ -154,19 +154,19 @@ var liveFaults = []fault{
 	}},
 
 	{name: "renew does not say the time", noticed: []string{
-		"renew tells the time of the store",
+		"renew returns the time of the store",
 	}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) { got.Now = time.Time{} })},
-	{name: "the time stands still", noticed: []string{"renew tells the time of the store"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
+	{name: "the time stands still", noticed: []string{"renew returns the time of the store"}, apply: renewAs(nil, func(_ job.Renewal, got *job.Renewed) {
 		got.Now = got.Now.Truncate(time.Minute)
 	})},
 	{name: "stats lose their histograms", noticed: []string{
-		"stats are read as they were told, the oldest first",
+		"stats are read as they were reported, the oldest first",
 	}, apply: renewAs(func(r *job.Renewal) {
 		for i := range r.Stats {
 			r.Stats[i].Run = job.Histogram{}
 		}
 	}, nil)},
-	{name: "stats are read in another order", noticed: []string{"stats are read as they were told, the oldest first"}, apply: func(b *broken) {
+	{name: "stats are read in another order", noticed: []string{"stats are read as they were reported, the oldest first"}, apply: func(b *broken) {
 		b.stats = func(since time.Time, got []job.Stat) []job.Stat {
 			got = slices.DeleteFunc(got, func(s job.Stat) bool { return s.Minute.Before(since) })
 			slices.Reverse(got)
@@ -174,9 +174,9 @@ var liveFaults = []fault{
 		}
 	}},
 	{name: "stats are read from the beginning", noticed: []string{
-		"stats are read as they were told, the oldest first",
+		"stats are read as they were reported, the oldest first",
 	}, apply: func(b *broken) { b.stats = func(_ time.Time, got []job.Stat) []job.Stat { return got } }},
-	{name: "stats are added to what was told", noticed: []string{"a row that is told again counts once, and never less"}, apply: func(b *broken) {
+	{name: "stats are added to what was reported", noticed: []string{"a row that is reported again counts once, and never less"}, apply: func(b *broken) {
 		sum := int64(0)
 		renewAs(func(r *job.Renewal) {
 			for i := range r.Stats {
@@ -185,7 +185,7 @@ var liveFaults = []fault{
 			}
 		}, nil)(b)
 	}},
-	{name: "what was told last counts", noticed: []string{"a row that is told again counts once, and never less"}, apply: func(b *broken) {
+	{name: "what was reported last counts", noticed: []string{"a row that is reported again counts once, and never less"}, apply: func(b *broken) {
 		var last []job.Stat
 		renewAs(func(r *job.Renewal) {
 			if len(r.Stats) > 0 {

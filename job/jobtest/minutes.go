@@ -20,7 +20,7 @@ func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows fu
 		}
 		back(30 * time.Second)
 		if got := f.renew("w", long); len(got.Commands) != 100 || len(got.Watched) != 1 {
-			f.Errorf("after 30 s told %d commands, watched %v", len(got.Commands), got.Watched)
+			f.Errorf("after 30 s sent %d commands, watched %v", len(got.Commands), got.Watched)
 		}
 		for range 100 {
 			f.command("w", job.Command{Do: job.CommandQuiet})
@@ -28,7 +28,7 @@ func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows fu
 		back(time.Minute)
 		f.command("w", job.Command{Do: job.CommandResume}) // there is room again
 		if got := f.renew("w", long); !slices.Equal(got.Commands, []job.Command{{Do: job.CommandResume}}) || len(got.Watched) != 0 {
-			f.Errorf("after a minute told %+v, watched %v", got.Commands, got.Watched)
+			f.Errorf("after a minute sent %+v, watched %v", got.Commands, got.Watched)
 		}
 		f.command("w", job.Command{Do: job.CommandStop})
 		back(time.Minute)

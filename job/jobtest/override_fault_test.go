@@ -90,7 +90,7 @@ var overrideFaults = []fault{
 			return b.Store.SetKeyLimits(ctx, queue, key, l)
 		}
 	}},
-	{name: "limits of one key are not told", noticed: []string{
+	{name: "limits of one key are not returned", noticed: []string{
 		"the limits of one key are returned with how far they are used",
 	}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse {

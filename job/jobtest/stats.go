@@ -9,7 +9,7 @@ import (
 )
 
 var statsPromises = []promise{
-	{"renew tells the time of the store", func(f *fixture) {
+	{"renew returns the time of the store", func(f *fixture) {
 		before := f.renew("w", long).Now
 		f.near("the time", before, f.look(f.insertNew().ID).Created)
 		time.Sleep(pause)
@@ -17,7 +17,7 @@ var statsPromises = []promise{
 			f.Errorf("the time is %v, and was %v", after, before)
 		}
 	}},
-	{"stats are read as they were told, the oldest first", func(f *fixture) {
+	{"stats are read as they were reported, the oldest first", func(f *fixture) {
 		f.wantStats(time.Time{})
 		minute := f.minute()
 		rows := []job.Stat{
@@ -36,7 +36,7 @@ var statsPromises = []promise{
 		f.wantStats(minute.Add(-time.Minute+time.Millisecond), rows[5])
 		f.wantStats(minute.Add(time.Minute))
 	}},
-	{"a row that is told again counts once, and never less", func(f *fixture) {
+	{"a row that is reported again counts once, and never less", func(f *fixture) {
 		minute := f.minute()
 		first, more := f.stat(minute, "w", "default", "k", 1), f.stat(minute, "w", "default", "k", 2)
 		for range 2 {

@@ -105,7 +105,7 @@ var throttleFaults = []fault{
 	}, apply: func(b *broken) {
 		b.pause = func(queue string, _ bool) (string, bool) { return queue, true }
 	}},
-	{name: "what is throttled is not told", noticed: []string{"limits are returned with what is throttled"}, apply: func(b *broken) {
+	{name: "what is throttled is not returned", noticed: []string{"limits are returned with what is throttled"}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse {
 			use.QueueHeld, use.KeyHeld = 0, 0
 			return use

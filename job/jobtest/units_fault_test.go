@@ -88,7 +88,7 @@ var unitsFaults = []fault{
 			c.Limit = 1
 		}
 	}, nil)},
-	{name: "the use of units is not told", noticed: []string{
+	{name: "the use of units is not returned", noticed: []string{
 		"limits are returned with how far their units are used",
 	}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse {

@@ -49,7 +49,7 @@ var waitPromises = []promise{
 			for range 5 {
 				done = append(done, f.waiting(job.DefaultQueue))
 			}
-			time.Sleep(settle) // until all wait; of what was before them, some may not be told
+			time.Sleep(settle) // until all wait; of what was before them, some may not be reported
 			f.insertNew()
 			start := time.Now()
 			var took time.Duration
@@ -111,7 +111,7 @@ func (f *fixture) wakes(do func(), queues ...string) {
 	f.woken(done, time.Now())
 }
 
-// quiet waits until a wait has told all that happened before.
+// quiet waits until a wait has returned for all that happened before.
 func (f *fixture) quiet(queues ...string) {
 	f.Helper()
 	f.eventually("the store to be quiet", func() bool {

@@ -10,7 +10,7 @@ import (
 )
 
 var watchPromises = []promise{
-	{"a worker is told which of its jobs are watched", func(f *fixture) {
+	{"a worker learns which of its jobs are watched", func(f *fixture) {
 		a, other := f.insertLeased("w", long), f.insertLeased("other", long)
 		f.insertLeased("w", long)
 		if got := f.renew("w", long, a.ID); len(got.Watched) != 0 {
@@ -25,7 +25,7 @@ var watchPromises = []promise{
 		f.finish(a, job.Completed)
 		f.sameIDs("watched", f.renew("w", long).Watched, nil)
 	}},
-	{"a watch returns the last tree that was told", func(f *fixture) {
+	{"a watch returns the last tree that was reported", func(f *fixture) {
 		j := f.insertLeased("w", long)
 		f.sameTree(f.watch(j.ID, long), job.Tree{})
 		for _, name := range []string{"a", "b"} {
@@ -104,7 +104,7 @@ var watchPromises = []promise{
 			f.Errorf("watch of a job that is not there: %v, want ErrNotFound", err)
 		}
 	}},
-	{"a worker is told of the first hundred watched jobs", func(f *fixture) {
+	{"a worker learns of the first hundred watched jobs", func(f *fixture) {
 		jobs := make([]*job.Job, 110)
 		for i := range jobs {
 			jobs[i] = f.job()

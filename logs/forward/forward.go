@@ -19,7 +19,7 @@ import (
 )
 
 // A Forwarder sends what a store keeps to an [Output], service by service and in order. The store is its spool:
-// while the output is away, nothing but its place in the store is kept, in the file Cursor, and nothing is lost but what
+// while the output is unreachable, nothing but its place in the store is kept, in the file Cursor, and nothing is lost but what
 // the store's retention deletes meanwhile, which is counted.
 //
 // Each record arrives at least once. After the process was killed, what was sent in its last second is sent again, with
@@ -150,7 +150,7 @@ func (f *Forwarder) forward(ctx context.Context) error {
 		}
 		return nil
 	}, meanwhile.Name("save cursor"))
-	for told := false; ; {
+	for logged := false; ; {
 		appended := f.Store.Appended()
 		stored, err := f.Store.Services(ctx)
 		switch {
@@ -159,13 +159,13 @@ func (f *Forwarder) forward(ctx context.Context) error {
 		case errors.Is(err, logs.ErrClosed):
 			return fmt.Errorf("forward to %s: the store: %w", f.Name, err)
 		case err != nil:
-			if !told {
+			if !logged {
 				f.Logger.Error("logs: a forwarder cannot look into the store", "output", f.Name, "error", err)
 			}
-			told = true
+			logged = true
 			appended = nil // the wait below is one for better times
 		default:
-			told = false
+			logged = false
 			f.look(ctx, stored)
 		}
 		if err := meanwhile.Sleep(ctx, f.Interval); err != nil {

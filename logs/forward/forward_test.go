@@ -130,7 +130,7 @@ func TestForwarderWhileTheOutputIsAway(t *testing.T) {
 			_ = meanwhile.Sleep(ctx, 9*time.Hour)
 			s := f.Stats()[0]
 			if s.Lag != 5000 || s.Behind < 8*time.Hour || !errors.Is(s.Err, errAway) || s.Sent != 0 {
-				t.Errorf("while it is away: %+v", s)
+				t.Errorf("while it is unreachable: %+v", s)
 			}
 			_ = meanwhile.Sleep(ctx, 90*time.Minute)
 			s = f.Stats()[0]
@@ -196,8 +196,8 @@ func TestForwarderLeavesOutWhatIsRefused(t *testing.T) {
 			return nil
 		}
 		store.Add("api", 1000)
-		var told strings.Builder
-		f := &forward.Forwarder{Store: store, Output: out, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+		var logged strings.Builder
+		f := &forward.Forwarder{Store: store, Output: out, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 		fwd(t, f, time.Minute)
 		want := slices.DeleteFunc(upTo(1, 1000), func(n uint64) bool { return n%100 == 7 })
 		if got := out.numbers("api"); !slices.Equal(got, want) {
@@ -206,8 +206,8 @@ func TestForwarderLeavesOutWhatIsRefused(t *testing.T) {
 		if s := f.Stats()[0]; s.Sent != 990 || s.Refused != 10 || s.Lag != 0 || s.Retries != 0 {
 			t.Errorf("%+v", s)
 		}
-		if !strings.Contains(told.String(), "refuses records") {
-			t.Errorf("told: %s", told.String())
+		if !strings.Contains(logged.String(), "refuses records") {
+			t.Errorf("logged: %s", logged.String())
 		}
 
 		out.send = func(_ context.Context, records []logs.Record) error {
@@ -325,7 +325,7 @@ func (d *deepShelf) Read(ctx context.Context, service string, from uint64) meanw
 	}
 }
 
-// However many services wait for an output that is away, only those that are sent are in memory and have files open.
+// However many services wait for an output that is unreachable, only those that are sent are in memory and have files open.
 func TestForwarderWaitsWithoutMemory(t *testing.T) {
 	const services, atOnce = 60, 4
 	synctest.Test(t, func(t *testing.T) {
@@ -333,11 +333,11 @@ func TestForwarderWaitsWithoutMemory(t *testing.T) {
 		for i := range services {
 			store.Add(fmt.Sprint("service ", i), 20)
 		}
-		var away atomic.Bool
+		var unreachable atomic.Bool
 		var took atomic.Int64
-		away.Store(true)
+		unreachable.Store(true)
 		out := &quietSink{send: func(ctx context.Context, records []logs.Record) error {
-			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil || away.Load() {
+			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil || unreachable.Load() {
 				return errors.Join(err, errAway)
 			}
 			took.Add(int64(len(records)))
@@ -357,7 +357,7 @@ func TestForwarderWaitsWithoutMemory(t *testing.T) {
 			if m.HeapAlloc > 40<<20 {
 				t.Errorf("%d MiB are in use while nothing is taken", m.HeapAlloc>>20)
 			}
-			away.Store(false)
+			unreachable.Store(false)
 			return nil
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {
@@ -421,8 +421,8 @@ func TestForwarderTellsOnceOfOneService(t *testing.T) {
 			return nil
 		}
 		store.Add("bad", 10)
-		var told strings.Builder
-		f := &forward.Forwarder{Store: store, Output: out, Logger: slog.New(slog.NewTextHandler(&told, nil))}
+		var logged strings.Builder
+		f := &forward.Forwarder{Store: store, Output: out, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		_ = meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -433,11 +433,11 @@ func TestForwarderTellsOnceOfOneService(t *testing.T) {
 			})
 			return meanwhile.Sleep(ctx, 50*time.Minute)
 		})
-		if n := strings.Count(told.String(), "takes records again"); n != 1 {
-			t.Errorf("it is told %d times that the output is back:\n%.2000s", n, told.String())
+		if n := strings.Count(logged.String(), "takes records again"); n != 1 {
+			t.Errorf("it is logged %d times that the output is back:\n%.2000s", n, logged.String())
 		}
-		if n := strings.Count(told.String(), "does not take records"); n < 10 || n > 31 {
-			t.Errorf("it is told %d times that it is away", n)
+		if n := strings.Count(logged.String(), "does not take records"); n < 10 || n > 31 {
+			t.Errorf("it is logged %d times that it is unreachable", n)
 		}
 		if got, want := len(out.numbers("bad")), 10; got != want {
 			t.Errorf("%d records of %d came", got, want)

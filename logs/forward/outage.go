@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what an output that is away may ask for.
+// maxRetryAfter bounds what an output that is unreachable may ask for.
 const maxRetryAfter = 10 * time.Minute
 
 // backoff is how long to wait after an error that came after so many others: what the error says, or a random time up to a
@@ -28,7 +28,7 @@ func (f *Forwarder) backoff(failures int, err error) time.Duration {
 // An outage is what was reported of an output that does not take records, so that each is reported once.
 type outage struct {
 	since       time.Time // zero: it takes them
-	told        time.Time // when it was last reported as unreachable
+	logged      time.Time // when it was last reported as unreachable
 	refused     int64     // refusals since the last one that was reported
 	refusedTold time.Time
 }
@@ -40,10 +40,10 @@ func (f *Forwarder) reportUnreachable(service string, err error) {
 	if f.outage.since.IsZero() {
 		f.outage.since = now
 	}
-	if now.Sub(f.outage.told) < time.Minute {
+	if now.Sub(f.outage.logged) < time.Minute {
 		return
 	}
-	f.outage.told = now
+	f.outage.logged = now
 	f.Logger.Warn("logs: an output does not take records; they stay in the store until it does", "output", f.Name, "service", service, "error", err)
 }
 
@@ -53,11 +53,11 @@ func (f *Forwarder) reportReachableLocked() {
 		return
 	}
 	for _, s := range f.services {
-		if s.away {
+		if s.unreachable {
 			return
 		}
 	}
-	f.Logger.Info("logs: an output takes records again", "output", f.Name, "away", time.Since(f.outage.since).Round(time.Millisecond))
+	f.Logger.Info("logs: an output takes records again", "output", f.Name, "unreachable", time.Since(f.outage.since).Round(time.Millisecond))
 	f.outage.since = time.Time{}
 }
 

@@ -15,14 +15,14 @@ import (
 
 // A forwarded is how far a forwarder has come with one service. Its fields are guarded by the forwarder's mutex.
 type forwarded struct {
-	f       *Forwarder
-	service string
-	running bool                 // whether it has a task
-	away    bool                 // whether the output has not taken what it was given last
-	next    uint64               // what is before it was acknowledged, left out, refused or is gone
-	stored  storage.ServiceStats // at the last look
-	oldest  time.Time            // of the records that are being sent
-	most    int                  // records of the next batch; zero: as many as the forwarder says. It is the task's alone
+	f           *Forwarder
+	service     string
+	running     bool                 // whether it has a task
+	unreachable bool                 // whether the output has not taken what it was given last
+	next        uint64               // what is before it was acknowledged, left out, refused or is gone
+	stored      storage.ServiceStats // at the last look
+	oldest      time.Time            // of the records that are being sent
+	most        int                  // records of the next batch; zero: as many as the forwarder says. It is the task's alone
 
 	sent, left, refused, gone, retries int64
 	err                                error
@@ -88,7 +88,7 @@ func (s *forwarded) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		away, ok := errors.AsType[*unreachableError](err)
+		unreachable, ok := errors.AsType[*unreachableError](err)
 		if !ok && (err != nil || !more) {
 			s.ended(last, err)
 			return nil
@@ -100,11 +100,11 @@ func (s *forwarded) run(ctx context.Context) error {
 		if s.next > before {
 			failures, before = 0, s.next
 		}
-		s.err, s.away = away.err, true
+		s.err, s.unreachable = unreachable.err, true
 		s.retries++
 		s.f.mu.Unlock()
-		s.f.reportUnreachable(s.service, away.err)
-		if err := meanwhile.Sleep(ctx, s.f.backoff(failures, away.err)); err != nil {
+		s.f.reportUnreachable(s.service, unreachable.err)
+		if err := meanwhile.Sleep(ctx, s.f.backoff(failures, unreachable.err)); err != nil {
 			return err
 		}
 		failures++
@@ -235,12 +235,12 @@ func (s *forwarded) taken(records []logs.Record, refused int) {
 	defer s.f.mu.Unlock()
 	s.sent += int64(len(records) - refused)
 	s.refused += int64(refused)
-	s.err, s.away = nil, false
+	s.err, s.unreachable = nil, false
 	s.advanceLocked(records[len(records)-1].Number + 1)
 	s.f.reportReachableLocked()
 }
 
-// ended is told that everything up to the last record was read, or why it was not.
+// ended is logged that everything up to the last record was read, or why it was not.
 func (s *forwarded) ended(last uint64, err error) {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *forwarded) ended(last uint64, err error) {
 	case err != nil && s.err == nil:
 		s.f.Logger.Error("logs: a forwarder cannot read the store", "output", s.f.Name, "service", s.service, "error", err)
 	}
-	s.err, s.away = err, false
+	s.err, s.unreachable = err, false
 }
 
 // sizeOf is about what a record takes on its way.

@@ -83,7 +83,7 @@ func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched
 	}
 	f.counts.received(route.counts, f.now, int64(b.Count), int64(len(b.Data)))
 	apart := route.name == b.Service
-	if apart && len(route.outputs) == 1 && route.outputs[0].store != nil && route.outputs[0].gate == nil && route.rate == nil && f.routing.redactor == nil {
+	if apart && len(route.outputs) == 1 && route.outputs[0].store != nil && route.outputs[0].levels == nil && route.rate == nil && f.routing.redactor == nil {
 		if route.alerts != nil {
 			for v, err := range b.Views {
 				if err == nil {
@@ -123,7 +123,7 @@ func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched
 		matched.add(route.alerts, v)
 		for i := range outputs {
 			switch o := &outputs[i]; {
-			case !o.gate.pass(v):
+			case !o.levels.pass(v):
 			case o.store == nil:
 				to := f.buffer(o.bufferKey)
 				f.put(to, v, v.Time)

@@ -47,7 +47,7 @@ type buffer struct {
 
 type routedBuffer struct {
 	*buffer
-	gate *levelFilter
+	levels *levelFilter
 }
 
 // A mark is a place in an output.
@@ -98,7 +98,7 @@ func (f *batcher) Add(v *logs.View) {
 		return
 	}
 	for i := range f.routed {
-		if o := &f.routed[i]; o.gate.pass(v) {
+		if o := &f.routed[i]; o.levels.pass(v) {
 			f.put(o.buffer, v, at)
 		}
 	}
@@ -159,9 +159,9 @@ func (f *batcher) turnTo(service []byte) *serviceRoute {
 		f.counts.repair(reason, 1)
 	}
 	for _, o := range p.outputs {
-		f.routed = append(f.routed, routedBuffer{f.buffer(o.bufferKey), o.gate})
+		f.routed = append(f.routed, routedBuffer{f.buffer(o.bufferKey), o.levels})
 	}
-	if len(f.routed) == 1 && f.routed[0].lines != nil && f.routed[0].gate == nil {
+	if len(f.routed) == 1 && f.routed[0].lines != nil && f.routed[0].levels == nil {
 		f.only = f.routed[0].buffer
 	}
 	return p

@@ -44,7 +44,7 @@ type connection struct {
 	tryRead func(fd uintptr) bool
 
 	deadline   time.Time // in force
-	heard      time.Time // the last byte; only when it matters
+	lastRead   time.Time // the last byte; only when it matters
 	frameFrom  time.Time // when rest began; zero while it is empty
 	drainTill  time.Time // zero until it is to end
 	quietReads int       // looks since then that have found nothing, one after the other
@@ -55,9 +55,9 @@ func (s *Server) newConnection(l *Listener, h HandoverConn) *connection {
 		s: s, l: l, conn: h.Conn, origin: h.Origin, rest: h.Rest,
 		parser: l.Protocol.Parser(h.Origin, h.State), batcher: &batcher{s: s, counts: s.inputCounts(l.Name)},
 	}
-	c.heard = time.Now()
+	c.lastRead = time.Now()
 	if len(c.rest) > 0 {
-		c.frameFrom = c.heard
+		c.frameFrom = c.lastRead
 		c.waiter, _ = c.parser.(input.Waiter) // nobody knows whether it waited
 	}
 	c.prepare()
@@ -67,16 +67,16 @@ func (s *Server) newConnection(l *Listener, h HandoverConn) *connection {
 // run takes records in until the other side has closed, does what it may not, or the server ends.
 func (c *connection) run(ctx context.Context) {
 	defer c.put()
-	handed := false
+	handedOver := false
 	defer func() {
-		if !handed {
+		if !handedOver {
 			_ = c.conn.Close()
 		}
 	}()
 	for {
 		if c.s.handingOver.Load() && c.canHandOver() {
 			c.s.handOver(HandoverConn{Conn: c.conn, Listener: c.l.Name, Origin: c.origin, State: c.parser.State(), Rest: c.rest})
-			handed = true
+			handedOver = true
 			return
 		}
 		c.setDeadline()
@@ -103,7 +103,7 @@ func (c *connection) run(ctx context.Context) {
 // take parses what has come, and reports whether the connection goes on.
 func (c *connection) take(ctx context.Context, data []byte) bool {
 	if c.s.config.IdleTime > 0 {
-		c.heard = time.Now()
+		c.lastRead = time.Now()
 	}
 	var wrong error
 	var reply []byte
@@ -164,7 +164,7 @@ func (c *connection) due() time.Time {
 	case !c.frameFrom.IsZero():
 		return c.frameFrom.Add(conf.FrameTime)
 	case conf.IdleTime > 0:
-		return c.heard.Add(conf.IdleTime)
+		return c.lastRead.Add(conf.IdleTime)
 	}
 	return time.Time{}
 }

@@ -148,7 +148,7 @@ func newLevelFilter(r *Route) *levelFilter {
 	return w
 }
 
-// or returns a gate that lets through what one of two does. It is made of the second one.
+// or returns a level filter that lets through what one of two does. It is made of the second one.
 func (g *levelFilter) or(other *levelFilter) *levelFilter {
 	if g == nil || other == nil {
 		return nil

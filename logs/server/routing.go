@@ -41,7 +41,7 @@ type serviceRoute struct {
 
 type routedOutput struct {
 	*bufferKey
-	gate *levelFilter
+	levels *levelFilter
 }
 
 // A bufferKey is what a batcher gathers on its own: lines for one output, or the records of one service for the store.
@@ -92,19 +92,19 @@ func (r *routing) known(name []byte) *serviceRoute {
 }
 
 // add adds an output. One that two routes lead to gets what either of them lets through, once, and is freed of repeats only where both say so.
-func (p *serviceRoute) add(key *bufferKey, gate *levelFilter) {
+func (p *serviceRoute) add(key *bufferKey, levels *levelFilter) {
 	if key == nil {
 		return
 	}
 	for i := range p.outputs {
 		if o := &p.outputs[i]; o.lines == key.lines && o.store == key.store {
-			if o.gate = o.gate.or(gate); !key.dedupe {
+			if o.levels = o.levels.or(levels); !key.dedupe {
 				o.bufferKey = key
 			}
 			return
 		}
 	}
-	p.outputs = append(p.outputs, routedOutput{key, gate})
+	p.outputs = append(p.outputs, routedOutput{key, levels})
 }
 
 // A lineOutput is an output for lines.

@@ -42,6 +42,7 @@ func (l *Limit) changedKey(to job.KeyLimits) job.KeyLimits {
 	changeRate(&to.Starts, l.Starts)
 	changeRate(&to.Units, l.Units)
 	change(&to.InOrder, l.KeyInOrder)
+	change(&to.HoldOnDiscard, l.KeyHoldOnDiscard)
 	change(&to.Weight, l.Weight)
 	return to
 }

@@ -38,7 +38,9 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 				return err
 			}
 		}
-		pruned, err := pruneAll(ctx, s, retention)
+		pruned, err := pruneAll(ctx, s, retention, func(r job.LaneRepair) {
+			fmt.Fprintf(streams.Err, "meanwhile: limit key %s of queue %s did not match its jobs and was repaired: %s\n", probe.Printable(r.Key), probe.Printable(r.Queue), r.Wrong)
+		})
 		record(ctx, s, streams, job.AuditEntry{
 			Action: "prune", Changed: int64(pruned),
 			Target: fmt.Sprintf("completed %s, canceled %s, discarded %s", probe.Span(time.Duration(p.Completed)), probe.Span(time.Duration(p.Canceled)), probe.Span(time.Duration(p.Discarded))),
@@ -54,10 +56,13 @@ func (p *Prune) Run(c *Command, streams probe.Streams) error {
 	})
 }
 
-// pruneAll deletes part after part, and returns how many in all.
-func pruneAll(ctx context.Context, s job.Store, retention map[job.State]time.Duration) (pruned int, err error) {
+// pruneAll deletes part after part, and returns how many in all. Each part compares some limit keys with their jobs as well.
+func pruneAll(ctx context.Context, s job.Store, retention map[job.State]time.Duration, repaired func(job.LaneRepair)) (pruned int, err error) {
 	for {
 		part, err := s.Prune(ctx, retention, prunePart)
+		for _, r := range part.Repaired {
+			repaired(r)
+		}
 		if err != nil || part.Deleted == 0 {
 			return pruned, err
 		}
