@@ -16,6 +16,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/terminal"
@@ -168,11 +169,16 @@ func (c *comparison) runOne(ctx context.Context, l limit) (*run, error) {
 	if c.transport != nil {
 		r.fetcher.client.Transport = c.transport
 	}
-	unhook := func() bool { return true }
-	err = r.do(func(_ context.Context, stop context.CancelCauseFunc) {
-		unhook = context.AfterFunc(ctx, func() { stop(context.Cause(ctx)) })
+	err = r.do(func(run context.Context, stop context.CancelCauseFunc) {
+		meanwhile.Go(run, func(run context.Context) error {
+			select {
+			case <-ctx.Done():
+				stop(context.Cause(ctx))
+			case <-run.Done():
+			}
+			return nil
+		}, meanwhile.InBackground(), meanwhile.Name("interrupt"))
 	})
-	unhook()
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -128,6 +128,24 @@ func TestCompareInterrupted(t *testing.T) {
 	})
 }
 
+// An interrupt may come as the last transfer ends.
+func TestCompareInterruptedAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for range 300 {
+			var at atomic.Int32
+			c := newTestComparison(t, urls(1), io.Discard, io.Discard, busyWeb(&at), "--compare=1,8")
+			ctx, cancel := context.WithCancel(t.Context())
+			interrupted := time.AfterFunc(100*time.Millisecond, cancel) // as long as a transfer takes
+			if _, err := c.runOne(ctx, limit{n: 1}); err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			interrupted.Stop()
+			cancel()
+			synctest.Wait()
+		}
+	})
+}
+
 func TestCompareRefuses(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"--compare=8 http://a/", "--compare: give from 2 to 20 limits, such as 1,8,64,auto"},
