@@ -18,7 +18,7 @@ type Config struct {
 	Key          string        // what clients must bring; empty
 	Interval     time.Duration // between writes, and what repeats are looked for in; a second
 	SyncInterval time.Duration // between syncs; a minute. 0: none
-	DefaultLog   string        // where services go that no log is for: a path, or "STDOUT"; that is the default. They are culled
+	DefaultLog   string        // where services go that no log is for: a path, or "STDOUT"; that is the default. Repeats are counted there
 	Levels       []string      // the severities that are kept; debug, info, warn, error and fatal
 	Daemonize    bool
 	PIDFile      string

@@ -14,10 +14,10 @@ import (
 func TestOneFileOfManyServices(t *testing.T) {
 	dir := t.TempDir()
 	to := toFile(filepath.Join(dir, "a.log"))[0].To
-	routes := []server.Route{{Services: []string{"culled"}, Dedupe: true, To: to}, {To: to}}
+	routes := []server.Route{{Services: []string{"deduplicated"}, Dedupe: true, To: to}, {To: to}}
 	client := logs.NewClient()
 	var batches []*logs.Batch
-	for i, service := range []string{"a", "culled", "a"} {
+	for i, service := range []string{"a", "deduplicated", "a"} {
 		b := &logs.Batch{Service: service, Client: client, First: uint64(i + 1), Last: uint64(i + 1)}
 		b.Add(&logs.View{Message: []byte{'1' + byte(i)}})
 		batches = append(batches, b)
@@ -31,6 +31,6 @@ func TestOneFileOfManyServices(t *testing.T) {
 				}
 			}
 		})
-		equal(t, "lines", lines(t, filepath.Join(dir, "a.log")), "a|info|1", "culled|info|2", "a|info|3")
+		equal(t, "lines", lines(t, filepath.Join(dir, "a.log")), "a|info|1", "deduplicated|info|2", "a|info|3")
 	}
 }

@@ -18,10 +18,10 @@ func TestFractionsOfSeconds(t *testing.T) {
 	for fraction, want := range map[int]string{
 		0: "2026/05/04 03:02:01|", 3: "2026/05/04 03:02:01.123|", 6: "2026/05/04 03:02:01.123456|", 9: "2026/05/04 03:02:01.123456789|",
 	} {
-		for _, cull := range []bool{false, true} {
+		for _, dedupe := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "all.log")
 			route := toFile(path)[0]
-			route.Fraction, route.Dedupe = fraction, cull
+			route.Fraction, route.Dedupe = fraction, dedupe
 			serve(t, server.Config{Routes: []server.Route{route}, Interval: time.Hour}, func(ctx context.Context, s *server.Server) {
 				f := s.Batcher("test")
 				for _, message := range []string{"one", "same", "same", "same", "two"} {
@@ -38,11 +38,11 @@ func TestFractionsOfSeconds(t *testing.T) {
 			}
 			later := strings.Replace(want, ":01", ":11", 1)
 			all := want + "api|info|one\n" + want + "api|info|same\n" + want + "api|info|same\n" + want + "api|info|same\n" + want + "api|info|two\n" + later + "api|info|two\n"
-			if cull {
+			if dedupe {
 				all = want + "api|info|one\n" + want + "api|info|same\n" + want + "api|info|Last message repeated 2 times\n" + want + "api|info|two\n"
 			}
-			if got := string(text); got != all && !(cull && sameButTime(got, all, len(want))) {
-				t.Errorf("%d digits, culled %v: got\n%swant\n%s", fraction, cull, got, all)
+			if got := string(text); got != all && !(dedupe && sameButTime(got, all, len(want))) {
+				t.Errorf("%d digits, deduplicated %v: got\n%swant\n%s", fraction, dedupe, got, all)
 			}
 		}
 	}

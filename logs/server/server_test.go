@@ -131,7 +131,7 @@ func TestRawLines(t *testing.T) {
 	}
 }
 
-// Of several routes to one place, each record takes one; it is culled there if it is by all of them.
+// Of several routes to one place, each record takes one; it is deduplicated there if it is by all of them.
 func TestRoutesToOnePlace(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string) []server.Destination { return toFile(filepath.Join(dir, name))[0].To }

@@ -58,7 +58,7 @@ type OutputStats struct {
 	Name    string `json:"name"`
 	Written int64  `json:"written"`           // bytes of lines, or records of the store
 	Waiting int64  `json:"waiting"`           // bytes that wait
-	Repeats int64  `json:"culled"`            // records that repeated the one before
+	Repeats int64  `json:"repeats"`           // records that repeated the one before
 	Lost    int64  `json:"lost"`              // bytes of lines, or records, that could not be written before the end
 	Failure string `json:"failure,omitempty"` // why it fails; empty while it does not
 }

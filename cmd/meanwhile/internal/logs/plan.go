@@ -213,7 +213,7 @@ func (c *Serve) check(key string, value any) (err error) {
 // readRoutes adds what the flags say to the routes of the files.
 func (p *plan) readRoutes() error {
 	if len(p.fallback.To) == 0 {
-		p.fallback.Dedupe = p.Cull
+		p.fallback.Dedupe = p.Dedupe
 		for _, text := range p.To {
 			to, err := p.routes.place(text)
 			if err != nil {

@@ -86,7 +86,7 @@ func (r *routeSettings) route(n *yaml.Node) error {
 		"service":  services(&route.Services),
 		"level":    level(&route.Level),
 		"words":    texts(&route.Words),
-		"cull":     value(&route.Dedupe, strconv.ParseBool, "true or false"),
+		"dedupe":   value(&route.Dedupe, strconv.ParseBool, "true or false"),
 		"fraction": value(&route.Fraction, fraction, "the digits behind the seconds in the times of lines: .000, .000000 or .000000000"),
 		"to": func(n *yaml.Node) error {
 			if n.Kind != yaml.SequenceNode {

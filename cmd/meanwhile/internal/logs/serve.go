@@ -23,7 +23,7 @@ type Serve struct {
 	KeepAge   string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_AGE" default:"30d" placeholder:"TIME" help:"Delete stored records that are older (default ${default}); 0 keeps all."`
 	KeepSize  string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_KEEP_SIZE" default:"10GiB" placeholder:"SIZE" help:"Delete the oldest stored records when the store is larger on disk (default ${default}); 0 keeps all."`
 	To        []string      `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_TO" default:"store" placeholder:"PLACE" help:"Default destination, for records without a route in the file: store, file:PATH (with {service} for the name of the service), stdout, stderr, socket:HOST:PORT. Repeatable (default ${default})."`
-	Cull      bool          `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_CULL" help:"Deduplicate there: a record that repeats the one before is counted instead of stored."`
+	Dedupe    bool          `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_DEDUPE" help:"Deduplicate there: a record that repeats the one before is counted instead of stored."`
 	Sync      string        `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_SYNC" default:"always" enum:"always,interval,os" help:"When records are synced to disk: always, before they are acknowledged; at each interval; or when the operating system does (default ${default})."`
 	Interval  time.Duration `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_INTERVAL" default:"1s" help:"The time between syncs, and the period in which repeats are counted (default ${default})."`
 	MaxRecord int           `group:"What is kept" env:"MEANWHILE_LOGS_SERVE_MAX_RECORD" default:"262144" placeholder:"BYTES" help:"Truncate the message of a longer record (default ${default})."`

@@ -46,7 +46,7 @@ func TestSettings(t *testing.T) {
 // FuzzRoutes reads any file: what is wrong is told with its line.
 func FuzzRoutes(f *testing.F) {
 	for _, seed := range []string{
-		"routes: [{service: [a, b*], level: warn, words: x, cull: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",
+		"routes: [{service: [a, b*], level: warn, words: x, dedupe: true, to: [store, {file: a, mode: '0640', max-bytes: 1MB, daily: true, max-age: 3d}]}]\nlimits: [{service: a, rate: 1.5, burst: 3}]",
 		"redact: [{name: a, attributes: [b, c.*], message: 'x+', with: y}, {attributes: d}]", "redact: [{message: [x]}]", "redact: x",
 		"keep: [{service: [a, b*], age: 1d, size: 1GiB}, {service: c, age: 0}]", "keep: [{service: a}]",
 		"alerts: [{name: a, filter: level>=error, count: 20, window: 5m, quiet: 1h, webhook: 'https://example.com/a'}]", "alerts: [{name: a, count: 1, window: 1d}]", "alerts: x",
