@@ -23,6 +23,7 @@ type privateWord struct {
 var privateWords = []privateWord{
 	{word(`deaf`), "ignores cancellation"},
 	{regexp.MustCompile(`--open\b`), "--no-auth"},
+	{regexp.MustCompile(`--cull\b`), "--dedupe"},
 	{word(`strays?`), "leaked goroutine"},
 	{word(`far side`), "the upstream, the server"},
 	{word(`(a|an|the|each|every|one) look|look(s|ed|ing)? into`), "snapshot, inspect"},
