@@ -47,6 +47,7 @@ var layoutRules = []layoutRule{
 	{packages: "internal/trees", ours: []string{"inspect"}},
 	{packages: "internal/access", ours: []string{"internal/..."}},
 	{packages: "internal/testenv", helper: true},
+	{packages: "internal/push", ours: []string{"internal/retryafter"}, tests: []string{"internal/..."}},
 	{packages: "internal/logwire", modules: []string{"github.com/klauspost/compress"}},
 	{packages: "internal/...", tests: []string{"internal/..."}},
 

@@ -12,10 +12,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/retryafter"
 )
 
 // Config is how a server is reached.
@@ -103,7 +104,7 @@ func (c *Client) Post(ctx context.Context, path, query, contentType string, body
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		err := &StatusError{Host: c.String(), Status: response.StatusCode, Answer: Shorten(answer)}
-		if after := retryAfter(response.Header.Get("Retry-After")); after > 0 {
+		if after, ok := retryafter.Parse(response.Header.Get("Retry-After"), time.Now()); ok && after > 0 {
 			return answer, &later{err, after}
 		}
 		return answer, err
@@ -161,17 +162,6 @@ type later struct {
 
 func (e *later) Unwrap() error             { return e.error }
 func (e *later) RetryAfter() time.Duration { return e.after }
-
-// retryAfter reads seconds or a date; zero is none.
-func retryAfter(text string) time.Duration {
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(at))
-	}
-	return 0
-}
 
 // Shorten makes a text of what a server said that is safe to show: without control characters, and short.
 func Shorten(answer []byte) string {

@@ -104,6 +104,7 @@ func TestStatuses(t *testing.T) {
 		{path: "/500", want: "500 Internal Server Error"},
 		{path: "/503?after=99999999999", want: "503", after: 24 * time.Hour},
 		{path: "/503?after=soon", want: "503"},
+		{path: "/503?after=-1", want: "503"},
 		{path: "/503?after=0", want: "503"},
 		{path: "/200", expect: Statuses{{201, 299}}, want: "200 OK", final: true},
 		{path: "/404", expect: Statuses{{200, 200}, {404, 404}}},
@@ -123,28 +124,6 @@ func TestStatuses(t *testing.T) {
 		var after interface{ RetryAfter() time.Duration }
 		if errors.As(err, &after) != (test.after > 0) || test.after > 0 && after.RetryAfter() != test.after {
 			t.Errorf("%s: got %v, want again after %v", test.path, after, test.after)
-		}
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	tests := []struct {
-		text string
-		want time.Duration
-	}{
-		{"0", 0},
-		{"7", 7 * time.Second},
-		{"-1", 0},
-		{"", 0},
-		{"soon", 0},
-		{now.Add(time.Minute).Format(http.TimeFormat), time.Minute},
-		{now.Add(-time.Minute).Format(http.TimeFormat), 0},
-		{now.AddDate(5, 0, 0).Format(http.TimeFormat), 24 * time.Hour},
-	}
-	for _, test := range tests {
-		if got := retryAfter(test.text, now); got != test.want {
-			t.Errorf("%q: got %v, want %v", test.text, got, test.want)
 		}
 	}
 }

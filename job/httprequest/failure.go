@@ -17,6 +17,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/meanwhile-go/meanwhile/internal/retryafter"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
@@ -99,22 +100,10 @@ func (f failure) unexpected(answer *http.Response, body []byte) error {
 	if status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooEarly && status != http.StatusTooManyRequests {
 		return retry.Permanent(err)
 	}
-	if after := retryAfter(answer.Header.Get("Retry-After"), time.Now()); after > 0 {
-		return retry.After(err, after)
+	if after, ok := retryafter.Parse(answer.Header.Get("Retry-After"), time.Now()); ok && after > 0 { // else the backoff of the kind holds
+		return retry.After(err, min(after, maxRetryAfter))
 	}
 	return err
-}
-
-// retryAfter reads the header: seconds, or a date. It returns at most a day, and 0 for what says nothing about the time to
-// come: then the backoff of the kind holds.
-func retryAfter(text string, now time.Time) time.Duration {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.Duration(min(max(n, 0), int64(maxRetryAfter/time.Second))) * time.Second
-	}
-	if date, err := http.ParseTime(text); err == nil {
-		return min(max(date.Sub(now), 0), maxRetryAfter)
-	}
-	return 0
 }
 
 // sentence is the beginning of a body on one line, or nothing where it is no text.

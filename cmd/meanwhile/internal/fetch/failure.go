@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/retryafter"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
@@ -75,19 +76,11 @@ func (e *finalError) Unwrap() error { return e.err }
 var errNotDone = errors.New("not done: interrupted")
 
 func newStatusError(answer *http.Response) error {
-	return &statusError{answer.StatusCode, retryAfter(answer.Header.Get("Retry-After"), time.Now())}
-}
-
-// retryAfter reads the header: seconds, or a date. It returns -1 for none.
-func retryAfter(text string, now time.Time) time.Duration {
-	const most = 100 * 365 * 24 * time.Hour
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
-		return time.Duration(min(n, int64(most/time.Second))) * time.Second
+	after, ok := retryafter.Parse(answer.Header.Get("Retry-After"), time.Now())
+	if !ok {
+		after = -1
 	}
-	if date, err := http.ParseTime(text); err == nil {
-		return min(max(0, date.Sub(now)), most)
-	}
-	return -1
+	return &statusError{answer.StatusCode, after}
 }
 
 // classify tells Retry and AdaptiveLimit what to make of a failure.
