@@ -108,7 +108,7 @@ func related(a, b *scope.Node) bool { return a != nil && b != nil && (a.IsAbove(
 
 // mayBeStuck reports whether a task that took something waits in a way that may be part of a jam.
 func (s *snapshot) mayBeStuck(t taker) bool {
-	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.Is(scope.IsJoining))
+	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.IsJoining())
 }
 
 // inside is the scope that n's goroutine is in, or nil.
@@ -201,7 +201,7 @@ func (s *snapshot) isFrozen(n *scope.Node) bool {
 	below := n.Tasks(nil)
 	r := s.runners.bySet[n.Labels.Address()]
 	frozen := r != nil && !r.others && !r.twice && len(s.calls[n]) == 0 &&
-		(s.isStuck(n) || n.Is(scope.IsJoining) && len(below) > 0) &&
+		(s.isStuck(n) || n.IsJoining() && len(below) > 0) &&
 		!slices.ContainsFunc(below, func(k *scope.Node) bool { return !s.isFrozen(k) })
 	s.frozen[n] = frozen
 	return frozen

@@ -3,7 +3,6 @@ package scope
 import (
 	"context"
 	"sync"
-	"sync/atomic"
 
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
@@ -12,10 +11,8 @@ import (
 type children struct {
 	below      childCount
 	first      *Node          // the newest, linked by next; ended ones among them are taken out now and then
-	joined     sync.WaitGroup // done when they have ended; a sixth of a channel's size
-	waits      bool           // the function waits for joined
-	dismissed  bool           // it waits for the background tasks as well, which are canceled
-	closed     bool           // all have ended, and none can be started any more: does for the flag isClosed
+	joined     sync.WaitGroup // done when the last of them has ended, see Join; a sixth of a channel's size
+	dismissed  bool           // the background tasks are canceled, and waited for like the others
 	background uint32         // tasks that the end of the function need not wait for
 	started    uint32         // tasks ever started
 	number     uint32         // the last in the process that was given to one; those of refill follow it
@@ -26,12 +23,8 @@ type children struct {
 	top        *Node           // see Node.top; of the tasks below
 }
 
-// refill sets aside what count tasks to come need: numbers in the process, and label sets. One object is made for several
-// sets, none of which points to its task.
-func (f *children) refill(count uint32) {
-	f.number = lastID.Add(count) - count
-	f.sets = make([]goroutine.Set, count)
-}
+// refill sets aside what count tasks to come need: numbers in the process, and label sets.
+func (f *children) refill(count uint32) { f.number, f.sets = reserve(count) }
 
 // identify gives n its number and its labels.
 func (f *children) identify(n *Node, labels []goroutine.Label) {
@@ -42,27 +35,10 @@ func (f *children) identify(n *Node, labels []goroutine.Label) {
 	f.sets = f.sets[1:]
 }
 
-// A childCount counts what is below a task, in one word: the tasks that have not ended, and those in the list, where ended
-// ones stay for a while. To leave, a task only counts itself out; who finds the list to be mostly of ended tasks takes
-// them out. That way the end of a task needs no lock that the start of others holds.
-type childCount struct{ packed atomic.Uint64 }
-
-const oneListed = 1 << 32
-
-func (t *childCount) load() (live, listed uint32) { return split(t.packed.Load()) }
-
-func split(word uint64) (live, listed uint32) { return uint32(word), uint32(word >> 32) }
-
-func (t *childCount) enter() (live, listed uint32) { return split(t.packed.Add(oneListed + 1)) }
-
-func (t *childCount) leave() (live, listed uint32) { return split(t.packed.Add(^uint64(0))) }
-
-// unlist takes count out of the list. Its caller holds the lock under which tasks enter.
-func (t *childCount) unlist(count uint32) { t.packed.Add(-uint64(count) * oneListed) }
-
 // crowded says when sweeping pays: it takes out three times what it leaves. When the last task has ended none is kept, but below
 // a stream: there the last item often ends before the next one starts, and holds nothing any more.
-func (n *Node) crowded(live, listed uint32) bool {
+func (n *Node) crowded(c count) bool {
+	live, listed := c.live(), c.listed()
 	return listed > 4*live+32 || live == 0 && listed > 0 && n.Kind() != KindStream
 }
 
@@ -81,14 +57,23 @@ func (n *Node) link(p *Node, callers any) {
 	n.begun = began() // before the lock, for it may ask the clock
 	p.mu.Lock()
 	f := p.ownChildren()
-	flags := p.flags.Load()
-	if flags&hasTasks == 0 && f.scope == nil { // a scope does not end early
-		flags = p.flags.Or(hasTasks)
+	if f.scope == nil { // a scope does not end early
+		flags := p.flags.Load()
+		if flags&hasTasks == 0 {
+			flags = p.flags.Or(hasTasks)
+		}
+		if flags&isClosed != 0 {
+			p.refuse()
+		}
 	}
-	if flags&isClosed != 0 || f.closed {
-		p.mu.Unlock()
-		panic("meanwhile: a task was started after " + p.String() + " ended: " +
-			"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
+	isBackground := n.Is(IsBackground)
+	if isBackground { // before it is counted: see unlink
+		f.background++
+		p.flags.Or(hasBackground)
+	}
+	below, ok := f.below.enter()
+	if !ok {
+		p.refuse()
 	}
 	if f.top == nil {
 		f.top = p.top()
@@ -104,14 +89,10 @@ func (n *Node) link(p *Node, callers any) {
 	n.next = f.first
 	f.first = n
 	c := p.canceled.Load()
-	if n.Is(IsBackground) {
-		f.background++
-		p.flags.Or(hasBackground)
-		if f.dismissed && c == nil {
-			c = dismissal(p)
-		}
+	if isBackground && f.dismissed && c == nil {
+		c = dismissal(p)
 	}
-	if live, listed := f.below.enter(); p.crowded(live, listed) {
+	if p.crowded(below) {
 		f.sweep()
 	}
 	p.mu.Unlock()
@@ -124,11 +105,18 @@ func (n *Node) link(p *Node, callers any) {
 	}
 }
 
+// refuse panics for a task that is started below p when none can be any more. The caller holds mu, which it lets go of.
+func (p *Node) refuse() {
+	p.mu.Unlock()
+	panic("meanwhile: a task was started after " + p.String() + " ended: " +
+		"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
+}
+
 // maxReserve is for how many tasks a parent sets aside what they need at most. It is the more the more tasks it has started, so
 // that those who start many do not meet at one counter.
 const maxReserve = 16
 
-// kin returns n's family and makes it if need be; the caller holds mu, or nobody else knows n.
+// ownChildren returns n's children and makes them if need be; the caller holds mu, or nobody else knows n.
 func (n *Node) ownChildren() *children {
 	if n.childTasks == nil {
 		n.childTasks = new(children)
@@ -151,21 +139,19 @@ func (n *Node) unlink() {
 		f.background--
 		p.mu.Unlock()
 	}
-	live, listed := f.below.leave()
-	// The flag is set before the parent reads the count, and read after the count was changed: one of the two sees
-	// the other.
-	flags := p.flags.Load()
-	joined := flags&IsJoining != 0 && (live == 0 || flags&hasBackground != 0)
-	if !joined && !p.crowded(live, listed) {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if live, listed = f.below.load(); p.crowded(live, listed) {
-		f.sweep()
-	}
-	if joined {
-		p.tellJoined()
+	below := f.below.leave()
+	switch {
+	case below.isClosed():
+		f.joined.Done()
+	case below.isJoining() && p.Is(hasBackground):
+		// Either this finds the flag, or the background task entered later, and one that it waits for is still to leave.
+		p.dismiss()
+	case p.crowded(below):
+		p.mu.Lock()
+		if p.crowded(f.below.load()) {
+			f.sweep()
+		}
+		p.mu.Unlock()
 	}
 }
 
@@ -182,26 +168,6 @@ func (f *children) sweep() {
 		}
 	}
 	f.below.unlist(out)
-}
-
-// waitedFor is how many of the tasks below the function waits for.
-func (f *children) waitedFor() uint32 {
-	live, _ := f.below.load()
-	if f.dismissed {
-		return live
-	}
-	return live - f.background
-}
-
-// tellJoined wakes the function when none is left that it waits for. When none is left at all, no task can be started below n
-// any more. The caller holds mu.
-func (n *Node) tellJoined() {
-	f := n.childTasks
-	if !f.waits || f.waitedFor() > 0 {
-		return
-	}
-	f.waits, f.closed = false, n.live() == 0
-	f.joined.Done()
 }
 
 // children adds the tasks below that have not ended to the list, the newest first; the caller holds mu.
@@ -222,47 +188,74 @@ func (n *Node) live() uint32 {
 	if n.childTasks == nil {
 		return 0
 	}
-	live, _ := n.childTasks.below.load()
-	return live
+	return n.childTasks.below.load().live()
 }
 
-// Join waits for the tasks below, then cancels the background ones and waits for them. After it no task can be
-// started below n.
+// IsJoining reports whether the function of n has returned and waits for tasks below.
+func (n *Node) IsJoining() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isJoining()
+}
+
+func (n *Node) isJoining() bool {
+	if n.childTasks == nil {
+		return false
+	}
+	below := n.childTasks.below.load()
+	return below.isJoining() && !below.isClosed()
+}
+
+// Join waits for the tasks below, cancels the background ones when only they are left, and waits for them, too. After it no task
+// can be started below n. The last task to leave ends the wait, without the mutex. Join is called once, by n's goroutine.
 func (n *Node) Join() {
+	f := n.childTasks
+	if f == nil { // of a stream which had no items
+		n.flags.Or(isClosed)
+		return
+	}
+	f.joined.Add(1)
+	below := f.below.join()
+	if !below.isClosed() {
+		if n.Is(hasBackground) {
+			n.dismiss()
+		}
+		f.joined.Wait()
+	}
+	if below.listed() > 0 {
+		n.forget()
+	}
+}
+
+// dismiss cancels the background tasks when none but them is left. From then on the others that are started below are background
+// tasks as well.
+func (n *Node) dismiss() {
 	n.mu.Lock()
 	f := n.childTasks
-	for n.live() > 0 {
-		n.flags.Or(IsJoining)
-		if f.waitedFor() == 0 {
-			n.dismiss()
-			continue
-		}
-		f.waits = true
-		f.joined.Add(1)
-		n.tellJoined()
+	if f.dismissed || f.below.load().live() > f.background {
 		n.mu.Unlock()
-		f.joined.Wait()
-		if f.closed {
-			return
-		}
-		n.mu.Lock()
+		return
 	}
-	n.flags.Or(isClosed)
-	n.mu.Unlock()
-}
-
-// dismiss cancels the background tasks; from then on the wait is for them as well. The caller holds mu.
-func (n *Node) dismiss() {
-	n.childTasks.dismissed = true
+	f.dismissed = true
 	background := n.children(nil)
 	n.mu.Unlock()
 	c := dismissal(n)
 	for _, k := range background {
 		k.Cancel(c)
 	}
-	n.mu.Lock()
 }
 
 func dismissal(scope *Node) *cancellation {
 	return &cancellation{err: context.Canceled, Cause: errScopeEnded, from: scope}
+}
+
+// forget empties the list of the tasks below, all of which have ended: neither n's ctx nor one of them keeps the others.
+func (n *Node) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	f := n.childTasks
+	for k := f.first; k != nil; {
+		k, k.next = k.next, nil
+	}
+	f.first = nil
 }

@@ -250,10 +250,11 @@ func (n *Node) FailLater(err error) {
 func (n *Node) failsUntilClosed(err error) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.Is(isClosed) || n.childTasks != nil && n.childTasks.closed {
+	r := n.moreLocked() // which a scope that closes finds after it is closed, or this finds it closed
+	if n.Is(isClosed) || n.childTasks != nil && n.childTasks.below.load().isClosed() {
 		return false
 	}
-	n.moreLocked().failed.Add(err)
+	r.failed.Add(err)
 	return true
 }
 

@@ -1,6 +1,10 @@
 package scope
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
 
 // An ident is, in one word, a number that tells a task from the others that run in the process, and below it the task's
 // kind, and whether its base is not its parent. Numbers come again after some 268 million tasks.
@@ -31,3 +35,31 @@ func (n *Node) Kind() Kind { return n.ident.Kind() }
 
 // lastID is the number that was given last.
 var lastID atomic.Uint32
+
+// A block has the numbers and label sets of some tasks to come, of whatever trees: a scope that starts one task needs two of
+// them, and making one object for several scopes costs less. As long as one of the sets is in use, so are the labels of the others.
+type block struct {
+	number uint32 // of the first set
+	taken  atomic.Uint32
+	sets   [blockSize]goroutine.Set
+}
+
+const blockSize = 16
+
+var openBlock atomic.Pointer[block]
+
+// reserve returns numbers in the process, from that after last on, and as many label sets, none of which points to its task.
+func reserve(count uint32) (last uint32, sets []goroutine.Set) {
+	if count > 2 {
+		return lastID.Add(count) - count, make([]goroutine.Set, count)
+	}
+	for {
+		b := openBlock.Load()
+		if b != nil {
+			if end := b.taken.Add(count); end <= blockSize {
+				return b.number + end - count - 1, b.sets[end-count : end : end]
+			}
+		}
+		openBlock.CompareAndSwap(b, &block{number: lastID.Add(blockSize) - blockSize + 1})
+	}
+}

@@ -103,8 +103,7 @@ const (
 	isTimed              // lazy.deadline is set
 	isUsed               // something was attached: a Done channel, a call, a lazily allocated part
 	hasTasks             // tasks are or were below
-	IsJoining            // the function has returned and waits for the tasks below
-	isClosed             // no task can be started below any more
+	isClosed             // no task can be started below any more; a childCount says so as well
 	isClocked            // lazy.clock is set
 	IsFinished           // the outcome is final
 	isObserved           // somebody waited for the task and got its failure

@@ -88,22 +88,10 @@ func (n *Node) close(err error) error {
 
 // sum puts together what a scope returns.
 func (n *Node) sum(err error, outcome outcome) error {
-	var f Failures
-	if n.lazy == nil && err == nil && !n.Is(isCut) {
+	if err == nil && !n.Is(isUsed|isCut) {
 		return nil
 	}
-	if r := n.lazy; r != nil {
-		f = r.failed
-		f.errs = slices.Clip(f.errs)
-		for _, k := range r.unwaited {
-			if !k.Is(isObserved) {
-				f.Add(k.Failure())
-			}
-		}
-		n.mu.Lock()
-		f.more += r.lost
-		n.mu.Unlock()
-	}
+	f := n.failures()
 	none := len(f.errs) == 0 && f.more == 0
 	switch {
 	case none && err != nil:
@@ -115,6 +103,24 @@ func (n *Node) sum(err error, outcome outcome) error {
 		f.errs[0] = err
 	}
 	return f.Join()
+}
+
+// failures are those of the tasks below, none of which runs any more.
+func (n *Node) failures() (f Failures) {
+	var unwaited []*Node
+	n.mu.Lock()
+	if r := n.lazy; r != nil {
+		f, unwaited = r.failed, r.unwaited
+		f.errs = slices.Clip(f.errs)
+		f.more += r.lost
+	}
+	n.mu.Unlock()
+	for _, k := range unwaited {
+		if !k.Is(isObserved) {
+			f.Add(k.Failure())
+		}
+	}
+	return f
 }
 
 // saysMore reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation

@@ -16,7 +16,7 @@ type View struct {
 func (n *Node) Inspect(waits map[goroutine.Address][]Waiter) (v View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	v.Canceled, v.Joining = n.canceled.Load() != nil, n.Is(IsJoining)
+	v.Canceled, v.Joining = n.canceled.Load() != nil, n.isJoining()
 	n.waiters(waits)
 	if f := n.childTasks; f != nil {
 		f.sweep()
