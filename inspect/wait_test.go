@@ -246,3 +246,47 @@ func until(t *testing.T, ctx context.Context, want func(Node) bool) {
 		_ = Sleep(ctx, time.Millisecond)
 	}
 }
+
+// Two tasks that wait for each other by Wait are a deadlock. Two that only call each other's Done on the line on which they receive are
+// not: the channel may be another one, which the runtime does not tell.
+func TestWaitIsADeadlockAndDoneIsNot(t *testing.T) {
+	release := make(chan struct{})
+	second := func(_, c <-chan struct{}) <-chan struct{} { return c }
+	tests := map[string]struct {
+		wait     func(ctx context.Context, other *Task[struct{}]) error
+		reason   string
+		deadlock bool
+	}{
+		"Wait": {func(ctx context.Context, other *Task[struct{}]) error { _, err := other.Wait(ctx); return err }, "task", true},
+		"Done": {func(_ context.Context, other *Task[struct{}]) error { <-second(other.Done(), release); return nil }, "receive", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_ = Run(t.Context(), func(ctx context.Context) error {
+				met := make(chan struct{})
+				var tasks [2]*Task[struct{}]
+				for i := range tasks {
+					tasks[i] = Go(ctx, func(ctx context.Context) error {
+						<-met
+						return test.wait(ctx, tasks[1-i])
+					})
+				}
+				close(met)
+				until(t, ctx, func(n Node) bool {
+					for _, k := range n.Tasks {
+						if k.Wait.For != test.reason || k.Wait.Deadlock != test.deadlock {
+							return false
+						}
+					}
+					return len(n.Tasks) == 2
+				})
+				if name == "Done" {
+					close(release)
+				}
+				tasks[0].Cancel(nil)
+				tasks[1].Cancel(nil)
+				return nil
+			})
+		})
+	}
+}
