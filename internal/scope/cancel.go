@@ -52,7 +52,7 @@ func (c *cancellation) Failure() error {
 
 // isError reports whether err says no more than that c has happened.
 func (c *cancellation) isError(err error) bool {
-	return SameError(err, c.err) || SameError(err, c.Failure())
+	return err == c.err || SameError(err, c.Failure())
 }
 
 // standard is a canceled context of the standard library with c's cause: context.Cause reads the cause from the

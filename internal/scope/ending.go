@@ -178,7 +178,7 @@ func (n *Node) release() {
 		return
 	}
 	n.mu.Lock()
-	attached := n.done != nil || n.after != nil
+	attached := n.canceled.Load() == nil && (n.done != nil || n.after != nil)
 	var timer *time.Timer
 	var detach func() bool
 	if r := n.lazy; r != nil {

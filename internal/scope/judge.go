@@ -31,6 +31,9 @@ func (n *Node) judge(err error) outcome {
 	if c == nil && len(recorded) == 0 {
 		return failed
 	}
+	if c != nil && c.isPlainError(err, recorded) {
+		return c.stops(n)
+	}
 	own, passedOn := false, false
 	complete := WalkErrors(err, func(e error, leaf bool) bool {
 		switch {
@@ -50,12 +53,33 @@ func (n *Node) judge(err error) outcome {
 		return failed
 	case passedOn:
 		return duplicate
+	}
+	return c.stops(n)
+}
+
+// stops is the outcome of n when it stopped because of c.
+func (c *cancellation) stops(n *Node) outcome {
+	switch {
 	case c.from != n:
 		return canceledAbove
 	case c.err == context.DeadlineExceeded:
 		return failed
 	}
 	return canceled
+}
+
+// isPlainError reports whether err is what nearly every canceled task returns, the error of its ctx, and no failure of those that are
+// recorded. That needs no walk, which would not fit into the first part of a goroutine's stack.
+func (c *cancellation) isPlainError(err error, recorded []error) bool {
+	if err != c.err { // they can be compared: c.err is of package context
+		return false
+	}
+	for _, r := range recorded {
+		if _, ok := r.(*TaskError); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func isOneOf(err error, list []error) bool {
