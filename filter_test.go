@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 func even(i int) bool { return i%2 == 0 }
@@ -164,7 +165,7 @@ func TestLeavingEndsWaitsThroughCombinators(t *testing.T) {
 func TestPlainLoopIsNotMistakenForAStream(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for range 200 {
+	for range testenv.Rounds(20, 200) {
 		ch := make(chan int, 2)
 		ch <- 0
 		ch <- 1

@@ -71,6 +71,7 @@ func work(url, name string, hangs bool) error {
 
 // TestAKilledWorkerLosesNothing kills a worker with jobs in its hands: another runs them when the lease is over.
 func TestAKilledWorkerLosesNothing(t *testing.T) {
+	testenv.LongTest(t) // its lease runs out after five seconds, the shortest that the API allows
 	t.Parallel()
 	store, err := sqlite.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "jobs.db"))
 	if err != nil {

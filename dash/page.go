@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -36,7 +37,7 @@ func (h *handler) page(path, name string, load loader) {
 		}
 		v := h.view(r, name)
 		v.load = load
-		if len(parts[name]) > 0 && r.Header.Get("Accept") == "text/event-stream" {
+		if len(parts()[name]) > 0 && r.Header.Get("Accept") == "text/event-stream" {
 			h.hub.serve(w, r, v)
 			return
 		}
@@ -122,7 +123,7 @@ func (v *view) trouble(err error) string {
 
 func (h *handler) render(w http.ResponseWriter, v *view) {
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, v.name+".html", v); err != nil {
+	if err := templates().ExecuteTemplate(&b, v.name+".html", v); err != nil {
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -157,9 +158,9 @@ func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, er
 	}
 	now.page, now.Now = p, time.Now()
 	drawn := map[string]string{}
-	for _, id := range parts[v.name] {
+	for _, id := range parts()[v.name] {
 		var b strings.Builder
-		if err := templates.ExecuteTemplate(&b, v.name+":"+id, &now); err != nil {
+		if err := templates().ExecuteTemplate(&b, v.name+":"+id, &now); err != nil {
 			return nil, err
 		}
 		drawn[id] = b.String()
@@ -167,18 +168,18 @@ func (h *handler) fragments(ctx context.Context, v *view) (map[string]string, er
 	return drawn, nil
 }
 
-var (
-	templates = template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
-	parts     = findParts()
-)
+// templates are parsed for the first page: programs start that show none.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
+})
 
-// findParts returns the IDs of the live parts of each page.
-func findParts() map[string][]string {
+// parts are the IDs of the live parts of each page.
+var parts = sync.OnceValue(func() map[string][]string {
 	found := map[string][]string{}
-	for _, t := range templates.Templates() {
+	for _, t := range templates().Templates() {
 		if name, id, ok := strings.Cut(t.Name(), ":"); ok {
 			found[name] = append(found[name], id)
 		}
 	}
 	return found
-}
+})

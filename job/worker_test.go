@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/retry"
@@ -261,13 +262,14 @@ func TestWorkerRetriesUntilTheLastAttempt(t *testing.T) {
 func TestWorkerRunsADelayedJobOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var late time.Duration
-		due := time.Now().Add(36 * time.Hour)
+		delay := time.Duration(testenv.Rounds(2, 36)) * time.Hour // it asks the store each second
+		due := time.Now().Add(delay)
 		r := newRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error {
 			late = time.Since(due)
 			return nil
 		}))
-		id := r.enqueue(job.In(36 * time.Hour))
-		seconds(36*3600 - 1)
+		id := r.enqueue(job.In(delay))
+		seconds(delay.Seconds() - 1)
 		r.wantState(id, job.Queued)
 		seconds(1)
 		r.wantState(id, job.Completed)

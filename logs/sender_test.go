@@ -167,6 +167,7 @@ func TestSenderSends(t *testing.T) {
 
 // TestSenderWithoutServer begins without a server; what is added goes to the spool, and to the server when it comes.
 func TestSenderWithoutServer(t *testing.T) {
+	t.Parallel()
 	server := newTestServer(t)
 	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10})
 	addAll(t, s, 1, 20_000)

@@ -315,6 +315,7 @@ func TestMain(m *testing.M) {
 	program, ok := programs[os.Getenv("MEANWHILE_TEST_PROGRAM")]
 	if !ok {
 		testenv.DefaultSignals()
+		testenv.Parallel(8)
 		os.Exit(m.Run())
 	}
 	time.AfterFunc(time.Minute, func() { panic("nobody ended the program") })
@@ -403,6 +404,7 @@ func (c *child) end(code int, stdout, stderr string) {
 }
 
 func TestMainExits(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		program string
 		code    int
@@ -444,6 +446,7 @@ func TestMainExits(t *testing.T) {
 }
 
 func TestMainStopsAtASignal(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		program string
 		signal  syscall.Signal

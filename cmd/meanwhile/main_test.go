@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -31,7 +32,8 @@ func (t tests) Run() int {
 
 // TestScript runs the scripts, each with servers of its own: $URL and $HOST are one by its address, $OTHER is the same by
 // another name, $SECURE one with a certificate nobody trusts. $PORT is free for a server of the script's own, and
-// cert.pem and key.pem are such a certificate for it.
+// cert.pem and key.pem are such a certificate for it. The condition [long] holds when the tests that take
+// long are wanted.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -70,6 +72,12 @@ func TestScript(t *testing.T) {
 
 			"keep-logs":  keepLogs,
 			"serve-logs": serveLogs,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return testenv.Long(), nil
 		},
 		UpdateScripts: os.Getenv("UPDATE") != "",
 	})

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // A wrapped program is one that "meanwhile logs send" runs, in a folder of its own, with a server that nothing answers for.
@@ -123,6 +125,9 @@ func TestSendRunsTheProgramToItsEnd(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(name, "the spool") {
+				testenv.LongTest(t)
+			}
 			t.Parallel()
 			w := wrap(t, "", test.script+"echo after; echo >done; exit 7", append(test.flags, "--wait", "100ms")...)
 			w.await("done")
@@ -145,6 +150,9 @@ func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
 		"and more that it writes": {`trap 'head -c 300000 /dev/zero | tr "\0" x; exit 9' TERM; `, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "with a handler" {
+				testenv.LongTest(t)
+			}
 			t.Parallel()
 			const line = "0123456789012345678901234567890123456789012345678901234567890123456789"
 			script := end.trap + "echo $$ >pid; i=0; while :; do echo " + strings.Repeat(line, 100) + "; i=$((i+1)); [ $i -eq 3000 ] && echo >full; done"

@@ -17,6 +17,14 @@ import (
 // Long reports whether the tests that take long are wanted, with MEANWHILE_LONG=1 in the environment, as in CI.
 func Long() bool { return os.Getenv("MEANWHILE_LONG") == "1" }
 
+// Rounds returns how often a test repeats what it does: a few times, or many when the tests that take long are wanted.
+func Rounds(few, many int) int {
+	if Long() {
+		return many
+	}
+	return few
+}
+
 // LongTest skips the rest of a test that takes long, unless those are wanted.
 func LongTest(t testing.TB) {
 	t.Helper()

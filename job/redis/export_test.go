@@ -2,8 +2,6 @@ package redis
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"strconv"
 	"strings"
 	"time"
@@ -85,9 +83,10 @@ func (s *Store) FillOverrides(ctx context.Context, queue string, n int) error {
 }
 
 func inline(name, body string) *script {
-	text := newScript("lane").text + body
-	sum := sha1.Sum([]byte(text))
-	return &script{name: name, text: text, sha: hex.EncodeToString(sum[:])}
+	return makeScript(name, func() string {
+		lib, _ := newScript("lane").load()
+		return lib + body
+	})
 }
 
 var (
@@ -116,12 +115,12 @@ return n`)
 // LookAtMost has claims look at so many lanes and jobs in vain in one run, until the function it returns is called.
 func LookAtMost(n int) (restore func()) {
 	was := claimScript
-	text := strings.Replace(was.text, "local mostLooked = 1000\n", "local mostLooked = "+strconv.Itoa(n)+"\n", 1)
-	if text == was.text {
+	before, _ := was.load()
+	text := strings.Replace(before, "local mostLooked = 1000\n", "local mostLooked = "+strconv.Itoa(n)+"\n", 1)
+	if text == before {
 		panic("lua/turns.lua has no such bound")
 	}
-	sum := sha1.Sum([]byte(text))
-	claimScript = &script{name: was.name, text: text, sha: hex.EncodeToString(sum[:])}
+	claimScript = makeScript(was.name, func() string { return text })
 	return func() { claimScript = was }
 }
 

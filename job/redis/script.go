@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
@@ -14,23 +15,35 @@ import (
 //go:embed lua/*.lua
 var files embed.FS
 
-// A script is one that the server runs, whole and alone.
-type script struct{ name, text, sha string }
+// A script is one that the server runs, whole and alone. Its text is made when it is first run: programs start that run none.
+type script struct {
+	name string
+	load func() (text, sha string)
+}
+
+func makeScript(name string, text func() string) *script {
+	return &script{name: name, load: sync.OnceValues(func() (string, string) {
+		t := text()
+		sum := sha1.Sum([]byte(t))
+		return t, hex.EncodeToString(sum[:])
+	})}
+}
 
 // newScript makes a script of files, the last of which it is named after. It waits for the end of a long call.
 func newScript(names ...string) *script { return join(append([]string{"lib", "alone"}, names...)) }
 
 func join(names []string) *script {
-	var text strings.Builder
-	for _, name := range names {
-		part, err := files.ReadFile("lua/" + name + ".lua")
-		if err != nil {
-			panic("job/redis: " + err.Error()) // it is embedded
+	return makeScript(names[len(names)-1], func() string {
+		var text strings.Builder
+		for _, name := range names {
+			part, err := files.ReadFile("lua/" + name + ".lua")
+			if err != nil {
+				panic("job/redis: " + err.Error()) // it is embedded
+			}
+			text.Write(part)
 		}
-		text.Write(part)
-	}
-	sum := sha1.Sum([]byte(text.String()))
-	return &script{name: names[len(names)-1], text: text.String(), sha: hex.EncodeToString(sum[:])}
+		return text.String()
+	})
 }
 
 var (
@@ -117,9 +130,10 @@ func (s *Store) message(ctx context.Context, c *client, sc *script, args []strin
 
 // send has the server run a script. One that does not know it, as after a failover or SCRIPT FLUSH, is sent its text.
 func (s *Store) send(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
-	m, err := c.Do(ctx, c.B().Evalsha().Sha1(sc.sha).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
+	text, sha := sc.load()
+	m, err := c.Do(ctx, c.B().Evalsha().Sha1(sha).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
 	if r, ok := rueidis.IsRedisErr(err); ok && r.IsNoScript() {
-		m, err = c.Do(ctx, c.B().Eval().Script(sc.text).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
+		m, err = c.Do(ctx, c.B().Eval().Script(text).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()
 	}
 	if r, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(r.Error(), "READONLY") {
 		s.reconnect(c)

@@ -68,6 +68,7 @@ func TestServerThatHangs(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			address, stalled := stalls(t, answer)
 			output, err := nats.New(nats.Config{URL: "nats://" + address, Stream: "s"})
 			if err != nil {
