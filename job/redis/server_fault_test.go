@@ -227,7 +227,7 @@ func TestParts(t *testing.T) {
 		server.tell(t, "CONFIG", "RESETSTAT")
 		jobs := newJobs(t, n, "k")
 		insert(t, s, jobs...)
-		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_rpush:"); sent != parts {
+		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != parts {
 			t.Errorf("%d jobs are sent in parts: %v, want %v", n, sent, parts)
 		}
 		if _, err := s.Insert(t.Context(), append(newJobs(t, n, "k"), jobs[n/2])...); err == nil || !strings.Contains(err.Error(), jobs[n/2].ID.String()+" is there already") {

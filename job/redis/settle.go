@@ -75,9 +75,22 @@ func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
 		if j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
 			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", j.ID, j.State)
 		}
-		args[i] = pack(
-			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Uncounted), strconv.Itoa(j.MaxAttempts), j.Queue,
-			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle), strconv.Itoa(outcomes[i].Units))
+		detail := j.EncodeDetail()
+		p := make(packer, 0, 120+len(detail))
+		p.array(12)
+		p.text(idText(j.ID))
+		p.number(int64(j.Attempt))
+		p.text(string(j.State))
+		p.bytes(detail)
+		p.number(int64(j.Uncounted))
+		p.number(int64(j.MaxAttempts))
+		p.text(j.Queue)
+		p.number(int64(j.Priority))
+		p.text(micros(j.RunAt))
+		p.number(max(j.Delay, 0).Microseconds())
+		p.number(max(outcomes[i].Throttle, 0).Microseconds())
+		p.number(int64(outcomes[i].Units))
+		args[i] = string(p)
 	}
 	return args, nil
 }

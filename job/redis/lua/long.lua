@@ -5,7 +5,7 @@
 -- ARGV, where one is to begin: token, session, how many outcomes, how many new jobs, "1" where it goes on although the memory is full, for how long the
 -- answer is kept in ms. Without any, the next part is written of the one that has begun, if there is one. Returns its token while parts are left, else "".
 -- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the IDs that are stored; or "there" and an ID.
-local key = P .. 'long'
+local key = P .. 'busy'
 
 if #ARGV > 0 then
   if call('EXISTS', key) == 1 then return redis.error_reply('LONG another call of many jobs is being written: write a part of it, then call again') end
@@ -60,9 +60,9 @@ if phase == 1 then -- which outcomes are lost
   eachOf(last, 100, function(item) result(heldBy(session, cmsgpack.unpack(item)) and '0' or '1') end)
 elseif phase == 2 then -- whether a new job is there already
   last = outcomes + new
-  local jobs = {}
-  eachOf(last, 500, function(item) jobs[#jobs + 1] = newOf(item) and { (newOf(item)) } end)
-  local there = firstThere(jobs)
+  local list = {}
+  eachOf(last, 500, function(item) list[#list + 1] = newOf(item) and { (newOf(item)) } end)
+  local there = firstThere(list)
   if there then
     call('DEL', answer)
     call('RPUSH', answer, 'there', there)

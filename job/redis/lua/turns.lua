@@ -42,12 +42,15 @@ end
 -- the priority top only those whose turn is more than after and at most till count. When it has looked at enough of them, it returns the turn to go
 -- on after, too.
 local function openLanes(q, all, top, after, till, n)
+  writeMembers()
   for p = top, 1, -1 do
     local from, to = '-inf', '+inf'
     if p == top then from, to = '(' .. int(after), int(till) end
     local found, goOn = {}, nil
     if all then
-      for _, name in ipairs(call('ZRANGEBYSCORE', P .. 'i:' .. p .. ':' .. q.name, from, to, 'LIMIT', 0, n)) do found[#found + 1] = openLane(q, name) end
+      local names = call('ZRANGEBYSCORE', P .. 'i:' .. p .. ':' .. q.name, from, to, 'LIMIT', 0, n)
+      readLanes(q, names)
+      for i = 1, #names do found[i] = openLane(q, names[i]) end
     else
       found, goOn = openAbove(q, p, from, to, n)
     end
@@ -104,8 +107,8 @@ local function findDue(q, l, p, n, wanted, behind)
   if inOrder(q, l) then
     local m, holder = firstInOrder(q, l)
     if m and not holder and n > 0 and wanted(m) then
-      local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
-      if tonumber(v[1]) == p and tonumber(v[2]) <= now then members[1] = m end
+      local j = load(string.sub(m, 1, 16))
+      if j and j.p == p and j.r <= now then members[1] = m end
     end
     q.looked = q.looked + 1 - #members
     return members
@@ -138,7 +141,8 @@ local function affordable(q, lanes, found)
     local l, m = lanes[i], found[i][may[i] + 1]
     local of = l.key == '' and none.units or ofKey(q, l).units
     if not m or usedUp(q.limits.units, queue) or usedUp(of, paid[i]) then return false end
-    local cost = tonumber(call('HGET', jobKey(string.sub(m, 1, 16)), 'co') or 0)
+    local j = load(string.sub(m, 1, 16))
+    local cost = j and more(j).co or 0
     queue, paid[i] = charge(q.limits.units, queue, cost), charge(of, paid[i], cost)
     may[i], costs[i] = may[i] + 1, costs[i] + cost
     return true
