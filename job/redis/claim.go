@@ -14,7 +14,7 @@ import (
 
 // The bounds of what one run of the script does.
 const (
-	claimJobs   = 100
+	claimJobs   = 250
 	claimQueues = 100
 	mostRounds  = 100_000 // of one call
 )

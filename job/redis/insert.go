@@ -37,22 +37,34 @@ func newArg(j *job.Job) string {
 		flags |= hasMeta
 	}
 	options := j.EncodeOptions()
-	var tail, args packer
-	tail.text(j.UniqueKey)
-	tail.number(max(j.UniqueFor, 0).Microseconds())
-	tail.text(meta)
-	tail.number(int64(j.Cost))
-	tail.bytes(options)
-	args.bytes(inside)
+	// The parts of the value that are known here; when it was created and is due stands between.
+	var front, back packer
+	front = make(packer, 0, 16+len(j.Queue)+len(j.Kind)+len(j.LimitKey))
+	front.text(j.Queue)
+	front.number(int64(j.Priority))
+	front.text(j.Kind)
+	front.text(j.LimitKey)
+	back = make(packer, 0, 64+len(j.UniqueKey)+len(meta)+len(options)+len(inside))
+	back.number(int64(j.MaxAttempts))
+	back.number(int64(flags))
+	back.number(0)
+	back.number(0)
+	back.text("")
+	back.text(j.UniqueKey)
+	back.number(max(j.UniqueFor, 0).Microseconds())
+	back.text(meta)
+	back.number(int64(j.Cost))
+	back.bytes(options)
+	back.bytes(inside)
 
-	p := make(packer, 0, 160+len(args)+2*len(tail)+len(outside))
-	p.array(17)
+	p := make(packer, 0, 128+2*len(front)+len(back)+len(outside))
+	p.array(16)
 	p.text(idText(j.ID))
 	p.text(j.Kind)
 	p.text(j.Queue)
-	p.bytes(args)
+	p.bytes(front)
 	p.number(int64(j.Priority))
-	p.number(int64(j.MaxAttempts))
+	p.bytes(back)
 	p.text(j.UniqueKey)
 	p.number(int64(flags))
 	p.text(micros(j.RunAt))
@@ -62,7 +74,6 @@ func newArg(j *job.Job) string {
 	p.text(while)
 	p.text(flag(j.Replace))
 	p.number(max(j.ReplaceWithin, 0).Microseconds())
-	p.bytes(tail)
 	p.number(max(j.Delay, 0).Microseconds())
 	return string(p)
 }
@@ -70,8 +81,8 @@ func newArg(j *job.Job) string {
 // groupedCalls is how many callers of Insert share a script at most.
 const groupedCalls = mostShort
 
-// groupedAtOnce is how many such scripts are under way: while the server runs one, the next is on its way.
-const groupedAtOnce = 2
+// groupedAtOnce is how many such scripts are under way: what comes meanwhile gathers for the next one.
+const groupedAtOnce = 1
 
 // A newInsert is what one caller inserts, an inserted the answer to it.
 type newInsert struct {
@@ -84,7 +95,7 @@ type inserted struct {
 	err error
 }
 
-// Insert stores new jobs, all or none: up to a hundred by one script, more as a long call. Calls with one job each that come while one is under way
+// Insert stores new jobs, all or none: up to mostShort by one script, more as a long call. Calls with one job each that come while one is under way
 // share the next script.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))

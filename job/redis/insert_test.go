@@ -8,9 +8,28 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
+
+// TestReplacedInOneInsert replaces a job by one of the same insert.
+func TestReplacedInOneInsert(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	first, second := newJob(t, "k", job.Unique("u"), job.MaxAttempts(7), job.Meta(job.MetaID, "m")), newJob(t, "k", job.Unique("u"), job.Replace(), job.In(time.Hour))
+	second.Args = []byte(letters(3000))
+	ids, err := s.Insert(t.Context(), first, second)
+	if err != nil || ids[0] != first.ID || ids[1] != first.ID {
+		t.Fatalf("stored as %v, %v", ids, err)
+	}
+	jobs, err := s.List(t.Context(), job.Filter{Limit: 10})
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("there are %d jobs, %v", len(jobs), err)
+	}
+	if j := jobs[0]; j.ID != first.ID || j.MaxAttempts != 7 || string(j.Args) != string(second.Args) || j.Meta[job.MetaID] != "m" || j.RunAt.Sub(j.Created) < time.Hour {
+		t.Errorf("it is %+v", j)
+	}
+}
 
 // TestInsertsShareScripts has many insert one job each at once, some of which are there already: only these fail, and the others share scripts.
 func TestInsertsShareScripts(t *testing.T) {

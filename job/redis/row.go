@@ -55,11 +55,8 @@ const (
 	hasArgs
 )
 
-// jobOf reads a job: its ID, its value (see lua/keys.md), and args that are kept elsewhere.
-func jobOf(text string) (*job.Job, error) {
-	if len(text) < 16 {
-		return nil, fmt.Errorf("a job of %d bytes", len(text))
-	}
+// jobOf reads the value of a job (see lua/keys.md), with args behind it that are kept elsewhere.
+func jobOf(id job.ID, text string) (*job.Job, error) {
 	u := &unpacker{rest: []byte(text)}
 	count := func() int { return int(u.number()) }
 	when := func() (t time.Time) {
@@ -68,7 +65,7 @@ func jobOf(text string) (*job.Job, error) {
 		}
 		return t
 	}
-	j := &job.Job{ID: job.ID(u.cut(16))}
+	j := &job.Job{ID: id}
 	j.State, j.Attempt, j.CancelRequested = stateOf[string(u.text())], count(), u.number()&1 == 1
 	u.text()   // session
 	u.number() // batch
@@ -99,15 +96,15 @@ func jobOf(text string) (*job.Job, error) {
 	return j, nil
 }
 
-// jobsOf reads an array of jobs.
+// jobsOf reads an array of jobs: IDs and values by turns.
 func jobsOf(m rueidis.RedisMessage) ([]*job.Job, error) {
 	rows, err := m.ToArray()
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*job.Job
-	for i := range rows {
-		j, err := jobOf(text(rows[i]))
+	jobs := make([]*job.Job, 0, len(rows)/2)
+	for i := 0; i+1 < len(rows); i += 2 {
+		j, err := jobOf(idOf(text(rows[i])), text(rows[i+1]))
 		if err != nil {
 			return nil, err
 		}

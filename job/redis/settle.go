@@ -51,6 +51,9 @@ func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outco
 		}
 		return lost, err
 	}
+	if len(new) == 0 {
+		return s.settleInParts(ctx, session, outcomes, args)
+	}
 	at := 0
 	for i := range outcomes {
 		for _, j := range outcomes[i].Then {
@@ -65,6 +68,32 @@ func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outco
 		}
 	}
 	return lost, err
+}
+
+// settleInParts writes many outcomes that nothing follows, some hundred at a time.
+func (s *Store) settleInParts(ctx context.Context, session string, outcomes []job.Outcome, args []string) (lost []job.ID, err error) {
+	// Of two outcomes of one job the first counts, also where they are in two parts.
+	ids, seen := make([]job.ID, 0, len(args)), make(map[job.ID]bool, len(args))
+	once := make([]string, 0, len(args))
+	for i := range outcomes {
+		if id := outcomes[i].Job.ID; !seen[id] {
+			seen[id] = true
+			ids, once = append(ids, id), append(once, args[i])
+		}
+	}
+	for len(once) > 0 {
+		n := min(fitting(once), mostShort)
+		part := append([]string{session, strconv.Itoa(n)}, once[:n]...)
+		got, err := unlessThere(s.run(ctx, settleScript, part...))
+		if err != nil {
+			return lost, err
+		}
+		for i := range got {
+			lost = append(lost, ids[number(got[i])-1])
+		}
+		ids, once = ids[n:], once[n:]
+	}
+	return lost, nil
 }
 
 // outcomeArgs are outcomes as lua/outcome.lua reads them.

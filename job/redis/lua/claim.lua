@@ -38,9 +38,9 @@ if string.find(todo, 'b', 1, true) then
   if since > 0 or over(session) then renewLease(session, lease) end
   if since > 0 then
     for _, batch in ipairs(call('ZRANGEBYSCORE', P .. 'h:' .. session, since, '+inf')) do
-      for _, j in ipairs(inBatch(session, batch)) do again[#again + 1] = whole(j) end
+      for _, j in ipairs(inBatch(session, batch)) do whole(again, j) end
     end
-    limit = limit - #again
+    limit = limit - #again / 2
   end
 end
 
@@ -268,9 +268,9 @@ local function takePlain(q, n)
       local head = call('ZRANGE', key, rank, rank, 'WITHSCORES')
       local got, looked
       if head[1] and tonumber(head[2]) <= now then
-        got, looked, rank, last, goOn = fromBoth(q, p, math.min(n - taken, 100), rank, last)
+        got, looked, rank, last, goOn = fromBoth(q, p, math.min(n - taken, 250), rank, last)
       else
-        got, looked = fromList(q, p, math.min(n - taken, 100))
+        got, looked = fromList(q, p, math.min(n - taken, 250))
         goOn = looked > 0
       end
       taken, seen = taken + got, seen + looked
@@ -341,10 +341,10 @@ if string.find(todo, 'd', 1, true) and stopAt == 0 then
   end
 end
 holdBatch(session, number, batch)
-for _, list in ipairs({ expired, due }) do
-  for i = 1, #list do list[i] = whole(list[i]) end
-end
+local answers = { {}, {} }
+for i = 1, #expired do whole(answers[1], expired[i]) end
+for i = 1, #due do whole(answers[2], due[i]) end
 done()
 local wait = '-1'
 if soonest then wait = int(soonest - now) end
-return { 1, again, expired, workers, due, ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0, stopIn }
+return { 1, again, answers[1], workers, answers[2], ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0, stopIn }

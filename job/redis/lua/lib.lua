@@ -48,9 +48,11 @@ local letterOf = { queued = 'q', running = 'r', completed = 'c', discarded = 'd'
 local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, an ID of another system, args in a place of their own
 local function has(j, flag) return j.fl % (2 * flag) >= flag end
 
+local unpackSome = cmsgpack.unpack_limit
+
 local function read(id, v)
-  local cold, s, n, x, se, ca, st, f, w, d = cmsgpack.unpack_limit(v, 9, 0)
-  local rest, q, p, k, l, r, c, m, fl, sp, di, ho = cmsgpack.unpack_limit(v, 11, cold)
+  local cold, s, n, x, se, ca, st, f, w, d = unpackSome(v, 9, 0)
+  local rest, q, p, k, l, r, c, m, fl, sp, di, ho = unpackSome(v, 11, cold)
   return {
     id = id, s = stateOf[s], n = n, x = x % 2 == 1, xp = x >= 2, se = se, ca = ca, st = st, f = f, w = w, d = d,
     q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, kept = v, cold = cold, rest = rest,
@@ -83,44 +85,69 @@ local function load(id)
     local v = call('HGET', J, id)
     j = v and read(id, v)
     jobs[id] = j
+  elseif j and j.fresh then -- it was inserted by this script, which knows some of it
+    for name, value in pairs(read(id, j.kept)) do j[name] = value end
+    j.fresh = false
   end
   return j or nil
 end
 
 -- save has a job written at the end; all is true where more has changed than its first part.
 local function save(j, all)
-  changed[j.id] = j
+  changed[j.id], j.text = j, nil
   if all then j.all = true end
+end
+
+-- tailOf is the third part of a job.
+local function tailOf(j)
+  if not j.tail then
+    if not j.rest then j.rest = unpackSome(j.kept, 11, j.cold) end
+    j.tail = string.sub(j.kept, j.rest + 1)
+  end
+  return j.tail
 end
 
 -- more reads what a job seldom needs.
 local function more(j)
   if not j.u then
-    local _, u, uf, mi, co, o = cmsgpack.unpack_limit(j.tail or j.kept, 5, j.tail and 0 or j.rest)
+    local _, u, uf, mi, co, o = unpackSome(tailOf(j), 5, 0)
     j.u, j.uf, j.mi, j.co, j.o = u, uf, mi, co, o
   end
   return j
 end
 
--- hot is the first part of a job.
+-- hot is the first part of a job. Jobs that are written together mostly have the same.
+local same, hotOfSame = {}, nil
 local function hot(j)
-  return cmsgpack.pack(letterOf[j.s], j.n, (j.x and 1 or 0) + (j.xp and 2 or 0), j.se, j.ca, j.st, j.f, j.w, j.d)
+  local x = (j.x and 1 or 0) + (j.xp and 2 or 0)
+  local a = same
+  if a.s ~= j.s or a.n ~= j.n or a.x ~= x or a.st ~= j.st or a.ca ~= j.ca or a.se ~= j.se or a.w ~= j.w or a.d ~= j.d or a.f ~= j.f then
+    a.s, a.n, a.x, a.st, a.ca, a.se, a.w, a.d, a.f = j.s, j.n, x, j.st, j.ca, j.se, j.w, j.d, j.f
+    hotOfSame = cmsgpack.pack(letterOf[j.s], j.n, x, j.se, j.ca, j.st, j.f, j.w, j.d)
+  end
+  return hotOfSame
 end
 
 -- textOf is the value of a job as it is now.
 local function textOf(j)
-  if j.all then
-    local tail = j.tail or string.sub(j.kept, j.rest + 1)
-    return hot(j) .. cmsgpack.pack(j.q, j.p, j.k, j.l, j.r, j.c, j.m, j.fl, j.sp, j.di, j.ho) .. tail
+  if not j.text then
+    if j.all then
+      j.text = hot(j) .. cmsgpack.pack(j.q, j.p, j.k, j.l, j.r, j.c, j.m, j.fl, j.sp, j.di, j.ho) .. tailOf(j)
+    else
+      j.text = hot(j) .. string.sub(j.kept, j.cold + 1)
+    end
   end
-  return hot(j) .. string.sub(j.kept, j.cold + 1)
+  return j.text
 end
 
--- whole returns a job as the caller reads it: its ID, its value, and args that are not in that.
-local function whole(j)
-  local v = j.id .. (changed[j.id] and textOf(j) or j.kept)
+-- whole adds a job to a list as the caller reads it, its ID and its value, with args behind that are not in it. It returns how long that is. To make one
+-- string of both would cost more than to send two.
+local function whole(list, j)
+  local v = changed[j.id] and textOf(j) or j.kept
   if has(j, hasArgs) then v = v .. call('HGET', A, j.id) end
-  return v
+  list[#list + 1] = j.id
+  list[#list + 1] = v
+  return #v
 end
 
 local function writeJobs()

@@ -2,10 +2,8 @@
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local list, bytes = {}, 0
 local function visit(id)
-  local v = whole(load(id))
-  bytes = bytes + #v
-  list[#list + 1] = v
-  return #list == limit or bytes > 4000000
+  bytes = bytes + whole(list, load(id))
+  return #list == 2 * limit or bytes > 4000000
 end
 local last
 if f.by_id then

@@ -1,6 +1,6 @@
--- New jobs. Each is one argument, which unpacks to: ID, kind, queue, args as they are packed in the job's value, priority, most attempts, unique key,
--- flags, when it is due or "", args that stand elsewhere or "", limit key, the ID of another system, in which states of its holder the unique key keeps
--- it out ("*" for all), whether it replaces that, within what time, the last part of the value but args, and the delay after which it is due.
+-- New jobs. Each is one argument, which unpacks to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that with the
+-- third part, unique key, flags, when it is due or "", args that stand elsewhere or "", limit key, the ID of another system, in which states of its holder
+-- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the delay after which it is due.
 
 -- firstThere returns the ID of the first of some new jobs whose ID is there already.
 local function firstThere(new)
@@ -28,16 +28,19 @@ local function replace(id, a)
   local j = load(id)
   if a[14] ~= '1' or not j or j.s ~= 'queued' then return end
   unlink(j)
-  j.r = due(a[9], a[17])
+  j.r = due(a[9], a[16])
   local within = tonumber(a[15])
   if within > 0 and j.r > j.c + within then j.r = math.max(j.c + within, now) end
   setArgs(j, a)
   more(j)
-  j.tail = cmsgpack.pack(j.u, j.uf, j.mi, j.co, j.o) .. a[4]
+  j.tail = cmsgpack.pack(j.u, j.uf, j.mi, j.co, j.o) .. string.sub(a[6], unpackSome(a[6], 10, 0) + 1)
   save(j, true)
   link(j)
   wake(j.q)
 end
+
+-- The first part of the value of a new job, and the times of one that is due at once.
+local hotOfNew, nowTwice = cmsgpack.pack('q', 0, 0, '', 0, 0, 0, '', ''), cmsgpack.pack(now, now)
 
 -- insert stores a job, and returns the ID of the one that is stored.
 local function insert(a)
@@ -57,14 +60,14 @@ local function insert(a)
     end
     hold(key, id)
   end
-  local j = {
-    id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[11], c = now, r = due(a[9], a[17]), n = 0, m = a[6], fl = a[8], sp = 0, di = 0, ho = '',
-    se = '', ca = 0, st = 0, f = 0, w = '', d = '', tail = a[16] .. a[4],
-  }
+  local at = due(a[9], a[16])
+  local j = { id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[11], c = now, r = at, n = 0, fl = a[8], cold = #hotOfNew, fresh = true }
+  j.kept = hotOfNew .. a[4] .. (at == now and nowTwice or cmsgpack.pack(at, now)) .. a[6]
+  j.text = j.kept
   jobs[id] = j
   if a[10] ~= '' then call('HSET', A, id, a[10]) end
   if a[12] ~= '' then put(P .. 'm:' .. a[12], '0', id) end
-  save(j, true)
+  changed[id] = j
   link(j)
   wake(j.q)
   return id

@@ -20,7 +20,8 @@ if there then return { 'there', there } end
 
 evenFull()
 for i = 1, n do
-  if held[i] then settle(held[i], outcomes[i]) end
+  -- Of two outcomes of one job the first counts.
+  if held[i] and heldBy(session, outcomes[i]) then settle(held[i], outcomes[i]) end
 end
 for i = 1, #new do insert(new[i]) end
 done()
