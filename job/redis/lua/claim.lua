@@ -128,44 +128,55 @@ if string.find(todo, 'e', 1, true) then
 end
 
 local at
+-- What started is taken from the queued jobs and added to the running ones by writeStarted, of all lanes at once.
+local started = {}
+
 -- start makes queued jobs of a queue those of the session, which are in no sorted set of ready ones any more. It reports whether the answer is large
 -- enough.
 local function start(q, l, list)
-  local byKind = {}
+  local ofQueue = started[q]
+  if not ofQueue then
+    ofQueue = {}
+    started[q] = ofQueue
+  end
   for n = 1, #list do
     local j = list[n]
-    local of = byKind[j.k]
+    local of = ofQueue[j.k]
     if not of then
       of = { ids = {}, scored = {} }
-      byKind[j.k] = of
+      ofQueue[j.k] = of
     end
     of.ids[#of.ids + 1] = j.id
     of.scored[#of.scored + 1] = '0'
     of.scored[#of.scored + 1] = j.id
     take(due, ofDue, at, j)
   end
-  for kind, of in pairs(byKind) do
-    call('ZREM', classKey('queued', q, kind), unpack(of.ids))
-    local key = classKey('running', q, kind)
-    call('ZADD', key, unpack(of.scored))
-    classes[key] = true
-  end
   count(q, l, #list)
   return bytes >= most
 end
 
+local function writeStarted()
+  for q, kinds in pairs(started) do
+    for kind, of in pairs(kinds) do
+      call('ZREM', classKey('queued', q, kind), unpack(of.ids))
+      local key = classKey('running', q, kind)
+      call('ZADD', key, unpack(of.scored))
+      classes[key] = true
+    end
+  end
+end
+
 -- begin starts jobs of a lane.
 local function begin(q, l, p, members)
-  local list = {}
+  local list, found = {}, {}
   for n = 1, #members do list[n] = string.sub(members[n], 1, 16) end
   call('ZREM', readyKey(q, l, p), unpack(members))
   if l ~= '' then
     call('ZREM', orderKey(q, l), unpack(members))
-    call('ZREM', P .. 'k:' .. q, unpack(list))
+    for n = 1, #list do put(P .. 'k:' .. q, false, list[n]) end
   end
   fetch(list)
-  local found = {}
-  for n = 1, #list do found[n] = load(list[n]) end
+  for n = 1, #list do found[#found + 1] = load(list[n]) end
   return start(q, l, found)
 end
 
@@ -340,6 +351,7 @@ if string.find(todo, 'd', 1, true) and stopAt == 0 then
     end
   end
 end
+writeStarted()
 holdBatch(session, number, batch)
 local answers = { {}, {} }
 for i = 1, #expired do whole(answers[1], expired[i]) end

@@ -81,7 +81,13 @@ local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn),
 local function laneOf(q, name, kept, running, own)
   local noted = lanes[q.name] and lanes[q.name][name]
   if noted ~= nil then kept = noted end
-  local v = numbers(kept or '0 0 0 0 0 0')
+  -- They are packed behind an empty string; programs of schema 2 wrote them as text.
+  local v = { 0, 0, 0, 0, 0, 0 }
+  if kept and string.byte(kept) == 0xa0 then
+    v = { select(2, cmsgpack.unpack(kept)) }
+  elseif kept then
+    v = numbers(kept)
+  end
   local l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(running or 0) }
   if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
   if own or v[4] == q.fullEpoch then l.full = v[3] end
@@ -113,7 +119,7 @@ local function saveLane(q, l)
     of = {}
     lanes[q.name] = of
   end
-  of[l.key] = string.format('%d %.0f %.0f %d %.0f %d %.0f %d %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
+  of[l.key] = cmsgpack.pack('', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
 end
 
 local function dropLane(q, l)

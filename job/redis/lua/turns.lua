@@ -115,8 +115,9 @@ local function findDue(q, l, p, n, wanted, behind)
   end
   local key, rank = readyKey(q.name, l.key, p), 0
   if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
+  local size = math.min(n, 100) -- at first so many as are wanted, which mostly is enough
   while #members < n do
-    local page = call('ZRANGE', key, rank, rank + 99, 'WITHSCORES')
+    local page = call('ZRANGE', key, rank, rank + size - 1, 'WITHSCORES')
     for i = 1, #page, 2 do
       if tonumber(page[i + 1]) > now or #members == n then return members end
       if wanted(page[i]) then
@@ -125,9 +126,9 @@ local function findDue(q, l, p, n, wanted, behind)
         q.looked = q.looked + 1
       end
     end
-    if #page < 200 then break end
+    if #page < 2 * size then break end
     if q.looked >= mostLooked then return members, page[#page - 1] end
-    rank = rank + 100
+    rank, size = rank + size, 100
   end
   return members
 end
@@ -162,10 +163,15 @@ local function endTurns(q, lanes, got)
     last[i], ended[i], l.served = i, math.floor(all / w), all % w
   end
   -- Whose turns ended more often was last in turn.
-  table.sort(last, function(a, b)
-    if ended[a] ~= ended[b] then return ended[a] < ended[b] end
-    return a < b
-  end)
+  for i = 2, #last do
+    if ended[i] < ended[i - 1] then
+      table.sort(last, function(a, b)
+        if ended[a] ~= ended[b] then return ended[a] < ended[b] end
+        return a < b
+      end)
+      break
+    end
+  end
   for _, i in ipairs(last) do
     if ended[i] > 0 then
       q.turn = q.turn + 1
@@ -221,6 +227,11 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       elseif q.looked >= mostLooked then
         stopped = int(after)
       end
+      local ids = {}
+      for i = 1, #lanes do
+        for _, m in ipairs(found[i]) do ids[#ids + 1] = string.sub(m, 1, 16) end
+      end
+      fetch(ids)
       local costs = ofUnits and affordable(q, lanes, found)
       for i = 1, #lanes do
         if #found[i] > 0 and begin(q.name, lanes[i].key, p, found[i]) then stopped = stopped or int(after) end
