@@ -32,7 +32,7 @@ measure() {
 : >"$results"
 for ((round = 1; round <= rounds; round++)); do
 	printf '== round %d of %d\n' "$round" "$rounds"
-	for subject in Drain Enqueue Bulk Latency Wait100ms Three Memory Scripts QueuedMemory Keys Limits; do measure "$subject"; done
+	for subject in Drain Enqueue Bulk Latency Wait100ms Three Memory Scripts QueuedMemory Keys Limits BullMQ; do measure "$subject"; done
 	if ((round == 1)); then
 		for subject in "${large[@]}"; do measure "$subject"; done
 	fi

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -14,7 +15,10 @@ import (
 )
 
 // schema is the layout of the keys that this version reads and writes. lua/keys.md describes it.
-const schema = 2
+const schema = 3
+
+// convertTimeout bounds the conversion of a store of the schema before, of some hundred jobs at a time. The next call goes on with it.
+const convertTimeout = 10 * time.Minute
 
 // check returns why jobs cannot be kept on the server, nil when they can. It makes the store where there is none.
 func (s *Store) check(ctx context.Context, c *client) error {
@@ -36,10 +40,31 @@ func (s *Store) check(ctx context.Context, c *client) error {
 	if text(got[2]) != "meanwhile jobs" {
 		return s.foreign(s.prefix + "meta")
 	}
+	if found := text(got[3]); found == "2" || found == "2 to 3" {
+		return s.convert(c)
+	}
 	if found, err := strconv.Atoi(text(got[3])); err != nil || found != schema {
 		return refuse("%w: its keys are of schema %q, this program reads %d: update the program, or give the store another name with ?name=", job.ErrSchema, text(got[3]), schema)
 	}
 	return nil
+}
+
+// convert brings a store of schema 2 to this one. Calls wait for it, each as long as its ctx lets it.
+func (s *Store) convert(c *client) error {
+	ctx, cancel := context.WithTimeout(context.Background(), convertTimeout)
+	defer cancel()
+	for !s.closing.Load() {
+		m, err := s.send(ctx, c, convertScript, nil)
+		switch {
+		case err != nil:
+			return fmt.Errorf("convert the store from schema 2: %w", err)
+		case text(m) == "half":
+			return refuse("%w: a program of the former version has ended in the middle of a large insert: start one of that version, which goes on with it, then this one", job.ErrSchema)
+		case text(m) == "done":
+			return nil
+		}
+	}
+	return job.ErrClosed
 }
 
 // info reads what INFO returns.

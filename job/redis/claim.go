@@ -14,7 +14,7 @@ import (
 
 // The bounds of what one run of the script does.
 const (
-	claimJobs   = 100
+	claimJobs   = 250
 	claimQueues = 100
 	mostRounds  = 100_000 // of one call
 )
@@ -81,6 +81,7 @@ func (g *claiming) run(ctx context.Context) error {
 // claimFrom does what is to do ("b", "e" and "d", see lua/claim.lua) with some queues, in as many runs as that takes.
 func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.QueueLimit) error {
 	priority, member := "0", ""
+	all, then := queues, "" // what is to do with all queues when the others are done
 	for range mostRounds {
 		limit := min(max(g.left, 0), claimJobs)
 		got, err := g.Store.run(ctx, claimScript, g.args(todo, limit, priority, member, queues)...)
@@ -106,7 +107,14 @@ func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.Queu
 			return nil
 		case remain || took >= limit && (expired > 0 || began): // the same again
 		case stop > 0:
-			todo, queues, priority, member = "d", queues[stop-1:], text(got[9]), text(got[10])
+			if in := text(got[12]); in == "e" && strings.HasSuffix(todo, "d") {
+				todo, then = "e", "d"
+			} else {
+				todo = in
+			}
+			queues, priority, member = queues[stop-1:], text(got[9]), text(got[10])
+		case then != "":
+			todo, queues, then = then, all, ""
 		case took >= limit && todo != "":
 			todo = "d"
 		default:
@@ -137,11 +145,6 @@ func (g *claiming) take(got []rueidis.RedisMessage, queues []job.QueueLimit) (ex
 		}
 		g.claimed.Jobs = append(g.claimed.Jobs, taken[i]...)
 		all += len(taken[i])
-	}
-	now := timeOf(text(got[12]))
-	for _, j := range taken[2] { // the script sends them as they were
-		j.State, j.Started, j.Worker = job.Running, now, g.c.Worker
-		j.Attempt++
 	}
 	for i, worker := range texts(got[3]) {
 		if g.claimed.Expired == nil {

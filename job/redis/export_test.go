@@ -129,3 +129,23 @@ func (s *Store) Harm(ctx context.Context, body string) error {
 	_, err := s.runOne(ctx, inline("harm", "local q = openQueue('default')\n"+body+"\nreturn 1"))
 	return err
 }
+
+// BeginConversion runs some steps of the conversion of a store of schema 2, as a program that ends then.
+func BeginConversion(ctx context.Context, url string, steps int) error {
+	p, err := parseURL(url)
+	if err != nil {
+		return err
+	}
+	made, err := p.connect()
+	if err != nil {
+		return err
+	}
+	defer made.Close()
+	s := &Store{place: p, prefix: "{" + p.name + "}:"}
+	for range steps {
+		if _, err := s.send(ctx, &client{made}, convertScript, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -13,7 +13,7 @@ import (
 
 // mostShort is how many jobs or outcomes one script writes at most: no script should take more than a few milliseconds, for which the server does
 // nothing else.
-const mostShort = 100
+const mostShort = 250
 
 // isShort reports whether one script writes all.
 func isShort(lists ...[]string) bool {

@@ -39,12 +39,12 @@ func TestLongInsertIsWhole(t *testing.T) {
 		},
 		"claim": func(s *redis.Store) (int, error) { return len(claimed(t, s, 1, 1000, nil, job.DefaultQueue)), nil },
 		"insert": func(s *redis.Store) (int, error) {
-			insert(t, s, newJobs(t, 130, "k", job.Queue("other"))...)
+			insert(t, s, newJobs(t, 280, "k", job.Queue("other"))...)
 			counts, err := s.Counts(t.Context())
 			if len(counts) != 2 {
 				return 0, fmt.Errorf("counts are %+v", counts)
 			}
-			return int(counts[0].N+counts[1].N) - 130, err
+			return int(counts[0].N+counts[1].N) - 280, err
 		},
 	} {
 		url := "redis://" + server.address() + "?name=" + name
@@ -64,7 +64,7 @@ func TestLongCallsAtOnce(t *testing.T) {
 	insert(t, s, holder)
 	failed := make(chan error, 6)
 	for n := range cap(failed) {
-		jobs := append(newJobs(t, 120+n, "k"), newJob(t, "k", job.Unique("held")))
+		jobs := append(newJobs(t, 270+n, "k"), newJob(t, "k", job.Unique("held")))
 		go func() {
 			ids, err := s.Insert(t.Context(), jobs...)
 			for i := range ids {
@@ -137,9 +137,9 @@ func TestLongSettle(t *testing.T) {
 // TestLongSettleOfAJobTwice has one job in a long call twice: the first outcome counts, and the call ends for all who wait for it.
 func TestLongSettleOfAJobTwice(t *testing.T) {
 	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
-	insert(t, s, newJobs(t, 150, "k")...)
+	insert(t, s, newJobs(t, 300, "k")...)
 	var outcomes []job.Outcome
-	for _, j := range claimed(t, s, 1, 150, nil, job.DefaultQueue) {
+	for _, j := range claimed(t, s, 1, 300, nil, job.DefaultQueue) {
 		j.State = job.Completed
 		outcomes = append(outcomes, job.Outcome{Job: j})
 	}
@@ -149,7 +149,7 @@ func TestLongSettleOfAJobTwice(t *testing.T) {
 		t.Fatalf("lost %v, %v", lost, err)
 	}
 	counts, err := s.Counts(t.Context())
-	if err != nil || len(counts) != 1 || counts[0].State != job.Completed || counts[0].N != 150 {
-		t.Errorf("counts are %+v, %v; want 150 that are completed", counts, err)
+	if err != nil || len(counts) != 1 || counts[0].State != job.Completed || counts[0].N != 300 {
+		t.Errorf("counts are %+v, %v; want 300 that are completed", counts, err)
 	}
 }

@@ -24,12 +24,12 @@ func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration
 		}
 		for deleted < limit && len(states) > 0 {
 			n := min(limit-deleted, pruneJobs)
-			m, err := s.runOne(ctx, pruneScript, append([]string{strconv.Itoa(n)}, states...)...)
+			got, err := s.run(ctx, pruneScript, append([]string{strconv.Itoa(n)}, states...)...)
 			if err != nil {
 				return err
 			}
-			deleted += int(number(m))
-			if int(number(m)) < n {
+			deleted += int(number(got[0]))
+			if number(got[1]) == 0 {
 				break
 			}
 		}

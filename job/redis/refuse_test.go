@@ -36,7 +36,7 @@ func TestRefused(t *testing.T) {
 		{"a key of somebody", []string{"SET", "{b}:x", "1"}, []string{"DEL", "{b}:x"}, "name=b", `a key "{b}:x" that is not of this store: give the store another name`},
 		{"a meta of somebody", []string{"SET", "{b}:meta", "1"}, []string{"DEL", "{b}:meta"}, "name=b", `a key "{b}:meta" that is not of this store`},
 		{"another meta", []string{"HSET", "{b}:meta", "a", "1"}, []string{"DEL", "{b}:meta"}, "name=b", `a key "{b}:meta" that is not of this store`},
-		{"a newer schema", []string{"HSET", "{b}:meta", "store", "meanwhile jobs", "schema", "9"}, []string{"DEL", "{b}:meta"}, "name=b", `its keys are of schema "9", this program reads 2: update the program`},
+		{"a newer schema", []string{"HSET", "{b}:meta", "store", "meanwhile jobs", "schema", "9"}, []string{"DEL", "{b}:meta"}, "name=b", `its keys are of schema "9", this program reads 3: update the program`},
 		{"at last", []string{"PING"}, []string{"PING"}, "name=b", ""},
 	} {
 		s.tell(t, test.do...)

@@ -3,7 +3,6 @@ package redis
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -46,84 +45,66 @@ func idsOf(texts []string) []job.ID {
 	return ids
 }
 
-// jobOf reads a job: names and values by turns.
-func jobOf(m rueidis.RedisMessage) (*job.Job, error) {
-	fields := texts(m)
-	j := &job.Job{}
-	var detail, options string
-	var args [4]string // the parts of short ones
-	count := func(text string) int {
-		n, _ := strconv.Atoi(text)
-		return n
-	}
-	for i := 0; i+1 < len(fields); i += 2 {
-		switch v := fields[i+1]; fields[i] {
-		case "id":
-			j.ID = idOf(v)
-		case "k":
-			j.Kind = v
-		case "q":
-			j.Queue = v
-		case "a":
-			j.Args = []byte(v)
-		case "a0", "a1", "a2", "a3":
-			args[fields[i][1]-'0'] = v
-		case "s":
-			j.State = job.State(v)
-		case "p":
-			j.Priority = count(v)
-		case "n":
-			j.Attempt = count(v)
-		case "sp":
-			j.Uncounted = count(v)
-		case "di":
-			j.Crashed = count(v)
-		case "m":
-			j.MaxAttempts = count(v)
-		case "u":
-			j.UniqueKey = v
-		case "uf":
-			us, _ := strconv.ParseInt(v, 10, 64)
-			j.UniqueFor = time.Duration(us) * time.Microsecond
-		case "c":
-			j.Created = timeOf(v)
-		case "r":
-			j.RunAt = timeOf(v)
-		case "st":
-			j.Started = timeOf(v)
-		case "f":
-			j.Finished = timeOf(v)
-		case "w":
-			j.Worker = v
-		case "x":
-			j.CancelRequested = true
-		case "d":
-			detail = v
-		case "o":
-			options = v
+// stateOf are the states by the letters that stand for them in lua/lib.lua.
+var stateOf = map[string]job.State{"q": job.Queued, "r": job.Running, "c": job.Completed, "d": job.Discarded, "x": job.Canceled}
+
+// The flags of a job, as lua/lib.lua has them.
+const (
+	hasKey = 1 << iota
+	hasMeta
+	hasArgs
+)
+
+// jobOf reads the value of a job (see lua/keys.md), with args behind it that are kept elsewhere.
+func jobOf(id job.ID, text string) (*job.Job, error) {
+	u := &unpacker{rest: []byte(text)}
+	count := func() int { return int(u.number()) }
+	when := func() (t time.Time) {
+		if us := u.number(); us != 0 {
+			t = time.UnixMicro(us).UTC()
 		}
+		return t
 	}
-	if j.Args == nil {
-		j.Args = []byte(strings.Join(args[:], ""))
+	j := &job.Job{ID: id}
+	j.State, j.Attempt, j.CancelRequested = stateOf[string(u.text())], count(), u.number()&1 == 1
+	u.text()   // session
+	u.number() // batch
+	j.Started, j.Finished, j.Worker = when(), when(), string(u.text())
+	detail := u.text()
+	j.Queue, j.Priority, j.Kind, j.LimitKey = string(u.text()), count(), string(u.text()), string(u.text())
+	j.RunAt, j.Created = when(), when()
+	j.MaxAttempts = count()
+	flags := count()
+	j.Uncounted, j.Crashed = count(), count()
+	u.text() // epoch
+	j.UniqueKey, j.UniqueFor = string(u.text()), time.Duration(u.number())*time.Microsecond
+	u.text()   // ID of another system
+	u.number() // cost
+	options := u.text()
+	if j.Args = u.text(); flags&hasArgs != 0 {
+		j.Args = u.rest
 	}
-	if err := j.DecodeDetail([]byte(detail)); err != nil {
+	if u.err != nil {
+		return nil, fmt.Errorf("job %v: %w", j.ID, u.err)
+	}
+	if err := j.DecodeDetail(detail); err != nil {
 		return nil, fmt.Errorf("detail of job %v: %w", j.ID, err)
 	}
-	if err := j.DecodeOptions([]byte(options)); err != nil {
+	if err := j.DecodeOptions(options); err != nil {
 		return nil, fmt.Errorf("options of job %v: %w", j.ID, err)
 	}
 	return j, nil
 }
 
-// jobsOf reads an array of jobs.
+// jobsOf reads an array of jobs: IDs and values by turns.
 func jobsOf(m rueidis.RedisMessage) ([]*job.Job, error) {
 	rows, err := m.ToArray()
 	if err != nil {
 		return nil, err
 	}
-	var jobs []*job.Job
-	for i := range rows {
-		j, err := jobOf(rows[i])
+	jobs := make([]*job.Job, 0, len(rows)/2)
+	for i := 0; i+1 < len(rows); i += 2 {
+		j, err := jobOf(idOf(text(rows[i])), text(rows[i+1]))
 		if err != nil {
 			return nil, err
 		}

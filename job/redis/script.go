@@ -49,6 +49,7 @@ func join(names []string) *script {
 var (
 	checkScript     = join([]string{"lib", "check"})
 	foreignScript   = join([]string{"lib", "foreign"})
+	convertScript   = join([]string{"lib", "convert"})
 	insertScript    = newScript("new", "insert")
 	settleScript    = newScript("lane", "outcome", "new", "settle")
 	partScript      = join([]string{"lib", "part"})
@@ -81,7 +82,7 @@ var (
 	lanedScript          = newScript("laned")
 	compareRunningScript = newScript("compare_running")
 	compareLanesScript   = newScript("lane", "compare_lanes")
-	compareJobsScript    = newScript("compare_jobs")
+	compareJobsScript    = newScript("lane", "compare_jobs")
 )
 
 // run runs a script that returns an array.

@@ -65,10 +65,10 @@ func TestOutOfMemory(t *testing.T) {
 	insert(t, s, newJobs(t, 20, "k")...)
 	insert(t, s, newJobs(t, 5, "k", job.Queue("keyed"), job.LimitKey("a"))...)
 	held := claimed(t, s, 1, 10, nil, "default")
-	insert(t, s, newJobs(t, 150, "many", job.Queue("many"))...)
-	many := claimed(t, s, 1, 150, nil, "many")
+	insert(t, s, newJobs(t, 300, "many", job.Queue("many"))...)
+	many := claimed(t, s, 1, 300, nil, "many")
 	server.tell(t, "CONFIG", "SET", "maxmemory", "1")
-	for _, n := range []int{1, 3, 120} {
+	for _, n := range []int{1, 3, 270} {
 		if _, err := s.Insert(t.Context(), newJobs(t, n, "late")...); err == nil || !strings.Contains(err.Error(), "is out of memory, so that no job can be inserted") {
 			t.Errorf("insert of %d: %v", n, err)
 		}
@@ -80,7 +80,7 @@ func TestOutOfMemory(t *testing.T) {
 	for _, j := range many {
 		j.State = job.Canceled
 	}
-	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(many...)...); err != nil || len(lost) != 0 || len(many) != 150 {
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(many...)...); err != nil || len(lost) != 0 || len(many) != 300 {
 		t.Errorf("settle of %d lost %v: %v", len(many), lost, err)
 	}
 	if _, err := s.Renew(t.Context(), job.Renewal{Worker: "w1", Session: 1, Lease: time.Hour, Info: job.WorkerInfo{Started: time.Now()}}); err != nil {
@@ -223,11 +223,11 @@ func TestFirstWait(t *testing.T) {
 func TestParts(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
-	for n, parts := range map[int]bool{100: false, 101: true} {
+	for n, parts := range map[int]bool{250: false, 251: true} {
 		server.tell(t, "CONFIG", "RESETSTAT")
 		jobs := newJobs(t, n, "k")
 		insert(t, s, jobs...)
-		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_rpush:"); sent != parts {
+		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != parts {
 			t.Errorf("%d jobs are sent in parts: %v, want %v", n, sent, parts)
 		}
 		if _, err := s.Insert(t.Context(), append(newJobs(t, n, "k"), jobs[n/2])...); err == nil || !strings.Contains(err.Error(), jobs[n/2].ID.String()+" is there already") {
@@ -235,8 +235,8 @@ func TestParts(t *testing.T) {
 		}
 	}
 	counts, err := s.Counts(t.Context())
-	if err != nil || len(counts) != 1 || counts[0].N != 201 {
-		t.Errorf("counts are %+v, %v; want 201 jobs", counts, err)
+	if err != nil || len(counts) != 1 || counts[0].N != 501 {
+		t.Errorf("counts are %+v, %v; want 501 jobs", counts, err)
 	}
 }
 
@@ -347,13 +347,13 @@ func TestMany(t *testing.T) {
 		}
 	})
 	t.Run("again", func(t *testing.T) {
-		insert(t, s, newJobs(t, 450, "k", job.Queue("again"))...)
-		if n := len(claimed(t, s, 7, 150, func(c *job.Claim) { c.Call = 1 }, "again")); n != 150 {
-			t.Fatalf("claimed %d, want 150", n)
+		insert(t, s, newJobs(t, 750, "k", job.Queue("again"))...)
+		if n := len(claimed(t, s, 7, 300, func(c *job.Claim) { c.Call = 1 }, "again")); n != 300 {
+			t.Fatalf("claimed %d, want 300", n)
 		}
-		got := claimed(t, s, 7, 500, func(c *job.Claim) { c.Call, c.Since, c.Expired = 2, 1, true }, "again")
-		if len(got) != 450 || got[0].Attempt != 1 {
-			t.Errorf("claimed %d, want the 150 without an answer and 300 others", len(got))
+		got := claimed(t, s, 7, 1000, func(c *job.Claim) { c.Call, c.Since, c.Expired = 2, 1, true }, "again")
+		if len(got) != 750 || got[0].Attempt != 1 {
+			t.Errorf("claimed %d, want the 300 without an answer and 450 others", len(got))
 		}
 	})
 	t.Run("behind others", func(t *testing.T) {

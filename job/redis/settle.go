@@ -51,6 +51,9 @@ func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outco
 		}
 		return lost, err
 	}
+	if len(new) == 0 {
+		return s.settleInParts(ctx, session, outcomes, args)
+	}
 	at := 0
 	for i := range outcomes {
 		for _, j := range outcomes[i].Then {
@@ -67,6 +70,32 @@ func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outco
 	return lost, err
 }
 
+// settleInParts writes many outcomes that nothing follows, some hundred at a time.
+func (s *Store) settleInParts(ctx context.Context, session string, outcomes []job.Outcome, args []string) (lost []job.ID, err error) {
+	// Of two outcomes of one job the first counts, also where they are in two parts.
+	ids, seen := make([]job.ID, 0, len(args)), make(map[job.ID]bool, len(args))
+	once := make([]string, 0, len(args))
+	for i := range outcomes {
+		if id := outcomes[i].Job.ID; !seen[id] {
+			seen[id] = true
+			ids, once = append(ids, id), append(once, args[i])
+		}
+	}
+	for len(once) > 0 {
+		n := min(fitting(once), mostShort)
+		part := append([]string{session, strconv.Itoa(n)}, once[:n]...)
+		got, err := unlessThere(s.run(ctx, settleScript, part...))
+		if err != nil {
+			return lost, err
+		}
+		for i := range got {
+			lost = append(lost, ids[number(got[i])-1])
+		}
+		ids, once = ids[n:], once[n:]
+	}
+	return lost, nil
+}
+
 // outcomeArgs are outcomes as lua/outcome.lua reads them.
 func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
 	args := make([]string, len(outcomes))
@@ -75,9 +104,22 @@ func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
 		if j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
 			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", j.ID, j.State)
 		}
-		args[i] = pack(
-			idText(j.ID), strconv.Itoa(j.Attempt), string(j.State), string(j.EncodeDetail()), strconv.Itoa(j.Uncounted), strconv.Itoa(j.MaxAttempts), j.Queue,
-			strconv.Itoa(j.Priority), micros(j.RunAt), span(j.Delay), span(outcomes[i].Throttle), strconv.Itoa(outcomes[i].Units))
+		detail := j.EncodeDetail()
+		p := make(packer, 0, 120+len(detail))
+		p.array(12)
+		p.text(idText(j.ID))
+		p.number(int64(j.Attempt))
+		p.text(string(j.State))
+		p.bytes(detail)
+		p.number(int64(j.Uncounted))
+		p.number(int64(j.MaxAttempts))
+		p.text(j.Queue)
+		p.number(int64(j.Priority))
+		p.text(micros(j.RunAt))
+		p.number(max(j.Delay, 0).Microseconds())
+		p.number(max(outcomes[i].Throttle, 0).Microseconds())
+		p.number(int64(outcomes[i].Units))
+		args[i] = string(p)
 	}
 	return args, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/group"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -31,6 +32,7 @@ type Store struct {
 	closing atomic.Bool
 	waits   waits
 	swept   sweep
+	inserts *group.Group[newInsert, inserted]
 
 	client atomic.Pointer[client]
 	mu     sync.Mutex
@@ -48,6 +50,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("read the URL of Redis: %w", err)
 	}
 	s := &Store{place: p, prefix: "{" + p.name + "}:"}
+	s.inserts = group.New(groupedCalls, groupedAtOnce, s.flushInserts)
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if _, err := s.connected(ctx); err != nil && isRefusal(err) {

@@ -22,6 +22,7 @@ func TestSweep(t *testing.T) {
 		const close = `local l = openLane(q, 'a')
 			l.priority = 0
 			saveLane(q, l)
+			writeLanes()
 			for p = 1, 9 do call('ZREM', P .. 'i:' .. p .. ':default', 'a') end `
 		return s, []jobtest.Damage{
 			{Name: "closed", Do: harm(close)},

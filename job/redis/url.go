@@ -141,7 +141,9 @@ func (p *place) checkMaster() error {
 // connect makes a client.
 func (p *place) connect() (rueidis.Client, error) {
 	o := rueidis.ClientOption{
-		InitAddress: p.hosts, Username: p.user, Password: p.password, SelectDB: p.db,
+		// Each connection is read from all the time: otherwise one that rests would not hear that its server has ended, and the next call would fail.
+		AlwaysPipelining: true,
+		InitAddress:      p.hosts, Username: p.user, Password: p.password, SelectDB: p.db,
 		DisableCache: true, DisableRetry: true, ForceSingleClient: p.scheme != "redis+cluster",
 		Dialer: net.Dialer{Timeout: 5 * time.Second, KeepAlive: time.Second}, ConnWriteTimeout: ioTimeout,
 		ClientSetInfo: rueidis.DisableClientSetInfo,

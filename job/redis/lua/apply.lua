@@ -5,61 +5,45 @@ local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local from, to, queue, priority, sets, runAt = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local found, changed, skipped, conflicts = 0, 0, 0, 0
 
--- set writes fields of a job; an empty one is removed.
-local function set(id, ...)
-  local given, full, empty = { ... }, {}, {}
-  for i = 1, #given, 2 do
-    if given[i + 1] == '' then
-      empty[#empty + 1] = given[i]
-    else
-      full[#full + 1] = given[i]
-      full[#full + 1] = given[i + 1]
-    end
-  end
-  if #full > 0 then call('HSET', jobKey(id), unpack(full)) end
-  if #empty > 0 then call('HDEL', jobKey(id), unpack(empty)) end
-end
-
 -- takeKey gives a finished job its unique key back, and returns false when another holds that.
 local function takeKey(j)
-  if not j.u then return true end
-  local other = holder(j.u)
+  local key = uniqueKey(j)
+  if not key then return true end
+  local other = holder(key)
   if other and other ~= j.id then return false end
-  hold(j.u, j.id)
+  hold(key, j.id)
   return true
 end
 
 -- uncounted is the detail of a job as if it had never been released: that stands last.
 local function uncounted(detail)
-  if not detail or string.find(detail, '^{"released":%d+}$') then return '' end
+  if string.find(detail, '^{"released":%d+}$') then return '' end
   return (string.gsub(detail, ',"released":%d+}$', '}'))
 end
 
 local function act(j)
+  if to ~= '' and j.s == 'running' then
+    j.x = true
+    save(j)
+    call('SADD', P .. 'x:' .. j.se, j.id)
+    return
+  end
   local finished = j.s ~= 'queued' and j.s ~= 'running'
   unlink(j)
   if to == '' then
-    if j.u and holder(j.u) == j.id then call('HDEL', P .. 'u', j.u) end
+    local key = uniqueKey(j)
+    if key and holder(key) == j.id then call('HDEL', P .. 'u', key) end
     remove(j)
-  elseif j.s == 'running' then
-    j.x, j.ca = '1', call('HGET', jobKey(j.id), 'ca')
-    call('HSET', jobKey(j.id), 'x', '1')
-    link(j)
-    call('SADD', P .. 'x:' .. j.se, j.id)
-    if j.xp then
-      call('ZADD', P .. 'e:' .. j.p .. ':' .. j.q, j.r, j.id .. j.k)
-      call('HSET', jobKey(j.id), 'xp', '1')
-    end
   elseif to ~= 'queued' then
     finish(j, to)
   else
-    if finished then set(j.id, 'f', '') end
-    if finished and sets == '1' then set(j.id, 'sp', int(j.n), 'd', uncounted(call('HGET', jobKey(j.id), 'd'))) end
+    if finished then j.f = 0 end
+    if finished and sets == '1' then j.sp, j.d = j.n, uncounted(j.d) end
     j.s = 'queued'
     if queue ~= '' then j.q = queue end
-    if priority ~= '0' then j.p = priority end
+    if priority ~= '0' then j.p = tonumber(priority) end
     if sets == '1' then j.r = due(runAt, 0) end
-    set(j.id, 's', j.s, 'q', j.q, 'p', j.p, 'r', j.r)
+    save(j, true)
     link(j)
     wake(j.q)
   end

@@ -1,8 +1,8 @@
 -- Claims jobs. ARGV: what to do ("b" begins the session, "e" takes jobs whose lease is over, "d" due ones), worker, session, call, since, lease,
 -- kinds as JSON or "", how many at most, where to go on in the first queue (priority, member), then queues, each with its limit. Returns
 --   whether the claim counts, the jobs that were taken by calls without an answer, jobs whose lease was over, the workers that had them, due
---   jobs as they were until now, the number of the queue of each of these two, how long until the next may start (-1 for never), the number of the queue to go on with (0 when
---   all is done), where in it (priority, member), whether leases that are over remain, and the time.
+--   jobs, the number of the queue of each of these two, how long until the next may start (-1 for never), the number of the queue to go on with (0 when
+--   all is done), where in it (priority, member), whether leases that are over remain, and in what of "e" and "d" it is to go on.
 local todo, worker, session = ARGV[1], ARGV[2], ARGV[3]
 local number, since, lease = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local limit, resumeAt, resumeMember = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
@@ -14,7 +14,7 @@ if ARGV[7] ~= '' then
   kinds = {}
   for _, k in ipairs(cjson.decode(ARGV[7])) do kinds[k] = true end
 end
-local function wanted(member) return not kinds or kinds[string.sub(member, 17)] end
+local function wanted(member, kind) return not kinds or kinds[kind or string.sub(member, 17)] end
 
 -- allWanted reports whether the claim is for every kind that is queued.
 local function allWanted(q)
@@ -37,100 +37,230 @@ if string.find(todo, 'b', 1, true) then
   if since > 0 then call('HSET', P .. 'from', session, number) end
   if since > 0 or over(session) then renewLease(session, lease) end
   if since > 0 then
-    local ids = call('ZRANGEBYSCORE', P .. 'h:' .. session, since, '+inf')
-    for i = 1, #ids do again[i] = whole(ids[i]) end
-    limit = limit - #again
+    for _, batch in ipairs(call('ZRANGEBYSCORE', P .. 'h:' .. session, since, '+inf')) do
+      for _, j in ipairs(inBatch(session, batch)) do whole(again, j) end
+    end
+    limit = limit - #again / 2
   end
 end
 
-local bytes = 0
--- give adds a job to a list of the answer, and its queue to another. It returns how many attempts the job has had.
-local function give(list, of, i, id)
-  local v, size, n = whole(id)
-  bytes = bytes + size
-  list[#list + 1] = v
-  of[#of + 1] = i
-  return n
+-- take makes a job one of the session, whose answer it adds it to. Jobs are noted as a batch at the end.
+local batch, bytes, most = {}, 0, 4000000
+local function take(list, of, i, j)
+  bytes = bytes + #j.kept
+  if has(j, hasArgs) then bytes = bytes + call('HSTRLEN', A, j.id) end
+  j.s, j.n, j.st, j.w = 'running', j.n + 1, now, worker
+  save(j)
+  batch[#batch + 1], list[#list + 1], of[#of + 1] = j, j, i
 end
-local most = 4000000
 
+-- A claim that has looked at so many jobs in vain lets others have their turn.
+local mostSeen = 2000
+
+local stopAt, stopPriority, stopMember, stopIn = 0, 0, '', ''
+
+-- takeExpired takes jobs of a queue whose lease is over. It returns the priority and the member to go on with, when it has looked at enough.
+local isOver = {}
+local function takeExpired(i, q, first, resume)
+  local seen = 0
+  for p = first, 1, -1 do
+    local key, rank = P .. 'e:' .. p .. ':' .. q.name, 0
+    if p == first and resume ~= '' then rank = (call('ZRANK', key, resume) or -1) + 1 end
+    while q.left > 0 and limit > 0 and bytes < most do
+      local page, ids = call('ZRANGE', key, rank, rank + 99), {}
+      for n = 1, #page do
+        if wanted(page[n]) then ids[#ids + 1] = string.sub(page[n], 1, 16) end
+      end
+      fetch(ids)
+      local last
+      for n = 1, #page do
+        local member = page[n]
+        if not wanted(member) then
+          rank, seen, last = rank + 1, seen + 1, member
+        elseif q.left > 0 and limit > 0 and bytes < most then
+          local j = load(string.sub(member, 1, 16))
+          call('ZREM', key, member)
+          if j and j.s == 'running' and isOver[j.se] == nil then isOver[j.se] = over(j.se) end
+          if j and j.s == 'running' and isOver[j.se] then
+            workers[#workers + 1] = j.w
+            leaveBatch(j)
+            if j.x then
+              call('SREM', P .. 'x:' .. j.se, j.id)
+              call('SADD', P .. 'x:' .. session, j.id)
+            end
+            j.di, j.xp, j.all = j.di + 1, false, true
+            take(expired, ofExpired, i, j)
+            q.left, limit = q.left - 1, limit - 1
+          elseif j and j.xp then
+            j.xp = false
+            save(j)
+          end
+        end
+      end
+      if #page < 100 then break end
+      if last and seen >= mostSeen then return p, last end
+    end
+  end
+end
+
+local held = {}
 for _, q in ipairs(queues) do
-  if call('HGET', P .. 'q:' .. q.name, 'pa') then q.left = 0 end
+  local v = call('HMGET', P .. 'q:' .. q.name, 'pa', 'he')
+  if v[1] then q.left = 0 end
+  held[q.name] = v[2] and tonumber(v[2]) > now
 end
 
 if string.find(todo, 'e', 1, true) then
   remain = noteExpired()
   for i, q in ipairs(queues) do
-    for p = 9, 1, -1 do
-      local key, rank = P .. 'e:' .. p .. ':' .. q.name, 0
-      while q.left > 0 and limit > 0 and bytes < most do
-        local page = call('ZRANGE', key, rank, rank + 99)
-        for n = 1, #page do
-          local member = page[n]
-          local id = string.sub(member, 1, 16)
-          if not wanted(member) then
-            rank = rank + 1
-          elseif q.left > 0 and limit > 0 and bytes < most then
-            local j = load(id)
-            call('ZREM', key, member)
-            call('HDEL', jobKey(id), 'xp')
-            if j and over(j.se) then
-              workers[#workers + 1] = call('HGET', jobKey(id), 'w')
-              call('ZREM', P .. 'h:' .. j.se, id)
-              call('ZADD', P .. 'h:' .. session, number, id)
-              if j.x then
-                call('SREM', P .. 'x:' .. j.se, id)
-                call('SADD', P .. 'x:' .. session, id)
-              end
-              call('HINCRBY', jobKey(id), 'di', 1)
-              call('HINCRBY', jobKey(id), 'n', 1)
-              call('HSET', jobKey(id), 'st', int(now), 'w', worker, 'se', session, 'ca', int(number))
-              give(expired, ofExpired, i, id)
-              q.left, limit = q.left - 1, limit - 1
-            end
-          end
-        end
-        if #page < 100 then break end
-      end
+    local p, member
+    if i == 1 and resumeAt > 0 then
+      p, member = takeExpired(i, q, resumeAt, resumeMember)
+    else
+      p, member = takeExpired(i, q, 9, '')
+    end
+    if p then
+      stopAt, stopPriority, stopMember, stopIn = i, p, member, 'e'
+      break
+    end
+  end
+  resumeAt, resumeMember = 0, ''
+end
+
+local at
+-- What started is taken from the queued jobs and added to the running ones by writeStarted, of all lanes at once.
+local started = {}
+
+-- start makes queued jobs of a queue those of the session, which are in no sorted set of ready ones any more. It reports whether the answer is large
+-- enough.
+local function start(q, l, list)
+  local ofQueue = started[q]
+  if not ofQueue then
+    ofQueue = {}
+    started[q] = ofQueue
+  end
+  for n = 1, #list do
+    local j = list[n]
+    local of = ofQueue[j.k]
+    if not of then
+      of = { ids = {}, scored = {} }
+      ofQueue[j.k] = of
+    end
+    of.ids[#of.ids + 1] = j.id
+    of.scored[#of.scored + 1] = '0'
+    of.scored[#of.scored + 1] = j.id
+    take(due, ofDue, at, j)
+  end
+  count(q, l, #list)
+  return bytes >= most
+end
+
+local function writeStarted()
+  for q, kinds in pairs(started) do
+    for kind, of in pairs(kinds) do
+      call('ZREM', classKey('queued', q, kind), unpack(of.ids))
+      local key = classKey('running', q, kind)
+      call('ZADD', key, unpack(of.scored))
+      classes[key] = true
     end
   end
 end
 
-local at
--- begin makes queued jobs of a lane those of the session. It reports whether the answer is large enough.
+-- begin starts jobs of a lane.
 local function begin(q, l, p, members)
-  local ids, byKind, args = {}, {}, {}
-  for n = 1, #members do
-    local id, kind = string.sub(members[n], 1, 16), string.sub(members[n], 17)
-    ids[n] = id
-    byKind[kind] = byKind[kind] or {}
-    table.insert(byKind[kind], id)
-    args[#args + 1] = int(number)
-    args[#args + 1] = id
-  end
+  local list, found = {}, {}
+  for n = 1, #members do list[n] = string.sub(members[n], 1, 16) end
   call('ZREM', readyKey(q, l, p), unpack(members))
   if l ~= '' then
     call('ZREM', orderKey(q, l), unpack(members))
-    call('ZREM', P .. 'k:' .. q, unpack(ids))
+    for n = 1, #list do put(P .. 'k:' .. q, false, list[n]) end
   end
-  for kind, some in pairs(byKind) do
-    call('ZREM', classKey('queued', q, kind), unpack(some))
-    local scored = {}
-    for n = 1, #some do
-      scored[#scored + 1] = 0
-      scored[#scored + 1] = some[n]
+  fetch(list)
+  for n = 1, #list do found[#found + 1] = load(list[n]) end
+  return start(q, l, found)
+end
+
+-- setAside puts jobs of a list, which others are to claim, into the sorted set.
+local function setAside(key, list)
+  local args = {}
+  for n = 1, #list do
+    args[#args + 1] = int(list[n].r)
+    args[#args + 1] = list[n].id .. list[n].k
+  end
+  if #args > 0 then call('ZADD', key, unpack(args)) end
+end
+
+-- fromList takes up to n jobs of a list, where no other jobs of the priority are due. It returns how many, and how many it has looked at.
+local function fromList(q, p, n)
+  local items = call('LPOP', listKey(q, p), n)
+  if not items then return 0, 0 end
+  fetchItems(items)
+  local list, others = {}, {}
+  for i = 1, #items do
+    local j = waiting(q, p, items[i])
+    if j and wanted(nil, j.k) then
+      list[#list + 1] = j
+    elseif j then
+      others[#others + 1] = j
     end
-    call('ZADD', classKey('running', q, kind), unpack(scored))
-    classes[className('running', q, kind)] = true
   end
-  call('ZADD', P .. 'h:' .. session, unpack(args))
-  count(q, l, #ids)
-  local by = int(number)
-  for n = 1, #ids do
-    local attempts = give(due, ofDue, at, ids[n])
-    call('HSET', jobKey(ids[n]), 's', 'running', 'n', attempts + 1, 'st', nowText, 'w', worker, 'se', session, 'ca', by)
+  if #list > 0 then start(q, '', list) end
+  setAside(readyKey(q, '', p), others)
+  return #list, #items
+end
+
+-- fromBoth takes up to n jobs, of a list and of the sorted set, by when they are due. It returns how many; how many it has looked at; where in the
+-- sorted set it is to go on, by rank, and the last member before that; and whether there may be more.
+local function fromBoth(q, p, n, rank, last)
+  local key, list = readyKey(q, '', p), listKey(q, p)
+  local page, items = call('ZRANGE', key, rank, rank + n - 1, 'WITHSCORES'), call('LRANGE', list, 0, n - 1)
+  local ids = {}
+  for i = 1, #page, 2 do
+    if tonumber(page[i + 1]) > now then break end
+    if wanted(page[i]) then ids[#ids + 1] = string.sub(page[i], 1, 16) end
   end
-  return bytes >= most
+  for i = 1, #items do ids[#ids + 1] = string.sub(items[i], 1, 16) end
+  fetch(ids)
+  local chosen, members, others, known, seen, skipped = {}, {}, {}, {}, 0, 0
+  local a, b = 1, 1
+  while #chosen < n do
+    local member, score = page[a], tonumber(page[a + 1])
+    local item = items[b]
+    if member and score > now then member = nil end
+    -- Where one side has run out and may go on, the other waits for it.
+    if not member and (#page == 2 * n and a > #page) or not item and #items == n and b > n then break end
+    if not member and not item then break end
+    local dueAt = item and struct.unpack('>d', item, 17)
+    seen = seen + 1
+    if member and (not item or score < dueAt or score == dueAt and string.sub(member, 1, 16) <= string.sub(item, 1, 16)) then
+      a = a + 2
+      if wanted(member) then
+        local j = load(string.sub(member, 1, 16))
+        members[#members + 1] = member
+        if j then
+          chosen[#chosen + 1], known[j.id] = j, true
+        end
+      else
+        skipped, last = skipped + 1, member
+      end
+    else
+      b = b + 1
+      local j = waiting(q, p, item)
+      if j and not known[j.id] then
+        if wanted(nil, j.k) then
+          chosen[#chosen + 1] = j
+          members[#members + 1] = j.id .. j.k -- it may be in both
+        else
+          others[#others + 1] = j
+        end
+      end
+    end
+  end
+  if b > 1 then call('LTRIM', list, b - 1, -1) end
+  if #members > 0 then call('ZREM', key, unpack(members)) end
+  if #chosen > 0 then start(q, '', chosen) end
+  setAside(key, others)
+  return #chosen, seen, rank + skipped, last, seen > 0
 end
 
 -- takePlain takes up to n due jobs of a queue without lanes. It returns how many, and, when it has looked at so many that others should have
@@ -139,32 +269,23 @@ local function takePlain(q, n)
   local taken, seen, first = 0, 0, 9
   if at == 1 and resumeAt > 0 then first = resumeAt end
   for p = first, 1, -1 do
-    local key, rank = readyKey(q, '', p), 0
+    local key, rank, last = readyKey(q, '', p), 0, nil
     if at == 1 and p == resumeAt and resumeMember ~= '' then
       local r = call('ZRANK', key, resumeMember)
       if r then rank = r + 1 end
     end
-    local more = true
-    while more and taken < n do
-      local size = math.min(kinds and 100 or n - taken, 50)
-      local page = call('ZRANGE', key, rank, rank + size - 1, 'WITHSCORES')
-      local members, last = {}, nil
-      for i = 1, #page, 2 do
-        if tonumber(page[i + 1]) > now or taken + #members == n then
-          more = false
-          break
-        end
-        if wanted(page[i]) then
-          members[#members + 1] = page[i]
-        else
-          rank, last = rank + 1, page[i]
-        end
-        seen = seen + 1
+    local goOn = true
+    while goOn and taken < n do
+      local head = call('ZRANGE', key, rank, rank, 'WITHSCORES')
+      local got, looked
+      if head[1] and tonumber(head[2]) <= now then
+        got, looked, rank, last, goOn = fromBoth(q, p, math.min(n - taken, 250), rank, last)
+      else
+        got, looked = fromList(q, p, math.min(n - taken, 250))
+        goOn = looked > 0
       end
-      if #members > 0 then begin(q, '', p, members) end
-      taken = taken + #members
-      more = more and #page == 2 * size
-      if more and taken < n and (seen >= 2000 or bytes >= most) then return taken, p, last or '' end
+      taken, seen = taken + got, seen + looked
+      if goOn and taken < n and (seen >= mostSeen or bytes >= most) then return taken, p, last or '' end
     end
   end
   return taken
@@ -181,38 +302,37 @@ local function plainNext(q)
 end
 
 local soonest
-local stopAt, stopPriority, stopMember = 0, 0, ''
-if string.find(todo, 'd', 1, true) then
+if string.find(todo, 'd', 1, true) and stopAt == 0 then
   for i, q in ipairs(queues) do
     at = i
     if limit <= 0 then break end
     if bytes >= most then
-      stopAt = i
+      stopAt, stopIn = i, 'd'
       break
     end
     local n, first = math.min(q.left, limit), nil
     if n > 0 then
       local taken
-      local held = call('HGET', P .. 'q:' .. q.name, 'he')
-      if limitsOf(q.name) or held and tonumber(held) > now or call('EXISTS', P .. 'k:' .. q.name) == 1 then
+      if limitsOf(q.name) or held[q.name] or call('EXISTS', P .. 'k:' .. q.name) == 1 then
         local lanes = openQueue(q.name)
         local p, rest = 0, ''
         if i == 1 then p, rest = resumeAt, resumeMember end
-        if refresh(lanes) then
+        if absorb(q.name) or refresh(lanes) then
           saveQueue(lanes)
-          stopAt, stopPriority, stopMember = i, p, rest
+          stopAt, stopPriority, stopMember, stopIn = i, p, rest, 'd'
           break
         end
         taken, p, rest = takeTurns(lanes, n, allWanted(q.name), wanted, begin, p, rest)
         saveQueue(lanes)
         if p then
           limit = limit - taken
-          stopAt, stopPriority, stopMember = i, p, rest
+          stopAt, stopPriority, stopMember, stopIn = i, p, rest, 'd'
           break
         end
         if queueLeft(lanes, tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0) + taken) <= 0 then
           first = queueNext(lanes)
         else
+          writeMembers()
           local e = call('ZRANGE', P .. 'w:' .. q.name, 0, 0, 'WITHSCORES')
           if e[1] then first = tonumber(e[2]) end
         end
@@ -221,7 +341,7 @@ if string.find(todo, 'd', 1, true) then
         taken, p, member = takePlain(q.name, n)
         if p then
           limit = limit - taken
-          stopAt, stopPriority, stopMember = i, p, member
+          stopAt, stopPriority, stopMember, stopIn = i, p, member, 'd'
           break
         end
         if taken < n then first = plainNext(q.name) end
@@ -231,7 +351,12 @@ if string.find(todo, 'd', 1, true) then
     end
   end
 end
+writeStarted()
+holdBatch(session, number, batch)
+local answers = { {}, {} }
+for i = 1, #expired do whole(answers[1], expired[i]) end
+for i = 1, #due do whole(answers[2], due[i]) end
 done()
 local wait = '-1'
 if soonest then wait = int(soonest - now) end
-return { 1, again, expired, workers, due, ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0, nowText }
+return { 1, again, answers[1], workers, answers[2], ofExpired, ofDue, wait, stopAt, stopPriority, stopMember, remain and 1 or 0, stopIn }

@@ -7,16 +7,23 @@ evenFull()
 
 -- belongs puts a member in a sorted set, and returns true where it was not there.
 local function belongs(key, score, member)
-  if tonumber(call('ZSCORE', key, member) or -1) == tonumber(score) then return false end
-  call('ZADD', key, score, member)
+  if tonumber(call('ZSCORE', key, member) or -1) == score then return false end
+  call('ZADD', key, int(score), member)
   return true
 end
+
+-- Jobs without a key may wait in a list.
+local inLists = absorb(name)
+
+local ids = {}
+for i = 1, #page[2], 2 do ids[#ids + 1] = page[2][i] end
+fetch(ids)
 
 for i = 1, #page[2], 2 do
   local j = load(page[2][i])
   if j and j.s == 'queued' and j.q == name then
     local wrong
-    local missing = belongs(readyKey(name, j.l, j.p), j.r, j.id .. j.k)
+    local missing = not (inLists and j.l == '') and belongs(readyKey(name, j.l, j.p), j.r, j.id .. j.k)
     if j.l ~= '' then
       missing = belongs(orderKey(name, j.l), j.c, j.id .. j.k) or missing
       missing = belongs(P .. 'k:' .. name, j.r, j.id) or missing

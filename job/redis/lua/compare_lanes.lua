@@ -23,12 +23,13 @@ end
 local function wrongIn(l)
   local queued, held = false, false
   for p = 1, 9 do
-    queued = strangers(readyKey(q.name, l.key, p), function(j) return j.s == 'queued' and j.l == l.key and tonumber(j.p) == p end) or queued
+    queued = strangers(readyKey(q.name, l.key, p), function(j) return j.s == 'queued' and j.l == l.key and j.p == p end) or queued
   end
   queued = strangers(orderKey(q.name, l.key), function(j) return j.s == 'queued' and j.l == l.key end) or queued
   if q.limits.hold then held = strangers(holdKey(q.holdEpoch, q.name, l.key), function(j) return j.s == 'discarded' and j.l == l.key end) end
   if queued then return 'jobs were in its line that are not queued' end
   if held then return 'it was held by jobs that are not discarded' end
+  writeMembers()
   local priority, wakeAt, gone = laneHint(q, l)
   if gone then return 'it was kept without jobs' end
   if priority ~= l.priority then return 'it was open by the priority ' .. l.priority .. ', and is by ' .. priority end

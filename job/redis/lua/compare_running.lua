@@ -11,9 +11,11 @@ end
 local running = { [''] = sum }
 if sum <= most then
   for _, set in ipairs(sets) do
-    for _, id in ipairs(call('ZRANGE', set, 0, -1)) do
-      local l = call('HGET', jobKey(id), 'l')
-      if l then running[l] = (running[l] or 0) + 1 end
+    local ids = call('ZRANGE', set, 0, -1)
+    fetch(ids)
+    for _, id in ipairs(ids) do
+      local j = load(id)
+      if j and j.l ~= '' then running[j.l] = (running[j.l] or 0) + 1 end
     end
   end
 end

@@ -70,29 +70,85 @@ end
 -- ofKey returns the limits of the key of a lane: its own, or those of each key.
 local function ofKey(q, l) return l.own or q.limits.eachKey end
 
+-- Lanes as they are to be kept, by queue and key, false where nothing is: they are written by writeLanes.
+local lanes = {}
+
 local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full), 'pd', int(q.paid)) end
 
 -- A lane is kept as nine numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
 -- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that; and how many jobs started in its
 -- turn. A time of another epoch does not count any more, but where the key has limits of its own. Older programs keep the first six, or eight.
-local function openLane(q, name)
-  local l = q.lanes[name]
-  if l then return l end
-  local kept = call('HGET', P .. 'l:' .. q.name, name) or '0 0 0 0 0 0'
-  local v = numbers(kept)
-  l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(call('HGET', P .. 'n:' .. q.name, name) or 0) }
-  local own = q.limits.overrides > 0 and name ~= '' and call('HGET', P .. 'v:' .. q.name, name)
+local function laneOf(q, name, kept, running, own)
+  local noted = lanes[q.name] and lanes[q.name][name]
+  if noted ~= nil then kept = noted end
+  -- They are packed behind an empty string; programs of schema 2 wrote them as text.
+  local v = { 0, 0, 0, 0, 0, 0 }
+  if kept and string.byte(kept) == 0xa0 then
+    v = { select(2, cmsgpack.unpack(kept)) }
+  elseif kept then
+    v = numbers(kept)
+  end
+  local l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(running or 0) }
   if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
   if own or v[4] == q.fullEpoch then l.full = v[3] end
   if v[6] == q.heldEpoch then l.held = v[5] end
   if own or v[8] == q.paidEpoch then l.paid = v[7] or 0 end
   q.lanes[name] = l
-  return l
+end
+
+-- readLanes reads lanes that are not read yet at once.
+local function readLanes(q, names)
+  local missing = {}
+  for i = 1, #names do
+    if not q.lanes[names[i]] then missing[#missing + 1] = names[i] end
+  end
+  if #missing == 0 then return end
+  local kept, running, own = call('HMGET', P .. 'l:' .. q.name, unpack(missing)), call('HMGET', P .. 'n:' .. q.name, unpack(missing)), {}
+  if q.limits.overrides > 0 then own = call('HMGET', P .. 'v:' .. q.name, unpack(missing)) end
+  for i = 1, #missing do laneOf(q, missing[i], kept[i], running[i], missing[i] ~= '' and own[i]) end
+end
+
+local function openLane(q, name)
+  if not q.lanes[name] then readLanes(q, { name }) end
+  return q.lanes[name]
 end
 
 local function saveLane(q, l)
-  call('HSET', P .. 'l:' .. q.name, l.key, string.format('%d %.0f %.0f %d %.0f %d %.0f %d %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served))
+  local of = lanes[q.name]
+  if not of then
+    of = {}
+    lanes[q.name] = of
+  end
+  of[l.key] = cmsgpack.pack('', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
 end
+
+local function dropLane(q, l)
+  lanes[q.name] = lanes[q.name] or {}
+  lanes[q.name][l.key] = false
+  q.lanes[l.key] = nil
+end
+
+local function writeLanes()
+  for name, of in pairs(lanes) do
+    local sets, drops = {}, {}
+    for l, kept in pairs(of) do
+      if kept then
+        sets[#sets + 1] = l
+        sets[#sets + 1] = kept
+      else
+        drops[#drops + 1] = l
+      end
+      if #sets >= 1000 then
+        call('HSET', P .. 'l:' .. name, unpack(sets))
+        sets = {}
+      end
+    end
+    if #sets > 0 then call('HSET', P .. 'l:' .. name, unpack(sets)) end
+    for from = 1, #drops, 1000 do call('HDEL', P .. 'l:' .. name, unpack(drops, from, math.min(from + 999, #drops))) end
+  end
+  lanes = {}
+end
+ending[#ending + 1] = writeLanes
 
 local function laneLeft(q, l)
   if l.key == '' then return math.huge end
@@ -127,18 +183,21 @@ local function laneDue(q, l)
   if inOrder(q, l) then
     local m, holder = firstInOrder(q, l)
     if not m or holder then return 0, nil, m end
-    local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
-    if tonumber(v[2]) <= now then return tonumber(v[1]), nil, true end
-    return 0, tonumber(v[2]), true
+    local j = load(string.sub(m, 1, 16))
+    if not j then return 0, nil, true end
+    if j.r <= now then return j.p, nil, true end
+    return 0, j.r, true
   end
   local priority, wakeAt, any = 0, nil, false
-  for p = 1, 9 do
+  limitsOf(q.name)
+  for p in string.gmatch(l.key == '' and '123456789' or used[q.name], '%d') do
+    p = tonumber(p)
     local e = call('ZRANGE', readyKey(q.name, l.key, p), 0, 0, 'WITHSCORES')
     if e[1] then
       any = true
       local at = tonumber(e[2])
       if at <= now then
-        priority = p
+        priority = math.max(priority, p)
       elseif not wakeAt or at < wakeAt then
         wakeAt = at
       end
@@ -173,19 +232,35 @@ local function settleLane(q, l)
     l.turn, l.served = q.turn, 0
   end
   l.priority = priority
-  if before > 0 and before ~= priority then call('ZREM', P .. 'i:' .. before .. ':' .. q.name, l.key) end
-  if priority > 0 then call('ZADD', P .. 'i:' .. priority .. ':' .. q.name, int(l.turn), l.key) end
-  if wakeAt then
-    call('ZADD', P .. 'w:' .. q.name, int(wakeAt), l.key)
-  else
-    call('ZREM', P .. 'w:' .. q.name, l.key)
-  end
+  if before > 0 and before ~= priority then put(P .. 'i:' .. before .. ':' .. q.name, false, l.key) end
+  if priority > 0 then put(P .. 'i:' .. priority .. ':' .. q.name, int(l.turn), l.key) end
+  put(P .. 'w:' .. q.name, wakeAt and int(wakeAt) or false, l.key)
   if gone then
-    call('HDEL', P .. 'l:' .. q.name, l.key)
-    q.lanes[l.key] = nil
+    dropLane(q, l)
   else
     saveLane(q, l)
   end
+end
+
+-- absorb moves the jobs that wait in lists of a queue to the sorted sets in which turns look for them. It returns true when there are more.
+local function absorb(name)
+  local keys, most = {}, 300
+  for p = 1, 9 do keys[p] = listKey(name, p) end
+  if call('EXISTS', unpack(keys)) == 0 then return false end
+  for p = 9, 1, -1 do
+    local items = call('LPOP', keys[p], most)
+    if items then
+      fetchItems(items)
+      for i = 1, #items do
+        local j = waiting(name, p, items[i])
+        if j then put(readyKey(name, '', p), int(j.r), j.id .. j.k) end
+      end
+      most = most - #items
+      if most <= 0 then break end
+    end
+  end
+  writeMembers()
+  return most <= 0
 end
 
 -- refresh brings the lanes that have changed since the last claim, or by the time that has passed, up to date. It returns true when
@@ -203,10 +278,16 @@ local function refresh(q)
     end
   end
   local names = call('ZPOPMIN', P .. 't:' .. q.name, most)
-  for i = 1, #names, 2 do settleLane(q, openLane(q, names[i])) end
+  local list = {}
+  for i = 1, #names, 2 do list[#list + 1] = names[i] end
+  readLanes(q, list)
+  for i = 1, #list do settleLane(q, openLane(q, list[i])) end
+  writeMembers()
   local over = call('ZRANGEBYSCORE', P .. 'w:' .. q.name, '-inf', int(now), 'LIMIT', 0, most)
+  readLanes(q, over)
   for i = 1, #over do settleLane(q, openLane(q, over[i])) end
   settleLane(q, openLane(q, ''))
+  writeMembers()
   return more or #names == 2 * most or #over == most
 end
 

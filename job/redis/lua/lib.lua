@@ -14,22 +14,160 @@ local nowText = int(now)
 -- frees memory Redis lets a script finish.
 local function evenFull() call('DEL', P .. 'none') end
 
-local function jobKey(id) return P .. 'j:' .. id end
-local function argsKey(id) return P .. 'a:' .. id end
+local J, A = P .. 'j', P .. 'a'
 local function readyKey(q, l, p) return P .. 'r:' .. p .. ':' .. q .. '\n' .. l end
+local function listKey(q, p) return P .. 'y:' .. p .. ':' .. q end
 local function orderKey(q, l) return P .. 'o:' .. q .. '\n' .. l end
 local function holdKey(epoch, q, l) return P .. 'd:' .. epoch .. ':' .. q .. '\n' .. l end
 local function className(s, q, k) return s .. '\n' .. q .. '\n' .. k end
-local function classKey(s, q, k) return P .. 'c:' .. className(s, q, k) end
 
--- load returns what decides about a job, nil where there is none.
-local function load(id)
-  local v = call('HMGET', jobKey(id), 's', 'q', 'k', 'p', 'l', 'r', 'c', 'se', 'x', 'n', 'xp', 'u', 'uf', 'mi')
-  if not v[1] then return nil end
+local classKeys = {}
+local function classKey(s, q, k)
+  local ofQueue = classKeys[q]
+  if not ofQueue then
+    ofQueue = {}
+    classKeys[q] = ofQueue
+  end
+  local ofKind = ofQueue[k]
+  if not ofKind then
+    ofKind = {}
+    ofQueue[k] = ofKind
+  end
+  local key = ofKind[s]
+  if not key then
+    key = P .. 'c:' .. className(s, q, k)
+    ofKind[s] = key
+  end
+  return key
+end
+
+-- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what seldom changes (11), and what never
+-- does but by a replacement (6), see keys.md. A part that has not changed is written as it was read.
+local stateOf = { q = 'queued', r = 'running', c = 'completed', d = 'discarded', x = 'canceled' }
+local letterOf = { queued = 'q', running = 'r', completed = 'c', discarded = 'd', canceled = 'x' }
+local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, an ID of another system, args in a place of their own
+local function has(j, flag) return j.fl % (2 * flag) >= flag end
+
+local unpackSome = cmsgpack.unpack_limit
+
+local function read(id, v)
+  local cold, s, n, x, se, ca, st, f, w, d = unpackSome(v, 9, 0)
+  local rest, q, p, k, l, r, c, m, fl, sp, di, ho = unpackSome(v, 11, cold)
   return {
-    id = id, s = v[1], q = v[2], k = v[3], p = v[4], l = v[5] or '', r = v[6], c = v[7], se = v[8], x = v[9], n = tonumber(v[10]),
-    xp = v[11], u = v[12], uf = v[13], mi = v[14],
+    id = id, s = stateOf[s], n = n, x = x % 2 == 1, xp = x >= 2, se = se, ca = ca, st = st, f = f, w = w, d = d,
+    q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, kept = v, cold = cold, rest = rest,
   }
+end
+
+-- What is read and written of jobs in this script, by ID: false where there is none. What has changed is written at the end, see done.
+local jobs, changed, removed = {}, {}, {}
+
+-- fetch reads jobs that are not read yet at once.
+local function fetch(ids)
+  local missing = {}
+  for i = 1, #ids do
+    if jobs[ids[i]] == nil then missing[#missing + 1] = ids[i] end
+  end
+  for from = 1, #missing, 1000 do
+    local to = math.min(from + 999, #missing)
+    local v = call('HMGET', J, unpack(missing, from, to))
+    for i = from, to do
+      local kept = v[i - from + 1]
+      jobs[missing[i]] = kept and read(missing[i], kept)
+    end
+  end
+end
+
+-- load returns a job, nil where there is none.
+local function load(id)
+  local j = jobs[id]
+  if j == nil then
+    local v = call('HGET', J, id)
+    j = v and read(id, v)
+    jobs[id] = j
+  elseif j and j.fresh then -- it was inserted by this script, which knows some of it
+    for name, value in pairs(read(id, j.kept)) do j[name] = value end
+    j.fresh = false
+  end
+  return j or nil
+end
+
+-- save has a job written at the end; all is true where more has changed than its first part.
+local function save(j, all)
+  changed[j.id], j.text = j, nil
+  if all then j.all = true end
+end
+
+-- tailOf is the third part of a job.
+local function tailOf(j)
+  if not j.tail then
+    if not j.rest then j.rest = unpackSome(j.kept, 11, j.cold) end
+    j.tail = string.sub(j.kept, j.rest + 1)
+  end
+  return j.tail
+end
+
+-- more reads what a job seldom needs.
+local function more(j)
+  if not j.u then
+    local _, u, uf, mi, co, o = unpackSome(tailOf(j), 5, 0)
+    j.u, j.uf, j.mi, j.co, j.o = u, uf, mi, co, o
+  end
+  return j
+end
+
+-- hot is the first part of a job. Jobs that are written together mostly have the same.
+local same, hotOfSame = {}, nil
+local function hot(j)
+  local x = (j.x and 1 or 0) + (j.xp and 2 or 0)
+  local a = same
+  if a.s ~= j.s or a.n ~= j.n or a.x ~= x or a.st ~= j.st or a.ca ~= j.ca or a.se ~= j.se or a.w ~= j.w or a.d ~= j.d or a.f ~= j.f then
+    a.s, a.n, a.x, a.st, a.ca, a.se, a.w, a.d, a.f = j.s, j.n, x, j.st, j.ca, j.se, j.w, j.d, j.f
+    hotOfSame = cmsgpack.pack(letterOf[j.s], j.n, x, j.se, j.ca, j.st, j.f, j.w, j.d)
+  end
+  return hotOfSame
+end
+
+-- textOf is the value of a job as it is now.
+local function textOf(j)
+  if not j.text then
+    if j.all then
+      j.text = hot(j) .. cmsgpack.pack(j.q, j.p, j.k, j.l, j.r, j.c, j.m, j.fl, j.sp, j.di, j.ho) .. tailOf(j)
+    else
+      j.text = hot(j) .. string.sub(j.kept, j.cold + 1)
+    end
+  end
+  return j.text
+end
+
+-- whole adds a job to a list as the caller reads it, its ID and its value, with args behind that are not in it. It returns how long that is. To make one
+-- string of both would cost more than to send two.
+local function whole(list, j)
+  local v = changed[j.id] and textOf(j) or j.kept
+  if has(j, hasArgs) then v = v .. call('HGET', A, j.id) end
+  list[#list + 1] = j.id
+  list[#list + 1] = v
+  return #v
+end
+
+local function writeJobs()
+  local gone = {}
+  for id in pairs(removed) do gone[#gone + 1] = id end
+  if #gone > 0 then
+    call('HDEL', J, unpack(gone))
+    call('HDEL', A, unpack(gone))
+  end
+  local list = {}
+  for id, j in pairs(changed) do
+    list[#list + 1] = id
+    list[#list + 1] = textOf(j)
+    if #list >= 1000 then
+      call('HSET', J, unpack(list))
+      list = {}
+    end
+  end
+  if #list > 0 then call('HSET', J, unpack(list)) end
+  changed, removed = {}, {}
 end
 
 local function numbers(text)
@@ -56,12 +194,16 @@ local function keyLimits(x)
   return { running = v[1], starts = rateOf(v, 2), units = rateOf(v, 5), weight = weight(v[8]) }
 end
 
+-- used are the priorities, a digit for each, that jobs with limit keys of a queue have had, once limitsOf was asked for it.
+local used = {}
+
 -- limitsOf returns the limits of a queue, nil where neither it nor one of its keys has any. Times are in microseconds.
 local limitsCache = {}
 local function limitsOf(q)
   local l = limitsCache[q]
   if l == nil then
-    local v = call('HMGET', P .. 'q:' .. q, 'x', 'ov')
+    local v = call('HMGET', P .. 'q:' .. q, 'x', 'ov', 'pm')
+    used[q] = v[3] or ''
     local overrides = tonumber(v[2] or 0)
     l = (v[1] or overrides > 0) and limitsFrom(v[1] or '', overrides) or false
     limitsCache[q] = l
@@ -70,16 +212,11 @@ local function limitsOf(q)
 end
 
 -- What is written once at the end of a script: see done.
-local runs, touched, woken, classes, members = {}, {}, {}, {}, {}
+local runs, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 -- put notes that a member belongs in a sorted set, with a score; where that is false, that it does not. So a script that changes many jobs
--- writes each set once: a command for each job would cost more than what it does. Where there is one job, noting costs more: then single is true.
-local single = false
+-- writes each set once: a command for each job would cost more than what it does.
 local function put(key, score, member)
-  if single then
-    if score then call('ZADD', key, score, member) else call('ZREM', key, member) end
-    return
-  end
   local of = members[key]
   if not of then
     of = {}
@@ -90,8 +227,11 @@ end
 
 -- count notes that more jobs of a lane run, or fewer.
 local function count(q, l, d)
-  local r = runs[q] or {}
-  runs[q] = r
+  local r = runs[q]
+  if not r then
+    r = {}
+    runs[q] = r
+  end
   r[''] = (r[''] or 0) + d
   if l ~= '' then r[l] = (r[l] or 0) + d end
 end
@@ -99,8 +239,11 @@ end
 -- touch marks a lane, so that the next claim finds out whether it may start a job. Those that may get in line as they were marked.
 local function touch(q, l)
   if l == '' then return end
-  local t = touched[q] or { names = {}, known = {} }
-  touched[q] = t
+  local t = touched[q]
+  if not t then
+    t = { names = {}, known = {} }
+    touched[q] = t
+  end
   if not t.known[l] then
     t.known[l] = true
     t.names[#t.names + 1] = l
@@ -111,8 +254,23 @@ local function wake(q) woken[q] = true end
 
 local function writeRuns()
   for q, lanes in pairs(runs) do
+    local key, names = P .. 'n:' .. q, {}
     for l, d in pairs(lanes) do
-      if d ~= 0 and call('HINCRBY', P .. 'n:' .. q, l, d) <= 0 then call('HDEL', P .. 'n:' .. q, l) end
+      if d ~= 0 then names[#names + 1] = l end
+    end
+    if #names > 0 then
+      local kept, sets, drops = call('HMGET', key, unpack(names)), {}, {}
+      for i = 1, #names do
+        local n = tonumber(kept[i] or 0) + lanes[names[i]]
+        if n > 0 then
+          sets[#sets + 1] = names[i]
+          sets[#sets + 1] = int(n)
+        else
+          drops[#drops + 1] = names[i]
+        end
+      end
+      if #sets > 0 then call('HSET', key, unpack(sets)) end
+      if #drops > 0 then call('HDEL', key, unpack(drops)) end
     end
   end
   runs = {}
@@ -140,18 +298,153 @@ local function writeMembers()
     if #adds > 0 then call('ZADD', key, unpack(adds)) end
     if #drops > 0 then call('ZREM', key, unpack(drops)) end
   end
+  members = {}
 end
+
+-- Jobs that a session holds are noted by batches, of what was claimed at once: h:S has the batches by the number of the claim, b:S the IDs of each
+-- and how many of them the session still holds. A job names its session and its batch.
+
+-- holdBatch notes jobs as a batch of a session. The caller has them written.
+local function holdBatch(session, number, list)
+  if #list == 0 then return end
+  local held, at = P .. 'b:' .. session, now
+  while call('HEXISTS', held, int(at)) == 1 do at = at + 1 end
+  local ids = {}
+  for i = 1, #list do
+    list[i].se, list[i].ca = session, at
+    ids[i] = list[i].id
+  end
+  call('HSET', held, int(at), table.concat(ids), 'n' .. int(at), #ids)
+  call('ZADD', P .. 'h:' .. session, number, int(at))
+end
+
+-- leaveBatch notes that the session of a running job holds it no more.
+local function leaveBatch(j)
+  local of = leaving[j.se]
+  if not of then
+    of = {}
+    leaving[j.se] = of
+  end
+  of[j.ca] = (of[j.ca] or 0) + 1
+end
+
+local function writeLeft()
+  for session, batches in pairs(leaving) do
+    local held = P .. 'b:' .. session
+    for at, n in pairs(batches) do
+      local name = int(at)
+      if call('HINCRBY', held, 'n' .. name, -n) <= 0 then
+        call('HDEL', held, name, 'n' .. name)
+        call('ZREM', P .. 'h:' .. session, name)
+      end
+    end
+  end
+  leaving = {}
+end
+
+-- holds reports whether a session holds a job.
+local function holds(session, j) return j and j.s == 'running' and j.se == session end
+
+-- inBatch returns the jobs of a batch that the session still holds.
+local function inBatch(session, name)
+  local ids, at, found = call('HGET', P .. 'b:' .. session, name) or '', tonumber(name), {}
+  local list = {}
+  for i = 1, #ids, 16 do list[#list + 1] = string.sub(ids, i, i + 15) end
+  fetch(list)
+  for i = 1, #list do
+    local j = load(list[i])
+    if holds(session, j) and j.ca == at then found[#found + 1] = j end
+  end
+  return found, #list
+end
+
+-- Jobs without a limit key that are due at once wait in lists: each is its ID, and when it is due, as eight bytes. An item whose job is not queued any
+-- more, or otherwise, is left out when it is read: nothing is taken from the middle of a list.
+local dueNow = struct.pack('>d', now)
+
+-- waiting returns the job of an item of a list, nil where the item is left out.
+local function waiting(q, p, item)
+  local j = load(string.sub(item, 1, 16))
+  if j and j.s == 'queued' and j.q == q and j.p == p and j.l == '' and j.r == struct.unpack('>d', item, 17) then return j end
+end
+
+-- waitingIn reads the jobs of items at once.
+local function fetchItems(items)
+  local ids = {}
+  for i = 1, #items do ids[i] = string.sub(items[i], 1, 16) end
+  fetch(ids)
+end
+
+local function writeLists()
+  for key, items in pairs(lists) do
+    for i = 2, #items do
+      if items[i] < items[i - 1] then
+        table.sort(items)
+        break
+      end
+    end
+    for from = 1, #items, 1000 do call('RPUSH', key, unpack(items, from, math.min(from + 999, #items))) end
+  end
+  lists = {}
+end
+
+-- What has finished at once is one member of f:STATE: the IDs, one after the other. leaveEnded notes that a job is none of these any more.
+local function leaveEnded(state, at, id)
+  local key = P .. 'f:' .. state
+  local of = unended[key]
+  if not of then
+    of = {}
+    unended[key] = of
+  end
+  at = int(at)
+  of[at] = of[at] or {}
+  of[at][id] = true
+end
+
+local function writeEnded()
+  for state, ids in pairs(ended) do call('ZADD', P .. 'f:' .. state, nowText, table.concat(ids)) end
+  for key, times in pairs(unended) do
+    for at, ids in pairs(times) do
+      for _, member in ipairs(call('ZRANGEBYSCORE', key, at, at)) do
+        local rest = {}
+        for i = 1, #member, 16 do
+          local id = string.sub(member, i, i + 15)
+          if not ids[id] then rest[#rest + 1] = id end
+        end
+        if 16 * #rest < #member then
+          call('ZREM', key, member)
+          if #rest > 0 then call('ZADD', key, at, table.concat(rest)) end
+        end
+      end
+    end
+  end
+  ended, unended = {}, {}
+end
+
+-- ending has what other parts of a script write at the end.
+local ending = {}
 
 -- done writes what has gathered. Each script that changes jobs ends with it.
 local function done()
+  for i = 1, #ending do ending[i]() end
+  writeJobs()
+  writeLists()
+  writeLeft()
   writeRuns()
   writeMembers()
+  writeEnded()
   for q, lanes in pairs(touched) do
-    local last = call('HINCRBY', P .. 'q:' .. q, 'tc', #lanes.names)
-    for i, l in ipairs(lanes.names) do call('ZADD', P .. 't:' .. q, 'NX', last - #lanes.names + i, l) end
+    local last, list = call('HINCRBY', P .. 'q:' .. q, 'tc', #lanes.names), {}
+    for i, l in ipairs(lanes.names) do
+      list[#list + 1] = last - #lanes.names + i
+      list[#list + 1] = l
+    end
+    for from = 1, #list, 1000 do call('ZADD', P .. 't:' .. q, 'NX', unpack(list, from, math.min(from + 999, #list))) end
     call('SADD', P .. 'laned', q)
   end
-  for c in pairs(classes) do call('SADD', P .. 'classes', c) end
+  local names = {}
+  for key in pairs(classes) do names[#names + 1] = string.sub(key, #P + 3) end
+  if #names > 0 then call('SADD', P .. 'classes', unpack(names)) end
   for q in pairs(woken) do call('PUBLISH', P .. 'wake', q) end
 end
 
@@ -160,41 +453,63 @@ local function holdLane(j)
   local limits = limitsOf(j.q)
   if j.l == '' or not limits or not limits.hold then return end
   local epoch = call('HGET', P .. 'q:' .. j.q, 'hd')
-  put(holdKey(epoch, j.q, j.l), j.c, j.id)
-  call('HSET', jobKey(j.id), 'ho', epoch)
+  put(holdKey(epoch, j.q, j.l), int(j.c), j.id)
+  j.ho = epoch
+  save(j, true)
 end
 
 -- releaseLane is called when a discarded job is no longer so.
 local function releaseLane(j)
-  local epoch = j.l ~= '' and call('HGET', jobKey(j.id), 'ho')
-  if not epoch then return end
-  put(holdKey(epoch, j.q, j.l), false, j.id)
-  call('HDEL', jobKey(j.id), 'ho')
+  if j.ho == '' then return end
+  put(holdKey(j.ho, j.q, j.l), false, j.id)
+  j.ho = ''
+  save(j, true)
   touch(j.q, j.l)
   wake(j.q)
 end
 
--- link puts a job, as it is now, where it is to be found.
+-- ready puts a queued job without a place of its own where claims find it.
+local function ready(j)
+  local m = j.id .. j.k
+  if j.l == '' and j.r == now and not limitsOf(j.q) then
+    local key = listKey(j.q, j.p)
+    local items = lists[key]
+    if not items then
+      items = {}
+      lists[key] = items
+    end
+    items[#items + 1] = j.id .. dueNow
+    return
+  end
+  put(readyKey(j.q, j.l, j.p), int(j.r), m)
+  if j.l ~= '' then
+    put(orderKey(j.q, j.l), int(j.c), m)
+    put(P .. 'k:' .. j.q, int(j.r), j.id)
+    touch(j.q, j.l)
+    limitsOf(j.q)
+    if not string.find(used[j.q], j.p, 1, true) then
+      used[j.q] = used[j.q] .. j.p
+      call('HSET', P .. 'q:' .. j.q, 'pm', used[j.q])
+    end
+  end
+end
+
+-- link puts a queued or finished job, as it is now, where it is to be found.
 local function link(j)
   if j.s == 'queued' then
-    local m = j.id .. j.k
-    put(readyKey(j.q, j.l, j.p), j.r, m)
-    if j.l ~= '' then
-      put(orderKey(j.q, j.l), j.c, m)
-      put(P .. 'k:' .. j.q, j.r, j.id)
-      touch(j.q, j.l)
-    end
-  elseif j.s == 'running' then
-    put(P .. 'h:' .. j.se, j.ca, j.id)
-    count(j.q, j.l, 1)
-    touch(j.q, j.l)
+    ready(j)
   else
-    put(P .. 'f:' .. j.s, j.f, j.id)
+    local ids = ended[j.s]
+    if not ids then
+      ids = {}
+      ended[j.s] = ids
+    end
+    ids[#ids + 1] = j.id
     if j.s == 'discarded' then holdLane(j) end
   end
-  local class = className(j.s, j.q, j.k)
-  classes[class] = true
-  put(P .. 'c:' .. class, 0, j.id)
+  local key = classKey(j.s, j.q, j.k)
+  classes[key] = true
+  put(key, '0', j.id)
 end
 
 -- unlink is called before a job changes.
@@ -210,17 +525,17 @@ local function unlink(j)
       if limits and limits.inOrder then wake(j.q) end
     end
   elseif j.s == 'running' then
-    put(P .. 'h:' .. j.se, false, j.id)
+    leaveBatch(j)
     if j.x then call('SREM', P .. 'x:' .. j.se, j.id) end
     if j.xp then
-      call('ZREM', P .. 'e:' .. j.p .. ':' .. j.q, j.id .. j.k)
-      call('HDEL', jobKey(j.id), 'xp')
+      put(P .. 'e:' .. j.p .. ':' .. j.q, false, j.id .. j.k)
+      j.xp = false
     end
     count(j.q, j.l, -1)
     touch(j.q, j.l)
     if limitsOf(j.q) then wake(j.q) end
   else
-    put(P .. 'f:' .. j.s, false, j.id)
+    leaveEnded(j.s, j.f, j.id)
     if j.s == 'discarded' then releaseLane(j) end
   end
   put(classKey(j.s, j.q, j.k), false, j.id)
@@ -237,87 +552,38 @@ end
 
 local function hold(key, id) call('HSET', P .. 'u', key, id) end
 
+-- uniqueKey returns the unique key of a job, nil where it has none.
+local function uniqueKey(j) return has(j, hasKey) and more(j).u or nil end
+
 -- letGo is called for a job that has finished: its key is free, now or when the time for which it is unique is over.
 local function letGo(j)
-  if not j.u or holder(j.u) ~= j.id then return end
-  local keep = j.c + (j.uf or 0)
+  local key = uniqueKey(j)
+  if not key or holder(key) ~= j.id then return end
+  local keep = j.c + j.uf
   if keep > now then
-    call('HSET', P .. 'u', j.u, j.id .. int(keep))
-    call('ZADD', P .. 'uk', int(keep), j.u)
+    call('HSET', P .. 'u', key, j.id .. int(keep))
+    call('ZADD', P .. 'uk', int(keep), key)
   else
-    call('HDEL', P .. 'u', j.u)
+    call('HDEL', P .. 'u', key)
   end
 end
 
--- finish moves an unlinked job to its final state, and writes other fields with it.
-local function finish(j, state, ...)
-  if j.x then call('HDEL', jobKey(j.id), 'x') end
-  j.s, j.f, j.x = state, nowText, nil
-  call('HSET', jobKey(j.id), 's', state, 'f', j.f, ...)
+-- finish moves an unlinked job to its final state.
+local function finish(j, state)
+  j.s, j.f, j.x, j.se, j.ca = state, now, false, '', 0
+  save(j)
   letGo(j)
   link(j)
 end
 
 -- due returns when a job is due: at a time that is given, or after a delay.
 local function due(at, delay)
-  if at ~= '' then return at end
-  if delay == '0' then return nowText end
-  return int(now + delay)
+  if at ~= '' then return tonumber(at) end
+  return now + delay
 end
 
 -- remove deletes an unlinked job.
 local function remove(j)
-  call('DEL', jobKey(j.id), argsKey(j.id))
-  if j.mi then call('ZREM', P .. 'm:' .. j.mi, j.id) end
-end
-
--- Args of up to mostInside bytes are kept inside of the job's hash, in fields of partSize bytes: a longer value would have Redis keep the whole hash in a
--- way that takes much more memory, and a key of their own takes more as well.
-local mostInside, partSize = 256, 64
-
--- addArgs adds the fields and values of args that are kept inside.
-local function addArgs(list, args)
-  local n = 0
-  repeat
-    list[#list + 1] = 'a' .. n
-    list[#list + 1] = string.sub(args, n * partSize + 1, (n + 1) * partSize)
-    n = n + 1
-  until n * partSize >= #args
-end
-
--- setArgs replaces the args of a job.
-local function setArgs(id, args)
-  call('HDEL', jobKey(id), 'a0', 'a1', 'a2', 'a3')
-  if #args <= mostInside then
-    local fields = {}
-    addArgs(fields, args)
-    call('HSET', jobKey(id), unpack(fields))
-    call('DEL', argsKey(id))
-  else
-    call('SET', argsKey(id), args)
-  end
-end
-
--- whole returns a job as the caller reads it: its ID, then its fields; how many bytes these are, and how many attempts it has had.
-local function whole(id)
-  local v = call('HGETALL', jobKey(id))
-  local bytes, n, inside = 0, 0, false
-  for i = 1, #v, 2 do
-    local name = v[i]
-    bytes = bytes + #v[i + 1]
-    if name == 'a0' then
-      inside = true
-    elseif name == 'n' then
-      n = v[i + 1]
-    end
-  end
-  if not inside then
-    local args = call('GET', argsKey(id))
-    v[#v + 1] = 'a'
-    v[#v + 1] = args
-    bytes = bytes + #args
-  end
-  v[#v + 1] = 'id'
-  v[#v + 1] = id
-  return v, bytes, n
+  if has(j, hasMeta) then put(P .. 'm:' .. more(j).mi, false, j.id) end
+  jobs[j.id], changed[j.id], removed[j.id] = false, nil, true
 end

@@ -1,11 +1,9 @@
 -- Lists jobs. ARGV: the filter, hi, lo, how many at most, then the IDs to look among, if it is by IDs. Returns the ID to go on before, or "", and jobs.
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
-local jobs, bytes = {}, 0
+local list, bytes = {}, 0
 local function visit(id)
-  local v, size = whole(id)
-  bytes = bytes + size
-  jobs[#jobs + 1] = v
-  return #jobs == limit or bytes > 4000000
+  bytes = bytes + whole(list, load(id))
+  return #list == 2 * limit or bytes > 4000000
 end
 local last
 if f.by_id then
@@ -13,4 +11,4 @@ if f.by_id then
 else
   last = scan(f, ARGV[2], ARGV[3], visit)
 end
-return { last or '', jobs }
+return { last or '', list }

@@ -5,7 +5,7 @@
 -- ARGV, where one is to begin: token, session, how many outcomes, how many new jobs, "1" where it goes on although the memory is full, for how long the
 -- answer is kept in ms. Without any, the next part is written of the one that has begun, if there is one. Returns its token while parts are left, else "".
 -- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the IDs that are stored; or "there" and an ID.
-local key = P .. 'long'
+local key = P .. 'busy'
 
 if #ARGV > 0 then
   if call('EXISTS', key) == 1 then return redis.error_reply('LONG another call of many jobs is being written: write a part of it, then call again') end
@@ -31,57 +31,66 @@ local function over()
   return ''
 end
 
--- eachOf calls visit with items of the list from at on, until there are n, or much of them. It returns where to go on.
-local function eachOf(last, n, visit)
-  local bytes = 0
+-- eachOf calls visit with items of the list from at on, as idOf and open make them of it, until there are n, or much of them. It reads their jobs
+-- before.
+local function eachOf(last, n, idOf, open, visit)
+  local bytes, from, ids, opened = 0, at, {}, {}
   while n > 0 and at < last and bytes < 1000000 do
     local size = math.min(n, 20, last - at)
     local items = call('LRANGE', stage, at, at + size - 1)
     for i = 1, size do
       bytes = bytes + #items[i]
-      visit(items[i], at + i - 1)
+      local value = open(items[i])
+      if value then
+        opened[at + i - 1] = value
+        ids[#ids + 1] = idOf(value)
+      end
     end
     at, n = at + size, n - size
   end
+  fetch(ids)
+  for i = from, at - 1 do
+    if opened[i] then visit(opened[i], i) end
+  end
 end
+local function first(value) return value[1] end
 
--- newOf returns the ID of a new job, and what it unpacks from, nil where it follows a lost one.
+-- newOf returns the ID of a new job and what it unpacks from, nil where it follows a lost one.
 local lost = {}
 if outcomes > 0 and phase > 1 then lost = call('LRANGE', answer, 0, outcomes) end
 local function newOf(item)
   local parent, from = string.match(item, '^(%d+):()')
   if lost[parent + 1] == '1' then return nil end
-  return string.sub(item, from, from + 15), string.sub(item, from + 16)
+  return { string.sub(item, from, from + 15), string.sub(item, from + 16) }
 end
+
+-- How many are written, and read, at once.
+local mostWritten, mostRead = 250, 500
 
 local last, results = outcomes, {}
 local function result(value) results[#results + 1] = value end
 if phase == 1 then -- which outcomes are lost
-  eachOf(last, 100, function(item) result(heldBy(session, cmsgpack.unpack(item)) and '0' or '1') end)
+  eachOf(last, mostRead, first, cmsgpack.unpack, function(o) result(heldBy(session, o) and '0' or '1') end)
 elseif phase == 2 then -- whether a new job is there already
   last = outcomes + new
-  local jobs = {}
-  eachOf(last, 500, function(item) jobs[#jobs + 1] = newOf(item) and { (newOf(item)) } end)
-  local there = firstThere(jobs)
+  local list = {}
+  eachOf(last, mostRead, first, newOf, function(value) list[#list + 1] = value end)
+  local there = firstThere(list)
   if there then
     call('DEL', answer)
     call('RPUSH', answer, 'there', there)
     return over()
   end
 elseif phase == 3 then
-  eachOf(last, 100, function(item, i)
+  eachOf(last, mostWritten, first, cmsgpack.unpack, function(o, i)
     if lost[i + 2] == '0' then
-      local o = cmsgpack.unpack(item)
       local j = heldBy(session, o)
       if j then settle(j, o) end -- of two outcomes of one job the first counts
     end
   end)
 else
   last = outcomes + new
-  eachOf(last, 100, function(item)
-    local id, packed = newOf(item)
-    if id then result(insert(cmsgpack.unpack(packed))) end
-  end)
+  eachOf(last, mostWritten, first, newOf, function(value) result(insert(cmsgpack.unpack(value[2]))) end)
 end
 for from = 1, #results, 1000 do call('RPUSH', answer, unpack(results, from, math.min(from + 999, #results))) end
 done()

@@ -1,33 +1,46 @@
--- New jobs. Each is one argument, which unpacks to: ID, kind, queue, args, priority, most attempts, unique key, for how long it is
--- unique, when it is due or after which delay, options, limit key, the ID of another system, in which states of its holder
--- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the cost.
+-- New jobs. Each is one argument, which unpacks to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that with the
+-- third part, unique key, flags, when it is due or "", args that stand elsewhere or "", limit key, the ID of another system, in which states of its holder
+-- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the delay after which it is due.
 
 -- firstThere returns the ID of the first of some new jobs whose ID is there already.
-local function firstThere(jobs)
-  for from = 1, #jobs, 1000 do
-    local keys = {}
-    for i = from, math.min(from + 999, #jobs) do keys[#keys + 1] = jobKey(jobs[i][1]) end
-    if call('EXISTS', unpack(keys)) > 0 then
-      for i = 1, #keys do
-        if call('EXISTS', keys[i]) == 1 then return jobs[from + i - 1][1] end
-      end
-    end
+local function firstThere(new)
+  local ids = {}
+  for i = 1, #new do ids[i] = new[i][1] end
+  fetch(ids)
+  for i = 1, #ids do
+    if jobs[ids[i]] then return ids[i] end
+  end
+end
+
+-- setArgs gives a job the args of a new one.
+local function setArgs(j, a)
+  if a[10] ~= '' then
+    call('HSET', A, j.id, a[10])
+    if not has(j, hasArgs) then j.fl = j.fl + hasArgs end
+  elseif has(j, hasArgs) then
+    call('HDEL', A, j.id)
+    j.fl = j.fl - hasArgs
   end
 end
 
 -- replace gives the args and the time of a new job to the holder of its key, if that is queued.
 local function replace(id, a)
   local j = load(id)
-  if a[15] ~= '1' or not j or j.s ~= 'queued' then return end
+  if a[14] ~= '1' or not j or j.s ~= 'queued' then return end
   unlink(j)
-  j.r = due(a[9], a[10])
-  local within = tonumber(a[16])
-  if within > 0 and tonumber(j.r) > j.c + within then j.r = int(math.max(j.c + within, now)) end
-  setArgs(id, a[4])
-  call('HSET', jobKey(id), 'r', j.r)
+  j.r = due(a[9], a[16])
+  local within = tonumber(a[15])
+  if within > 0 and j.r > j.c + within then j.r = math.max(j.c + within, now) end
+  setArgs(j, a)
+  more(j)
+  j.tail = cmsgpack.pack(j.u, j.uf, j.mi, j.co, j.o) .. string.sub(a[6], unpackSome(a[6], 10, 0) + 1)
+  save(j, true)
   link(j)
   wake(j.q)
 end
+
+-- The first part of the value of a new job, and the times of one that is due at once.
+local hotOfNew, nowTwice = cmsgpack.pack('q', 0, 0, '', 0, 0, 0, '', ''), cmsgpack.pack(now, now)
 
 -- insert stores a job, and returns the ID of the one that is stored.
 local function insert(a)
@@ -35,39 +48,26 @@ local function insert(a)
   if key ~= '' then
     local other = holder(key)
     if other then
-      local keepsOut = a[14] == '*'
+      local keepsOut = a[13] == '*'
       if not keepsOut then
-        local state = call('HGET', jobKey(other), 's')
-        keepsOut = state and string.find(',' .. a[14] .. ',', ',' .. state .. ',', 1, true)
+        local j = load(other)
+        keepsOut = j and string.find(',' .. a[13] .. ',', ',' .. j.s .. ',', 1, true)
       end
       if keepsOut then
         replace(other, a)
         return other
       end
     end
+    hold(key, id)
   end
-  local j = { id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[12], c = nowText, r = due(a[9], a[10]) }
-  local fields = { 's', 'queued', 'k', j.k, 'q', j.q, 'p', j.p, 'm', a[6], 'c', j.c, 'r', j.r, 'n', '0' }
-  local function add(name, value)
-    if value ~= '' then
-      fields[#fields + 1] = name
-      fields[#fields + 1] = value
-    end
-  end
-  add('u', key)
-  if a[8] ~= '0' then add('uf', a[8]) end
-  add('o', a[11])
-  add('l', j.l)
-  add('mi', a[13])
-  if #a[4] <= mostInside then
-    addArgs(fields, a[4])
-  else
-    call('SET', argsKey(id), a[4])
-  end
-  if a[17] and a[17] ~= '0' then add('co', a[17]) end
-  call('HSET', jobKey(id), unpack(fields))
-  if key ~= '' then hold(key, id) end
-  if a[13] ~= '' then call('ZADD', P .. 'm:' .. a[13], 0, id) end
+  local at = due(a[9], a[16])
+  local j = { id = id, s = 'queued', k = a[2], q = a[3], p = a[5], l = a[11], c = now, r = at, n = 0, fl = a[8], cold = #hotOfNew, fresh = true }
+  j.kept = hotOfNew .. a[4] .. (at == now and nowTwice or cmsgpack.pack(at, now)) .. a[6]
+  j.text = j.kept
+  jobs[id] = j
+  if a[10] ~= '' then call('HSET', A, id, a[10]) end
+  if a[12] ~= '' then put(P .. 'm:' .. a[12], '0', id) end
+  changed[id] = j
   link(j)
   wake(j.q)
   return id

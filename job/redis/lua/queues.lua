@@ -27,7 +27,18 @@ for i, name in ipairs(order) do
     if e[1] then wait = math.max(wait, now - tonumber(e[2])) end
   end
   if q.queued > 0 then
-    for p = 1, 9 do see(readyKey(name, '', p)) end
+    for p = 1, 9 do
+      see(readyKey(name, '', p))
+      local items = call('LRANGE', listKey(name, p), 0, 99)
+      fetchItems(items)
+      for n = 1, #items do
+        local j = waiting(name, p, items[n])
+        if j then
+          wait = math.max(wait, now - j.r)
+          break
+        end
+      end
+    end
     see(P .. 'k:' .. name)
   end
   rows[i] = { name, q.paused or '', q.queued, q.running, int(wait) }

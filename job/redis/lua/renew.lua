@@ -12,26 +12,33 @@ end
 
 evenFull()
 if ARGV[1] == '1' then renewLease(session, tonumber(ARGV[4])) end
-local held = P .. 'h:' .. session
 
 local askFrom, askTo = following(1)
 local dropFrom, dropTo = following(1)
+local ids = {}
+for i = askFrom, askTo do ids[#ids + 1] = ARGV[i] end
+for i = dropFrom, dropTo do ids[#ids + 1] = ARGV[i] end
+fetch(ids)
+local dropped = {}
 for i = dropFrom, dropTo do
   local id = ARGV[i]
-  if call('ZREM', held, id) == 1 then
-    local j = load(id)
-    call('ZADD', P .. 'h:0', 0, id)
+  local j = load(id)
+  if holds(session, j) then
+    leaveBatch(j)
     if j.x then
       call('SREM', P .. 'x:' .. session, id)
       call('SADD', P .. 'x:0', id)
     end
-    call('HSET', jobKey(id), 'se', '0', 'xp', '1')
-    call('ZADD', P .. 'e:' .. j.p .. ':' .. j.q, j.r, id .. j.k)
+    j.se, j.xp = '0', true
+    dropped[#dropped + 1] = j
+    save(j)
+    put(P .. 'e:' .. j.p .. ':' .. j.q, int(j.r), id .. j.k)
   end
 end
+holdBatch('0', 0, dropped)
 local lost = {}
 for i = askFrom, askTo do
-  if not call('ZSCORE', held, ARGV[i]) then lost[#lost + 1] = ARGV[i] end
+  if not holds(session, load(ARGV[i])) then lost[#lost + 1] = ARGV[i] end
 end
 
 local from, to = following(4)
@@ -47,23 +54,28 @@ from, to = following(3)
 for i = from, to, 3 do
   local id, attempt = ARGV[i], ARGV[i + 1]
   local till = call('ZSCORE', P .. 'watches', id)
-  if till and tonumber(till) > now and call('ZSCORE', held, id) and call('HGET', jobKey(id), 'n') == attempt then
+  if till and tonumber(till) > now and holds(session, load(id)) and load(id).n == tonumber(attempt) then
     call('HSET', P .. 'trees', id, attempt .. '\n' .. int(now) .. '\n' .. ARGV[i + 2])
   end
 end
-if ARGV[1] ~= '1' then return { lost } end
+if ARGV[1] ~= '1' then
+  done()
+  return { lost }
+end
 
 call('HSET', P .. 'workers', worker, int(now) .. '\n' .. ARGV[5])
 call('ZADD', P .. 'seen', int(now), worker)
 local canceled = call('SMEMBERS', P .. 'x:' .. session)
 local watched = {}
 local watches = call('ZRANGEBYSCORE', P .. 'watches', '(' .. int(now), '+inf')
+fetch(watches)
 for i = 1, #watches do
-  if call('ZSCORE', held, watches[i]) then watched[#watched + 1] = watches[i] end
+  if holds(session, load(watches[i])) then watched[#watched + 1] = watches[i] end
 end
 table.sort(watched)
 for i = #watched, tonumber(ARGV[at]) + 1, -1 do watched[i] = nil end
 
 local orders = call('LRANGE', P .. 'orders:' .. worker, 0, -1)
 call('DEL', P .. 'orders:' .. worker)
+done()
 return { lost, canceled, int(now), watched, orders }

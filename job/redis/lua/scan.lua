@@ -1,7 +1,7 @@
 -- scan calls visit with the IDs of jobs that match a filter, the newest first, until that returns true or enough were looked at. It returns the
 -- ID to go on before, nil when there are no more. The filter is JSON; hi and lo bound the IDs, as ZRANGEBYLEX takes them.
 
-local function has(list, value)
+local function contains(list, value)
   for i = 1, #list do
     if list[i] == value then return true end
   end
@@ -9,25 +9,25 @@ local function has(list, value)
 end
 
 local function matches(f, id)
-  local v = call('HMGET', jobKey(id), 's', 'q', 'k', 'w', 'u', 'f', 'n', 'sp', 'r', 'o')
-  if not v[1] then return false end
-  if f.kinds and not has(f.kinds, v[3]) or f.queues and not has(f.queues, v[2]) then return false end
-  if f.worker and f.worker ~= v[4] or f.unique_key and f.unique_key ~= v[5] then return false end
-  if f.finished_before and not (v[6] and tonumber(v[6]) < tonumber(f.finished_before)) then return false end
+  local j = load(id)
+  if not j then return false end
+  if f.kinds and not contains(f.kinds, j.k) or f.queues and not contains(f.queues, j.q) then return false end
+  if f.worker and f.worker ~= j.w or f.unique_key and f.unique_key ~= (uniqueKey(j) or '') then return false end
+  if f.finished_before and not (j.f > 0 and j.f < tonumber(f.finished_before)) then return false end
   if f.meta then
     for i = 1, #f.meta do
-      if not v[10] or not string.find(v[10], f.meta[i], 1, true) then return false end
+      if not string.find(more(j).o, f.meta[i], 1, true) then return false end
     end
   end
-  if f.states and not has(f.states, v[1]) then
-    if v[1] ~= 'queued' then return false end
+  if f.states and not contains(f.states, j.s) then
+    if j.s ~= 'queued' then return false end
     local view = 'queued'
-    if tonumber(v[7]) - tonumber(v[8] or 0) > 0 then
+    if j.n - j.sp > 0 then
       view = 'retrying'
-    elseif tonumber(v[9]) > now then
+    elseif j.r > now then
       view = 'scheduled'
     end
-    return has(f.states, view)
+    return contains(f.states, view)
   end
   return true
 end
@@ -46,7 +46,7 @@ local function sources(f)
   local found, names = {}, call('SMEMBERS', P .. 'classes')
   for i = 1, #names do
     local s, q, k = string.match(names[i], '^(.-)\n(.-)\n(.*)$')
-    if (not states or states[s]) and (not f.kinds or has(f.kinds, k)) and (not f.queues or has(f.queues, q)) then
+    if (not states or states[s]) and (not f.kinds or contains(f.kinds, k)) and (not f.queues or contains(f.queues, q)) then
       found[#found + 1] = P .. 'c:' .. names[i]
     end
   end
@@ -57,7 +57,10 @@ local function scan(f, hi, lo, visit)
   local heads = {}
   for _, key in ipairs(sources(f)) do
     local ids = call('ZREVRANGEBYLEX', key, hi, lo, 'LIMIT', 0, 20)
-    if ids[1] then heads[#heads + 1] = { key = key, ids = ids, at = 1 } end
+    if ids[1] then
+      fetch(ids)
+      heads[#heads + 1] = { key = key, ids = ids, at = 1 }
+    end
   end
   local seen, last = 0, nil
   while #heads > 0 do
@@ -79,6 +82,7 @@ local function scan(f, hi, lo, visit)
       h.at = h.at + 1
       if h.at > #h.ids then
         h.ids, h.at = call('ZREVRANGEBYLEX', h.key, '(' .. id, lo, 'LIMIT', 0, 100), 1
+        fetch(h.ids)
         if not h.ids[1] then
           table.remove(heads, best)
           h = nil
@@ -90,6 +94,9 @@ end
 
 -- eachOf is scan for IDs that are given, the newest first.
 local function eachOf(f, ids, from, visit)
+  local list = {}
+  for i = from, #ids do list[#list + 1] = ids[i] end
+  fetch(list)
   for i = from, #ids do
     if matches(f, ids[i]) and visit(ids[i]) then return ids[i] end
   end

@@ -15,30 +15,36 @@ end
 
 -- noteExpired notes jobs of sessions that are over. It returns true when there are more.
 local function noteExpired()
-  local left = 300
-  local found = call('ZRANGEBYSCORE', P .. 'leases', '-inf', int(now), 'LIMIT', 0, 50)
+  local most = 300
+  local found = call('ZRANGEBYSCORE', P .. 'leases', '-inf', nowText, 'LIMIT', 0, 50)
   for i = 1, #found do
     local session = found[i]
     local held = P .. 'h:' .. session
     -- From the end: what the session settles meanwhile moves only those that are still to come.
     local at = tonumber(call('HGET', P .. 'noting', session) or call('ZCARD', held))
-    while at > 0 and left > 0 do
-      local from = math.max(at - 50, 0)
-      local ids = call('ZRANGE', held, from, at - 1)
-      for n = 1, #ids do
-        local j = load(ids[n])
-        call('ZADD', P .. 'e:' .. j.p .. ':' .. j.q, j.r, j.id .. j.k)
-        call('HSET', jobKey(j.id), 'xp', '1')
+    while at > 0 and most > 0 do
+      at = at - 1
+      local batch = call('ZRANGE', held, at, at)[1]
+      if batch then
+        local list, n = inBatch(session, batch)
+        for _, j in ipairs(list) do
+          if not j.xp then
+            put(P .. 'e:' .. j.p .. ':' .. j.q, int(j.r), j.id .. j.k)
+            j.xp = true
+            save(j)
+          end
+        end
+        most = most - math.max(n, 10)
       end
-      left = left - (at - from)
-      at = from
     end
     if at > 0 then
       call('HSET', P .. 'noting', session, at)
+      writeMembers()
       return true
     end
     call('HDEL', P .. 'noting', session)
     call('ZREM', P .. 'leases', session)
   end
+  writeMembers()
   return #found == 50
 end

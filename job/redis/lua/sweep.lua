@@ -35,7 +35,7 @@ for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
     if refresh(q) then
       more = 1
       saveQueue(q)
-    elseif call('EXISTS', P .. 'l:' .. name, P .. 't:' .. name, P .. 'w:' .. name) == 0 then
+    elseif writeLanes() or call('EXISTS', P .. 'l:' .. name, P .. 't:' .. name, P .. 'w:' .. name) == 0 then
       call('SREM', P .. 'laned', name)
       if not call('HGET', key, 'pa') then call('DEL', key) end
     else
@@ -43,7 +43,25 @@ for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
     end
   end
 end
+-- trim removes items of jobs that wait no more from the heads of the lists of a queue.
+local trimmed = {}
+local function trim(q)
+  trimmed[q] = true
+  for p = 1, 9 do
+    local key = listKey(q, p)
+    local items = call('LRANGE', key, 0, most - 1)
+    fetchItems(items)
+    local n = 0
+    while items[n + 1] and not waiting(q, p, items[n + 1]) do n = n + 1 end
+    if n > 0 then call('LTRIM', key, n, -1) end
+    if n == most then more = 1 end
+  end
+end
+
 for _, class in ipairs(call('SMEMBERS', P .. 'classes')) do
+  local q = string.match(class, '^.-\n(.-)\n')
+  if not trimmed[q] then trim(q) end
   if call('ZCARD', P .. 'c:' .. class) == 0 then call('SREM', P .. 'classes', class) end
 end
+done()
 return more

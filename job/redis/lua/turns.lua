@@ -42,12 +42,15 @@ end
 -- the priority top only those whose turn is more than after and at most till count. When it has looked at enough of them, it returns the turn to go
 -- on after, too.
 local function openLanes(q, all, top, after, till, n)
+  writeMembers()
   for p = top, 1, -1 do
     local from, to = '-inf', '+inf'
     if p == top then from, to = '(' .. int(after), int(till) end
     local found, goOn = {}, nil
     if all then
-      for _, name in ipairs(call('ZRANGEBYSCORE', P .. 'i:' .. p .. ':' .. q.name, from, to, 'LIMIT', 0, n)) do found[#found + 1] = openLane(q, name) end
+      local names = call('ZRANGEBYSCORE', P .. 'i:' .. p .. ':' .. q.name, from, to, 'LIMIT', 0, n)
+      readLanes(q, names)
+      for i = 1, #names do found[i] = openLane(q, names[i]) end
     else
       found, goOn = openAbove(q, p, from, to, n)
     end
@@ -104,16 +107,17 @@ local function findDue(q, l, p, n, wanted, behind)
   if inOrder(q, l) then
     local m, holder = firstInOrder(q, l)
     if m and not holder and n > 0 and wanted(m) then
-      local v = call('HMGET', jobKey(string.sub(m, 1, 16)), 'p', 'r')
-      if tonumber(v[1]) == p and tonumber(v[2]) <= now then members[1] = m end
+      local j = load(string.sub(m, 1, 16))
+      if j and j.p == p and j.r <= now then members[1] = m end
     end
     q.looked = q.looked + 1 - #members
     return members
   end
   local key, rank = readyKey(q.name, l.key, p), 0
   if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
+  local size = math.min(n, 100) -- at first so many as are wanted, which mostly is enough
   while #members < n do
-    local page = call('ZRANGE', key, rank, rank + 99, 'WITHSCORES')
+    local page = call('ZRANGE', key, rank, rank + size - 1, 'WITHSCORES')
     for i = 1, #page, 2 do
       if tonumber(page[i + 1]) > now or #members == n then return members end
       if wanted(page[i]) then
@@ -122,9 +126,9 @@ local function findDue(q, l, p, n, wanted, behind)
         q.looked = q.looked + 1
       end
     end
-    if #page < 200 then break end
+    if #page < 2 * size then break end
     if q.looked >= mostLooked then return members, page[#page - 1] end
-    rank = rank + 100
+    rank, size = rank + size, 100
   end
   return members
 end
@@ -138,7 +142,8 @@ local function affordable(q, lanes, found)
     local l, m = lanes[i], found[i][may[i] + 1]
     local of = l.key == '' and none.units or ofKey(q, l).units
     if not m or usedUp(q.limits.units, queue) or usedUp(of, paid[i]) then return false end
-    local cost = tonumber(call('HGET', jobKey(string.sub(m, 1, 16)), 'co') or 0)
+    local j = load(string.sub(m, 1, 16))
+    local cost = j and more(j).co or 0
     queue, paid[i] = charge(q.limits.units, queue, cost), charge(of, paid[i], cost)
     may[i], costs[i] = may[i] + 1, costs[i] + cost
     return true
@@ -158,10 +163,15 @@ local function endTurns(q, lanes, got)
     last[i], ended[i], l.served = i, math.floor(all / w), all % w
   end
   -- Whose turns ended more often was last in turn.
-  table.sort(last, function(a, b)
-    if ended[a] ~= ended[b] then return ended[a] < ended[b] end
-    return a < b
-  end)
+  for i = 2, #last do
+    if ended[i] < ended[i - 1] then
+      table.sort(last, function(a, b)
+        if ended[a] ~= ended[b] then return ended[a] < ended[b] end
+        return a < b
+      end)
+      break
+    end
+  end
   for _, i in ipairs(last) do
     if ended[i] > 0 then
       q.turn = q.turn + 1
@@ -217,6 +227,11 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       elseif q.looked >= mostLooked then
         stopped = int(after)
       end
+      local ids = {}
+      for i = 1, #lanes do
+        for _, m in ipairs(found[i]) do ids[#ids + 1] = string.sub(m, 1, 16) end
+      end
+      fetch(ids)
       local costs = ofUnits and affordable(q, lanes, found)
       for i = 1, #lanes do
         if #found[i] > 0 and begin(q.name, lanes[i].key, p, found[i]) then stopped = stopped or int(after) end
