@@ -61,16 +61,14 @@ where queue = ?1 and priority > ?2 and priority > 0 and turn > ?3 and turn <= ?4
 order by turn limit ?5
 
 -- name: lane_take
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
-from meanwhile_job
+select $due from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))
 order by run_at, id
 limit ?5
 
 -- name: lane_take_first
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
-from meanwhile_job
+select $due from meanwhile_job
 where seq = (
     select seq from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 order by created, id limit 1
