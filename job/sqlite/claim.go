@@ -233,7 +233,7 @@ func scanDue(priority int64) scanner {
 			last = class
 		}
 		j := &job.Job{
-			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: []byte(text(v[4])), Priority: int(priority),
+			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: blob(v[4]), Priority: int(priority),
 			RunAt: timeOf(v[3]), MaxAttempts: usualAttempts, UniqueKey: text(v[7]),
 		}
 		if j.Created = j.RunAt; v[5] != nil {

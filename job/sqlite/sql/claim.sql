@@ -6,7 +6,7 @@ select id, kind from meanwhile_class where queue = ?1
 
 -- name: due
 -- The columns of a due job. Each costs time for each job, so those are null that say nothing of most.
-seq, id, class, run_at, args, nullif(created, run_at), nullif(format('%d %d %d %d %d', attempt, spared, died, max_attempts, ifnull(unique_for, -1)), '0 0 0 20 -1'),
+seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(format('%d %d %d %d %d', attempt, spared, died, max_attempts, ifnull(unique_for, -1)), '0 0 0 20 -1'),
     unique_key, detail, options
 
 -- name: claim_due
