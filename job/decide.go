@@ -95,6 +95,10 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 // decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
 // panics or calls runtime.Goexit, the attempt has failed by that. It calls then with the event, also while its goroutine ends.
 func (j *Job) decideSafely(err, cause error, elapsed time.Duration, d definition, then func(Event)) {
+	if err == nil { // nothing of the program's has a part in that
+		then(j.decide(nil, cause, elapsed, d))
+		return
+	}
 	before := *j
 	var event Event
 	decided := false

@@ -23,7 +23,8 @@ type execution struct {
 	args    any           // decoded from text, if they could be
 	text    json.RawMessage
 
-	end *ending // nil until the attempt has ended
+	end ending // once the attempt has ended
+	ctx attemptContext
 
 	mu        sync.Mutex
 	abort     func(cause error) // cancels the attempt, once it has begun
@@ -98,11 +99,26 @@ func (e *execution) finishUnbegun(end ending) {
 
 type executionKey struct{}
 
+// An attemptContext is the context of an attempt, by which what runs in it finds the execution. It is a part of that: another object for each
+// attempt would be one more to collect.
+type attemptContext struct {
+	context.Context
+	of *execution
+}
+
+func (c *attemptContext) Value(key any) any {
+	if key == (executionKey{}) {
+		return c.of
+	}
+	return c.Context.Value(key)
+}
+
 // attempt runs the handler, in a scope of its own so that what it has started has ended when its outcome is decided. It reports
 // whether ctx was canceled, or may still be for this attempt, by abort.
 func (e *execution) attempt(ctx context.Context, abort func(cause error)) (aborted bool) {
 	e.begun = time.Now()
-	ctx = context.WithValue(ctx, executionKey{}, e)
+	e.ctx = attemptContext{ctx, e}
+	ctx = &e.ctx
 	e.mu.Lock()
 	e.abort = abort
 	cause := e.cause
@@ -195,7 +211,7 @@ func (r *run) release(queue string) {
 // finish hands an execution to the settle loop.
 func (r *run) finish(e *execution, end ending) {
 	end.at = time.Now()
-	e.end = &end
+	e.end = end
 	r.mu.Lock()
 	r.finished = append(r.finished, e)
 	first := len(r.finished) == 1

@@ -45,20 +45,24 @@ func (id ID) Time() time.Time { return time.UnixMilli(int64(binary.BigEndian.Uin
 
 // String gives the usual form of a UUID, such as 01932c07-209b-7bcd-a3f1-0c5de4a3b1f9.
 func (id ID) String() string {
-	text, _ := id.MarshalText()
-	return string(text)
+	text := id.text()
+	return string(text[:])
 }
 
 // MarshalText writes what String does.
 func (id ID) MarshalText() ([]byte, error) {
-	text := make([]byte, 36)
-	hex.Encode(text, id[:4])
+	text := id.text()
+	return text[:], nil
+}
+
+func (id ID) text() (text [36]byte) {
+	hex.Encode(text[:], id[:4])
 	hex.Encode(text[9:], id[4:6])
 	hex.Encode(text[14:], id[6:8])
 	hex.Encode(text[19:], id[8:10])
 	hex.Encode(text[24:], id[10:])
 	text[8], text[13], text[18], text[23] = '-', '-', '-', '-'
-	return text, nil
+	return text
 }
 
 // UnmarshalText reads what MarshalText wrote.

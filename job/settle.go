@@ -216,7 +216,10 @@ func (r *run) settled(batch []*execution, lost []ID) {
 			}
 		}
 	})
-	gone := make(map[ID]bool, len(lost))
+	var gone map[ID]bool
+	if len(lost) > 0 {
+		gone = make(map[ID]bool, len(lost))
+	}
 	for _, id := range lost {
 		gone[id] = true
 	}

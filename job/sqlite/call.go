@@ -13,6 +13,9 @@ import (
 // A call is something to write. run may be called again, with another transaction, when the first was rolled back.
 type call struct {
 	run func(t *txn) error
+	// jobs are all that run inserts, if that is all it does: those of several calls are inserted together, which sets ids of each.
+	jobs []*job.Job
+	ids  []job.ID
 	// alone is for what cannot be called again: it has a transaction of its own.
 	alone bool
 	// unsynced is for what may be forgotten when the machine loses power: it need not wait for the disk.
@@ -90,7 +93,13 @@ func (s *Store) writeTogether(calls []*call) []*call {
 	}
 	synced := slices.ContainsFunc(calls, func(c *call) bool { return !c.unsynced })
 	err := s.transact(synced, func(t *txn) error {
+		if err := t.insertTogether(calls); err != nil {
+			return err
+		}
 		for _, c := range calls {
+			if c.jobs != nil {
+				continue
+			}
 			if err := c.run(t); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (t *txn) claimExpired(c job.Claim, q *claimQueue, n int, claimed *job.Claim
 		j.Crashed++
 	}
 	q.left -= len(found)
-	return found, t.hold(c, claimTakeExpired, found)
+	return found, t.holdExpired(c, found)
 }
 
 // claimDue takes up to n due jobs of a queue without lanes.
@@ -232,20 +233,42 @@ func scanDue(priority int64) scanner {
 			last = class
 		}
 		j := &job.Job{
-			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: []byte(text(v[10])), Priority: int(priority),
-			RunAt: timeOf(v[3]), Attempt: int(integer(v[4])), Uncounted: int(integer(v[5])), Crashed: int(integer(v[6])),
-			MaxAttempts: int(integer(v[7])), Created: timeOf(v[8]), UniqueKey: text(v[9]),
+			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: blob(v[4]), Priority: int(priority),
+			RunAt: timeOf(v[3]), MaxAttempts: usualAttempts, UniqueKey: text(v[7]),
 		}
-		if v[11] != nil {
-			j.UniqueFor = time.Duration(integer(v[11])) * time.Microsecond
+		if j.Created = j.RunAt; v[5] != nil {
+			j.Created = timeOf(v[5])
 		}
-		if options := text(v[13]); options != "" {
-			if err := j.DecodeOptions([]byte(options)); err != nil {
+		if v[6] != nil {
+			if err := scanCounts(j, text(v[6])); err != nil {
 				return stored{}, err
 			}
 		}
-		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[12])))
+		if v[9] != nil {
+			if err := j.DecodeOptions([]byte(text(v[9]))); err != nil {
+				return stored{}, err
+			}
+		}
+		if v[8] == nil {
+			return stored{j, integer(v[0]), last}, nil
+		}
+		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[8])))
 	}
+}
+
+// usualAttempts are the attempts of a job of which the columns of a due job say nothing of its counts.
+const usualAttempts = 20
+
+// scanCounts reads what the columns of a due job say of it where it is not as most are.
+func scanCounts(j *job.Job, text string) error {
+	uniqueFor := int64(0)
+	if _, err := fmt.Sscanf(text, "%d %d %d %d %d", &j.Attempt, &j.Uncounted, &j.Crashed, &j.MaxAttempts, &uniqueFor); err != nil {
+		return fmt.Errorf("counts %q of job %v: %w", text, j.ID, err)
+	}
+	if uniqueFor >= 0 {
+		j.UniqueFor = time.Duration(uniqueFor) * time.Microsecond
+	}
+	return nil
 }
 
 var (
@@ -259,20 +282,41 @@ func (t *txn) holdDue(c job.Claim, jobs []stored) error {
 		t.count(j.class, queued, -1)
 		t.count(j.class, running, 1)
 	}
-	return t.hold(c, claimTake, jobs)
+	started := timeOf(t.now)
+	seqs := make([]int64, len(jobs))
+	for i, j := range jobs {
+		j.hold(c.Worker, started)
+		seqs[i] = j.seq
+	}
+	return ranges(seqs, func(from, to int64) error {
+		_, err := t.exec(statement("claim_take_range"), t.now, c.Worker, int64(c.Session), c.Call, from, to)
+		return err
+	}, func(seqs []int64) error { return t.take(c, claimTake, seqs) })
 }
 
-// hold makes jobs that were found those of the worker.
-func (t *txn) hold(c job.Claim, take *many, jobs []stored) error {
+// holdExpired makes running jobs those of another worker.
+func (t *txn) holdExpired(c job.Claim, jobs []stored) error {
 	started := timeOf(t.now)
-	for _, j := range jobs {
-		j.State, j.Started, j.Worker = job.Running, started, c.Worker
-		j.Attempt++
+	seqs := make([]int64, len(jobs))
+	for i, j := range jobs {
+		j.hold(c.Worker, started)
+		seqs[i] = j.seq
 	}
-	return take.chunks(len(jobs), func(sql string, from, size int) error {
+	return t.take(c, claimTakeExpired, seqs)
+}
+
+// hold makes a job that of a worker, as the statements of a claim do.
+func (j stored) hold(worker string, started time.Time) {
+	j.State, j.Started, j.Worker = job.Running, started, worker
+	j.Attempt++
+}
+
+// take runs a statement of a claim for each of several rows.
+func (t *txn) take(c job.Claim, take *many, seqs []int64) error {
+	return take.chunks(len(seqs), func(sql string, from, size int) error {
 		args := append(make([]any, 0, 4+size), t.now, c.Worker, int64(c.Session), c.Call)
-		for _, j := range jobs[from : from+size] {
-			args = append(args, j.seq)
+		for _, seq := range seqs[from : from+size] {
+			args = append(args, seq)
 		}
 		_, err := t.exec(sql, args...)
 		return err

@@ -14,8 +14,9 @@ type holding struct {
 	id         job.ID
 	seq, class int64
 	attempt    int
-	key        string
-	until      int64 // when the key is free at the earliest
+	limitKey   string
+	key        string // unique
+	until      int64  // when the key is free at the earliest
 }
 
 // mostHeld bounds how many holdings are kept: those of jobs that are never settled would else stay.
@@ -36,7 +37,7 @@ func (h *holdings) add(jobs []stored) {
 		h.byID = make(map[job.ID]holding, len(jobs))
 	}
 	for _, j := range jobs {
-		h.byID[j.ID] = holding{j.ID, j.seq, j.class, j.Attempt, j.UniqueKey, j.Created.Add(j.UniqueFor).UnixMicro()}
+		h.byID[j.ID] = holding{j.ID, j.seq, j.class, j.Attempt, j.LimitKey, j.UniqueKey, j.Created.Add(j.UniqueFor).UnixMicro()}
 	}
 }
 

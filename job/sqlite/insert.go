@@ -12,15 +12,35 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 	if len(jobs) == 0 {
 		return nil, nil
 	}
-	var ids []job.ID
-	err := s.write(ctx, "insert jobs", func(t *txn) (err error) {
-		ids, err = t.insert(jobs)
+	c := &call{jobs: jobs}
+	c.run = func(t *txn) (err error) {
+		c.ids, err = t.insert(jobs)
 		return err
-	})
-	if err != nil {
+	}
+	if err := s.submit(ctx, "insert jobs", c); err != nil {
 		return nil, err
 	}
-	return ids, nil
+	return c.ids, nil
+}
+
+// insertTogether inserts the jobs of those calls that insert, by as few statements as if one had.
+func (t *txn) insertTogether(calls []*call) error {
+	var all []*job.Job
+	for _, c := range calls {
+		all = append(all, c.jobs...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	ids, err := t.insert(all)
+	if err != nil {
+		return err
+	}
+	for _, c := range calls {
+		n := len(c.jobs)
+		c.ids, ids = ids[:n:n], ids[n:]
+	}
+	return nil
 }
 
 var insertRows = repeated("insert")

@@ -106,12 +106,7 @@ func (cl *claiming) refresh() error {
 	if len(plain) == 0 {
 		plain = []job.Lane{{}}
 	}
-	for _, l := range append(woken, plain...) {
-		if err := cl.settleLane(l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cl.settleLanes(append(woken, plain...))
 }
 
 // lanes reads lanes.
@@ -127,18 +122,48 @@ func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
 	if err != nil {
 		return nil, err
 	}
+	var bounded []string // of which it matters how many run
 	for i := range found {
 		l := &found[i]
 		if l.Own, err = cl.override(cl.q.id, cl.q.lanes, l.Key); err != nil {
 			return nil, err
 		}
 		if of := cl.q.lanes.Limits.OfKey(l.Own); l.Key != "" && of.AtOnce() > 0 {
-			if l.Running, err = cl.laneRunning(cl.q.id, l.Key); err != nil {
-				return nil, err
-			}
+			bounded = append(bounded, l.Key)
 		}
 	}
-	return found, nil
+	running := make(map[string]int, len(bounded))
+	err = cl.ofKeys(laneRunningSome, bounded, func(v []driver.Value) error {
+		running[text(v[0])] = int(integer(v[1]))
+		return nil
+	})
+	for i := range found {
+		found[i].Running = running[found[i].Key]
+	}
+	return found, err
+}
+
+var (
+	laneRunningSome = repeated("lane_running_some")
+	laneDueSome     = repeated("lane_due_some")
+	laneTakeSome    = repeated("lane_take_some")
+	lanePut         = repeated("lane_put")
+	laneDrop        = repeated("lane_drop")
+)
+
+// ofKeys runs a statement that asks for several limit keys of the queue.
+func (cl *claiming) ofKeys(of *many, keys []string, row func(v []driver.Value) error) error {
+	return of.chunks(len(keys), func(sql string, from, size int) error {
+		return cl.each(sql, cl.withKeys(keys[from:from+size]), row)
+	})
+}
+
+func (cl *claiming) withKeys(keys []string) []any {
+	args := append(make([]any, 0, 1+len(keys)), cl.q.id)
+	for _, key := range keys {
+		args = append(args, key)
+	}
+	return args
 }
 
 func (t *txn) laneRunning(queue int64, key string) (int, error) {
@@ -149,59 +174,119 @@ func (t *txn) laneRunning(queue int64, key string) (int, error) {
 	return int(integer(row[0])), nil
 }
 
-// settleLane finds out whether a job of a lane may start, and writes the lane. One that could not until now gets in line behind the others.
-func (cl *claiming) settleLane(l job.Lane) error {
-	hint, err := cl.hint(l)
+// A keptLane is a lane with what is to be kept of it.
+type keptLane struct {
+	job.Lane
+	hint job.LaneHint
+}
+
+// settleLanes finds out whether jobs of lanes may start, and writes the lanes. Of one that could not until now, jobs get in line behind the others.
+func (cl *claiming) settleLanes(lanes []job.Lane) error {
+	kept := make([]keptLane, len(lanes))
+	due, err := cl.dueOf(lanes)
+	for i, l := range lanes {
+		kept[i] = keptLane{l, cl.hint(l, due[i])}
+	}
 	if err != nil {
 		return err
 	}
-	return cl.keep(l, hint)
+	return cl.keep(kept)
 }
 
-// keep writes a lane.
-func (cl *claiming) keep(l job.Lane, hint job.LaneHint) error {
-	if hint.None {
-		_, err := cl.exec(statement("lane_drop"), cl.q.id, l.Key)
+// keep writes lanes.
+func (cl *claiming) keep(lanes []keptLane) error {
+	var gone []string
+	args := []any{cl.q.id}
+	for _, l := range lanes {
+		if l.hint.None {
+			gone = append(gone, l.Key)
+			continue
+		}
+		if l.hint.Priority != l.Priority {
+			cl.q.lanes.Turn++
+			l.Turn, l.Served = cl.q.lanes.Turn, 0
+		}
+		var wake any
+		if !l.hint.Wake.IsZero() {
+			wake = micro(l.hint.Wake)
+		}
+		args = append(args, l.Key, int64(l.hint.Priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
+	}
+	const columns = 7
+	err := lanePut.chunks(len(args)/columns, func(sql string, from, size int) error {
+		args[from*columns] = cl.q.id // in the place of the last one that was written
+		_, err := cl.exec(sql, args[from*columns:1+(from+size)*columns]...)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if hint.Priority != l.Priority {
-		cl.q.lanes.Turn++
-		l.Turn, l.Served = cl.q.lanes.Turn, 0
-	}
-	var wake any
-	if !hint.Wake.IsZero() {
-		wake = micro(hint.Wake)
-	}
-	_, err := cl.exec(statement("lane_put"), cl.q.id, l.Key, int64(hint.Priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
-	return err
+	return laneDrop.chunks(len(gone), func(sql string, from, size int) error {
+		_, err := cl.exec(sql, cl.withKeys(gone[from:from+size])...)
+		return err
+	})
 }
 
 // hint returns what is to be kept of a lane.
-func (cl *claiming) hint(l job.Lane) (job.LaneHint, error) {
-	priority, wake, queued, err := cl.due(l.Key)
-	if err != nil {
-		return job.LaneHint{}, err
-	}
+func (cl *claiming) hint(l job.Lane, d laneDue) job.LaneHint {
 	limits := cl.q.lanes.Limits
 	switch {
-	case priority > 0 && !l.Open(limits, cl.at):
-		priority, wake = 0, time.Time{}
+	case d.priority > 0 && !l.Open(limits, cl.at):
+		d.priority, d.wake = 0, time.Time{}
 		if next := l.Next(limits, cl.at); next.After(cl.at) {
-			wake = next
+			d.wake = next
 		}
-	case !queued && l.Idle().After(cl.at):
-		wake = l.Idle()
-	case !queued:
-		return job.LaneHint{None: true}, nil
+	case !d.queued && l.Idle().After(cl.at):
+		d.wake = l.Idle()
+	case !d.queued:
+		return job.LaneHint{None: true}
 	}
-	return job.LaneHint{Priority: priority, Wake: wake}, nil
+	return job.LaneHint{Priority: d.priority, Wake: d.wake}
 }
 
-// due returns the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any
-// is queued.
-func (cl *claiming) due(key string) (priority int, wake time.Time, queued bool, err error) {
+// A laneDue is the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any is queued.
+type laneDue struct {
+	priority int
+	wake     time.Time
+	queued   bool
+}
+
+// dueOf is due for several lanes.
+func (cl *claiming) dueOf(lanes []job.Lane) ([]laneDue, error) {
+	var keys []string
+	for _, l := range lanes {
+		if l.Key != "" && !cl.inOrder(l.Key) {
+			keys = append(keys, l.Key)
+		}
+	}
+	known := make(map[string]laneDue, len(keys))
+	err := cl.ofKeys(laneDueSome, keys, func(v []driver.Value) error {
+		switch key := text(v[0]); {
+		case v[1] == nil:
+			known[key] = laneDue{}
+		case integer(v[2]) <= cl.now:
+			known[key] = laneDue{priority: int(integer(v[1])), queued: true}
+		}
+		return nil
+	})
+	due := make([]laneDue, len(lanes))
+	for i, l := range lanes {
+		if err != nil {
+			break
+		}
+		var ok bool
+		if due[i], ok = known[l.Key]; !ok {
+			due[i], err = cl.due(l.Key)
+		}
+	}
+	return due, err
+}
+
+// due finds out what of a lane is due.
+func (cl *claiming) due(key string) (d laneDue, err error) {
 	if cl.inOrder(key) {
-		return cl.dueInOrder(key)
+		d.priority, d.wake, d.queued, err = cl.dueInOrder(key)
+		return d, err
 	}
 	name, args := "lane_due", []any{cl.q.id, key, int64(0)}
 	if key == "" {
@@ -212,15 +297,15 @@ func (cl *claiming) due(key string) (priority int, wake time.Time, queued bool, 
 		args[len(args)-1] = p
 		row, err := one(cl, statement(name), args...)
 		if err != nil {
-			return 0, wake, false, err
+			return laneDue{}, err
 		}
 		if row == nil {
 			break
 		}
-		queued, p = true, integer(row[0])
+		d.queued, p = true, integer(row[0])
 		at := integer(row[1])
 		if at <= cl.now {
-			priority = int(p)
+			d.priority = int(p)
 			break
 		}
 		if first == 0 || at < first {
@@ -228,9 +313,9 @@ func (cl *claiming) due(key string) (priority int, wake time.Time, queued bool, 
 		}
 	}
 	if first != 0 {
-		wake = timeOf(first)
+		d.wake = timeOf(first)
 	}
-	return priority, wake, queued, nil
+	return d, nil
 }
 
 // inOrder reports whether the jobs of a lane run in order.
@@ -325,19 +410,43 @@ func (cl *claiming) which(l job.Lane, n int, keyed, plain, first string) (name s
 	return keyed, args
 }
 
-// Take takes due jobs of lanes.
+// Take takes due jobs of lanes. Those of which one is taken, as they are where there are many, are asked together.
 func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
+	of := make([][]stored, len(lanes))
+	some := map[string]int{} // the lanes of which one job is taken, by their keys
+	var keys []string        // of these
+	for i, l := range lanes {
+		switch {
+		case want[i] == 0:
+		case l.Key != "" && !cl.inOrder(l.Key) && want[i] == 1 && l.Priority == lanes[0].Priority:
+			some[l.Key] = i
+			keys = append(keys, l.Key)
+		default:
+			var err error
+			name, args := cl.which(l, want[i], "lane_take", "claim_due", "lane_take_first")
+			if of[i], err = cl.readJobs(scanDue(int64(l.Priority)), statement(name), args...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	err := laneTakeSome.chunks(len(keys), func(sql string, from, size int) error {
+		args := []any{cl.q.id, int64(lanes[0].Priority), cl.now, cl.q.classes}
+		for _, key := range keys[from : from+size] {
+			args = append(args, key)
+		}
+		found, err := cl.readJobs(scanDue(int64(lanes[0].Priority)), sql, args...)
+		for _, j := range found {
+			i := some[j.LimitKey]
+			of[i] = append(of[i], j)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	got := make([]job.Taken, len(lanes))
 	var all []stored
-	for i, l := range lanes {
-		if want[i] == 0 {
-			continue
-		}
-		name, args := cl.which(l, want[i], "lane_take", "claim_due", "lane_take_first")
-		found, err := cl.readJobs(scanDue(int64(l.Priority)), statement(name), args...)
-		if err != nil {
-			return nil, err
-		}
+	for i, found := range of {
 		for _, j := range found {
 			got[i].Cost += j.Cost
 		}
@@ -350,13 +459,11 @@ func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 
 // Keep writes what became of lanes.
 func (cl *claiming) Keep(lanes []job.Lane) error {
-	for _, l := range lanes {
+	lanes = slices.Clone(lanes)
+	for i, l := range lanes {
 		if above, is := cl.above[l.Key]; is {
-			l.Priority = above
-		}
-		if err := cl.settleLane(l); err != nil {
-			return err
+			lanes[i].Priority = above
 		}
 	}
-	return nil
+	return cl.settleLanes(lanes)
 }

@@ -38,6 +38,12 @@ func text(v driver.Value) string {
 	return s
 }
 
+// blob returns bytes that nobody else has.
+func blob(v driver.Value) []byte {
+	b, _ := v.([]byte)
+	return b
+}
+
 func idOf(v driver.Value) job.ID {
 	var id job.ID
 	b, _ := v.([]byte)

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -116,7 +117,8 @@ func (t *txn) book(session job.Session, o job.Outcome) error {
 // settleJobs writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
 func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []holding) ([]job.ID, error) {
 	plain, plainHeld := map[ending][]*job.Job{}, map[ending][]holding{} // those that have no detail
-	held := make(map[job.ID]bool, len(outcomes))
+	held := map[job.ID]bool{}                                           // but for those in plainHeld
+	var asked, lost []job.ID                                            // all others
 	for i, o := range outcomes {
 		j := o.Job
 		state, err := stateNumber(j.State)
@@ -134,10 +136,10 @@ func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []ho
 			if err := t.requeue(session, j, detail, held); err != nil {
 				return nil, err
 			}
-		case detail == nil && known != nil && known[i].seq != 0:
+		case detail == nil && known != nil && known[i].seq != 0 && (state != discarded || known[i].limitKey == ""):
 			e := ending{state, int64(j.Attempt)}
 			plainHeld[e] = append(plainHeld[e], known[i])
-			held[j.ID] = true
+			continue
 		case detail == nil:
 			e := ending{state, int64(j.Attempt)}
 			plain[e] = append(plain[e], j)
@@ -147,6 +149,7 @@ func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []ho
 				return nil, err
 			}
 		}
+		asked = append(asked, j.ID)
 	}
 	for e, alike := range plain {
 		if err := t.finishPlain(session, e, alike, held); err != nil {
@@ -158,10 +161,9 @@ func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []ho
 			return nil, err
 		}
 	}
-	var lost []job.ID
-	for _, o := range outcomes {
-		if !held[o.Job.ID] {
-			lost = append(lost, o.Job.ID)
+	for _, id := range asked {
+		if !held[id] {
+			lost = append(lost, id)
 		}
 	}
 	return lost, nil
@@ -170,27 +172,90 @@ func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []ho
 var (
 	settleFinish     = repeated("settle_finish")
 	settleFinishHeld = repeated("settle_finish_held")
+	settleWake       = repeated("settle_wake")
 )
 
 // finishHeld finishes jobs of which all is known, or returns errStale when one of them is not held.
 func (t *txn) finishHeld(session job.Session, e ending, jobs []holding) error {
-	args := make([]any, 0, 4+chunkSizes[0])
-	return settleFinishHeld.chunks(len(jobs), func(sql string, from, size int) error {
-		args = append(args[:0], e.state, t.now, e.attempt, int64(session))
-		for _, h := range jobs[from : from+size] {
-			args = append(args, h.seq)
-			t.count(h.class, running, -1)
-			t.count(h.class, e.state, 1)
-			if h.key != "" {
-				if err := t.letGoKey(h.key, h.id, h.until); err != nil {
-					return err
-				}
+	seqs := make([]int64, len(jobs))
+	keys := map[int64][]string{} // limit keys of the jobs, by class
+	var alike int64              // of the same class as those before
+	for i, h := range jobs {
+		seqs[i] = h.seq
+		if alike > 0 && h.class != jobs[i-1].class {
+			t.countFinished(jobs[i-1].class, e.state, alike)
+			alike = 0
+		}
+		alike++
+		if h.limitKey != "" {
+			keys[h.class] = append(keys[h.class], h.limitKey)
+		}
+		if h.key != "" {
+			if err := t.letGoKey(h.key, h.id, h.until); err != nil {
+				return err
 			}
+		}
+	}
+	t.countFinished(jobs[len(jobs)-1].class, e.state, alike)
+	err := ranges(seqs, func(from, to int64) error {
+		changed, err := t.exec(statement("settle_finish_range"), e.state, t.now, e.attempt, int64(session), from, to)
+		if err == nil && changed != to-from+1 {
+			err = errStale
+		}
+		return err
+	}, func(seqs []int64) error { return t.finishEach(session, e, seqs) })
+	if err != nil {
+		return err
+	}
+	for class, keys := range keys {
+		if err := t.wake(class, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finishEach is finishHeld for rows that have others between them.
+func (t *txn) finishEach(session job.Session, e ending, seqs []int64) error {
+	args := make([]any, 0, 4+chunkSizes[0])
+	return settleFinishHeld.chunks(len(seqs), func(sql string, from, size int) error {
+		args = append(args[:0], e.state, t.now, e.attempt, int64(session))
+		for _, seq := range seqs[from : from+size] {
+			args = append(args, seq)
 		}
 		changed, err := t.exec(sql, args...)
 		if err == nil && changed != int64(size) {
 			err = errStale
 		}
+		return err
+	})
+}
+
+// countFinished counts n running jobs of a class that have finished.
+func (t *txn) countFinished(class, state, n int64) {
+	t.count(class, running, -n)
+	t.count(class, state, n)
+}
+
+// wake has the next claim look at the lanes of jobs of a class that have ended.
+func (t *txn) wake(class int64, keys []string) error {
+	name, err := t.className(class)
+	if err != nil {
+		return err
+	}
+	of, err := t.class(name.queue, name.kind)
+	if err != nil {
+		return err
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	args := make([]any, 0, 1+chunkSizes[0])
+	return settleWake.chunks(len(keys), func(sql string, from, size int) error {
+		args = append(args[:0], of.queue)
+		for _, key := range keys[from : from+size] {
+			args = append(args, key)
+		}
+		_, err := t.exec(sql, args...)
 		return err
 	})
 }

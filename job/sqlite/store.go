@@ -21,10 +21,11 @@ func init() {
 }
 
 const (
-	busyTimeout = 10 * time.Second // for a lock that another process, or a transaction of the caller's, holds
-	lockPause   = time.Millisecond // about that between two tries to get the lock
-	mostGrouped = 256              // calls that are written together
-	readers     = 4                // connections for reading
+	busyTimeout = 10 * time.Second       // for a lock that another process, or a transaction of the caller's, holds
+	lockPause   = time.Millisecond       // about that between two tries to get the lock
+	mostGrouped = 256                    // calls that are written together
+	readers     = 4                      // connections for reading
+	gathering   = 100 * time.Microsecond // at most, for callers that come again: one sync of the disk serves all
 )
 
 // A Store is a [job.Store] in a SQLite file.
@@ -65,6 +66,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	}
 	s := &Store{place: p, closed: make(chan struct{})}
 	s.calls = group.New(mostGrouped, 1, s.flush)
+	s.calls.Gather(gathering)
 	if err := s.open(ctx); err != nil {
 		return nil, s.explain("open SQLite store", errors.Join(err, s.Close()))
 	}

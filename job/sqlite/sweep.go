@@ -158,10 +158,11 @@ func (w *sweeping) compare(key string) error {
 	if lane.Running, err = w.laneRunning(w.queue, key); err != nil {
 		return err
 	}
-	want, err := w.hint(lane)
+	due, err := w.due(key)
 	if err != nil {
 		return err
 	}
+	want := w.hint(lane, due)
 	wrong := kept.Wrong(want)
 	if wrong == "" {
 		return nil
@@ -169,5 +170,5 @@ func (w *sweeping) compare(key string) error {
 	if released == 0 {
 		w.found(key, wrong)
 	}
-	return w.keep(lane, want)
+	return w.keep([]keptLane{{lane, want}})
 }

@@ -29,7 +29,7 @@ var texts = sync.OnceValue(func() map[string]string {
 			named[name] = strings.TrimSpace(body)
 		}
 	}
-	insert := strings.NewReplacer("$job", named["job"], "$filter", named["filter"])
+	insert := strings.NewReplacer("$job", named["job"], "$filter", named["filter"], "$due", named["due"])
 	for name, text := range named {
 		named[name] = insert.Replace(text)
 	}

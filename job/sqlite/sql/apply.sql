@@ -6,7 +6,7 @@ select seq, id, class, unique_key, created + coalesce(unique_for, 0)
 from meanwhile_job where state = ?1 and unique_key is not null and id in ({?})
 
 -- name: apply_finish
-update meanwhile_job set state = ?1, finished = ?2 where state = 0 and id in ({?})
+update meanwhile_job set state = ?1, finished = ?2, run_at = run_at where state = 0 and id in ({?})
 
 -- name: apply_cancel
 update meanwhile_job set cancel = 1 where state = 1 and id in ({?})

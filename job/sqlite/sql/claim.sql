@@ -4,9 +4,13 @@ select priority from meanwhile_job where state = 0 and queue = ?1 and limit_key 
 -- name: claim_classes
 select id, kind from meanwhile_class where queue = ?1
 
+-- name: due
+-- The columns of a due job. Each costs time for each job, so those are null that say nothing of most.
+seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(format('%d %d %d %d %d', attempt, spared, died, max_attempts, ifnull(unique_for, -1)), '0 0 0 20 -1'),
+    unique_key, detail, options
+
 -- name: claim_due
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
-from meanwhile_job
+select $due from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))
 order by run_at, id
@@ -33,3 +37,8 @@ where seq in ({?})
 update meanwhile_job
 set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, session = ?3, call = ?4
 where seq in ({?})
+
+-- name: claim_take_range
+update meanwhile_job
+set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, session = ?3, call = ?4, cancel = 0
+where seq between ?5 and ?6

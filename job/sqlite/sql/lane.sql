@@ -16,8 +16,8 @@ select p.priority, (
     select run_at from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 and priority = p.priority order by run_at limit 1
 ) from (
-    select max(priority) priority from meanwhile_job
-    where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 and priority < ?3
+    select priority from meanwhile_job
+    where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 and priority < ?3 order by priority desc limit 1
 ) p where p.priority is not null
 
 -- name: lane_due_plain
@@ -25,7 +25,7 @@ select p.priority, (
     select run_at from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is null and priority = p.priority order by run_at limit 1
 ) from (
-    select max(priority) priority from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority < ?2
+    select priority from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority < ?2 order by priority desc limit 1
 ) p where p.priority is not null
 
 -- name: lane_first
@@ -61,16 +61,42 @@ where queue = ?1 and priority > ?2 and priority > 0 and turn > ?3 and turn <= ?4
 order by turn limit ?5
 
 -- name: lane_take
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
-from meanwhile_job
+select $due from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 and priority = ?2 and run_at <= ?3
     and (?4 is null or class in (select value from json_each(?4)))
 order by run_at, id
 limit ?5
 
+-- name: lane_take_some
+-- The first due jobs of lanes. n is there to number the parameters, as below.
+with n as (select ?1, ?2, ?3, ?4), w (key) as (values {(?)})
+select $due from w cross join meanwhile_job on seq = (
+    select seq from meanwhile_job
+    where state = 0 and queue = ?1 and limit_key is not null and limit_key = w.key and priority = ?2 and run_at <= ?3
+        and (?4 is null or class in (select value from json_each(?4)))
+    order by run_at, id limit 1
+)
+
+-- name: lane_due_some
+-- lane_due of several lanes, for the highest priority alone.
+with n as (select ?1), w (key) as (values {(?)})
+select key, p, (
+    select run_at from meanwhile_job
+    where state = 0 and queue = ?1 and limit_key is not null and limit_key = key and priority = p order by run_at limit 1
+) from (
+    select key, (
+        select priority from meanwhile_job
+        where state = 0 and queue = ?1 and limit_key is not null and limit_key = key order by priority desc limit 1
+    ) p from w
+)
+
+-- name: lane_running_some
+-- lane_running of several lanes.
+with n as (select ?1), w (key) as (values {(?)})
+select key, (select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = key) from w
+
 -- name: lane_take_first
-select seq, id, class, run_at, attempt, spared, died, max_attempts, created, unique_key, args, unique_for, detail, options
-from meanwhile_job
+select $due from meanwhile_job
 where seq = (
     select seq from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?6 order by created, id limit 1
@@ -107,12 +133,12 @@ where seq = (
 limit ?5
 
 -- name: lane_put
-insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values {(?1, ?, ?, ?, ?, ?, ?, ?)}
 on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid,
     served = excluded.served
 
 -- name: lane_drop
-delete from meanwhile_lane where queue = ?1 and key = ?2
+delete from meanwhile_lane where queue = ?1 and key in ({?})
 
 -- name: lane_queue
 update meanwhile_queue set turn = ?2, free = ?3, paid = ?4 where id = ?1

@@ -1,10 +1,11 @@
 -- name: settle_finish
-update meanwhile_job set state = ?1, finished = ?2, detail = null
+-- It names run_at so that the triggers run, see migration 15; so do all that change states, but for claim_take and settle_finish_held.
+update meanwhile_job set state = ?1, finished = ?2, detail = null, run_at = run_at
 where state = 1 and attempt = ?3 and session = ?4 and id in ({?})
 returning id, class, unique_key, unique_for, created
 
 -- name: settle_finish_detail
-update meanwhile_job set state = ?1, finished = ?2, detail = ?6
+update meanwhile_job set state = ?1, finished = ?2, detail = ?6, run_at = run_at
 where state = 1 and attempt = ?3 and session = ?4 and id = ?5
 returning id, class, unique_key, unique_for, created
 
@@ -22,3 +23,12 @@ where id = ?1
 -- name: settle_finish_held
 update meanwhile_job set state = ?1, finished = ?2, detail = null
 where state = 1 and attempt = ?3 and session = ?4 and seq in ({?})
+
+-- name: settle_finish_range
+update meanwhile_job set state = ?1, finished = ?2, detail = null
+where state = 1 and attempt = ?3 and session = ?4 and seq between ?5 and ?6
+
+-- name: settle_wake
+-- Has lanes looked at again of which jobs have ended, if none of theirs may start: more may start of the others than before. One that is not there
+-- has no queued jobs.
+update meanwhile_lane set wake = 0 where queue = ?1 and priority = 0 and key in ({?})
