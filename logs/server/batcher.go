@@ -222,17 +222,16 @@ func (f *batcher) Flush(ctx context.Context) (err error) {
 	f.count()
 	f.route, f.only, f.routed, f.now = nil, nil, f.routed[:0], 0
 	for _, s := range f.buffers {
-		kept := false
 		if err == nil && len(*s.buf) > 0 {
 			var end int64
 			if s.lines != nil {
 				end, err = s.lines.Append(ctx, *s.buf, s.dedupe, linefile.Heard{Client: f.client, Last: s.last})
 			} else {
-				end, kept, err = s.store.append(ctx, &logs.Batch{Service: s.service, Count: s.count, Min: s.min, Max: s.max, Data: *s.buf}, s.dedupe)
+				end, err = s.store.append(ctx, &logs.Batch{Service: s.service, Count: s.count, Min: s.min, Max: s.max, Data: *s.buf}, s.dedupe)
 			}
 			f.marked(s.bufferKey, end)
 		}
-		if room := cap(*s.buf); !kept && leastBuffer <= room && room <= mostBuffer {
+		if room := cap(*s.buf); leastBuffer <= room && room <= mostBuffer {
 			*s.buf = (*s.buf)[:0]
 			bufferPool.Put(s.buf)
 		}

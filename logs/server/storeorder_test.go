@@ -53,8 +53,8 @@ func (s *fickleStore) Append(_ context.Context, batches ...*logs.Batch) error {
 	return nil
 }
 
-// Batches of any size go to the store whole, once, and in the order of their connection, also when it fails in between: small ones
-// together with others of their service, large ones as they are.
+// Batches of any size go to the store whole, once, and in the order of their connection, also when it fails in between. Those of one
+// service are put together.
 func TestStoreOrder(t *testing.T) {
 	const connections, flushes = 3, 200
 	store := &fickleStore{}

@@ -62,42 +62,24 @@ func (o *storeOutput) start(ctx context.Context) {
 	o.task = meanwhile.Go(ctx, o.run, meanwhile.Name("store"))
 }
 
-// append takes the encoded records of one service, and returns the place that they end at, for wait. Where kept is true, their data
-// is the output's from then on, which puts its room into bufferPool.
-func (o *storeOutput) append(ctx context.Context, b *logs.Batch, dedupe bool) (end int64, kept bool, err error) {
+// append takes the encoded records of one service, and returns the place that they end at, for wait.
+func (o *storeOutput) append(ctx context.Context, b *logs.Batch, dedupe bool) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.closing || o.bytes > 0 && o.bytes+len(b.Data) > mostBatched {
 		if o.closing {
-			return o.added, false, logs.ErrClosed
+			return o.added, logs.ErrClosed
 		}
 		if err := o.changed.Wait(ctx, &o.mu); err != nil {
-			return o.added, false, err
+			return o.added, err
 		}
 	}
-	switch {
-	case dedupe:
+	if dedupe {
 		o.dedupe(b)
-	case len(b.Data) >= wholeBatch && len(b.Data) >= cap(b.Data)/2:
-		o.addWhole(b)
-		return o.added, true, nil
-	default:
-		o.merge(b)
+		return o.added, nil
 	}
-	return o.added, false, nil
-}
-
-// wholeBatch is how many bytes make a batch on their own. Less is copied to what the service has already, as a batch of each few
-// records would cost more than the copy.
-const wholeBatch = 32 << 10
-
-// addWhole adds records as a batch of their own. What comes after them is merged into a later one.
-func (o *storeOutput) addWhole(b *logs.Batch) {
-	delete(o.open, b.Service)
-	o.pending = append(o.pending, b)
-	o.added += int64(b.Count)
-	o.bytes += len(b.Data)
-	cond.Signal(o.wake)
+	o.merge(b)
+	return o.added, nil
 }
 
 // merge adds records to the batch of their service that waits.
@@ -248,11 +230,9 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*logs.Batch) {
 		o.mu.Unlock()
 		if err == nil {
 			for _, b := range batches {
-				switch room := b.Data[:0]; {
-				case cap(room) == fullBatch:
+				if cap(b.Data) == fullBatch {
+					room := b.Data[:0]
 					fullBatches.Put(&room)
-				case cap(room) >= leastBuffer && cap(room) <= mostBuffer:
-					bufferPool.Put(&room)
 				}
 			}
 			return
