@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -27,6 +28,20 @@ func TestLogsClientOptions(t *testing.T) {
 	}
 	if !handler.Enabled(t.Context(), slog.LevelDebug) {
 		t.Error("debug is not logged")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := handler.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWaitingHandler is a handler that waits for room.
+func TestWaitingHandler(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	handler, err := logs.NewHandler("tcp://127.0.0.1:6767", &logs.HandlerOptions{Block: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -27,6 +27,9 @@ func (s *Sender) reporting(ctx context.Context) error {
 		if meanwhile.Sleep(ctx, reportPause) != nil {
 			return nil
 		}
+		s.mu.Lock()
+		s.countDrops()
+		s.mu.Unlock()
 		if s.drops.owes() {
 			cond.Signal(s.owed)
 		}
@@ -41,6 +44,9 @@ func (s *Sender) reportAll(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	s.mu.Lock()
+	s.countDrops()
+	s.mu.Unlock()
 	for s.drops.owes() {
 		s.mu.Lock()
 		online := s.online

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -19,10 +20,15 @@ type HandlerOptions struct {
 	// AddSource adds the attribute "source": the file, without its folders but one, and the line that logged.
 	AddSource bool
 
+	// Block is how long a call waits for room when memory and spool are full, before its record is dropped. A ctx that ends sooner
+	// ends the wait. Zero is not at all.
+	Block time.Duration
+
 	SenderOptions
 }
 
-// A Handler is a slog.Handler that sends records to a server, by a [Sender]. A call never waits for a server or a disk. The
+// A Handler is a slog.Handler that sends records to a server, by a [Sender]. A call never waits for a server or a disk, unless
+// [HandlerOptions] say so. The
 // path of the task that ctx is of stands in the record, and so does its job; a group is a prefix of keys: "http.status".
 //
 // Call Close before the program ends, or use process.Main, which does.
@@ -30,6 +36,7 @@ type Handler struct {
 	sender *Sender
 	level  slog.Leveler
 	source bool
+	block  time.Duration
 	prefix string // of keys: the groups, each with a dot
 	attrs  []byte // encoded
 }
@@ -47,7 +54,7 @@ func NewHandler(address string, o *HandlerOptions) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{sender: sender, level: o.Level, source: o.AddSource}
+	h := &Handler{sender: sender, level: o.Level, source: o.AddSource, block: o.Block}
 	if h.level == nil {
 		h.level = slog.LevelInfo
 	}
@@ -73,7 +80,18 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		at = time.Now().UnixNano()
 	}
 	var room [usualRoom]byte
-	return h.sender.put("", h.encode(ctx, room[:0], &r, at), at)
+	record := h.encode(ctx, room[:0], &r, at)
+	if h.block <= 0 {
+		return h.sender.put("", record, at)
+	}
+	_, err := h.sender.hand(record, at, false)
+	if errors.Is(err, ErrFull) {
+		err = h.sender.waitFor(ctx, h.block, record, at)
+	}
+	if err != nil {
+		h.sender.drop()
+	}
+	return err
 }
 
 // WithAttrs returns a handler that adds attributes to every record. They are encoded once.

@@ -40,6 +40,7 @@ func (h *Handler) records(t testing.TB) (records []Record) {
 	s := h.sender
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect()
 	batches := s.sealed
 	if s.open != nil {
 		batches = append(batches[:len(batches):len(batches)], s.open)

@@ -2,6 +2,8 @@ package logs
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -15,33 +17,84 @@ const crowdedEvery = 64
 
 // put takes an encoded record, or counts it as dropped.
 func (s *Sender) put(service string, record []byte, at int64) error {
+	if service == "" || service == s.o.Service {
+		crowded, err := s.hand(record, at, true)
+		if crowded {
+			runtime.Gosched()
+		}
+		return err
+	}
 	s.mu.Lock()
 	err := s.take(service, record, at)
-	if err != nil {
-		s.stats.Dropped++
-		s.drops.add(1)
-		cond.Signal(s.owed)
-	}
-	crowded := s.used > s.o.MemoryBytes/2 && (s.stats.Added+s.stats.Dropped)%crowdedEvery == 0
+	crowded := s.used.Load() > int64(s.o.MemoryBytes/2) && s.stats.Added%crowdedEvery == 0
 	s.mu.Unlock()
+	if err != nil {
+		s.drop()
+	}
 	if crowded {
 		runtime.Gosched()
 	}
 	return err
 }
 
-// take appends an encoded record to the open batch. The mutex is held.
+// drop counts a record as dropped.
+func (s *Sender) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Dropped++
+	s.drops.add(1)
+	cond.Signal(s.owed)
+}
+
+// wait takes an encoded record, and waits while there is no room for it, until end has a value or ctx is canceled.
+func (s *Sender) wait(ctx context.Context, service string, record []byte, at int64, end <-chan time.Time) error {
+	for {
+		s.mu.Lock()
+		err, changed := s.take(service, record, at), s.changed
+		s.mu.Unlock()
+		if !errors.Is(err, ErrFull) {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-end:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// waitFor is wait for a limited time. An error that is not ErrClosed is ErrFull, with what has ended the wait.
+func (s *Sender) waitFor(ctx context.Context, most time.Duration, record []byte, at int64) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	err := s.wait(ctx, "", record, at, timer.C)
+	if err == nil || errors.Is(err, ErrFull) || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrFull, err)
+}
+
+// take puts an encoded record behind all others that were taken before. The mutex is held.
 func (s *Sender) take(service string, record []byte, at int64) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if s.used+len(record) > s.o.MemoryBytes && s.used > 0 {
+	if !s.admit(len(record)) {
 		cond.Signal(s.spill)
 		return ErrFull
 	}
+	s.collect()
 	if service == "" {
 		service = s.o.Service
 	}
+	s.place(service, record, at)
+	return nil
+}
+
+// place appends an encoded record to the open batch. The mutex is held.
+func (s *Sender) place(service string, record []byte, at int64) {
 	b := s.open
 	if b != nil && (len(b.Data)+len(record) > sealSize || b.Service != service) {
 		s.seal()
@@ -51,9 +104,7 @@ func (s *Sender) take(service string, record []byte, at int64) error {
 		b = s.begin(service)
 	}
 	b.add(record, at)
-	s.used += len(record)
 	s.stats.Added++
-	return nil
 }
 
 // begin opens a batch.
@@ -61,7 +112,11 @@ func (s *Sender) begin(service string) *outBatch {
 	if n := len(s.free); n > 0 {
 		s.open, s.free = s.free[n-1], s.free[:n-1]
 	} else {
-		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, firstRoom)}}
+		room := firstRoom
+		if len(s.sealed) > 0 { // it will be full
+			room = sealSize
+		}
+		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, room)}}
 	}
 	s.open.Service, s.open.Client, s.open.begun = service, s.id, time.Now()
 	cond.Signal(s.ready)
@@ -79,7 +134,7 @@ func (s *Sender) seal() {
 	s.sealed = append(s.sealed, b)
 	s.open = nil
 	cond.Signal(s.ready)
-	if s.used > s.o.MemoryBytes/2 {
+	if s.used.Load() > int64(s.o.MemoryBytes/2) {
 		cond.Signal(s.spill)
 	}
 }
@@ -87,7 +142,7 @@ func (s *Sender) seal() {
 // forget removes batches from the front of the sealed ones: they are acknowledged, or in the spool.
 func (s *Sender) forget(n int) {
 	for _, b := range s.sealed[:n] {
-		s.used -= b.size()
+		s.used.Add(-int64(b.size()))
 		b.gone = true
 		s.reuse(b)
 	}
@@ -111,6 +166,7 @@ func (s *Sender) broadcast() {
 // putAway spools what is left after the tasks have ended.
 func (s *Sender) putAway() error {
 	s.mu.Lock()
+	s.countDrops()
 	left := int64(0)
 	for _, b := range s.sealed {
 		left += int64(b.Count)

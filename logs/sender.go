@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -90,17 +89,20 @@ type Sender struct {
 	drops    *dropCount    // that of the spool, when there is one
 	reporter chan struct{} // has a value while reports are sent
 
+	handover
+
 	mu            sync.Mutex
-	open          *outBatch       // takes records; nil for none
-	sealed        []*outBatch     // have their numbers, the oldest first; what is in the spool is older
-	sent          int             // so many of them were sent on this connection
-	used          int             // bytes of records in open and sealed
-	free          []*outBatch     // of which the room is used again
-	number        uint64          // of the last sealed record
-	acked         uint64          // up to which the server has all that was not dropped
-	inflight      []inFlightBatch // sent on this connection, not acknowledged
-	inflightBytes int             // bytes of it
-	hurry         bool            // do not linger: somebody waits
+	collected     uint64             // the ticket of the newest record that is not in a shard
+	spare         [shardCount]handed // for what is in the shards, while that is collected
+	open          *outBatch          // takes records; nil for none
+	sealed        []*outBatch        // have their numbers, the oldest first; what is in the spool is older
+	sent          int                // so many of them were sent on this connection
+	free          []*outBatch        // of which the room is used again
+	number        uint64             // of the last sealed record
+	acked         uint64             // up to which the server has all that was not dropped
+	inflight      []inFlightBatch    // sent on this connection, not acknowledged
+	inflightBytes int                // bytes of it
+	hurry         bool               // do not linger: somebody waits
 	closed        bool
 	online        bool          // there is a connection, and it was welcomed
 	trouble       error         // why the last attempt to have one ended; nil before the end of the first
@@ -158,6 +160,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 		return nil, fmt.Errorf("compress is %q; it is zstd or none", s.o.Compress)
 	}
 	s.errors.notify = s.o.OnError
+	s.handover.prepare()
 	if s.o.Spool != SpoolOff {
 		s.openSpool()
 	}
@@ -219,8 +222,10 @@ func (s *Sender) Client() Client { return s.id }
 func (s *Sender) Stats() SenderStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect()
+	s.countDrops()
 	stats := s.stats
-	stats.Memory, stats.Online, stats.Acknowledged = s.used, s.online, int64(s.acked)
+	stats.Memory, stats.Online, stats.Acknowledged = int(s.used.Load()), s.online, int64(s.acked)
 	if s.spool != nil {
 		stats.Spooled = s.spool.bytes()
 	}
@@ -243,25 +248,14 @@ func (s *Sender) Send(ctx context.Context, v *View) error {
 	e := newEncoding()
 	defer e.free()
 	service, record, at := e.encode(v)
-	for {
-		s.mu.Lock()
-		err, changed := s.take(service, record, at), s.changed
-		s.mu.Unlock()
-		if !errors.Is(err, ErrFull) {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+	return s.wait(ctx, service, record, at, nil)
 }
 
 // Flush returns when the server has acknowledged everything that was taken before the call. When ctx is canceled first,
 // a [*PendingError] says how much is not.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
+	s.collect()
 	s.seal()
 	n := s.number
 	s.mu.Unlock()
@@ -274,9 +268,11 @@ func (s *Sender) Flush(ctx context.Context) error {
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	again := s.closed
+	s.collectAll(true)
 	s.seal()
 	s.closed = true
 	n := s.number
+	s.broadcast() // who waits for room gets none
 	s.mu.Unlock()
 	cond.Signal(s.ready)
 	if again {
@@ -347,6 +343,7 @@ func (s *Sender) settled(n uint64) bool {
 func (s *Sender) pending(cause error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.collect()
 	p := &PendingError{Cause: cause}
 	for _, b := range s.sealed {
 		p.Memory += int64(b.Count)

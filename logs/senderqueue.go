@@ -58,17 +58,17 @@ func (o senderQueue) batch() (f outFrame, wait time.Duration, ok bool, err error
 			return outFrame{head: frame}, 0, true, nil
 		}
 	}
-	if s.sent == len(s.sealed) && s.open != nil {
-		if wait := s.lingers(); wait > 0 {
-			return f, wait, false, nil
-		}
-		s.seal()
-	}
-	if s.sent == len(s.sealed) {
+	if !s.collectSome() {
 		if s.closed && len(s.inflight) == 0 {
 			return f, 0, false, io.EOF
 		}
 		return f, 0, false, nil
+	}
+	if s.sent == len(s.sealed) {
+		if wait := s.lingers(); wait > 0 {
+			return f, wait, false, nil
+		}
+		s.seal()
 	}
 	b := s.sealed[s.sent]
 	s.sent++
@@ -76,6 +76,21 @@ func (o senderQueue) batch() (f outFrame, wait time.Duration, ok bool, err error
 	s.addInflight(b.Last, b.size())
 	f.batch = b
 	return f, 0, true, nil
+}
+
+// collectSome collects, and reports whether there is anything to send. Without, whoever hands over a record wakes the sender.
+func (s *Sender) collectSome() bool {
+	s.collect()
+	if s.sent < len(s.sealed) || s.open != nil {
+		return true
+	}
+	s.idle.Store(true)
+	s.collect() // what was handed over by somebody who has not seen that
+	if s.sent < len(s.sealed) || s.open != nil {
+		s.idle.Store(false)
+		return true
+	}
+	return false
 }
 
 // lingers returns for how long the open batch waits for more records.

@@ -20,6 +20,7 @@ func (s *Sender) spilling(ctx context.Context) error {
 	synced := time.Now()
 	for {
 		s.mu.Lock()
+		s.countDrops()
 		online, acked := s.online, s.acked
 		s.mu.Unlock()
 		if online {
@@ -65,12 +66,14 @@ func (s *Sender) spilling(ctx context.Context) error {
 // files is to have, since it drops whole files.
 func (s *Sender) spillSome(all bool) (n int, err error) {
 	s.mu.Lock()
+	s.collect()
 	if all {
 		s.seal()
 	}
-	used := s.used
-	for n < len(s.sealed) && (all || s.used > s.o.MemoryBytes/2 && used > s.o.MemoryBytes/4) {
-		if int64(s.used-used) >= s.spool.each {
+	before := int(s.used.Load())
+	used := before
+	for n < len(s.sealed) && (all || before > s.o.MemoryBytes/2 && used > s.o.MemoryBytes/4) {
+		if int64(before-used) >= s.spool.each {
 			cond.Signal(s.spill)
 			break
 		}

@@ -12,13 +12,14 @@ import (
 var connections = []int{1, 8, 200}
 
 // BenchmarkIn sends messages of 100 bytes over some connections to a server in a process of its own, and takes the time until
-// the last byte is in the file. What is lost is counted in the file.
+// the last byte is in the file. What is lost is counted in the file. Beside these files is the server's store, see benchmarkInStore.
 func BenchmarkIn(b *testing.B) {
 	n := size(1_000_000, 2_000)
 	for _, f := range load.Formats {
 		b.Run("in="+string(f), func(b *testing.B) {
 			for _, conns := range connections {
 				b.Run("conns="+strconv.Itoa(conns), func(b *testing.B) {
+					b.Run("lib="+inStore, func(b *testing.B) { benchmarkInStore(b, load.Load{Format: f, Connections: conns, Messages: n}) })
 					for _, s := range servers {
 						if slices.Contains(s.formats, f) {
 							b.Run("lib="+s.lib, func(b *testing.B) { s.measure(b, load.Load{Format: f, Connections: conns, Messages: n}) })

@@ -30,7 +30,13 @@ var ours = server{
 // built is the folder that buildMeanwhile makes and TestMain removes.
 var built string
 
+// programVariable names a server that was built before, so that two of them can be measured by turns.
+const programVariable = "MEANWHILE_BENCH_LOGS_PROGRAM"
+
 var buildMeanwhile = sync.OnceValues(func() (string, error) {
+	if program := os.Getenv(programVariable); program != "" {
+		return filepath.Abs(program)
+	}
 	var err error
 	if built, err = os.MkdirTemp("", "bench-logs-*"); err != nil {
 		return "", err

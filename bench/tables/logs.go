@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 var logFormats = []struct{ format, title string }{
 	{"analogger", "Analogger"},
 	{"rfc5424-octets", "RFC 5424, octets"},
@@ -60,6 +62,16 @@ func besideOriginal(r results) (least float64, some bool) {
 	return least, some
 }
 
+// storeFormats are those of syslog, which go to the default store.
+var storeFormats = logFormats[1:]
+
+func inStore(conns string) (names []string) {
+	for _, f := range storeFormats {
+		names = append(names, inName(f.format, conns)+"meanwhile-store")
+	}
+	return names
+}
+
 func logBars() (all []bar) {
 	least := func(a, b float64) float64 { return min(a, b) }
 	most := func(a, b float64) float64 { return max(a, b) }
@@ -88,6 +100,15 @@ func logBars() (all []bar) {
 			measured: besideOriginal, most: 30, atLeast: true,
 		},
 		bar{
+			what: "syslog, to the store, 8 connections: messages/s, the least of three formats", want: "at least 1,900,000", unit: "",
+			measured: smallest("messages/s", inStore("8")...), most: 1_900_000, atLeast: true,
+		},
+		bar{
+			what: "syslog, to the store, 8 connections: CPU for a message, the most of three formats", want: "at most 0.4 µs", unit: " µs",
+			measured: largest("µs-cpu/message", inStore("8")...), most: 0.4,
+		},
+		bar{what: "syslog, to the store: lost, of all nine", want: "none", measured: largest("lost", slices.Concat(inStore("1"), inStore("8"), inStore("200"))...)},
+		bar{
 			what: "own protocol, on disk before it is acknowledged, 8 clients", want: "at least 2,000,000 records/s", unit: " records/s",
 			measured: figure("messages/s", ownName("8")), most: 2_000_000, atLeast: true,
 		},
@@ -110,7 +131,7 @@ func ownName(conns string) string { return "Own/conns=" + conns + "/lib=" }
 func logTables() []table {
 	all := []table{{name: "log-bars", bars: logBars()}}
 	for _, f := range logFormats {
-		all = append(all, table{name: "log-" + f.format, libs: []string{"meanwhile", "rsyslog", "syslog-ng", "bare"}, columns: logColumns(func(conns string) string { return inName(f.format, conns) })})
+		all = append(all, table{name: "log-" + f.format, libs: []string{"meanwhile", "meanwhile-store", "rsyslog", "syslog-ng", "bare"}, columns: logColumns(func(conns string) string { return inName(f.format, conns) })})
 	}
 	return append(all,
 		table{name: "log-own", libs: []string{"meanwhile"}, columns: logColumns(ownName)},

@@ -149,6 +149,18 @@ func largest(unit string, names ...string) func(r results) (float64, bool) {
 	}
 }
 
+// smallest is the smallest median over all names, each with its library.
+func smallest(unit string, names ...string) func(r results) (float64, bool) {
+	return func(r results) (smallest float64, ok bool) {
+		for _, name := range names {
+			if v, found := r.median(name, unit); found && (!ok || v < smallest) {
+				smallest, ok = v, true
+			}
+		}
+		return smallest, ok
+	}
+}
+
 // more is what a task takes more than a bare goroutine.
 func more(name, unit string) func(r results) (float64, bool) {
 	return func(r results) (float64, bool) {

@@ -42,8 +42,13 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 		if err := checkBatch(b); err != nil {
 			return err
 		}
+		// The checksum comes first: it reads the data in one go, which brings it near, and the lengths of records are there then.
+		crc := checksum(b.Data)
+		if err := checkRecords(b); err != nil {
+			return err
+		}
 		parts = append(parts, part{
-			entry: entry{raw: uint32(len(b.Data)), stored: uint32(len(b.Data)), crc: checksum(b.Data), count: uint32(b.Count), min: b.Min, max: b.Max},
+			entry: entry{raw: uint32(len(b.Data)), stored: uint32(len(b.Data)), crc: crc, count: uint32(b.Count), min: b.Min, max: b.Max},
 			name:  b.Service, client: b.Client, from: b.First, until: b.Last, data: b.Data,
 		})
 	}
@@ -59,7 +64,7 @@ func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 	return s.settle(ctx, c)
 }
 
-// checkBatch says what a batch has that a journal cannot have. It looks at the length of each record, and no deeper.
+// checkBatch says what a batch has, but for its records, that a journal cannot have.
 func checkBatch(b *logs.Batch) error {
 	if err := logs.CheckService(b.Service); err != nil {
 		return err
@@ -67,6 +72,11 @@ func checkBatch(b *logs.Batch) error {
 	if len(b.Data) > logs.MaxBatch {
 		return fmt.Errorf("a batch of service %q has %d bytes, at most %d are allowed", b.Service, len(b.Data), logs.MaxBatch)
 	}
+	return nil
+}
+
+// checkRecords says what is wrong with the records of a batch. It looks at the length of each, and no deeper.
+func checkRecords(b *logs.Batch) error {
 	count := 0
 	for rest := b.Data; len(rest) > 0; count++ {
 		size, n := binary.Uvarint(rest)

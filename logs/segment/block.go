@@ -33,8 +33,12 @@ func newBlock() *block {
 
 // close works out what is to be known of the block's records, and compresses them.
 func (b *block) close(c codec) {
+	// Compressing reads all in one go, which brings it near for what follows.
+	b.raw, b.codec = uint32(len(b.data)), c
+	b.stored = c.compress(b.stored[:0], b.data)
+	b.entry.stored, b.crc = uint32(len(b.stored)), checksum(b.stored)
 	var v logs.View
-	var before []byte // the attributes of the record before
+	var before, message []byte // attributes and message of the record before
 	first := true
 	for rest := b.data; len(rest) > 0; {
 		next, err := v.Next(rest)
@@ -52,13 +56,11 @@ func (b *block) close(c codec) {
 		} else {
 			before = attrs
 		}
+		v.Message, message = filter.FreshWords(v.Message, message), v.Message
 		b.tokens = filter.AppendTokens(b.tokens[:0], &v)
 		b.bloom.add(b.tokens)
 	}
 	b.words = b.bloom.folded()
-	b.raw, b.codec = uint32(len(b.data)), c
-	b.stored = c.compress(b.stored[:0], b.data)
-	b.entry.stored, b.crc = uint32(len(b.stored)), checksum(b.stored)
 }
 
 // putBlock gives a block back whose filter is kept by somebody else.

@@ -1,0 +1,104 @@
+package logs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func newIdleHandler(t *testing.T) *Handler {
+	t.Helper()
+	h, err := NewHandler("tcp://127.0.0.1:1", &HandlerOptions{SenderOptions: SenderOptions{Spool: SpoolOff, OnError: func(error) {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = h.Close(ctx)
+	})
+	return h
+}
+
+// Whichever shards the records of one goroutine come by, they are in its order, and so are those of another service and those that
+// are collected in between.
+func TestShardsKeepOrder(t *testing.T) {
+	h := newIdleHandler(t)
+	s := h.sender
+	const records = 5000
+	for n := range records {
+		s.usual.Put(&s.shards[rand.IntN(shardCount)]) // what the next one gets
+		switch v := (&View{Message: fmt.Append(nil, n)}); rand.IntN(100) {
+		case 0:
+			v.Service = []byte("other")
+			if err := s.Add(v); err != nil {
+				t.Fatal(err)
+			}
+		case 1:
+			if err := s.Send(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+		case 2:
+			_ = s.Stats()
+			fallthrough
+		default:
+			if err := h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelInfo, fmt.Sprint(n), 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if stats := s.Stats(); stats.Added != records {
+		t.Errorf("%d records were taken, want %d", stats.Added, records)
+	}
+	got := h.records(t)
+	if len(got) != records {
+		t.Fatalf("%d records are in memory, want %d", len(got), records)
+	}
+	memory := 0
+	for n, r := range got {
+		if r.Message != fmt.Sprint(n) {
+			t.Fatalf("record %d is %q", n, r.Message)
+		}
+		v := r.View()
+		memory += len(v.Append(nil))
+	}
+	if stats := s.Stats(); stats.Memory != memory {
+		t.Errorf("%d bytes count as memory, want %d", stats.Memory, memory)
+	}
+}
+
+// What is logged while the handler is closed is taken or refused, never lost in between.
+func TestCloseRacesWithRecords(t *testing.T) {
+	for range 20 {
+		h := newIdleHandler(t)
+		var taken, refused atomic.Int64
+		var calls sync.WaitGroup
+		for range 8 {
+			calls.Go(func() {
+				for refused.Load() < 100 {
+					if err := h.Handle(context.Background(), slog.NewRecord(time.Now(), slog.LevelInfo, "m", 0)); err == nil {
+						taken.Add(1)
+					} else {
+						refused.Add(1)
+					}
+				}
+			})
+		}
+		time.Sleep(time.Millisecond)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = h.Close(ctx)
+		calls.Wait()
+		if got := int64(len(h.records(t))); got != taken.Load() {
+			t.Errorf("%d records are in memory, want the %d that were taken", got, taken.Load())
+		}
+		if stats := h.sender.Stats(); stats.Added != taken.Load() || stats.Dropped != refused.Load() {
+			t.Errorf("got %+v, want %d taken and %d dropped", stats, taken.Load(), refused.Load())
+		}
+	}
+}
