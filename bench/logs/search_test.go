@@ -57,7 +57,7 @@ var (
 	accessPaths    = []string{"/api/v1/users/%d/sessions", "/api/v1/users/%d/profile", "/api/v1/orders/%d/items", "/api/v1/carts/%d/checkout", "/static/img/%d/preview.webp"}
 	accessMessages = []string{"request completed by the upstream", "request completed from the cache", "request completed after redirect"}
 	accessFailures = []string{"request failed: upstream closed the connection", "request failed: deadline of upstream exceeded"}
-	accessHosts    = []string{"web-1.eu-west", "web-2.eu-west", "web-3.us-east", "web-4.us-east"}
+	accessHosts    = []string{"web-1.eu-west.test", "web-2.eu-west.test", "web-3.us-east.test", "web-4.us-east.test"}
 )
 
 // An access is a record.
@@ -289,7 +289,7 @@ func countLines(tb testing.TB, r io.Reader) (n int) {
 func fillMeanwhile(tb testing.TB, folder string, records int) {
 	tb.Helper()
 	err := meanwhile.Run(tb.Context(), func(ctx context.Context) error {
-		store, err := segment.Open(ctx, filepath.Join(folder, "store"), segment.Config{Bytes: -1, JournalAge: 10 * time.Second, Sync: segment.OS})
+		store, err := segment.Open(ctx, filepath.Join(folder, "store"), segment.Config{Bytes: -1, JournalAge: 2 * time.Second, Sync: segment.OS})
 		if err != nil {
 			return err
 		}
@@ -320,7 +320,7 @@ func fillMeanwhile(tb testing.TB, folder string, records int) {
 			}
 		}
 		tb.Logf("%d bytes a record as they are encoded", encoded/int64(records))
-		for last, since := -1, time.Now(); time.Since(since) < 5*time.Second; time.Sleep(time.Second) {
+		for last, since := -1, time.Now(); time.Since(since) < 6*time.Second; time.Sleep(time.Second) {
 			stats, err := store.Services(ctx)
 			if err != nil {
 				return err
