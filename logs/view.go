@@ -146,8 +146,22 @@ func (v *View) Record() Record {
 		Time: time.Unix(0, v.Time).UTC(), Level: v.Level, Service: string(v.Service), Message: string(v.Message),
 		Task: string(v.Task), Job: string(v.Job), Number: v.Number,
 	}
-	for key, value := range v.Attrs {
+	n := 0
+	for b := v.attrs; len(b) > 0; n++ {
+		size := attrSize(b)
+		if size < 0 {
+			break
+		}
+		b = b[size:]
+	}
+	if n == 0 {
+		return r
+	}
+	r.Attrs = make([]slog.Attr, 0, n)
+	for b := v.attrs; n > 0; n-- {
+		key, value, rest, _ := NextAttr(b)
 		r.Attrs = append(r.Attrs, slog.Attr{Key: string(key), Value: value.Value()})
+		b = rest
 	}
 	return r
 }

@@ -568,6 +568,22 @@ func (e *entry) readRecords(f io.ReaderAt, stored, raw []byte) (_, _ []byte, err
 	return stored, raw, err
 }
 
+// moments calls fn with the time and the level of some records.
+func (r *columnReader) moments(of filter.Rows, fn func(at int64, level slog.Level)) error {
+	times, err := r.Times()
+	if err != nil {
+		return err
+	}
+	c := &r.columns[roleLevel]
+	if err := c.load(); err != nil {
+		return err
+	}
+	for row := range of.Each {
+		fn(times[row], slog.Level(at(&c.values, row).Int64()))
+	}
+	return nil
+}
+
 // records appends the encoding of some records to raw, and their numbers to numbers.
 func (r *columnReader) records(raw []byte, numbers []uint64, of filter.Rows) ([]byte, []uint64, error) {
 	times, err := r.Times()

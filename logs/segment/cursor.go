@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
 // A cursor goes through the records on a shelf that are wanted, by their numbers, up or down. It looks into a block when it
@@ -168,21 +169,15 @@ func (c *cursor) openSegment(g *segment) (bool, error) {
 }
 
 // load reads the block that the cursor is at. One that is damaged has no records.
-func (c *cursor) load() (err error) {
+func (c *cursor) load() error {
 	e := c.entry
 	c.loaded, c.rest, c.number, c.starts, c.picked = true, nil, e.first, c.starts[:0], false
 	c.read += int64(e.raw)
-	if c.file == nil {
-		f, err := os.Open(c.path)
-		if err != nil {
-			return err
-		}
-		c.file = f
-		defer func() {
-			_ = f.Close()
-			c.file = nil
-		}()
+	done, err := c.reopen()
+	if err != nil {
+		return err
 	}
+	defer done()
 	if e.head > 0 {
 		err = c.pick()
 	} else if c.stored, err = e.read(c.file, c.stored); err == nil {
@@ -204,9 +199,7 @@ func (c *cursor) load() (err error) {
 			}
 			c.starts = append(c.starts, uint32(at))
 		}
-		if c.number += uint64(len(c.starts)); c.picked {
-			c.number = e.first // which is counted in sparse
-		}
+		c.number += uint64(len(c.starts))
 	}
 	return nil
 }
@@ -225,19 +218,48 @@ func (c *cursor) nextRecord() bool {
 	}
 }
 
+// reopen opens the file of the cursor until done is called, where it is not open.
+func (c *cursor) reopen() (done func(), err error) {
+	if c.file != nil {
+		return func() {}, nil
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil, err
+	}
+	c.file = f
+	return func() {
+		_ = f.Close()
+		c.file = nil
+	}, nil
+}
+
 // pick reads the wanted records alone of a block of columns.
 func (c *cursor) pick() error {
+	c.picked, c.raw, c.sparse = true, c.raw[:0], c.sparse[:0]
+	return c.columns(func(r *columnReader, rows filter.Rows) (err error) {
+		c.raw, c.sparse, err = r.records(c.raw, c.sparse, rows)
+		return err
+	})
+}
+
+// columns calls fn with the columns of the block that the cursor is at, and which records are wanted, if any are.
+func (c *cursor) columns(fn func(r *columnReader, rows filter.Rows) error) error {
+	done, err := c.reopen()
+	if err != nil {
+		return err
+	}
+	defer done()
 	r, err := openColumns(c.file, c.entry, c.view.Service)
 	if err != nil {
 		return err
 	}
 	defer r.close()
 	rows, err := r.wanted(c.want, c.from, c.shelf.until)
-	c.picked, c.raw, c.sparse = true, c.raw[:0], c.sparse[:0]
-	if err == nil && rows.Any() {
-		c.raw, c.sparse, err = r.records(c.raw, c.sparse, rows)
+	if err != nil || !rows.Any() {
+		return err
 	}
-	return err
+	return fn(r, rows)
 }
 
 func (c *cursor) step() bool {
