@@ -238,3 +238,73 @@ func passValue(b []byte) []byte {
 	}
 	return nil
 }
+
+// TextValue returns the value that a text is, or JSON. It keeps the text.
+func TextValue(text []byte, isJSON bool) AttrValue {
+	if isJSON {
+		return AttrValue{kind: kindJSON, text: text}
+	}
+	return AttrValue{kind: kindText, text: text}
+}
+
+// BitsValue returns the value of a kind that is no text: of a truth value 1 or 0, of a float its bits, of any other what Int64 returns.
+func BitsValue(kind slog.Kind, bits uint64) AttrValue {
+	a := AttrValue{bits: bits}
+	switch kind {
+	case slog.KindInt64:
+		a.kind = kindInt
+	case slog.KindUint64:
+		a.kind = kindUint
+	case slog.KindFloat64:
+		a.kind = kindFloat
+	case slog.KindDuration:
+		a.kind = kindDuration
+	case slog.KindTime:
+		a.kind = kindTime
+	default:
+		if a.kind = kindFalse; bits != 0 {
+			a.kind = kindTrue
+		}
+		a.bits = 0
+	}
+	return a
+}
+
+// Bits returns what [BitsValue] makes the value of. Of a text it is zero.
+func (a AttrValue) Bits() uint64 {
+	if a.kind == kindTrue {
+		return 1
+	}
+	return a.bits
+}
+
+// AppendEncoded appends the value as it stands behind the key of an encoded attribute.
+func (a AttrValue) AppendEncoded(b []byte) []byte {
+	b = append(b, a.kind)
+	switch a.kind {
+	case kindText, kindJSON:
+		return appendText(b, a.text)
+	case kindInt, kindDuration, kindTime:
+		return binary.AppendVarint(b, int64(a.bits))
+	case kindUint:
+		return binary.AppendUvarint(b, a.bits)
+	case kindFloat:
+		return binary.LittleEndian.AppendUint64(b, a.bits)
+	}
+	return b
+}
+
+// EncodedLen returns how many bytes AppendEncoded appends.
+func (a AttrValue) EncodedLen() int {
+	switch a.kind {
+	case kindText, kindJSON:
+		return 1 + textLen(len(a.text))
+	case kindInt, kindDuration, kindTime:
+		return 1 + varintLen(int64(a.bits))
+	case kindUint:
+		return 1 + uvarintLen(a.bits)
+	case kindFloat:
+		return 9
+	}
+	return 1
+}

@@ -54,7 +54,7 @@ var errDamaged = errors.New("damaged record")
 // 8 bytes (f), or nothing (t and n, for true and false).
 func (v *View) Append(data []byte) []byte {
 	var head [10 + 8 + 4*binary.MaxVarintLen64]byte
-	size := 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
+	size := v.bodyLen()
 	b := binary.AppendUvarint(head[:0], uint64(size))
 	b = binary.LittleEndian.AppendUint64(b, uint64(v.Time))
 	b = binary.AppendVarint(b, int64(v.Level))
@@ -63,6 +63,17 @@ func (v *View) Append(data []byte) []byte {
 	data = appendText(data, v.Task)
 	data = appendText(data, v.Job)
 	return append(data, v.attrs...)
+}
+
+// EncodedLen returns how many bytes Append appends.
+func (v *View) EncodedLen() int {
+	size := v.bodyLen()
+	return uvarintLen(uint64(size)) + size
+}
+
+// bodyLen is how long a record is but for the length before it.
+func (v *View) bodyLen() int {
+	return 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
 }
 
 // Next reads the record at the beginning of data, and returns what follows it. The view lies in data; its service and
@@ -135,8 +146,22 @@ func (v *View) Record() Record {
 		Time: time.Unix(0, v.Time).UTC(), Level: v.Level, Service: string(v.Service), Message: string(v.Message),
 		Task: string(v.Task), Job: string(v.Job), Number: v.Number,
 	}
-	for key, value := range v.Attrs {
+	n := 0
+	for b := v.attrs; len(b) > 0; n++ {
+		size := attrSize(b)
+		if size < 0 {
+			break
+		}
+		b = b[size:]
+	}
+	if n == 0 {
+		return r
+	}
+	r.Attrs = make([]slog.Attr, 0, n)
+	for b := v.attrs; n > 0; n-- {
+		key, value, rest, _ := NextAttr(b)
 		r.Attrs = append(r.Attrs, slog.Attr{Key: string(key), Value: value.Value()})
+		b = rest
 	}
 	return r
 }

@@ -3,7 +3,6 @@ package filter
 import (
 	"log/slog"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -79,7 +78,7 @@ func (a *attrIs) tokens(have []uint64) []uint64 {
 	if len(a.values) != 1 || a.values[0].prefix || a.values[0].wide || !slices.Equal(a.values[0].text, a.values[0].value) {
 		return have
 	}
-	return append(have, AttrToken([]byte(a.key), a.values[0].text))
+	return appendValueTokens(have, a.key, a.values[0].text)
 }
 
 func (a *attrIs) negate() expr { return notTerm{a} }
@@ -101,24 +100,26 @@ func (a *attrHas) negate() expr { return notTerm{a} }
 type attrLike struct {
 	anywhere
 	key     string
-	pattern *regexp.Regexp
+	pattern *pattern
 }
 
 func (a *attrLike) match(v *logs.View) bool {
 	for b := v.EncodedAttrs(); ; {
 		value, rest, ok := logs.FindAttr(b, a.key)
-		if !ok {
-			return false
-		}
-		text, isText := value.Text()
-		if !isText {
-			text = value.AppendText(nil)
-		}
-		if a.pattern.Match(text) {
-			return true
+		if !ok || a.is(&value) {
+			return ok
 		}
 		b = rest
 	}
+}
+
+func (a *attrLike) is(value *logs.AttrValue) bool {
+	text, isText := value.Text()
+	if !isText {
+		var room [64]byte
+		text = value.AppendText(room[:0])
+	}
+	return a.pattern.match(text)
 }
 
 func (a *attrLike) negate() expr { return notTerm{a} }

@@ -10,10 +10,11 @@ import (
 // tell what the records have in common that match it.
 type expr interface {
 	match(v *logs.View) bool
-	service(name string) bool       // whether a record of that service can match
-	tokens(have []uint64) []uint64  // adds tokens that each record that matches has
-	bounds(of field) (lo, hi int64) // of the values that a record that matches can have
-	negate() expr                   // what matches the others
+	service(name string) bool               // whether a record of that service can match
+	tokens(have []uint64) []uint64          // adds tokens that each record that matches has
+	bounds(of field) (lo, hi int64)         // of the values that a record that matches can have
+	negate() expr                           // what matches the others
+	among(c Columns, of Rows) (Rows, error) // those of the records of a block that match
 }
 
 // allOf matches what all of its parts match.

@@ -2,7 +2,6 @@ package filter
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -154,17 +153,17 @@ func (f *fieldIs) negate() expr { return notTerm{f} }
 type fieldLike struct {
 	anywhere
 	field   field
-	pattern *regexp.Regexp
+	pattern *pattern
 }
 
-func (f *fieldLike) match(v *logs.View) bool { return f.pattern.Match(f.field.text(v)) }
+func (f *fieldLike) match(v *logs.View) bool { return f.pattern.match(f.field.text(v)) }
 
 func (f *fieldLike) decided(service string) (match, known bool) {
-	return f.field == fieldService && f.pattern.MatchString(service), f.field == fieldService
+	return f.field == fieldService && f.pattern.match([]byte(service)), f.field == fieldService
 }
 
 func (f *fieldLike) service(name string) bool {
-	return f.field != fieldService || f.pattern.MatchString(name)
+	return f.field != fieldService || f.pattern.match([]byte(name))
 }
 
 func (f *fieldLike) negate() expr { return notTerm{f} }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"regexp"
 	"regexp/syntax"
 	"strconv"
 	"time"
@@ -45,7 +44,7 @@ func (p *parser) like(k key) (expr, error) {
 	if len(v.text) > maxRegexp {
 		return nil, p.errorf(v.begin, "the regular expression is longer than %d bytes: divide it with or", maxRegexp)
 	}
-	pattern, err := regexp.Compile(v.text)
+	pattern, err := newPattern(v.text)
 	if wrong, ok := errors.AsType[*syntax.Error](err); ok {
 		return nil, p.errorf(v.begin, "no regular expression: %s: %q; quote it as a whole, and write \\ before a character that is meant itself", wrong.Code, wrong.Expr)
 	} else if err != nil {

@@ -64,11 +64,13 @@ func rarest(w []byte) (at int) {
 	return at
 }
 
-func (p *phrase) match(v *logs.View) bool {
+func (p *phrase) match(v *logs.View) bool { return p.matchText(v.Message) }
+
+func (p *phrase) matchText(text []byte) bool {
 	if p.words[0].wide {
-		return p.findWide(v.Message)
+		return p.findWide(text)
 	}
-	return p.find(v.Message, p.rare) || p.same != p.rare && p.find(v.Message, p.same)
+	return p.find(text, p.rare) || p.same != p.rare && p.find(text, p.same)
 }
 
 // findWide looks at each word, as the bytes of the first one differ with its case.

@@ -8,34 +8,87 @@ import (
 )
 
 // AppendTokens appends the tokens of a record, some more than once: a hash for each word of its message and of its
-// attributes' texts, and one for each attribute, its task, each task above that and its job as a whole. An index of blocks
-// holds them; a search leaves out the blocks that have not all tokens of its filter.
+// attributes' texts, and one for its task, each task above that, its job and each attribute as a whole. A text that is one word
+// has the token of that alone. An index of blocks holds tokens; a search leaves out the blocks that have not all tokens of its filter.
 //
 // A word is a run of ASCII letters, digits and underscores, and of all bytes of other characters. ASCII letters count
 // as small ones.
 func AppendTokens(tokens []uint64, v *logs.View) []uint64 {
 	tokens = appendWords(tokens, v.Message)
 	tokens = appendTasks(tokens, v.Task)
-	if len(v.Job) > 0 {
-		tokens = append(tokens, murmur.Mix(addText(jobSeed, v.Job)))
-	}
-	var room [64]byte
+	tokens = AppendJobToken(tokens, v.Job)
 	for attrs := v.EncodedAttrs(); len(attrs) > 0; { // without an iterator: all that is stored goes through here
 		key, value, rest, ok := logs.NextAttr(attrs)
 		if !ok {
 			break
 		}
 		attrs = rest
-		text, ok := value.Text()
-		if ok {
-			tokens = appendWords(tokens, text)
-		} else {
-			text = value.AppendText(room[:0])
-		}
-		tokens = append(tokens, AttrToken(key, text))
+		tokens = AppendAttrTokens(tokens, key, &value)
 	}
 	return tokens
 }
+
+// AppendMessageTokens appends the tokens of a message alone.
+func AppendMessageTokens(tokens []uint64, message []byte) []uint64 {
+	return appendWords(tokens, message)
+}
+
+// AppendTaskTokens appends those of a task alone.
+func AppendTaskTokens(tokens []uint64, path []byte) []uint64 { return appendTasks(tokens, path) }
+
+// AppendJobToken appends that of a job alone.
+func AppendJobToken(tokens []uint64, job []byte) []uint64 {
+	if len(job) == 0 {
+		return tokens
+	}
+	return append(tokens, murmur.Mix(addText(jobSeed, job)))
+}
+
+// AppendAttrTokens appends those of an attribute alone.
+func AppendAttrTokens(tokens []uint64, key []byte, value *logs.AttrValue) []uint64 {
+	var room [64]byte
+	text, ok := value.Text()
+	if !ok {
+		text = value.AppendText(room[:0])
+	} else if tokens = appendWords(tokens, text); isPlainWord(text) {
+		return tokens
+	}
+	return append(tokens, AttrToken(key, text))
+}
+
+// appendValueTokens appends the tokens of each attribute whose value is written as a text, which is in small letters.
+func appendValueTokens(tokens []uint64, key string, text []byte) []uint64 {
+	if isPlainWord(text) {
+		return appendWords(tokens, text)
+	}
+	return append(tokens, AttrToken([]byte(key), text))
+}
+
+// isPlainWord reports whether a text is one word, and nothing but a text is written so: digits alone may be a number, with letters of units
+// a duration.
+func isPlainWord(text []byte) bool {
+	plain := false
+	for _, c := range text {
+		if word[c] == 0 {
+			return false
+		}
+		plain = plain || unit[c] == 0
+	}
+	if n := len(text); n >= 3 && n <= 5 {
+		for _, other := range []string{"nan", "true", "false"} {
+			plain = plain && !(n == len(other) && sameLetters(text, []byte(other)))
+		}
+	}
+	return plain
+}
+
+// unit has the characters of words in durations.
+var unit = func() (unit [256]byte) {
+	for _, c := range []byte("0123456789hmsnuµHMSNU") {
+		unit[c] = 1
+	}
+	return unit
+}()
 
 // AttrToken returns the token of an attribute whose value, as text, is the given one but for the case of ASCII letters.
 func AttrToken(key, text []byte) uint64 { return murmur.Mix(addText(keySeed(key), text)) }

@@ -1,7 +1,6 @@
 package segment
 
 import (
-	"bytes"
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -14,6 +13,8 @@ type block struct {
 	until  uint64 // number of its last record
 	data   []byte // encoded records
 	stored []byte
+	parts  columns
+	body   []byte   // of the columns
 	words  []uint64 // its Bloom filter
 	bloom  *bloom
 	tokens []uint64 // of a record
@@ -27,40 +28,64 @@ var blocks = sync.Pool{New: func() any {
 func newBlock() *block {
 	b := blocks.Get().(*block)
 	clear(b.bloom.words)
-	*b = block{data: b.data[:0], stored: b.stored[:0], bloom: b.bloom, tokens: b.tokens[:0]}
+	*b = block{data: b.data[:0], stored: b.stored[:0], body: b.body[:0], parts: b.parts, bloom: b.bloom, tokens: b.tokens[:0]}
 	return b
 }
 
-// close works out what is to be known of the block's records, and compresses them.
+// close works out what is to be known of the block's records, and compresses them, by columns if they are like each other.
 func (b *block) close(c codec) {
-	// Compressing reads all in one go, which brings it near for what follows.
 	b.raw, b.codec = uint32(len(b.data)), c
-	b.stored = c.compress(b.stored[:0], b.data)
-	b.entry.stored, b.crc = uint32(len(b.stored)), checksum(b.stored)
+	if b.split() {
+		b.tokens = b.parts.appendTokens(b.tokens[:0])
+		b.bloom.add(b.tokens)
+		b.stored, b.body = b.parts.encode(b.stored[:0], b.body[:0], c)
+		b.head, b.crc = uint32(len(b.stored)), checksum(b.stored)
+		b.stored = append(b.stored, b.body...)
+	} else {
+		b.gatherTokens()
+		b.stored = c.compress(b.stored[:0], b.data)
+		b.head, b.crc = 0, checksum(b.stored)
+	}
+	b.words = b.bloom.folded()
+	b.entry.stored = uint32(len(b.stored))
+}
+
+// split divides the records into columns, unless they are too unlike each other, or not written as they would be again.
+func (b *block) split() bool {
 	var v logs.View
-	var before, message []byte // attributes and message of the record before
-	first := true
-	for rest := b.data; len(rest) > 0; {
+	var least, most int64
+	var classes [4]uint32
+	whole := true
+	b.parts.reset()
+	for rest, first := b.data, true; len(rest) > 0; first = false {
 		next, err := v.Next(rest)
 		if err != nil { // its reader will say so
+			whole = false
+			break
+		}
+		if whole = whole && v.EncodedLen() == len(rest)-len(next) && b.parts.add(&v); first {
+			least, most = v.Time, v.Time
+		}
+		rest = next
+		least, most = min(least, v.Time), max(most, v.Time)
+		classes[class(v.Level)]++
+	}
+	b.min, b.max, b.levels = least, most, classes
+	return whole && b.parts.count == int(b.count)
+}
+
+// gatherTokens adds the tokens of records that lie one behind the other.
+func (b *block) gatherTokens() {
+	var v logs.View
+	for rest := b.data; len(rest) > 0; {
+		next, err := v.Next(rest)
+		if err != nil {
 			break
 		}
 		rest = next
-		if first {
-			b.min, b.max, first = v.Time, v.Time, false
-		}
-		b.min, b.max = min(b.min, v.Time), max(b.max, v.Time)
-		b.levels[class(v.Level)]++
-		if attrs := v.EncodedAttrs(); len(attrs) > 0 && len(v.Task)+len(v.Job) == 0 && bytes.Equal(attrs, before) {
-			v = logs.View{Message: v.Message} // the filter has their tokens
-		} else {
-			before = attrs
-		}
-		v.Message, message = filter.FreshWords(v.Message, message), v.Message
 		b.tokens = filter.AppendTokens(b.tokens[:0], &v)
 		b.bloom.add(b.tokens)
 	}
-	b.words = b.bloom.folded()
 }
 
 // putBlock gives a block back whose filter is kept by somebody else.

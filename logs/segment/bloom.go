@@ -2,21 +2,31 @@ package segment
 
 import "math/bits"
 
-// A bloom is a Bloom filter of the tokens of a block. Each token has four bits in one word, so that a look-up is one read.
-// It is made large and folded to what its tokens need: 16 bits each.
+// A bloom is a Bloom filter of the tokens of a block. Each token has two bits in each of two words, so that a look-up is two reads.
+// It is made large and folded to what its tokens need: 8 to 16 bits each.
 type bloom struct {
 	words []uint64 // a power of two
 }
 
 const (
-	minBloom = 8       // words
-	maxBloom = 4 << 10 // 32 KiB for a block of 256
+	minBloom = 8        // words
+	maxBloom = 16 << 10 // 128 KiB for a block of 1 MiB
 )
 
 func newBloom() *bloom { return &bloom{words: make([]uint64, maxBloom)} }
 
-// mask returns the bits of a token in its word.
-func mask(token uint64) uint64 { return pairs[token>>56] | pairs[token>>48&0xff] }
+// A probe is a word in which bits of a token are.
+type probe struct{ word, mask uint64 }
+
+// probes returns those of a token in a filter of a number of words, a power of two.
+func probes(token uint64, words int) [2]probe {
+	return [2]probe{{token % uint64(words), pairs[token>>56]}, {token >> 24 % uint64(words), pairs[token>>48&0xff]}}
+}
+
+// olderProbe is that of segments with the older trailer: all bits are in one word.
+func olderProbe(token uint64, words int) probe {
+	return probe{token % uint64(words), pairs[token>>56] | pairs[token>>48&0xff]}
+}
 
 // pairs are words with two bits.
 var pairs = func() (pairs [256]uint64) {
@@ -29,7 +39,8 @@ var pairs = func() (pairs [256]uint64) {
 func (b *bloom) add(tokens []uint64) {
 	words := (*[maxBloom]uint64)(b.words)
 	for _, token := range tokens {
-		words[token%maxBloom] |= mask(token)
+		words[token%maxBloom] |= pairs[token>>56]
+		words[token>>24%maxBloom] |= pairs[token>>48&0xff]
 	}
 }
 
@@ -40,7 +51,7 @@ func (b *bloom) folded() []uint64 {
 		set += bits.OnesCount64(w)
 	}
 	words := append([]uint64(nil), b.words...)
-	for len(words) > minBloom && len(words)/2 >= set/16 {
+	for len(words) > minBloom && len(words)/2 >= set/32 {
 		half := len(words) / 2
 		for i, w := range words[half:] {
 			words[i] |= w

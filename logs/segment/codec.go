@@ -20,7 +20,7 @@ const (
 )
 
 // blockBytes is the size of a block of a segment before it is compressed, give or take a record.
-const blockBytes = 256 << 10
+const blockBytes = 1 << 20
 
 // maxRaw is the largest that an entry gets.
 const maxRaw = max(logs.MaxBatch, blockBytes+logs.MaxRecord)

@@ -76,7 +76,7 @@ func (s *Store) condense(ctx context.Context, svc *service, some []*segment) err
 	if err != nil {
 		return err
 	}
-	g, err := s.make(ctx, w, recut(some))
+	g, err := s.make(ctx, w, s.recut(some))
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
 // A cursor goes through the records on a shelf that are wanted, by their numbers, up or down. It looks into a block when it
@@ -37,6 +38,8 @@ type cursor struct {
 	at     int      // where in raw the record begins
 	starts []uint32 // of the records in raw, when it goes down
 	read   int64    // bytes of blocks that were looked into
+	sparse []uint64 // numbers of the records in raw, which are not all of the block
+	picked bool     // raw has wanted records alone
 
 	view logs.View // the record it is at
 	key  int64     // its time; of a block that is not loaded, the time that none of it comes before on the way
@@ -166,22 +169,18 @@ func (c *cursor) openSegment(g *segment) (bool, error) {
 }
 
 // load reads the block that the cursor is at. One that is damaged has no records.
-func (c *cursor) load() (err error) {
+func (c *cursor) load() error {
 	e := c.entry
-	c.loaded, c.rest, c.number, c.starts = true, nil, e.first, c.starts[:0]
+	c.loaded, c.rest, c.number, c.starts, c.picked = true, nil, e.first, c.starts[:0], false
 	c.read += int64(e.raw)
-	if c.file == nil {
-		f, err := os.Open(c.path)
-		if err != nil {
-			return err
-		}
-		c.file = f
-		defer func() {
-			_ = f.Close()
-			c.file = nil
-		}()
+	done, err := c.reopen()
+	if err != nil {
+		return err
 	}
-	if c.stored, err = e.read(c.file, c.stored); err == nil {
+	defer done()
+	if e.head > 0 {
+		err = c.pick()
+	} else if c.stored, err = e.read(c.file, c.stored); err == nil {
 		c.raw, err = e.codec.expand(c.raw, c.stored, e.raw)
 	}
 	if errors.Is(err, errDamaged) {
@@ -211,12 +210,56 @@ func (c *cursor) nextRecord() bool {
 		if !c.step() {
 			return false
 		}
-		if c.view.Number < c.from || c.view.Number > c.shelf.until || !c.want.record(&c.view) {
+		if !c.picked && (c.view.Number < c.from || c.view.Number > c.shelf.until || !c.want.record(&c.view)) {
 			continue
 		}
 		c.key = c.view.Time
 		return true
 	}
+}
+
+// reopen opens the file of the cursor until done is called, where it is not open.
+func (c *cursor) reopen() (done func(), err error) {
+	if c.file != nil {
+		return func() {}, nil
+	}
+	f, err := os.Open(c.path)
+	if err != nil {
+		return nil, err
+	}
+	c.file = f
+	return func() {
+		_ = f.Close()
+		c.file = nil
+	}, nil
+}
+
+// pick reads the wanted records alone of a block of columns.
+func (c *cursor) pick() error {
+	c.picked, c.raw, c.sparse = true, c.raw[:0], c.sparse[:0]
+	return c.columns(func(r *columnReader, rows filter.Rows) (err error) {
+		c.raw, c.sparse, err = r.records(c.raw, c.sparse, rows)
+		return err
+	})
+}
+
+// columns calls fn with the columns of the block that the cursor is at, and which records are wanted, if any are.
+func (c *cursor) columns(fn func(r *columnReader, rows filter.Rows) error) error {
+	done, err := c.reopen()
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, err := openColumns(c.file, c.entry, c.view.Service)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	rows, err := r.wanted(c.want, c.from, c.shelf.until)
+	if err != nil || !rows.Any() {
+		return err
+	}
+	return fn(r, rows)
 }
 
 func (c *cursor) step() bool {
@@ -227,7 +270,9 @@ func (c *cursor) step() bool {
 		at := c.starts[len(c.starts)-1]
 		c.starts = c.starts[:len(c.starts)-1]
 		c.number--
-		c.view.Number = c.number
+		if c.view.Number = c.number; c.picked {
+			c.view.Number = c.sparse[len(c.starts)]
+		}
 		_, err := c.view.Next(c.raw[at:])
 		return err == nil
 	}
@@ -241,7 +286,9 @@ func (c *cursor) step() bool {
 		c.rest = nil
 		return false
 	}
-	c.view.Number = c.number
+	if c.view.Number = c.number; c.picked {
+		c.view.Number = c.sparse[c.number-c.entry.first]
+	}
 	c.rest, c.number = rest, c.number+1
 	return true
 }

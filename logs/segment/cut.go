@@ -11,7 +11,7 @@ import (
 // cut yields the records of a service in a journal, in blocks. What is damaged is left out.
 func (s *Store) cut(j *journal, svc *service) meanwhile.Stream[*block] {
 	return func(yield func(*block, error) bool) {
-		c := cutter{yield: yield}
+		c := cutter{yield: yield, size: s.blockBytes}
 		file := &window{file: j.file}
 		var room []byte
 		for _, i := range j.services[svc].index {
@@ -34,9 +34,9 @@ func (s *Store) cut(j *journal, svc *service) meanwhile.Stream[*block] {
 }
 
 // recut yields the records of segments that follow each other, in blocks.
-func recut(segments []*segment) meanwhile.Stream[*block] {
+func (s *Store) recut(segments []*segment) meanwhile.Stream[*block] {
 	return func(yield func(*block, error) bool) {
-		c := cutter{yield: yield}
+		c := cutter{yield: yield, size: s.blockBytes}
 		for _, g := range segments {
 			if err := g.each(c.add); err != nil {
 				if !errors.Is(err, errLeft) {
@@ -64,10 +64,7 @@ func (g *segment) each(add func(first uint64, data []byte) bool) error {
 	var stored, raw []byte
 	for i := range entries {
 		e := &entries[i]
-		if stored, err = e.read(f, stored); err == nil {
-			raw, err = e.codec.expand(raw, stored, e.raw)
-		}
-		if err != nil {
+		if stored, raw, err = e.readRecords(f, stored, raw); err != nil {
 			return err
 		}
 		if !add(e.first, raw) {
@@ -80,6 +77,7 @@ func (g *segment) each(add func(first uint64, data []byte) bool) error {
 // A cutter puts records into blocks. A block has records whose numbers follow each other.
 type cutter struct {
 	yield func(*block, error) bool
+	size  int // of a block, give or take a record
 	b     *block
 }
 
@@ -92,7 +90,7 @@ func (c *cutter) add(number uint64, data []byte) bool {
 			return false
 		}
 		n += int(size)
-		if c.b != nil && (len(c.b.data)+n > blockBytes || c.b.until+1 != number) {
+		if c.b != nil && (len(c.b.data)+n > c.size || c.b.until+1 != number) {
 			if !c.yield(c.b, nil) {
 				return false
 			}

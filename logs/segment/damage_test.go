@@ -24,6 +24,7 @@ func filled(t *testing.T) (dir, path string) {
 	dir = t.TempDir()
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		s, _ := sabotaged(t, dir)
+		s.blockBytes = 256 << 10
 		for first := uint64(1); first < 10_000; first += 2500 {
 			if err := s.Append(ctx, logtest.Batch("api", logs.Client{}, first, 2500)); err != nil {
 				return err

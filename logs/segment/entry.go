@@ -13,7 +13,8 @@ type entry struct {
 	off      int64    // where it lies in its file
 	stored   uint32   // bytes there
 	raw      uint32   // bytes of the encoded records
-	crc      uint32   // of what is stored
+	crc      uint32   // of what is stored; of a head alone where there is one
+	head     uint32   // bytes stored that say where the columns are; zero: the records lie one behind the other
 	codec    codec
 	count    uint32    // records
 	first    uint64    // number of the first

@@ -127,6 +127,16 @@ func (r *reader) uvarint() uint64 {
 	return x
 }
 
+func (r *reader) varint() int64 {
+	x, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.ok, r.b = false, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return x
+}
+
 func (r *reader) byte() byte {
 	if b := r.bytes(1); b != nil {
 		return b[0]

@@ -2,10 +2,13 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
@@ -91,22 +94,42 @@ func (s *Store) count(ctx context.Context, c *cursor, h *storage.Histogram, sinc
 			h.Partial = true
 			return nil
 		}
+		if err := c.eachMoment(func(at int64, level slog.Level) { add(part(at), level) }); err != nil {
+			return err
+		}
+	}
+}
+
+func add(b *storage.Bucket, level slog.Level) {
+	switch class(level) {
+	case 0:
+		b.Debug++
+	case 1:
+		b.Info++
+	case 2:
+		b.Warn++
+	case 3:
+		b.Error++
+	}
+}
+
+// eachMoment calls fn with the time and the level of each wanted record of the block that the cursor is at.
+func (c *cursor) eachMoment(fn func(at int64, level slog.Level)) error {
+	if c.entry.head == 0 {
 		if err := c.load(); err != nil {
 			return err
 		}
 		for c.nextRecord() {
-			switch b := part(c.view.Time); class(c.view.Level) {
-			case 0:
-				b.Debug++
-			case 1:
-				b.Info++
-			case 2:
-				b.Warn++
-			case 3:
-				b.Error++
-			}
+			fn(c.view.Time, c.view.Level)
 		}
+		return nil
 	}
+	err := c.columns(func(r *columnReader, rows filter.Rows) error { return r.moments(rows, fn) })
+	if errors.Is(err, errDamaged) {
+		c.store.damage(c.shelf.service, c.path, c.entry.off, int64(c.entry.stored))
+		return nil
+	}
+	return err
 }
 
 // nanoseconds returns a time as records have it; one that is out of their range, as the end of that.

@@ -26,6 +26,8 @@ type Store struct {
 	lock     *os.File
 	readOnly bool
 
+	blockBytes int // see there
+
 	work    []*meanwhile.Task[struct{}]
 	stopped chan struct{} // closed when journals are no longer turned
 	due     chan struct{} // something is to be turned
@@ -84,7 +86,7 @@ func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 
 func newStore(dir string, cfg Config) *Store {
 	return &Store{
-		dir: dir, cfg: cfg.withDefaults(), services: make(map[string]*service), clients: make(map[logs.Client]*client),
+		dir: dir, cfg: cfg.withDefaults(), blockBytes: blockBytes, services: make(map[string]*service), clients: make(map[logs.Client]*client),
 		stopped: make(chan struct{}), due: make(chan struct{}, 1), right: clockcheck.New().Trusted, appended: make(chan struct{}), turned: make(chan struct{}),
 	}
 }

@@ -27,6 +27,7 @@ type segment struct {
 	made     time.Time // as the time of the file says
 	unsure   bool      // when it was made, since the clock was not right: the file is of 1970 until it is
 	codec    codec     // of all its blocks
+	older    bool      // its table has no heads
 	blocks   int
 	words    int    // of a Bloom filter
 	table    int64  // where the table is
@@ -44,9 +45,11 @@ type segment struct {
 }
 
 const (
-	trailerMagic = "mwlogt1\n"
+	trailerMagic = "mwlogt2\n"
+	olderMagic   = "mwlogt1\n" // of segments whose blocks are all without columns; they are read, and not written any more
 	trailerSize  = 8 + 8*14 + 4*4 + 1 + logs.MaxService + 4
-	tableLine    = 68
+	tableLine    = 72
+	olderLine    = 68 // without the size of the head
 )
 
 // release ends a use of the segment.
@@ -75,11 +78,12 @@ func (g *segment) trailer() []byte {
 
 // parseTrailer reads what trailer wrote, from the end of a file of size bytes.
 func parseTrailer(b []byte, size int64) (*segment, bool) {
-	if len(b) != trailerSize || !bytes.HasPrefix(b, []byte(trailerMagic)) || checksum(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
+	older := bytes.HasPrefix(b, []byte(olderMagic))
+	if len(b) != trailerSize || !older && !bytes.HasPrefix(b, []byte(trailerMagic)) || checksum(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
 		return nil, false
 	}
 	r := reader{b: b[len(trailerMagic):], ok: true}
-	g := &segment{journal: r.uint64(), made: time.Unix(0, int64(r.uint64())), table: int64(r.uint64())}
+	g := &segment{older: older, journal: r.uint64(), made: time.Unix(0, int64(r.uint64())), table: int64(r.uint64())}
 	g.first, g.until, g.count, g.raw, g.min, g.max = r.uint64(), r.uint64(), int64(r.uint64()), int64(r.uint64()), int64(r.uint64()), int64(r.uint64())
 	for i := range g.levels {
 		g.levels[i] = int64(r.uint64())
@@ -90,12 +94,23 @@ func parseTrailer(b []byte, size int64) (*segment, bool) {
 	g.uses.Store(1)
 	whole := r.ok && logs.CheckService(g.service) == nil && g.first > 0 && g.first <= g.until && g.count > 0 && uint64(g.count) <= g.until-g.first+1 &&
 		g.blocks > 0 && g.blocks <= maxBlocks && g.words >= minBloom && g.words <= maxBloom && g.words&(g.words-1) == 0 && g.size == size && g.table >= 0 &&
-		g.table+int64(g.blocks)*tableLine+int64(g.words)*g.row()+trailerSize == size
+		g.index()+int64(g.words)*g.row()+trailerSize == size
 	return g, whole
 }
 
 // maxBlocks bounds what is read of a segment's table.
 const maxBlocks = 1 << 20
+
+// line returns the size of a line of the table.
+func (g *segment) line() int {
+	if g.older {
+		return olderLine
+	}
+	return tableLine
+}
+
+// index returns where the index of words is.
+func (g *segment) index() int64 { return g.table + int64(g.blocks)*int64(g.line()) }
 
 // row returns the size of a row of the index.
 func (g *segment) row() int64 { return int64(g.blocks)*8 + 4 }
@@ -144,12 +159,12 @@ func (e *entry) appendLine(b []byte) []byte {
 	for _, x := range []uint64{e.first, uint64(e.min), uint64(e.max)} {
 		b = binary.LittleEndian.AppendUint64(b, x)
 	}
-	return b
+	return binary.LittleEndian.AppendUint32(b, e.head)
 }
 
 // readTable reads the table of a segment's file.
 func (g *segment) readTable(f io.ReaderAt) ([]entry, error) {
-	b := make([]byte, g.blocks*tableLine)
+	b := make([]byte, g.blocks*g.line())
 	if _, err := f.ReadAt(b, g.table); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	} else if err != nil || checksum(b) != g.crc {
@@ -165,6 +180,9 @@ func (g *segment) readTable(f io.ReaderAt) ([]entry, error) {
 			e.levels[i] = r.uint32()
 		}
 		e.first, e.min, e.max = r.uint64(), int64(r.uint64()), int64(r.uint64())
+		if !g.older {
+			e.head = r.uint32()
+		}
 		if e.count == 0 || e.count > e.raw || e.raw > maxRaw || e.off < 0 || e.off > g.table {
 			return nil, errDamaged
 		}
@@ -178,17 +196,22 @@ func (g *segment) candidates(f io.ReaderAt, tokens []uint64) ([]bool, error) {
 	b := make([]byte, g.row())
 	var damaged error
 	for _, token := range tokens {
-		row := int64(token % uint64(g.words))
-		if _, err := f.ReadAt(b, g.table+int64(g.blocks)*tableLine+row*g.row()); err != nil {
-			return may, err
+		two := probes(token, g.words)
+		some := two[:]
+		if g.older {
+			some = []probe{olderProbe(token, g.words)}
 		}
-		if checksum(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
-			damaged = errDamaged
-			continue
-		}
-		m := mask(token)
-		for i := range may {
-			may[i] = may[i] && binary.LittleEndian.Uint64(b[8*i:])&m == m
+		for _, p := range some {
+			if _, err := f.ReadAt(b, g.index()+int64(p.word)*g.row()); err != nil {
+				return may, err
+			}
+			if checksum(b[:len(b)-4]) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
+				damaged = errDamaged
+				continue
+			}
+			for i := range may {
+				may[i] = may[i] && binary.LittleEndian.Uint64(b[8*i:])&p.mask == p.mask
+			}
 		}
 	}
 	return may, damaged
