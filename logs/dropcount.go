@@ -83,7 +83,7 @@ func readDropState(slot []byte) (s dropState, saves uint64, ok bool) {
 		return s, 0, false
 	}
 	number := func(i int) uint64 { return binary.LittleEndian.Uint64(slot[len(dropMagic)+8*i:]) }
-	service, _, ok := logwire.CutShort(slot[fixed : dropSlot-4])
+	service, _, ok := logwire.Truncated(slot[fixed : dropSlot-4])
 	s = dropState{unreported: int64(number(1)), through: number(2), report: number(3), amount: int64(number(4)), service: string(service)}
 	return s, number(0), ok && s.unreported >= 0 && s.amount >= 0
 }

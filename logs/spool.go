@@ -40,7 +40,7 @@ type spool struct {
 	at    int          // the file that is read next
 	from  int64        // and where
 	in    *os.File     // it, open; nil when it is not yet
-	room  []byte       // the frame that was read last
+	frame []byte       // the frame that was read last
 }
 
 // A spoolFile is what is known of one file.

@@ -54,7 +54,7 @@ func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
 			}
 			s.in = in
 		}
-		frame, last, bad := readSpooled(s.in, s.from, f.size, &s.room)
+		frame, last, bad := readSpooled(s.in, s.from, f.size, &s.frame)
 		if bad != nil {
 			err = fmt.Errorf("%d bytes of the spool cannot be read: %w", f.size-s.from, bad)
 			s.from = f.size

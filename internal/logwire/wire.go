@@ -66,7 +66,7 @@ func (h *Hello) Parse(body []byte) error {
 		return ErrBody
 	}
 	body = body[copy(h.Client[:], body):]
-	key, _, ok := CutShort(body)
+	key, _, ok := Truncated(body)
 	if !ok || len(key) > MaxKey {
 		return ErrBody
 	}
@@ -139,7 +139,7 @@ func ParseData(body []byte) (h DataHead, payload []byte, err error) {
 	count, size := binary.LittleEndian.Uint32(body[17:]), binary.LittleEndian.Uint32(body[21:])
 	h.Min = int64(binary.LittleEndian.Uint64(body[25:]))
 	h.Max = int64(binary.LittleEndian.Uint64(body[33:]))
-	service, payload, ok := CutShort(body[41:])
+	service, payload, ok := Truncated(body[41:])
 	switch {
 	case !ok:
 		return h, nil, ErrBody
@@ -198,7 +198,7 @@ func AppendShort[T string | []byte](b []byte, text T) []byte {
 	return append(binary.LittleEndian.AppendUint16(b, uint16(len(text))), text...)
 }
 
-func CutShort(b []byte) (text, rest []byte, ok bool) {
+func Truncated(b []byte) (text, rest []byte, ok bool) {
 	if len(b) < 2 {
 		return nil, nil, false
 	}
@@ -220,7 +220,7 @@ func ParseRefusal(body []byte) (code byte, text string, err error) {
 	if len(body) == 0 {
 		return 0, "", ErrBody
 	}
-	rest, _, ok := CutShort(body[1:])
+	rest, _, ok := Truncated(body[1:])
 	if !ok || len(rest) > maxRefusal {
 		return 0, "", ErrBody
 	}

@@ -166,7 +166,7 @@ func (f *Forwarder) forward(ctx context.Context) error {
 			appended = nil // the wait below is one for better times
 		default:
 			logged = false
-			f.look(ctx, stored)
+			f.startSenders(ctx, stored)
 		}
 		if err := meanwhile.Sleep(ctx, f.Interval); err != nil {
 			return err
@@ -182,8 +182,8 @@ func (f *Forwarder) forward(ctx context.Context) error {
 	}
 }
 
-// look starts a task for each service that has something to send and none yet.
-func (f *Forwarder) look(ctx context.Context, stored []storage.ServiceStats) {
+// startSenders starts a task for each service that has something to send and none yet.
+func (f *Forwarder) startSenders(ctx context.Context, stored []storage.ServiceStats) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	known := make(map[string]bool, len(stored))

@@ -133,7 +133,7 @@ func TestDecodeLaw(t *testing.T) {
 		}
 		r := v.Record()
 		if len(r.Attrs) != 2 || r.Message != message || r.Attrs[0].Key != key+".n" || r.Attrs[0].Value.Int64() != n || r.Attrs[1].Value.String() != text {
-			rt.Fatalf("%s: got %s", line, logtest.Tell(&r))
+			rt.Fatalf("%s: got %s", line, logtest.Describe(&r))
 		}
 	})
 }

@@ -32,7 +32,7 @@ type journalEntry struct {
 	path  string // of the line file
 	inode uint64 // of the file that has it; 0 where the system tells none
 	off   int64  // where the lines begin there
-	heard []Heard
+	heard []Received
 	lines []byte
 	known map[logs.Client]journaledClient
 }
@@ -120,7 +120,7 @@ func (e *journalEntry) parse(b []byte) bool {
 	case kindLines:
 		e.inode, e.off = number(), int64(number())
 		for n := number(); ok && n > 0; n-- {
-			e.heard = append(e.heard, Heard{client(), number()})
+			e.heard = append(e.heard, Received{client(), number()})
 		}
 		e.lines = b
 		ok = ok && e.off >= 0

@@ -63,7 +63,7 @@ func (t *File) rotated(name string) {
 	}, meanwhile.Name("tidy "+t.path))
 }
 
-func (t *File) write(_ context.Context, lines []byte, from []Heard) (n int, err error) {
+func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, err error) {
 	if err := t.open(); err != nil {
 		return 0, err
 	}
@@ -105,7 +105,7 @@ func (t *File) write(_ context.Context, lines []byte, from []Heard) (n int, err 
 
 // announce has the journal say what is to be written here, all of it, also when not all fits in the file: if this process
 // dies before it has begun the next file, the rest comes into this one.
-func (t *File) announce(lines []byte, from []Heard) error {
+func (t *File) announce(lines []byte, from []Received) error {
 	info, err := t.file.Stat()
 	if err != nil {
 		return err

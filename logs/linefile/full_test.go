@@ -39,7 +39,7 @@ func fullRole(t testing.TB, dir string, rooms []string) {
 		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
 			panic(err)
 		}
-		n, err := f.target.write(t.Context(), rest, []Heard{{testClient, 1}})
+		n, err := f.target.write(t.Context(), rest, []Received{{testClient, 1}})
 		fmt.Println("wrote", n, err != nil)
 		rest = rest[n:]
 	}

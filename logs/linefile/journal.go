@@ -24,8 +24,8 @@ const (
 	mostClients  = 1 << 20
 )
 
-// A Heard is the number up to which records of a client came to an output.
-type Heard struct {
+// A Received is the number up to which records of a client came to an output.
+type Received struct {
 	Client logs.Client
 	Last   uint64
 }
@@ -59,7 +59,7 @@ type Journal struct {
 	full   int64 // the size from which on the next one is begun
 	broken bool  // nothing may follow what is in the file
 	files  map[string]*journaledFile
-	room   []byte
+	buffer []byte
 }
 
 // A journaledFile is what is known of a line file.
@@ -188,15 +188,15 @@ func (j *Journal) begin() error {
 
 // write appends a frame, and returns where it ends. The caller holds mu.
 func (j *Journal) write(e *journalEntry) (end int64, err error) {
-	j.room = e.append(j.room[:0])
-	if _, err := j.file.WriteAt(j.room, j.size); err != nil {
+	j.buffer = e.append(j.buffer[:0])
+	if _, err := j.file.WriteAt(j.buffer, j.size); err != nil {
 		j.broken = j.file.Truncate(j.size) != nil
 		return 0, err
 	}
-	if cap(j.room) > 2*mostLines {
-		j.room = nil
+	if cap(j.buffer) > 2*mostLines {
+		j.buffer = nil
 	}
-	j.size += int64(len(j.room))
+	j.size += int64(len(j.buffer))
 	if e.kind == kindLines {
 		f := j.known(e.path)
 		if f.until = j.number; f.since == 0 {

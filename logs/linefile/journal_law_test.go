@@ -88,7 +88,7 @@ func TestJournalLaw(t *testing.T) {
 // take writes what has gathered, of some clients and of nobody. A kill comes at any moment of it.
 func (m *fileModel) take(kill bool) {
 	var lines []byte
-	var from []Heard
+	var from []Received
 	last := m.acked
 	var loose []string
 	for range rapid.IntRange(1, 4).Draw(m.r, "parts") {
@@ -98,7 +98,7 @@ func (m *fileModel) take(kill bool) {
 				last[c]++
 				lines = fmt.Appendf(lines, "client %d %d\n", c, last[c])
 			}
-			from = append(from, Heard{modelClients[c], last[c]})
+			from = append(from, Received{modelClients[c], last[c]})
 			continue
 		}
 		for range n {

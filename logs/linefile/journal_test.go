@@ -56,7 +56,7 @@ func (f *testFile) die() {
 }
 
 // write writes lines of clients.
-func (f *testFile) write(lines string, from ...Heard) {
+func (f *testFile) write(lines string, from ...Received) {
 	f.t.Helper()
 	for rest := []byte(lines); len(rest) > 0; {
 		n, err := f.target.write(f.t.Context(), rest, from)
@@ -119,7 +119,7 @@ func TestJournalTorn(t *testing.T) {
 			f.policy = policy
 			f.begin()
 			f.write(before)
-			f.write(lines, Heard{testClient, 2})
+			f.write(lines, Received{testClient, 2})
 			f.die()
 			f.truncate(f.path, len(before)+cut)
 			if policy == SyncOS { // which has settled it at once
@@ -135,9 +135,9 @@ func TestJournalTorn(t *testing.T) {
 	}
 	f := newTestFile(t)
 	f.begin()
-	f.write("line zero\n", Heard{testClient, 1})
+	f.write("line zero\n", Received{testClient, 1})
 	known := int(f.journal.size)
-	f.write(lines, Heard{testClient, 3})
+	f.write(lines, Received{testClient, 3})
 	f.die()
 	journal := f.newestJournal()
 	whole := f.text(journal)
@@ -149,7 +149,7 @@ func TestJournalTorn(t *testing.T) {
 		f.begin()
 		f.want(fmt.Sprintf("journal cut to %d", cut), "line zero\n")
 		f.wantLast("the entry before", 1)
-		f.write(lines, Heard{testClient, 3})
+		f.write(lines, Received{testClient, 3})
 		f.die()
 		f.begin()
 		f.want("sent again", "line zero\n"+lines)
@@ -194,7 +194,7 @@ func TestJournalForeign(t *testing.T) {
 			f := newTestFile(t)
 			f.begin()
 			f.write("first\n")
-			f.write(lines, Heard{testClient, 2})
+			f.write(lines, Received{testClient, 2})
 			f.die()
 			keep, err := os.Open(f.path) // so that its inode is not given to another
 			if err != nil {
@@ -234,14 +234,14 @@ func (f *testFile) remove() {
 func TestJournalMoved(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
-	f.write("line one\nline two\n", Heard{testClient, 2})
+	f.write("line one\nline two\n", Received{testClient, 2})
 	f.die()
 	f.truncate(f.path, 12)
 	if err := os.Rename(f.path, f.path+".1"); err != nil {
 		t.Fatal(err)
 	}
 	f.begin()
-	f.write("line three\n", Heard{testClient, 3})
+	f.write("line three\n", Received{testClient, 3})
 	if got := f.text(f.path + ".1"); got != "line one\nline two\n" {
 		t.Errorf("the moved file has %q", got)
 	}
@@ -255,11 +255,11 @@ func TestJournalBetweenTwoFiles(t *testing.T) {
 	f := newTestFile(t)
 	f.conf.MaxBytes = 20
 	f.begin()
-	n, err := f.target.write(t.Context(), []byte(lines), []Heard{{testClient, 3}})
+	n, err := f.target.write(t.Context(), []byte(lines), []Received{{testClient, 3}})
 	if n != len("line one\nline two\n") || err != nil {
 		t.Fatal(n, err)
 	}
-	if n, err := f.target.write(t.Context(), []byte(lines)[n:], []Heard{{testClient, 3}}); n != 0 || err != nil { // turned
+	if n, err := f.target.write(t.Context(), []byte(lines)[n:], []Received{{testClient, 3}}); n != 0 || err != nil { // turned
 		t.Fatal(n, err)
 	}
 	f.die()
@@ -280,8 +280,8 @@ func TestJournalGoneBetweenTwoFiles(t *testing.T) {
 	f := newTestFile(t)
 	f.conf.MaxBytes = 20
 	f.begin()
-	f.write("line zero\n", Heard{testClient, 1})
-	f.write("line one\nline two\n", Heard{testClient, 3})
+	f.write("line zero\n", Received{testClient, 1})
+	f.write("line one\nline two\n", Received{testClient, 3})
 	f.die()
 	f.want("the next", "line two\n")
 	f.remove()
@@ -304,9 +304,9 @@ func TestJournalSameInode(t *testing.T) {
 		inode := inodeOf(info)
 		f.begin()
 		for _, e := range []*journalEntry{
-			{inode: inode, off: 100, heard: []Heard{{testClient, 1}}, lines: []byte("line zero\n")},
-			{inode: inode + between, off: 110, heard: []Heard{{testClient, 3}}, lines: []byte("line one\nline two\nline three\n")},
-			{inode: inode, heard: []Heard{{testClient, 3}}, lines: []byte("line two\nline three\n")},
+			{inode: inode, off: 100, heard: []Received{{testClient, 1}}, lines: []byte("line zero\n")},
+			{inode: inode + between, off: 110, heard: []Received{{testClient, 3}}, lines: []byte("line one\nline two\nline three\n")},
+			{inode: inode, heard: []Received{{testClient, 3}}, lines: []byte("line two\nline three\n")},
 		} {
 			e.kind, e.path = kindLines, f.path
 			if err := f.journal.add(e); err != nil {
@@ -328,7 +328,7 @@ func TestTornLineEnds(t *testing.T) {
 	f.write("line one\nli")
 	f.die()
 	f.begin()
-	f.write("line two\n", Heard{testClient, 1})
+	f.write("line two\n", Received{testClient, 1})
 	f.want("afterwards", "line one\nli\nline two\n")
 	f.die()
 }
@@ -337,7 +337,7 @@ func TestTornLineEnds(t *testing.T) {
 func TestJournalSettled(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
-	f.write("line one\n", Heard{testClient, 1})
+	f.write("line one\n", Received{testClient, 1})
 	if err := f.target.sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +346,7 @@ func TestJournalSettled(t *testing.T) {
 	f.begin()
 	f.want("emptied", "")
 	f.wantLast("emptied", 1)
-	f.write("line two\n", Heard{testClient, 2})
+	f.write("line two\n", Received{testClient, 2})
 	if err := f.target.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -360,12 +360,12 @@ func TestJournalIsBounded(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
 	// Of another file it is never heard again.
-	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", heard: []Heard{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
+	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", heard: []Received{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000)
 	for n := range 40 {
-		f.write(lines, Heard{logs.Client{byte(n)}, 7}, Heard{testClient, uint64(n + 1)})
+		f.write(lines, Received{logs.Client{byte(n)}, 7}, Received{testClient, uint64(n + 1)})
 		if n%10 == 9 {
 			if err := f.target.sync(); err != nil {
 				t.Fatal(err)
@@ -417,7 +417,7 @@ func TestJournalOfVeryManyClients(t *testing.T) {
 	f := newTestFile(t)
 	f.policy = SyncOS
 	f.begin()
-	f.write("line one\n", Heard{testClient, 1})
+	f.write("line one\n", Received{testClient, 1})
 	known := f.journal.files[f.path].clients
 	for n := range uint32(mostJournal / 16) {
 		var c logs.Client
@@ -431,7 +431,7 @@ func TestJournalOfVeryManyClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	number := f.journal.number
-	f.write("line two\n", Heard{testClient, 2})
+	f.write("line two\n", Received{testClient, 2})
 	if f.journal.number != number {
 		t.Errorf("%d files were begun for an entry", f.journal.number-number)
 	}
@@ -446,16 +446,16 @@ func TestJournalFails(t *testing.T) {
 	f := newTestFile(t)
 	f.policy = SyncAlways
 	f.begin()
-	f.write("line one\n", Heard{testClient, 1})
+	f.write("line one\n", Received{testClient, 1})
 	if err := f.journal.file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := f.target.write(t.Context(), []byte("line two\n"), []Heard{{testClient, 2}}); n != 0 || err == nil {
+	if n, err := f.target.write(t.Context(), []byte("line two\n"), []Received{{testClient, 2}}); n != 0 || err == nil {
 		t.Fatalf("%d bytes were written, %v", n, err)
 	}
 	f.want("held up", "line one\n")
 	f.wantLast("held up", 1)
-	f.write("line two\n", Heard{testClient, 2})
+	f.write("line two\n", Received{testClient, 2})
 	f.want("afterwards", "line one\nline two\n")
 	f.die()
 	f.truncate(f.path, len("line one\nli"))
@@ -469,7 +469,7 @@ func TestJournalFails(t *testing.T) {
 func TestJournalSyncFails(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
-	f.write("line one\n", Heard{testClient, 1})
+	f.write("line one\n", Received{testClient, 1})
 	j := f.journal
 	file, number := j.file, j.number
 	closed, err := os.Open(j.path(number))
@@ -487,7 +487,7 @@ func TestJournalSyncFails(t *testing.T) {
 	if err := j.sync(); err != nil || j.number != number+1 {
 		t.Errorf("file %d of the journal after %d, %v", j.number, number, err)
 	}
-	f.write("line two\n", Heard{testClient, 2})
+	f.write("line two\n", Received{testClient, 2})
 	f.die()
 	f.truncate(f.path, len("line one\nli"))
 	f.begin()
@@ -500,7 +500,7 @@ func TestJournalSyncFails(t *testing.T) {
 func TestJournalIsLocked(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
-	f.write("line one\n", Heard{testClient, 1})
+	f.write("line one\n", Received{testClient, 1})
 	other := NewJournal(f.journal.dir, f.policy, func() bool { return true }, slog.New(slog.DiscardHandler))
 	if err := other.Open(); !errors.Is(err, datafolder.ErrLocked) {
 		t.Errorf("another process: %v", err)
@@ -512,7 +512,7 @@ func FuzzParseJournal(f *testing.F) {
 	all := []byte(journalBegin)
 	for _, e := range []*journalEntry{
 		{kind: kindKnown, path: "a", known: map[logs.Client]journaledClient{testClient: {3, 5}}},
-		{kind: kindLines, path: "a", inode: 7, off: 100, heard: []Heard{{testClient, 4}}, lines: []byte("line\n")},
+		{kind: kindLines, path: "a", inode: 7, off: 100, heard: []Received{{testClient, 4}}, lines: []byte("line\n")},
 		{kind: kindSettled, path: "a"},
 	} {
 		all = e.append(all)

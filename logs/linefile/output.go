@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostHeard   = 100_000  // clients whose numbers are in memory
+	maxClients  = 100_000  // clients whose numbers are in memory
 	mostLines   = 1 << 20  // bytes that wait to be written; whoever brings more, waits
 	mostWaiting = 64 << 20 // in all outputs of a server; each takes what one brings when it has nothing else, though
 	idleOutput  = time.Minute
@@ -25,7 +25,7 @@ const (
 
 // A Target is what lines are written to. Only the task of its output calls it.
 type Target interface {
-	write(ctx context.Context, lines []byte, from []Heard) (n int, err error) // opens it; of n bytes, none comes again
+	write(ctx context.Context, lines []byte, from []Received) (n int, err error) // opens it; of n bytes, none comes again
 	sync() error
 	close() error // until the next write
 }
@@ -43,8 +43,8 @@ type Output struct {
 	wake    chan struct{}
 
 	mu       sync.Mutex
-	heard    map[logs.Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
-	from     []Heard                // of those pending
+	received map[logs.Client]uint64 // up to which numbers it has got records of clients; those missing here, the journal knows
+	from     []Received             // of those pending
 	pending  []byte
 	spare    []byte // the room of the next pending
 	added    int64  // bytes, ever
@@ -63,7 +63,7 @@ type Output struct {
 // NewOutput returns an output that writes to a target, once it has been started. The bytes that wait in it are counted in waiting, with
 // those of other outputs, which bounds them together.
 func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.Logger) *Output {
-	o := &Output{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), heard: map[logs.Client]uint64{}}
+	o := &Output{name: name, target: target, waiting: waiting, logger: logger, wake: make(chan struct{}, 1), received: map[logs.Client]uint64{}}
 	if f, ok := target.(*File); ok {
 		o.journal, o.path = f.journal, f.place
 	}
@@ -103,7 +103,7 @@ func (o *Output) Start(ctx context.Context) {
 // Last returns the number up to which it has got the records of a client.
 func (o *Output) Last(c logs.Client) (uint64, error) {
 	o.mu.Lock()
-	last, known := o.heard[c]
+	last, known := o.received[c]
 	o.mu.Unlock()
 	if known || o.journal == nil {
 		return last, nil
@@ -113,7 +113,7 @@ func (o *Output) Last(c logs.Client) (uint64, error) {
 
 // Append takes whole lines of a client, or of none, and returns the place that they end at, for wait. It waits while too many
 // are pending.
-func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Heard) (end int64, err error) {
+func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Received) (end int64, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.closing || o.full(len(lines)) {
@@ -143,7 +143,7 @@ func (o *Output) Append(ctx context.Context, lines []byte, dedupe bool, from Hea
 	}
 	o.count(len(o.pending) - before)
 	if from.Last > 0 {
-		o.heard[from.Client] = from.Last
+		o.received[from.Client] = from.Last
 		o.from = append(o.from, from)
 	}
 	return o.added, nil

@@ -14,7 +14,7 @@ import (
 // A fullTarget has room for the beginning of the first line, and for all of the second.
 type fullTarget struct{ text []byte }
 
-func (f *fullTarget) write(_ context.Context, lines []byte, _ []Heard) (n int, err error) {
+func (f *fullTarget) write(_ context.Context, lines []byte, _ []Received) (n int, err error) {
 	switch string(lines) {
 	case "one\n":
 		n, err = 2, errors.New("full")
@@ -38,11 +38,11 @@ func TestNothingBehindATornLine(t *testing.T) {
 	defer cancel()
 	_ = meanwhile.Run(ctx, func(ctx context.Context) error {
 		o.Start(ctx)
-		if _, err := o.Append(ctx, []byte("one\n"), false, Heard{}); err != nil {
+		if _, err := o.Append(ctx, []byte("one\n"), false, Received{}); err != nil {
 			t.Error(err)
 		}
 		testenv.Await(t, func() bool { return o.Stats().Failure != nil })
-		if _, err := o.Append(ctx, []byte("two\n"), false, Heard{}); err != nil {
+		if _, err := o.Append(ctx, []byte("two\n"), false, Received{}); err != nil {
 			t.Error(err)
 		}
 		cancel()

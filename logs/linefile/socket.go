@@ -16,7 +16,7 @@ const (
 // A writerTarget writes lines to a writer that somebody else has opened.
 type writerTarget struct{ w io.Writer }
 
-func (t writerTarget) write(_ context.Context, lines []byte, _ []Heard) (int, error) {
+func (t writerTarget) write(_ context.Context, lines []byte, _ []Received) (int, error) {
 	return t.w.Write(lines)
 }
 func (t writerTarget) sync() error  { return nil }
@@ -35,7 +35,7 @@ type socketTarget struct {
 	conn    net.Conn
 }
 
-func (t *socketTarget) write(ctx context.Context, lines []byte, _ []Heard) (n int, err error) {
+func (t *socketTarget) write(ctx context.Context, lines []byte, _ []Received) (n int, err error) {
 	if t.conn != nil && hungUp(t.conn) {
 		_ = t.close()
 	}

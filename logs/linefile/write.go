@@ -44,16 +44,16 @@ func (o *Output) run(ctx context.Context) error {
 	}
 }
 
-func (o *Output) take() (lines []byte, from []Heard, reopen, closing bool) {
+func (o *Output) take() (lines []byte, from []Received, reopen, closing bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.pending) > 0 {
 		lines, o.pending = o.pending, nil
 		from, o.from = o.from, nil
-		if len(o.heard) > mostHeard {
-			clear(o.heard)
+		if len(o.received) > maxClients {
+			clear(o.received)
 			for _, h := range from {
-				o.heard[h.Client] = h.Last
+				o.received[h.Client] = h.Last
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func (o *Output) rest(ctx context.Context) {
 }
 
 // writeAll writes lines, as often as it takes.
-func (o *Output) writeAll(ctx context.Context, lines []byte, from []Heard) {
+func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
 	room, size := lines[:0], len(lines)
 	retry := firstRetry
 	for len(lines) > 0 {

@@ -50,7 +50,7 @@ func Drive(way input.Protocol, chunks ...[]byte) Brought {
 	}
 	_ = r.Flush(context.Background())
 	for _, record := range r.Records() {
-		b.Records = append(b.Records, Tell(&record))
+		b.Records = append(b.Records, Describe(&record))
 	}
 	b.Refused = r.Refused()
 	return b
@@ -69,18 +69,18 @@ func CheckWay(t testing.TB, way input.Protocol, input []byte, cuts ...int) {
 		}
 	}
 	whole, cut := Drive(way, input), Drive(way, append(chunks, input[from:])...)
-	if got, want := told(cut), told(whole); got != want {
+	if got, want := described(cut), described(whole); got != want {
 		t.Errorf("cut at %d of %q:\n%s\nwhole:\n%s", cuts, input, got, want)
 	}
 }
 
-func told(b Brought) string {
+func described(b Brought) string {
 	return fmt.Sprintf("records %q\nreply %q\nrefused %v\nended %v", b.Records, b.Reply, b.Refused, b.Err != nil)
 }
 
-// Tell returns all that a record says, as one line: its time unless it has none, its level, and its service, then its message,
+// Describe returns all that a record says, as one line: its time unless it has none, its level, and its service, then its message,
 // its task and job where it has them, and its attributes.
-func Tell(r *logs.Record) string {
+func Describe(r *logs.Record) string {
 	text := ""
 	if r.Time.UnixNano() != 0 {
 		text = r.Time.UTC().Format("2006-01-02T15:04:05.999999999Z07:00 ")

@@ -100,7 +100,7 @@ func (s *Store) write(parts []part) (*commit, error) {
 	case s.readOnly:
 		return nil, errReadOnly
 	}
-	if err := s.mend(s.active); err != nil {
+	if err := s.repair(s.active); err != nil {
 		return nil, full(err)
 	}
 	if err := s.rotateIfDue(); err != nil {
@@ -137,7 +137,7 @@ func (s *Store) write(parts []part) (*commit, error) {
 	c.end = off
 	if err := s.writeFrame(j, news); err != nil {
 		j.torn = true
-		_ = s.mend(j)
+		_ = s.repair(j)
 		s.undo(c)
 		return nil, full(fmt.Errorf("write journal: %w", err))
 	}

@@ -50,7 +50,7 @@ func (s *Store) writeCheckpoint() error {
 
 // forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
 func (s *Store) forgetClients() {
-	if now := s.heardNow(); now > 0 {
+	if now := s.clientSeenNow(); now > 0 {
 		for _, c := range s.clients {
 			c.heard = cmp.Or(c.heard, now)
 		}
@@ -69,10 +69,10 @@ func (s *Store) forgetClients() {
 	}
 }
 
-// heardNow is when a client is heard of now: zero by a clock that is not right.
-func (s *Store) heardNow() int64 {
+// clientSeenNow is when a client is heard of now: zero by a clock that is not right.
+func (s *Store) clientSeenNow() int64 {
 	now := time.Now().Unix()
-	if !s.right() {
+	if !s.clockTrusted() {
 		return 0
 	}
 	return now

@@ -19,7 +19,7 @@ func (s *Store) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs
 			return
 		}
 		shelves := s.shelves(q.Filter.Service)
-		defer putBack(shelves)
+		defer releaseShelves(shelves)
 		w := wants(q)
 		if err := s.findAll(ctx, &w, shelves, q, yield); err != nil {
 			yield(logs.Record{}, err)
@@ -55,7 +55,7 @@ func (s *Store) findAll(ctx context.Context, w *want, shelves []*shelf, q storag
 // first.
 const maxTurned = 1000
 
-func putBack(shelves []*shelf) {
+func releaseShelves(shelves []*shelf) {
 	for _, sh := range shelves {
 		sh.back()
 	}

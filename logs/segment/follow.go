@@ -48,7 +48,7 @@ func (s *Store) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[lo
 // catchUp yields what was stored of services after a number and before Follow was called.
 func (s *Store) catchUp(ctx context.Context, after, until map[string]uint64, f *follower) error {
 	shelves := s.shelves(func(name string) bool { return until[name] > after[name] && f.want.filter.Service(name) })
-	defer putBack(shelves)
+	defer releaseShelves(shelves)
 	from := make(map[*service]uint64)
 	for _, sh := range shelves {
 		from[sh.service] = after[sh.service.name] + 1

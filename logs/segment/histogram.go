@@ -25,7 +25,7 @@ func (s *Store) Histogram(ctx context.Context, q storage.Query, n int) (storage.
 		return storage.Histogram{}, err
 	}
 	shelves := s.shelves(q.Filter.Service)
-	defer putBack(shelves)
+	defer releaseShelves(shelves)
 	w := wants(q)
 	since, until := bounds(q, shelves)
 	h := storage.Histogram{Since: time.Unix(0, since).UTC(), Until: time.Unix(0, until).UTC(), Buckets: make([]storage.Bucket, n)}

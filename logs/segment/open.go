@@ -109,7 +109,7 @@ func (s *Store) openJournal(path string) error {
 				c.written = c.kept
 			}
 			p.service = s.service(p.name)
-			if p.last() <= p.service.turned() { // it was turned, and not deleted in time
+			if p.last() <= p.service.lastInSegments() { // it was turned, and not deleted in time
 				continue
 			}
 			j.add([]entry{p.entry})

@@ -28,8 +28,8 @@ func (s *Store) arrange(svc *service) {
 	svc.segments = kept
 }
 
-// turned returns the number of the last record that is in a segment.
-func (svc *service) turned() uint64 {
+// lastInSegments returns the number of the last record that is in a segment.
+func (svc *service) lastInSegments() uint64 {
 	if len(svc.segments) == 0 {
 		return 0
 	}

@@ -38,7 +38,7 @@ func TestRetention(t *testing.T) {
 			dir := t.TempDir()
 			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 				s, _ := sabotaged(t, dir)
-				s.right = func() bool { return true }
+				s.clockTrusted = func() bool { return true }
 				test.cfg.Logger = quietly
 				s.cfg = test.cfg.withDefaults()
 				for n := range uint64(5) {
@@ -213,7 +213,7 @@ func TestForgetClientsHeardOfByAWrongClock(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := sabotaged(t, dir)
 	right := false
-	s.right = func() bool { return right }
+	s.clockTrusted = func() bool { return right }
 	if err := s.Append(t.Context(), logtest.Batch("api", logs.Client{1}, 1, 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestForgetClients(t *testing.T) {
 	}
 	s.clients[logs.Client{1}].heard = time.Now().Unix() - int64(forget/time.Second) - 1
 	for _, right := range []bool{false, true} {
-		s.right = func() bool { return right }
+		s.clockTrusted = func() bool { return right }
 		s.writing.Lock()
 		err := s.writeCheckpoint()
 		s.writing.Unlock()

@@ -73,7 +73,7 @@ func (s *Store) waitForRoom(ctx context.Context) error {
 			bytes += j.kept
 			entries += len(j.entries)
 		}
-		turned, err, closed := s.turned, s.turnErr, s.shut
+		turned, err, closed := s.segmentsBuilt, s.turnErr, s.shut
 		s.mu.Unlock()
 		switch {
 		case closed:

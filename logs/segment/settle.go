@@ -66,7 +66,7 @@ func (s *Store) publish(last *commit) {
 	if last.done {
 		return
 	}
-	now := s.heardNow()
+	now := s.clientSeenNow()
 	for !last.done {
 		c := s.unsettled[0]
 		s.unsettled[0] = nil

@@ -28,27 +28,27 @@ type Store struct {
 
 	blockBytes int // see there
 
-	work    []*meanwhile.Task[struct{}]
-	stopped chan struct{} // closed when journals are no longer turned
-	due     chan struct{} // something is to be turned
-	right   func() bool   // reports whether the clock is; asked before anything is deleted for its age
+	work         []*meanwhile.Task[struct{}]
+	stopped      chan struct{} // closed when journals are no longer turned
+	due          chan struct{} // something is to be turned
+	clockTrusted func() bool   // reports whether the clock is; asked before anything is deleted for its age
 
 	writing sync.Mutex // taken before mu; guards what is written and not visible yet
 	closed  bool
 	scratch []byte
 
-	mu        sync.Mutex
-	active    *journal // set with writing as well
-	services  map[string]*service
-	clients   map[logs.Client]*client
-	journals  []*journal // by their numbers; the last one is active
-	unsettled []*commit  // written, and not visible; the oldest first
-	doomed    []*commit  // to be cut off, as it could not be synced
-	syncing   chan struct{}
-	appended  chan struct{}
-	turned    chan struct{} // closed when a journal was turned, or could not be
-	turnErr   error
-	shut      bool
+	mu            sync.Mutex
+	active        *journal // set with writing as well
+	services      map[string]*service
+	clients       map[logs.Client]*client
+	journals      []*journal // by their numbers; the last one is active
+	unsettled     []*commit  // written, and not visible; the oldest first
+	doomed        []*commit  // to be cut off, as it could not be synced
+	syncing       chan struct{}
+	appended      chan struct{}
+	segmentsBuilt chan struct{} // closed when a journal was turned, or could not be
+	turnErr       error
+	shut          bool
 }
 
 var _ storage.Store = (*Store)(nil)
@@ -87,7 +87,7 @@ func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 func newStore(dir string, cfg Config) *Store {
 	return &Store{
 		dir: dir, cfg: cfg.withDefaults(), blockBytes: blockBytes, services: make(map[string]*service), clients: make(map[logs.Client]*client),
-		stopped: make(chan struct{}), due: make(chan struct{}, 1), right: clockcheck.New().Trusted, appended: make(chan struct{}), turned: make(chan struct{}),
+		stopped: make(chan struct{}), due: make(chan struct{}, 1), clockTrusted: clockcheck.New().Trusted, appended: make(chan struct{}), segmentsBuilt: make(chan struct{}),
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	var err error
 	if !s.readOnly {
-		err = errors.Join(s.mend(s.active), s.syncWritten(context.Background()))
+		err = errors.Join(s.repair(s.active), s.syncWritten(context.Background()))
 		// The journals say the same, so a full disk does not make it a failure.
 		if err := s.writeCheckpoint(); err != nil {
 			s.log().Warn("the checkpoint is not written at the end", "error", err)
@@ -156,7 +156,7 @@ func (s *Store) Last(ctx context.Context, id logs.Client) (uint64, error) {
 		return 0, logs.ErrClosed
 	}
 	if c := s.clients[id]; c != nil {
-		c.heard = s.heardNow()
+		c.heard = s.clientSeenNow()
 		return c.kept, nil
 	}
 	return 0, nil

@@ -105,7 +105,7 @@ func (a *acceptor) route(ctx context.Context, f *batcher, b *logs.Batch, matched
 			f.Refuse("damaged record")
 			break
 		}
-		if route.rate != nil && !route.rate.take(f.now) {
+		if route.rate != nil && !route.rate.allow(f.now) {
 			route.counts.limited.Add(1)
 			continue
 		}

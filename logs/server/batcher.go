@@ -70,7 +70,7 @@ func (f *batcher) Add(v *logs.View) {
 	if p == nil || p.name != string(v.Service) {
 		p = f.turnTo(v.Service)
 	}
-	if p.rate != nil && !f.internal && !p.rate.take(f.now) {
+	if p.rate != nil && !f.internal && !p.rate.allow(f.now) {
 		p.counts.limited.Add(1)
 		return
 	}
@@ -225,7 +225,7 @@ func (f *batcher) Flush(ctx context.Context) (err error) {
 		if err == nil && len(*s.buf) > 0 {
 			var end int64
 			if s.lines != nil {
-				end, err = s.lines.Append(ctx, *s.buf, s.dedupe, linefile.Heard{Client: f.client, Last: s.last})
+				end, err = s.lines.Append(ctx, *s.buf, s.dedupe, linefile.Received{Client: f.client, Last: s.last})
 			} else {
 				end, err = s.store.append(ctx, &logs.Batch{Service: s.service, Count: s.count, Min: s.min, Max: s.max, Data: *s.buf}, s.dedupe)
 			}

@@ -20,8 +20,8 @@ func newRate(l *Limit) *rate {
 	return &rate{each: each, ahead: each * int64(burst-1), limit: l.Rate}
 }
 
-// take reports whether a record may come in at a time in nanoseconds.
-func (r *rate) take(now int64) bool {
+// allow reports whether a record may come in at a time in nanoseconds.
+func (r *rate) allow(now int64) bool {
 	for {
 		next := r.next.Load()
 		due := max(next, now)

@@ -17,7 +17,7 @@ import (
 // turnJournals turns journals into segments until ctx is canceled.
 func (s *Store) turnJournals(ctx context.Context) error {
 	defer close(s.stopped)
-	look := time.NewTicker(s.lookEvery())
+	look := time.NewTicker(s.checkInterval())
 	defer look.Stop()
 	busy := true // since it looked the last time
 	for {
@@ -27,7 +27,7 @@ func (s *Store) turnJournals(ctx context.Context) error {
 		if !busy {
 			s.condenseAll(ctx)
 		}
-		s.prune(time.Now(), s.right())
+		s.prune(time.Now(), s.clockTrusted())
 		select {
 		case <-s.due:
 			busy = true
@@ -35,7 +35,7 @@ func (s *Store) turnJournals(ctx context.Context) error {
 			busy = len(s.due) > 0
 			s.writing.Lock()
 			if !s.closed {
-				if err := errors.Join(s.mend(s.active), s.rotateIfDue()); err != nil {
+				if err := errors.Join(s.repair(s.active), s.rotateIfDue()); err != nil {
 					s.log().Error("the journal cannot be closed", "error", err)
 				}
 			}
@@ -46,8 +46,8 @@ func (s *Store) turnJournals(ctx context.Context) error {
 	}
 }
 
-// lookEvery is how often the age of the journal and of segments is looked at.
-func (s *Store) lookEvery() time.Duration {
+// checkInterval is how often the age of the journal and of segments is looked at.
+func (s *Store) checkInterval() time.Duration {
 	return min(max(s.cfg.JournalAge/10, time.Second), time.Minute)
 }
 
@@ -62,11 +62,11 @@ func (s *Store) turnAll(ctx context.Context) error {
 		}
 		j := s.journals[0]
 		s.mu.Unlock()
-		err := s.turn(ctx, j)
+		err := s.buildSegments(ctx, j)
 		s.mu.Lock()
 		s.turnErr = err
-		close(s.turned)
-		s.turned = make(chan struct{})
+		close(s.segmentsBuilt)
+		s.segmentsBuilt = make(chan struct{})
 		s.mu.Unlock()
 		if err != nil {
 			return err
@@ -75,10 +75,10 @@ func (s *Store) turnAll(ctx context.Context) error {
 	return nil
 }
 
-// turn makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, a record is in the
+// buildSegments makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, a record is in the
 // one or in the other: the journal goes when all its segments are on disk with their names, and what is in both, because
 // the process died before that, is told by its numbers when the store is opened.
-func (s *Store) turn(ctx context.Context, j *journal) (err error) {
+func (s *Store) buildSegments(ctx context.Context, j *journal) (err error) {
 	made := make(map[*service]*segment)
 	defer func() {
 		if err != nil {
@@ -128,7 +128,7 @@ func (s *Store) turnService(ctx context.Context, j *journal, svc *service) (*seg
 		return nil, err
 	}
 	first := j.entries[j.services[svc].index[0]].first
-	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), unsure: !s.right(), codec: quick})
+	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), unsure: !s.clockTrusted(), codec: quick})
 	if err != nil {
 		return nil, err
 	}

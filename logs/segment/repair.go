@@ -2,8 +2,8 @@ package segment
 
 import "fmt"
 
-// mend cuts off what a failed write or sync has left, if there is any. The caller holds s.writing.
-func (s *Store) mend(j *journal) error {
+// repair cuts off what a failed write or sync has left, if there is any. The caller holds s.writing.
+func (s *Store) repair(j *journal) error {
 	s.mu.Lock()
 	doomed := s.doomed
 	if len(doomed) > 0 {
