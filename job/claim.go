@@ -24,7 +24,7 @@ func (r *run) claimLoop(ctx context.Context) error {
 	failures := 0
 	var calls calls
 	for {
-		claim, crowded, err := r.room(ctx)
+		claim, crowded, err := r.capacity(ctx)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (r *run) claimLoop(ctx context.Context) error {
 		timer.Reset(wait)
 		var freed chan struct{}
 		if crowded {
-			freed = r.freed
+			freed = r.capacityFreed
 		}
 		select {
 		case <-r.notice:
@@ -124,16 +124,16 @@ func (r *run) callClaim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 	if err == nil && ctx.Err() != nil {
 		for _, j := range got.Jobs {
-			r.putBack(j, c.Session)
+			r.releaseUnstarted(j, c.Session)
 		}
 		return Claimed{}, context.Cause(ctx)
 	}
 	return got, err
 }
 
-// room waits until a job could be started and returns what to ask for. It also reports whether a queue was left out, or bounded,
+// capacity waits until a job could be started and returns what to ask for. It also reports whether a queue was left out, or bounded,
 // because of the jobs of it that run.
-func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
+func (r *run) capacity(ctx context.Context) (claim Claim, crowded bool, err error) {
 	for {
 		load := r.load.Load()
 		r.mu.Lock()
@@ -156,7 +156,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 			}
 		}
 		full := free <= 0 || len(claim.Queues) == 0
-		r.full, r.hungry = full, full || crowded
+		r.full, r.hasCapacity = full, full || crowded
 		r.mu.Unlock()
 		if !full {
 			if load.weighted {
@@ -165,7 +165,7 @@ func (r *run) room(ctx context.Context) (claim Claim, crowded bool, err error) {
 			return claim, crowded, nil
 		}
 		select {
-		case <-r.freed:
+		case <-r.capacityFreed:
 		case <-ctx.Done():
 			return Claim{}, false, context.Cause(ctx)
 		}

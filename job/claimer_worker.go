@@ -84,7 +84,7 @@ const (
 // A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
 type program struct {
 	store Store
-	tally tally     // which has a lock of its own
+	tally counters  // which has a lock of its own
 	begun time.Time // when it began to be counted here
 
 	busy     chan struct{} // capacity 1: who has put a value in may use what follows
@@ -103,7 +103,7 @@ func (c *Claimer) program(name string) *program {
 		if c.programs == nil || len(c.programs) >= mostPrograms {
 			c.programs = map[string]*program{}
 		}
-		p = &program{store: c.store, tally: tally{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
+		p = &program{store: c.store, tally: counters{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
 		c.programs[name] = p
 	}
 	return p

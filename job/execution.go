@@ -56,7 +56,7 @@ func (r *run) start(j *Job, session Session, expired string, claimed time.Time) 
 		e.size += e.records[i].size()
 	}
 	e.wait = max(j.Started.Sub(j.RunAt), 0)
-	r.tally.began(claimed, j, e.wait)
+	r.counters.began(claimed, j, e.wait)
 	unfit := j.begin(expired, e.handler.once)
 	r.keep(e)
 	if unfit != nil {
@@ -81,8 +81,8 @@ func (e *execution) decode() {
 	e.args, e.text = e.handler.decode(e.job), e.job.Args
 }
 
-// putBack settles a job that was claimed but is not to be begun.
-func (r *run) putBack(j *Job, session Session) {
+// releaseUnstarted settles a job that was claimed but is not to be begun.
+func (r *run) releaseUnstarted(j *Job, session Session) {
 	e := &execution{run: r, session: session, job: j, checked: time.Now(), ended: true}
 	r.keep(e)
 	j.queueAgain(0, true)
@@ -203,8 +203,8 @@ func either(err, fallback error) error {
 func (r *run) release(queue string) {
 	r.running--
 	r.inQueue[queue]--
-	if r.hungry {
-		signal(r.freed)
+	if r.hasCapacity {
+		signal(r.capacityFreed)
 	}
 }
 
@@ -225,14 +225,14 @@ func (r *run) finish(e *execution, end ending) {
 func (r *run) drop(e *execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.held[e.job.ID] == e {
-		delete(r.held, e.job.ID)
+	if r.inFlight[e.job.ID] == e {
+		delete(r.inFlight, e.job.ID)
 	}
 	r.release(e.job.Queue)
 }
 
-// lose marks the lease as lost, whether or not the attempt has ended. What runs of it is to be canceled then.
-func (e *execution) lose() {
+// loseLease marks the lease as lost, whether or not the attempt has ended. What runs of it is to be canceled then.
+func (e *execution) loseLease() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lost = true

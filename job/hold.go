@@ -59,9 +59,9 @@ func (r *run) giveUpSession(over time.Time) {
 		return
 	}
 	r.hold = hold{session: NewSession()}
-	lost := make([]*execution, 0, len(r.held))
-	for _, e := range r.held {
-		e.lose()
+	lost := make([]*execution, 0, len(r.inFlight))
+	for _, e := range r.inFlight {
+		e.loseLease()
 		lost = append(lost, e)
 	}
 	r.mu.Unlock()
@@ -74,14 +74,14 @@ func (r *run) giveUpSession(over time.Time) {
 // has forgotten that claim, as after a loss of power.
 func (r *run) keep(e *execution) {
 	r.mu.Lock()
-	before := r.held[e.job.ID]
-	r.held[e.job.ID] = e
+	before := r.inFlight[e.job.ID]
+	r.inFlight[e.job.ID] = e
 	if before != nil {
-		before.lose()
+		before.loseLease()
 	}
 	r.hold.dropped = slices.DeleteFunc(r.hold.dropped, func(id ID) bool { return id == e.job.ID }) // that was the attempt before
 	if r.hold.session != e.session {
-		e.lose()
+		e.loseLease()
 	}
 	r.mu.Unlock()
 	if before != nil {
@@ -129,7 +129,7 @@ func (r *run) renewed(session Session, begun time.Time, dropped []ID) {
 func (r *run) dropLease(e *execution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if held := r.held[e.job.ID]; held == nil || held == e {
+	if held := r.inFlight[e.job.ID]; held == nil || held == e {
 		r.hold.dropped = append(r.hold.dropped, e.job.ID)
 	}
 }

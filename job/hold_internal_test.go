@@ -9,12 +9,12 @@ import (
 // While claims of several sessions are kept and the sessions given up, an execution that is not lost is always of the worker's session:
 // another session would be asked about it in vain, and one of a session that is renewed would run for ever once it was marked as lost.
 func TestNotLostIsOfTheSession(t *testing.T) {
-	r := &run{held: map[ID]*execution{}}
+	r := &run{inFlight: map[ID]*execution{}}
 	r.hold.session = NewSession()
 	check := func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		for _, e := range r.held {
+		for _, e := range r.inFlight {
 			e.mu.Lock()
 			if lost, old := e.lost, e.session != r.hold.session; lost != old {
 				t.Errorf("lost: %t, of a session that was given up: %t", lost, old)
@@ -45,14 +45,14 @@ func TestNotLostIsOfTheSession(t *testing.T) {
 }
 
 func TestClaimedAgain(t *testing.T) {
-	r := &run{held: map[ID]*execution{}}
+	r := &run{inFlight: map[ID]*execution{}}
 	r.hold.session = NewSession()
 	id := NewID()
 	before := &execution{run: r, session: r.hold.session, job: &Job{ID: id}, ended: true}
 	again := &execution{run: r, session: r.hold.session, job: &Job{ID: id}}
 	r.keep(before)
 	r.keep(again)
-	if !before.lost || again.lost || r.held[id] != again {
+	if !before.lost || again.lost || r.inFlight[id] != again {
 		t.Errorf("before: lost %t, again: lost %t", before.lost, again.lost)
 	}
 }

@@ -21,7 +21,7 @@ func (r *run) levelLoop(ctx context.Context) error {
 			return err
 		}
 		if err == nil { // trouble with the store is reported by the claim loop
-			r.tally.saw(time.Now(), queues)
+			r.counters.saw(time.Now(), queues)
 		}
 	}
 }

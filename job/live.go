@@ -97,7 +97,7 @@ func (w *Worker) change(what string, next func(*workload) (*workload, error)) er
 	w.load.Store(l)
 	before.replace()
 	if r := w.health.run.Load(); r != nil {
-		signal(r.freed)
+		signal(r.capacityFreed)
 		signal(r.notice)
 	}
 	return nil

@@ -50,8 +50,8 @@ func (r *run) renewLoop(ctx context.Context) error {
 func (r *run) holdings() []*execution {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]*execution, 0, len(r.held))
-	for _, e := range r.held {
+	all := make([]*execution, 0, len(r.inFlight))
+	for _, e := range r.inFlight {
 		all = append(all, e)
 	}
 	return all
@@ -85,15 +85,15 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	defer cancel()
 	begun := time.Now()
 	var told telling
-	renewal.Stats, told = r.tally.tell(begun, false)
+	renewal.Stats, told = r.counters.tell(begun, false)
 	got, err := r.store.Renew(call, renewal)
 	if err != nil {
 		return false, err
 	}
 	answered := time.Now()
 	r.clock.set(begun, got.Now, answered)
-	r.tally.begin(answered)
-	r.tally.taken(told)
+	r.counters.begin(answered)
+	r.counters.taken(told)
 	r.renewed(session, now, dropped)
 	lose(byID, got.Lost)
 	for _, e := range byID {
@@ -113,7 +113,7 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 func (r *run) holding(id ID) *execution {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.held[id]
+	return r.inFlight[id]
 }
 
 // lose cancels those of the attempts that the store was asked about and says are not held any more, and takes them out of asked.

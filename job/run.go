@@ -22,59 +22,59 @@ import (
 // A job is in held from its claim until it is settled or lost.
 type run struct {
 	*Worker
-	started time.Time
-	ctx     context.Context // of the loops: it outlives the order to stop
-	jobs    context.Context // the scope of the attempts
-	halt    func()          // tells the worker to stop
-	quiet   atomic.Bool     // told to claim no more, and to stay
-	lookout lookout
-	clock   *storeClock
-	tally   tally
-	waits   kindWaits
+	started  time.Time
+	ctx      context.Context // of the loops: it outlives the order to stop
+	jobs     context.Context // the scope of the attempts
+	halt     func()          // tells the worker to stop
+	quiet    atomic.Bool     // told to claim no more, and to stay
+	lookout  lookout
+	clock    *storeClock
+	counters counters
+	waits    kindWaits
 
 	failures failureLog
 
 	unsettled int // calls in a row of the settle loop of which only a part was written
 
-	notice chan struct{} // capacity 1: jobs may have become due
-	freed  chan struct{} // capacity 1: there may be room again
-	done   chan struct{} // capacity 1: there are jobs to settle
+	notice        chan struct{} // capacity 1: jobs may have become due
+	capacityFreed chan struct{} // capacity 1: there may be room again
+	done          chan struct{} // capacity 1: there are jobs to settle
 
 	leaving chan struct{} // closed when there is nothing left to renew
 
-	mu        sync.Mutex
-	hold      hold
-	held      map[ID]*execution
-	idle      []*slot        // the one that was busy last comes last
-	leastIdle int            // of them, since they were trimmed
-	slots     int            // ever started
-	closing   bool           // a slot that gets idle ends
-	running   int            // attempts that have not ended
-	inQueue   map[string]int // the same by queue
-	finished  []*execution   // to settle
-	settling  int            // taken from finished, not yet settled
-	hungry    bool           // it is to be told when there may be room again
-	full      bool           // the claim loop waits for room
-	draining  bool           // told to stop: it claims no more
-	stopping  bool
-	stopped   time.Time // when all attempts had ended
+	mu          sync.Mutex
+	hold        hold
+	inFlight    map[ID]*execution
+	idle        []*slot        // the one that was busy last comes last
+	leastIdle   int            // of them, since they were trimmed
+	slots       int            // ever started
+	closing     bool           // a slot that gets idle ends
+	running     int            // attempts that have not ended
+	inQueue     map[string]int // the same by queue
+	finished    []*execution   // to settle
+	settling    int            // taken from finished, not yet settled
+	hasCapacity bool           // it is to be told when there may be room again
+	full        bool           // the claim loop waits for room
+	draining    bool           // told to stop: it claims no more
+	stopping    bool
+	stopped     time.Time // when all attempts had ended
 }
 
 func newRun(w *Worker) *run {
 	clock := newStoreClock()
 	return &run{
-		Worker:   w,
-		clock:    clock,
-		tally:    tally{worker: w.config.Name, clock: clock},
-		failures: failureLog{logger: w.config.Logger},
-		started:  time.Now(),
-		notice:   make(chan struct{}, 1),
-		freed:    make(chan struct{}, 1),
-		done:     make(chan struct{}, 1),
-		leaving:  make(chan struct{}),
-		hold:     hold{session: NewSession()},
-		held:     map[ID]*execution{},
-		inQueue:  map[string]int{},
+		Worker:        w,
+		clock:         clock,
+		counters:      counters{worker: w.config.Name, clock: clock},
+		failures:      failureLog{logger: w.config.Logger},
+		started:       time.Now(),
+		notice:        make(chan struct{}, 1),
+		capacityFreed: make(chan struct{}, 1),
+		done:          make(chan struct{}, 1),
+		leaving:       make(chan struct{}),
+		hold:          hold{session: NewSession()},
+		inFlight:      map[ID]*execution{},
+		inQueue:       map[string]int{},
 	}
 }
 
@@ -149,13 +149,13 @@ func (r *run) stop() {
 	for {
 		r.mu.Lock()
 		left := r.running
-		r.hungry, r.draining = true, true
+		r.hasCapacity, r.draining = true, true
 		r.mu.Unlock()
 		if left == 0 {
 			return
 		}
 		select {
-		case <-r.freed:
+		case <-r.capacityFreed:
 		case <-timer.C:
 			r.cancelAll(ErrStopping)
 			return
@@ -165,8 +165,8 @@ func (r *run) stop() {
 
 func (r *run) cancelAll(cause error) {
 	r.mu.Lock()
-	all := make([]*execution, 0, len(r.held))
-	for _, e := range r.held {
+	all := make([]*execution, 0, len(r.inFlight))
+	for _, e := range r.inFlight {
 		all = append(all, e)
 	}
 	r.mu.Unlock()
@@ -190,7 +190,7 @@ func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
 	r.failures.flush(time.Now(), true)
-	if stats, _ := r.tally.tell(time.Now(), true); len(stats) > 0 {
+	if stats, _ := r.counters.tell(time.Now(), true); len(stats) > 0 {
 		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Session: r.session(), Lease: r.config.Lease, Info: r.info(), Stats: stats})
 	}
 	_ = r.store.Leave(ctx, r.config.Name, r.session())

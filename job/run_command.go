@@ -23,7 +23,7 @@ func (r *run) handleCommands(ctx context.Context, commands []Command) {
 			r.quiet.Store(true)
 		case CommandResume:
 			r.quiet.Store(false)
-			signal(r.freed)
+			signal(r.capacityFreed)
 		case CommandStop:
 			r.halt()
 		case CommandCancelTask:

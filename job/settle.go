@@ -41,13 +41,13 @@ func (r *run) settleLoop(ctx context.Context) error {
 		r.mu.Lock()
 		r.settling = 0
 		for _, e := range batch {
-			if r.held[e.job.ID] == e && !slices.Contains(refused, e) {
-				delete(r.held, e.job.ID)
+			if r.inFlight[e.job.ID] == e && !slices.Contains(refused, e) {
+				delete(r.inFlight, e.job.ID)
 			}
 		}
 		r.finished = append(r.finished, refused...)
-		if r.hungry {
-			signal(r.freed)
+		if r.hasCapacity {
+			signal(r.capacityFreed)
 		}
 		r.mu.Unlock()
 	}
@@ -240,7 +240,7 @@ func (r *run) settled(batch []*execution, lost []ID) {
 				"job.id", e.job.ID, "job.kind", e.job.Kind, "job.queue", e.job.Queue, "job.attempt", e.job.Attempt, "error", e.job.LastError())
 		}
 		event.Job = e.job
-		r.tally.ended(now, e.job, event, e.begun)
+		r.counters.ended(now, e.job, event, e.begun)
 		r.observe(event)
 	}
 }

@@ -10,9 +10,9 @@ import (
 type storeClock struct {
 	known chan struct{} // closed when the store has said it for the first time
 
-	mu     sync.Mutex
-	ours   time.Time // that moment
-	theirs time.Time // the same by the store's clock
+	mu        sync.Mutex
+	ours      time.Time // that moment
+	storeTime time.Time // the same by the store's clock
 }
 
 func newStoreClock() *storeClock { return &storeClock{known: make(chan struct{})} }
@@ -21,18 +21,18 @@ func newStoreClock() *storeClock { return &storeClock{known: make(chan struct{})
 func (c *storeClock) set(before, theirs, after time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.theirs.IsZero() {
+	if c.storeTime.IsZero() {
 		close(c.known)
 	}
-	c.ours, c.theirs = before.Add(after.Sub(before)/2), theirs.Round(0).UTC()
+	c.ours, c.storeTime = before.Add(after.Sub(before)/2), theirs.Round(0).UTC()
 }
 
 // at returns one of our moments by the store's clock; by ours before the store has said anything.
 func (c *storeClock) at(now time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.theirs.IsZero() {
+	if c.storeTime.IsZero() {
 		return now.Round(0).UTC()
 	}
-	return c.theirs.Add(now.Sub(c.ours))
+	return c.storeTime.Add(now.Sub(c.ours))
 }

@@ -7,7 +7,7 @@ import (
 
 // A job is counted without an allocation, as long as its row is there.
 func TestCountingAllocatesNothing(t *testing.T) {
-	count := tally{worker: "w", clock: newStoreClock()}
+	count := counters{worker: "w", clock: newStoreClock()}
 	now := time.Now()
 	count.clock.set(now, now, now)
 	count.begin(now)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	eachBeat     = 15 * time.Second // in which the lease of a client is renewed
-	clientGone   = time.Minute      // after its last BEAT, when it has no connection
-	eachLook     = time.Second      // for what is reserved no longer
-	eachSync     = time.Minute      // for what other servers have given to clients that are here now
-	mostSynced   = 1000             // jobs of a client
-	mostTogether = 500              // fetches or acknowledgements of a client in one call of the store
-	adoptTime    = time.Second      // of a handshake, for the same; what it does not read is read later
-	mostLeaving  = 16               // clients that are taken off the list of workers at once
-	mostGone     = MaxConnections   // clients that wait for that; more are removed by Prune after a day
+	eachBeat      = 15 * time.Second // in which the lease of a client is renewed
+	clientGone    = time.Minute      // after its last BEAT, when it has no connection
+	checkInterval = time.Second      // for what is reserved no longer
+	eachSync      = time.Minute      // for what other servers have given to clients that are here now
+	mostSynced    = 1000             // jobs of a client
+	mostTogether  = 500              // fetches or acknowledgements of a client in one call of the store
+	takeOverTime  = time.Second      // of a handshake, for the same; what it does not read is read later
+	mostLeaving   = 16               // clients that are taken off the list of workers at once
+	mostGone      = MaxConnections   // clients that wait for that; more are removed by Prune after a day
 )
 
 // namePrefix is what the names of workers begin with that are clients of this protocol.
@@ -117,7 +117,7 @@ func (cs *clients) connect(h hello) *client {
 	if known {
 		return cl
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), adoptTime)
+	ctx, cancel := context.WithTimeout(context.Background(), takeOverTime)
 	defer cancel()
 	if err := cs.adopt(ctx, cl); err != nil {
 		cs.server.config.Logger.Warn("faktory: the jobs of a client could not be read", "wid", h.Worker, "error", err)
@@ -233,7 +233,7 @@ func (cl *client) overdue(now time.Time) bool {
 // run renews the leases of clients that live, and ends the reservations that are over. Nothing else may keep it waiting, as jobs whose lease is not
 // renewed are run twice.
 func (cs *clients) run(ctx context.Context) error {
-	ticker := time.NewTicker(eachLook)
+	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	for {
 		select {

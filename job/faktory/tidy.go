@@ -12,7 +12,7 @@ import (
 
 // tidy takes clients that are gone off the list of workers, and reads what other servers have given to those that are here.
 func (cs *clients) tidy(ctx context.Context) error {
-	ticker := time.NewTicker(eachLook)
+	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	synced := time.Now()
 	for {

@@ -53,14 +53,14 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 	return done, nil
 }
 
-// An applied is what a statement has done.
-type applied struct {
+// An applyResult is what a statement has done.
+type applyResult struct {
 	job.ActionResult
 	moved []job.ID // by others meanwhile
 }
 
 // applyOnce does act to the jobs that the statement sees, and notes the queues in which jobs may have become due.
-func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Action, woken map[string]bool) (a applied, err error) {
+func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Action, woken map[string]bool) (a applyResult, err error) {
 	statement, args := applyArgs(act)
 	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
 	rows, err := r.query(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...)...)

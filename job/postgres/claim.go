@@ -165,7 +165,7 @@ func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.
 // claimPlain takes due jobs of queues without lanes. If one of them has lanes, it takes nothing, and reports true.
 func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) (laned bool, err error) {
 	began := time.Now()
-	look := s.cursors.look(l.queues, c.Kinds, began)
+	look := s.cursors.start(l.queues, c.Kinds, began)
 	limit := c.Limit - len(done.Jobs)
 	args := []any{l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids, c.Kinds, int64(c.Session), c.Call}
 	got, err := s.queryClaimed(ctx, "claim_strict", args)
@@ -184,7 +184,7 @@ func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *jo
 	l.sort(got.taken)
 	done.Jobs = append(done.Jobs, got.taken...)
 	sooner(done, got.next)
-	s.cursors.looked(look, got.taken, time.Since(began))
+	s.cursors.note(look, got.taken, time.Since(began))
 	if again := look.again(time.Now()); len(got.taken) < limit && again > 0 {
 		s.waits.wakeIn(again)
 	}

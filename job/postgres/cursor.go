@@ -45,8 +45,8 @@ func (p place) before(q place) bool {
 	return p.at.Before(q.at) || p.at.Equal(q.at) && bytes.Compare(p.id[:], q.id[:]) < 0
 }
 
-// A look says where a claim begins.
-type look struct {
+// A claimStart says where a claim begins.
+type claimStart struct {
 	queues []string
 	kinds  string
 	swept  []bool
@@ -55,12 +55,12 @@ type look struct {
 	ids    [][16]byte
 }
 
-// look returns where to begin.
-func (c *cursors) look(queues, kinds []string, now time.Time) *look {
+// start returns where to begin.
+func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(queues)
-	l := &look{
+	l := &claimStart{
 		queues: queues, kinds: strings.Join(kinds, " "), swept: make([]bool, n), sweep: make([]time.Time, n),
 		at: make([]time.Time, n*priorities), ids: make([][16]byte, n*priorities),
 	}
@@ -81,8 +81,8 @@ func (c *cursors) look(queues, kinds []string, now time.Time) *look {
 	return l
 }
 
-// looked notes what a claim found and how long it took.
-func (c *cursors) looked(l *look, found []*job.Job, took time.Duration) {
+// note notes what a claim found and how long it took.
+func (c *cursors) note(l *claimStart, found []*job.Job, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.queues == nil {
@@ -110,7 +110,7 @@ func (c *cursors) looked(l *look, found []*job.Job, took time.Duration) {
 }
 
 // again returns how long it is until all queues of a look may be looked at from the beginning, 0 when all were.
-func (l *look) again(now time.Time) time.Duration {
+func (l *claimStart) again(now time.Time) time.Duration {
 	if !slices.Contains(l.swept, false) {
 		return 0
 	}

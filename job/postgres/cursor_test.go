@@ -11,7 +11,7 @@ func TestCursors(t *testing.T) {
 	var c cursors
 	queues := []string{"a", "b"}
 	began := time.Now()
-	first := c.look(queues, nil, began)
+	first := c.start(queues, nil, began)
 	if !first.swept[0] || !first.swept[1] || !first.at[0].IsZero() {
 		t.Fatalf("the first look is %+v, want one from the beginning", first)
 	}
@@ -21,8 +21,8 @@ func TestCursors(t *testing.T) {
 		{ID: job.ID{9}, Queue: "b", Priority: 9, RunAt: due},
 		{ID: job.ID{5}, Queue: "b", Priority: 1, RunAt: due},
 	}
-	c.looked(first, found, 100*time.Millisecond)
-	second := c.look(queues, nil, time.Now())
+	c.note(first, found, 100*time.Millisecond)
+	second := c.start(queues, nil, time.Now())
 	if second.swept[0] || second.swept[1] {
 		t.Errorf("swept again at once: %+v", second)
 	}
@@ -39,11 +39,11 @@ func TestCursors(t *testing.T) {
 		t.Errorf("to look from the beginning again in %v", again)
 	}
 	later := time.Now().Add(sweepShare * 100 * time.Millisecond)
-	third := c.look(queues, nil, later)
+	third := c.start(queues, nil, later)
 	if !third.swept[0] || !third.swept[1] || !third.at[9].IsZero() {
 		t.Errorf("the look after the pause is %+v, want one from the beginning", third)
 	}
-	if fourth := c.look(queues, nil, later); fourth.swept[0] {
+	if fourth := c.start(queues, nil, later); fourth.swept[0] {
 		t.Error("two looks from the beginning at once")
 	}
 }

@@ -33,7 +33,7 @@ type listener struct {
 	stale   atomic.Bool // the connection may lead to the wrong server
 }
 
-var errNotHeard = errors.New("no notice comes through")
+var errNoNotice = errors.New("no notice comes through")
 
 // listenOnce returns when a notice has come, or it is time to look without one.
 func (s *Store) listenOnce(ctx context.Context) error {
@@ -48,7 +48,7 @@ func (s *Store) listenOnce(ctx context.Context) error {
 		return nil
 	case l.conn == nil:
 		err := s.startListening(ctx)
-		if errors.Is(err, errNotHeard) {
+		if errors.Is(err, errNoNotice) {
 			l.testAt = time.Now().Add(testAgain)
 			err = nil
 		}
@@ -122,7 +122,7 @@ func (s *Store) testListening(ctx context.Context) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
 			defer cancel()
 			_, _ = l.conn.Exec(ctx, "unlisten *")
-			return errNotHeard
+			return errNoNotice
 		}
 	}
 	return nil

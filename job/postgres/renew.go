@@ -41,11 +41,11 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 
 // What rows of the answer are about.
 const (
-	toldLost = iota
-	toldCanceled
-	toldWatched
-	toldOrder
-	toldTime
+	replyLost = iota
+	replyCanceled
+	replyWatched
+	replyCommand
+	replyTime
 )
 
 func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
@@ -56,19 +56,19 @@ func readRenewed(rows pgx.Rows) (renewed job.Renewed, err error) {
 	var now pgtype.Timestamptz
 	_, err = pgx.ForEachRow(rows, []any{&about, &id, &seq, &word, &now}, func() error {
 		switch about {
-		case toldLost:
+		case replyLost:
 			renewed.Lost = append(renewed.Lost, id.Bytes)
-		case toldCanceled:
+		case replyCanceled:
 			renewed.Canceled = append(renewed.Canceled, id.Bytes)
-		case toldWatched:
+		case replyWatched:
 			renewed.Watched = append(renewed.Watched, id.Bytes)
-		case toldOrder:
+		case replyCommand:
 			var o job.Command
 			if err := json.Unmarshal([]byte(word.String), &o); err != nil {
 				return fmt.Errorf("a command: %w", err)
 			}
 			renewed.Commands = append(renewed.Commands, o)
-		case toldTime:
+		case replyTime:
 			renewed.Now = timeOf(now)
 		}
 		return nil

@@ -66,7 +66,7 @@ func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 			renewed.Lost = append(renewed.Lost, id)
 		}
 	}
-	if err := t.tell(r, &renewed); err != nil {
+	if err := t.addReplies(r, &renewed); err != nil {
 		return job.Renewed{}, err
 	}
 	return renewed, nil
@@ -74,21 +74,21 @@ func (t *txn) renew(r job.Renewal) (job.Renewed, error) {
 
 // What rows of renew_told are about.
 const (
-	toldCanceled = iota
-	toldWatched
-	toldOrder
+	replyCanceled = iota
+	replyWatched
+	replyCommand
 )
 
-// tell adds what the worker is told. Orders are told once.
-func (t *txn) tell(r job.Renewal, renewed *job.Renewed) error {
+// addReplies adds what the worker is told. Orders are told once.
+func (t *txn) addReplies(r job.Renewal, renewed *job.Renewed) error {
 	args := []any{r.Worker, t.now, t.now - job.CommandKept.Microseconds(), int64(job.MostWatched), int64(r.Session)}
 	err := t.each(statement("renew_told"), args, func(v []driver.Value) error {
 		switch integer(v[0]) {
-		case toldCanceled:
+		case replyCanceled:
 			renewed.Canceled = append(renewed.Canceled, idOf(v[1]))
-		case toldWatched:
+		case replyWatched:
 			renewed.Watched = append(renewed.Watched, idOf(v[1]))
-		case toldOrder:
+		case replyCommand:
 			var o job.Command
 			if err := json.Unmarshal([]byte(text(v[3])), &o); err != nil {
 				return fmt.Errorf("command to worker %s: %w", r.Worker, err)

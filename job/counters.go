@@ -13,9 +13,9 @@ const (
 	tellEach   = 2 * time.Second // how often the rows that grow are told
 )
 
-// A tally counts what a worker does by minute, queue and kind, until the store knows of it. Rows are told whole, so that it
+// counters are what a worker does by minute, queue and kind, until the store knows of it. Rows are reported whole, so that it
 // does not matter whether the store took one when its answer was lost.
-type tally struct {
+type counters struct {
 	worker string
 
 	mu     sync.Mutex
@@ -38,7 +38,7 @@ type tallyRow struct {
 }
 
 // began counts an attempt that begins, wait after it was due.
-func (t *tally) began(now time.Time, j *Job, wait time.Duration) {
+func (t *counters) began(now time.Time, j *Job, wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.row(now, j)
@@ -47,7 +47,7 @@ func (t *tally) began(now time.Time, j *Job, wait time.Duration) {
 }
 
 // ended counts an attempt that is settled; begun is zero for one that was not run at all.
-func (t *tally) ended(now time.Time, j *Job, e Event, begun time.Time) {
+func (t *counters) ended(now time.Time, j *Job, e Event, begun time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.row(now, j)
@@ -72,7 +72,7 @@ func (t *tally) ended(now time.Time, j *Job, e Event, begun time.Time) {
 }
 
 // saw notes how many jobs of queues are queued and running.
-func (t *tally) saw(now time.Time, queues []QueueInfo) {
+func (t *counters) saw(now time.Time, queues []QueueInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, q := range queues {
@@ -83,7 +83,7 @@ func (t *tally) saw(now time.Time, queues []QueueInfo) {
 }
 
 // row returns the row to count a job in. t.mu is held.
-func (t *tally) row(now time.Time, j *Job) *tallyRow {
+func (t *counters) row(now time.Time, j *Job) *tallyRow {
 	if !t.minute.IsZero() && !now.Before(t.until) {
 		t.turn(now)
 	}
@@ -109,7 +109,7 @@ func (t *tally) row(now time.Time, j *Job) *tallyRow {
 
 // turn closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
 // is over again: to begin it anew would make rows that count less than what was told.
-func (t *tally) turn(now time.Time) {
+func (t *counters) turn(now time.Time) {
 	theirs := t.clock.at(now)
 	minute := theirs.Truncate(time.Minute)
 	t.until = now.Add(minute.Add(time.Minute).Sub(theirs))
@@ -124,7 +124,7 @@ func (t *tally) turn(now time.Time) {
 }
 
 // begin notes that the store has said what the time is by its clock.
-func (t *tally) begin(now time.Time) {
+func (t *counters) begin(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.minute.IsZero() {
@@ -145,7 +145,7 @@ type telling struct {
 
 // tell returns the rows that the store does not know as they are now, at most once each two seconds unless it is the last
 // time.
-func (t *tally) tell(now time.Time, last bool) ([]Stat, telling) {
+func (t *counters) tell(now time.Time, last bool) ([]Stat, telling) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var stats []Stat
@@ -172,7 +172,7 @@ func (t *tally) tell(now time.Time, last bool) ([]Stat, telling) {
 }
 
 // taken notes that the store has taken rows.
-func (t *tally) taken(told telling) {
+func (t *counters) taken(told telling) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, r := range told.rows {
