@@ -7,16 +7,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An act is what is to be done to jobs, with what some of the acts need.
-type act struct {
+// An actionRequest is what is to be done to jobs, with what some of the actions need.
+type actionRequest struct {
 	Queue    *string `json:"queue"`    // of move
 	Priority *int    `json:"priority"` // of priority
 	RunAt    *moment `json:"run_at"`   // of schedule, or
 	Delay    *span   `json:"delay"`
 }
 
-// act returns the act of a name. Its errors are refusals.
-func (n *act) act(name string) (job.Action, error) {
+// action returns the act of a name. Its errors are refusals.
+func (n *actionRequest) action(name string) (job.Action, error) {
 	wrong := func(text string) (job.Action, error) {
 		return job.Action{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
 	}
@@ -80,7 +80,7 @@ func (a *API) actOnOne(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return refuse(http.StatusNotFound, "%.40q is no act on a job: there are retry, cancel, discard, move, priority and schedule", name)
 	}
-	var with act
+	var with actionRequest
 	if r.ContentLength != 0 || r.Header.Get("Content-Type") != "" {
 		if err := readJSON(w, r, &with, mostOne); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.apply(r, id, "delete", &act{}); err != nil {
+	if err := a.apply(r, id, "delete", &actionRequest{}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -106,8 +106,8 @@ func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
 }
 
 // apply does an act to one job, or says why not.
-func (a *API) apply(r *http.Request, id job.ID, name string, with *act) error {
-	do, err := with.act(name)
+func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest) error {
+	do, err := with.action(name)
 	if err != nil {
 		return err
 	}
@@ -136,12 +136,12 @@ func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
 		Filter filter `json:"filter"`
 		All    bool   `json:"all"`
 		Limit  *int   `json:"limit"`
-		act
+		actionRequest
 	}
 	if err := readJSON(w, r, &wanted, mostOne); err != nil {
 		return err
 	}
-	do, err := wanted.act.act(wanted.Act)
+	do, err := wanted.actionRequest.action(wanted.Act)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,14 @@ type Config struct {
 
 // An API is the handler.
 type API struct {
-	config Config
-	mask   *mask.Mask
-	cross  http.CrossOriginProtection
-	mux    *http.ServeMux
-	look   look
-	places chan struct{} // one for each stream
-	polls  chan struct{} // one for each claim that waits
-	awaits chan struct{} // one for each request that waits for a job to finish
+	config   Config
+	mask     *mask.Mask
+	cross    http.CrossOriginProtection
+	mux      *http.ServeMux
+	snapshot storeSnapshot
+	places   chan struct{} // one for each stream
+	polls    chan struct{} // one for each claim that waits
+	awaits   chan struct{} // one for each request that waits for a job to finish
 
 	claimer  *job.Claimer
 	stopping context.Context
@@ -74,7 +74,7 @@ func New(c Config) *API {
 	}
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	a := &API{config: c, mask: mask.New(c.Mask), mux: http.NewServeMux(), places: make(chan struct{}, mostStreams), polls: make(chan struct{}, mostPolls), awaits: make(chan struct{}, mostAwaits)}
-	a.look.store = c.Store
+	a.snapshot.store = c.Store
 	a.claimer = job.NewClaimer(c.Store)
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	for _, r := range a.routes() {

@@ -62,7 +62,7 @@ func (a *API) runCron(r *http.Request, c job.CronInfo) error {
 	}
 	for _, w := range workers {
 		if time.Since(w.Seen) <= goneAfter && !w.Stopping && slices.Contains(w.Crons, c.Name) {
-			return a.order(r, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
+			return a.sendCommand(r, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
 		}
 	}
 	return refuse(http.StatusConflict, "no worker that runs has this cron: only such a one knows what to enqueue")

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	mostStreams   = 100              // at once
-	mostFollowed  = 100              // jobs of one stream
-	longestStream = time.Hour        // then it ends, and the client comes again
-	eachLook      = time.Second      // at the store
-	heartbeat     = 15 * time.Second // without an event, so that nobody between takes the stream for dead
+	mostStreams      = 100              // at once
+	mostFollowed     = 100              // jobs of one stream
+	longestStream    = time.Hour        // then it ends, and the client comes again
+	snapshotInterval = time.Second      // at the store
+	heartbeat        = 15 * time.Second // without an event, so that nobody between takes the stream for dead
 )
 
 // events streams what changes, as server-sent events: without parameters the counts and queues, with id these jobs until
@@ -56,14 +56,14 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 
 // tellCounts tells how many jobs there are, and how the queues are.
 func (a *API) tellCounts(ctx context.Context, s *stream) error {
-	seen, err := a.look.take(ctx)
+	seen, err := a.snapshot.read(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.tell("counts", "counts", map[string]any{"counts": seen.counts}); err != nil {
+	if err := s.sendEvent("counts", "counts", map[string]any{"counts": seen.counts}); err != nil {
 		return err
 	}
-	return s.tell("queues", "queues", map[string]any{"queues": seen.queues})
+	return s.sendEvent("queues", "queues", map[string]any{"queues": seen.queues})
 }
 
 // tellJobs tells of jobs, and reports whether all of them have finished.
@@ -77,7 +77,7 @@ func (a *API) tellJobs(ctx context.Context, s *stream, ids []job.ID) (over bool,
 	for _, j := range jobs {
 		there[j.ID] = true
 		over = over && j.State.Finished()
-		if err := s.tell("job", j.ID.String(), a.shown(j, now)); err != nil {
+		if err := s.sendEvent("job", j.ID.String(), a.shown(j, now)); err != nil {
 			return false, err
 		}
 	}
@@ -85,12 +85,12 @@ func (a *API) tellJobs(ctx context.Context, s *stream, ids []job.ID) (over bool,
 		if there[id] {
 			continue
 		}
-		if err := s.tell("gone", id.String(), map[string]any{"id": id}); err != nil {
+		if err := s.sendEvent("gone", id.String(), map[string]any{"id": id}); err != nil {
 			return false, err
 		}
 	}
 	if over {
-		return true, s.tell("end", "end", map[string]any{})
+		return true, s.sendEvent("end", "end", map[string]any{})
 	}
 	return false, nil
 }
@@ -120,14 +120,14 @@ func (s *stream) run(ctx context.Context, look func(context.Context) (over bool,
 				return nil
 			}
 		}
-		if meanwhile.Sleep(ctx, eachLook) != nil {
+		if meanwhile.Sleep(ctx, snapshotInterval) != nil {
 			return nil
 		}
 	}
 }
 
-// tell sends an event about a subject, unless it is the same as the one before.
-func (s *stream) tell(event, subject string, value any) error {
+// sendEvent sends an event about a subject, unless it is the same as the one before.
+func (s *stream) sendEvent(event, subject string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -155,8 +155,8 @@ func (s *stream) write(text []byte) error {
 	return s.control.Flush()
 }
 
-// A look is what all streams share: the store is asked once for all that want to know within a second.
-type look struct {
+// A storeSnapshot is what all streams share: the store is asked once for all that want to know within a second.
+type storeSnapshot struct {
 	store job.Store
 	mu    sync.Mutex
 	at    time.Time
@@ -168,11 +168,11 @@ type seen struct {
 	queues []shownQueue
 }
 
-// take looks, or returns what was seen less than a second ago.
-func (l *look) take(ctx context.Context) (seen, error) {
+// read looks, or returns what was seen less than a second ago.
+func (l *storeSnapshot) read(ctx context.Context) (seen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := time.Now(); l.at.IsZero() || now.Sub(l.at) >= eachLook {
+	if now := time.Now(); l.at.IsZero() || now.Sub(l.at) >= snapshotInterval {
 		ctx, cancel := context.WithTimeout(ctx, shortTime)
 		defer cancel()
 		counts, err := l.store.Counts(ctx)

@@ -139,7 +139,7 @@ func (a *API) await(ctx context.Context, id job.ID, text string) error {
 	if err != nil || d < 0 || d > mostWait {
 		return refuse(http.StatusUnprocessableEntity, "wait %.20q: give a duration such as 30s, up to %v", text, mostWait)
 	}
-	if !take(a.awaits) {
+	if !acquire(a.awaits) {
 		return refuse(http.StatusServiceUnavailable, "%d requests wait for jobs to finish, which is as many as may: ask again later, or without wait", mostAwaits)
 	}
 	defer func() { <-a.awaits }()

@@ -133,7 +133,7 @@ func (a *API) claim(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if fetch.Wait > 0 {
-		if !take(a.polls) {
+		if !acquire(a.polls) {
 			return refuse(http.StatusServiceUnavailable, "%d claims wait for jobs, which is as many as may: claim again later, or without wait", mostPolls)
 		}
 		defer func() { <-a.polls }()
@@ -182,8 +182,8 @@ func deliver(w http.ResponseWriter, value any) error {
 	return cmp.Or(err, flushed)
 }
 
-// take takes a place, and reports whether there was one.
-func take(places chan struct{}) bool {
+// acquire takes a place, and reports whether there was one.
+func acquire(places chan struct{}) bool {
 	select {
 	case places <- struct{}{}:
 		return true

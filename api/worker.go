@@ -25,7 +25,7 @@ func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusNotFound, "%.40q is no act on a worker: there are quiet, resume and stop", string(do))
 	}
 	name := r.PathValue("name")
-	err := a.order(r, name, job.Command{Do: do})
+	err := a.sendCommand(r, name, job.Command{Do: do})
 	if _, refused := errors.AsType[*refusal](err); !refused {
 		a.record(r, job.AuditEntry{Action: string(do) + " worker", Target: name, Changed: 1}, err)
 	}
@@ -36,7 +36,7 @@ func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) order(r *http.Request, worker string, o job.Command) error {
+func (a *API) sendCommand(r *http.Request, worker string, o job.Command) error {
 	err := a.config.Store.SendCommand(r.Context(), worker, o)
 	if errors.Is(err, job.ErrNoWorker) {
 		return refuse(http.StatusNotFound, "there is no worker %.130q", worker)

@@ -199,8 +199,8 @@ func (t *target) hidden() [][2]string {
 
 // countTarget returns how many jobs match: exactly where the store knows it, and otherwise up to a bound.
 func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more bool, err error) {
-	h.look.counts.forget() // it is to be the number of now
-	counts, err := h.look.counts.get(ctx)
+	h.cache.counts.forget() // it is to be the number of now
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return 0, false, err
 	}

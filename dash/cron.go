@@ -28,7 +28,7 @@ func (h *handler) crons(ctx context.Context, _ *view) (*page, error) {
 }
 
 func (h *handler) cronRows(ctx context.Context) ([]cronRow, error) {
-	crons, err := h.look.crons.get(ctx)
+	crons, err := h.cache.crons.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
 }
 
 func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
-	h.look.forget()
+	h.cache.forget()
 	rows, err := h.cronRows(ctx)
 	if err != nil {
 		return "", err
@@ -162,7 +162,7 @@ func (h *handler) runCron(ctx context.Context, c cronRow) error {
 	}
 	for _, w := range workers {
 		if !w.Gone && !w.Stopping && slices.Contains(w.Crons, c.Name) {
-			return h.order(ctx, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
+			return h.sendCommand(ctx, w.Name, job.Command{Do: job.CommandTick, Cron: c.Name})
 		}
 	}
 	return refuse(http.StatusConflict, "No worker that runs has cron %.130q: only such a one knows what to enqueue.", c.Name)

@@ -55,7 +55,7 @@ func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := h.look.past.get(ctx)
+	past, err := h.cache.past.get(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,37 +23,37 @@ const (
 
 type handler struct {
 	Config
-	look   *look
-	hub    *hub
-	masker *mask.Mask
-	origin http.CrossOriginProtection
-	mux    *http.ServeMux
-	hunts  hunts
-	undos  undos
+	cache    *storeCache
+	hub      *hub
+	masker   *mask.Mask
+	origin   http.CrossOriginProtection
+	mux      *http.ServeMux
+	searches backgroundSearches
+	undos    undos
 
-	histograms memo[storage.Histogram]
-	services   memo[[]string]
-	ofJobs     memo[jobLogFound]
-	errors     memo[string] // the newest of a kind
-	failed     memo[*failures]
-	pasts      memo[*past] // by the name of their reach
-	waiting    memo[*waitingKeys]
-	ticked     memo[[]row]          // jobs of crons
-	limitUses  memo[job.LimitUse]   // of queues and their keys
-	overrides  memo[[]job.Override] // the first of each queue
-	whys       memo[whyFound]       // of queues
+	histograms cached[storage.Histogram]
+	services   cached[[]string]
+	ofJobs     cached[jobLogFound]
+	errors     cached[string] // the newest of a kind
+	failed     cached[*failures]
+	pasts      cached[*past] // by the name of their reach
+	waiting    cached[*waitingKeys]
+	ticked     cached[[]row]          // jobs of crons
+	limitUses  cached[job.LimitUse]   // of queues and their keys
+	overrides  cached[[]job.Override] // the first of each queue
+	whys       cached[whyFound]       // of queues
 }
 
 // New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests
 // at once, and needs no end.
 func New(c Config) http.Handler {
 	c.fill()
-	h := &handler{Config: c, masker: mask.New(c.Mask), pasts: memo[*past]{least: pastFresh}}
+	h := &handler{Config: c, masker: mask.New(c.Mask), pasts: cached[*past]{least: pastFresh}}
 	h.hub = newHub(h.fragments)
 	h.mux = http.NewServeMux()
 	h.page("/logs", "logs", h.logs)
 	if c.Store != nil {
-		h.look = newLook(c.Store)
+		h.cache = newStoreCache(c.Store)
 		h.serveJobs()
 	} else {
 		h.mux.HandleFunc("GET /{$}", h.noJobs)
@@ -152,7 +152,7 @@ func (h *handler) write(path string, do func(ctx context.Context, r *http.Reques
 		defer cancel()
 		var done job.AuditEntry
 		back, err := do(ctx, r, &done)
-		h.look.forget()
+		h.cache.forget()
 		h.record(r, done, err)
 		if err != nil {
 			h.fail(w, r, err)

@@ -24,13 +24,13 @@ const (
 type hub struct {
 	draw func(context.Context, *view) (map[string]string, error)
 
-	mu      sync.Mutex
-	scenes  map[string]*scene
-	readers int
+	mu         sync.Mutex
+	pageStates map[string]*pageState
+	readers    int
 }
 
-// A scene is a page that somebody looks at.
-type scene struct {
+// A pageState is a page that somebody looks at.
+type pageState struct {
 	readers int           // guarded by the hub's mu
 	turn    chan struct{} // holds one value: the right to use what follows
 
@@ -48,33 +48,33 @@ type update struct {
 }
 
 func newHub(draw func(context.Context, *view) (map[string]string, error)) *hub {
-	return &hub{draw: draw, scenes: map[string]*scene{}}
+	return &hub{draw: draw, pageStates: map[string]*pageState{}}
 }
 
 // enter returns the scene of a page for one more reader, or nil when there are too many.
-func (h *hub) enter(key string) *scene {
+func (h *hub) enter(key string) *pageState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.readers >= mostReaders {
 		return nil
 	}
 	h.readers++
-	s := h.scenes[key]
+	s := h.pageStates[key]
 	if s == nil {
-		s = &scene{turn: make(chan struct{}, 1)}
+		s = &pageState{turn: make(chan struct{}, 1)}
 		s.turn <- struct{}{}
-		h.scenes[key] = s
+		h.pageStates[key] = s
 	}
 	s.readers++
 	return s
 }
 
-func (h *hub) leave(key string, s *scene) {
+func (h *hub) leave(key string, s *pageState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.readers--
 	if s.readers--; s.readers == 0 {
-		delete(h.scenes, key)
+		delete(h.pageStates, key)
 	}
 }
 
@@ -121,7 +121,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 
 // look returns the page as it was at most a period ago, what is new in it for somebody to whom sent was sent, and when to ask again. News of
 // nil are none.
-func (s *scene) look(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
+func (s *pageState) look(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
 	select {
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()
@@ -146,7 +146,7 @@ func (s *scene) look(ctx context.Context, sent *update, draw func() (map[string]
 }
 
 // note makes an update of what was drawn, if that has changed.
-func (s *scene) note(parts map[string]string) (err error) {
+func (s *pageState) note(parts map[string]string) (err error) {
 	if s.last == nil {
 		s.last = &update{parts: parts}
 		return nil

@@ -23,7 +23,7 @@ type listing struct {
 	Rows    []row
 	Total   int64 // how many match
 	Known   bool  // Total does
-	Hunt    hunted
+	Hunt    searchProgress
 	Wrong   string
 	Tabs    []stateLink
 	Columns []column
@@ -87,7 +87,7 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	f.Limit = pageSize + 1
 	var found []*job.Job
 	if l.Hunts() {
-		l.Hunt, err = h.hunt(ctx, l.search, f, v.Live)
+		l.Hunt, err = h.continueSearch(ctx, l.search, f, v.Live)
 		found = l.Hunt.Jobs
 	} else {
 		found, err = h.find(ctx, f)

@@ -20,7 +20,7 @@ type overview struct {
 func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	o := &overview{}
 	p := &page{Title: "Overview", Section: "overview", Data: o}
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +45,11 @@ func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 		}
 		o.Totals = append(o.Totals, total)
 	}
-	past, err := h.look.past.get(ctx)
+	past, err := h.cache.past.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	queues, err := h.look.queues.get(ctx)
+	queues, err := h.cache.queues.get(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,11 @@ func (h *handler) palette(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	crons, err := h.look.crons.get(ctx)
+	crons, err := h.cache.crons.get(ctx)
 	if err != nil {
 		return nil, err
 	}

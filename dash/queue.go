@@ -36,7 +36,7 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	past, err := h.look.past.get(ctx)
+	past, err := h.cache.past.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -70,15 +70,15 @@ func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
 
 // allQueues returns the queues that there are, by name, the idle ones as well.
 func (h *handler) allQueues(ctx context.Context) ([]job.QueueInfo, error) {
-	queues, err := h.look.queues.get(ctx)
+	queues, err := h.cache.queues.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	workers, err := h.look.workers.get(ctx)
+	workers, err := h.cache.workers.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func withIdle(queues []job.QueueInfo, counts []job.Count, workers []job.WorkerIn
 
 func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	name := r.PostForm.Get("queue")
-	h.look.forget()
+	h.cache.forget()
 	rows, err := h.queueRows(ctx)
 	if err != nil {
 		return "", err

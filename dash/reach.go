@@ -47,7 +47,7 @@ func (r reach) Clock(t time.Time) string {
 func (h *handler) readReach(ctx context.Context, v *view) (*past, error) {
 	name := v.Query.Get("range")
 	if name == "" || name == reaches[0].Name {
-		return h.look.past.get(ctx)
+		return h.cache.past.get(ctx)
 	}
 	i := slices.IndexFunc(reaches, func(r reach) bool { return r.Name == name })
 	if i < 0 {

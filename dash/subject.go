@@ -106,7 +106,7 @@ func (h *handler) kind(ctx context.Context, v *view) (*page, error) {
 
 // fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
 func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s subject, now level) (known bool, err error) {
-	counts, err := h.look.counts.get(ctx)
+	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 	if err != nil {
 		return false, err
 	}
-	past, err := h.look.past.get(ctx)
+	past, err := h.cache.past.get(ctx)
 	if err != nil {
 		return false, err
 	}

@@ -229,6 +229,6 @@ func (h *handler) cancelTask(ctx context.Context, r *http.Request, done *job.Aud
 		return "", refuse(http.StatusConflict, "The job does not run any more.")
 	}
 	*done = job.AuditEntry{Action: "cancel task", Target: "id=" + j.ID.String() + " task=" + r.PostForm.Get("task"), Changed: 1}
-	err = h.order(ctx, j.Worker, job.Command{Do: job.CommandCancelTask, Job: j.ID, Task: r.PostForm.Get("task")})
+	err = h.sendCommand(ctx, j.Worker, job.Command{Do: job.CommandCancelTask, Job: j.ID, Task: r.PostForm.Get("task")})
 	return "/jobs/" + j.ID.String() + "?did-text=task", err
 }

@@ -25,7 +25,7 @@ func (h *handler) workers(ctx context.Context, _ *view) (*page, error) {
 }
 
 func (h *handler) workerRows(ctx context.Context) ([]workerRow, error) {
-	workers, err := h.look.workers.get(ctx)
+	workers, err := h.cache.workers.get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +61,13 @@ func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.Au
 	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 		name := r.PostForm.Get("worker")
 		*done = job.AuditEntry{Action: string(act) + " worker", Target: name, Changed: 1}
-		return "/workers?did-text=" + string(act), h.order(ctx, name, job.Command{Do: act})
+		return "/workers?did-text=" + string(act), h.sendCommand(ctx, name, job.Command{Do: act})
 	}
 	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", act)
 }
 
-// order leaves word for a worker.
-func (h *handler) order(ctx context.Context, worker string, o job.Command) error {
+// sendCommand leaves word for a worker.
+func (h *handler) sendCommand(ctx context.Context, worker string, o job.Command) error {
 	err := h.Store.SendCommand(ctx, worker, o)
 	if errors.Is(err, job.ErrNoWorker) {
 		return refuse(http.StatusNotFound, "There is no worker %.130q any more.", worker)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A shared value is read from the store by one of those who ask for it; the others wait for that, or take it if it is fresh.
-type shared[T any] struct {
+// A singleFlight value is read from the store by one of those who ask for it; the others wait for that, or take it if it is fresh.
+type singleFlight[T any] struct {
 	read func(context.Context) (T, error)
 	turn chan struct{} // holds one value: the right to read
 
@@ -17,14 +17,14 @@ type shared[T any] struct {
 	change uint64 // counts calls of forget
 }
 
-func newShared[T any](read func(context.Context) (T, error)) *shared[T] {
-	s := &shared[T]{read: read, turn: make(chan struct{}, 1)}
+func newShared[T any](read func(context.Context) (T, error)) *singleFlight[T] {
+	s := &singleFlight[T]{read: read, turn: make(chan struct{}, 1)}
 	s.turn <- struct{}{}
 	return s
 }
 
 // get returns the value, which is not to be changed.
-func (s *shared[T]) get(ctx context.Context) (T, error) {
+func (s *singleFlight[T]) get(ctx context.Context) (T, error) {
 	if value, ok := s.known(); ok {
 		return value, nil
 	}
@@ -53,13 +53,13 @@ func (s *shared[T]) get(ctx context.Context) (T, error) {
 	return value, nil
 }
 
-func (s *shared[T]) known() (T, bool) {
+func (s *singleFlight[T]) known() (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.value, !s.at.IsZero() && time.Since(s.at) < fresh
 }
 
-func (s *shared[T]) forget() {
+func (s *singleFlight[T]) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at = time.Time{}

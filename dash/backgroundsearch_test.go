@@ -83,8 +83,8 @@ const rare = "/jobs?args=rare%3Dtrue"
 // rows counts the jobs on a page.
 func rows(page string) int { return strings.Count(page, "<tr data-id=") }
 
-// look loads a page, and fails when that takes longer than a reader notices.
-func look(t *testing.T, h http.Handler, path string) string {
+// storeCache loads a page, and fails when that takes longer than a reader notices.
+func storeCache(t *testing.T, h http.Handler, path string) string {
 	t.Helper()
 	begun := time.Now()
 	w := get(t, h, path)
@@ -103,7 +103,7 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := made(t)
 		h := dash.New(dash.Config{Store: s})
-		if page := look(t, h, rare); !strings.Contains(page, going) || rows(page) == 10 {
+		if page := storeCache(t, h, rare); !strings.Contains(page, going) || rows(page) == 10 {
 			t.Fatalf("%d jobs are there at once", rows(page))
 		}
 		r := open(t, h, rare, 0)
@@ -120,7 +120,7 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 		if page := r.page(t); rows(page["rows"]) != 10 || strings.Contains(page["hunt"], going) {
 			t.Errorf("after a minute and a half %d jobs are shown, and %q", rows(page["rows"]), page["hunt"])
 		}
-		look(t, h, rare) // beside the one that goes on
+		storeCache(t, h, rare) // beside the one that goes on
 	})
 }
 
@@ -194,12 +194,12 @@ func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 			time.Sleep(5 * time.Second)
 		}
 		h := dash.New(dash.Config{Store: s})
-		page := look(t, h, rare)
+		page := storeCache(t, h, rare)
 		for range 100 {
 			if !strings.Contains(page, going) {
 				break
 			}
-			page = look(t, h, rare)
+			page = storeCache(t, h, rare)
 		}
 		if rows(page) != 50 || strings.Contains(page, going) {
 			t.Errorf("%d jobs are shown after %d scans", rows(page), s.scans.Load())
@@ -212,12 +212,12 @@ func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 		}
 		older := page[strings.Index(page, "before="):]
 		older, _, _ = strings.Cut(older, "\"")
-		page = look(t, h, rare+"&"+older)
+		page = storeCache(t, h, rare+"&"+older)
 		for range 1000 {
 			if !strings.Contains(page, going) {
 				break
 			}
-			page = look(t, h, rare+"&"+older)
+			page = storeCache(t, h, rare+"&"+older)
 		}
 		if rows(page) != 20 {
 			t.Errorf("the next page has %d jobs, want 20", rows(page))
@@ -254,9 +254,9 @@ func TestSlowSearchOfOneMoment(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		h := dash.New(dash.Config{Store: s})
-		page, looks := look(t, h, rare), 1
+		page, looks := storeCache(t, h, rare), 1
 		for ; looks < 1000 && strings.Contains(page, going); looks++ {
-			page = look(t, h, rare)
+			page = storeCache(t, h, rare)
 		}
 		if rows(page) != 2 || strings.Contains(page, going) || strings.Contains(page, tired) {
 			t.Errorf("%d jobs are shown after %d looks", rows(page), looks)
@@ -268,7 +268,7 @@ func TestManySlowSearches(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: made(t)})
 		for i := range 100 {
-			look(t, h, fmt.Sprintf("/jobs?args=user%%3D%d", i))
+			storeCache(t, h, fmt.Sprintf("/jobs?args=user%%3D%d", i))
 		}
 	})
 }

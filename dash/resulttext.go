@@ -8,14 +8,14 @@ import (
 // Told says what the act did that led to this page; "" when none did.
 func (v *view) Told() string {
 	if text := v.Query.Get("did-text"); text != "" {
-		return toldOf[text]
+		return resultTexts[text]
 	}
 	n := func(name string) int64 {
 		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // what is no number is none
 		return n
 	}
 	if v.Query.Get("did-act") == "undo" {
-		return toldUndone(n("did"), n("did-skipped"), n("did-conflicts"))
+		return undoneText(n("did"), n("did-skipped"), n("did-conflicts"))
 	}
 	a, err := findAction(v.Query.Get("did-act"))
 	if err != nil {
@@ -29,30 +29,30 @@ func (v *view) Told() string {
 		text += ", " + number(skipped) + " left alone for " + either(skipped, "its state", "their state")
 	}
 	if conflicts := n("did-conflicts"); conflicts > 0 {
-		text += ", " + number(conflicts) + " left alone since " + held(conflicts)
+		text += ", " + number(conflicts) + " left alone since " + conflictText(conflicts)
 	}
 	return strings.TrimSpace(text) + "."
 }
 
-// toldUndone says what became of jobs whose action was undone.
-func toldUndone(done, skipped, conflicts int64) string {
+// undoneText says what became of jobs whose action was undone.
+func undoneText(done, skipped, conflicts int64) string {
 	text := "Undone for " + count(done, "job")
 	if skipped > 0 {
 		text += "; " + number(skipped) + " left alone, as " + either(skipped, "it has run or was changed since", "they have run or were changed since")
 	}
 	if conflicts > 0 {
-		text += "; " + number(conflicts) + " left alone, as " + held(conflicts)
+		text += "; " + number(conflicts) + " left alone, as " + conflictText(conflicts)
 	}
 	return text + "."
 }
 
-// held says why so many jobs could not be queued.
-func held(conflicts int64) string {
+// conflictText says why so many jobs could not be queued.
+func conflictText(conflicts int64) string {
 	return either(conflicts, "another job holds its unique key", "other jobs hold their unique keys")
 }
 
-// toldOf are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
-var toldOf = map[string]string{
+// resultTexts are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
+var resultTexts = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
 	"resumed":     "The queue is resumed.",
 	"limits-gone": "The limits of the key are removed. Those of each key hold for it.",

@@ -14,22 +14,22 @@ import (
 
 // Bounds of the search for what no index finds.
 const (
-	firstHunt  = 30 * time.Millisecond  // of the time in which a page is answered
-	liveHunt   = 700 * time.Millisecond // of each look at a live page
-	mostWindow = 200 * time.Millisecond // for which a window is searched, before it is made smaller
-	mostHunts  = 64
-	huntFor    = time.Minute // after a look a hunt is kept so long
-	huntRest   = 10          // a hunt begins again after so many times what it took
-	mostWidth  = 100 * 365 * 24 * time.Hour
-	skew       = 2 * time.Second // of clocks that make jobs
-	firstPart  = 256             // jobs of a part of a millisecond
-	mostPart   = 1024
+	firstSearchTime = 30 * time.Millisecond  // of the time in which a page is answered
+	liveSearchTime  = 700 * time.Millisecond // of each look at a live page
+	mostWindow      = 200 * time.Millisecond // for which a window is searched, before it is made smaller
+	maxSearches     = 64
+	searchKept      = time.Minute // after a look a hunt is kept so long
+	searchRest      = 10          // a hunt begins again after so many times what it took
+	mostWidth       = 100 * 365 * 24 * time.Hour
+	skew            = 2 * time.Second // of clocks that make jobs
+	firstPart       = 256             // jobs of a part of a millisecond
+	mostPart        = 1024
 )
 
-// A hunt looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
+// A backgroundSearch looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
 // those who look at the page give it time; what it knows, it keeps for the next look. So a page is there at once, and goes
 // on to fill while somebody looks at it. While nobody looks, nothing is searched.
-type hunt struct {
+type backgroundSearch struct {
 	turn chan struct{} // holds one value: the right to go on
 	used time.Time     // guarded by the mutex of the hunts
 
@@ -51,64 +51,64 @@ type hunt struct {
 	over   bool // the pass is
 }
 
-// hunts are those that somebody looks at, by the search.
-type hunts struct {
-	mu    sync.Mutex
-	known map[string]*hunt
+// backgroundSearches are those that somebody looks at, by the search.
+type backgroundSearches struct {
+	mu       sync.Mutex
+	bySearch map[string]*backgroundSearch
 }
 
 // get returns the hunt of a search.
-func (s *hunts) get(key string) *hunt {
+func (s *backgroundSearches) get(key string) *backgroundSearch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	oldest := ""
-	for other, h := range s.known {
-		if now.Sub(h.used) > huntFor {
-			delete(s.known, other)
-		} else if oldest == "" || h.used.Before(s.known[oldest].used) {
+	for other, h := range s.bySearch {
+		if now.Sub(h.used) > searchKept {
+			delete(s.bySearch, other)
+		} else if oldest == "" || h.used.Before(s.bySearch[oldest].used) {
 			oldest = other
 		}
 	}
-	h := s.known[key]
+	h := s.bySearch[key]
 	if h == nil {
-		if len(s.known) >= mostHunts {
-			delete(s.known, oldest)
+		if len(s.bySearch) >= maxSearches {
+			delete(s.bySearch, oldest)
 		}
-		if s.known == nil {
-			s.known = map[string]*hunt{}
+		if s.bySearch == nil {
+			s.bySearch = map[string]*backgroundSearch{}
 		}
-		h = &hunt{turn: make(chan struct{}, 1), over: true}
+		h = &backgroundSearch{turn: make(chan struct{}, 1), over: true}
 		h.turn <- struct{}{}
-		s.known[key] = h
+		s.bySearch[key] = h
 	}
 	h.used = now
 	return h
 }
 
-// hunted is what a hunt has for a page.
-type hunted struct {
+// searchProgress is what a hunt has for a page.
+type searchProgress struct {
 	Jobs  []*job.Job
 	Going bool      // there may be more, when others have looked
 	Since time.Time // all made since is searched; zero for nothing
 	Late  bool      // there may be more, which is not searched
 }
 
-// hunt goes on with a search for some time, and returns what it has found up to now.
-func (h *handler) hunt(ctx context.Context, s *search, f job.Filter, live bool) (hunted, error) {
-	most := firstHunt
+// continueSearch goes on with a search for some time, and returns what it has found up to now.
+func (h *handler) continueSearch(ctx context.Context, s *search, f job.Filter, live bool) (searchProgress, error) {
+	most := firstSearchTime
 	if live {
-		most = liveHunt
+		most = liveSearchTime
 	}
 	key := *s
 	key.Sort = ""
-	t := h.hunts.get(key.Values().Encode())
+	t := h.searches.get(key.Values().Encode())
 	limited, cancel := context.WithTimeoutCause(ctx, most, errLate)
 	defer cancel()
 	select {
 	case <-t.turn:
 		if err := t.goOn(limited, h, f); err != nil {
-			return hunted{}, err
+			return searchProgress{}, err
 		}
 	case <-limited.Done(): // somebody else goes on with it
 	}
@@ -116,9 +116,9 @@ func (h *handler) hunt(ctx context.Context, s *search, f job.Filter, live bool) 
 }
 
 // now returns what was found and still matches.
-func (t *hunt) now(ctx context.Context, h *handler, f job.Filter) (hunted, error) {
+func (t *backgroundSearch) now(ctx context.Context, h *handler, f job.Filter) (searchProgress, error) {
 	t.mu.Lock()
-	is := hunted{Going: !t.whole, Since: t.down, Late: t.late}
+	is := searchProgress{Going: !t.whole, Since: t.down, Late: t.late}
 	f.IDs = newest(f.Limit, t.found, t.before)
 	t.mu.Unlock()
 	if len(f.IDs) == 0 {
@@ -138,14 +138,14 @@ func newest(most int, a, b []job.ID) []job.ID {
 }
 
 // goOn searches until ctx ends or there is nothing left to search, and gives the turn back.
-func (t *hunt) goOn(ctx context.Context, h *handler, f job.Filter) error {
+func (t *backgroundSearch) goOn(ctx context.Context, h *handler, f job.Filter) error {
 	from := time.Now()
 	defer func() {
 		t.took += time.Since(from)
 		t.turn <- struct{}{}
 	}()
-	if t.over && time.Since(t.begun) > huntRest*t.took {
-		t.begin(from)
+	if t.over && time.Since(t.begun) > searchRest*t.took {
+		t.restart(from)
 	} else if err := t.news(ctx, h, f); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (t *hunt) goOn(ctx context.Context, h *handler, f job.Filter) error {
 }
 
 // news searches what is newer than the pass, in a part of the time. When that is too short, the next look tries again.
-func (t *hunt) news(ctx context.Context, h *handler, f job.Filter) error {
+func (t *backgroundSearch) news(ctx context.Context, h *handler, f job.Filter) error {
 	if f.Before != (job.ID{}) {
 		return nil
 	}
@@ -176,8 +176,8 @@ func (t *hunt) news(ctx context.Context, h *handler, f job.Filter) error {
 	return err
 }
 
-// begin begins a pass. What the one before has found stays.
-func (t *hunt) begin(now time.Time) {
+// restart begins a pass. What the one before has found stays.
+func (t *backgroundSearch) restart(now time.Time) {
 	t.width, t.growth, t.top, t.begun, t.took, t.over = time.Second, 8, now, now, 0, false
 	t.part, t.within = 0, job.ID{}
 	t.mu.Lock()
@@ -186,7 +186,7 @@ func (t *hunt) begin(now time.Time) {
 }
 
 // end ends a pass.
-func (t *hunt) end(late bool) {
+func (t *backgroundSearch) end(late bool) {
 	t.over = true
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +194,7 @@ func (t *hunt) end(late bool) {
 }
 
 // step searches the next window. The first one has no end, and the last one no beginning.
-func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
+func (t *backgroundSearch) step(ctx context.Context, h *handler, f job.Filter) error {
 	part, until := f, t.down
 	if until.IsZero() {
 		if until = t.top; f.Before != (job.ID{}) {
@@ -231,16 +231,16 @@ func (t *hunt) step(ctx context.Context, h *handler, f job.Filter) error {
 		t.end(false)
 	case done && took < mostWindow/4:
 		t.width = min(t.growth*t.width, mostWidth)
-	case !done && took >= firstHunt/2 && t.width == time.Millisecond:
+	case !done && took >= firstSearchTime/2 && t.width == time.Millisecond:
 		t.part = firstPart
-	case !done && took >= firstHunt/2:
+	case !done && took >= firstSearchTime/2:
 		t.width, t.growth = max(t.width/16, time.Millisecond), 2
 	}
 	return nil
 }
 
 // stepWithin searches the next part of a window that cannot be smaller by time: some jobs, by their IDs.
-func (t *hunt) stepWithin(ctx context.Context, h *handler, f job.Filter, since time.Time, last bool) error {
+func (t *backgroundSearch) stepWithin(ctx context.Context, h *handler, f job.Filter, since time.Time, last bool) error {
 	next := job.Filter{CreatedAfter: f.CreatedAfter, CreatedBefore: f.CreatedBefore, Before: f.Before, Limit: t.part}
 	if t.within != (job.ID{}) {
 		next.Before = t.within
@@ -274,18 +274,18 @@ func (t *hunt) stepWithin(ctx context.Context, h *handler, f job.Filter, since t
 		t.end(false)
 	case over:
 		t.part, t.within = 0, job.ID{}
-	case done && took < firstHunt/4:
+	case done && took < firstSearchTime/4:
 		t.part = min(2*t.part, mostPart)
 	case !done && t.part == 1 && took >= mostWindow:
 		t.end(true)
-	case !done && took >= firstHunt/2:
+	case !done && took >= firstSearchTime/2:
 		t.part = max(t.part/4, 1)
 	}
 	return nil
 }
 
 // window searches a part, and adds what it finds. Without done, it was too much.
-func (t *hunt) window(ctx context.Context, h *handler, part job.Filter) (done bool, err error) {
+func (t *backgroundSearch) window(ctx context.Context, h *handler, part job.Filter) (done bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostWindow, errLate)
 	defer cancel()
 	jobs, err := h.find(ctx, part)

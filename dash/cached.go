@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A memo keeps answers that cost much for a while, for whoever asks the same: at least for fresh, or for least, and so long that finding
+// A cached value keeps answers that cost much for a while, for whoever asks the same: at least for fresh, or for least, and so long that finding
 // them takes a tenth of the time at most.
-type memo[T any] struct {
+type cached[T any] struct {
 	least time.Duration
 
 	mu      sync.Mutex
@@ -23,14 +23,14 @@ type answer[T any] struct {
 const mostAnswers = 100
 
 // forget drops the answer to what key asks, since it has changed.
-func (m *memo[T]) forget(key string) {
+func (m *cached[T]) forget(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.answers, key)
 }
 
 // get returns the answer to what key asks, which find finds. Errors are not kept. Two who ask at once may both find it.
-func (m *memo[T]) get(key string, find func() (T, error)) (T, error) {
+func (m *cached[T]) get(key string, find func() (T, error)) (T, error) {
 	begun := time.Now()
 	m.mu.Lock()
 	known, ok := m.answers[key]

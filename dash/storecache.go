@@ -11,17 +11,17 @@ import (
 // page.
 const fresh = 900 * time.Millisecond
 
-// A look is what many pages read of a store; each part is read once for all who ask within a moment.
-type look struct {
-	counts  *shared[[]job.Count]
-	queues  *shared[[]job.QueueInfo]
-	workers *shared[[]job.WorkerInfo]
-	crons   *shared[[]job.CronInfo]
-	past    *shared[*past]
+// A storeCache is what many pages read of a store; each part is read once for all who ask within a moment.
+type storeCache struct {
+	counts  *singleFlight[[]job.Count]
+	queues  *singleFlight[[]job.QueueInfo]
+	workers *singleFlight[[]job.WorkerInfo]
+	crons   *singleFlight[[]job.CronInfo]
+	past    *singleFlight[*past]
 }
 
-func newLook(s job.Store) *look {
-	l := &look{}
+func newStoreCache(s job.Store) *storeCache {
+	l := &storeCache{}
 	l.counts = newShared(s.Counts)
 	l.queues = newShared(s.Queues)
 	l.workers = newShared(s.Workers)
@@ -37,11 +37,11 @@ type cachedStore struct {
 }
 
 func (s cachedStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
-	return s.h.look.queues.get(ctx)
+	return s.h.cache.queues.get(ctx)
 }
 
 func (s cachedStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	return s.h.look.workers.get(ctx)
+	return s.h.cache.workers.get(ctx)
 }
 
 func (s cachedStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
@@ -54,7 +54,7 @@ func (h *handler) why(ctx context.Context, id job.ID) (string, error) {
 }
 
 // forget lets what is read next be read anew, after a change.
-func (l *look) forget() {
+func (l *storeCache) forget() {
 	l.counts.forget()
 	l.queues.forget()
 	l.workers.forget()
