@@ -8,11 +8,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// sightings remembers where each task was found, so that the next snapshot can say whether it is still there. The mutex of
+// lastSeenPlaces remembers where each task was found, so that the next snapshot can say whether it is still there. The mutex of
 // places guards it. It has an entry for each task that was seen lately.
-var sightings = sightingMap{at: make(map[uint32]lastSeen)}
+var lastSeenPlaces = lastSeenMap{at: make(map[uint32]lastSeen)}
 
-type sightingMap struct {
+type lastSeenMap struct {
 	at    map[uint32]lastSeen
 	swept time.Time
 }
@@ -33,8 +33,8 @@ type waitIdentity struct {
 	last   bool                            // the task's last wait: there is none after it
 }
 
-// keepSightings is how long a task of which no snapshot is taken is remembered.
-const keepSightings = time.Minute
+// keepLastSeen is how long a task of which no snapshot is taken is remembered.
+const keepLastSeen = time.Minute
 
 // Identity says which wait n, with all but its times known, is in; its waiter may be nil.
 func (w Wait) Identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
@@ -48,7 +48,7 @@ func (w Wait) Identity(waiter scope.Waiter, scope goroutine.Address) (id waitIde
 
 // seen notes that n was found in a place, in a wait. It returns since when the snapshots have found it there, and how many
 // in a row have.
-func (m *sightingMap) seen(n *Node, now time.Time) (since time.Duration, count int) {
+func (m *lastSeenMap) seen(n *Node, now time.Time) (since time.Duration, count int) {
 	place := uint64(14695981039346656037) // FNV-1a
 	add := func(x uint64) { place = (place ^ x) * 1099511628211 }
 	for _, p := range n.stack {
@@ -72,7 +72,7 @@ func (m *sightingMap) seen(n *Node, now time.Time) (since time.Duration, count i
 }
 
 // forget removes those that were not seen: at once after a snapshot of all trees, else when none was taken for long.
-func (m *sightingMap) forget(begun time.Time, whole bool) {
+func (m *lastSeenMap) forget(begun time.Time, whole bool) {
 	now := time.Now()
 	if whole {
 		for id, s := range m.at {
@@ -82,12 +82,12 @@ func (m *sightingMap) forget(begun time.Time, whole bool) {
 		}
 		return
 	}
-	if d := now.Sub(m.swept); d >= 0 && d < keepSightings {
+	if d := now.Sub(m.swept); d >= 0 && d < keepLastSeen {
 		return
 	}
 	m.swept = now
 	for id, s := range m.at {
-		if d := now.Sub(s.last); d < 0 || d > keepSightings {
+		if d := now.Sub(s.last); d < 0 || d > keepLastSeen {
 			delete(m.at, id)
 		}
 	}

@@ -46,7 +46,7 @@ func takeSnapshot(tops []*scope.Node, others bool) []Node {
 	all = s.describeAll(all)
 	s.findJams()
 	s.markDeadlocks(all)
-	sightings.forget(begun, others)
+	lastSeenPlaces.forget(begun, others)
 	return all
 }
 
@@ -111,7 +111,7 @@ func (s *snapshot) describeAll(nodes []Node) []Node {
 		}
 		n.Tasks = s.describeAll(n.Tasks)
 		n.Wait = s.wait(&n)
-		n.unchanged, n.Wait.Snapshots = sightings.seen(&n, s.now)
+		n.unchanged, n.Wait.Snapshots = lastSeenPlaces.seen(&n, s.now)
 		if n.wait != (waitIdentity{}) {
 			n.Wait.Seen = n.unchanged
 		}

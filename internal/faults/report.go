@@ -61,7 +61,7 @@ func (s *site) print(out io.Writer, violated int) {
 	row(violated, "violations")
 }
 
-const maxTold = 10 // jobs whose story is printed
+const maxPrinted = 10 // jobs whose story is printed
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
@@ -70,7 +70,7 @@ func (o *round) report(out io.Writer) error {
 	told := map[job.ID]bool{}
 	for _, v := range o.violations {
 		fmt.Fprintf(out, "violation: %s\n", v)
-		if id, err := job.ParseID(anyID.FindString(v)); err == nil && len(told) < maxTold {
+		if id, err := job.ParseID(anyID.FindString(v)); err == nil && len(told) < maxPrinted {
 			told[id] = true
 		}
 	}

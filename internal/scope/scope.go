@@ -98,7 +98,7 @@ func (n *Node) sum(err error, outcome outcome) error {
 		return err
 	case none && n.Is(isCut):
 		return n.canceled.Load().Failure()
-	case len(f.errs) > 0 && outcome != failed && saysMore(err, f.errs[0]):
+	case len(f.errs) > 0 && outcome != failed && addsFailures(err, f.errs[0]):
 		f.errs = slices.Clone(f.errs)
 		f.errs[0] = err
 	}
@@ -123,9 +123,9 @@ func (n *Node) failures() (f Failures) {
 	return f
 }
 
-// saysMore reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
+// addsFailures reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
 // that the failure led to.
-func saysMore(err, failure error) bool {
+func addsFailures(err, failure error) bool {
 	return carries(err, failure) && (!claims(err, context.Canceled) || claims(failure, context.Canceled))
 }
 

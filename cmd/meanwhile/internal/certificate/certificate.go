@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const eachCertificateLook = 10 * time.Second
+const certificateCheckInterval = 10 * time.Second
 
 // A Certificate is one in two files, which is read again when they change. While they cannot be read, or do not belong together,
 // the one before stays.
@@ -68,7 +68,7 @@ func (c *Certificate) stamp() (stamps [2]stamp, err error) {
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.looked) >= eachCertificateLook {
+	if now := time.Now(); now.Sub(c.looked) >= certificateCheckInterval {
 		c.looked = now
 		if stamps, err := c.stamp(); err != nil || stamps != c.stamps {
 			c.again()

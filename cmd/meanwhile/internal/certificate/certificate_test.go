@@ -65,12 +65,12 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		is("at first", "first")
 		writeCertificate(t, folder, "second one")
 		is("at once", "first")
-		time.Sleep(eachCertificateLook)
+		time.Sleep(certificateCheckInterval)
 		is("soon", "second one")
 		if err := os.WriteFile(key, []byte("no key"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(eachCertificateLook)
+		time.Sleep(certificateCheckInterval)
 		is("with a key that is none", "second one")
 		if !strings.Contains(log.String(), "cannot be read again") || strings.Contains(log.String(), "no key") {
 			t.Errorf("the log says %s", &log)

@@ -107,7 +107,7 @@ func TestShow(t *testing.T) {
 	if err := meanwhile.Run(t.Context(), d.compare); err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range d.ways() {
+	for _, w := range d.variants() {
 		versions := d.versions(t, w.index)
 		if len(versions) != 30 {
 			t.Errorf("%s: got %d documents, want 30", w.name, len(versions))
@@ -188,7 +188,7 @@ func TestSizes(t *testing.T) {
 func TestWorkerFails(t *testing.T) {
 	d, _ := newDemo(t, 1, 0, nil)
 	d.file = filepath.Join(t.TempDir(), "none", "jobs.db")
-	_, err := d.workApart(t.Context(), d.ways()[2], func(int) {})
+	_, err := d.workApart(t.Context(), d.variants()[2], func(int) {})
 	if err == nil || !strings.Contains(err.Error(), "worker process: ") || !strings.Contains(err.Error(), "none does not exist") {
 		t.Errorf("got %v", err)
 	}
@@ -198,7 +198,7 @@ func TestWorkerFails(t *testing.T) {
 func TestWorkerEndsWithTheDemo(t *testing.T) {
 	d, _ := newDemo(t, 5, time.Hour, nil)
 	var in bytes.Buffer
-	w := d.ways()[0]
+	w := d.variants()[0]
 	if err := json.NewEncoder(&in).Encode(workload{Engine: d.client.address, Latency: time.Hour, Of: 5, Index: w.index, Part: w.part}); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestMissing(t *testing.T) {
 	if err := d.client.create(t.Context(), "go"); err != nil {
 		t.Fatal(err)
 	}
-	w := d.ways()[2]
+	w := d.variants()[2]
 	if err := d.client.put(t.Context(), w.index, d.documents[0]); err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (h *handlers) rebuild(ctx context.Context, r Rebuilding) error {
 	}
 	packages := slices.Collect(chunks(h.documents))
 	h.logger.InfoContext(ctx, "rebuilding", "index", r.Index, "packages", len(packages))
-	meanwhile.Every(ctx, tellEach, func(ctx context.Context) error { return h.tell(ctx, r.Index) }, meanwhile.Name("tell"))
+	meanwhile.Every(ctx, tellEach, func(ctx context.Context) error { return h.reportProgress(ctx, r.Index) }, meanwhile.Name("tell"))
 	var done atomic.Int64
 	pace := meanwhile.Rate(len(h.documents), h.pace)
 	put := func(ctx context.Context, d corpus.Document) error {
@@ -84,8 +84,8 @@ func inPackage(ctx context.Context, part []corpus.Document, do func(context.Cont
 	}, meanwhile.Name(part[0].Package))
 }
 
-// tell logs how far the index is.
-func (h *handlers) tell(ctx context.Context, index string) error {
+// reportProgress logs how far the index is.
+func (h *handlers) reportProgress(ctx context.Context, index string) error {
 	n, err := h.client.count(ctx, index)
 	if err != nil {
 		return err

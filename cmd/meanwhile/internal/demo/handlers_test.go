@@ -22,7 +22,7 @@ func TestRefreshAndRebuild(t *testing.T) {
 	var logged bytes.Buffer
 	h := &handlers{d.documents, d.client, slog.New(slog.NewTextHandler(&logged, nil)), time.Millisecond}
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
-		return errors.Join(h.rebuild(ctx, Rebuilding{"go"}), h.refresh(ctx, Part{From: 10, Count: 5}), h.refresh(ctx, Part{From: 48, Count: 20}), h.tell(ctx, "go"))
+		return errors.Join(h.rebuild(ctx, Rebuilding{"go"}), h.refresh(ctx, Part{From: 10, Count: 5}), h.refresh(ctx, Part{From: 48, Count: 20}), h.reportProgress(ctx, "go"))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // figures are what was measured of one way, and what that makes for all documents.
 type figures struct {
-	way
+	variant
 	of             int // documents in all
 	enqueue, total time.Duration
 	cpu            time.Duration // of the worker's process, which has neither the search engine nor the dashboard
@@ -23,7 +23,7 @@ type figures struct {
 func (f figures) rate() float64 { return float64(f.of) / f.total.Seconds() }
 
 // index indexes documents in one way, and measures it. It returns an error unless each of them is there in the end.
-func (d *demo) index(ctx context.Context, w way) (figures, error) {
+func (d *demo) index(ctx context.Context, w variant) (figures, error) {
 	if err := d.client.create(ctx, w.index); err != nil {
 		return figures{}, err
 	}
@@ -47,7 +47,7 @@ func (d *demo) index(ctx context.Context, w way) (figures, error) {
 	d.console.line("%-*s %s in %s, up to %s at once", nameWidth, w.name, indexed, seconds(work.Took), probe.Number(d.engine.reset()))
 
 	factor := float64(all) / float64(w.part)
-	f := figures{way: w, of: all, memory: work.Memory, cpu: scale(work.CPU, factor)}
+	f := figures{variant: w, of: all, memory: work.Memory, cpu: scale(work.CPU, factor)}
 	if w.jobs {
 		f.enqueue = enqueued.Sub(begun)
 	}
@@ -58,7 +58,7 @@ func (d *demo) index(ctx context.Context, w way) (figures, error) {
 func scale(d time.Duration, factor float64) time.Duration { return time.Duration(float64(d) * factor) }
 
 // watchWork works, and shows how far it is.
-func (d *demo) watchWork(ctx context.Context, w way) (outcome, error) {
+func (d *demo) watchWork(ctx context.Context, w variant) (outcome, error) {
 	var done atomic.Int64
 	defer d.console.watch(ctx, w.name, w.part, func() int { return min(int(done.Load()), w.part) })()
 	return d.workApart(ctx, w, func(n int) { done.Store(int64(n)) })
@@ -66,7 +66,7 @@ func (d *demo) watchWork(ctx context.Context, w way) (outcome, error) {
 
 // check counts the documents in the index, and removes the jobs that were not wanted. Some of these may have been done
 // before the worker stopped.
-func (d *demo) check(ctx context.Context, w way) error {
+func (d *demo) check(ctx context.Context, w variant) error {
 	most := w.part
 	if w.part < len(d.documents) && w.jobs {
 		most = len(d.documents)

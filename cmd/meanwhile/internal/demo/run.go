@@ -110,7 +110,7 @@ func (d *demo) show(ctx context.Context, all []corpus.Document, sizes []int) err
 func (d *demo) compare(ctx context.Context) error {
 	d.console.line("%s of the Go standard library are indexed.\nThe search engine, at %s, takes %v for each request.\n", probe.Count(len(d.documents), "doc comment"), enginePath, d.latency)
 	var all []figures
-	for _, w := range d.ways() {
+	for _, w := range d.variants() {
 		f, err := d.index(ctx, w)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

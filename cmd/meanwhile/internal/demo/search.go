@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	lookFor   = "cancel request timeout"
-	hitsShown = 3
-	hitWidth  = 71 // of the text of a hit; the dots at its ends may take two columns more each
+	searchedText = "cancel request timeout"
+	hitsShown    = 3
+	hitWidth     = 71 // of the text of a hit; the dots at its ends may take two columns more each
 )
 
 // search looks for something in what the tasks have indexed, and prints what is found.
 func (d *demo) search(ctx context.Context) error {
-	ways := d.ways()
+	ways := d.variants()
 	last := ways[len(ways)-1]
 	begun := time.Now()
-	found, err := d.client.search(ctx, last.index, lookFor, hitsShown)
+	found, err := d.client.search(ctx, last.index, searchedText, hitsShown)
 	if err != nil {
 		return err
 	}
-	d.console.line("A search for %q in what the %s have indexed\nfinds %s in %s:", lookFor, last.name,
+	d.console.line("A search for %q in what the %s have indexed\nfinds %s in %s:", searchedText, last.name,
 		probe.Count(found.Hits.Total.Value, "document"), probe.Span(time.Since(begun)))
 	for _, hit := range found.Hits.Hits {
 		d.console.print(showHit(hit.ID, strings.Join(hit.Highlight["text"], " ")))

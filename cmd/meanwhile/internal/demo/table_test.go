@@ -9,9 +9,9 @@ import (
 
 func TestTable(t *testing.T) {
 	all := []figures{
-		{way: way{name: "one by one", part: 40}, of: 1000, total: 52 * time.Second, cpu: 1250 * time.Millisecond, memory: memory{18e6, 26e6}},
-		{way: way{name: "3 workers", part: 120}, of: 1000, enqueue: 23 * time.Millisecond, total: 19 * time.Second, cpu: time.Second, memory: memory{24e6, 30e6}},
-		{way: way{name: "1,000 tasks", part: 1000}, of: 1000, enqueue: 21 * time.Millisecond, total: 532 * time.Millisecond, cpu: 510 * time.Millisecond, memory: memory{61e6, 88e6}},
+		{variant: variant{name: "one by one", part: 40}, of: 1000, total: 52 * time.Second, cpu: 1250 * time.Millisecond, memory: memory{18e6, 26e6}},
+		{variant: variant{name: "3 workers", part: 120}, of: 1000, enqueue: 23 * time.Millisecond, total: 19 * time.Second, cpu: time.Second, memory: memory{24e6, 30e6}},
+		{variant: variant{name: "1,000 tasks", part: 1000}, of: 1000, enqueue: 21 * time.Millisecond, total: 532 * time.Millisecond, cpu: 510 * time.Millisecond, memory: memory{61e6, 88e6}},
 	}
 	want := `                docs  enqueue    total  docs/s      memory      CPU  faster
 one by one        40        –    ~52 s      19    18–26 MB  ~1.25 s    1.0×

@@ -58,7 +58,7 @@ type memory struct {
 
 // workApart does the work of one way in a process of its own, so that neither the search engine nor the dashboard is in what is
 // measured. It calls done with how many documents are indexed.
-func (d *demo) workApart(ctx context.Context, w way, done func(n int)) (outcome, error) {
+func (d *demo) workApart(ctx context.Context, w variant, done func(n int)) (outcome, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return outcome{}, err
@@ -89,7 +89,7 @@ func (d *demo) workApart(ctx context.Context, w way, done func(n int)) (outcome,
 }
 
 // follow gives a worker process its work, and reads its reports until it closes its output.
-func (d *demo) follow(in io.Writer, out io.Reader, w way, done func(n int)) (*outcome, error) {
+func (d *demo) follow(in io.Writer, out io.Reader, w variant, done func(n int)) (*outcome, error) {
 	err := json.NewEncoder(in).Encode(workload{
 		Store: d.file, Engine: d.client.address, Latency: d.latency, Of: len(d.documents),
 		Index: w.index, Part: w.part, AtOnce: w.atOnce, Jobs: w.jobs,

@@ -21,7 +21,7 @@ type fetcher struct {
 	maxBytes int64
 	retries  int
 
-	flights  flights
+	inFlight inFlight
 	retrying atomic.Int64 // transfers that wait for their next one
 }
 
@@ -65,7 +65,7 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	defer cancel()
 	clock := newClock()
 	defer func() { t.spent = clock.stop() }()
-	defer f.flights.enter(t.url.Redacted(), clock)()
+	defer f.inFlight.enter(t.url.Redacted(), clock)()
 	t.status, t.bytes, t.final, t.location = 0, 0, nil, ""
 
 	request, err := f.template.make(httptrace.WithClientTrace(ctx, clock.trace()), t.url)

@@ -12,8 +12,8 @@ const (
 	oldAge    = time.Second // younger ones come and go too quickly to be read
 )
 
-// A flights knows the attempts that run, in the order in which they began.
-type flights struct {
+// An inFlight has the attempts that run, in the order in which they began.
+type inFlight struct {
 	mu   sync.Mutex
 	list list.List // of *flight
 }
@@ -25,7 +25,7 @@ type attempt struct {
 }
 
 // enter notes an attempt. Call leave at its end.
-func (f *flights) enter(url string, c *clock) (leave func()) {
+func (f *inFlight) enter(url string, c *clock) (leave func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := f.list.PushBack(&attempt{url, c})
@@ -36,14 +36,14 @@ func (f *flights) enter(url string, c *clock) (leave func()) {
 	}
 }
 
-func (f *flights) count() int {
+func (f *inFlight) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.list.Len()
 }
 
 // oldest describes the attempts that have run the longest, if that is long, a line each.
-func (f *flights) oldest(now time.Time) []string {
+func (f *inFlight) oldest(now time.Time) []string {
 	var lines []string
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -249,8 +249,8 @@ func (r *run) show(ctx context.Context) (hide func()) {
 	var m meter
 	v := terminal.NewView(r.console.notes.(*os.File), func(width int) []string {
 		p := progress{figures: r.stats.figures(), limit: r.limiter.Current()}
-		p.running, p.retrying = r.fetcher.flights.count(), int(r.fetcher.retrying.Load())
-		p.oldest = r.fetcher.flights.oldest(time.Now())
+		p.running, p.retrying = r.fetcher.inFlight.count(), int(r.fetcher.retrying.Load())
+		p.oldest = r.fetcher.inFlight.oldest(time.Now())
 		select {
 		case <-total.Done():
 			p.total, _ = total.Wait(ctx)

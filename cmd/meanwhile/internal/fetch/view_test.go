@@ -53,7 +53,7 @@ func TestProgressFits(t *testing.T) {
 
 // The oldest attempts in flight are shown, of those that are old.
 func TestOldestFlights(t *testing.T) {
-	var f flights
+	var f inFlight
 	now := time.Now()
 	var leave []func()
 	for i, age := range []time.Duration{90 * time.Second, 30 * time.Second, 2 * time.Second, 1500 * time.Millisecond, 999 * time.Millisecond} {

@@ -37,7 +37,7 @@ func (m *Migrate) Run(c *Command, streams probe.Streams) error {
 		return usage("--to: give no negative number")
 	case m.Status:
 		return c.use(false, func(context.Context, job.Store) error {
-			return m.say(c, streams, "the tables fit this program")
+			return m.report(c, streams, "the tables fit this program")
 		})
 	}
 	return interrupt.Run("jobs", func(ctx context.Context) error {
@@ -54,7 +54,7 @@ func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams
 		if err := store.Migrate(ctx); err != nil {
 			return fmt.Errorf("store %s: %w", &c.Target, err)
 		}
-		return m.say(c, streams, "migrated")
+		return m.report(c, streams, "migrated")
 	}
 	if !m.Yes {
 		if ok, err := ask(ctx, streams, fmt.Sprintf("the tables of %s go to version %d", &c.Target, *m.To), "migrate"); err != nil || !ok {
@@ -64,10 +64,10 @@ func (m *Migrate) migrate(ctx context.Context, c *Command, streams probe.Streams
 	if err := store.MigrateTo(ctx, *m.To); err != nil {
 		return fmt.Errorf("store %s: %w", &c.Target, err)
 	}
-	return m.say(c, streams, fmt.Sprintf("migrated to version %d", *m.To))
+	return m.report(c, streams, fmt.Sprintf("migrated to version %d", *m.To))
 }
 
-func (m *Migrate) say(c *Command, streams probe.Streams, what string) error {
+func (m *Migrate) report(c *Command, streams probe.Streams, what string) error {
 	if c.JSON {
 		return writeJSON(streams.Out, map[string]string{"store": c.Target.String(), "schema": what})
 	}

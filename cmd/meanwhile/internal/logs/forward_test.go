@@ -98,11 +98,11 @@ func TestForward(t *testing.T) {
 		}); err != nil {
 			return err
 		}
-		if there := p.tell(p.running.Load()).Forwards["otlp://"+second]; len(there) != 1 || there[0].Service != "api" || there[0].Sent != 500 || there[0].Left != 500 || there[0].Failure != "" {
+		if there := p.report(p.running.Load()).Forwards["otlp://"+second]; len(there) != 1 || there[0].Service != "api" || there[0].Sent != 500 || there[0].Left != 500 || there[0].Failure != "" {
 			t.Errorf("told of an output: %+v", there)
 		}
 		if err := until(ctx, func() bool {
-			away := p.tell(p.running.Load()).Forwards["nats://127.0.0.1:1/nobody"]
+			away := p.report(p.running.Load()).Forwards["nats://127.0.0.1:1/nobody"]
 			return len(away) == 1 && away[0].Sent == 0 && away[0].Failure != ""
 		}); err != nil {
 			return fmt.Errorf("it is not told why an output waits: %w", err)

@@ -15,7 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-const mostHanded = 8 << 20 // bytes of what is said of one connection
+const maxHandover = 8 << 20 // bytes of what is said of one connection
 
 // socketPair returns two ends of a socket, one of them for another process.
 func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
@@ -88,7 +88,7 @@ func receiveConns(from *net.UnixConn) (conns []server.HandoverConn, err error) {
 		}
 		h := server.HandoverConn{Conn: conn}
 		conns = append(conns, h)
-		if size > mostHanded {
+		if size > maxHandover {
 			return conns, errors.New("more is said of a connection than may be")
 		}
 		text := make([]byte, size)

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	replaceTime  = 30 * time.Second // for the next program to begin, after which this one goes on
-	parentTime   = 30 * time.Second // for the one before to end
-	handedSocket = "connections"    // the name of the socket that they come by
+	replaceTime    = 30 * time.Second // for the next program to begin, after which this one goes on
+	parentTime     = 30 * time.Second // for the one before to end
+	handoverSocket = "connections"    // the name of the socket that they come by
 )
 
 // A replacer has another program take the place of this one at USR2: the addresses stay open, and so do connections.
@@ -135,7 +135,7 @@ func (r *replacer) replace(ctx context.Context, conns []server.HandoverConn) err
 	}
 	defer ours.Close()
 	defer theirs.Close()
-	if err := r.upgrader.AddFile(handedSocket, theirs); err != nil {
+	if err := r.upgrader.AddFile(handoverSocket, theirs); err != nil {
 		return err
 	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -174,7 +174,7 @@ func (r *replacer) takeBack(theirs *os.File) error {
 
 // inherited returns the connections that the program before has handed over, none when there was none.
 func (r *replacer) inherited() ([]server.HandoverConn, error) {
-	f, err := r.upgrader.File(handedSocket)
+	f, err := r.upgrader.File(handoverSocket)
 	if f == nil || err != nil {
 		return nil, err
 	}

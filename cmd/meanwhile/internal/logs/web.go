@@ -37,7 +37,7 @@ const pageTitle = "meanwhile logs"
 func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Handler, error) {
 	mux := http.NewServeMux()
 	page := http.NotFoundHandler()
-	stats := func() any { return p.tell(srv()) }
+	stats := func() any { return p.report(srv()) }
 	if store == nil {
 		mux.Handle(remote.Prefix, p.reading.Wrap(remote.Handler(nil, stats)))
 	} else {

@@ -169,7 +169,7 @@ func (p *plan) wrap(ctx context.Context, sender *logs.Sender) error {
 		if signals := heeded(forwarded); len(signals) > 0 {
 			process.OnSignal(ctx, func(ctx context.Context, sig os.Signal) error {
 				<-begun
-				if command.Process != nil && !p.told(sig) {
+				if command.Process != nil && !p.signaledByTerminal(sig) {
 					_ = command.Process.Signal(sig) // it may have ended
 				}
 				return nil
@@ -206,8 +206,8 @@ func heeded(signals []os.Signal) (some []os.Signal) {
 	return some
 }
 
-// told reports whether the terminal has sent the command a signal already, as it does for its keys and its size.
-func (p *plan) told(sig os.Signal) bool {
+// signaledByTerminal reports whether the terminal has sent the command a signal already, as it does for its keys and its size.
+func (p *plan) signaledByTerminal(sig os.Signal) bool {
 	in, ok := p.streams.In.(*os.File)
 	return ok && slices.Contains(ofTerminal, sig) && term.IsTerminal(int(in.Fd()))
 }

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	drainLook = 200 * time.Millisecond
-	lastCall  = 2 * time.Second
+	drainCheckInterval = 200 * time.Millisecond
+	lastCall           = 2 * time.Second
 )
 
 // awaitDrained returns nil when no job of the queues is due or running, whoever runs it, in two looks in a row. Those of a
 // paused queue do not count. Trouble with the store is for the worker to report.
 func (c *Command) awaitDrained(ctx context.Context, s job.Store) error {
 	for quiet := 0; quiet < 2; {
-		if err := meanwhile.Sleep(ctx, drainLook); err != nil {
+		if err := meanwhile.Sleep(ctx, drainCheckInterval); err != nil {
 			return err
 		}
 		if queues, err := s.Queues(ctx); err == nil && c.drained(ctx, s, queues) {

@@ -7,8 +7,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
-// told is what a server says of itself: "meanwhile logs stats" prints it.
-type told struct {
+// serverReport is what a server says of itself: "meanwhile logs stats" prints it.
+type serverReport struct {
 	server.Stats
 	Forwards map[string][]forwards `json:"forwards,omitempty"` // by their names
 }
@@ -20,9 +20,9 @@ type forwards struct {
 	Failure string `json:"failure,omitempty"` // why it waits; without secrets, as outputs say it
 }
 
-// tell returns what a server and its forwarders have done.
-func (p *plan) tell(server *server.Server) told {
-	t := told{Stats: server.Stats()}
+// report returns what a server and its forwarders have done.
+func (p *plan) report(server *server.Server) serverReport {
+	t := serverReport{Stats: server.Stats()}
 	all := p.forwarders.Load()
 	if all == nil {
 		return t

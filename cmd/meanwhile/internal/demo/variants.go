@@ -29,8 +29,8 @@ type Document struct {
 // Index is the kind of the jobs that index a document.
 var Index = job.Define[Document]("document.index", job.MaxAttempts(5), job.Timeout(time.Minute))
 
-// A way is a way to index the documents.
-type way struct {
+// A variant is a way to index the documents.
+type variant struct {
 	name   string
 	index  string // to index them into; the jobs are in a queue of this name
 	part   int    // how many of them are
@@ -38,14 +38,14 @@ type way struct {
 	jobs   bool // they are jobs; otherwise each is indexed when the one before it is
 }
 
-// ways returns the ways, the slowest first.
-func (d *demo) ways() []way {
+// variants returns the ways, the slowest first.
+func (d *demo) variants() []variant {
 	part := mostPart
 	if d.latency > 0 {
 		part = max(leastPart, min(int(partTime/d.latency), mostPart))
 	}
 	all := len(d.documents)
-	return []way{
+	return []variant{
 		{"one by one", "go-by-1", min(part, all), 1, false},
 		{fmt.Sprintf("%d workers", fewWorkers), "go-by-3", min(fewWorkers*part, all), fewWorkers, true},
 		{probe.Count(mostTasks, "task"), "go", all, mostTasks, true},
@@ -53,7 +53,7 @@ func (d *demo) ways() []way {
 }
 
 // enqueue makes a job for each document. All of them are on disk when it returns.
-func (d *demo) enqueue(ctx context.Context, w way) error {
+func (d *demo) enqueue(ctx context.Context, w variant) error {
 	_, err := Index.EnqueueAll(ctx, d.store, func(yield func(Document, error) bool) {
 		for _, document := range d.documents {
 			if !yield(Document{w.index, document}, nil) {
