@@ -1,4 +1,4 @@
-// Package logs compares the server of package logs with rsyslog and syslog-ng. It has nothing but tests; the README of bench
+// Package logs compares the server of package logs with rsyslog and syslog-ng, and its searches with those of VictoriaLogs. It has nothing but tests; the README of bench
 // says how to run them. The packages below it are of use to others as well: load sends and counts messages.
 //
 // Without MEANWHILE_BENCH_LOGS=full the sizes are small, to see that everything runs. rsyslogd is looked for in PATH and in

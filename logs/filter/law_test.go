@@ -33,7 +33,7 @@ func naiveWords(text string) []string {
 func naiveFilters(depth int) *rapid.Generator[naive] {
 	someWord := rapid.SampledFrom([]string{"timed", "Out", "time", "größe", "GRÖßE", "x7", "e"})
 	key := rapid.SampledFrom([]string{"status", "path"})
-	someValue := rapid.SampledFrom([]string{"503", "5", "503.5", "-5", "timed", "Out", "1m30s", "true", "Ä", "x", "nan", "NaN", "+Inf", "2h", "hum", "5ns", "5e3", "503x"})
+	someValue := rapid.SampledFrom([]string{"503", "5", "503.5", "-5", "timed", "Out", "1m30s", "true", "Ä", "x", "nan", "NaN", "+Inf", "2h", "hum", "5ns", "503x"})
 	terms := []*rapid.Generator[naive]{
 		rapid.Custom(func(t *rapid.T) naive {
 			words := rapid.SliceOfN(someWord, 1, 3).Draw(t, "words")
@@ -110,7 +110,7 @@ func fewRecords() *rapid.Generator[logs.Record] {
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "attrs") {
 			r.Attrs = append(r.Attrs, slog.Any(rapid.SampledFrom([]string{"status", "path"}).Draw(t, "key"),
-				rapid.SampledFrom([]any{503, 5, 5.0, 503.5, -5.0, "timed", "OUT", "503", 90 * time.Second, "x", "ä", true, false, "true", math.NaN(), "nan", math.Inf(1), "1m30s", "hum", "503x", 5 * time.Nanosecond, "5ns", 5000}).Draw(t, "value")))
+				rapid.SampledFrom([]any{503, 5, 5.0, 503.5, -5.0, "timed", "OUT", "503", 90 * time.Second, "x", "ä", true, false, "true", math.NaN(), "nan", math.Inf(1), "1m30s", "hum", "503x", 5 * time.Nanosecond, "5ns"}).Draw(t, "value")))
 		}
 		return r
 	})

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is a regular expression, and texts that each match of it has, one behind the other: to look for them first costs a
-// tenth, and most texts have them not.
+// A pattern is a regular expression, and the literals that each match of it has, one behind the other: these are looked for first, which is
+// much faster, and most texts do not have them.
 type pattern struct {
 	expression *regexp.Regexp
 	literals   [][]byte

@@ -2,7 +2,9 @@ package filter
 
 import (
 	"log/slog"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -32,5 +34,22 @@ func TestTokens(t *testing.T) {
 	}
 	if len(got) != 5+4 {
 		t.Errorf("%d tokens, want 9", len(got))
+	}
+}
+
+// A block is not left out for how the value of its record is written: as a text, a number, a duration or a truth value.
+func TestTokensOfValues(t *testing.T) {
+	for text, values := range map[string][]any{
+		"17": {17, uint64(17), 17.0, "17"}, "nan": {math.NaN(), "NaN"}, "true": {true, "TRUE"}, "false": {false, "false"}, "2h0m0s": {2 * time.Hour, "2h0m0s"}, "5ns": {5 * time.Nanosecond, "5ns"},
+		"+inf": {math.Inf(1), "+Inf"}, "0.5": {0.5, "0.5"}, "sun": {"Sun"}, "get": {"GET"}, "3f2a": {"3F2A"}, "a b": {"A b"}, "-5": {-5, "-5"},
+	} {
+		f := match(t, `key="`+text+`"`)
+		for _, value := range values {
+			r := logs.Record{Attrs: []slog.Attr{slog.Any("key", value)}}
+			v := r.View()
+			if left := leftOut(f, &v); !f.Match(&v) || left != "" {
+				t.Errorf("key=%s and %T %v: match %v, left out by its %s", text, value, value, f.Match(&v), left)
+			}
+		}
 	}
 }

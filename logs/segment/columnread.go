@@ -26,7 +26,8 @@ type columnReader struct {
 	stored  []byte
 	times   []int64
 
-	record, attrs []byte
+	attrs   []byte
+	indexes []int32
 }
 
 // A storedColumn is one that can be read.
@@ -49,7 +50,10 @@ type storedColumn struct {
 	texts   []byte // that payload has packed
 	values  filter.Values
 	rows    []int32
-	next    int // of values, see records
+	next    int // of values or few, see records
+	sparse  bool
+	few     []logs.AttrValue // of the records that are wanted, see loadFor
+	spans   []uint64         // of these in the payload, where each begins and ends
 }
 
 var columnReaders = sync.Pool{New: func() any { return new(columnReader) }}
@@ -132,7 +136,7 @@ const leastRecord = 13
 
 // readLine reads what the head says of a column.
 func (c *storedColumn) readLine(b *reader, i int) bool {
-	c.loaded, c.placed, c.next = false, false, 0
+	c.loaded, c.placed, c.sparse, c.next = false, false, false, 0
 	c.packing = packing{unit: 1}
 	c.role = b.byte()
 	c.key, c.kind = nil, slog.KindInt64
@@ -595,27 +599,23 @@ func (r *columnReader) records(raw []byte, numbers []uint64, of filter.Rows) ([]
 		if i == roleTime {
 			continue
 		}
-		if err := c.load(); err != nil {
+		if err := c.loadFor(of); err != nil {
 			return raw, numbers, err
 		}
-		if err := c.place(); err != nil {
-			return raw, numbers, err
-		}
-		c.next = 0
 	}
 	most := len(raw) + int(r.entry.raw)
-	shapes := &r.columns[roleShape].values
+	shapes := &r.columns[roleShape]
 	var v logs.View
 	for row := range of.Each {
 		v.Time = times[row]
-		shape := at(shapes, row).Int64()
+		shape := shapes.valueOf(row).Int64()
 		if shape < 0 || shape >= int64(len(r.shapes)) {
 			return raw, numbers, errDamaged
 		}
-		v.Level = slog.Level(at(&r.columns[roleLevel].values, row).Int64())
-		v.Message, _ = at(&r.columns[roleMessage].values, row).Text()
-		v.Task, _ = at(&r.columns[roleTask].values, row).Text()
-		v.Job, _ = at(&r.columns[roleJob].values, row).Text()
+		v.Level = slog.Level(r.columns[roleLevel].valueOf(row).Int64())
+		v.Message, _ = r.columns[roleMessage].valueOf(row).Text()
+		v.Task, _ = r.columns[roleTask].valueOf(row).Text()
+		v.Job, _ = r.columns[roleJob].valueOf(row).Text()
 		r.attrs = r.attrs[:0]
 		for _, i := range r.shapes[shape] {
 			c := &r.columns[roleAttr+int(i)]
@@ -647,6 +647,13 @@ func at(v *filter.Values, row int) *logs.AttrValue {
 
 // valueOf returns the value of a record, for records one behind the other; nil when it has none.
 func (c *storedColumn) valueOf(row int) *logs.AttrValue {
+	if c.sparse {
+		if c.next == len(c.few) {
+			return nil
+		}
+		c.next++
+		return &c.few[c.next-1]
+	}
 	v := &c.values
 	if v.Rows == nil {
 		return at(v, row)
@@ -658,4 +665,128 @@ func (c *storedColumn) valueOf(row int) *logs.AttrValue {
 		return nil
 	}
 	return at(v, c.next)
+}
+
+// loadFor prepares the column for valueOf of some records: of few it takes their values alone out of the payload.
+func (c *storedColumn) loadFor(of filter.Rows) error {
+	c.next, c.sparse = 0, false
+	n := of.Count()
+	if !c.loaded && n*8 < c.count && c.canTakeFew() {
+		if err := c.place(); err != nil {
+			return err
+		}
+		if err := c.fetch(); err != nil {
+			return err
+		}
+		if !c.takeFew(c.indexes(of)) {
+			return errDamaged
+		}
+		c.sparse = true
+		return nil
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	return c.place()
+}
+
+// canTakeFew reports whether values of this form need not be read all.
+func (c *storedColumn) canTakeFew() bool {
+	if c.role == roleShape {
+		return false // all who place columns read it
+	}
+	return c.form == formPlain || c.form == formFixed || c.form == formHex
+}
+
+// indexes returns which values of the column are those of some records, ascending.
+func (c *storedColumn) indexes(of filter.Rows) []int32 {
+	some := c.reader.indexes[:0]
+	if c.values.Rows == nil {
+		for row := range of.Each {
+			some = append(some, int32(row))
+		}
+	} else {
+		for i, row := range c.values.Rows {
+			if of.Has(int(row)) {
+				some = append(some, int32(i))
+			}
+		}
+	}
+	c.reader.indexes = some
+	return some
+}
+
+// takeFew takes some values out of the payload.
+func (c *storedColumn) takeFew(some []int32) bool {
+	c.few = c.few[:0]
+	isJSON := c.kind == slog.KindAny && c.role == roleAttr
+	switch {
+	case !c.isText():
+		n, w := c.count, int(c.width)
+		if w > 8 || len(c.payload) != n*w {
+			return false
+		}
+		for _, i := range some {
+			var x uint64
+			for k := range w {
+				x |= uint64(c.payload[k*n+int(i)]) << (8 * k)
+			}
+			c.few = append(c.few, logs.BitsValue(c.kind, x*c.unit+uint64(c.base)))
+		}
+		return true
+	case c.form == formPlain:
+		return c.cutFew(some, isJSON)
+	}
+	b := reader{b: c.payload, ok: true}
+	size := b.uvarint()
+	stored := size // bytes of a text there
+	if c.form == formHex {
+		stored = size / 2
+	}
+	if !b.ok || size == 0 || size > maxRaw || c.form == formHex && size%2 != 0 || uint64(len(b.b)) != stored*uint64(c.count) {
+		return false
+	}
+	c.texts = c.texts[:0]
+	if c.form == formHex {
+		c.texts = slices.Grow(c.texts, len(some)*int(size))
+	}
+	for _, i := range some {
+		text := b.b[uint64(i)*stored : uint64(i+1)*stored]
+		if c.form == formHex {
+			from := len(c.texts)
+			for _, x := range text {
+				c.texts = append(c.texts, hexDigits[x>>4], hexDigits[x&0xf])
+			}
+			text = c.texts[from:]
+		}
+		c.few = append(c.few, logs.TextValue(text, isJSON))
+	}
+	return true
+}
+
+// cutFew is takeFew for texts behind their lengths.
+func (c *storedColumn) cutFew(some []int32, isJSON bool) bool {
+	b := reader{b: c.payload, ok: true}
+	from := uint64(0)
+	for i := range c.count {
+		size := uint64(0)
+		if len(b.b) > 0 && b.b[0] < 0x80 {
+			size, b.b = uint64(b.b[0]), b.b[1:]
+		} else if size = b.uvarint(); !b.ok || size > maxRaw {
+			return false
+		}
+		if len(some) > 0 && int(some[0]) == i {
+			some = some[1:]
+			c.few = append(c.few, logs.TextValue(nil, isJSON))
+			c.spans = append(c.spans[:2*len(c.few)-2], from, from+size)
+		}
+		from += size
+	}
+	if from != uint64(len(b.b)) {
+		return false
+	}
+	for i := range c.few {
+		c.few[i] = logs.TextValue(b.b[c.spans[2*i]:c.spans[2*i+1]], isJSON)
+	}
+	return true
 }
