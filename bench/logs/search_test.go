@@ -27,9 +27,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
-// MEANWHILE_BENCH_LOGS=full searches 20 million records instead of 2. MEANWHILE_BENCH_LOGS_DIR is a folder in which the stores stay, to be
+// MEANWHILE_BENCH_LOGS=full searches 20 million records instead of 2, and -short a tenth of a million. MEANWHILE_BENCH_LOGS_DIR is a folder in which the stores stay, to be
 // used again; MEANWHILE_VICTORIALOGS is the program victoria-logs, which is left out without it.
-func searched() int { return size(20_000_000, 2_000_000) }
+func searched() int {
+	if testing.Short() {
+		return 100_000
+	}
+	return size(20_000_000, 2_000_000)
+}
 
 const (
 	accessServices = 4

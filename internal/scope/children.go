@@ -105,10 +105,10 @@ func (n *Node) link(p *Node, callers any) {
 	}
 }
 
-// refuse panics for a task that is started below p when none can be any more. The caller holds mu, which it lets go of.
-func (p *Node) refuse() {
-	p.mu.Unlock()
-	panic("meanwhile: a task was started after " + p.String() + " ended: " +
+// refuse panics for a task that is started below n when none can be any more. The caller holds mu, which it lets go of.
+func (n *Node) refuse() {
+	n.mu.Unlock()
+	panic("meanwhile: a task was started after " + n.String() + " ended: " +
 		"a ctx must not outlive its function; start the task before the function returns, or pass the ctx of a scope that lives on")
 }
 

@@ -31,7 +31,6 @@ type columns struct {
 	root    *shapeNode
 	nodes   int
 	cols    []uint16 // of a record, see add
-	bytes   int      // of the records, as they are encoded
 	spare   []*column
 	payload []byte
 }
