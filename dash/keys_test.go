@@ -31,7 +31,7 @@ func TestKeysThatWait(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	w := get(t, h, "/queue?name=mail")
 	has(t, w, http.StatusOK, "Limit keys that wait", "The keys with most queued jobs.", `<td class="num" data-label="Queued">8</td><td class="num" data-label="Running">1</td>`,
-		"1 of 1 jobs of key large run", "1 of 1 jobs of key small run")
+		"1 of 1 job of key large runs", "1 of 1 job of key small runs")
 	if body := w.Body.String(); strings.Index(body, ">large<") > strings.Index(body, ">small<") {
 		t.Error("the key with fewer jobs comes first")
 	}

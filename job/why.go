@@ -94,11 +94,11 @@ func (u *LimitUse) reason(j *Job) string {
 	case u.KeyHeld > 0:
 		return fmt.Sprintf("starts again in %v: key %s was throttled", rounded(u.KeyHeld), j.LimitKey)
 	case u.Running > 0 && u.QueueRunning >= u.Running:
-		return fmt.Sprintf("%d of %d jobs of queue %s run", u.QueueRunning, u.Running, j.Queue)
+		return running(u.QueueRunning, u.Running, "queue "+j.Queue)
 	case keyed && of.InOrder && u.KeyRunning > 0:
-		return fmt.Sprintf("%d of 1 jobs of key %s run", u.KeyRunning, j.LimitKey)
+		return running(u.KeyRunning, 1, "key "+j.LimitKey)
 	case keyed && of.Running > 0 && u.KeyRunning >= of.Running:
-		return fmt.Sprintf("%d of %d jobs of key %s run%s", u.KeyRunning, of.Running, j.LimitKey, own)
+		return running(u.KeyRunning, of.Running, "key "+j.LimitKey) + own
 	case u.KeyFirst != ID{} && u.KeyFirst != j.ID:
 		return fmt.Sprintf("the jobs of key %s run in order: job %v comes first", j.LimitKey, u.KeyFirst)
 	case u.QueueNext > 0 && u.QueueNext >= max(u.KeyNext, u.QueueUnits, u.KeyUnits):
@@ -111,6 +111,14 @@ func (u *LimitUse) reason(j *Job) string {
 		return fmt.Sprintf("starts again in %v: %v of key %s", rounded(u.KeyNext), of.Starts, j.LimitKey+own)
 	}
 	return ""
+}
+
+// running describes how many jobs of a queue or a key run, as many as may.
+func running(n, limit int, of string) string {
+	if n == 1 && limit == 1 {
+		return "1 of 1 job of " + of + " runs"
+	}
+	return fmt.Sprintf("%d of %d jobs of %s run", n, limit, of)
 }
 
 // busy describes a queue in which the job has to wait its turn.

@@ -75,9 +75,9 @@ func TestWhy(t *testing.T) {
 		held := claim(1)[0]
 		want(id, "running")
 		next := insert(job.LimitKey("tenant-7"))
-		want(next, "1 of 1 jobs of queue models run")
+		want(next, "1 of 1 job of queue models runs")
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Running: 1}}))
-		want(next, "1 of 1 jobs of key tenant-7 run")
+		want(next, "1 of 1 job of key tenant-7 runs")
 		want(insert(), "the workers of queue models are at capacity: 10 of 10 jobs run, 3 are queued")
 		held.State = job.Completed
 		_, err := s.Settle(ctx, 1, job.Outcomes(held)...)
