@@ -84,7 +84,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if h.block <= 0 {
 		return h.sender.put("", record, at)
 	}
-	_, err := h.sender.hand(record, at, false)
+	_, err := h.sender.addToShard(record, at, false)
 	if errors.Is(err, ErrFull) {
 		err = h.sender.waitFor(ctx, h.block, record, at)
 	}

@@ -18,7 +18,7 @@ const crowdedEvery = 64
 // put takes an encoded record, or counts it as dropped.
 func (s *Sender) put(service string, record []byte, at int64) error {
 	if service == "" || service == s.o.Service {
-		crowded, err := s.hand(record, at, true)
+		crowded, err := s.addToShard(record, at, true)
 		if crowded {
 			runtime.Gosched()
 		}

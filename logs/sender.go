@@ -89,20 +89,20 @@ type Sender struct {
 	drops    *dropCount    // that of the spool, when there is one
 	reporter chan struct{} // has a value while reports are sent
 
-	handover
+	shardSet
 
 	mu            sync.Mutex
-	collected     uint64             // the ticket of the newest record that is not in a shard
-	spare         [shardCount]handed // for what is in the shards, while that is collected
-	open          *outBatch          // takes records; nil for none
-	sealed        []*outBatch        // have their numbers, the oldest first; what is in the spool is older
-	sent          int                // so many of them were sent on this connection
-	free          []*outBatch        // of which the room is used again
-	number        uint64             // of the last sealed record
-	acked         uint64             // up to which the server has all that was not dropped
-	inflight      []inFlightBatch    // sent on this connection, not acknowledged
-	inflightBytes int                // bytes of it
-	hurry         bool               // do not linger: somebody waits
+	collected     uint64                   // the ticket of the newest record that is not in a shard
+	spare         [shardCount]shardRecords // for what is in the shards, while that is collected
+	open          *outBatch                // takes records; nil for none
+	sealed        []*outBatch              // have their numbers, the oldest first; what is in the spool is older
+	sent          int                      // so many of them were sent on this connection
+	free          []*outBatch              // of which the room is used again
+	number        uint64                   // of the last sealed record
+	acked         uint64                   // up to which the server has all that was not dropped
+	inflight      []inFlightBatch          // sent on this connection, not acknowledged
+	inflightBytes int                      // bytes of it
+	hurry         bool                     // do not linger: somebody waits
 	closed        bool
 	online        bool          // there is a connection, and it was welcomed
 	trouble       error         // why the last attempt to have one ended; nil before the end of the first
@@ -160,7 +160,7 @@ func NewSender(address string, o *SenderOptions) (*Sender, error) {
 		return nil, fmt.Errorf("compress is %q; it is zstd or none", s.o.Compress)
 	}
 	s.errors.notify = s.o.OnError
-	s.handover.prepare()
+	s.shardSet.prepare()
 	if s.o.Spool != SpoolOff {
 		s.openSpool()
 	}

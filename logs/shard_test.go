@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -100,5 +101,23 @@ func TestCloseRacesWithRecords(t *testing.T) {
 		if stats := h.sender.Stats(); stats.Added != taken.Load() || stats.Dropped != refused.Load() {
 			t.Errorf("got %+v, want %d taken and %d dropped", stats, taken.Load(), refused.Load())
 		}
+	}
+}
+
+// What is logged after Close is refused by every shard, as the sender no longer sends: it would stay in memory and never arrive.
+func TestShardsAreClosed(t *testing.T) {
+	h := newIdleHandler(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = h.Close(ctx)
+	const calls = 8 * shardCount
+	for n := range calls {
+		h.sender.usual.Put(&h.sender.shards[n%shardCount])
+		if err := h.Handle(t.Context(), slog.NewRecord(time.Now(), slog.LevelInfo, "m", 0)); !errors.Is(err, ErrClosed) {
+			t.Errorf("got %v, want %v", err, ErrClosed)
+		}
+	}
+	if stats := h.sender.Stats(); stats.Added != 0 || stats.Dropped != calls {
+		t.Errorf("got %+v, want none added and %d dropped", stats, calls)
 	}
 }

@@ -20,8 +20,8 @@ const (
 	shardCredit = 16 << 10
 )
 
-// A handover is what callers and sender share. What many processors write has a cache line of its own.
-type handover struct {
+// A shardSet is what callers and sender share. What many processors write has a cache line of its own.
+type shardSet struct {
 	_       [64]byte
 	tickets atomic.Uint64 // given
 	_       [64]byte
@@ -37,26 +37,26 @@ type handover struct {
 type shard struct {
 	mu     sync.Mutex
 	closed bool
-	handed
+	shardRecords
 	credit  int   // bytes that count as used, for records to come
 	count   int   // of records, ever
 	dropped int64 // records that countDrops has not seen
 	_       [64]byte
 }
 
-// handed is encoded records, one after the other.
-type handed struct {
+// shardRecords are encoded records, one after the other.
+type shardRecords struct {
 	data  []byte
-	index []handedRecord
+	index []shardRecord
 }
 
-type handedRecord struct {
+type shardRecord struct {
 	ticket uint64
 	at     int64
 	size   int
 }
 
-func (h *handover) prepare() {
+func (h *shardSet) prepare() {
 	h.usual.New = func() any { return &h.shards[h.next.Add(1)%shardCount] }
 }
 
@@ -86,9 +86,9 @@ func (s *Sender) admitTo(sh *shard, n int) bool {
 	return s.admit(n)
 }
 
-// hand hands a record of the sender's service over. With drop, one that there is no room for counts as dropped. It reports whether the
+// addToShard hands a record of the sender's service over. With drop, one that there is no room for counts as dropped. It reports whether the
 // caller is to give way.
-func (s *Sender) hand(record []byte, at int64, drop bool) (crowded bool, err error) {
+func (s *Sender) addToShard(record []byte, at int64, drop bool) (crowded bool, err error) {
 	sh := s.usual.Get().(*shard)
 	sh.mu.Lock()
 	switch {
@@ -97,7 +97,7 @@ func (s *Sender) hand(record []byte, at int64, drop bool) (crowded bool, err err
 	case !s.admitTo(sh, len(record)):
 		err = ErrFull
 	default:
-		sh.index = append(sh.index, handedRecord{s.tickets.Add(1), at, len(record)})
+		sh.index = append(sh.index, shardRecord{s.tickets.Add(1), at, len(record)})
 		sh.data = append(sh.data, record...)
 	}
 	if drop && err != nil {
@@ -163,7 +163,7 @@ func (s *Sender) collectAll(end bool) {
 		sh.closed = sh.closed || end
 		s.used.Add(-int64(sh.credit))
 		sh.credit = 0
-		sh.handed, s.spare[i] = s.spare[i], sh.handed
+		sh.shardRecords, s.spare[i] = s.spare[i], sh.shardRecords
 	}
 	for i := range s.shards {
 		s.shards[i].mu.Unlock()
@@ -200,7 +200,7 @@ func (s *Sender) collectAll(end bool) {
 	for i := range s.spare {
 		h := &s.spare[i]
 		if cap(h.data) > 2*shardSize {
-			*h = handed{}
+			*h = shardRecords{}
 		}
 		h.data, h.index = h.data[:0], h.index[:0]
 	}
