@@ -18,8 +18,8 @@ const (
 	liveSearchTime  = 700 * time.Millisecond // of each look at a live page
 	mostWindow      = 200 * time.Millisecond // for which a window is searched, before it is made smaller
 	maxSearches     = 64
-	searchKept      = time.Minute // after a look a hunt is kept so long
-	searchRest      = 10          // a hunt begins again after so many times what it took
+	searchKept      = time.Minute // a search is kept so long after a page has shown it
+	searchRest      = 10          // a search begins again after so many times what it took
 	mostWidth       = 100 * 365 * 24 * time.Hour
 	skew            = 2 * time.Second // of clocks that make jobs
 	firstPart       = 256             // jobs of a part of a millisecond
@@ -28,10 +28,10 @@ const (
 
 // A backgroundSearch looks for jobs that no index finds, such as by their args. It goes back in time, window after window, for as long as
 // those who look at the page give it time; what it knows, it keeps for the next look. So a page is there at once, and goes
-// on to fill while somebody looks at it. While nobody looks, nothing is searched.
+// on to fill while a page shows it. While none does, nothing is searched.
 type backgroundSearch struct {
 	turn chan struct{} // holds one value: the right to go on
-	used time.Time     // guarded by the mutex of the hunts
+	used time.Time     // guarded by the mutex of the searches
 
 	mu     sync.Mutex
 	found  []job.ID  // in this pass, that matched then; the newest first
@@ -57,7 +57,7 @@ type backgroundSearches struct {
 	bySearch map[string]*backgroundSearch
 }
 
-// get returns the hunt of a search.
+// get returns the background search of a query.
 func (s *backgroundSearches) get(key string) *backgroundSearch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *backgroundSearches) get(key string) *backgroundSearch {
 	return h
 }
 
-// searchProgress is what a hunt has for a page.
+// searchProgress is what a background search has for a page.
 type searchProgress struct {
 	Jobs  []*job.Job
 	Going bool      // there may be more, when others have looked

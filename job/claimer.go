@@ -171,7 +171,7 @@ func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, e
 		return Fetched{}, 0, err
 	}
 	fetched := Fetched{Session: claim.Session, Next: got.Next}
-	counts, now := &c.program(f.Worker).tally, time.Now()
+	counts, now := &c.program(f.Worker).counters, time.Now()
 	var known []Outcome // before the attempts
 	for _, j := range got.Jobs {
 		counts.began(now, j, max(j.Started.Sub(j.RunAt), 0))
@@ -251,7 +251,7 @@ func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error
 		lost = append(lost, gone...)
 		for _, o := range of {
 			if !slices.Contains(gone, o.Job.ID) {
-				c.program(o.Job.Worker).tally.ended(time.Now(), o.Job, events[o.Job.ID], o.Job.Started)
+				c.program(o.Job.Worker).counters.ended(time.Now(), o.Job, events[o.Job.ID], o.Job.Started)
 			}
 		}
 		finishedHere(c.store, func(yield func(ID) bool) {

@@ -83,9 +83,9 @@ const (
 
 // A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.
 type program struct {
-	store Store
-	tally counters  // which has a lock of its own
-	begun time.Time // when it began to be counted here
+	store    Store
+	counters counters  // which has a lock of its own
+	begun    time.Time // when it began to be counted here
 
 	busy     chan struct{} // capacity 1: who has put a value in may use what follows
 	noted    time.Time     // when it was listed last
@@ -103,7 +103,7 @@ func (c *Claimer) program(name string) *program {
 		if c.programs == nil || len(c.programs) >= mostPrograms {
 			c.programs = map[string]*program{}
 		}
-		p = &program{store: c.store, tally: counters{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
+		p = &program{store: c.store, counters: counters{worker: name, clock: newStoreClock()}, begun: time.Now(), busy: make(chan struct{}, 1)}
 		c.programs[name] = p
 	}
 	return p
@@ -210,17 +210,17 @@ func (p *program) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 // renew renews a lease, and tells what the program has done. p is entered.
 func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, error) {
 	begun := time.Now()
-	var told telling
+	var reported countersReport
 	r.Run = p.begun
-	r.Stats, told = p.tally.tell(begun, last)
+	r.Stats, reported = p.counters.report(begun, last)
 	got, err := p.store.Renew(ctx, r)
 	if err != nil {
 		return got, err
 	}
 	answered := time.Now()
-	p.tally.clock.set(begun, got.Now, answered)
-	p.tally.begin(answered)
-	p.tally.taken(told)
+	p.counters.clock.set(begun, got.Now, answered)
+	p.counters.begin(answered)
+	p.counters.taken(reported)
 	return got, nil
 }
 

@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	tallyKinds = 200             // rows of a minute; what is beyond is counted in one row for each queue
-	tallyKept  = 2 * time.Hour   // how old rows get that are not told because the store does not answer
-	tallyTold  = 500             // rows told at once
-	tellEach   = 2 * time.Second // how often the rows that grow are told
+	counterKinds = 200             // rows of a minute; what is beyond is counted in one row for each queue
+	rowsKept     = 2 * time.Hour   // how old rows get that are not reported because the store does not answer
+	rowsAtOnce   = 500             // rows reported at once
+	reportEach   = 2 * time.Second // how often the rows that grow are reported
 )
 
 // counters are what a worker does by minute, queue and kind, until the store knows of it. Rows are reported whole, so that it
@@ -19,22 +19,22 @@ type counters struct {
 	worker string
 
 	mu     sync.Mutex
-	open   map[tallyKey]*tallyRow
-	last   *tallyRow   // counted in last: most jobs are like the one before
-	closed []*tallyRow // of minutes that are over
+	open   map[counterKey]*counterRow
+	last   *counterRow   // counted in last: most jobs are like the one before
+	closed []*counterRow // of minutes that are over
 
-	minute time.Time // of the open rows, by the store's clock; zero until that is known
-	until  time.Time // when it is over, by ours
-	clock  *storeClock
-	told   time.Time // when rows were told last
+	minute   time.Time // of the open rows, by the store's clock; zero until that is known
+	until    time.Time // when it is over, by ours
+	clock    *storeClock
+	reported time.Time // when rows were reported last
 }
 
-type tallyKey struct{ queue, kind string }
+type counterKey struct{ queue, kind string }
 
-type tallyRow struct {
-	stat    Stat
-	changes uint64 // ever
-	told    uint64 // of them, for certain
+type counterRow struct {
+	stat     Stat
+	changes  uint64 // ever
+	reported uint64 // of them, for certain
 }
 
 // began counts an attempt that begins, wait after it was due.
@@ -83,24 +83,24 @@ func (t *counters) saw(now time.Time, queues []QueueInfo) {
 }
 
 // row returns the row to count a job in. t.mu is held.
-func (t *counters) row(now time.Time, j *Job) *tallyRow {
+func (t *counters) row(now time.Time, j *Job) *counterRow {
 	if !t.minute.IsZero() && !now.Before(t.until) {
 		t.turn(now)
 	}
 	if r := t.last; r != nil && r.stat.Kind == j.Kind && r.stat.Queue == j.Queue {
 		return r
 	}
-	key := tallyKey{j.Queue, j.Kind}
+	key := counterKey{j.Queue, j.Kind}
 	r := t.open[key]
-	if r == nil && len(t.open) >= tallyKinds {
+	if r == nil && len(t.open) >= counterKinds {
 		key.kind = ""
 		r = t.open[key]
 	}
 	if r == nil {
 		if t.open == nil {
-			t.open = map[tallyKey]*tallyRow{}
+			t.open = map[counterKey]*counterRow{}
 		}
-		r = &tallyRow{stat: Stat{Minute: t.minute, Worker: t.worker, Queue: key.queue, Kind: key.kind}}
+		r = &counterRow{stat: Stat{Minute: t.minute, Worker: t.worker, Queue: key.queue, Kind: key.kind}}
 		t.open[key] = r
 	}
 	t.last = r
@@ -108,7 +108,7 @@ func (t *counters) row(now time.Time, j *Job) *tallyRow {
 }
 
 // turn closes the rows when a new minute has begun by the store's clock. Where that was set back, the minute goes on until it
-// is over again: to begin it anew would make rows that count less than what was told.
+// is over again: to begin it anew would make rows that count less than what was reported.
 func (t *counters) turn(now time.Time) {
 	theirs := t.clock.at(now)
 	minute := theirs.Truncate(time.Minute)
@@ -119,7 +119,7 @@ func (t *counters) turn(now time.Time) {
 	for _, r := range t.open {
 		t.closed = append(t.closed, r)
 	}
-	t.closed = slices.DeleteFunc(t.closed, func(r *tallyRow) bool { return r.told == r.changes || minute.Sub(r.stat.Minute) > tallyKept })
+	t.closed = slices.DeleteFunc(t.closed, func(r *counterRow) bool { return r.reported == r.changes || minute.Sub(r.stat.Minute) > rowsKept })
 	t.minute, t.open, t.last = minute, nil, nil
 }
 
@@ -137,26 +137,26 @@ func (t *counters) begin(now time.Time) {
 	}
 }
 
-// A telling is rows on their way to the store.
-type telling struct {
-	rows    []*tallyRow
+// A countersReport is rows on their way to the store.
+type countersReport struct {
+	rows    []*counterRow
 	changes []uint64
 }
 
-// tell returns the rows that the store does not know as they are now, at most once each two seconds unless it is the last
+// report returns the rows that the store does not know as they are now, at most once each two seconds unless it is the last
 // time.
-func (t *counters) tell(now time.Time, last bool) ([]Stat, telling) {
+func (t *counters) report(now time.Time, last bool) ([]Stat, countersReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var stats []Stat
-	var told telling
-	if t.minute.IsZero() || now.Sub(t.told) < tellEach && !last {
-		return nil, told
+	var reported countersReport
+	if t.minute.IsZero() || now.Sub(t.reported) < reportEach && !last {
+		return nil, reported
 	}
-	add := func(r *tallyRow) {
-		if r.changes != r.told && len(stats) < tallyTold {
+	add := func(r *counterRow) {
+		if r.changes != r.reported && len(stats) < rowsAtOnce {
 			stats = append(stats, r.stat)
-			told.rows, told.changes = append(told.rows, r), append(told.changes, r.changes)
+			reported.rows, reported.changes = append(reported.rows, r), append(reported.changes, r.changes)
 		}
 	}
 	for _, r := range t.closed {
@@ -166,17 +166,17 @@ func (t *counters) tell(now time.Time, last bool) ([]Stat, telling) {
 		add(r)
 	}
 	if len(stats) > 0 {
-		t.told = now
+		t.reported = now
 	}
-	return stats, told
+	return stats, reported
 }
 
 // taken notes that the store has taken rows.
-func (t *counters) taken(told telling) {
+func (t *counters) taken(reported countersReport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i, r := range told.rows {
-		r.told = max(r.told, told.changes[i])
+	for i, r := range reported.rows {
+		r.reported = max(r.reported, reported.changes[i])
 	}
-	t.closed = slices.DeleteFunc(t.closed, func(r *tallyRow) bool { return r.told == r.changes })
+	t.closed = slices.DeleteFunc(t.closed, func(r *counterRow) bool { return r.reported == r.changes })
 }

@@ -21,7 +21,7 @@ func TestCountingAllocatesNothing(t *testing.T) {
 	if allocs != 0 {
 		t.Errorf("%v allocations for two jobs", allocs)
 	}
-	if stats, _ := count.tell(now.Add(time.Hour), false); len(stats) != 2 || stats[0].Total() != 3*1001 {
+	if stats, _ := count.report(now.Add(time.Hour), false); len(stats) != 2 || stats[0].Total() != 3*1001 {
 		t.Errorf("counted %+v", stats)
 	}
 }

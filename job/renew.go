@@ -84,8 +84,8 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	call, cancel := context.WithTimeout(ctx, max(r.config.Lease/3, r.beat()))
 	defer cancel()
 	begun := time.Now()
-	var told telling
-	renewal.Stats, told = r.counters.tell(begun, false)
+	var reported countersReport
+	renewal.Stats, reported = r.counters.report(begun, false)
 	got, err := r.store.Renew(call, renewal)
 	if err != nil {
 		return false, err
@@ -93,7 +93,7 @@ func (r *run) renew(ctx context.Context, now time.Time, due []*execution) (again
 	answered := time.Now()
 	r.clock.set(begun, got.Now, answered)
 	r.counters.begin(answered)
-	r.counters.taken(told)
+	r.counters.taken(reported)
 	r.renewed(session, now, dropped)
 	lose(byID, got.Lost)
 	for _, e := range byID {

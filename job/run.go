@@ -190,7 +190,7 @@ func (r *run) leave() {
 	ctx, cancel := context.WithTimeout(r.ctx, lastCall)
 	defer cancel()
 	r.failures.flush(time.Now(), true)
-	if stats, _ := r.counters.tell(time.Now(), true); len(stats) > 0 {
+	if stats, _ := r.counters.report(time.Now(), true); len(stats) > 0 {
 		_, _ = r.store.Renew(ctx, Renewal{Worker: r.config.Name, Session: r.session(), Lease: r.config.Lease, Info: r.info(), Stats: stats})
 	}
 	_ = r.store.Leave(ctx, r.config.Name, r.session())
