@@ -48,26 +48,21 @@ func (p *keyProbe) Value(key any) any {
 	return nil
 }
 
-// setType is runtime/pprof's pointer to a label set.
-var setType reflect.Type
+// valueType is that of runtime/pprof's pointer to a label set, with which a context answers [Key].
+var valueType = reflect.TypeOf(pprof.WithLabels(context.Background(), pprof.Labels("a", "b")).Value(Key))
 
 // Exact reports whether goroutines can be told apart by their label sets, as far as is known without a snapshot. It never
 // changes while the program runs.
 var Exact = linked && knownLayout()
 
-// knownLayout reports whether a Set is laid out as runtime/pprof's own, and notes the type of that.
+// knownLayout reports whether a Set is laid out as runtime/pprof's own.
 func knownLayout() bool {
 	value := pprof.WithLabels(context.Background(), pprof.Labels("a", "b")).Value(Key)
-	t := reflect.TypeOf(value)
-	if t == nil || t.Kind() != reflect.Pointer || !sameLayout(t.Elem(), reflect.TypeFor[Set]()) {
+	if valueType == nil || valueType.Kind() != reflect.Pointer || !sameLayout(valueType.Elem(), reflect.TypeFor[Set]()) {
 		return false
 	}
 	set := (*Set)(reflect.ValueOf(value).UnsafePointer())
-	if len(set.list) != 1 || set.list[0] != (Label{"a", "b"}) {
-		return false
-	}
-	setType = t.Elem()
-	return true
+	return len(set.list) == 1 && set.list[0] == (Label{"a", "b"})
 }
 
 // sameLayout compares two types in memory. A struct of one field is laid out as its field.
@@ -104,16 +99,40 @@ func innermost(t reflect.Type) reflect.Type {
 
 // Value returns the set as a context answers [Key] with it, so that pprof.Do in a task adds to the task's labels and
 // restores the set itself afterwards. It may be called only where [Exact] is true.
-func (s *Set) Value() any { return reflect.NewAt(setType, unsafe.Pointer(s)).Interface() }
+func (s *Set) Value() any { return reflect.NewAt(valueType.Elem(), unsafe.Pointer(s)).Interface() }
 
-// FromContext returns the labels that a context carries, sorted by key.
-func FromContext(ctx context.Context) []Label {
+// ValueOf returns what identifies the labels that ctx carries: what it answers [Key] with; nil for none. An answer that is not
+// runtime/pprof's is none.
+func ValueOf(ctx context.Context) any {
+	value := ctx.Value(Key)
+	if value == nil || reflect.TypeOf(value) != valueType {
+		return nil
+	}
+	return value
+}
+
+// LabelsOf returns the labels that [ValueOf] has identified, sorted by key, in a list of the caller's own. It asks no context of
+// a user's.
+func LabelsOf(value any) []Label {
 	var list []Label
-	pprof.ForLabels(ctx, func(key, value string) bool {
+	pprof.ForLabels(valueContext{context.Background(), value}, func(key, value string) bool {
 		list = append(list, Label{key, value})
 		return true
 	})
 	return list
+}
+
+// valueContext is a context that carries nothing but labels.
+type valueContext struct {
+	context.Context
+	labels any
+}
+
+func (c valueContext) Value(key any) any {
+	if key == Key {
+		return c.labels
+	}
+	return nil
 }
 
 // An Address is that of the label set that a goroutine has; the zero value stands for none. Two are equal when they are of

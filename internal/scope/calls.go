@@ -44,7 +44,7 @@ func NewBlockingCall(ctx context.Context) *BlockingCall {
 	if c.Caller != nil {
 		c.Labels = goroutine.NewSet(extend(c.Caller.Labels.Labels(), "blocking"))
 	} else {
-		c.Labels = goroutine.NewSet(rootLabels(ctx, callersLabels(ctx, nil), "blocking"))
+		c.Labels = goroutine.NewSet(rootLabels(callersLabels(ctx, nil), "blocking"))
 	}
 	blockingCalls.Lock()
 	defer blockingCalls.Unlock()

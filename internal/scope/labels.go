@@ -44,7 +44,7 @@ func findLabel(labels []goroutine.Label, key string) (int, bool) {
 
 // callersLabels identifies the labels that ctx, which is no task's own, adds to those of its task; nil for none.
 func callersLabels(ctx context.Context, parent *Node) any {
-	labels := ctx.Value(goroutine.Key)
+	labels := goroutine.ValueOf(ctx)
 	if parent != nil && labels == parent.labelValue() {
 		return nil
 	}
@@ -52,11 +52,11 @@ func callersLabels(ctx context.Context, parent *Node) any {
 }
 
 // rootLabels are those of a scope or stream which no task is above.
-func rootLabels(ctx context.Context, callers any, name string) []goroutine.Label {
+func rootLabels(callers any, name string) []goroutine.Label {
 	if callers == nil {
 		return interned.below(nil, name)
 	}
-	return withLabel(goroutine.FromContext(ctx), name)
+	return withLabel(goroutine.LabelsOf(callers), name)
 }
 
 // A labelCache is what a task remembers of the labels that it gave to the last task below it, when there are others in them
@@ -83,7 +83,7 @@ func (f *children) labelsBelow(p, n *Node, callers any) []goroutine.Label {
 	}
 	c.name, c.callers = name, callers
 	if callers != nil {
-		c.labels = withLabel(goroutine.FromContext(n.base()), join(NamePath(above), name))
+		c.labels = withLabel(goroutine.LabelsOf(callers), join(NamePath(above), name))
 	} else {
 		c.labels = extend(above, name)
 	}

@@ -195,7 +195,7 @@ func (n *Node) Open(ctx context.Context, kind Kind, o *Settings) {
 		n.begun = began()
 		f := n.childTasks
 		f.refill(2) // for itself and for the first task below
-		f.identify(n, rootLabels(ctx, callers, n.labelName()))
+		f.identify(n, rootLabels(callers, n.labelName()))
 	}
 	if foreign && kind == KindShield {
 		n.attach() // the others ask for a cancellation, and attach themselves only when something below waits: see pull
@@ -247,15 +247,26 @@ func (n *Node) configure(o *Settings) {
 	}
 }
 
-// attach has the standard library report the cancellation of the base, in a goroutine of its own.
+// attach has the standard library report the cancellation of the base, in a goroutine of its own. The base may be of the user's
+// own making, so it is asked without n's mutex.
 func (n *Node) attach() {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.use()&(isAttached|IsFinished) != 0 {
+		n.mu.Unlock()
 		return
 	}
 	n.flags.Or(isAttached)
-	n.moreLocked().detach = context.AfterFunc(n.base(), n.cancelFromBase)
+	n.mu.Unlock()
+	detach := context.AfterFunc(n.base(), n.cancelFromBase)
+	n.mu.Lock()
+	finished := n.Is(IsFinished) // then release may have looked for it already
+	if !finished {
+		n.moreLocked().detach = detach
+	}
+	n.mu.Unlock()
+	if finished {
+		detach()
+	}
 }
 
 func (n *Node) cancelFromBase() {
