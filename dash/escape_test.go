@@ -47,7 +47,7 @@ func (hostile) Queues(context.Context) ([]job.QueueInfo, error) {
 	return []job.QueueInfo{{Name: evil, Queued: 3, Wait: time.Hour}, {Name: evil + "2", Paused: true}}, nil
 }
 
-func (hostile) Workers(context.Context) ([]job.WorkerInfo, error) {
+func (hostile) Workers(context.Context, ...string) ([]job.WorkerInfo, error) {
 	return []job.WorkerInfo{
 		{Name: evil, Host: evil, Version: evil, Queues: []string{evil}, Kinds: []string{evil}, Started: time.Now(), Seen: time.Now()},
 		{Name: evil + "gone", Host: evil, Stopping: true},

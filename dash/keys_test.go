@@ -100,9 +100,9 @@ func (s *countingStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return s.Store.Queues(ctx)
 }
 
-func (s *countingStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+func (s *countingStore) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
 	s.workers++
-	return s.Store.Workers(ctx)
+	return s.Store.Workers(ctx, names...)
 }
 
 func (s *countingStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {

@@ -24,7 +24,7 @@ func newStoreCache(s job.Store) *storeCache {
 	l := &storeCache{}
 	l.counts = newShared(s.Counts)
 	l.queues = newShared(s.Queues)
-	l.workers = newShared(s.Workers)
+	l.workers = newShared(func(ctx context.Context) ([]job.WorkerInfo, error) { return s.Workers(ctx) })
 	l.crons = newShared(s.Crons)
 	l.past = newShared((&historian{store: s}).read)
 	return l
@@ -40,7 +40,10 @@ func (s cachedStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return s.h.cache.queues.get(ctx)
 }
 
-func (s cachedStore) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+func (s cachedStore) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	if len(names) > 0 {
+		return s.Store.Workers(ctx, names...)
+	}
 	return s.h.cache.workers.get(ctx)
 }
 

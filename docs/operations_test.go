@@ -72,8 +72,8 @@ func Example_whatWasDone() {
 // A moved store has all its workers on one host.
 type moved struct{ job.Store }
 
-func (s moved) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	workers, err := s.Store.Workers(ctx)
+func (s moved) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	workers, err := s.Store.Workers(ctx, names...)
 	for i := range workers {
 		workers[i].Host = "blue-7"
 	}

@@ -333,8 +333,8 @@ type slowList struct {
 	wait chan struct{} // nil for no wait
 }
 
-func (s *slowList) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	listed, err := s.Store.Workers(ctx)
+func (s *slowList) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	listed, err := s.Store.Workers(ctx, names...)
 	if wait := s.wait; wait != nil {
 		s.wait = nil
 		<-wait

@@ -243,14 +243,14 @@ func ownSession(worker string) Session {
 
 // listed returns what is to be listed of a worker, with what was listed of it before.
 func listed(ctx context.Context, s Store, w WorkerInfo) (WorkerInfo, error) {
-	all, err := s.Workers(ctx)
+	found, err := s.Workers(ctx, w.Name)
 	if err != nil {
 		return w, err
 	}
 	before := WorkerInfo{Started: time.Now()}
-	for _, other := range all {
+	for _, other := range found {
 		same := (w.Host == "" || other.Host == "" || w.Host == other.Host) && (w.PID == 0 || other.PID == 0 || w.PID == other.PID)
-		if other.Name == w.Name && same {
+		if same {
 			before = other
 		}
 	}

@@ -18,7 +18,7 @@ type failing struct {
 	job.Store
 	renewals []error // what the next calls of Renew return; nil has the store renew
 	settles  []error
-	lists    int // calls of Workers
+	lists    [][]string // calls of Workers, by the names in them
 }
 
 func nextOf(errs *[]error) (err error) {
@@ -35,9 +35,9 @@ func (s *failing) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error)
 	return s.Store.Renew(ctx, r)
 }
 
-func (s *failing) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	s.lists++
-	return s.Store.Workers(ctx)
+func (s *failing) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	s.lists = append(s.lists, names)
+	return s.Store.Workers(ctx, names...)
 }
 
 func (s *failing) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
@@ -147,8 +147,13 @@ func TestClaimerListsThreadsTogether(t *testing.T) {
 			both()
 			seconds(1)
 		}
-		if store.lists > 2 {
-			t.Errorf("it was listed %d times by ten calls in five seconds, want twice", store.lists)
+		if len(store.lists) > 2 {
+			t.Errorf("it was listed %d times by ten calls in five seconds, want twice", len(store.lists))
+		}
+		for _, names := range store.lists {
+			if !slices.Equal(names, []string{"ruby-1"}) {
+				t.Errorf("the workers %q were read, want the program alone: a store may have thousands", names)
+			}
 		}
 		if w := r.worker("ruby-1"); fmt.Sprint(w.Queues, w.Kinds) != "[a b c] [k l]" {
 			t.Errorf("it is listed with %v and %v", w.Queues, w.Kinds)

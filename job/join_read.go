@@ -65,8 +65,8 @@ func mergeNamed[T any](all []T, name func(T) string, merge func(a, b T) T) []T {
 }
 
 // Workers returns the workers of the stores that answer, each as it was seen last.
-func (j *Joined) Workers(ctx context.Context) ([]WorkerInfo, error) {
-	all, err := readAll(ctx, j, "list workers", func(ctx context.Context, p *part) ([]WorkerInfo, error) { return p.Workers(ctx) })
+func (j *Joined) Workers(ctx context.Context, names ...string) ([]WorkerInfo, error) {
+	all, err := readAll(ctx, j, "list workers", func(ctx context.Context, p *part) ([]WorkerInfo, error) { return p.Workers(ctx, names...) })
 	return mergeNamed(all, func(w WorkerInfo) string { return w.Name }, func(a, b WorkerInfo) WorkerInfo {
 		if b.Seen.After(a.Seen) {
 			return b

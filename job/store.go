@@ -185,8 +185,9 @@ type OperatorStore interface {
 	// Limits returns the limits of a queue, and how far they are used by the queue and by one of its keys.
 	Limits(ctx context.Context, queue, key string) (LimitUse, error)
 
-	// Workers returns the workers that have called Renew and not Leave, by name. Those not seen for a day are removed by Prune.
-	Workers(ctx context.Context) ([]WorkerInfo, error)
+	// Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names. Those not seen for a
+	// day are removed by Prune.
+	Workers(ctx context.Context, names ...string) ([]WorkerInfo, error)
 
 	// Order leaves a command for a worker of the list of Workers; for another the error is ErrNoWorker. Its next Renew returns it,
 	// with others in the order in which they were left, and that is the end of it: when the answer is lost, so is the order.

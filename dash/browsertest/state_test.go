@@ -60,8 +60,8 @@ func (s troubled) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	), err
 }
 
-func (s troubled) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	workers, err := s.Store.Workers(ctx)
+func (s troubled) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	workers, err := s.Store.Workers(ctx, names...)
 	for _, w := range []job.WorkerInfo{
 		{Name: "gone-1", Host: "web-1", PID: 17, Seen: time.Now().Add(-5 * time.Minute)},
 		{Name: "quiet-1", Host: "web-2", PID: 18, Seen: time.Now(), Quiet: true, Memory: 3 << 30, Running: 1000, Concurrency: 1000},

@@ -60,9 +60,16 @@ func (cs *clients) sync(ctx context.Context) {
 
 // leave takes clients off the list of workers, unless they have gone to another server.
 func (cs *clients) leave(ctx context.Context, gone []*client) {
+	if len(gone) == 0 {
+		return
+	}
+	names := make([]string, len(gone))
+	for i, cl := range gone {
+		names[i] = cl.name
+	}
 	within, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	workers, err := cs.server.config.Store.Workers(within)
+	workers, err := cs.server.config.Store.Workers(within, names...)
 	if err != nil {
 		return
 	}

@@ -25,12 +25,12 @@ type slowLists struct {
 	pause   time.Duration // the longest between two renewals
 }
 
-func (s *slowLists) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+func (s *slowLists) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
 	time.Sleep(time.Second)
 	s.mu.Lock()
 	s.lists++
 	s.mu.Unlock()
-	return s.Store.Workers(ctx)
+	return s.Store.Workers(ctx, names...)
 }
 
 func (s *slowLists) Leave(ctx context.Context, worker string, session job.Session) error {

@@ -24,6 +24,7 @@ type broken struct {
 	counts    func([]job.Count) []job.Count
 	queues    func([]job.QueueInfo) []job.QueueInfo
 	workers   func([]job.WorkerInfo) []job.WorkerInfo
+	names     func([]string) []string // of the workers that are asked for
 	crons     func([]job.CronInfo) []job.CronInfo
 	tick      func(ctx context.Context, t job.Tick) (bool, error)
 	prune     func(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error)
@@ -135,8 +136,8 @@ func (b *broken) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return altered(b.queues, got), err
 }
 
-func (b *broken) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	got, err := b.Store.Workers(ctx)
+func (b *broken) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	got, err := b.Store.Workers(ctx, altered(b.names, names)...)
 	return altered(b.workers, got), err
 }
 

@@ -130,8 +130,8 @@ func (f *faulty) Limits(ctx context.Context, queue, key string) (job.LimitUse, e
 	return try(f, "Limits", func() (job.LimitUse, error) { return f.store.Limits(ctx, queue, key) })
 }
 
-func (f *faulty) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
-	return try(f, "Workers", func() ([]job.WorkerInfo, error) { return f.store.Workers(ctx) })
+func (f *faulty) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
+	return try(f, "Workers", func() ([]job.WorkerInfo, error) { return f.store.Workers(ctx, names...) })
 }
 
 func (f *faulty) Tick(ctx context.Context, t job.Tick) (bool, error) {

@@ -112,6 +112,9 @@ var renewPromises = []promise{
 		if len(got) != 2 || got[0].Name != "a" || got[1].Name != "b" {
 			f.Fatalf("workers are %+v, want a and b", got)
 		}
+		if named, err := f.Workers(f.ctx, "c", "b"); err != nil || len(named) != 1 || named[0].Name != "b" {
+			f.Errorf("workers named b and c: %+v, %v, want b", named, err)
+		}
 		seen := got[1].Seen
 		f.near("seen", seen, f.now())
 		f.sameTime("started", got[1].Started, workerInfo.Started)

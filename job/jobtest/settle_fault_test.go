@@ -167,6 +167,9 @@ var settleFaults = []fault{
 		"workers are those that renew, until they leave",
 		"what a session holds when it leaves can be claimed at once",
 	}, apply: func(b *broken) { b.leave = func() error { return nil } }},
+	{name: "workers of any name are returned", noticed: []string{"workers are those that renew, until they leave"}, apply: func(b *broken) {
+		b.names = func([]string) []string { return nil }
+	}},
 	{name: "workers are unsorted", noticed: []string{"workers are those that renew, until they leave"}, apply: func(b *broken) {
 		b.workers = func(w []job.WorkerInfo) []job.WorkerInfo { slices.Reverse(w); return w }
 	}},

@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -60,16 +59,19 @@ func (s *Store) Leave(ctx context.Context, worker string, session job.Session) e
 	return nil
 }
 
-// Workers returns the workers that have called Renew and not Leave, by name.
-func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+// Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names.
+func (s *Store) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
 	if _, err := s.enter(ctx, "list workers"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	infos := slices.SortedFunc(maps.Values(s.workers), func(a, b job.WorkerInfo) int { return cmp.Compare(a.Name, b.Name) })
-	for i := range infos {
-		infos[i] = copyWorker(infos[i])
+	var infos []job.WorkerInfo
+	for name, info := range s.workers {
+		if len(names) == 0 || slices.Contains(names, name) {
+			infos = append(infos, copyWorker(info))
+		}
 	}
+	slices.SortFunc(infos, func(a, b job.WorkerInfo) int { return cmp.Compare(a.Name, b.Name) })
 	return infos, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/redis/rueidis"
 )
 
 // The bounds of what of a renewal is sent at once.
@@ -117,18 +118,19 @@ func (s *Store) Leave(ctx context.Context, worker string, session job.Session) e
 	})
 }
 
-// Workers returns the workers that have called Renew and not Leave, by name.
-func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+// Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names.
+func (s *Store) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
 	var infos []job.WorkerInfo
 	err := s.call(ctx, "list workers", func(ctx context.Context) error {
 		c, err := s.connected(ctx)
 		if err != nil {
 			return err
 		}
-		rows, err := c.Do(ctx, c.B().Hgetall().Key(s.prefix+"workers").Build()).AsStrMap()
+		rows, err := workerRows(ctx, c, s.prefix+"workers", names)
 		if err != nil {
 			return err
 		}
+		infos = nil
 		for name, row := range rows {
 			seen, text, _ := strings.Cut(row, "\n")
 			var info job.WorkerInfo
@@ -142,4 +144,25 @@ func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
 		return nil
 	})
 	return infos, err
+}
+
+// workerRows reads the rows of all workers, or those of the given names that there are.
+func workerRows(ctx context.Context, c rueidis.Client, key string, names []string) (map[string]string, error) {
+	if len(names) == 0 {
+		return c.Do(ctx, c.B().Hgetall().Key(key).Build()).AsStrMap()
+	}
+	found, err := c.Do(ctx, c.B().Hmget().Key(key).Field(names...).Build()).ToArray()
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[string]string, len(names))
+	for i, row := range found {
+		if row.IsNil() {
+			continue
+		}
+		if rows[names[i]], err = row.ToString(); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
 }

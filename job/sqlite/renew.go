@@ -118,11 +118,11 @@ func (s *Store) Leave(ctx context.Context, worker string, session job.Session) e
 	})
 }
 
-// Workers returns the workers that have called Renew and not Leave, by name.
-func (s *Store) Workers(ctx context.Context) ([]job.WorkerInfo, error) {
+// Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names.
+func (s *Store) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {
 	var infos []job.WorkerInfo
 	err := s.read(ctx, "list workers", func(t *txn) error {
-		return t.each(statement("worker_list"), nil, func(v []driver.Value) error {
+		return t.each(statement("worker_list"), []any{jsonOf(names)}, func(v []driver.Value) error {
 			var info job.WorkerInfo
 			if err := json.Unmarshal([]byte(text(v[2])), &info); err != nil {
 				return fmt.Errorf("worker %s: %w", text(v[0]), err)

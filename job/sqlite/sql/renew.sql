@@ -40,7 +40,9 @@ on conflict do update set seen = excluded.seen, info = excluded.info
 delete from meanwhile_worker where name = ?1
 
 -- name: worker_list
-select name, seen, info from meanwhile_worker order by name
+select name, seen, info from meanwhile_worker
+where ?1 is null or name in (select value from json_each(?1))
+order by name
 
 -- name: worker_prune
 delete from meanwhile_worker where seen < ?1
