@@ -308,6 +308,7 @@ func TestStreamEnds(t *testing.T) {
 
 // The limits that a server sets for requests and answers do not end a live page.
 func TestServerTimeouts(t *testing.T) {
+	t.Parallel()
 	s := memory.New()
 	server := httptest.NewUnstartedServer(dash.New(dash.Config{Store: s}))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second

@@ -278,6 +278,7 @@ func (s *lineStore) Append(ctx context.Context, batches ...*logs.Batch) error {
 // TestKilledProcesses kills clients and servers with kill -9 in turn, clients also before their server is back. A last client
 // sends what the others have left in their spools. What was acknowledged is kept, nothing twice, everything in order.
 func TestKilledProcesses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	address, spool, path := newTestServer(t).address, filepath.Join(dir, "spool"), filepath.Join(dir, "lines")
 	acknowledged := map[string]int{} // by client

@@ -160,6 +160,7 @@ func TestSpoolLaw(t *testing.T) {
 
 // TestSpoolTorn takes over a spool that ends at each byte of a file.
 func TestSpoolTorn(t *testing.T) {
+	t.Parallel()
 	id := NewClient()
 	whole := t.TempDir()
 	s := newSpool(whole, id, 1<<20)
@@ -276,6 +277,7 @@ func TestSpoolLocked(t *testing.T) {
 
 // TestSpoolTaken makes spools in a folder where another process looks for those of dead ones all the time.
 func TestSpoolTaken(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	var over atomic.Bool
 	var looking sync.WaitGroup
