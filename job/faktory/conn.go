@@ -69,7 +69,11 @@ func (c *conn) forget() {
 
 // next does a command, and reports whether there may be another.
 func (c *conn) next(ctx context.Context) bool {
-	if c.lines.idle() != nil || c.lines.readWithin(ctx, lineTime) != nil {
+	if c.lines.idle() != nil {
+		return false
+	}
+	begun := !c.lines.whole() // the rest has to come in time
+	if begun && c.lines.readWithin(ctx, lineTime) != nil {
 		return false
 	}
 	line, done, err := c.lines.line(ctx, MaxLine)
@@ -81,7 +85,7 @@ func (c *conn) next(ctx context.Context) bool {
 		}
 		return false
 	}
-	if c.socket.SetReadDeadline(time.Time{}) != nil || ctx.Err() != nil {
+	if begun && c.socket.SetReadDeadline(time.Time{}) != nil || ctx.Err() != nil {
 		return false
 	}
 	c.server.commands.Add(1)

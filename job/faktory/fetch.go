@@ -103,7 +103,7 @@ func (c *conn) fetch(ctx context.Context, args []byte) (*held, error) {
 		return nil, refuse("FETCH: %d queues: name at most %d", len(queues), MaxQueues)
 	}
 	for _, q := range queues {
-		if len(q) > job.MaxName || !queueName.MatchString(q) {
+		if len(q) > job.MaxName || !isQueueName(q) {
 			return nil, refuse("FETCH: the queue %.60q: names are of at most %d letters, digits, '.', '_' and '-'", q, job.MaxName)
 		}
 	}

@@ -101,7 +101,7 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 		}
 	}
 	for _, name := range names {
-		if len(name) > job.MaxName || !queueName.MatchString(name) {
+		if len(name) > job.MaxName || !isQueueName(name) {
 			return nil, refuse("QUEUE: %.60q is no name of a queue", name)
 		}
 	}

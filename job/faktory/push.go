@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 
@@ -52,7 +51,16 @@ type custom struct {
 	Batch       string      `json:"bid"`
 }
 
-var queueName = regexp.MustCompile(`\A[a-zA-Z0-9._-]+\z`)
+// isQueueName reports whether clients may name a queue so.
+func isQueueName(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return name != ""
+}
 
 // job makes the job that is to be enqueued.
 func (p *pushed) job() (*job.Job, error) {
@@ -92,7 +100,7 @@ func plain(id string) bool {
 func (p *pushed) options() ([]job.EnqueueOption, error) {
 	opts := []job.EnqueueOption{job.Meta(job.MetaID, p.ID)}
 	if p.Queue != "" {
-		if !queueName.MatchString(p.Queue) {
+		if !isQueueName(p.Queue) {
 			return nil, fmt.Errorf("the queue %.60q: names are of letters, digits, '.', '_' and '-'", p.Queue)
 		}
 		opts = append(opts, job.Queue(p.Queue))
@@ -211,6 +219,7 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 	all := make([]inserted, len(jobs))
 	done, err := job.Insert(ctx, s.config.Store, jobs...)
 	if err == nil {
+		s.room.pushed(jobs)
 		for i := range jobs {
 			all[i].enqueued = done[i]
 		}
@@ -223,6 +232,7 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 		if done, err := job.Insert(ctx, s.config.Store, j); err != nil {
 			all[i].err = err
 		} else {
+			s.room.pushed(jobs[i : i+1])
 			all[i].enqueued = done[0]
 		}
 	}
@@ -257,6 +267,8 @@ func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 		done, err := job.Insert(ctx, c.server.config.Store, part...)
 		if err != nil {
 			c.server.config.Logger.Warn("faktory: a command failed", "command", "PUSHB", "error", err)
+		} else {
+			c.server.room.pushed(part)
 		}
 		for i := range part {
 			switch {

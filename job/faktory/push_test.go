@@ -92,3 +92,42 @@ func TestPushThatFailsAlone(t *testing.T) {
 		}
 	})
 }
+
+// A silentStore gives no notice of jobs, as one that is far away does later.
+type silentStore struct{ job.Store }
+
+func (silentStore) Wait(ctx context.Context, _ ...string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestPushWakesFetches: fetches that wait at the server at which jobs are pushed do not wait for a notice of the store.
+func TestPushWakesFetches(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.store = silentStore{b.store}
+		n := b.serve(faktory.Config{})
+		begun := time.Now()
+		fetched := make(chan time.Duration)
+		for _, queues := range []string{"default", "other default", "default", "other"} {
+			p := n.worker("w " + queues)
+			go func() {
+				if p.fetch(queues) != nil {
+					fetched <- time.Since(begun)
+				} else {
+					fetched <- -1
+				}
+			}()
+		}
+		time.Sleep(100 * time.Millisecond)
+		n.push("job-000001", "")
+		p := n.open()
+		p.want(`HELLO {"v":2}`, "+OK")
+		p.want(`PUSHB [{"jid":"job-000002","jobtype":"a","args":[]},{"jid":"job-000003","jobtype":"a","args":[]},`+
+			`{"jid":"job-000004","jobtype":"a","args":[],"queue":"other","at":"2999-01-01T00:00:00Z"}]`, "{}")
+		for i := range 4 {
+			if took := <-fetched; (i < 3) != (took == 100*time.Millisecond) {
+				t.Errorf("fetch %d has taken %v", i, took)
+			}
+		}
+	})
+}

@@ -281,6 +281,31 @@ func (r *room) notice() {
 	}
 }
 
+// pushed has fetches ask for jobs that this server has enqueued, before the store gives notice of them.
+func (r *room) pushed(jobs []*job.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lines) == 0 {
+		return
+	}
+	now, due := time.Now(), map[string]int{}
+	for _, j := range jobs {
+		if !j.RunAt.After(now) {
+			due[j.Queue]++
+		}
+	}
+	for _, l := range r.lines {
+		n := 0
+		for _, q := range l.queues {
+			n += due[q]
+		}
+		if n > 0 {
+			l.notice()
+			l.wake(n - 1)
+		}
+	}
+}
+
 func (r *room) poll(ctx context.Context) error {
 	ticker := time.NewTicker(eachPoll)
 	defer ticker.Stop()

@@ -3,6 +3,7 @@ package faktory_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,17 @@ func TestPushFetchAck(t *testing.T) {
 		}
 		worker.want(`ACK {"jid":"job-000001"}`, "+OK")
 		worker.want(`ACK {"jid":"job-never-seen"}`, "+OK")
+		for _, jid := range []string{`{"jid":"job-\u0030\u003002"}`, `{ "jid" : "job-0003", "x" : [1] }`} { // written as few do
+			producer.want(fmt.Sprintf(`PUSH {"jid":"job-000%d","jobtype":"mail","args":[]}`, 2+strings.Count(jid, "x")), "+OK")
+			got := worker.fetchOne("default")
+			worker.want("ACK "+jid, "+OK")
+			if j := r.one(got.JID); j.State != job.Completed {
+				t.Errorf("acknowledged by %s it is %s", jid, j.State)
+			}
+		}
+		for _, wrong := range []string{`{"jid":""}`, `{"jid":"a"`, `{"jid":7}`, "", "[]"} {
+			worker.want("ACK "+wrong, `-ERR invalid ACK`)
+		}
 		if j := worker.fetch("default"); j != nil {
 			t.Errorf("fetched %+v again", j)
 		}

@@ -41,6 +41,12 @@ func (r *lineReader) idle() error {
 	return err
 }
 
+// whole reports whether a line has been received to its end, as most are at once.
+func (r *lineReader) whole() bool {
+	received, _ := r.buffer.Peek(r.buffer.Buffered())
+	return bytes.IndexByte(received, '\n') >= 0
+}
+
 // readWithin bounds the time of reading from now on. It asks ctx after that: a deadline that interrupt has set before is not lost.
 func (r *lineReader) readWithin(ctx context.Context, d time.Duration) error {
 	if err := r.socket.SetReadDeadline(time.Now().Add(d)); err != nil {

@@ -51,8 +51,10 @@ var listPromises = []promise{
 	{"list by the ID of another system", func(f *fixture) {
 		other := f.insertNew(job.Meta(job.MetaID, "other"), job.Meta("x", `{"jid":"twice"},"jid":"twice"`))
 		odd := f.insertNew(job.Meta(job.MetaID, `odd "<jid>"`))
+		quoted := f.insertNew(job.Meta(job.MetaID, "quoted"), job.Meta(`a"jid`, "x"), job.Meta(`b\`, `c\`))
+		f.insertNew(job.Meta(job.MetaID, strings.Repeat("🜁", 1000)))
 		done := f.insertNew(job.Meta(job.MetaID, "twice"), job.Meta("tenant", "7"))
-		for _, j := range f.take("w", 3) {
+		for _, j := range f.take("w", 5) {
 			if j.ID == done.ID {
 				f.finish(j, job.Completed)
 			}
@@ -69,6 +71,8 @@ var listPromises = []promise{
 			{job.Filter{Meta: map[string]string{job.MetaID: "twice"}, States: []job.State{job.Running}}, nil},
 			{job.Filter{Meta: map[string]string{job.MetaID: "other"}, States: []job.State{job.Running}, Worker: "w"}, []job.ID{other.ID}},
 			{job.Filter{Meta: map[string]string{job.MetaID: `odd "<jid>"`}}, []job.ID{odd.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "quoted"}}, []job.ID{quoted.ID}},
+			{job.Filter{Meta: map[string]string{job.MetaID: "x"}}, nil},
 			{job.Filter{Meta: map[string]string{job.MetaID: "twic"}}, nil},
 		} {
 			f.sameIDs(fmt.Sprintf("listed by %v", test.filter.Meta), ids(f.list(test.filter)), test.want)

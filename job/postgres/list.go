@@ -23,8 +23,8 @@ func (s *Store) List(ctx context.Context, f job.Filter) (jobs []*job.Job, err er
 	}
 	err = s.call(ctx, "list jobs", func(ctx context.Context) error {
 		f := f // a call is repeated
-		if id := f.MetaID(); id != "" && len(f.IDs) == 0 {
-			rows, err := s.run().query(ctx, s.sql("list_meta_id"), id)
+		if f.MetaID() != "" && len(f.IDs) == 0 {
+			rows, err := s.run().query(ctx, s.sql("list_meta_id"), f.Meta[job.MetaID])
 			if err == nil {
 				f.IDs, err = pgx.CollectRows(rows, readID)
 			}

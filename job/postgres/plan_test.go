@@ -80,7 +80,7 @@ func TestPlanOfMetaID(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), "set enable_seqscan = off"); err != nil { // small tables are read whole
 		t.Fatal(err)
 	}
-	rows, err := conn.Query(t.Context(), "explain "+strings.Join(strings.SplitAfter(string(sql), "\n")[1:], ""), `"job-1"`)
+	rows, err := conn.Query(t.Context(), "explain "+strings.Join(strings.SplitAfter(string(sql), "\n")[1:], ""), "job-1")
 	if err != nil {
 		t.Fatal(err)
 	}

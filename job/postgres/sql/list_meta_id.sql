@@ -1,9 +1,9 @@
--- The IDs of the jobs whose options have the meta ID $1, in quotes.
+-- The IDs of the jobs that may have the meta ID $1: all that have it, where JSON writes it as it is.
 select id from meanwhile.queued
-where substring(options from '[{,]"jid":("[^"\\]{1,200}")') = $1 and strpos(options, '"jid":"') > 0
+where left(split_part(split_part(replace(options, '\"', ''), '"jid":"', 2), '"', 1), 200) = $1 and strpos(options, '"jid":"') > 0
 union all
 select id from meanwhile.running
-where substring(options from '[{,]"jid":("[^"\\]{1,200}")') = $1 and strpos(options, '"jid":"') > 0
+where left(split_part(split_part(replace(options, '\"', ''), '"jid":"', 2), '"', 1), 200) = $1 and strpos(options, '"jid":"') > 0
 union all
 select id from meanwhile.finished
-where substring(options from '[{,]"jid":("[^"\\]{1,200}")') = $1 and strpos(options, '"jid":"') > 0
+where left(split_part(split_part(replace(options, '\"', ''), '"jid":"', 2), '"', 1), 200) = $1 and strpos(options, '"jid":"') > 0
