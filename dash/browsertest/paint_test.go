@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -12,7 +13,8 @@ import (
 )
 
 // BenchmarkFirstPaint measures when a browser has painted the first text of a page, from the beginning of the navigation: the median and the
-// worst of all pages, each asked for once in each round. The browser and the server share the machine.
+// worst of all pages, each asked for once in each round; and by how much its parts have moved (CLS) after two seconds of live updates, at
+// most. The browser and the server share the machine.
 func BenchmarkFirstPaint(b *testing.B) {
 	ctx := b.Context()
 	browser, stop, err := Start(ctx)
@@ -30,6 +32,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 			return err
 		}
 		var took []float64
+		var cls float64
 		for b.Loop() {
 			for _, path := range (&stage{Scene: scene}).paths() {
 				ms, err := firstPaint(tab, server.URL+path)
@@ -37,11 +40,24 @@ func BenchmarkFirstPaint(b *testing.B) {
 					return err
 				}
 				took = append(took, ms)
+				moved, err := chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) (float64, error) {
+					for _, step := range []Action{Until(`document.querySelector("#live.is-live")`), chromedp.Sleep(2 * time.Second)} {
+						if _, err := step(ctx, t); err != nil {
+							return 0, err
+						}
+					}
+					return chromedp.Evaluate[float64]("cls")(ctx, t)
+				})
+				if err != nil {
+					return err
+				}
+				cls = max(cls, moved)
 			}
 		}
 		slices.Sort(took)
 		b.ReportMetric(took[len(took)/2], "p50-ms")
 		b.ReportMetric(took[len(took)-1], "worst-ms")
+		b.ReportMetric(cls, "worst-cls")
 		b.ReportMetric(0, "ns/op")
 		return nil
 	})
