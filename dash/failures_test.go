@@ -76,3 +76,20 @@ func TestManyFailures(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	has(t, get(t, h, "/failures"), http.StatusOK, "The newest 1,000 of them, back to", "50 more errors, of fewer jobs, not shown", "not long ago")
 }
+
+// TestErrorInTheHead: the head of a job has the error of its last attempt, in one line, until it has completed.
+func TestErrorInTheHead(t *testing.T) {
+	s := memory.New()
+	h := dash.New(dash.Config{Store: s})
+	j := enqueue(t, s, "mail.send", `{}`, 1)[0]
+	path, head := "/jobs/"+j.ID.String(), `<a class="last-error bad" href="#h-failures">`
+	has(t, get(t, h, path), http.StatusOK, "not "+head)
+	add := func(j *job.Job, text string) {
+		j.Failures = append(j.Failures, job.Failure{Attempt: j.Attempt, Started: j.Started, Time: time.Now(), Worker: "w", Error: text})
+	}
+	settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt = job.Queued, time.Time{}; add(j, "the first") })
+	settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt = job.Queued, time.Time{}; add(j, "relay refused\ntoken=hunter2") })
+	has(t, get(t, h, path), http.StatusOK, head+"relay refused token=•••</a>")
+	settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Completed })
+	has(t, get(t, h, path), http.StatusOK, "not "+head)
+}

@@ -65,6 +65,35 @@ func (s *stage) testAxe(t *testing.T) {
 	}
 }
 
+// testAxeStates does so for the pages of the other states, in both colours in turn. Of those that have lost their server one is enough: they
+// are as before, with a notice.
+func (s *stage) testAxeStates(t *testing.T) {
+	axe := readAxe(t)
+	for i, state := range s.states() {
+		if state.name == "full" {
+			continue
+		}
+		look := Look(1440, 900, "light", true)
+		if i%2 == 0 {
+			look = Look(390, 844, "dark", true)
+		}
+		server := state.serve(t)
+		b := s.at(server.URL).tab(t, look)
+		b.wrong = true
+		for _, path := range state.paths {
+			b.load(path)
+			if state.away != nil {
+				b.lose(state, server)
+			}
+			b.inspect(axe, "html", path+", "+state.name)
+			if state.away != nil {
+				state.away(server, false)
+				break
+			}
+		}
+	}
+}
+
 const inspection = `axe.run(%q, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r =>
 	r.violations.map(v => v.id + " (" + v.help + "): " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + " " + n.any.map(a => a.message).join("; ")).join("\n    ")))`
 

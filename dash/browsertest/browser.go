@@ -49,13 +49,13 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	return browser, stop, nil
 }
 
-// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it. In the line of a task, what
+// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it, and adds up by how much (CLS). In the line of a task, what
 // follows its wait may move sideways: the wait is another one.
-const shifts = `window.shifts = []; new PerformanceObserver(list => {
+const shifts = `window.shifts = []; window.cls = 0; new PerformanceObserver(list => {
 	const tell = r => [r.x, r.y, r.width, r.height].map(Math.round).join(" ")
 	const sideways = s => s.previousRect.y === s.currentRect.y && s.previousRect.height === s.currentRect.height
 	const inTask = s => (s.node?.closest ? s.node : s.node?.parentElement)?.closest(".task")
-	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of e.sources) if (!(sideways(s) && inTask(s))) {
+	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of (cls += e.value, e.sources)) if (!(sideways(s) && inTask(s))) {
 		window.shifts.push((s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "?").slice(0, 150) + " from " + tell(s.previousRect) + " to " + tell(s.currentRect))
 	}
 }).observe({type: "layout-shift", buffered: true})`

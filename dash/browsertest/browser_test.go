@@ -37,8 +37,11 @@ type stage struct {
 	Scene
 	store   string // its name
 	logs    storage.Store
+	noLogs  storage.Store // without records
 	browser context.Context
 	url     string
+
+	completed, scheduled job.ID // jobs in these states
 }
 
 // play runs a test on each store.
@@ -65,6 +68,11 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 					return err
 				}
 				defer logs.Close()
+				noLogs, err := segment.Open(ctx, t.TempDir(), segment.Config{Sync: segment.OS})
+				if err != nil {
+					return err
+				}
+				defer noLogs.Close()
 				return Play(ctx, store, func(scene Scene) error {
 					if err := scene.FillLogs(ctx, logs); err != nil {
 						return err
@@ -73,7 +81,11 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 					defer server.Close()
 					defer server.CloseClientConnections() // streams
 					// In a test of its own, which may end in the middle.
-					t.Run("", func(t *testing.T) { test(t, &stage{scene, name, logs, browser, server.URL}) })
+					t.Run("", func(t *testing.T) {
+						s := &stage{Scene: scene, store: name, logs: logs, noLogs: noLogs, browser: browser, url: server.URL}
+						s.completed, s.scheduled = s.newest(t, job.Completed), s.newest(t, job.Scheduled)
+						test(t, s)
+					})
 					return nil
 				})
 			})
@@ -82,6 +94,16 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 			}
 		})
 	}
+}
+
+// newest returns the newest job in a state.
+func (s *stage) newest(t *testing.T, state job.State) job.ID {
+	t.Helper()
+	jobs, err := s.Store.List(t.Context(), job.Filter{States: []job.State{state}, Limit: 1})
+	if err != nil || len(jobs) == 0 {
+		t.Fatalf("no job is %s: %v", state, err)
+	}
+	return jobs[0].ID
 }
 
 func openSQLite(t testing.TB) job.Store {

@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -38,14 +39,16 @@ func TestPages(t *testing.T) {
 		if s.store != "sqlite" {
 			return // what a page looks like, and how it is used, does not depend on the store
 		}
+		t.Run("axe of states", s.testAxeStates)
 		t.Run("keys", s.testKeys)
 		t.Run("palette", s.testPalette)
+		t.Run("questions", s.testQuestions)
 		t.Run("copy", s.testCopy)
-		t.Run("narrow", s.testNarrow)
+		t.Run("layout", s.testLayout)
+		t.Run("disconnected", s.testDisconnected)
 		t.Run("rows", s.testRows)
 		t.Run("shift", s.testShift)
 		t.Run("navigation", s.testNavigation)
-		t.Run("cells", s.testCells)
 		t.Run("none selected", s.testNoneSelected)
 		t.Run("colours", s.testColours)
 	})
@@ -249,31 +252,26 @@ func (b *tab) settled() {
 func (b *tab) still(where string) {
 	b.Helper()
 	for _, moved := range eval[[]string](b, "shifts") {
-		b.Errorf("live updates moved %s: %s", where, moved)
+		b.Errorf("on %s something moved: %s", where, moved)
 	}
 }
 
-// No page in any state is wider than a phone, than a window that is zoomed to 200 %, nor than that of a laptop.
-func (s *stage) testNarrow(t *testing.T) {
+// A page says that it is not up to date when its server or its store has not answered for a while, and no longer once it does.
+func (s *stage) testDisconnected(t *testing.T) {
+	const notice = `document.querySelector("#trouble").innerText`
 	for _, state := range s.states() {
-		b := s.at(state.serve(t)).tab(t, desk())
-		b.wrong = true
-		for _, path := range state.paths {
-			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`))
-			for _, width := range []int64{360, 640, 1024} {
-				b.run(resize(width, 740))
-				if eval[bool](b, `{const brand = document.querySelector(".brand"); [...brand.children].some(e => e.getBoundingClientRect().right > brand.getBoundingClientRect().right + 1)}`) {
-					t.Errorf("%s, %s: the title runs into the navigation in a window of %d", path, state.name, width)
-				}
-				if state.name != "troubled" && eval[bool](b, `{const title = document.querySelector(".brand span"); title.scrollWidth > title.clientWidth + 1}`) {
-					t.Errorf("%s, %s: a short title is cut in a window of %d", path, state.name, width)
-				}
-				if got := eval[int64](b, "document.documentElement.scrollWidth"); got > width {
-					t.Errorf("%s, %s, is %d wide in a window of %d: %s", path, state.name, got, width, eval[string](b, fmt.Sprintf(
-						`[...document.querySelectorAll("main *, header *")].filter(e => e.getBoundingClientRect().right > %d).map(e => e.tagName + "." + e.className).slice(0, 6).join(" ")`, width)))
-				}
-			}
+		if state.away == nil {
+			continue
 		}
+		server := state.serve(t)
+		b := s.at(server.URL).tab(t, desk())
+		b.wrong = true
+		b.open("/queues")
+		state.away(server, true)
+		b.run(Until(notice+`.startsWith("This page is not up to date: ")`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
+		state.away(server, false)
+		b.run(Until(notice + ` === "" && document.querySelector("#live.is-live")`))
+		b.still("a page whose server was away")
 	}
 }
 
@@ -298,6 +296,15 @@ func (s *stage) testShift(t *testing.T) {
 		for _, path := range s.paths() {
 			b.open(path)
 			b.run(Do(`var drawn = 0; {const next = () => { if (++drawn < 3) requestAnimationFrame(next) }; next()}`), Until("drawn === 3"))
+			if path == "/jobs/"+s.Failed.String() {
+				continue // it is tried again, and has more attempts
+			}
+			// Nor does it when its times are others.
+			b.run(
+				Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
+				Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
+				Do(`drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn === true"),
+			)
 			b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
 		}
 	}
@@ -309,19 +316,6 @@ func (s *stage) testNavigation(t *testing.T) {
 	b.open("/audit")
 	if got := eval[string](b, `[...document.querySelectorAll(".top nav a")].filter(a => a.getBoundingClientRect().right > innerWidth).map(a => a.innerText).join(" ")`); got != "" {
 		t.Errorf("out of view are %s", got)
-	}
-}
-
-// Nothing that is written in a table runs into the cell beside it.
-func (s *stage) testCells(t *testing.T) {
-	for _, width := range []int64{1024, 1440} {
-		b := s.tab(t, Look(width, 740, "light", true))
-		for _, path := range s.paths() {
-			b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`), Do(`for (const d of document.querySelectorAll("details.numbers")) d.open = true; for (const of of document.querySelectorAll(".pair .of")) of.textContent = "/1,078,973"`))
-			if got := eval[string](b, `[...document.querySelectorAll("table.list th, table.list td.num")].filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText).join("; ")`); got != "" {
-				t.Errorf("%s in a window of %d: wider than their cells are %s", path, width, got)
-			}
-		}
 	}
 }
 
@@ -352,4 +346,35 @@ func (s *stage) testColours(t *testing.T) {
 		b.click(".theme", step.click)
 		b.run(Until(fmt.Sprintf(`%s === %q && location.search === "?kind=mail.send" && !document.querySelector(".theme").innerText.includes(%q)`, background, step.want, step.click)))
 	}
+}
+
+// The three questions of an operator are answered on the first page, or at most two clicks away: what is failing, since when and why; why is
+// this queue slow; what is this job waiting for?
+func (s *stage) testQuestions(t *testing.T) {
+	failing := state{h: dash.New(dash.Config{Store: newFailingStore(s.Store)})}
+	b := s.at(failing.serve(t).URL).tab(t, desk())
+	b.open("/")
+	b.sees("kinds fail")
+	b.click("#attention", eval[string](b, `document.querySelector("#attention a[href$='/failures']").innerText`))
+	b.run(Until(`location.pathname === "/failures"`))
+	b.sees("relay smtp.example.net refused the mail")
+	b.sees("First seen")
+	b.click("#rows", "newest example")
+	b.run(Until(`document.querySelector(".last-error")?.innerText.length > 0`))
+
+	b = s.tab(t, desk())
+	b.open("/")
+	b.click("#queues", "print")
+	b.sees("no worker")
+	b.open("/")
+	b.click("#totals", eval[string](b, `document.querySelector("#totals a").innerText.trim()`))
+	b.run(Until(`location.search === "?state=queued" && document.querySelector("#live.is-live")`))
+	b.click("#rows", "invoice.print")
+	b.sees("Waits because")
+	b.sees("no worker")
+	b.open("/")
+	b.click("#totals", eval[string](b, `document.querySelectorAll("#totals a")[1].innerText.trim()`))
+	b.run(Until(`location.search === "?state=running" && document.querySelector("#live.is-live")`))
+	b.click("#rows", "feed.import")
+	b.sees("semaphore")
 }

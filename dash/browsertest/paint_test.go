@@ -2,17 +2,22 @@ package browsertest
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
 )
 
 // BenchmarkFirstPaint measures when a browser has painted the first text of a page, from the beginning of the navigation: the median and the
-// worst of all pages, each asked for once in each round. The browser and the server share the machine.
+// worst of all pages, each asked for once in each round; and by how much its parts have moved (CLS) after two seconds of live updates, at
+// most. The browser and the server share the machine.
 func BenchmarkFirstPaint(b *testing.B) {
 	ctx := b.Context()
 	browser, stop, err := Start(ctx)
@@ -20,34 +25,64 @@ func BenchmarkFirstPaint(b *testing.B) {
 		b.Skip(err)
 	}
 	defer stop()
-	err = Play(ctx, openSQLite(b), func(scene Scene) error {
-		server := httptest.NewServer(dash.New(dash.Config{Store: scene.Store, Title: "shop"}))
-		defer server.Close()
-		defer server.CloseClientConnections()
-		tab, leave := chromedp.NewContext(browser)
-		defer leave()
-		if err := chromedp.Do(tab, desk()); err != nil {
+	err = meanwhile.Run(ctx, func(ctx context.Context) error {
+		logs, err := segment.Open(ctx, b.TempDir(), segment.Config{Sync: segment.OS})
+		if err != nil {
 			return err
 		}
-		var took []float64
-		for b.Loop() {
-			for _, path := range (&stage{Scene: scene}).paths() {
-				ms, err := firstPaint(tab, server.URL+path)
-				if err != nil {
-					return err
-				}
-				took = append(took, ms)
+		defer logs.Close()
+		return Play(ctx, openSQLite(b), func(scene Scene) error {
+			if err := scene.FillLogs(ctx, logs); err != nil {
+				return err
 			}
-		}
-		slices.Sort(took)
-		b.ReportMetric(took[len(took)/2], "p50-ms")
-		b.ReportMetric(took[len(took)-1], "worst-ms")
-		b.ReportMetric(0, "ns/op")
-		return nil
+			return measurePaint(b, browser, scene, dash.New(dash.Config{Store: scene.Store, Logs: logs, Title: "shop"}))
+		})
 	})
 	if err != nil {
 		b.Fatal(err)
 	}
+}
+
+func measurePaint(b *testing.B, browser context.Context, scene Scene, h http.Handler) error {
+	server := httptest.NewServer(h)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	tab, leave := chromedp.NewContext(browser)
+	defer leave()
+	if err := chromedp.Do(tab, desk()); err != nil {
+		return err
+	}
+	var took []float64
+	var cls float64
+	for b.Loop() {
+		for _, path := range (&stage{Scene: scene}).paths() {
+			ms, err := firstPaint(tab, server.URL+path)
+			if err != nil {
+				return err
+			}
+			took = append(took, ms)
+			moved, err := chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) (float64, error) {
+				for _, step := range []Action{Until(`document.querySelector("#live.is-live")`), chromedp.Sleep(2 * time.Second)} {
+					if _, err := step(ctx, t); err != nil {
+						return 0, err
+					}
+				}
+				return chromedp.Evaluate[float64]("cls")(ctx, t)
+			})
+			if err != nil {
+				return err
+			}
+			if cls = max(cls, moved); moved > 0 {
+				b.Logf("%s has a CLS of %.4f", path, moved)
+			}
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2], "p50-ms")
+	b.ReportMetric(took[len(took)-1], "worst-ms")
+	b.ReportMetric(cls, "worst-cls")
+	b.ReportMetric(0, "ns/op")
+	return nil
 }
 
 func firstPaint(tab context.Context, url string) (ms float64, err error) {

@@ -3,70 +3,103 @@ package browsertest
 import (
 	"flag"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
-
-	"github.com/meanwhile-go/meanwhile/dash"
 )
 
-var shots = flag.String("shots", "", "have TestShots take a picture of each page, in each state and width and both colours, into this `folder`")
+var (
+	shots   = flag.String("shots", "", "have TestShots take a picture of each page, in each state and width and both colours, into this `folder`")
+	shotsOf = flag.String("shots-of", "", "take only those whose names match this `pattern`, such as ^failing-.*-1024-")
+)
 
 // widths are those of a phone, a small and a common laptop, and a large screen, with their heights.
 var widths = [][2]int64{{390, 844}, {1024, 768}, {1440, 900}, {2560, 1440}}
 
-// TestShots takes pictures to be looked at.
+// TestShots takes pictures to be looked at: STATE-PAGE-WIDTH-COLOURS.png.
 func TestShots(t *testing.T) {
 	if *shots == "" {
 		t.Skip("-shots FOLDER takes a picture of each page in each state")
 	}
+	only := regexp.MustCompile(*shotsOf)
 	play(t, func(t *testing.T, s *stage) {
 		if s.store != "sqlite" {
 			return
 		}
+		states := s.states()
 		for _, size := range widths {
 			for _, colours := range []string{"light", "dark"} {
-				for _, state := range s.states() {
-					t.Run(fmt.Sprintf("%d-%s-%s", size[0], colours, state.name), func(t *testing.T) {
-						s.at(state.serve(t)).tab(t, Look(size[0], size[1], colours, true)).shootAll(state.paths, state.name+"%s"+fmt.Sprintf("-%d-%s", size[0], colours))
-					})
-				}
-				t.Run(fmt.Sprintf("%d-%s-disconnected", size[0], colours), func(t *testing.T) {
-					server := httptest.NewServer(dash.New(dash.Config{Store: s.Store, Logs: s.logs, Title: "shop"}))
+				for _, state := range states {
+					server := state.serve(t)
 					b := s.at(server.URL).tab(t, Look(size[0], size[1], colours, true))
 					b.wrong = true
-					b.open("/queues")
-					server.CloseClientConnections()
-					server.Close()
-					b.run(Until(`document.querySelector("#live.is-lost")`))
-					b.shoot(fmt.Sprintf("disconnected-%d-%s", size[0], colours))
-				})
+					for _, path := range state.paths {
+						name := fmt.Sprintf("%s%s-%d-%s", state.name, s.shotName(path), size[0], colours)
+						if !only.MatchString(name) {
+							continue
+						}
+						b.load(path)
+						if state.away != nil {
+							b.lose(state, server)
+							b.run(Until(`!document.querySelector("#trouble").hidden`))
+						}
+						b.shoot(name)
+						if state.away != nil {
+							state.away(server, false)
+						}
+					}
+				}
+				b := s.tab(t, Look(size[0], size[1], colours, true))
+				for _, d := range s.dialogs() {
+					if name := fmt.Sprintf("%s-%d-%s", d.name, size[0], colours); only.MatchString(name) {
+						b.open(d.path)
+						b.run(d.open...)
+						b.shoot(name)
+					}
+				}
 			}
 		}
 	})
 }
 
-// shotName is a path as a part of the name of a file.
-func shotName(path string, s *stage) string {
-	path = strings.NewReplacer(s.Import.String(), "running", s.Failed.String(), "failed", longName, "long").Replace(path)
-	return strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", "%3D", "-").Replace(path)
+// A dialog is what opens on a page.
+type dialog struct {
+	name, path string
+	open       []Action
 }
 
-// shootAll takes a picture of each path, once its page is live.
-func (b *tab) shootAll(paths []string, name string) {
-	b.Helper()
-	b.wrong = true
-	for _, path := range paths {
-		b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete" && (!document.querySelector("#live") || document.querySelector("#live.is-live"))`))
-		if path == "/jobs/"+b.Import.String() {
-			b.run(Until(`document.querySelectorAll(".task").length > 8`))
-		}
-		b.shoot(fmt.Sprintf(name, shotName(path, b.stage)))
+func (s *stage) dialogs() []dialog {
+	click := func(element string) Action { return Do(fmt.Sprintf("document.querySelector(%q).click()", element)) }
+	asked := Until(`document.querySelector("#ask").open`)
+	return []dialog{
+		{"dialog-palette", "/queues", []Action{chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), Until(`document.querySelectorAll("#palette-list li").length > 8`)}},
+		{"dialog-keys", "/jobs", []Action{click("#help")}},
+		{"dialog-selected", "/jobs", []Action{click(`tbody input[name="id"]`), click("#acts summary")}},
+		{"dialog-all", "/jobs", []Action{click(".everyone summary")}},
+		{"dialog-fields", "/jobs", []Action{click(".more summary")}},
+		{"dialog-retry", "/jobs?state=discarded", []Action{click(`.everyone button[value="retry"]`), asked}},
+		{"dialog-priority", "/jobs?state=discarded", []Action{click(`.everyone button[value="priority"]`), asked}},
+		{"dialog-stop", "/workers", []Action{click(`button[value="stop"]`), asked}},
+		{"dialog-task", "/jobs/" + s.Import.String(), []Action{Until(`document.querySelector(".stop")`), click(".stop"), asked}},
+		{"dialog-stack", "/failures", []Action{click(".failures summary")}},
+		{"dialog-copies", "/jobs/" + s.scheduled.String(), []Action{click(".copies summary"), click(".menu summary")}},
+		{"dialog-numbers", "/queue?name=mail", []Action{click(".numbers summary")}},
 	}
+}
+
+var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
+
+// shotName is a path as a part of the name of a file.
+func (s *stage) shotName(path string) string {
+	path = strings.NewReplacer(
+		s.Import.String(), "running", s.Failed.String(), "failed", s.completed.String(), "completed", s.scheduled.String(), "scheduled", longName, "long",
+	).Replace(path)
+	path = anyID.ReplaceAllString(path, "long")
+	return strings.NewReplacer("/", "-", "?", "-", "=", "-", "&", "-", "%3D", "-", "%28", "").Replace(path)
 }
 
 func (b *tab) shoot(name string) {

@@ -162,17 +162,34 @@ function trouble(text) {
   byId("trouble").textContent = text;
 }
 
+// What ends and is there again at once needs no notice: streams end by themselves now and then.
+let lost;
+
+function noticeLoss() {
+  lost ??= setTimeout(() => trouble("This page is not up to date: the server does not answer."), 5000);
+}
+
+function forgetLoss() {
+  clearTimeout(lost);
+  lost = undefined;
+  trouble("");
+}
+
 function connect() {
   if (!live || source || !wanted || document.hidden) return;
   source = new EventSource(page);
   source.addEventListener("parts", (event) => {
     tellLive("live");
-    trouble("");
+    forgetLoss();
     for (const [id, html] of Object.entries(JSON.parse(event.data))) update(id, html);
   });
-  source.addEventListener("trouble", (event) => trouble(`This page is not up to date: ${JSON.parse(event.data)}`));
+  source.addEventListener("trouble", (event) => {
+    forgetLoss();
+    trouble(`This page is not up to date: ${JSON.parse(event.data)}`);
+  });
   source.addEventListener("error", () => {
     tellLive("no answer");
+    noticeLoss();
     if (source?.readyState !== EventSource.CLOSED) return; // the browser asks again
     disconnect();
     setTimeout(connect, 5000);
@@ -188,6 +205,7 @@ if (live) {
   live.addEventListener("click", () => {
     wanted = !wanted;
     disconnect();
+    forgetLoss();
     tellLive(wanted ? "live" : "stopped");
     connect();
   });

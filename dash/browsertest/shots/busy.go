@@ -9,7 +9,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A busy store tells of a week of work that was not done, for the picture of the charts.
+// failingFor is how long mails have failed, in minutes.
+const failingFor = 24
+
+// A busy store tells of a week of work that was not done, and of mails that fail lately, for the pictures of the charts.
 type busy struct{ job.Store }
 
 func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
@@ -22,6 +25,9 @@ func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 	for i := 60; i > 0; i-- {
 		wave := int64(900 + 400*random.Float64() + 8*float64(60-i))
 		s := job.Stat{Minute: now.Add(-time.Duration(i) * time.Minute), Worker: "shop-1", Queue: "mail", Kind: "mail.send", Completed: wave, Retried: random.Int64N(30)}
+		if i <= failingFor {
+			s.Retried += 300 + random.Int64N(120)
+		}
 		for range 200 {
 			s.Run.Add(time.Duration(20+180*random.Float64()*random.Float64()) * time.Millisecond)
 			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)

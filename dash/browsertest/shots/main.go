@@ -71,6 +71,11 @@ func shoot(ctx context.Context, folder string) error {
 		defer server.Close()
 		defer server.CloseClientConnections()
 		running, failed := "/jobs/"+s.Import.String(), "/jobs/"+s.Failed.String()
+		queued, err := store.List(ctx, job.Filter{Queues: []string{"print"}, States: []job.State{job.Queued}, Limit: 1})
+		if err != nil {
+			return err
+		}
+		waiting := "/jobs/" + queued[0].ID.String()
 		tree := browsertest.Until(`document.querySelectorAll(".task").length > 8`)
 		ask := browsertest.Do(`document.querySelector('.everyone button[value="retry"]').click()`)
 		cancel := []browsertest.Action{
@@ -90,6 +95,7 @@ func shoot(ctx context.Context, folder string) error {
 			{"dashboard-queue", "/queue?name=mail", 1280, 1000, "light", nil},
 			{"dashboard-week", "/queue?name=mail&range=7d", 1280, 720, "dark", nil},
 			{"dashboard-keys", "/queue?name=print", 1280, 1000, "light", []browsertest.Action{browsertest.Do(`scrollTo(0, 1e6)`)}},
+			{"dashboard-waiting", waiting, 1280, 480, "light", nil},
 			{"dashboard-audit", "/audit", 1280, 420, "light", nil},
 			{"dashboard-clone", failed + "/clone", 1280, 640, "light", nil},
 			{"dashboard-palette", "/queues", 1280, 640, "light", []browsertest.Action{palette}},

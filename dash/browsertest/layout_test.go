@@ -1,0 +1,67 @@
+package browsertest
+
+import (
+	_ "embed"
+	"fmt"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// layoutWidths are those of phones, of a window that is zoomed to 200 %, of laptops and of a large screen.
+var layoutWidths = []int64{360, 390, 640, 1024, 1440, 2560}
+
+// layoutFaults is a function of JavaScript that returns what is wrong with how a page is laid out.
+//
+//go:embed layout.js
+var layoutFaults string
+
+// testLayout sees that no page in any state scrolls sideways, prints one text over another, cuts one off, or leaves much of a large
+// screen empty, and that nothing on it moves while it becomes live.
+func (s *stage) testLayout(t *testing.T) {
+	for _, state := range s.states() {
+		server := state.serve(t)
+		b := s.at(server.URL).tab(t, desk())
+		b.wrong = true
+		for _, path := range state.paths {
+			b.load(path)
+			b.still(fmt.Sprintf("%s, %s", path, state.name))
+			if state.away != nil {
+				b.lose(state, server)
+			}
+			for _, width := range layoutWidths {
+				b.run(resize(width, 900))
+				for _, fault := range eval[[]string](b, fmt.Sprintf("(%s)(%d)", layoutFaults, width)) {
+					t.Errorf("%s, %s, in a window of %d: %s", path, state.name, width, fault)
+				}
+				if state.name != "failing" && eval[bool](b, `{const title = document.querySelector(".brand span"); title.scrollWidth > title.clientWidth + 1}`) {
+					t.Errorf("%s, %s, in a window of %d: a short title is cut", path, state.name, width)
+				}
+			}
+			b.run(resize(1280, 900))
+			if state.away != nil {
+				state.away(server, false)
+			}
+		}
+	}
+}
+
+// load goes to a page, which need not be live, and waits until it is whole and drawn.
+func (b *tab) load(path string) {
+	b.Helper()
+	b.run(
+		chromedp.Navigate(b.url+path), Until(`document.readyState === "complete" && (!document.querySelector("#live") || document.querySelector("#live.is-live"))`),
+		Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"),
+	)
+	if path == "/jobs/"+b.Import.String() {
+		b.run(Until(`document.querySelectorAll(".task").length > 8 || document.querySelector("main > .empty")`))
+	}
+}
+
+// lose takes away what a live page is read from, and waits until the page says so.
+func (b *tab) lose(state state, server *httptest.Server) {
+	b.Helper()
+	state.away(server, true)
+	b.run(Until(`document.querySelector("#live.is-lost") || !document.querySelector("#trouble").hidden`))
+}
