@@ -84,7 +84,7 @@ func (s *snapshot) newJam(of *scope.Sem) *jam {
 	j := &jam{size: now.Size, places: make(map[*scope.SemWaiter]int)}
 	for _, one := range h.List {
 		t := taker{weight: one.Weight}
-		if r := s.runners.bySet[one.Set]; r != nil {
+		if r := s.bySet[one.Set]; r != nil {
 			t.n = r.n
 		}
 		j.takers = append(j.takers, t)
@@ -93,7 +93,7 @@ func (s *snapshot) newJam(of *scope.Sem) *jam {
 		return nil
 	}
 	for _, a := range now.Queue {
-		r := s.runners.bySet[a.Set]
+		r := s.bySet[a.Set]
 		if !h.Released && r != nil && slices.ContainsFunc(j.takers, func(t taker) bool { return related(t.n, r.n) }) {
 			return nil
 		}
@@ -113,11 +113,11 @@ func (s *snapshot) mayBeStuck(t taker) bool {
 
 // inside is the scope that n's goroutine is in, or nil.
 func (s *snapshot) inside(n *scope.Node) *scope.Node {
-	r := s.runners.bySet[n.Labels.Address()]
+	r := s.bySet[n.Labels.Address()]
 	if r == nil || r.stack == nil {
 		return nil
 	}
-	if inner := s.runners.bySet[r.stack.inner]; inner != nil {
+	if inner := s.bySet[r.inner]; inner != nil {
 		return inner.n
 	}
 	return nil
@@ -199,7 +199,7 @@ func (s *snapshot) isFrozen(n *scope.Node) bool {
 		return known
 	}
 	below := n.Tasks(nil)
-	r := s.runners.bySet[n.Labels.Address()]
+	r := s.bySet[n.Labels.Address()]
 	frozen := r != nil && !r.others && !r.twice && len(s.calls[n]) == 0 &&
 		(s.isStuck(n) || n.IsJoining() && len(below) > 0) &&
 		!slices.ContainsFunc(below, func(k *scope.Node) bool { return !s.isFrozen(k) })
@@ -238,7 +238,7 @@ func (s *snapshot) jamEdges() map[*scope.Node][]*scope.Node {
 		}
 		if place := j.places[a]; place > j.first {
 			before := j.queue[place-1]
-			if r := s.runners.bySet[before.Set]; r != nil && r.n != nil && s.waiting[r.n] == before {
+			if r := s.bySet[before.Set]; r != nil && r.n != nil && s.waiting[r.n] == before {
 				edges[n] = append(edges[n], r.n)
 			}
 		}

@@ -1,9 +1,6 @@
 package inspect
 
 import (
-	"cmp"
-	"runtime"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,13 +11,12 @@ import (
 // A snapshot makes Nodes of tasks. It walks the tree, reads the stacks of the goroutines, and puts the two together. What it
 // found in the tree before counts only if it is still there afterwards: then it was at the moment of the stacks.
 type snapshot struct {
-	runners runners
-	stacks  stacks
-	groups  map[groupKey]*group                   // nil until a task was not found among the stacks
-	tasks   map[groupKey]int                      // how many there are; made with groups
-	now     time.Time                             // when the stacks were read
-	waits   map[goroutine.Address][]scope.Waiter  // what waited inside this package before that, by the goroutine's label set
-	calls   map[*scope.Node][]*scope.BlockingCall // by the nearest task above that has not ended
+	*runners
+	stacks stacks
+	groups map[groupKey]*group // nil until a task was not found among the stacks
+	tasks  map[groupKey]int    // how many there are; made with groups
+	now    time.Duration       // when the stacks were read, since seenFrom
+	moment scope.Moment        // the same, for ages
 	waitGraph
 	semaphores
 }
@@ -29,148 +25,100 @@ type snapshot struct {
 // others are wanted.
 func takeSnapshot(tops []*scope.Node, others bool) []Node {
 	scope.Watched.Store(true)
-	begun := time.Now()
-	s := &snapshot{
-		runners: newRunners(runtime.NumGoroutine()), waits: make(map[goroutine.Address][]scope.Waiter), calls: scope.CallsByTask(),
-	}
-	all := make([]Node, 0, len(tops)+len(s.calls[nil]))
-	for _, n := range tops {
-		all = append(all, s.collect(n, n.Path()))
-	}
-	if others {
-		all = s.collectCalls(all, nil)
-	}
+	begun := time.Since(seenFrom)
+	s := &snapshot{runners: collectRunners(tops, others)}
 	places.Lock()
 	defer places.Unlock()
-	s.stacks, s.now = takeStacks(&s.runners), time.Now()
-	all = s.describeAll(all)
+	s.stacks = takeStacks(s.runners)
+	s.now, s.moment = time.Since(seenFrom), scope.Now()
+	all := s.nodes(&s.tops)
 	s.findJams()
 	s.markDeadlocks(all)
-	lastSeenPlaces.forget(begun, others)
+	lastSeenPlaces.forget(begun, s.now, others)
+	s.release()
 	return all
 }
 
-// collect walks the tree below n.
-func (s *snapshot) collect(n *scope.Node, path string) Node {
-	seen := Node{ID: n.ID(), Name: n.Label(), Path: path, Kind: scope.KindNames[n.Kind()], State: "running", n: n}
-	r := runner{kind: beginningOf(n.Kind()), n: n, path: path, started: n.Is(scope.IsStarted)}
-	seen.Age = n.Age()
-	v := n.Inspect(s.waits)
-	switch {
-	case v.Canceled:
-		seen.State = "canceled"
-	case v.Joining:
-		seen.State = "joining"
-	}
-	r.outer = v.Outer
-	s.runners.add(n.Labels, r)
-	if count := len(v.Below) + len(s.calls[n]); count > 0 {
-		seen.Tasks = make([]Node, 0, count)
-	}
-	for _, k := range slices.Backward(v.Below) {
-		seen.Tasks = append(seen.Tasks, s.collect(k, path+"/"+k.Label()))
-	}
-	if n.Kind() == scope.KindStream {
-		slices.SortFunc(seen.Tasks, byIndex)
-	}
-	seen.Tasks = s.collectCalls(seen.Tasks, n)
-	return seen
-}
-
-// byIndex orders the items of a stream by their names, [9] before [10]. The tree has them as they were started.
-func byIndex(a, b Node) int {
-	return cmp.Or(cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-}
-
-func (s *snapshot) collectCalls(list []Node, n *scope.Node) []Node {
-	for _, c := range s.calls[n] {
-		seen := Node{ID: c.ID, Name: "blocking", Path: "blocking", Kind: "blocking", State: "running", Age: c.Age(), call: c}
-		if c.Caller != nil {
-			seen.Path = c.Caller.Path() + "/blocking"
+// nodes describes what is below a runner, but for what has ended meanwhile.
+func (s *snapshot) nodes(above *runner) []Node {
+	nodes := make([]Node, 0, above.tasks)
+	for one := above.below; one != nil; one = one.next {
+		if !one.ended() {
+			nodes = nodes[:len(nodes)+1]
+			s.describe(&nodes[len(nodes)-1], one)
 		}
-		s.runners.add(c.Labels, runner{kind: beginsBlocking, path: seen.Path})
-		list = append(list, seen)
 	}
-	return list
+	return nodes
 }
 
-// ended reports whether the task has ended, or the call.
-func (n *Node) ended() bool {
-	if n.call != nil {
-		return n.call.HasEnded()
-	}
-	return n.n.Is(scope.IsFinished)
-}
-
-// describeAll adds what the goroutines did, and leaves out what has ended meanwhile.
-func (s *snapshot) describeAll(nodes []Node) []Node {
-	kept := nodes[:0]
-	for _, n := range nodes {
-		if n.ended() {
-			continue
-		}
-		n.Tasks = s.describeAll(n.Tasks)
-		n.Wait = s.wait(&n)
-		n.unchanged, n.Wait.Snapshots = lastSeenPlaces.seen(&n, s.now)
-		if n.wait != (waitIdentity{}) {
-			n.Wait.Seen = n.unchanged
-		}
-		if n.Age > 0 {
-			n.Wait.Seen = min(n.Wait.Seen, n.Age)
-		}
-		kept = append(kept, n)
-	}
-	return kept
-}
-
-// wait returns what a task waits for.
-func (s *snapshot) wait(n *Node) Wait {
-	if n.call != nil {
-		if n.call.IsAbandoned() {
+// describe makes n the Node of a runner.
+func (s *snapshot) describe(n *Node, one *runner) {
+	n.Name, n.Path, n.State = one.path[one.name:], one.path, one.state
+	n.n, n.call = one.n, one.call
+	if one.call != nil {
+		n.ID, n.Kind, n.Age = one.call.ID, blockingName, one.call.Age(s.moment)
+		if one.call.IsAbandoned() {
 			n.State = "abandoned"
 		}
-		return s.taskWait(n, n.call.Labels, beginsBlocking)
+	} else {
+		n.ID, n.Kind, n.Age = one.n.ID(), scope.KindNames[one.n.Kind()], one.n.Age(s.moment)
 	}
-	if n.n.Kind() == scope.KindStream {
-		return s.streamWait(n, s.runners.stackOf(n.n.Labels))
+	if one.tasks > 0 {
+		n.Tasks = s.nodes(one)
 	}
-	return s.taskWait(n, n.n.Labels, beginningOf(n.n.Kind()))
+	identity := s.wait(n, one)
+	n.unchanged, n.Wait.Snapshots = lastSeenPlaces.seen(n, identity, s.now)
+	if identity != (waitIdentity{}) {
+		n.Wait.Seen = n.unchanged
+	}
+	if n.Age > 0 {
+		n.Wait.Seen = min(n.Wait.Seen, n.Age)
+	}
 }
 
-func (s *snapshot) taskWait(n *Node, labels *goroutine.Set, kind beginning) Wait {
-	one := s.runners.bySet[labels.Address()]
-	found := one.stack
-	if found == nil {
-		if kind == beginsTask && !one.started {
-			return Wait{For: "start"}
+// wait finds out what a task waits for, and which of such waits it is.
+func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
+	if one.kind == beginsSource {
+		n.Wait = s.streamWait(n, one)
+		return waitIdentity{}
+	}
+	if one.stack == nil {
+		if one.kind == beginsTask && !one.started {
+			n.Wait.For = "start"
+		} else {
+			n.Wait = s.groupWait(one.group())
 		}
-		return s.groupWait(groupKey{scope.NamePath(labels.Labels()), kind})
+		return waitIdentity{}
 	}
-	n.stack = found.calls
-	w := waitOf(found.calls)
-	w.narrow(s.stacks.dialing)
-	if found.inner != (goroutine.Address{}) {
-		w.For, w.On = "task", s.runners.pathOf(found.inner)
-		n.wait = w.Identity(nil, found.inner)
-		return w
+	s.place(n, one)
+	w := &n.Wait
+	if one.inner != (goroutine.Address{}) {
+		w.For, w.On = "task", s.pathOf(one.inner)
+		return w.Identity(nil, one.inner)
 	}
-	n.wait = w.Identity(nil, goroutine.Address{})
 	if w.For == "stream" {
 		w.On = n.Awaited()
 	}
-	if kind := waiterFor(w.For); kind != scope.NoWaiter {
-		waiter := s.waiter(waiterKey{labels.Address(), kind})
-		n.wait = w.Identity(waiter, goroutine.Address{})
-		s.detail(n, waiter, &w)
+	kind := one.stack.waiter
+	if kind == scope.NoWaiter {
+		return w.Identity(nil, goroutine.Address{})
 	}
-	return w
+	waiter := s.waiter(one, kind)
+	s.detail(n, waiter)
+	return w.Identity(waiter, goroutine.Address{})
+}
+
+// place says what the stack of n shows.
+func (s *snapshot) place(n *Node, one *runner) {
+	n.stack, n.Wait = one.stack, one.stack.wait
+	n.Wait.narrow(s.stacks.dialing)
 }
 
 // groupWait describes a task whose goroutine was not found, because it has other labels, or a stack that is too deep, or
 // because label sets cannot be told apart on this version of Go.
 func (s *snapshot) groupWait(key groupKey) Wait {
 	if s.groups == nil {
-		s.groups, s.tasks = takeGroups(), s.runners.count()
+		s.groups, s.tasks = takeGroups(), s.sizes()
 	}
 	if g := s.groups[key]; g != nil {
 		return g.wait(s.tasks[key])
@@ -178,8 +126,8 @@ func (s *snapshot) groupWait(key groupKey) Wait {
 	return Wait{For: "unknown"}
 }
 
-// streamWait says what a stream waits for; s is the stack of its source.
-func (s *snapshot) streamWait(n *Node, source *stack) Wait {
+// streamWait says what a stream waits for; the stack is that of its source.
+func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	stream := n.n.Stream()
 	if stream == nil {
 		return Wait{For: "tasks"}
@@ -188,15 +136,14 @@ func (s *snapshot) streamWait(n *Node, source *stack) Wait {
 	if reason == "rate" {
 		return Wait{For: reason, Until: s.soonest(n.n)}
 	}
-	if reason != "source" || source == nil {
+	if reason != "source" || one.stack == nil {
 		return Wait{For: reason, On: on}
 	}
-	n.stack = source.calls
-	w := waitOf(source.calls)
-	w.narrow(s.stacks.dialing)
+	s.place(n, one)
+	w := n.Wait
 	switch {
-	case source.inner != (goroutine.Address{}):
-		w.For, w.On = "task", s.runners.pathOf(source.inner)
+	case one.inner != (goroutine.Address{}):
+		w.For, w.On = "task", s.pathOf(one.inner)
 	case w.For == "source": // it has yielded a value that has not been taken yet
 		return Wait{For: "running"}
 	case w.For == "running":
@@ -212,13 +159,13 @@ func (s *snapshot) streamWait(n *Node, source *stack) Wait {
 // waiter is what the goroutine of a task, which does so at a wait of the given kind, waits for inside this package. It is nil
 // where that is not certain: there must be one such waiter, which waited before the stacks were read and still does, and no
 // goroutine that the task started may be at a wait of the kind. One that waits for the end of a task may have been found twice.
-func (s *snapshot) waiter(key waiterKey) (found scope.Waiter) {
-	if s.stacks.waits[key] {
+func (s *snapshot) waiter(one *runner, kind scope.WaiterKind) (found scope.Waiter) {
+	if s.stacks.waits[waiterKey{one.labels.Address(), kind}] {
 		return nil
 	}
-	for _, w := range s.waits[key.set] {
+	for _, w := range one.waiters {
 		switch {
-		case w.Kind() != key.WaiterKind || !w.StillWaits():
+		case w.Kind() != kind || !w.StillWaits():
 		case found != nil && found != w:
 			return nil
 		default:
@@ -229,7 +176,8 @@ func (s *snapshot) waiter(key waiterKey) (found scope.Waiter) {
 }
 
 // detail adds what a wait inside this package knows of itself.
-func (s *snapshot) detail(n *Node, waiter scope.Waiter, w *Wait) {
+func (s *snapshot) detail(n *Node, waiter scope.Waiter) {
+	w := &n.Wait
 	switch waiter := waiter.(type) {
 	case timed:
 		w.Until = waiter.Until()
@@ -250,14 +198,15 @@ type timed interface{ Until() time.Time }
 
 // soonest is when the first of those that sleep with n's ctx will wake up.
 func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
-	waiting := make(map[goroutine.Address][]scope.Waiter)
-	n.Waiting(waiting)
-	for _, list := range waiting {
-		for _, w := range list {
-			if w, ok := w.(timed); ok {
-				if until := w.Until(); soonest.IsZero() || !until.IsZero() && until.Before(soonest) {
-					soonest = until
-				}
+	var l scope.Lists
+	n.Waiting(&l)
+	for _, w := range l.Elsewhere {
+		l.Waiters = append(l.Waiters, w.Waiter)
+	}
+	for _, w := range l.Waiters {
+		if w, ok := w.(timed); ok {
+			if until := w.Until(); soonest.IsZero() || !until.IsZero() && until.Before(soonest) {
+				soonest = until
 			}
 		}
 	}

@@ -26,9 +26,7 @@ type Node struct {
 
 	n         *scope.Node
 	call      *scope.BlockingCall
-	stack     []*location
-	calls     uint64 // a hash of the stack
-	wait      waitIdentity
+	stack     *stack        // nil when it is unknown
 	unchanged time.Duration // since when snapshots have found it in its place, or in its wait where that is known
 }
 
@@ -118,8 +116,14 @@ func Trees() []Node { return takeSnapshot(scope.Roots(), true) }
 // Stack returns the functions that the task is in, the innermost first, as far as to where the task begins, or where the
 // scope begins that it waits for. It is nil when that is unknown, and for a Node that was read from JSON.
 func (n Node) Stack() []Frame {
-	var frames []Frame
-	for _, p := range n.stack {
+	if n.stack == nil {
+		return nil
+	}
+	return framesOf(n.stack.calls)
+}
+
+func framesOf(calls []*location) (frames []Frame) {
+	for _, p := range calls {
 		frames = append(frames, p.Frame)
 	}
 	return frames

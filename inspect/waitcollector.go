@@ -201,7 +201,7 @@ func (c *waitCollector) named(name string) *nameWaits {
 func (n *nameWaits) wait(task *Node) *waitTime {
 	w := Wait{For: task.Wait.For, On: task.Wait.onWithoutCounts(), Call: task.Wait.Call, Func: task.Wait.Func, File: task.Wait.File, Line: task.Wait.Line}
 	if task.stack != nil {
-		if t := n.at(waitKey{w.For, w.On, task.calls}, maxNameStacks, w, task.stack); t != nil {
+		if t := n.at(waitKey{w.For, w.On, task.stack.hash}, maxNameStacks, w, task.stack.calls); t != nil {
 			return t
 		}
 	}

@@ -70,7 +70,7 @@ func Waits() WaitProfile {
 func (s WaitShare) Stacks() iter.Seq2[[]Frame, time.Duration] {
 	return func(yield func([]Frame, time.Duration) bool) {
 		for _, t := range s.stacks {
-			if !yield(Node{stack: t.calls}.Stack(), t.time) {
+			if !yield(framesOf(t.calls), t.time) {
 				return
 			}
 		}

@@ -68,8 +68,8 @@ func (c *BlockingCall) HasEnded() bool { return c.state.Load()&callEnded != 0 }
 
 func (c *BlockingCall) IsAbandoned() bool { return c.state.Load()&callAbandoned != 0 }
 
-// Age is how long ago the call began.
-func (c *BlockingCall) Age() time.Duration { return age(c.begun) }
+// Age is how long the call had run at a moment after its beginning.
+func (c *BlockingCall) Age(at Moment) time.Duration { return at.since(c.begun) }
 
 // CallsByTask returns the calls of Blocking by the nearest task above them that has not ended.
 func CallsByTask() map[*Node][]*BlockingCall {

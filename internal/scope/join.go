@@ -58,7 +58,7 @@ func (j *EndWaiter) Target() *Node { return j.end.n }
 func (*EndWaiter) Kind() WaiterKind { return ForEnd }
 
 // StillWaits reports whether it still waits. It does not depend on the ctx, which may be no task's.
-func (j *EndWaiter) StillWaits() bool { return j.end.linked() && !j.awake.Load() }
+func (j *EndWaiter) StillWaits() bool { return j.end.linked() && !j.IsAwake() }
 
 // Await returns when n has ended, or ctx is canceled.
 func (n *Node) Await(ctx context.Context) {

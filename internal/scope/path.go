@@ -11,7 +11,7 @@ func (n *Node) AppendPath(b []byte) []byte {
 	if p := n.Parent; p != nil {
 		b = append(p.AppendPath(b), '/')
 	}
-	return n.appendLabel(b)
+	return n.AppendLabel(b)
 }
 
 func (n *Node) Path() string {
@@ -24,10 +24,11 @@ func (n *Node) Label() string {
 	if n.name != nil && n.Kind() != KindItem {
 		return n.name.text
 	}
-	return string(n.appendLabel(nil))
+	return string(n.AppendLabel(nil))
 }
 
-func (n *Node) appendLabel(b []byte) []byte {
+// AppendLabel appends the last part of the path to b.
+func (n *Node) AppendLabel(b []byte) []byte {
 	switch {
 	case n.Kind() == KindItem:
 		return AppendItemLabel(b, uint64(n.Number)-1)

@@ -26,13 +26,19 @@ func began() uint32 {
 // tick is the time now, in ticks; it is never zero.
 func tick() uint32 { return max(1, uint32(uint64(time.Since(origin)/tickLength))) }
 
-// Age is how long ago n began; zero is not known.
-func (n *Node) Age() time.Duration { return age(n.begun) }
+// A Moment is a time to which ages are told: one reading of the clock for many.
+type Moment uint32
 
-// age is how long ago a tick was; it is unknown for none.
-func age(begun uint32) time.Duration {
+// Now is the present moment.
+func Now() Moment { return Moment(tick()) }
+
+// Age is how long n had run at a moment after its beginning; zero is not known.
+func (n *Node) Age(at Moment) time.Duration { return at.since(n.begun) }
+
+// since is how long ago a tick was; it is unknown for none.
+func (m Moment) since(begun uint32) time.Duration {
 	if begun == 0 {
 		return 0
 	}
-	return time.Duration(tick()-begun) * tickLength
+	return time.Duration(uint32(m)-begun) * tickLength
 }

@@ -7,20 +7,32 @@ import (
 // A View is what a snapshot reads of a task at one moment.
 type View struct {
 	Canceled, Joining bool
-	Below             []*Node           // the tasks below, the newest first
 	Outer             goroutine.Address // of a scope: the labels that its goroutine has outside
 }
 
-// Inspect reads n, and adds those that wait with its ctx, or for its end, to the lists of their goroutines' label sets. It takes
-// the ended tasks out of the list of those below: the runtime's leak profile would take them for reachable.
-func (n *Node) Inspect(waits map[goroutine.Address][]Waiter) (v View) {
+// Lists are what a snapshot reads of tasks one after the other: what is read of a task is appended.
+type Lists struct {
+	Below     []*Node  // the tasks below, the newest first
+	Waiters   []Waiter // those that wait in the task's own goroutine
+	Elsewhere []ElsewhereWaiter
+}
+
+// An ElsewhereWaiter is one whose goroutine has another label set than the task that it was found at.
+type ElsewhereWaiter struct {
+	Set goroutine.Address
+	Waiter
+}
+
+// Inspect reads n, and adds the tasks below it and those that wait with its ctx, or for its end, to the lists. It takes the
+// ended tasks out of the list of those below: the runtime's leak profile would take them for reachable.
+func (n *Node) Inspect(l *Lists) (v View) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	v.Canceled, v.Joining = n.canceled.Load() != nil, n.isJoining()
-	n.waiters(waits)
+	n.waiters(l)
 	if f := n.childTasks; f != nil {
 		f.sweep()
-		v.Below = n.children(nil)
+		l.Below = n.children(l.Below)
 		if f.scope != nil {
 			v.Outer = f.scope.outer
 		}
@@ -36,8 +48,8 @@ func (n *Node) Tasks(list []*Node) []*Node {
 }
 
 // Waiting adds those that wait, as Inspect does.
-func (n *Node) Waiting(waits map[goroutine.Address][]Waiter) {
+func (n *Node) Waiting(l *Lists) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.waiters(waits)
+	n.waiters(l)
 }

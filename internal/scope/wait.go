@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"weak"
 
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
@@ -15,8 +14,8 @@ import (
 type BlockedWait struct {
 	after After
 	wg    sync.WaitGroup
-	awake atomic.Bool
-	index int32 // of a timeWaiter in its clock's heap, less than zero outside of it; guarded by that. Here it takes no space
+	state atomic.Uint32 // isAwake, and the number of Identity
+	index int32         // of a timeWaiter in its clock's heap, less than zero outside of it; guarded by that. Here it takes no space
 }
 
 // A Waiter is a BlockedWait with the type that embeds it.
@@ -24,7 +23,7 @@ type Waiter interface {
 	waker
 	Kind() WaiterKind
 	StillWaits() bool
-	Identity() weak.Pointer[BlockedWait] // tells one wait from all others
+	Identity() uint32
 }
 
 // A WaiterKind is the type of a waiter.
@@ -37,14 +36,30 @@ const (
 	ForSemaphore
 )
 
-func (p *BlockedWait) Identity() weak.Pointer[BlockedWait] { return weak.Make(p) }
+// isAwake says of a waiter that its wait is over.
+const isAwake = 1 << 31
+
+// waitNumber is the number that a waiter was given last.
+var waitNumber atomic.Uint32
+
+// Identity is a number that tells the wait from others. The first snapshot that finds the waiter gives it; numbers come again
+// after two billion.
+func (p *BlockedWait) Identity() uint32 {
+	for {
+		state := p.state.Load()
+		if number := state &^ isAwake; number != 0 {
+			return number
+		}
+		p.state.CompareAndSwap(state, state|waitNumber.Add(1)&^isAwake)
+	}
+}
 
 // Ready is called before anybody could wake the waiter.
 func (p *BlockedWait) Ready() { p.wg.Add(1) }
 
 // Wake ends the wait, once.
 func (p *BlockedWait) Wake() {
-	if p.awake.CompareAndSwap(false, true) {
+	if p.state.Or(isAwake)&isAwake == 0 {
 		p.wg.Done()
 	}
 }
@@ -94,26 +109,24 @@ type shown struct {
 func (shown) Wake() {}
 
 // IsAwake reports whether the wait is over.
-func (p *BlockedWait) IsAwake() bool { return p.awake.Load() }
+func (p *BlockedWait) IsAwake() bool { return p.state.Load()&isAwake != 0 }
 
 // StillWaits reports whether it still waits.
 func (p *BlockedWait) StillWaits() bool { return p.after.linked() }
 
-// waiters adds those that wait with a ctx of n, or for its end, to the lists of their goroutines' label sets. The caller holds
-// mu.
-func (n *Node) waiters(bySet map[goroutine.Address][]Waiter) {
+// waiters adds those that wait with a ctx of n, or for its end, to the lists. The caller holds mu.
+func (n *Node) waiters(l *Lists) {
 	for a := n.after; a != nil; a = a.next {
 		switch w := a.w.(type) {
 		case shown:
-			bySet[w.set] = append(bySet[w.set], w.Waiter)
+			l.Elsewhere = append(l.Elsewhere, ElsewhereWaiter{w.set, w.Waiter})
 		case Waiter:
-			set := n.Labels.Address()
-			bySet[set] = append(bySet[set], w)
+			l.Waiters = append(l.Waiters, w)
 		}
 	}
 	for a := n.ends; a != nil; a = a.next {
 		if j, ok := a.w.(*EndWaiter); ok {
-			bySet[j.set] = append(bySet[j.set], j)
+			l.Elsewhere = append(l.Elsewhere, ElsewhereWaiter{j.set, j})
 		}
 	}
 }

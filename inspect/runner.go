@@ -1,0 +1,197 @@
+package inspect
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
+)
+
+// A runner is what a goroutine's label set identifies: a task, or a call of Blocking.
+type runner struct {
+	// What was found in the tree, before the stacks were read.
+	n       *scope.Node         // nil for a call
+	call    *scope.BlockingCall // nil for a task
+	labels  *goroutine.Set
+	path    string
+	name    int // where the last part of the path begins
+	kind    beginning
+	started bool // the goroutine had its labels
+	state   string
+	outer   goroutine.Address // of a scope: the label set that its goroutine has outside
+	waiters []scope.Waiter    // what waits inside this module, in the goroutine
+	below   *runner           // the first of the tasks and calls below
+	next    *runner           // of those with the same task above
+	tasks   int               // how many are below
+
+	// What was found among the stacks.
+	stack  *stack            // nil when it was not found
+	inner  goroutine.Address // the scope inside, where the stack ends; the zero value for none
+	twice  bool              // two goroutines were found
+	others bool              // there are goroutines with the label set that do not run it
+}
+
+// runners are the tasks and calls of a snapshot. They are collected before the stacks are read.
+type runners struct {
+	tops  runner // what has no task above is below it
+	bySet map[goroutine.Address]*runner
+
+	calls  map[*scope.Node][]*scope.BlockingCall // by the nearest task above that has not ended
+	lists  scope.Lists
+	text   []byte     // of the last path
+	blocks [][]runner // what runners are taken from
+	count  int        // of those taken
+}
+
+// blockSize is how many runners are made at once.
+const blockSize = 256
+
+// spareRunners keeps those of the last snapshots, empty, for the next ones: they would be a quarter of what a snapshot
+// allocates. The collector lets go of them when no snapshot has used them for some time.
+var spareRunners = sync.Pool{New: func() any { return new(runners) }}
+
+// collectRunners walks the trees below the given tasks, and adds the calls of Blocking that no task is above if others are wanted.
+func collectRunners(tops []*scope.Node, others bool) *runners {
+	r := spareRunners.Get().(*runners)
+	r.calls = scope.CallsByTask()
+	link := &r.tops.below
+	for _, n := range tops {
+		path := n.Path()
+		link = r.collect(link, n, path, len(path)-len(n.Label()))
+	}
+	r.tops.tasks = len(tops)
+	if others {
+		r.collectCalls(link, r.calls[nil])
+		r.tops.tasks += len(r.calls[nil])
+	}
+	r.bySet = make(map[goroutine.Address]*runner, r.count)
+	for one := range r.all() {
+		r.bySet[one.labels.Address()] = one
+	}
+	for _, w := range r.lists.Elsewhere {
+		if one := r.bySet[w.Set]; one != nil {
+			one.waiters = append(one.waiters[:len(one.waiters):len(one.waiters)], w.Waiter)
+		}
+	}
+	return r
+}
+
+// release empties the runners, which nothing may use any more.
+func (r *runners) release() {
+	blocks := r.blocks
+	for i, left := 0, r.count; left > 0; i, left = i+1, left-blockSize {
+		clear(blocks[i][:min(left, blockSize)])
+	}
+	*r = runners{text: r.text[:0], blocks: blocks}
+	spareRunners.Put(r)
+}
+
+// add returns a new runner.
+func (r *runners) add() *runner {
+	at := r.count / blockSize
+	if at == len(r.blocks) {
+		r.blocks = append(r.blocks, make([]runner, blockSize))
+	}
+	one := &r.blocks[at][r.count%blockSize]
+	r.count++
+	return one
+}
+
+// all yields the runners.
+func (r *runners) all() iter.Seq[*runner] {
+	return func(yield func(*runner) bool) {
+		for i := range r.count {
+			if !yield(&r.blocks[i/blockSize][i%blockSize]) {
+				return
+			}
+		}
+	}
+}
+
+// collect reads n, whose name begins at a place of its path, and the tree below it. It puts n at the end of a list, and returns
+// the new end.
+func (r *runners) collect(link **runner, n *scope.Node, path string, name int) **runner {
+	one := r.add()
+	*link = one
+	one.n, one.labels, one.path, one.name = n, n.Labels, path, name
+	one.kind, one.started, one.state = beginningOf(n.Kind()), n.Is(scope.IsStarted), "running"
+	known, first := len(r.lists.Waiters), len(r.lists.Below)
+	v := n.Inspect(&r.lists)
+	switch {
+	case v.Canceled:
+		one.state = "canceled"
+	case v.Joining:
+		one.state = "joining"
+	}
+	one.outer = v.Outer
+	one.waiters = r.lists.Waiters[known:len(r.lists.Waiters):len(r.lists.Waiters)]
+	tasks, calls := r.lists.Below[first:], r.calls[n]
+	slices.Reverse(tasks)
+	if n.Kind() == scope.KindStream {
+		slices.SortFunc(tasks, byIndex)
+	}
+	below := &one.below
+	for _, k := range tasks {
+		below = r.collect(below, k, r.pathBelow(path, k), len(path)+1)
+	}
+	r.collectCalls(below, calls)
+	one.tasks = len(tasks) + len(calls)
+	r.lists.Below = r.lists.Below[:first]
+	return &one.next
+}
+
+// byIndex orders the items of a stream. The tree has them as they were started.
+func byIndex(a, b *scope.Node) int { return cmp.Compare(a.Number, b.Number) }
+
+func (r *runners) pathBelow(above string, n *scope.Node) string {
+	r.text = append(append(r.text[:0], above...), '/')
+	r.text = n.AppendLabel(r.text)
+	return string(r.text)
+}
+
+func (r *runners) collectCalls(link **runner, calls []*scope.BlockingCall) {
+	for _, c := range calls {
+		path := blockingName
+		if c.Caller != nil {
+			path = c.Caller.Path() + "/" + blockingName
+		}
+		one := r.add()
+		*one = runner{call: c, labels: c.Labels, path: path, name: len(path) - len(blockingName), kind: beginsBlocking, state: "running"}
+		*link = one
+		link = &one.next
+	}
+}
+
+// blockingName is the name of a call of Blocking, and its kind.
+const blockingName = "blocking"
+
+// ended reports whether the task has ended, or the call.
+func (one *runner) ended() bool {
+	if one.call != nil {
+		return one.call.HasEnded()
+	}
+	return one.n.Is(scope.IsFinished)
+}
+
+// group tells the tasks with one name path, and of one kind, from others.
+func (one *runner) group() groupKey { return groupKey{scope.NamePath(one.labels.Labels()), one.kind} }
+
+// sizes returns how many there are in each group.
+func (r *runners) sizes() map[groupKey]int {
+	sizes := make(map[groupKey]int)
+	for one := range r.all() {
+		sizes[one.group()]++
+	}
+	return sizes
+}
+
+// pathOf returns the path of the task with a label set.
+func (r *runners) pathOf(set goroutine.Address) string {
+	if found := r.bySet[set]; found != nil {
+		return found.path
+	}
+	return ""
+}

@@ -1,0 +1,69 @@
+package inspect_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/meanwhile-go/meanwhile"
+	. "github.com/meanwhile-go/meanwhile/inspect"
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
+)
+
+// sleepers starts tasks that sleep, and returns when all of them do.
+func sleepers(ctx context.Context, count int) {
+	for range count {
+		Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) }, InBackground())
+	}
+	for sleeping := 0; sleeping < count; {
+		sleeping = 0
+		for _, n := range Tree(ctx).Tasks {
+			if n.Wait.For == "sleep" {
+				sleeping++
+			}
+		}
+	}
+}
+
+// A snapshot allocates a task's path and the runtime the stack; all else is made for many tasks at once.
+func TestSnapshotAllocations(t *testing.T) {
+	if !goroutine.Exact {
+		t.Skip("goroutines cannot be told apart with this version of Go")
+	}
+	const tasks = 1000
+	_ = Run(t.Context(), func(ctx context.Context) error {
+		sleepers(ctx, tasks)
+		if got := testing.AllocsPerRun(10, func() { Tree(ctx) }) / tasks; got > 2.5 {
+			t.Errorf("%.2f allocations for each task, want at most 2.5", got)
+		}
+		return nil
+	})
+}
+
+// What a snapshot has returned stays as it was while later ones use its memory again.
+func TestSnapshotStays(t *testing.T) {
+	_ = Run(t.Context(), func(ctx context.Context) error {
+		sleepers(ctx, 300)
+		first := Tree(ctx)
+		paths := pathsOf(first)
+		for range 3 {
+			_ = Run(ctx, func(ctx context.Context) error {
+				sleepers(ctx, 500)
+				return nil
+			})
+		}
+		if got := pathsOf(first); !slices.Equal(got, paths) {
+			t.Error("the snapshot has changed")
+		}
+		return nil
+	})
+}
+
+func pathsOf(n Node) []string {
+	list := []string{n.Path + " " + n.Name + " " + n.State + " " + n.Wait.For}
+	for _, k := range n.Tasks {
+		list = append(list, pathsOf(k)...)
+	}
+	return list
+}
