@@ -80,6 +80,11 @@ type claiming struct {
 // claimLanes takes up to n due jobs of a queue with lanes, and returns when to claim again.
 func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Duration, error) {
 	cl := &claiming{txn: t, c: c, q: q, at: timeOf(t.now)}
+	if q.lanes.Limits.EachKey.InOrder {
+		if _, err := t.exec(statement("lane_order")); err != nil {
+			return nil, 0, err
+		}
+	}
 	if err := cl.refresh(); err != nil {
 		return nil, 0, err
 	}

@@ -33,6 +33,10 @@ select p.priority, (
 select priority, run_at, id from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 order by created, id limit 1
 
+-- name: lane_order
+-- For lane_first: made by the first claim from a queue whose jobs run in order, since all queued jobs with limit keys are in it.
+create index if not exists meanwhile_job_in_order on meanwhile_job (queue, limit_key, created, id) where state = 0 and limit_key is not null
+
 -- name: lane_holder
 -- The discarded job that all queued jobs of a lane wait for.
 select id from meanwhile_holder h
@@ -133,7 +137,7 @@ where seq = (
 limit ?5
 
 -- name: lane_put
-insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values {(?1, ?, ?, ?, ?, ?, ?, ?)}
+insert or fail into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values {(?1, ?, ?, ?, ?, ?, ?, ?)}
 on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid,
     served = excluded.served
 
