@@ -24,9 +24,11 @@ create index meanwhile_job_keyed on meanwhile_job (queue, run_at, id, class) whe
 create index meanwhile_job_running on meanwhile_job (queue, session) where state = 1 and limit_key is null;
 create index meanwhile_job_running_lane on meanwhile_job (queue, limit_key, session) where state = 1 and limit_key is not null;
 
+-- A lane of a first job is marked by 1 to 9, and one that was there by 0: a claim looks at all that were there, and at as many new ones as it may
+-- take jobs, those with the highest priorities first.
 create trigger meanwhile_job_lane_insert after insert on meanwhile_job when new.limit_key is not null
 begin
-    insert into meanwhile_lane (queue, key, wake) values (new.queue, new.limit_key, 0) on conflict do update set wake = 0;
+    insert into meanwhile_lane (queue, key, wake) values (new.queue, new.limit_key, 10 - new.priority) on conflict do update set wake = 0;
 end;
 create trigger meanwhile_job_lane_update after update of queue, priority, run_at on meanwhile_job
 when old.limit_key is not null and (old.state < 2 or new.state < 2)
