@@ -249,6 +249,7 @@ func scanDue(priority int64) scanner {
 				return stored{}, err
 			}
 		}
+		j.LimitKey = text(v[10])
 		if v[8] == nil {
 			return stored{j, integer(v[0]), last}, nil
 		}

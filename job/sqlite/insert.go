@@ -45,7 +45,7 @@ func (t *txn) insertTogether(calls []*call) error {
 
 var insertRows = repeated("insert")
 
-const insertArgs = 10 // of each row
+const insertArgs = 11 // of each row
 
 // insert stores jobs and returns, for each, the ID of the one that is stored.
 func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
@@ -78,7 +78,7 @@ func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 				return err
 			}
 			args = append(args, j.ID[:], c.id, c.queue, int64(j.Priority), t.due(j), int64(j.MaxAttempts),
-				orNull(j.UniqueKey), uniqueFor(j), string(j.Args), optionsOf(j))
+				orNull(j.UniqueKey), uniqueFor(j), string(j.Args), optionsOf(j), orNull(j.LimitKey))
 			t.count(c.id, queued, 1)
 			t.changed[j.Queue] = true
 		}

@@ -52,7 +52,7 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		if err != nil {
 			return err
 		}
-		cl := &claiming{txn: t, q: &claimQueue{id: id, lanes: q}, at: timeOf(t.now)}
+		cl := newClaiming(t, job.Claim{}, &claimQueue{id: id, lanes: q})
 		found, err := cl.lanes("lane_find", id, key)
 		if err != nil {
 			return err

@@ -89,9 +89,11 @@ func detailOf(j *job.Job) any {
 	return nil
 }
 
-// optionsOf is what is kept of a job's options.
+// optionsOf is what is kept of a job's options but for the limit key, which has a column.
 func optionsOf(j *job.Job) any {
-	if options := j.EncodeOptions(); options != nil {
+	others := job.Job{ID: j.ID, Options: j.Options}
+	others.LimitKey = ""
+	if options := others.EncodeOptions(); options != nil {
 		return string(options)
 	}
 	return nil
@@ -132,6 +134,7 @@ func (t *txn) scanJob(v []driver.Value) (stored, error) {
 	if err := j.DecodeOptions([]byte(text(v[19]))); err != nil {
 		return stored{}, fmt.Errorf("options of job %v: %w", j.ID, err)
 	}
+	j.LimitKey = text(v[20])
 	return stored{j, integer(v[0]), integer(v[2])}, nil
 }
 

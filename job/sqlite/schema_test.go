@@ -211,3 +211,72 @@ func TestSchemaOfBeforeReadableFrom(t *testing.T) {
 	}
 	insert(t, s, newJobs(t, 3))
 }
+
+// TestMigrateLimitKeys: until version 15 the limit key of a job was part of its options. What the jobs of a file say is the same before and after.
+func TestMigrateLimitKeys(t *testing.T) {
+	s := open(t, file(t))
+	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1, InOrder: true}}); err != nil {
+		t.Fatal(err)
+	}
+	var jobs []*job.Job
+	for _, opts := range [][]job.EnqueueOption{
+		{job.LimitKey("tenant \"7\"")},
+		{job.LimitKey("é"), job.Cost(5), job.Meta("a", "b")},
+		{job.Cost(3)},
+		nil,
+	} {
+		for range 3 {
+			jobs = append(jobs, newJob(t, opts...))
+		}
+	}
+	insert(t, s, jobs)
+	claim := benchClaim
+	claim.Limit = 3
+	claimed, err := s.Claim(t.Context(), claim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := *claimed.Jobs[0]
+	ended.State = job.Completed
+	if _, err := s.Settle(t.Context(), 1, job.Outcomes(&ended)...); err != nil {
+		t.Fatal(err)
+	}
+	before := options(t, s)
+	if err := s.MigrateTo(t.Context(), 15); err != nil {
+		t.Fatal(err)
+	}
+	var derived int
+	if err := s.DB().QueryRow("select count(*) from meanwhile_job where limit_key = json_extract(options, '$.limit_key[0]')").Scan(&derived); err != nil || derived != 6 {
+		t.Errorf("in version 15 %d jobs have a limit key in their options, %v; want 6", derived, err)
+	}
+	if err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := options(t, s); !slices.Equal(got, before) {
+		t.Errorf("after the migration the options are\n%v, want\n%v", got, before)
+	}
+	for _, j := range claimed.Jobs[1:] {
+		j.State = job.Completed
+	}
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(claimed.Jobs[1:]...)...); err != nil || len(lost) > 0 {
+		t.Errorf("settle lost %d: %v", len(lost), err)
+	}
+	if n, err := drain(t.Context(), s); err != nil || n != len(jobs)-len(claimed.Jobs) {
+		t.Errorf("drained %d, %v; want %d", n, err, len(jobs)-len(claimed.Jobs))
+	}
+	checkIntegrity(t, s)
+}
+
+// options returns the options of all jobs.
+func options(t *testing.T, s *sqlite.Store) []string {
+	t.Helper()
+	jobs, err := s.List(t.Context(), job.Filter{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, j := range jobs {
+		found = append(found, fmt.Sprintf("%v %s %q %d %v", j.ID, j.State, j.LimitKey, j.Cost, j.Meta))
+	}
+	return found
+}

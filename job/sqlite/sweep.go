@@ -24,7 +24,7 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	for range job.SweepSteps {
 		var step *sweeping
 		err := s.write(ctx, "compare limit keys with their jobs", func(t *txn) error {
-			step = &sweeping{claiming: claiming{txn: t, at: timeOf(t.now)}, queue: s.swept.queue, key: s.swept.key}
+			step = &sweeping{claiming: *newClaiming(t, job.Claim{}, nil), queue: s.swept.queue, key: s.swept.key}
 			return step.run()
 		})
 		if err != nil {
@@ -87,6 +87,9 @@ func (w *sweeping) run() error {
 		return nil
 	}
 	w.changed[w.name] = true
+	if err := w.flush(); err != nil {
+		return err
+	}
 	_, err = w.exec(statement("lane_queue"), w.q.id, lanes.Turn, micro(lanes.Full), micro(lanes.Paid))
 	return err
 }
@@ -170,5 +173,6 @@ func (w *sweeping) compare(key string) error {
 	if released == 0 {
 		w.found(key, wrong)
 	}
-	return w.keep([]keptLane{{lane, want}})
+	w.keep(lane, want)
+	return nil
 }

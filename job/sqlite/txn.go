@@ -90,6 +90,9 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	if err := t.writeCounts(); err != nil {
 		return err
 	}
+	if err := t.noteEnded(); err != nil {
+		return err
+	}
 	if err := s.identity.check(); err != nil {
 		return err
 	}
@@ -98,12 +101,21 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 	}
 	committed = true
 	s.classes.add(t.fresh)
+	s.waits.notify(t.changed)
+	return nil
+}
+
+// noteEnded notes the queues with limits in which jobs have ended: others may start.
+func (t *txn) noteEnded() error {
 	for id := range t.ended {
-		if name, ok := s.classes.name(id); ok && s.limited.has(name.queue) {
+		name, err := t.className(id)
+		if err != nil {
+			return err
+		}
+		if t.store.limited.has(name.queue) {
 			t.changed[name.queue] = true
 		}
 	}
-	s.waits.notify(t.changed)
 	return nil
 }
 

@@ -7,7 +7,7 @@ select id, kind from meanwhile_class where queue = ?1
 -- name: due
 -- The columns of a due job. Each costs time for each job, so those are null that say nothing of most.
 seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(format('%d %d %d %d %d', attempt, spared, died, max_attempts, ifnull(unique_for, -1)), '0 0 0 20 -1'),
-    unique_key, detail, options
+    unique_key, detail, options, limit_key
 
 -- name: claim_due
 -- A limit is cast wherever a statement runs often: SQLite plans by the value of one that is a plain parameter, and prepares the statement anew when it
@@ -22,25 +22,33 @@ limit cast(?5 as integer)
 select run_at from meanwhile_job where state = 0 and queue = ?1 and limit_key is null and priority = ?2 and run_at > ?3 order by run_at limit 1
 
 -- name: claim_expired
-select $job from meanwhile_job where state = 1 and queue = ?1
-    and session not in (select id from meanwhile_session where lease_until > ?2)
-    and (?3 is null or class in (select value from json_each(?3)))
+select $job from meanwhile_job where seq in (
+    select seq from meanwhile_job
+    where state = 1 and limit_key is null and queue = ?1 and session not in (select id from meanwhile_session where lease_until > ?2)
+    union all
+    select seq from meanwhile_job
+    where state = 1 and limit_key is not null and queue = ?1 and session not in (select id from meanwhile_session where lease_until > ?2)
+) and (?3 is null or class in (select value from json_each(?3)))
 order by priority desc, run_at, id limit cast(?4 as integer)
 
 -- name: claim_again
-select $job from meanwhile_job where state = 1 and session = ?1 and call >= ?2 order by priority desc, run_at, id
+select $job from meanwhile_job where seq in (
+    select seq from meanwhile_job indexed by meanwhile_job_running where state = 1 and limit_key is null and session = ?1
+    union all
+    select seq from meanwhile_job indexed by meanwhile_job_running_lane where state = 1 and limit_key is not null and session = ?1
+) and call >= ?2 order by priority desc, run_at, id
 
 -- name: claim_take
-update meanwhile_job
+update or fail meanwhile_job
 set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, session = ?3, call = ?4, cancel = 0
 where seq in ({?})
 
 -- name: claim_take_expired
-update meanwhile_job
+update or fail meanwhile_job
 set attempt = attempt + 1, died = died + 1, started = ?1, worker = ?2, session = ?3, call = ?4
 where seq in ({?})
 
 -- name: claim_take_range
-update meanwhile_job
+update or fail meanwhile_job
 set state = 1, attempt = attempt + 1, started = ?1, worker = ?2, session = ?3, call = ?4, cancel = 0
 where seq between ?5 and ?6

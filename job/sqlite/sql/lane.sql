@@ -1,5 +1,16 @@
 -- name: lane_wake
-select key, priority, turn, free, held, paid, served from meanwhile_lane where queue = ?1 and wake <= ?2 order by wake limit ?3
+-- Lanes that were marked after they had been looked at, and those whose time has come.
+select key, priority, turn, free, held, paid, served, wake from (
+    select * from meanwhile_lane where queue = ?1 and wake <= 0 limit ?3
+)
+union all
+select key, priority, turn, free, held, paid, served, wake from (
+    select * from meanwhile_lane where queue = ?1 and wake > 9 and wake <= ?2 order by wake limit ?3
+)
+
+-- name: lane_wake_new
+-- Lanes that nothing has looked at yet.
+select key, priority, turn, free, held, paid, served, wake from meanwhile_lane where queue = ?1 and wake between 1 and 9 order by wake limit ?2
 
 -- name: lane_next
 select wake from meanwhile_lane where queue = ?1 and wake is not null order by wake limit 1
@@ -8,7 +19,7 @@ select wake from meanwhile_lane where queue = ?1 and wake is not null order by w
 select 1 from meanwhile_lane where queue = ?1 and key > '' limit 1
 
 -- name: lane_find
-select key, priority, turn, free, held, paid, served from meanwhile_lane where queue = ?1 and key = ?2
+select key, priority, turn, free, held, paid, served, wake from meanwhile_lane where queue = ?1 and key = ?2
 
 -- name: lane_due
 -- The highest priority below ?3 of the queued jobs of a lane, and when the first of it is due.
@@ -33,6 +44,10 @@ select p.priority, (
 select priority, run_at, id from meanwhile_job
 where state = 0 and queue = ?1 and limit_key is not null and limit_key = ?2 order by created, id limit 1
 
+-- name: lane_order
+-- For lane_first: made by the first claim from a queue whose jobs run in order, since all queued jobs with limit keys are in it.
+create index if not exists meanwhile_job_in_order on meanwhile_job (queue, limit_key, created, id) where state = 0 and limit_key is not null
+
 -- name: lane_holder
 -- The discarded job that all queued jobs of a lane wait for.
 select id from meanwhile_holder h
@@ -46,12 +61,12 @@ order by created, id limit 1
 select count(*) from meanwhile_job where state = 1 and queue = ?1 and limit_key is not null and limit_key = ?2
 
 -- name: lane_open
-select key, priority, turn, free, held, paid, served from meanwhile_lane
+select key, priority, turn, free, held, paid, served, wake from meanwhile_lane
 where queue = ?1 and priority = ?2 and priority > 0 and turn > ?3 and turn <= ?4 order by turn limit ?5
 
 -- name: lane_above
 -- Lanes that are open by a higher priority than ?2, and have a due job of this one. With ?7 jobs of keys run in order.
-select key, priority, turn, free, held, paid, served from meanwhile_lane l
+select key, priority, turn, free, held, paid, served, wake from meanwhile_lane l
 where queue = ?1 and priority > ?2 and priority > 0 and turn > ?3 and turn <= ?4 and (key = '' or not ?7) and case when key = '' then exists (
     select 1 from meanwhile_job j where j.state = 0 and j.queue = ?1 and j.limit_key is null and j.priority = ?2 and j.run_at <= ?6
 ) else exists (
@@ -68,9 +83,18 @@ order by run_at, id
 limit ?5
 
 -- name: lane_take_some
--- The first due jobs of lanes. n is there to number the parameters, as below.
+-- The first due jobs of lanes, and what else is queued of each: 1 for another due job, 2 for others, 0 for none, null where not all kinds are
+-- claimed. n is there to number the parameters, as below.
 with n as (select ?1, ?2, ?3, ?4), w (key) as (values {(?)})
-select $due from w cross join meanwhile_job on seq = (
+select $due, iif(?4 is null, coalesce(
+    (
+        select 1 from meanwhile_job
+        where state = 0 and queue = ?1 and limit_key is not null and limit_key = w.key and priority = ?2 and run_at <= ?3 limit 1 offset 1
+    ),
+    (select 2 from meanwhile_job where state = 0 and queue = ?1 and limit_key is not null and limit_key = w.key limit 1 offset 1),
+    0
+), null)
+from w cross join meanwhile_job on seq = (
     select seq from meanwhile_job
     where state = 0 and queue = ?1 and limit_key is not null and limit_key = w.key and priority = ?2 and run_at <= ?3
         and (?4 is null or class in (select value from json_each(?4)))
@@ -133,7 +157,7 @@ where seq = (
 limit ?5
 
 -- name: lane_put
-insert into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values {(?1, ?, ?, ?, ?, ?, ?, ?)}
+insert or fail into meanwhile_lane (queue, key, priority, turn, free, wake, paid, served) values {(?1, ?, ?, ?, ?, ?, ?, ?)}
 on conflict do update set priority = excluded.priority, turn = excluded.turn, free = excluded.free, wake = excluded.wake, paid = excluded.paid,
     served = excluded.served
 

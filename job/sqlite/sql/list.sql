@@ -1,6 +1,6 @@
 -- name: job
 seq, id, class, state, priority, run_at, attempt, spared, died, max_attempts, created, started, finished, worker, cancel,
-    unique_key, unique_for, args, detail, options
+    unique_key, unique_for, args, detail, options, limit_key
 
 -- name: filter
 (?1 >> state & 1 or state = 0 and (?1 >> 5 & 1 and attempt <= spared and run_at > ?2 or ?1 >> 6 & 1 and attempt > spared))
@@ -48,7 +48,12 @@ where seq in (
 select id from meanwhile_job indexed by meanwhile_job_failed where state = 0 and attempt > spared and $filter
 
 -- name: list_running
-select id from meanwhile_job indexed by meanwhile_job_running where state = 1 and $filter
+select id from meanwhile_job
+where seq in (
+    select seq from meanwhile_job indexed by meanwhile_job_running where state = 1 and limit_key is null
+    union all
+    select seq from meanwhile_job indexed by meanwhile_job_running_lane where state = 1 and limit_key is not null
+) and $filter
 
 -- name: list_archive
 select id from meanwhile_job indexed by meanwhile_job_archive

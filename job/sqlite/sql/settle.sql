@@ -21,11 +21,11 @@ set state = 0, class = ?2, queue = ?3, priority = ?4, run_at = ?5, spared = ?6, 
 where id = ?1
 
 -- name: settle_finish_held
-update meanwhile_job set state = ?1, finished = ?2, detail = null
+update or fail meanwhile_job set state = ?1, finished = ?2, detail = null
 where state = 1 and attempt = ?3 and session = ?4 and seq in ({?})
 
 -- name: settle_finish_range
-update meanwhile_job set state = ?1, finished = ?2, detail = null
+update or fail meanwhile_job set state = ?1, finished = ?2, detail = null
 where state = 1 and attempt = ?3 and session = ?4 and seq between ?5 and ?6
 
 -- name: settle_wake

@@ -32,7 +32,13 @@ select wake from meanwhile_lane where queue = ?1 and key = ?2
 -- The classes of a queue of which another number of jobs run than is kept.
 select c.id, coalesce(n.n, 0), coalesce(r.n, 0)
 from meanwhile_class c left join meanwhile_count n on n.class = c.id and n.state = 1
-    left join (select class, count(*) n from meanwhile_job where state = 1 and queue = ?1 group by class) r on r.class = c.id
+    left join (
+        select class, count(*) n from (
+            select class from meanwhile_job where state = 1 and limit_key is null and queue = ?1
+            union all
+            select class from meanwhile_job where state = 1 and limit_key is not null and queue = ?1
+        ) group by class
+    ) r on r.class = c.id
 where c.queue = ?1 and coalesce(n.n, 0) <> coalesce(r.n, 0)
 
 -- name: sweep_holders

@@ -1,0 +1,62 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// limited are the queues that had limits when this process looked last: where one of their jobs ends, others may start.
+type limited struct {
+	mu     sync.Mutex
+	queues map[string]bool
+}
+
+func (l *limited) set(queue string, on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queues == nil {
+		l.queues = map[string]bool{}
+	}
+	if l.queues[queue] = on; !on {
+		delete(l.queues, queue)
+	}
+}
+
+func (l *limited) has(queue string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.queues[queue]
+}
+
+// laneQueue reads what queue_find found, and returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
+func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
+	limited := row[2] != nil || integer(row[8]) > 0
+	t.store.limited.set(name, limited)
+	if !limited && integer(row[5]) == 0 && integer(row[6]) <= t.now {
+		return nil, nil
+	}
+	return t.keptQueue(name, row)
+}
+
+// keptQueue reads what queue_find found of any queue.
+func (t *txn) keptQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
+	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7]), Overrides: int(integer(row[8]))}
+	if row[2] != nil {
+		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
+			return nil, fmt.Errorf("limits of queue %s: %w", name, err)
+		}
+	}
+	if err := t.writeCounts(); err != nil {
+		return nil, err
+	}
+	running, err := one(t, statement("lane_queue_running"), integer(row[0]))
+	if err != nil {
+		return nil, err
+	}
+	q.Running = int(integer(running[0]))
+	return q, nil
+}
