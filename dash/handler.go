@@ -36,7 +36,7 @@ type handler struct {
 	ofJobs     cached[jobLogFound]
 	errors     cached[string] // the newest of a kind
 	failed     cached[*failures]
-	pasts      cached[*past] // by the name of their reach
+	pasts      cached[*past] // by the name of their reach and the address of their subject
 	waiting    cached[*waitingKeys]
 	ticked     cached[[]row]          // jobs of crons
 	limitUses  cached[job.LimitUse]   // of queues and their keys

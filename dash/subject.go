@@ -51,6 +51,9 @@ type subjectPart struct {
 // queue is the page of one queue.
 func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	name := v.Query.Get("name")
+	if name == "" {
+		return nil, noSubject("queue", name)
+	}
 	rows, err := h.queueRows(ctx)
 	if err != nil {
 		return nil, err
@@ -66,8 +69,8 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "" || (listed < 0 && !known) {
-		return nil, refuse(http.StatusNotFound, "There is no queue %.130q with jobs or workers.", name)
+	if listed < 0 && !known {
+		return nil, noSubject("queue", name)
 	}
 	if row.Wait > 0 { // otherwise all are due later
 		d.Left = timeLeft(row.Queued, row.Rate)
@@ -94,14 +97,21 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 // kind is the page of one kind.
 func (h *handler) kind(ctx context.Context, v *view) (*page, error) {
 	d := &subjectPage{Name: v.Query.Get("name")}
+	if d.Name == "" {
+		return nil, noSubject("kind", d.Name)
+	}
 	known, err := h.fillSubject(ctx, v, d, subject{kind: d.Name}, level{})
 	if err != nil {
 		return nil, err
 	}
-	if d.Name == "" || !known {
-		return nil, refuse(http.StatusNotFound, "There is no kind %.130q with jobs or workers.", d.Name)
+	if !known {
+		return nil, noSubject("kind", d.Name)
 	}
 	return &page{Title: "Kind " + d.Name, Section: "jobs", Data: d}, nil
+}
+
+func noSubject(what, name string) error {
+	return refuse(http.StatusNotFound, "There is no %s %.130q with jobs or workers.", what, name)
 }
 
 // fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
@@ -118,7 +128,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 	if err != nil {
 		return false, err
 	}
-	shown, err := h.readReach(ctx, v)
+	shown, err := h.readReach(ctx, v, s)
 	if err != nil {
 		return false, err
 	}
