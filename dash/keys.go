@@ -41,7 +41,7 @@ func (h *handler) keysOf(ctx context.Context, queue string) (*waitingKeys, error
 
 func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, error) {
 	found := &waitingKeys{}
-	rows := map[string]*keyRow{}
+	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
 	for j, err := range job.List(limited, h.Store, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1}) {
@@ -65,7 +65,7 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 			rows[j.LimitKey] = row
 		}
 		row.Queued++
-		row.Oldest = j.ID
+		row.Oldest, oldest[j.LimitKey] = j.ID, j
 	}
 	for _, row := range rows {
 		found.Rows = append(found.Rows, *row)
@@ -73,19 +73,18 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 	slices.SortFunc(found.Rows, func(a, b keyRow) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Key, b.Key)) })
 	found.Left = max(len(found.Rows)-mostKeys, 0)
 	found.Rows = found.Rows[:min(len(found.Rows), mostKeys)]
-	return found, h.explainKeys(ctx, queue, found.Rows)
+	return found, h.explainKeys(ctx, queue, found.Rows, oldest)
 }
 
 // explainKeys fills in how many jobs of each key run, and why its oldest one does not.
-func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow) error {
+func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow, oldest map[string]*job.Job) error {
 	for i := range rows {
-		use, err := cachedStore{h.Store, h}.Limits(ctx, queue, rows[i].Key)
+		use, err := h.limitUse(ctx, queue, rows[i].Key)
 		if err != nil {
 			return err
 		}
 		rows[i].Running = use.KeyRunning
-		rows[i].Why, err = h.why(ctx, rows[i].Oldest)
-		if err != nil && !errors.Is(err, job.ErrNotFound) { // deleted by now
+		if rows[i].Why, err = h.why(ctx, oldest[rows[i].Key]); err != nil {
 			return err
 		}
 	}

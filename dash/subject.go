@@ -3,7 +3,6 @@ package dash
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -75,7 +74,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if row.Wait > 0 { // otherwise all are due later
 		d.Left = timeLeft(row.Queued, row.Rate)
 	}
-	use, err := cachedStore{h.Store, h}.Limits(ctx, name, "")
+	use, err := h.limitUse(ctx, name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -286,10 +285,7 @@ func (h *handler) whyOf(ctx context.Context, queue string) (id job.ID, why strin
 		if err != nil || i < 0 {
 			return whyFound{}, err
 		}
-		text, err := h.why(ctx, jobs[i].ID)
-		if errors.Is(err, job.ErrNotFound) { // by now
-			return whyFound{}, nil
-		}
+		text, err := h.why(ctx, jobs[i])
 		return whyFound{jobs[i].ID, text}, err
 	})
 	return found.id, found.text, err
