@@ -19,7 +19,7 @@ const (
 	mostSelected = 200                   // jobs that a form may name one by one
 	mostChanged  = 1000                  // jobs that are changed at once
 	mostCounted  = mostUndone            // jobs that are counted one by one: of more it does not matter how many they are
-	mostCount    = 30 * time.Millisecond // and for how long
+	mostCount    = 20 * time.Millisecond // and for how long
 	mostAct      = 5 * time.Second       // after which a form is asked to go on
 )
 

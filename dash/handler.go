@@ -41,7 +41,6 @@ type handler struct {
 	ticked     cached[[]row]          // jobs of crons
 	limitUses  cached[job.LimitUse]   // of queues and their keys
 	overrides  cached[[]job.Override] // the first of each queue
-	whys       cached[whyFound]       // of queues
 }
 
 // New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostKeyed = 2000                   // jobs of a queue whose limit keys are counted
+	mostKeyed = 1000                   // jobs of a queue whose limit keys are counted
 	mostKeys  = 10                     // that are shown
 	keysTime  = 500 * time.Millisecond // for which jobs are read
 )
@@ -22,7 +22,9 @@ type waitingKeys struct {
 	Left int  // keys that are not shown
 	Read int  // queued jobs
 	Part bool // there are more of them
-	Late bool // there was no time for more
+	Late bool // there was no time for them
+
+	newest *job.Job // that is due, among the first mostNewest; nil for none
 }
 
 // A keyRow is a limit key of a queue.
@@ -44,18 +46,20 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
-	for j, err := range job.List(limited, h.Store, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1}) {
-		if err != nil && errors.Is(context.Cause(limited), errLate) {
-			found.Late, found.Part = true, true
-			break
-		} else if err != nil {
-			return nil, err
+	// A store may sort all that is queued for each list: so this is one, for what the page says of its newest jobs as well.
+	jobs, err := h.Store.List(limited, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1})
+	switch {
+	case err != nil && errors.Is(context.Cause(limited), errLate):
+		return &waitingKeys{Late: true, Part: true}, nil
+	case err != nil:
+		return nil, err
+	}
+	found.Read, found.Part = min(len(jobs), mostKeyed), len(jobs) > mostKeyed
+	now := time.Now()
+	for i, j := range jobs[:found.Read] {
+		if found.newest == nil && i < mostNewest && j.View(now) == job.Queued {
+			found.newest = j
 		}
-		if found.Read == mostKeyed {
-			found.Part = true
-			break
-		}
-		found.Read++
 		if j.LimitKey == "" {
 			continue
 		}

@@ -85,8 +85,9 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if d.Keys, err = h.keysOf(ctx, name); err != nil {
 		return nil, err
 	}
-	if row.Wait > 0 {
-		if d.Newest, d.Why, err = h.whyOf(ctx, name); err != nil {
+	if row.Wait > 0 && d.Keys.newest != nil {
+		d.Newest = d.Keys.newest.ID
+		if d.Why, err = h.why(ctx, d.Keys.newest); err != nil {
 			return nil, err
 		}
 	}
@@ -274,25 +275,4 @@ func limitLines(use job.LimitUse) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s of each limit key start each time it is its turn", number(use.EachKey.Weight)))
 	}
 	return lines
-}
-
-// whyOf says why the newest due job of a queue does not run.
-func (h *handler) whyOf(ctx context.Context, queue string) (id job.ID, why string, err error) {
-	found, err := h.whys.get(queue, func() (whyFound, error) {
-		jobs, err := h.Store.List(ctx, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostNewest})
-		now := time.Now()
-		i := slices.IndexFunc(jobs, func(j *job.Job) bool { return j.View(now) == job.Queued })
-		if err != nil || i < 0 {
-			return whyFound{}, err
-		}
-		text, err := h.why(ctx, jobs[i])
-		return whyFound{jobs[i].ID, text}, err
-	})
-	return found.id, found.text, err
-}
-
-// whyFound is why a job does not run.
-type whyFound struct {
-	id   job.ID
-	text string
 }
