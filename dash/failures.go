@@ -25,7 +25,7 @@ type failures struct {
 	Left    int       // groups that are not shown
 	Sampled int       // jobs
 	Back    time.Time // when the oldest of them was created; zero when all are there
-	Late    bool      // there was no time for more
+	Late    bool      // there was no time to read them
 	Kind    string    // the only one that is shown; "" is all
 	Since   time.Time // where the bars begin
 }
