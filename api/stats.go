@@ -63,7 +63,7 @@ func (a *API) stats(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	since := time.Now().Truncate(time.Minute).Add(-time.Duration(minutes-1) * time.Minute)
-	rows, err := a.config.Store.Stats(r.Context(), since)
+	rows, err := a.config.Store.Stats(r.Context(), job.StatsFilter{Since: since})
 	if err != nil {
 		return err
 	}

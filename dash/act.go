@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	mostSelected = 200             // jobs that a form may name one by one
-	mostChanged  = 1000            // jobs that are changed at once
-	mostCounted  = 10_000          // jobs that are counted one by one
-	mostCount    = time.Second     // and for how long
-	mostAct      = 5 * time.Second // after which a form is asked to go on
+	mostSelected = 200                   // jobs that a form may name one by one
+	mostChanged  = 1000                  // jobs that are changed at once
+	mostCounted  = mostUndone            // jobs that are counted one by one: of more it does not matter how many they are
+	mostCount    = 20 * time.Millisecond // and for how long
+	mostAct      = 5 * time.Second       // after which a form is asked to go on
 )
 
 // An action is an act on jobs as a page shows it.
@@ -197,7 +197,8 @@ func (t *target) hidden() [][2]string {
 	return fields
 }
 
-// countTarget returns how many jobs match: exactly where the store knows it, and otherwise up to a bound.
+// countTarget returns how many jobs match: exactly where the store knows it, and otherwise up to a bound. With more there are others, or there
+// was no time to look for them.
 func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more bool, err error) {
 	h.cache.counts.forget() // it is to be the number of now
 	counts, err := h.cache.counts.get(ctx)

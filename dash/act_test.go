@@ -96,13 +96,42 @@ func testActOnEverythingThatMatches(t *testing.T) {
 
 // More than can be counted one by one is said to be more.
 func TestCountIsBounded(t *testing.T) {
-	s := memory.New()
-	for range 11 {
-		enqueue(t, s, "mail", `{"user":1}`, 1000)
+	synctest.Test(t, func(t *testing.T) { // so that there is time enough
+		s := memory.New()
+		for range 3 {
+			enqueue(t, s, "mail", `{"user":1}`, 1000)
+		}
+		h := dash.New(dash.Config{Store: s})
+		has(t, get(t, h, "/jobs/act?act=retry&all=1"), http.StatusOK, "Retry 3,000 jobs?")
+		has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 1,000 jobs?", "This cannot be undone")
+	})
+}
+
+// A searching store finds some jobs at once, and the next never.
+type searching struct{ *memory.Store }
+
+func (s searching) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	if f.Before == (job.ID{}) && f.Error == "" {
+		return s.Store.List(ctx, f)
 	}
-	h := dash.New(dash.Config{Store: s})
-	has(t, get(t, h, "/jobs/act?act=retry&all=1"), http.StatusOK, "Retry 11,000 jobs?")
-	has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than ")
+	<-ctx.Done()
+	return nil, context.Cause(ctx)
+}
+
+// TestCountIsGivenUp: jobs that no index finds are not counted for longer than a page may take; the question is asked without their number.
+func TestCountIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := searching{memory.New()}
+		enqueue(t, s, "mail", `{"user":1}`, 300)
+		h := dash.New(dash.Config{Store: s})
+		begun := time.Now()
+		has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 200 jobs?",
+			"Finding all of them takes longer than this page may.", "if it changes no more than 1,000 jobs.")
+		has(t, get(t, h, "/jobs/act?act=delete&all=1&error=none"), http.StatusOK, "Delete all jobs that match?", "not No job matches", `class="danger"`)
+		if took := time.Since(begun); took > 80*time.Millisecond {
+			t.Errorf("two questions took %v", took)
+		}
+	})
 }
 
 // A slow store takes some seconds for each change.

@@ -53,7 +53,7 @@ const (
 	mostTicks  = 20 // jobs of a cron that are shown
 	mostComing = 5  // ticks
 	ticksTime  = time.Second
-	mostOther  = 2000 // jobs of its kind among which those of a cron are looked for
+	mostOther  = 500 // jobs of its kind among which those of a cron are looked for
 )
 
 // A cronPage is that of one cron.
@@ -94,17 +94,13 @@ func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, ticksTime, errLate)
 	defer cancel()
 	now := time.Now()
-	read := 0
+	f.Limit = mostOther
 	var found []row
-	for j, err := range job.List(limited, h.Store, f) {
-		if err != nil && errors.Is(context.Cause(limited), errLate) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		if read++; read > mostOther {
-			break
-		}
+	jobs, err := h.Store.List(limited, f) // one list, as a store may sort many jobs for each
+	if err != nil && !errors.Is(context.Cause(limited), errLate) {
+		return nil, err
+	}
+	for _, j := range jobs {
 		if j.Meta[job.MetaCron] != c.Name && j.ID != c.Job {
 			continue
 		}

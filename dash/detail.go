@@ -64,7 +64,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		}
 	}
 	if j.State == job.Queued {
-		if d.Why, err = h.why(ctx, j.ID); err != nil {
+		if d.Why, err = h.why(ctx, j); err != nil {
 			return nil, err
 		}
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	mostSampled  = 1000 // jobs whose failures are grouped
-	mostGroups   = 50   // that are shown
-	mostFailure  = 300  // bytes of an error that tell its group
-	sparkMinutes = 2    // of a bar
+	mostSampled  = 500 // jobs whose failures are grouped
+	mostGroups   = 50  // that are shown
+	mostFailure  = 300 // bytes of an error that tell its group
+	sparkMinutes = 2   // of a bar
 )
 
 // failures is the page of what fails: the jobs that failed and are not completed, by kind and error.
@@ -25,7 +25,7 @@ type failures struct {
 	Left    int       // groups that are not shown
 	Sampled int       // jobs
 	Back    time.Time // when the oldest of them was created; zero when all are there
-	Late    bool      // there was no time for more
+	Late    bool      // there was no time to read them
 	Kind    string    // the only one that is shown; "" is all
 	Since   time.Time // where the bars begin
 }
@@ -100,13 +100,14 @@ func (h *handler) findFailures(ctx context.Context, kind string) (*failures, err
 	}
 	f := &failures{Kind: kind, Since: time.Now().Add(-hour * time.Minute)}
 	groups := map[[2]string]*failureGroup{}
-	for j, err := range job.List(limited, h.Store, filter) {
-		if err != nil && errors.Is(context.Cause(limited), errLate) {
-			f.Late = true
-			break
-		} else if err != nil {
-			return nil, err
-		}
+	jobs, err := h.Store.List(limited, filter) // one list, as a store may sort many jobs for each
+	switch {
+	case err != nil && errors.Is(context.Cause(limited), errLate):
+		f.Late = true
+	case err != nil:
+		return nil, err
+	}
+	for _, j := range jobs {
 		f.Sampled++
 		f.Back = j.Created
 		h.addFailure(groups, j, f.Since)

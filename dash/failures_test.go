@@ -74,7 +74,7 @@ func TestManyFailures(t *testing.T) {
 	fail(t, s, "old", job.Discarded, 1, func(int) string { return "long ago" })
 	fail(t, s, "new", job.Discarded, 1000, func(i int) string { return fmt.Sprintf("error %c%c", 'a'+i%10, 'a'+i/10%10) })
 	h := dash.New(dash.Config{Store: s})
-	has(t, get(t, h, "/failures"), http.StatusOK, "The newest 1,000 of them, back to", "50 more errors, of fewer jobs, not shown", "not long ago")
+	has(t, get(t, h, "/failures"), http.StatusOK, "The newest 500 of them, back to", "50 more errors, of fewer jobs, not shown", "not long ago")
 }
 
 // TestErrorInTheHead: the head of a job has the error of its last attempt, in one line, until it has completed.

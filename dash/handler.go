@@ -36,12 +36,11 @@ type handler struct {
 	ofJobs     cached[jobLogFound]
 	errors     cached[string] // the newest of a kind
 	failed     cached[*failures]
-	pasts      cached[*past] // by the name of their reach
+	pasts      cached[*past] // by the name of their reach and the address of their subject
 	waiting    cached[*waitingKeys]
 	ticked     cached[[]row]          // jobs of crons
 	limitUses  cached[job.LimitUse]   // of queues and their keys
 	overrides  cached[[]job.Override] // the first of each queue
-	whys       cached[whyFound]       // of queues
 }
 
 // New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests

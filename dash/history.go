@@ -86,7 +86,7 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 	if t := h.newest.Add(-again); t.After(since) {
 		since = t
 	}
-	stats, err := h.store.Stats(ctx, since)
+	stats, err := h.store.Stats(ctx, job.StatsFilter{Since: since})
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s subject) level(m *minute) (l level, seen bool) {
 	switch {
 	case s.queue != "":
 		l, seen = m.levels[s.queue]
-		return l, seen || len(m.levels) > 0
+		return l, seen || len(m.levels) > 0 || m.queues[s.queue] != nil // then no worker found any
 	case s.kind != "":
 		return level{}, false
 	}

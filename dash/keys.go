@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostKeyed = 2000                   // jobs of a queue whose limit keys are counted
+	mostKeyed = 1000                   // jobs of a queue whose limit keys are counted
 	mostKeys  = 10                     // that are shown
 	keysTime  = 500 * time.Millisecond // for which jobs are read
 )
@@ -22,7 +22,9 @@ type waitingKeys struct {
 	Left int  // keys that are not shown
 	Read int  // queued jobs
 	Part bool // there are more of them
-	Late bool // there was no time for more
+	Late bool // there was no time for them
+
+	newest *job.Job // that is due, among the first mostNewest; nil for none
 }
 
 // A keyRow is a limit key of a queue.
@@ -41,21 +43,23 @@ func (h *handler) keysOf(ctx context.Context, queue string) (*waitingKeys, error
 
 func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, error) {
 	found := &waitingKeys{}
-	rows := map[string]*keyRow{}
+	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
-	for j, err := range job.List(limited, h.Store, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1}) {
-		if err != nil && errors.Is(context.Cause(limited), errLate) {
-			found.Late, found.Part = true, true
-			break
-		} else if err != nil {
-			return nil, err
+	// A store may sort all that is queued for each list: so this is one, for what the page says of its newest jobs as well.
+	jobs, err := h.Store.List(limited, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1})
+	switch {
+	case err != nil && errors.Is(context.Cause(limited), errLate):
+		return &waitingKeys{Late: true, Part: true}, nil
+	case err != nil:
+		return nil, err
+	}
+	found.Read, found.Part = min(len(jobs), mostKeyed), len(jobs) > mostKeyed
+	now := time.Now()
+	for i, j := range jobs[:found.Read] {
+		if found.newest == nil && i < mostNewest && j.View(now) == job.Queued {
+			found.newest = j
 		}
-		if found.Read == mostKeyed {
-			found.Part = true
-			break
-		}
-		found.Read++
 		if j.LimitKey == "" {
 			continue
 		}
@@ -65,7 +69,7 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 			rows[j.LimitKey] = row
 		}
 		row.Queued++
-		row.Oldest = j.ID
+		row.Oldest, oldest[j.LimitKey] = j.ID, j
 	}
 	for _, row := range rows {
 		found.Rows = append(found.Rows, *row)
@@ -73,19 +77,18 @@ func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, err
 	slices.SortFunc(found.Rows, func(a, b keyRow) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Key, b.Key)) })
 	found.Left = max(len(found.Rows)-mostKeys, 0)
 	found.Rows = found.Rows[:min(len(found.Rows), mostKeys)]
-	return found, h.explainKeys(ctx, queue, found.Rows)
+	return found, h.explainKeys(ctx, queue, found.Rows, oldest)
 }
 
 // explainKeys fills in how many jobs of each key run, and why its oldest one does not.
-func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow) error {
+func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow, oldest map[string]*job.Job) error {
 	for i := range rows {
-		use, err := cachedStore{h.Store, h}.Limits(ctx, queue, rows[i].Key)
+		use, err := h.limitUse(ctx, queue, rows[i].Key)
 		if err != nil {
 			return err
 		}
 		rows[i].Running = use.KeyRunning
-		rows[i].Why, err = h.why(ctx, rows[i].Oldest)
-		if err != nil && !errors.Is(err, job.ErrNotFound) { // deleted by now
+		if rows[i].Why, err = h.why(ctx, oldest[rows[i].Key]); err != nil {
 			return err
 		}
 	}

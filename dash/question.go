@@ -56,15 +56,21 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 		return question{}, err
 	}
 	text := count(n, "job")
-	if more {
+	switch {
+	case more && n == 0:
+		text = "all jobs that match"
+	case more:
 		text = "more than " + text
 	}
 	q := question{
 		Text: fmt.Sprintf(cmp.Or(t.Ask, t.Verb+" %s?"), text), Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
-		Field: t.Field, Hint: t.Hint, Low: t.Low, High: t.High, Back: t.back, Nothing: n == 0, Total: n,
+		Field: t.Field, Hint: t.Hint, Low: t.Low, High: t.High, Back: t.back, Nothing: n == 0 && !more, Total: n,
 	}
 	if t.Error != "" {
 		q.Note += " Every job whose error contains the text matches, also where the rest of the error differs."
+	}
+	if more && n < mostCounted {
+		q.Note += " Finding all of them takes longer than this page may."
 	}
 	if q.Nothing {
 		q.Text, q.Note = "No job matches", "There is nothing to do."
@@ -74,6 +80,8 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	}
 	switch {
 	case !t.Undone || q.Nothing:
+	case more && n < mostCounted:
+		q.Undo = "For " + span(undoTime) + " it can be undone for queued jobs that have not run since, if it changes no more than " + count(mostUndone, "job") + "."
 	case n > mostUndone || more:
 		q.Undo = "This cannot be undone: only what changes up to " + count(mostUndone, "job") + " can be."
 	default:

@@ -43,8 +43,8 @@ func (r reach) Clock(t time.Time) string {
 	return t.UTC().Format("15:04")
 }
 
-// readReach returns the past that a page asks for.
-func (h *handler) readReach(ctx context.Context, v *view) (*past, error) {
+// readReach returns the past that a page of a queue or a kind asks for.
+func (h *handler) readReach(ctx context.Context, v *view, s subject) (*past, error) {
 	name := v.Query.Get("range")
 	if name == "" || name == reaches[0].Name {
 		return h.cache.past.get(ctx)
@@ -53,23 +53,26 @@ func (h *handler) readReach(ctx context.Context, v *view) (*past, error) {
 	if i < 0 {
 		return nil, refuse(http.StatusBadRequest, "Range: %.40q is none of 1h, 24h and 7d.", name)
 	}
-	return h.pasts.get(name, func() (*past, error) { return readPast(ctx, h.Store, reaches[i]) })
+	return h.pasts.get(name+s.url(), func() (*past, error) { return readPast(ctx, h.Store, reaches[i], s) })
 }
 
-// readPast reads what was done, in the steps of a reach.
-func readPast(ctx context.Context, s job.Store, r reach) (*past, error) {
+// readPast reads what was done of a subject, in the steps of a reach, and keeps it as that of the subject alone: a week of many kinds would take
+// megabytes.
+func readPast(ctx context.Context, store job.Store, r reach, s subject) (*past, error) {
 	p := &past{reach: r, end: time.Now().UTC().Truncate(r.step), minutes: map[time.Time]*minute{}}
 	since, _ := p.at(0)
-	stats, err := s.Stats(ctx, since)
+	stats, err := store.Stats(ctx, job.StatsFilter{Since: since, Queue: s.queue, Kind: s.kind})
 	if err != nil {
 		return nil, err
 	}
 	for i := range stats {
-		at := stats[i].Minute.UTC().Truncate(r.step)
+		row := &stats[i]
+		at := row.Minute.UTC().Truncate(r.step)
 		if at.After(p.end) { // the store's clock is ahead
 			at = p.end
 		}
-		addTo(p.minutes, at, &stats[i])
+		row.Queue, row.Kind = s.queue, s.kind
+		addTo(p.minutes, at, row)
 	}
 	return p, nil
 }

@@ -16,22 +16,26 @@ import (
 // TestReach: the charts of a queue and a kind show what was done in the time that is asked for, also what the store has added up.
 func TestReach(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := memory.New()
+		s := &statsCounted{Store: memory.New()}
 		at := func(ago time.Duration, completed int64) job.Stat {
 			return job.Stat{Minute: time.Now().Add(-ago).Truncate(time.Minute), Queue: "mail", Kind: "mail.send", Completed: completed}
 		}
 		report(t, s, job.WorkerInfo{Name: "w", Queues: []string{"mail"}, Kinds: []string{"mail.send"}},
-			at(5*time.Minute, 3), at(5*time.Hour, 40), at(5*time.Hour-2*time.Minute, 2), at(3*24*time.Hour, 700))
+			at(5*time.Minute, 3), at(5*time.Hour, 40), at(5*time.Hour-2*time.Minute, 2), at(3*24*time.Hour, 700),
+			job.Stat{Minute: time.Now().Add(-3 * 24 * time.Hour).Truncate(time.Minute), Queue: "other", Kind: "other", Completed: 900})
 		for range 3 { // each call adds up a part
 			if _, err := s.Prune(t.Context(), nil, 10); err != nil {
 				t.Fatal(err)
 			}
 		}
 		h := dash.New(dash.Config{Store: s})
-		for _, page := range []string{"/queue?name=mail", "/kind?name=mail.send"} {
+		for page, only := range map[string]job.StatsFilter{"/queue?name=mail": {Queue: "mail"}, "/kind?name=mail.send": {Kind: "mail.send"}} {
 			has(t, get(t, h, page), http.StatusOK, "Completed per minute", "the last hour, up to 5\"", ": 3</title>", "not : 42", "not : 700", `aria-current="true">1 hour<`)
 			has(t, get(t, h, page+"&range=24h"), http.StatusOK, "Completed per half hour", "45 in all", ": 42</title>", "not : 700", `aria-current="true">24 hours<`)
 			has(t, get(t, h, page+"&range=7d"), http.StatusOK, "Completed per 3 hours", "745 in all", ": 700</title>", `aria-current="true">7 days<`)
+			if got := s.filter.Load(); got.Queue != only.Queue || got.Kind != only.Kind {
+				t.Errorf("%s reads a week of %+v, want of %+v", page, got, only)
+			}
 			has(t, get(t, h, page+"&range=2y"), http.StatusBadRequest, "is none of 1h, 24h and 7d")
 		}
 	})

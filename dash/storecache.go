@@ -30,10 +30,16 @@ func newStoreCache(s job.Store) *storeCache {
 	return l
 }
 
-// A cachedStore answers what job.Why asks about queues, workers and limits from what was read a moment ago: a page asks it about several jobs.
+// A cachedStore answers what job.Why asks about a job, and about queues, workers and limits, from what was read a moment ago: a page asks it about
+// several jobs.
 type cachedStore struct {
 	job.Store
 	h *handler
+	j *job.Job
+}
+
+func (s cachedStore) List(context.Context, job.Filter) ([]*job.Job, error) {
+	return []*job.Job{s.j}, nil
 }
 
 func (s cachedStore) Queues(ctx context.Context) ([]job.QueueInfo, error) {
@@ -48,12 +54,17 @@ func (s cachedStore) Workers(ctx context.Context, names ...string) ([]job.Worker
 }
 
 func (s cachedStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	return s.h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) { return s.Store.Limits(ctx, queue, key) })
+	return s.h.limitUse(ctx, queue, key)
 }
 
-// why says why a job does not run.
-func (h *handler) why(ctx context.Context, id job.ID) (string, error) {
-	return job.Why(ctx, cachedStore{h.Store, h}, id)
+// limitUse returns how far the limits of a queue and a key are used.
+func (h *handler) limitUse(ctx context.Context, queue, key string) (job.LimitUse, error) {
+	return h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) { return h.Store.Limits(ctx, queue, key) })
+}
+
+// why says why a job, as it was read, does not run.
+func (h *handler) why(ctx context.Context, j *job.Job) (string, error) {
+	return job.Why(ctx, cachedStore{h.Store, h, j}, j.ID)
 }
 
 // forget lets what is read next be read anew, after a change.

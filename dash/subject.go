@@ -3,7 +3,6 @@ package dash
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -51,6 +50,9 @@ type subjectPart struct {
 // queue is the page of one queue.
 func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	name := v.Query.Get("name")
+	if name == "" {
+		return nil, noSubject("queue", name)
+	}
 	rows, err := h.queueRows(ctx)
 	if err != nil {
 		return nil, err
@@ -66,13 +68,13 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "" || (listed < 0 && !known) {
-		return nil, refuse(http.StatusNotFound, "There is no queue %.130q with jobs or workers.", name)
+	if listed < 0 && !known {
+		return nil, noSubject("queue", name)
 	}
 	if row.Wait > 0 { // otherwise all are due later
 		d.Left = timeLeft(row.Queued, row.Rate)
 	}
-	use, err := cachedStore{h.Store, h}.Limits(ctx, name, "")
+	use, err := h.limitUse(ctx, name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +85,9 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if d.Keys, err = h.keysOf(ctx, name); err != nil {
 		return nil, err
 	}
-	if row.Wait > 0 {
-		if d.Newest, d.Why, err = h.whyOf(ctx, name); err != nil {
+	if row.Wait > 0 && d.Keys.newest != nil {
+		d.Newest = d.Keys.newest.ID
+		if d.Why, err = h.why(ctx, d.Keys.newest); err != nil {
 			return nil, err
 		}
 	}
@@ -94,14 +97,21 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 // kind is the page of one kind.
 func (h *handler) kind(ctx context.Context, v *view) (*page, error) {
 	d := &subjectPage{Name: v.Query.Get("name")}
+	if d.Name == "" {
+		return nil, noSubject("kind", d.Name)
+	}
 	known, err := h.fillSubject(ctx, v, d, subject{kind: d.Name}, level{})
 	if err != nil {
 		return nil, err
 	}
-	if d.Name == "" || !known {
-		return nil, refuse(http.StatusNotFound, "There is no kind %.130q with jobs or workers.", d.Name)
+	if !known {
+		return nil, noSubject("kind", d.Name)
 	}
 	return &page{Title: "Kind " + d.Name, Section: "jobs", Data: d}, nil
+}
+
+func noSubject(what, name string) error {
+	return refuse(http.StatusNotFound, "There is no %s %.130q with jobs or workers.", what, name)
 }
 
 // fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
@@ -118,7 +128,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 	if err != nil {
 		return false, err
 	}
-	shown, err := h.readReach(ctx, v)
+	shown, err := h.readReach(ctx, v, s)
 	if err != nil {
 		return false, err
 	}
@@ -265,28 +275,4 @@ func limitLines(use job.LimitUse) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s of each limit key start each time it is its turn", number(use.EachKey.Weight)))
 	}
 	return lines
-}
-
-// whyOf says why the newest due job of a queue does not run.
-func (h *handler) whyOf(ctx context.Context, queue string) (id job.ID, why string, err error) {
-	found, err := h.whys.get(queue, func() (whyFound, error) {
-		jobs, err := h.Store.List(ctx, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostNewest})
-		now := time.Now()
-		i := slices.IndexFunc(jobs, func(j *job.Job) bool { return j.View(now) == job.Queued })
-		if err != nil || i < 0 {
-			return whyFound{}, err
-		}
-		text, err := h.why(ctx, jobs[i].ID)
-		if errors.Is(err, job.ErrNotFound) { // by now
-			return whyFound{}, nil
-		}
-		return whyFound{jobs[i].ID, text}, err
-	})
-	return found.id, found.text, err
-}
-
-// whyFound is why a job does not run.
-type whyFound struct {
-	id   job.ID
-	text string
 }

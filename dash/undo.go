@@ -18,6 +18,7 @@ import (
 // Bounds of what can be undone.
 const (
 	mostUndone = 1000             // jobs of one action
+	mostBefore = time.Second      // for which they are read before it
 	mostUndos  = 50               // actions
 	undoTime   = 10 * time.Minute // after an action
 )
@@ -181,7 +182,7 @@ func (h *handler) queuedBefore(ctx context.Context, t *target) (map[job.ID]stand
 	if len(f.States) == 0 {
 		f.States = []job.State{job.Queued}
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, mostCount, errLate)
+	limited, cancel := context.WithTimeoutCause(ctx, mostBefore, errLate)
 	defer cancel()
 	found := map[job.ID]standing{}
 	f.Limit = mostUndone + 1

@@ -184,7 +184,7 @@ func TestCharts(t *testing.T) {
 		// The hour is read once; after that, only the minutes that may have changed are.
 		open(t, h, "/", 0)
 		time.Sleep(10 * time.Minute)
-		if got := time.Since(*s.since.Load()); got > 20*time.Minute {
+		if got := time.Since(s.filter.Load().Since); got > 20*time.Minute {
 			t.Errorf("stats are read from %v ago on", got)
 		}
 		stat(t, s, 0, 0, 0)
@@ -217,13 +217,13 @@ func TestQueueChart(t *testing.T) {
 	})
 }
 
-// A statsCounted store notes since when stats were asked for.
+// A statsCounted store notes which stats were asked for.
 type statsCounted struct {
 	*memory.Store
-	since atomic.Pointer[time.Time]
+	filter atomic.Pointer[job.StatsFilter]
 }
 
-func (s *statsCounted) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
-	s.since.Store(&since)
-	return s.Store.Stats(ctx, since)
+func (s *statsCounted) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
+	s.filter.Store(&f)
+	return s.Store.Stats(ctx, f)
 }

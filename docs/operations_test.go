@@ -52,7 +52,7 @@ func Example_whatWasDone() {
 				return err
 			}
 		}
-		stats, err := store.Stats(ctx, time.Now().Add(-10*time.Minute))
+		stats, err := store.Stats(ctx, job.StatsFilter{Since: time.Now().Add(-10 * time.Minute)})
 		if err != nil {
 			return err
 		}

@@ -284,7 +284,7 @@ func TestClaimerCounts(t *testing.T) {
 		end(retry.Permanent(errFlaky))
 		end(job.Snooze(time.Hour))
 		stats := func() (total job.Stat) {
-			rows, err := c.store.Stats(c.ctx, time.Time{})
+			rows, err := c.store.Stats(c.ctx, job.StatsFilter{})
 			c.must(err)
 			for _, s := range rows {
 				if s.Kind != "" && s.Worker != "ruby-1" {
@@ -315,7 +315,7 @@ func TestClaimerCounts(t *testing.T) {
 		c.enqueue()
 		end(job.Cancel(nil))
 		c.must(c.claimer.Leave(c.ctx, "ruby-1"))
-		rows, err := c.store.Stats(c.ctx, time.Time{})
+		rows, err := c.store.Stats(c.ctx, job.StatsFilter{})
 		c.must(err)
 		canceled, completed := int64(0), int64(0)
 		for _, s := range rows {

@@ -30,7 +30,7 @@ func (s skewed) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 
 func (r *rig) stats() []job.Stat {
 	r.Helper()
-	stats, err := r.store.Stats(r.ctx, time.Time{})
+	stats, err := r.store.Stats(r.ctx, job.StatsFilter{})
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -1,14 +1,12 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -114,37 +112,13 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append([]int64{int64(first)}, h.counts[first:last+1]...))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. An hour of a dashboard is thousands of histograms, and reflection was most of the work:
-// a list without white space is read without it.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
-	var plain [histogramSize + 1]int64
-	if n := readCounts(plain[:], text); n > 0 {
-		return h.fill(plain[:n])
-	}
 	var list []int64
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("read a histogram: %w", err)
 	}
 	return h.fill(list)
-}
-
-// readCounts reads a list of numbers without white space, and returns how many; 0 when it is another text, or more than there is room for.
-func readCounts(list []int64, text []byte) (n int) {
-	inner, ok := bytes.CutPrefix(text, []byte("["))
-	inner, closed := bytes.CutSuffix(inner, []byte("]"))
-	if !ok || !closed {
-		return 0
-	}
-	for part := range bytes.SplitSeq(inner, []byte(",")) {
-		digits := len(part) > 0 && !bytes.ContainsFunc(part, func(r rune) bool { return r < '0' || r > '9' })
-		v, err := strconv.ParseInt(string(part), 10, 64)
-		if !digits || err != nil || len(part) > 1 && part[0] == '0' || n == len(list) {
-			return 0
-		}
-		list[n] = v
-		n++
-	}
-	return n
 }
 
 // fill sets the counts to those of a list that MarshalJSON writes.

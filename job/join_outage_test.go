@@ -266,7 +266,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 		}
 		for what, err := range map[string]error{
 			"counts": func() error { _, err := r.joined.Counts(r.ctx); return err }(), "queues": func() error { _, err := r.joined.Queues(r.ctx); return err }(),
-			"workers": func() error { _, err := r.joined.Workers(r.ctx); return err }(), "stats": func() error { _, err := r.joined.Stats(r.ctx, time.Time{}); return err }(),
+			"workers": func() error { _, err := r.joined.Workers(r.ctx); return err }(), "stats": func() error { _, err := r.joined.Stats(r.ctx, job.StatsFilter{}); return err }(),
 			"crons":     func() error { _, err := r.joined.Crons(r.ctx); return err }(),
 			"use":       func() error { _, err := r.joined.Limits(r.ctx, "q", ""); return err }(),
 			"overrides": func() error { _, err := r.joined.Overrides(r.ctx, "l", "", 1); return err }(),

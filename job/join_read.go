@@ -75,10 +75,10 @@ func (j *Joined) Workers(ctx context.Context, names ...string) ([]WorkerInfo, er
 	}), err
 }
 
-// Stats returns the rows of the stores that answer. Where several have rows of one worker, minute, queue and kind, since the store that kept them
+// Stats returns the rows that match of the stores that answer. Where several have rows of one worker, minute, queue and kind, since the store that kept them
 // did not answer for a while, those count that have counted more. Rows with a Span, of more than two hours ago, each store has added up for all
 // workers: a minute of which two stores have rows counts twice there.
-func (j *Joined) Stats(ctx context.Context, since time.Time) ([]Stat, error) {
+func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 	type key struct {
 		minute              time.Time
 		worker, queue, kind string
@@ -86,7 +86,7 @@ func (j *Joined) Stats(ctx context.Context, since time.Time) ([]Stat, error) {
 	if err := j.enter(ctx, "read stats"); err != nil {
 		return nil, err
 	}
-	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) ([]Stat, error) { return p.Stats(ctx, since) })
+	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) ([]Stat, error) { return p.Stats(ctx, f) })
 	best, most := map[key][]Stat{}, map[key]int64{}
 	var past []Stat // of all workers, added up by each store
 	for _, a := range answers {

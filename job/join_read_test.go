@@ -29,7 +29,7 @@ func TestJoinedStatsCountOnce(t *testing.T) {
 			return job.Stat{Minute: minute, Worker: worker, Queue: "q", Kind: "k", Completed: n}
 		}
 		completed := func() (all []int64) {
-			stats, err := r.joined.Stats(r.ctx, time.Time{})
+			stats, err := r.joined.Stats(r.ctx, job.StatsFilter{})
 			r.must(err)
 			for _, s := range stats {
 				all = append(all, s.Completed)
@@ -47,7 +47,7 @@ func TestJoinedStatsCountOnce(t *testing.T) {
 		}
 		rows := 0
 		for _, s := range r.stores {
-			stats, err := s.Stats(r.ctx, time.Time{})
+			stats, err := s.Stats(r.ctx, job.StatsFilter{})
 			r.must(err)
 			rows += len(stats)
 		}

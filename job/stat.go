@@ -2,8 +2,6 @@ package job
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -32,6 +30,18 @@ type Stat struct {
 
 	Wait Histogram `json:"wait"` // from due to claimed, of the attempts that began
 	Run  Histogram `json:"run"`  // of the attempts that ended as counted
+}
+
+// A StatsFilter says which rows of the statistics to read. Each field that is set narrows it.
+type StatsFilter struct {
+	Since time.Time // those that begin then or later
+	Queue string    // those of one queue: of each of its kinds, and of the queue itself
+	Kind  string    // those of one kind
+}
+
+// Matches reports whether a row is wanted. Stores call it for what they do not select themselves.
+func (f *StatsFilter) Matches(s *Stat) bool {
+	return !s.Minute.Before(f.Since) && (f.Queue == "" || s.Queue == f.Queue) && (f.Kind == "" || s.Kind == f.Kind)
 }
 
 // Total grows with all that is counted: of two versions of a row the one with the higher Total is the newer.
@@ -93,16 +103,4 @@ func MergeStats(rows ...Stat) []Stat {
 		all[i] = *s
 	}
 	return all
-}
-
-// AppendStat appends a row of which a store has the text that json.Marshal wrote.
-func AppendStat(rows []Stat, text string) ([]Stat, error) {
-	if len(rows) == cap(rows) {
-		rows = slices.Grow(rows, max(len(rows), 64)) // a row has a kilobyte, and append would copy each some five times
-	}
-	rows = append(rows, Stat{})
-	if err := json.Unmarshal([]byte(text), &rows[len(rows)-1]); err != nil {
-		return nil, fmt.Errorf("row of stats: %w", err)
-	}
-	return rows, nil
 }

@@ -200,11 +200,11 @@ type OperatorStore interface {
 	// for one that does not exist the error is ErrNotFound.
 	Watch(ctx context.Context, id ID, d time.Duration) (Tree, error)
 
-	// Stats returns the rows that begin at since or later, by Minute, Worker, Queue and Kind: those of all workers for each minute of the
+	// Stats returns the rows that match, by Minute, Worker, Queue and Kind: those of all workers for each minute of the
 	// last two hours, StatsKept, and before these one for each StatsSpan, queue and kind. Prune adds up the rows of minutes that are
 	// older, by MergeStats and with the row that is there already; a call does so for the oldest span at least. It removes rows
 	// of spans that began longer ago than StatsPast.
-	Stats(ctx context.Context, since time.Time) ([]Stat, error)
+	Stats(ctx context.Context, f StatsFilter) ([]Stat, error)
 
 	// Crons returns the crons that were ever noted, by name. Those not noted for 30 days are removed by Prune.
 	Crons(ctx context.Context) ([]CronInfo, error)

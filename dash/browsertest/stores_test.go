@@ -90,15 +90,17 @@ func (s failingStore) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	), err
 }
 
-func (s failingStore) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
-	stats, err := s.Store.Stats(ctx, since)
+func (s failingStore) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
+	stats, err := s.Store.Stats(ctx, f)
 	now := time.Now().UTC().Truncate(time.Minute)
 	for i := range 50 {
 		for _, kind := range []string{"mail.send", "picture.resize", "feed.import", longName} {
 			row := job.Stat{Minute: now.Add(-time.Duration(i) * time.Minute), Worker: "shop-1", Queue: "bulk", Kind: kind, Completed: 1234, Retried: 5678, Discarded: 9}
 			row.Wait.Add(20 * time.Hour)
 			row.Run.Add(90 * time.Minute)
-			stats = append(stats, row)
+			if f.Matches(&row) {
+				stats = append(stats, row)
+			}
 		}
 	}
 	return stats, err
@@ -151,8 +153,8 @@ func (s downStore) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	return unlessDown(s, func() ([]job.CronInfo, error) { return s.Store.Crons(ctx) })
 }
 
-func (s downStore) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
-	return unlessDown(s, func() ([]job.Stat, error) { return s.Store.Stats(ctx, since) })
+func (s downStore) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
+	return unlessDown(s, func() ([]job.Stat, error) { return s.Store.Stats(ctx, f) })
 }
 
 func (s downStore) Audited(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {

@@ -171,7 +171,7 @@ func TestCounts(t *testing.T) {
 		p.want(`FAIL {"jid":"`+p.fetchOne("default").JID+`","message":"no"}`, "+OK")
 		for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
 			p.want(`BEAT {"wid":"worker-1"}`, "+OK")
-			stats, err := r.store.Stats(context.Background(), begun.Add(-time.Hour))
+			stats, err := r.store.Stats(context.Background(), job.StatsFilter{Since: begun.Add(-time.Hour)})
 			if err != nil {
 				t.Fatal(err)
 			}

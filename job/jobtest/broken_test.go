@@ -17,7 +17,7 @@ type broken struct {
 	renew     func(ctx context.Context, r job.Renewal) (job.Renewed, error)
 	watch     func(ctx context.Context, id job.ID, d time.Duration) (job.Tree, error)
 	order     func(ctx context.Context, worker string, o job.Command) error
-	stats     func(since time.Time, got []job.Stat) []job.Stat
+	stats     func(f job.StatsFilter, got []job.Stat) []job.Stat
 	wait      func(ctx context.Context, queues []string) error
 	act       func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error)
 	list      func(ctx context.Context, f job.Filter) ([]*job.Job, error)
@@ -97,12 +97,12 @@ func (b *broken) SendCommand(ctx context.Context, worker string, o job.Command) 
 	return b.Store.SendCommand(ctx, worker, o)
 }
 
-func (b *broken) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+func (b *broken) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
 	if b.stats == nil {
-		return b.Store.Stats(ctx, since)
+		return b.Store.Stats(ctx, f)
 	}
-	got, err := b.Store.Stats(ctx, time.Time{})
-	return b.stats(since, got), err
+	got, err := b.Store.Stats(ctx, job.StatsFilter{})
+	return b.stats(f, got), err
 }
 
 func (b *broken) Wait(ctx context.Context, queues ...string) error {

@@ -95,7 +95,7 @@ func (f *fixture) calls(ctx context.Context, held *job.Job) func(yield func(stri
 			{"Wait", func() error { return f.Wait(ctx, job.DefaultQueue) }},
 			{"Watch", func() error { _, err := f.Watch(ctx, held.ID, long); return err }},
 			{"Order", func() error { return f.SendCommand(ctx, "w", job.Command{Do: job.CommandQuiet}) }},
-			{"Stats", func() error { _, err := f.Stats(ctx, time.Time{}); return err }},
+			{"Stats", func() error { _, err := f.Stats(ctx, job.StatsFilter{}); return err }},
 			{"Apply", func() error { _, err := f.Apply(ctx, job.Filter{Limit: 1}, job.ActionCancel); return err }},
 			{"List", func() error { _, err := f.List(ctx, job.Filter{Limit: 1}); return err }},
 			{"Counts", func() error { _, err := f.Counts(ctx); return err }},

@@ -86,8 +86,8 @@ func (f *faulty) SendCommand(ctx context.Context, worker string, o job.Command) 
 	return f.do("Order", func() error { return f.store.SendCommand(ctx, worker, o) })
 }
 
-func (f *faulty) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
-	return try(f, "Stats", func() ([]job.Stat, error) { return f.store.Stats(ctx, since) })
+func (f *faulty) Stats(ctx context.Context, filter job.StatsFilter) ([]job.Stat, error) {
+	return try(f, "Stats", func() ([]job.Stat, error) { return f.store.Stats(ctx, filter) })
 }
 
 func (f *faulty) Wait(ctx context.Context, queues ...string) error {

@@ -167,15 +167,25 @@ var liveFaults = []fault{
 		}
 	}, nil)},
 	{name: "stats are read in another order", noticed: []string{"stats are read as they were reported, the oldest first"}, apply: func(b *broken) {
-		b.stats = func(since time.Time, got []job.Stat) []job.Stat {
-			got = slices.DeleteFunc(got, func(s job.Stat) bool { return s.Minute.Before(since) })
+		b.stats = func(f job.StatsFilter, got []job.Stat) []job.Stat {
+			got = slices.DeleteFunc(got, func(s job.Stat) bool { return !f.Matches(&s) })
 			slices.Reverse(got)
 			return got
 		}
 	}},
 	{name: "stats are read from the beginning", noticed: []string{
 		"stats are read as they were reported, the oldest first",
-	}, apply: func(b *broken) { b.stats = func(_ time.Time, got []job.Stat) []job.Stat { return got } }},
+	}, apply: func(b *broken) {
+		b.stats = func(f job.StatsFilter, got []job.Stat) []job.Stat {
+			f.Since = time.Time{}
+			return slices.DeleteFunc(got, func(s job.Stat) bool { return !f.Matches(&s) })
+		}
+	}},
+	{name: "stats of all queues and kinds are read", noticed: []string{"stats are read of one queue, of one kind, or of both"}, apply: func(b *broken) {
+		b.stats = func(f job.StatsFilter, got []job.Stat) []job.Stat {
+			return slices.DeleteFunc(got, func(s job.Stat) bool { return s.Minute.Before(f.Since) })
+		}
+	}},
 	{name: "stats are added to what was reported", noticed: []string{"a row that is reported again counts once, and never less"}, apply: func(b *broken) {
 		sum := int64(0)
 		renewAs(func(r *job.Renewal) {
@@ -192,7 +202,7 @@ var liveFaults = []fault{
 				last = r.Stats
 			}
 		}, nil)(b)
-		b.stats = func(time.Time, []job.Stat) []job.Stat { return last }
+		b.stats = func(job.StatsFilter, []job.Stat) []job.Stat { return last }
 	}},
 	{name: "runs of one name are one", noticed: []string{"two runs of a worker of one name both count"}, apply: renewAs(func(r *job.Renewal) {
 		r.Info.Started = time.Time{}
@@ -210,12 +220,12 @@ var liveFaults = []fault{
 		"stats outlive their worker, and are added up by half hours after two hours",
 		"old stats of all workers are one, with those that come late",
 	}, apply: func(b *broken) {
-		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+		b.stats = func(_ job.StatsFilter, got []job.Stat) []job.Stat {
 			return slices.DeleteFunc(got, func(s job.Stat) bool { return s.Span != 0 })
 		}
 	}},
 	{name: "old stats count twice", noticed: []string{"old stats count once when several prune at once"}, apply: func(b *broken) {
-		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+		b.stats = func(_ job.StatsFilter, got []job.Stat) []job.Stat {
 			for i := range got {
 				if got[i].Span != 0 {
 					got[i].Completed *= 2
@@ -231,7 +241,7 @@ var liveFaults = []fault{
 				reported = r.Stats
 			}
 		}, nil)(b)
-		b.stats = func(time.Time, []job.Stat) []job.Stat { return job.MergeStats(reported...) }
+		b.stats = func(job.StatsFilter, []job.Stat) []job.Stat { return job.MergeStats(reported...) }
 	}},
 	{name: "stats go with their worker", noticed: []string{"stats outlive their worker, and are added up by half hours after two hours"}, apply: func(b *broken) {
 		gone := false
@@ -239,7 +249,7 @@ var liveFaults = []fault{
 			gone = true
 			return nil
 		}
-		b.stats = func(_ time.Time, got []job.Stat) []job.Stat {
+		b.stats = func(_ job.StatsFilter, got []job.Stat) []job.Stat {
 			if gone {
 				return nil
 			}

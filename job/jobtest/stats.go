@@ -36,6 +36,26 @@ var statsPromises = []promise{
 		f.wantStats(minute.Add(-time.Minute+time.Millisecond), rows[5])
 		f.wantStats(minute.Add(time.Minute))
 	}},
+	{"stats are read of one queue, of one kind, or of both", func(f *fixture) {
+		minute := f.minute()
+		span := minute.Add(-5 * time.Hour).Truncate(job.StatsSpan)
+		old := f.stat(span, "a", "mail", "k", 1)
+		f.tellStats("a", workerInfo.Started, f.stat(span, "a", "default", "k", 2), old)
+		f.pruneStats()
+		rows := []job.Stat{
+			f.stat(minute.Add(-time.Minute), "a", "mail", "k", 3),
+			f.stat(minute, "a", "default", "k", 4),
+			f.stat(minute, "a", "mail", "", 5),
+			f.stat(minute, "a", "mail", "k", 6),
+			f.stat(minute, "a", "mail", "other", 7),
+		}
+		f.tellStats("a", workerInfo.Started, rows...)
+		f.wantStatsOf(job.StatsFilter{Queue: "mail"}, append(job.MergeStats(old), rows[0], rows[2], rows[3], rows[4])...)
+		f.wantStatsOf(job.StatsFilter{Queue: "mail", Kind: "k"}, append(job.MergeStats(old), rows[0], rows[3])...)
+		f.wantStatsOf(job.StatsFilter{Kind: "k", Since: minute}, rows[1], rows[3])
+		f.wantStatsOf(job.StatsFilter{Queue: "none"})
+		f.wantStatsOf(job.StatsFilter{Kind: "mail"})
+	}},
 	{"a row that is reported again counts once, and never less", func(f *fixture) {
 		minute := f.minute()
 		first, more := f.stat(minute, "w", "default", "k", 1), f.stat(minute, "w", "default", "k", 2)
@@ -167,7 +187,7 @@ func (f *fixture) tellStatsOf(started time.Time, r job.Renewal) {
 // wantSum is wantStats for rows of one worker, queue and kind, of which there is no order.
 func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
 	f.Helper()
-	got, err := f.Stats(f.ctx, since)
+	got, err := f.Stats(f.ctx, job.StatsFilter{Since: since})
 	if err != nil {
 		f.Fatalf("stats: %v", err)
 	}
@@ -178,7 +198,12 @@ func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
 
 func (f *fixture) wantStats(since time.Time, want ...job.Stat) {
 	f.Helper()
-	got, err := f.Stats(f.ctx, since)
+	f.wantStatsOf(job.StatsFilter{Since: since}, want...)
+}
+
+func (f *fixture) wantStatsOf(filter job.StatsFilter, want ...job.Stat) {
+	f.Helper()
+	got, err := f.Stats(f.ctx, filter)
 	if err != nil {
 		f.Fatalf("stats: %v", err)
 	}
@@ -187,6 +212,6 @@ func (f *fixture) wantStats(since time.Time, want ...job.Stat) {
 		a.Minute = b.Minute
 		return same && a == b
 	}) {
-		f.Errorf("stats since %v:\n%+v\nwant\n%+v", since, got, want)
+		f.Errorf("stats of %+v:\n%+v\nwant\n%+v", filter, got, want)
 	}
 }

@@ -29,8 +29,8 @@ func (s *Store) keepStats(r job.Renewal) {
 	}
 }
 
-// Stats returns the rows of all workers since a time, the oldest first.
-func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+// Stats returns the rows that match, the oldest first.
+func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
 	if _, err := s.enter(ctx, "read the stats"); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) 
 	var stats []job.Stat
 	for _, rows := range []map[statKey]job.Stat{s.stats, s.past} {
 		for _, stat := range rows {
-			if !stat.Minute.Before(since) {
+			if f.Matches(&stat) {
 				stats = append(stats, stat)
 			}
 		}

@@ -19,12 +19,13 @@ import (
 // the one index that is right for large tables, and stops at its limit.
 func TestPlans(t *testing.T) {
 	want := map[string][]string{
-		"claim_strict":  {"Index Scan using queued_due on queued"},
-		"settle_strict": {"Index Scan using running_pkey on running"},
-		"lanes_read":    {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued", "holders_pkey on holders"},
-		"lanes_open":    {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
-		"lanes_take":    {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
-		"list_finished": {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
+		"claim_strict":   {"Index Scan using queued_due on queued"},
+		"settle_strict":  {"Index Scan using running_pkey on running"},
+		"lanes_read":     {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued", "holders_pkey on holders"},
+		"lanes_open":     {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
+		"lanes_take":     {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
+		"running_counts": {"Index Scan using running_pkey on running"},
+		"list_finished":  {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
 	}
 	for _, first := range []string{"", "analyze", "vacuum analyze"} {
 		for _, rows := range []int{0, 1, 2000} {
@@ -93,6 +94,36 @@ func TestPlanOfMetaID(t *testing.T) {
 		if !strings.Contains(plan, index) {
 			t.Errorf("the plan does not use %s:\n%s", index, plan)
 		}
+	}
+}
+
+// TestPlanOfUniqueKey: jobs with a unique key are found along the indexes of keys and IDs, wherever they are.
+func TestPlanOfUniqueKey(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	insertMany(t, s, 5000)
+	wanted := newJob(t, job.Unique("one"))
+	if _, err := s.Insert(t.Context(), wanted); err != nil {
+		t.Fatal(err)
+	}
+	pool := connect(t, url)
+	execSQL(t, pool, "analyze")
+	sql, err := os.ReadFile("sql/list.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []any{pgx.QueryExecModeDescribeExec, true, true, true, 50, nil, nil, nil, nil, nil, nil, true, true, true, nil, wanted.UniqueKey, nil, nil, nil, nil}
+	rows, err := pool.Query(t.Context(), "explain (analyze, costs off) "+string(sql[strings.Index(string(sql), "\n("):]), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	if !regexp.MustCompile(`queued_pkey on queued \(actual .* rows=1 loops=1`).MatchString(plan) || strings.Contains(plan, "Seq Scan on queued") {
+		t.Errorf("the plan is\n%s", plan)
 	}
 }
 
@@ -233,6 +264,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		for name, statement := range map[string]string{
 			"claim_strict": "with wanted", "settle_strict": "with gone", "list_finished": ".finished l\n", "lanes_read": "unnest(keys)",
 			"lanes_open": "p(p)", "lanes_take": "w(key, want)",
+			"running_counts": "group by queue, kind",
 		} {
 			if strings.Contains(n.Message, statement) {
 				plans[name] = n.Message[strings.Index(n.Message, "(cost="):]
@@ -260,6 +292,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		run("insert into meanwhile.lanes select 'keyed', 'key ' || n, 5, n from generate_series(0, 1999) n on conflict do nothing")
 		run("select meanwhile.lanes_open('keyed', 9, 0, 1000000, 500, true, true, now())")
 		run("select meanwhile.lanes_take('keyed', 5, $1, $2, now(), 'w', 1, '{k}', 1)", keys, wants)
+		run("select meanwhile.running_counts()")
 		run("select meanwhile.claim_strict($1, $2, 500, 'w', '1 minute', $3, $4, '{k}', 1, 1)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.settle_strict(1, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})

@@ -27,10 +27,10 @@ func statArgs(r job.Renewal) ([]any, error) {
 	return []any{minutes, cmp.Or(r.Run, r.Info.Started), queues, kinds, totals, rows}, nil
 }
 
-// Stats returns the rows of all workers since a time, the oldest first.
-func (s *Store) Stats(ctx context.Context, since time.Time) (stats []job.Stat, err error) {
+// Stats returns the rows that match, the oldest first.
+func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat, err error) {
 	err = s.call(ctx, "read the stats", func(ctx context.Context) (err error) {
-		stats, err = s.run().stats(ctx, s.sql("stats"), since)
+		stats, err = s.run().stats(ctx, s.sql("stats"), f.Since, text(f.Queue), text(f.Kind))
 		return err
 	})
 	return stats, err

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -20,13 +19,13 @@ const (
 	mergedMost = 50  // times that by one Prune: the next goes on
 )
 
-// Stats returns the rows of all workers since a time, the oldest first.
-func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+// Stats returns the rows that match, the oldest first.
+func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
 	var stats []job.Stat
 	err := s.call(ctx, "read the stats", func(ctx context.Context) error {
 		from := "-inf"
-		if !since.IsZero() {
-			from = finishedBefore(since)
+		if !f.Since.IsZero() {
+			from = finishedBefore(f.Since)
 		}
 		for full := true; full; {
 			rows, err := s.run(ctx, statsScript, from, strconv.Itoa(len(stats)), strconv.Itoa(statsPage))
@@ -45,7 +44,7 @@ func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) 
 		if err != nil {
 			return err
 		}
-		stats = append(stats, past...)
+		stats = slices.DeleteFunc(append(stats, past...), func(row job.Stat) bool { return !f.Matches(&row) })
 		slices.SortFunc(stats, func(a, b job.Stat) int {
 			return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
 		})

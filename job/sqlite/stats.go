@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -28,11 +27,11 @@ func (t *txn) keepStats(r job.Renewal) error {
 	return nil
 }
 
-// Stats returns the rows of all workers since a time, the oldest first.
-func (s *Store) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
+// Stats returns the rows that match, the oldest first.
+func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
 	var stats []job.Stat
 	err := s.read(ctx, "read the stats", func(t *txn) (err error) {
-		stats, err = t.stats("stats", since.UnixMicro())
+		stats, err = t.stats("stats", f.Since.UnixMicro(), orNull(f.Queue), orNull(f.Kind))
 		return err
 	})
 	return stats, err

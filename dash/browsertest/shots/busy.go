@@ -15,8 +15,8 @@ const failingFor = 24
 // A busy store tells of a week of work that was not done, and of mails that fail lately, for the pictures of the charts.
 type busy struct{ job.Store }
 
-func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
-	stats, err := b.Store.Stats(ctx, since)
+func (b busy) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error) {
+	stats, err := b.Store.Stats(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -33,8 +33,10 @@ func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)
 		}
 		level := job.Stat{Minute: s.Minute, Worker: s.Worker, Queue: s.Queue, Queued: 10 + random.Int64N(30) + int64(i%20), Running: 5 + random.Int64N(20)}
-		if !s.Minute.Before(since) {
-			stats = append(stats, s, level)
+		for _, row := range []job.Stat{s, level} {
+			if f.Matches(&row) {
+				stats = append(stats, row)
+			}
 		}
 	}
 	for i := 16 * 24; i > 4; i-- { // the week before, by half hours
@@ -45,8 +47,10 @@ func (b busy) Stats(ctx context.Context, since time.Time) ([]job.Stat, error) {
 			s.Wait.Add(time.Duration(1+30*random.Float64()*random.Float64()) * time.Millisecond)
 		}
 		level := job.Stat{Minute: s.Minute, Span: s.Span, Queue: s.Queue, Queued: wave / 500, Running: 5 + random.Int64N(20)}
-		if !s.Minute.Before(since) {
-			stats = append(stats, s, level)
+		for _, row := range []job.Stat{s, level} {
+			if f.Matches(&row) {
+				stats = append(stats, row)
+			}
 		}
 	}
 	return stats, nil

@@ -1,5 +1,7 @@
 -- The limits of the queue $1, and how far they are used by it and its key $2.
-select q.limits, q.overrides, o.limits, q.free, q.held, q.paid, l.free, l.held, l.paid, (select count(*) from meanwhile.running where queue = $1),
+select q.limits, q.overrides, o.limits, q.free, q.held, q.paid, l.free, l.held, l.paid, (
+        select coalesce(sum(n), 0)::bigint from meanwhile.running_counts() where queue = $1
+    ),
     (select count(*) from meanwhile.running where queue = $1 and limit_key is not null and limit_key = $2), (
         select j.id from meanwhile.queued j where j.queue = $1 and j.limit_key <> '' and j.limit_key = $2 order by j.created, j.id limit 1
     ), (

@@ -3,9 +3,12 @@ insert into meanwhile_stat (minute, worker, run, queue, kind, total, stat) value
 on conflict do update set total = excluded.total, stat = excluded.stat where excluded.total >= total
 
 -- name: stats
-select minute, worker, queue, kind, stat from meanwhile_stat where minute >= ?1
+-- Since ?1, of the queue ?2 and the kind ?3; null is no bound.
+select minute, worker, queue, kind, stat from meanwhile_stat
+where minute >= ?1 and (?2 is null or queue = ?2) and (?3 is null or kind = ?3)
 union all
-select began, '', queue, kind, stat from meanwhile_past where began >= ?1
+select began, '', queue, kind, stat from meanwhile_past
+where began >= ?1 and (?2 is null or queue = ?2) and (?3 is null or kind = ?3)
 order by 1, 2, 3, 4
 
 -- name: stat_oldest

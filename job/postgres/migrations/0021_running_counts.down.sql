@@ -1,0 +1,1 @@
+drop function meanwhile.running_counts();
