@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
 const (
@@ -114,8 +115,7 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(append([]int64{int64(first)}, h.counts[first:last+1]...))
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. An hour of a dashboard is thousands of histograms, and reflection was most of the work:
-// a list without white space is read without it.
+// UnmarshalJSON reads what MarshalJSON writes. An hour of a dashboard is thousands of histograms, and reflection was most of the work.
 func (h *Histogram) UnmarshalJSON(text []byte) error {
 	var plain [histogramSize + 1]int64
 	if n := readCounts(plain[:], text); n > 0 {
@@ -128,23 +128,31 @@ func (h *Histogram) UnmarshalJSON(text []byte) error {
 	return h.fill(list)
 }
 
-// readCounts reads a list of numbers without white space, and returns how many; 0 when it is another text, or more than there is room for.
+// readCounts reads a list of numbers, and returns how many; 0 when it is another text, or more than there is room for.
 func readCounts(list []int64, text []byte) (n int) {
-	inner, ok := bytes.CutPrefix(text, []byte("["))
-	inner, closed := bytes.CutSuffix(inner, []byte("]"))
-	if !ok || !closed {
+	s := jsonscan.New(text)
+	if !s.Take('[') {
 		return 0
 	}
-	for part := range bytes.SplitSeq(inner, []byte(",")) {
-		digits := len(part) > 0 && !bytes.ContainsFunc(part, func(r rune) bool { return r < '0' || r > '9' })
-		v, err := strconv.ParseInt(string(part), 10, 64)
-		if !digits || err != nil || len(part) > 1 && part[0] == '0' || n == len(list) {
+	for n < len(list) {
+		s.Space()
+		v, err := strconv.ParseInt(string(s.Number()), 10, 64)
+		if err != nil {
 			return 0
 		}
 		list[n] = v
 		n++
+		if s.Space(); s.Take(']') {
+			if s.Space(); !s.AtEnd() {
+				return 0
+			}
+			return n
+		}
+		if !s.Take(',') {
+			return 0
+		}
 	}
-	return n
+	return 0
 }
 
 // fill sets the counts to those of a list that MarshalJSON writes.
