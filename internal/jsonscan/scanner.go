@@ -57,8 +57,14 @@ func (s *Scanner) Take(c byte) bool {
 	return false
 }
 
-// Space reads white space, if there is any.
+// Space reads white space, if there is any. Mostly there is none, which costs no call.
 func (s *Scanner) Space() {
+	if s.at < len(s.data) && s.data[s.at] <= ' ' {
+		s.spaces()
+	}
+}
+
+func (s *Scanner) spaces() {
 	for s.at < len(s.data) && IsSpace(s.data[s.at]) {
 		s.at++
 	}
@@ -108,11 +114,12 @@ func (s *Scanner) Number() []byte {
 }
 
 func (s *Scanner) digits() bool {
-	from := s.at
-	for s.at < len(s.data) && s.data[s.at]-'0' <= 9 {
-		s.at++
+	text, i := s.data[s.at:], 0
+	for i < len(text) && text[i]-'0' <= 9 {
+		i++
 	}
-	return s.at > from
+	s.at += i
+	return i > 0
 }
 
 // Skip reads a value whatever it is. So many objects and arrays that are not empty may be in each other.

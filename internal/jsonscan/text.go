@@ -11,15 +11,15 @@ func (s *Scanner) String() (raw []byte, escaped bool, err error) {
 	if !s.Take('"') {
 		return nil, false, errText
 	}
-	from := s.at
-	for ; s.at < len(s.data); s.at++ {
-		switch s.data[s.at] {
+	text := s.data[s.at:]
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
 		case '"':
-			s.at++
-			return s.data[from : s.at-1], escaped, nil
+			s.at += i + 1
+			return text[:i], escaped, nil
 		case '\\':
 			escaped = true
-			s.at++
+			i++
 		}
 	}
 	s.at = len(s.data)
