@@ -48,6 +48,7 @@ var layoutRules = []layoutRule{
 	{packages: "internal/access", ours: []string{"internal/..."}},
 	{packages: "internal/testenv", helper: true},
 	{packages: "internal/push", ours: []string{"internal/retryafter"}, tests: []string{"internal/..."}},
+	{packages: "internal/journal", ours: []string{"internal/datafolder"}},
 	{packages: "internal/logwire", modules: []string{"github.com/klauspost/compress"}},
 	{packages: "internal/...", tests: []string{"internal/..."}},
 

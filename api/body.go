@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -80,8 +81,9 @@ func decode(text []byte, into any) error {
 	case len(bytes.TrimSpace(text)) == 0:
 		return errors.New("it is empty: send a JSON object")
 	}
-	if err := checkDepth(text); err != nil {
-		return err
+	var nesting jsonscan.Nesting
+	if nesting.End(text); nesting.Deepest() > mostDepth { // before anything is built from them
+		return fmt.Errorf("it has more than %d objects and arrays in each other", mostDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
@@ -90,27 +92,6 @@ func decode(text []byte, into any) error {
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind the JSON object")
-	}
-	return nil
-}
-
-// checkDepth counts brackets, before anything is built from them.
-func checkDepth(text []byte) error {
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > mostDepth {
-				return fmt.Errorf("it has more than %d objects and arrays in each other", mostDepth)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
 	}
 	return nil
 }

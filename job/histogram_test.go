@@ -2,6 +2,7 @@ package job_test
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -128,7 +129,12 @@ func FuzzHistogramJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		var h job.Histogram
-		if err := json.Unmarshal([]byte(text), &h); err != nil {
+		var list []int64
+		err := json.Unmarshal([]byte(text), &h)
+		if wrong := json.Unmarshal([]byte(text), &list); err == nil && wrong != nil {
+			t.Errorf("%s is read as %v, and is no list of numbers: %v", text, h, wrong)
+		}
+		if err != nil {
 			if strings.Contains(err.Error(), "\n") {
 				t.Errorf("the error is of several lines: %v", err)
 			}
@@ -145,5 +151,20 @@ func FuzzHistogramJSON(f *testing.F) {
 		if err := json.Unmarshal(again, &back); err != nil || back != h {
 			t.Errorf("%s is written as %s, and that read as %v, %v", text, again, back, err)
 		}
+		var written []int64
+		if err := json.Unmarshal(again, &written); err != nil || !maps.Equal(bucketsOf(list), bucketsOf(written)) {
+			t.Errorf("%s is written as %s, %v", text, again, err)
+		}
 	})
+}
+
+// bucketsOf returns the counts of a list that MarshalJSON writes, by the numbers of their buckets.
+func bucketsOf(list []int64) map[int64]int64 {
+	counts := make(map[int64]int64)
+	for i, n := range list {
+		if i > 0 && n > 0 {
+			counts[list[0]+int64(i)-1] = n
+		}
+	}
+	return counts
 }

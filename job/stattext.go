@@ -1,10 +1,13 @@
 package job
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
 // AppendStat appends a row of which a store has the text that json.Marshal wrote. A page of a dashboard reads thousands of them, so that
@@ -27,45 +30,47 @@ func AppendStat(rows []Stat, text string) ([]Stat, error) {
 
 // readPlain reads the text of a row. It reports false for what json.Unmarshal has to read, or to refuse: then the row is of no use.
 func (s *Stat) readPlain(text string) bool {
-	rest, ok := strings.CutPrefix(text, "{")
-	for ok {
-		var name string
-		if name, rest, ok = cutString(rest); !ok {
-			return false
-		}
-		if rest, ok = strings.CutPrefix(rest, ":"); !ok {
-			return false
-		}
-		if rest, ok = s.cutField(name, rest); !ok || rest == "}" {
-			return ok
-		}
-		rest, ok = strings.CutPrefix(rest, ",")
+	r := statReader{text: text, Scanner: jsonscan.New([]byte(text))}
+	if !r.token('{') {
+		return false
 	}
-	return false
+	for {
+		name, ok := r.name()
+		if !ok || !r.token(':') || !s.readField(name, &r) {
+			return false
+		}
+		if r.token('}') {
+			r.Space()
+			return r.AtEnd()
+		}
+		if !r.token(',') {
+			return false
+		}
+	}
 }
 
-// cutField reads the value of a field at the beginning of a text, and returns what follows.
-func (s *Stat) cutField(name, text string) (rest string, ok bool) {
+// readField reads the value of a field.
+func (s *Stat) readField(name string, r *statReader) (ok bool) {
 	if to := s.counter(name); to != nil {
-		*to, rest, ok = cutCount(text)
-		return rest, ok
+		*to, ok = r.count()
+		return ok
 	}
 	switch name {
 	case "minute":
-		name, rest, ok = cutString(text)
-		return rest, ok && s.Minute.UnmarshalText([]byte(name)) == nil
+		text, ok := r.name()
+		return ok && s.Minute.UnmarshalText([]byte(text)) == nil
 	case "worker":
-		s.Worker, rest, ok = cutString(text)
+		s.Worker, ok = r.name()
 	case "queue":
-		s.Queue, rest, ok = cutString(text)
+		s.Queue, ok = r.name()
 	case "kind":
-		s.Kind, rest, ok = cutString(text)
+		s.Kind, ok = r.name()
 	case "wait":
-		return s.Wait.cut(text)
+		return s.Wait.read(r)
 	case "run":
-		return s.Run.cut(text)
+		return s.Run.read(r)
 	}
-	return rest, ok
+	return ok
 }
 
 // counter returns the number of a name, or nil.
@@ -91,48 +96,51 @@ func (s *Stat) counter(name string) *int64 {
 	return nil
 }
 
-// cutString reads a JSON string that is its text in quotes: of ASCII, without escapes.
-func cutString(text string) (s, rest string, ok bool) {
-	if text == "" || text[0] != '"' {
-		return "", "", false
-	}
-	for i := 1; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"':
-			return text[1:i], text[i+1:], true
-		case c < ' ' || c > '~' || c == '\\':
-			return "", "", false
-		}
-	}
-	return "", "", false
+// A statReader reads the text of a row.
+type statReader struct {
+	text string
+	jsonscan.Scanner
 }
 
-// cutCount reads a number that is not below zero, without fraction and exponent, of up to 18 digits.
-func cutCount(text string) (n int64, rest string, ok bool) {
-	i := 0
-	for i < len(text) && i <= 18 && text[i] >= '0' && text[i] <= '9' {
-		n = 10*n + int64(text[i]-'0')
-		i++
-	}
-	return n, text[i:], i > 0 && i <= 18 && (text[0] != '0' || i == 1)
+// token reads a byte that comes next but for white space.
+func (r *statReader) token(c byte) bool {
+	r.Space()
+	return r.Take(c)
 }
 
-// cut reads what MarshalJSON writes, at the beginning of a text.
-func (h *Histogram) cut(text string) (rest string, ok bool) {
-	if rest, ok = strings.CutPrefix(text, "[]"); ok {
-		*h = Histogram{}
-		return rest, true
+// name reads a string of printable ASCII without escapes. It is a part of the text: one of a row is in memory once.
+func (r *statReader) name() (string, bool) {
+	r.Space()
+	raw, escaped, err := r.String()
+	if err != nil || escaped || bytes.ContainsFunc(raw, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "", false
+	}
+	end := r.Offset() - 1
+	return r.text[end-len(raw) : end], true
+}
+
+// count reads a whole number.
+func (r *statReader) count() (int64, bool) {
+	r.Space()
+	n, err := strconv.ParseInt(string(r.Number()), 10, 64)
+	return n, err == nil
+}
+
+// read reads what MarshalJSON writes.
+func (h *Histogram) read(r *statReader) (ok bool) {
+	if !r.token('[') {
+		return false
 	}
 	var list [histogramSize + 1]int64
-	rest, ok = strings.CutPrefix(text, "[")
-	for n := 0; ok && n < len(list); n++ {
-		if list[n], rest, ok = cutCount(rest); !ok {
-			return "", false
+	n := 0
+	for end := r.token(']'); !end; end = r.token(']') {
+		if n == len(list) || n > 0 && !r.token(',') {
+			return false
 		}
-		if after, end := strings.CutPrefix(rest, "]"); end {
-			return after, h.fill(list[:n+1]) == nil
+		if list[n], ok = r.count(); !ok {
+			return false
 		}
-		rest, ok = strings.CutPrefix(rest, ",")
+		n++
 	}
-	return "", false
+	return h.fill(list[:n]) == nil
 }

@@ -1,4 +1,4 @@
-// Package datafolder locks folders of data files for one process, and brings the names in them to disk.
+// Package datafolder changes data files so that they survive a loss of power, and locks their folders for one process.
 package datafolder
 
 import (
@@ -9,11 +9,11 @@ import (
 // ErrLocked is what [Lock] returns when another process, or another part of this one, has the folder.
 var ErrLocked = errors.New("another process has it")
 
-// Sync brings the names in a folder to disk.
+// Sync brings the names in a folder to disk, where the system can.
 func Sync(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(syncFolder(folder), folder.Close())
 }

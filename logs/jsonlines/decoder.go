@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strconv"
 
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 	"github.com/meanwhile-go/meanwhile/internal/severity"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
@@ -21,7 +22,7 @@ const (
 
 // A Decoder reads objects into records. The zero Decoder is ready. It is for one user at a time.
 type Decoder struct {
-	scan             scanner
+	scan             jsonscan.Scanner
 	key              []byte // of the field that is read, with those of the objects around it
 	text             []byte // texts that had escapes
 	seen             seen
@@ -40,19 +41,19 @@ type seen struct{ time, level, message, service, task, job, number bool }
 // the next call. An error says where the line is no JSON object; v is empty then.
 func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	v.Reset()
-	d.scan = scanner{data: line}
+	d.scan = jsonscan.New(line)
 	d.key, d.text, d.seen, d.name, d.log, d.identifier, d.unit, d.attrs, d.plain = d.key[:0], d.text[:0], seen{}, nil, nil, nil, nil, 0, false
 	if cap(d.text) > 64<<10 {
 		d.text = nil
 	}
-	d.scan.space()
+	d.scan.Space()
 	err := d.object(v, 1)
-	if d.scan.space(); err == nil && d.scan.at < len(line) {
+	if d.scan.Space(); err == nil && !d.scan.AtEnd() {
 		err = errors.New("more follows the object")
 	}
 	if err != nil {
 		v.Reset()
-		return fmt.Errorf("byte %d: %w", d.scan.at+1, err)
+		return fmt.Errorf("byte %d: %w", d.scan.Offset()+1, err)
 	}
 	if d.name != nil {
 		if d.seen.number && len(v.Service) == 0 {
@@ -78,13 +79,13 @@ func (d *Decoder) Decode(line []byte, v *logs.View) error {
 // object reads the members of an object, depth deep.
 func (d *Decoder) object(v *logs.View, depth int) error {
 	s := &d.scan
-	if !s.take('{') {
+	if !s.Take('{') {
 		return errors.New("no object")
 	}
 	prefix := len(d.key)
 	for first := true; ; first = false {
-		s.space()
-		if s.take('}') {
+		s.Space()
+		if s.Take('}') {
 			if !first {
 				return errors.New("a comma, and no field after it")
 			}
@@ -98,19 +99,19 @@ func (d *Decoder) object(v *logs.View, depth int) error {
 			return errors.New("a key is too long")
 		}
 		d.key = append(d.key, key...)
-		s.space()
-		if !s.take(':') {
+		s.Space()
+		if !s.Take(':') {
 			return errors.New("no colon after a key")
 		}
-		s.space()
+		s.Space()
 		if err := d.value(v, depth); err != nil {
 			return err
 		}
 		d.key = d.key[:prefix]
-		if s.space(); s.take('}') {
+		if s.Space(); s.Take('}') {
 			return nil
 		}
-		if !s.take(',') {
+		if !s.Take(',') {
 			return errors.New("no comma after a value")
 		}
 	}
@@ -119,19 +120,19 @@ func (d *Decoder) object(v *logs.View, depth int) error {
 // value reads a value, which is that of the field d.key.
 func (d *Decoder) value(v *logs.View, depth int) error {
 	s := &d.scan
-	switch c := s.peek(); {
+	switch c := s.Peek(); {
 	case c == '"':
 		text, err := d.string()
 		if err == nil {
 			d.addText(v, text)
 		}
 		return err
-	case c == '{' && depth == 1 && string(d.key) == "attrs" && !s.empty():
+	case c == '{' && depth == 1 && string(d.key) == "attrs" && !s.Empty():
 		d.key, d.plain = d.key[:0], true
 		err := d.object(v, depth+1)
 		d.plain = false
 		return err
-	case c == '{' && depth < maxFlat && !s.empty():
+	case c == '{' && depth < maxFlat && !s.Empty():
 		d.key = append(d.key, '.')
 		return d.object(v, depth+1)
 	case c == '[' && depth == 1 && string(d.key) == "MESSAGE":
@@ -142,14 +143,14 @@ func (d *Decoder) value(v *logs.View, depth int) error {
 		return d.skip(v, depth)
 	case c == '{', c == '[':
 		return d.skip(v, depth)
-	case c == 't' && s.word("true"), c == 'f' && s.word("false"):
+	case c == 't' && s.Word("true"), c == 'f' && s.Word("false"):
 		d.add(v, slog.BoolValue(c == 't'))
 		return nil
-	case c == 'n' && s.word("null"):
+	case c == 'n' && s.Word("null"):
 		d.add(v, slog.AnyValue(nil))
 		return nil
 	}
-	number := s.number()
+	number := s.Number()
 	if number == nil {
 		return errors.New("no value")
 	}
@@ -159,22 +160,22 @@ func (d *Decoder) value(v *logs.View, depth int) error {
 
 // skip takes a value as it stands.
 func (d *Decoder) skip(v *logs.View, depth int) error {
-	from := d.scan.at
-	if err := d.scan.skip(depth); err != nil {
+	from := d.scan.Offset()
+	if err := d.scan.Skip(maxNesting - depth); err != nil {
 		return err
 	}
-	d.add(v, slog.AnyValue(json.RawMessage(d.scan.data[from:d.scan.at])))
+	d.add(v, slog.AnyValue(json.RawMessage(d.scan.Since(from))))
 	return nil
 }
 
 // string reads a text. It lies in the line, unless it has escapes.
 func (d *Decoder) string() ([]byte, error) {
-	raw, escaped, err := d.scan.string()
+	raw, escaped, err := d.scan.String()
 	if err != nil || !escaped {
 		return raw, err
 	}
 	from := len(d.text)
-	if d.text, err = unescape(d.text, raw); err != nil {
+	if d.text, err = jsonscan.Unescape(d.text, raw); err != nil {
 		return nil, err
 	}
 	return d.text[from:len(d.text):len(d.text)], nil

@@ -74,12 +74,12 @@ func (d *Decoder) journalService(v *logs.View) {
 // journalBytes reads a list of bytes, which lies in the decoder; ok is false when it is none, and nothing was read then.
 func (d *Decoder) journalBytes() (text []byte, ok bool) {
 	s, from := d.scan, len(d.text)
-	if !s.take('[') {
+	if !s.Take('[') {
 		return nil, false
 	}
 	for {
-		s.space()
-		number := s.number()
+		s.Space()
+		number := s.Number()
 		n, whole := int64(-1), false
 		if number != nil {
 			n, whole = integer(number)
@@ -89,11 +89,11 @@ func (d *Decoder) journalBytes() (text []byte, ok bool) {
 			return nil, false
 		}
 		d.text = append(d.text, byte(n))
-		if s.space(); s.take(']') {
+		if s.Space(); s.Take(']') {
 			d.scan = s
 			return d.text[from:len(d.text):len(d.text)], true
 		}
-		if !s.take(',') {
+		if !s.Take(',') {
 			d.text = d.text[:from]
 			return nil, false
 		}

@@ -160,6 +160,17 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// An unknown escape is none in a value that is kept as it stands, either: what is kept has to be JSON.
+func TestDecodeUnknownEscape(t *testing.T) {
+	var d Decoder
+	var v logs.View
+	for _, line := range []string{`{"a":"\x"}`, `{"\x":1}`, `{"a":[{"b":"\x"}]}`, `{"a":[{"\x":1}]}`} {
+		if err := d.Decode([]byte(line), &v); err == nil {
+			t.Errorf("%s is taken", line)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("{\"msg\":\"a\"}\nhello\r\n\n{\"a\":"), 5, 9)
 	f.Fuzz(func(t *testing.T, data []byte, cut, again int) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
 var (
@@ -118,8 +120,8 @@ func (s *splitter) nextValue() ([]byte, error) {
 
 // object returns the object that comes next, whose end is where all brackets are closed. Whether it is one, the decoder finds.
 func (s *splitter) object() ([]byte, error) {
-	depth, text, escaped := 0, false, false
-	for i := 0; ; i++ {
+	var nesting jsonscan.Nesting
+	for i := 0; ; {
 		for i == s.to-s.from {
 			if i > MaxLine {
 				return nil, errTooLong
@@ -131,29 +133,19 @@ func (s *splitter) object() ([]byte, error) {
 				return nil, s.broken
 			}
 		}
-		switch c := s.buf[s.from+i]; {
-		case escaped:
-			escaped = false
-		case text:
-			text, escaped = c != '"', c == '\\'
-		case c == '"':
-			text = true
-		case c == '{', c == '[':
-			depth++
-		case c == '}', c == ']':
-			if depth--; depth > 0 {
-				continue
-			}
-			if i+1 > MaxLine {
-				return nil, errTooLong
-			}
-			frame := s.buf[s.from : s.from+i+1]
-			s.skip(s.from + i + 1)
-			if s.array != noArray {
-				s.array = afterValue
-			}
-			return frame, nil
+		size, ended := nesting.End(s.buf[s.from+i : s.to])
+		if i += size; !ended {
+			continue
 		}
+		if i > MaxLine {
+			return nil, errTooLong
+		}
+		frame := s.buf[s.from : s.from+i]
+		s.skip(s.from + i)
+		if s.array != noArray {
+			s.array = afterValue
+		}
+		return frame, nil
 	}
 }
 
@@ -162,7 +154,7 @@ func (s *splitter) object() ([]byte, error) {
 func (s *splitter) find(at int) int {
 	for {
 		for ; at < s.to; at++ {
-			if !isSpace(s.buf[at]) {
+			if !jsonscan.IsSpace(s.buf[at]) {
 				return at
 			}
 		}

@@ -2,45 +2,49 @@ package linefile
 
 import (
 	"encoding/binary"
-	"hash/crc32"
+	"io"
 
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)
+// journalMagic is what files of the journal begin with.
+const journalMagic = "mwlines2"
 
+// The kinds of entries.
 const (
-	journalBegin     = "mwlines1"
-	journalExtension = ".journal"
-	journalFrame     = 4 + 4 // length of the entry, and its checksum
-
 	kindLines   = 'L' // lines are to be written
 	kindSettled = 'S' // all before are in the file
 	kindKnown   = 'K' // what is known of the clients of a file
 )
 
-// A journalEntry is one of a [Journal].
+// A journalEntry is a frame of a [Journal]. Its table is:
 //
 //	entry   = kind, text path, and
-//	lines   = inode, offset, how many numbers, client and number each, the lines to the end (L)
+//	lines   = inode, offset, how many numbers, client and number each, size and checksum of the lines (L)
 //	settled = nothing (S)
 //	known   = how many clients, client, number and when it was heard of each (K)
 //
-// Numbers are varints, but for the 16 bytes of a client.
+// Numbers are varints, but for the 16 bytes of a client and the 4 of a checksum. The lines are the only part.
 type journalEntry struct {
 	kind  byte
 	path  string // of the line file
 	inode uint64 // of the file that has it; 0 where the system tells none
 	off   int64  // where the lines begin there
 	heard []Received
-	lines []byte
+	lines []byte      // of an entry that is written
+	there storedLines // of one that was read
 	known map[logs.Client]journaledClient
 }
 
-// append appends the frame of the entry.
-func (e *journalEntry) append(b []byte) []byte {
-	begin := len(b)
-	b = append(b, make([]byte, journalFrame)...)
+// storedLines are where a journal has the lines of an entry.
+type storedLines struct {
+	in       io.ReaderAt
+	at, size int64
+}
+
+// appendTable appends the table of the entry.
+func (e *journalEntry) appendTable(b []byte) []byte {
 	b = binary.AppendUvarint(append(b, e.kind), uint64(len(e.path)))
 	b = append(b, e.path...)
 	switch e.kind {
@@ -51,7 +55,8 @@ func (e *journalEntry) append(b []byte) []byte {
 		for _, h := range e.heard {
 			b = binary.AppendUvarint(append(b, h.Client[:]...), h.Last)
 		}
-		b = append(b, e.lines...)
+		b = binary.AppendUvarint(b, uint64(len(e.lines)))
+		b = binary.LittleEndian.AppendUint32(b, journal.Checksum(e.lines))
 	case kindKnown:
 		b = binary.AppendUvarint(b, uint64(len(e.known)))
 		for id, c := range e.known {
@@ -59,40 +64,34 @@ func (e *journalEntry) append(b []byte) []byte {
 			b = binary.AppendUvarint(b, uint64(c.at))
 		}
 	}
-	body := b[begin+journalFrame:]
-	binary.LittleEndian.PutUint32(b[begin:], uint32(len(body)))
-	binary.LittleEndian.PutUint32(b[begin+4:], crc32.Checksum(body, castagnoliTable))
 	return b
 }
 
-// parseJournal calls each with the entries of a journal, up to the first that is not whole, and returns how many bytes it
-// has read. What the entries hold lies in data.
-func parseJournal(data []byte, each func(e *journalEntry)) (whole int) {
-	if len(data) < len(journalBegin) || string(data[:len(journalBegin)]) != journalBegin {
-		return 0
+// frame returns the entry as a frame of its own.
+func (e *journalEntry) frame() journal.Frame { return journal.Frame{Table: e.appendTable(nil)} }
+
+// parseTable reads the table of an entry, and what the journal is to know of its lines.
+func parseTable(table []byte) (e *journalEntry, parts []journal.Part, ok bool) {
+	e = &journalEntry{}
+	rest, ok := e.parse(table)
+	if ok && e.kind == kindLines {
+		size, n := binary.Uvarint(rest)
+		if n <= 0 || len(rest) != n+4 || int64(size) < 0 {
+			return nil, nil, false
+		}
+		e.there.size = int64(size)
+		return e, []journal.Part{{Size: e.there.size, Checksum: binary.LittleEndian.Uint32(rest[n:])}}, true
 	}
-	for whole = len(journalBegin); ; {
-		rest := data[whole:]
-		if len(rest) < journalFrame {
-			return whole
-		}
-		size, sum := binary.LittleEndian.Uint32(rest), binary.LittleEndian.Uint32(rest[4:])
-		rest = rest[journalFrame:]
-		if size == 0 || uint64(size) > uint64(len(rest)) || crc32.Checksum(rest[:size], castagnoliTable) != sum {
-			return whole
-		}
-		e := &journalEntry{}
-		if !e.parse(rest[:size]) {
-			return whole
-		}
-		each(e)
-		whole += journalFrame + int(size)
-	}
+	return e, nil, ok && len(rest) == 0
 }
 
-func (e *journalEntry) parse(b []byte) bool {
+// parse reads an entry up to its lines, and returns what follows.
+func (e *journalEntry) parse(b []byte) (rest []byte, ok bool) {
+	if len(b) == 0 {
+		return nil, false
+	}
 	e.kind = b[0]
-	b, ok := b[1:], true
+	b, ok = b[1:], true
 	number := func() (n uint64) {
 		var size int
 		if n, size = binary.Uvarint(b); size <= 0 {
@@ -114,7 +113,7 @@ func (e *journalEntry) parse(b []byte) bool {
 	if size := number(); ok && size <= uint64(len(b)) {
 		e.path, b = string(b[:size]), b[size:]
 	} else {
-		return false
+		return nil, false
 	}
 	switch e.kind {
 	case kindLines:
@@ -122,18 +121,15 @@ func (e *journalEntry) parse(b []byte) bool {
 		for n := number(); ok && n > 0; n-- {
 			e.heard = append(e.heard, Received{client(), number()})
 		}
-		e.lines = b
 		ok = ok && e.off >= 0
 	case kindSettled:
-		ok = ok && len(b) == 0
 	case kindKnown:
 		e.known = map[logs.Client]journaledClient{}
 		for n := number(); ok && n > 0; n-- {
 			e.known[client()] = journaledClient{number(), int64(number())}
 		}
-		ok = ok && len(b) == 0
 	default:
 		ok = false
 	}
-	return ok
+	return b, ok
 }

@@ -2,19 +2,19 @@ package linefile
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
@@ -35,31 +35,26 @@ type Received struct {
 // between, the next one finds what is missing in the file, and writes it. So the file has all of an entry, and its numbers
 // count, as soon as the journal has it.
 //
-// It lies in a folder that is made at the first entry, in files that are numbered. A file begins with all that was known, so
-// that each one before can go when nothing in it is still on its way to a disk.
+// It lies in a folder that is made at the first entry, in the form of package journal. A file begins with all that was known, so that each
+// one before can go when nothing in it is still on its way to a disk.
 type Journal struct {
-	dir     string
-	policy  Sync
+	folder  journal.Folder
+	disk    datafolder.Disk
 	trusted func() bool // reports whether the clock is
 	logger  *slog.Logger
 
 	// Held for reading while an entry is written, synced and taken note of; for writing by who begins the next file. It
-	// comes before the others, and mu last.
+	// comes before mu.
 	changing sync.RWMutex
 
-	syncing sync.Mutex
-	synced  int64 // of the newest file
-
 	mu     sync.Mutex
-	lock   *os.File // nil until it is open
-	file   *os.File // the newest; nil before the first
-	number uint64   // of it
-	old    []uint64 // and of the others
-	size   int64
-	full   int64 // the size from which on the next one is begun
-	broken bool  // nothing may follow what is in the file
+	lock   *os.File        // nil until it is open
+	file   *journal.File   // the newest; nil before the first
+	old    []*journal.File // and those before
+	number uint64          // the highest of a file
+	full   int64           // the size from which on the next one is begun
 	files  map[string]*journaledFile
-	buffer []byte
+	table  []byte
 }
 
 // A journaledFile is what is known of a line file.
@@ -77,8 +72,10 @@ type journaledClient struct {
 
 // NewJournal returns a journal in a folder, which is made at the first entry. Trusted reports whether the clock may be trusted, by which
 // clients are forgotten.
-func NewJournal(dir string, policy Sync, right func() bool, logger *slog.Logger) *Journal {
-	return &Journal{dir: dir, policy: policy, trusted: right, logger: logger, files: map[string]*journaledFile{}}
+func NewJournal(dir string, policy Sync, trusted func() bool, logger *slog.Logger) *Journal {
+	j := &Journal{trusted: trusted, logger: logger, files: map[string]*journaledFile{}}
+	j.folder = journal.Folder{Dir: dir, Magic: journalMagic, Disk: &j.disk, Durable: policy == SyncAlways, Lazy: policy == SyncOS, Logger: logger}
+	return j
 }
 
 // open reads the journal and repairs the files that it names. Nothing may be written to a line file before. It does nothing
@@ -89,20 +86,28 @@ func (j *Journal) open(make bool) error {
 	if j.lock != nil {
 		return nil
 	}
-	if !make && !exists(j.dir) {
+	dir := j.folder.Dir
+	if !make && !exists(dir) {
 		return nil
 	}
-	if err := os.MkdirAll(j.dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := datafolder.Lock(j.dir)
+	lock, err := datafolder.Lock(dir)
 	if err != nil {
-		return fmt.Errorf("%s: %w", j.dir, err)
+		return fmt.Errorf("%s: %w", dir, err)
 	}
-	if err = j.read(); err == nil {
+	upgraded, err := j.read()
+	if err == nil {
 		err = j.nextFile()
 	}
+	for _, path := range upgraded {
+		if err == nil {
+			err = os.Remove(path)
+		}
+	}
 	if err != nil {
+		j.release()
 		return errors.Join(err, lock.Close())
 	}
 	j.lock = lock
@@ -120,9 +125,22 @@ func (j *Journal) Close() error {
 	if j.lock == nil {
 		return nil
 	}
-	err := errors.Join(j.nextFile(), j.file.Close(), j.lock.Close())
-	j.lock, j.file = nil, nil
+	err := j.nextFile()
+	j.release()
+	err = errors.Join(err, j.lock.Close())
+	j.lock = nil
 	return err
+}
+
+// release closes the files. The caller holds mu.
+func (j *Journal) release() {
+	for _, f := range j.old {
+		f.Release()
+	}
+	if j.file != nil {
+		j.file.Release()
+	}
+	j.file, j.old = nil, nil
 }
 
 // last returns the number up to which a file has the records of a client.
@@ -152,10 +170,10 @@ func (j *Journal) add(e *journalEntry) error {
 	}
 	defer j.changing.RUnlock()
 	j.mu.Lock()
-	end, err := j.write(e)
+	c, err := j.write(e)
 	j.mu.Unlock()
-	if err == nil && j.policy == SyncAlways {
-		err = j.syncTo(end)
+	if err == nil {
+		err = c.Wait(context.Background())
 	}
 	if err == nil {
 		j.mu.Lock()
@@ -168,8 +186,11 @@ func (j *Journal) add(e *journalEntry) error {
 func (j *Journal) ready() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.file != nil && !j.broken && j.size < j.full
+	return j.file != nil && !j.broken() && j.file.Size() < j.full
 }
+
+// broken reports whether the newest file takes no more. The caller holds mu.
+func (j *Journal) broken() bool { return errors.Is(j.file.Repair(), journal.ErrBroken) }
 
 // begin begins a file, unless somebody else has.
 func (j *Journal) begin() error {
@@ -186,56 +207,26 @@ func (j *Journal) begin() error {
 	return j.nextFile()
 }
 
-// write appends a frame, and returns where it ends. The caller holds mu.
-func (j *Journal) write(e *journalEntry) (end int64, err error) {
-	j.buffer = e.append(j.buffer[:0])
-	if _, err := j.file.WriteAt(j.buffer, j.size); err != nil {
-		j.broken = j.file.Truncate(j.size) != nil
-		return 0, err
+// write appends an entry. The caller holds mu.
+func (j *Journal) write(e *journalEntry) (*journal.Commit, error) {
+	if err := j.file.Repair(); err != nil {
+		return nil, err
 	}
-	if cap(j.buffer) > 2*mostLines {
-		j.buffer = nil
-	}
-	j.size += int64(len(j.buffer))
-	if e.kind == kindLines {
+	j.table = e.appendTable(j.table[:0])
+	c, _, err := j.file.Append(j.table, e.lines)
+	if err == nil && e.kind == kindLines {
 		f := j.known(e.path)
-		if f.until = j.number; f.since == 0 {
-			f.since = j.number
+		if f.until = j.file.Number; f.since == 0 {
+			f.since = j.file.Number
 		}
 	}
-	return j.size, nil
+	return c, err
 }
-
-// syncTo brings the newest file to disk, up to a place in it. Those who come during one sync share the next.
-func (j *Journal) syncTo(end int64) error {
-	j.syncing.Lock()
-	defer j.syncing.Unlock()
-	if j.synced >= end {
-		return nil
-	}
-	j.mu.Lock()
-	file, size, broken := j.file, j.size, j.broken
-	j.mu.Unlock()
-	if broken {
-		return errBroken
-	}
-	err := file.Sync()
-	if err == nil {
-		j.synced = size
-		return nil
-	}
-	j.mu.Lock()
-	j.broken = true // nobody knows what is on the disk now, and the system tells of it once
-	j.mu.Unlock()
-	return err
-}
-
-var errBroken = errors.New("the journal of line files could not be written to the disk; the next one is begun")
 
 // sync brings all entries to disk, as the lines may be there next.
 func (j *Journal) sync() error {
 	j.mu.Lock()
-	broken := j.broken
+	broken := j.file != nil && j.broken()
 	j.mu.Unlock()
 	if broken { // the next one begins with the numbers of these entries
 		if err := j.begin(); err != nil {
@@ -245,12 +236,12 @@ func (j *Journal) sync() error {
 	j.changing.RLock()
 	defer j.changing.RUnlock()
 	j.mu.Lock()
-	file, size := j.file, j.size
+	file := j.file
 	j.mu.Unlock()
 	if file == nil {
 		return nil
 	}
-	return j.syncTo(size)
+	return file.Sync(context.Background())
 }
 
 // settle is called when a file has its lines as safely as it is to have them.
@@ -269,40 +260,23 @@ func (j *Journal) settle(path string) {
 }
 
 // nextFile begins a file with all that is known. The caller holds mu.
-func (j *Journal) nextFile() (err error) {
+func (j *Journal) nextFile() error {
 	j.forget()
-	path := j.path(j.number + 1)
-	part := path + ".part"
-	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
+	var frames []journal.Frame
+	for path, f := range j.files {
+		if f.since == 0 { // the journal that says so may go before that with its entries
+			frames = append(frames, (&journalEntry{kind: kindSettled, path: path}).frame())
+		}
+		frames = append(frames, (&journalEntry{kind: kindKnown, path: path, known: f.clients}).frame())
+	}
+	file, err := j.folder.Create(j.number+1, time.Now(), frames...)
 	if err != nil {
 		return err
 	}
-	b := []byte(journalBegin)
-	for path, f := range j.files {
-		if f.since == 0 { // the journal that says so may go before that with its entries
-			b = (&journalEntry{kind: kindSettled, path: path}).append(b)
-		}
-		b = (&journalEntry{kind: kindKnown, path: path, known: f.clients}).append(b)
-	}
-	if _, err = file.Write(b); err == nil && j.policy != SyncOS {
-		err = file.Sync()
-	}
-	if err == nil {
-		err = os.Rename(part, path)
-	}
-	if err == nil && j.policy != SyncOS {
-		err = datafolder.Sync(j.dir)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close(), os.Remove(part))
-	}
 	if j.file != nil {
-		_ = j.file.Close()
-		j.old = append(j.old, j.number)
+		j.old = append(j.old, j.file)
 	}
-	j.file, j.size, j.broken = file, int64(len(b)), false
-	j.synced, j.full = j.size, max(mostJournal, 2*j.size)
-	j.number++
+	j.file, j.number, j.full = file, j.number+1, max(mostJournal, 2*file.Size())
 	j.removeOld()
 	return nil
 }
@@ -318,28 +292,13 @@ func (j *Journal) removeOld() {
 			needed[n] = true
 		}
 	}
-	j.old = slices.DeleteFunc(j.old, func(n uint64) bool { return !needed[n] && os.Remove(j.path(n)) == nil })
-}
-
-func (j *Journal) path(number uint64) string {
-	return filepath.Join(j.dir, fmt.Sprintf("%012d%s", number, journalExtension))
-}
-
-// numbers returns those of the files that are there.
-func (j *Journal) numbers() (numbers []uint64, err error) {
-	names, err := os.ReadDir(j.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		text, ok := strings.CutSuffix(name.Name(), journalExtension)
-		var n uint64
-		if _, err := fmt.Sscanf(text, "%d", &n); ok && err == nil && filepath.Base(j.path(n)) == name.Name() {
-			numbers = append(numbers, n)
+	j.old = slices.DeleteFunc(j.old, func(f *journal.File) bool {
+		if needed[f.Number] || f.Remove() != nil {
+			return false
 		}
-	}
-	slices.Sort(numbers)
-	return numbers, nil
+		f.Release()
+		return true
+	})
 }
 
 // known returns what is known of a file. The caller holds mu.

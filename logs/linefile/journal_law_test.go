@@ -119,7 +119,7 @@ func (m *fileModel) take(kill bool) {
 		ahead := m.target.ahead
 		known, size := int64(0), int64(0)
 		if m.journal.file != nil {
-			known = m.journal.size
+			known = m.journal.file.Size()
 		}
 		if m.target.file != nil {
 			size = m.target.size
@@ -154,9 +154,12 @@ func (m *fileModel) take(kill bool) {
 
 // tear takes back a part of what the last call has written to the journal and then to the file.
 func (m *fileModel) tear(ahead int, known, size int64, n int) {
-	now := m.journal.size
+	now := int64(0)
+	if m.journal.file != nil {
+		now = m.journal.file.Size()
+	}
 	if m.policy == SyncOS && m.target.ahead == 0 && now > known { // it is said to be settled by then
-		now -= int64(len((&journalEntry{kind: kindSettled, path: m.path}).append(nil)))
+		now -= settledSize(m.path)
 	}
 	file := m.path
 	if m.moved > 0 {

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +29,7 @@ type testFile struct {
 	journal *Journal
 	target  *File
 	said    bytes.Buffer
+	size    int64 // of the newest file of the journal, when the process died
 }
 
 func newTestFile(t testing.TB) *testFile {
@@ -51,7 +54,9 @@ func (f *testFile) begin() {
 func (f *testFile) die() {
 	_ = f.target.close()
 	if f.journal.lock != nil {
-		_, _ = f.journal.file.Close(), f.journal.lock.Close()
+		f.size = f.journal.file.Size()
+		f.journal.release()
+		_ = f.journal.lock.Close()
 	}
 }
 
@@ -100,11 +105,27 @@ func (f *testFile) truncate(path string, size int) {
 
 func (f *testFile) newestJournal() string {
 	f.t.Helper()
-	numbers, err := f.journal.numbers()
+	paths := f.journals()
+	return paths[len(paths)-1]
+}
+
+// journals returns the files of the journal.
+func (f *testFile) journals() (paths []string) {
+	f.t.Helper()
+	numbers, _, err := f.journal.folder.Numbers()
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return f.journal.path(numbers[len(numbers)-1])
+	for _, n := range numbers {
+		paths = append(paths, f.journal.folder.Path(n))
+	}
+	return paths
+}
+
+// settledSize is that of the entry that says that a file has its lines.
+func settledSize(path string) int64 {
+	const frameHead = 28
+	return frameHead + int64(len((&journalEntry{kind: kindSettled, path: path}).appendTable(nil)))
 }
 
 var testClient = logs.Client{1, 2, 3}
@@ -123,7 +144,7 @@ func TestJournalTorn(t *testing.T) {
 			f.die()
 			f.truncate(f.path, len(before)+cut)
 			if policy == SyncOS { // which has settled it at once
-				f.truncate(f.newestJournal(), int(f.journal.size)-len((&journalEntry{kind: kindSettled, path: f.path}).append(nil)))
+				f.truncate(f.newestJournal(), int(f.size-settledSize(f.path)))
 			}
 			for range 2 {
 				f.begin()
@@ -136,7 +157,7 @@ func TestJournalTorn(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
 	f.write("line zero\n", Received{testClient, 1})
-	known := int(f.journal.size)
+	known := int(f.journal.file.Size())
 	f.write(lines, Received{testClient, 3})
 	f.die()
 	journal := f.newestJournal()
@@ -155,10 +176,9 @@ func TestJournalTorn(t *testing.T) {
 		f.want("sent again", "line zero\n"+lines)
 		f.wantLast("sent again", 3)
 		f.die()
-		for _, n := range f.journal.old {
-			_ = os.Remove(f.journal.path(n))
+		for _, path := range f.journals() {
+			_ = os.Remove(path)
 		}
-		_ = os.Remove(f.newestJournal())
 	}
 }
 
@@ -373,8 +393,8 @@ func TestJournalIsBounded(t *testing.T) {
 		}
 	}
 	size := int64(0)
-	for _, name := range testenv.FileNames(t, f.journal.dir) {
-		info, err := os.Stat(filepath.Join(f.journal.dir, name))
+	for _, name := range testenv.FileNames(t, f.journal.folder.Dir) {
+		info, err := os.Stat(filepath.Join(f.journal.folder.Dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -441,20 +461,35 @@ func TestJournalOfVeryManyClients(t *testing.T) {
 	f.die()
 }
 
+var errTest = errors.New("the disk fails")
+
+// failing returns what makes some steps of a disk fail.
+func failing(steps ...string) func(op, path string) error {
+	return func(op, _ string) error {
+		if slices.Contains(steps, op) {
+			return errTest
+		}
+		return nil
+	}
+}
+
 // A journal that cannot be written holds its lines up; when it can be again, they are there once.
 func TestJournalFails(t *testing.T) {
 	f := newTestFile(t)
 	f.policy = SyncAlways
 	f.begin()
 	f.write("line one\n", Received{testClient, 1})
-	if err := f.journal.file.Close(); err != nil {
-		t.Fatal(err)
+	for _, steps := range [][]string{{"write"}, {"sync"}, {"write", "truncate"}, {"sync", "truncate"}} {
+		f.journal.disk.Before = failing(steps...)
+		for range 2 {
+			if n, err := f.target.write(t.Context(), []byte("line two\n"), []Received{{testClient, 2}}); n != 0 || !errors.Is(err, errTest) {
+				t.Fatalf("%s fails: %d bytes were written, %v", steps, n, err)
+			}
+		}
+		f.want("held up", "line one\n")
+		f.wantLast("held up", 1)
 	}
-	if n, err := f.target.write(t.Context(), []byte("line two\n"), []Received{{testClient, 2}}); n != 0 || err == nil {
-		t.Fatalf("%d bytes were written, %v", n, err)
-	}
-	f.want("held up", "line one\n")
-	f.wantLast("held up", 1)
+	f.journal.disk.Before = nil
 	f.write("line two\n", Received{testClient, 2})
 	f.want("afterwards", "line one\nline two\n")
 	f.die()
@@ -471,19 +506,14 @@ func TestJournalSyncFails(t *testing.T) {
 	f.begin()
 	f.write("line one\n", Received{testClient, 1})
 	j := f.journal
-	file, number := j.file, j.number
-	closed, err := os.Open(j.path(number))
-	if err != nil || closed.Close() != nil {
-		t.Fatal(err)
+	number := j.number
+	j.disk.Before = failing("sync")
+	for range 2 {
+		if err := f.target.sync(); !errors.Is(err, errTest) {
+			t.Errorf("a sync that fails: %v", err)
+		}
 	}
-	j.file = closed
-	if err := j.syncTo(j.size); err == nil {
-		t.Error("a sync of a closed file succeeds")
-	}
-	j.file = file
-	if err := j.syncTo(j.size); err == nil {
-		t.Error("a second sync succeeds")
-	}
+	j.disk.Before = nil
 	if err := j.sync(); err != nil || j.number != number+1 {
 		t.Errorf("file %d of the journal after %d, %v", j.number, number, err)
 	}
@@ -501,40 +531,33 @@ func TestJournalIsLocked(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
 	f.write("line one\n", Received{testClient, 1})
-	other := NewJournal(f.journal.dir, f.policy, func() bool { return true }, slog.New(slog.DiscardHandler))
+	other := NewJournal(f.journal.folder.Dir, f.policy, func() bool { return true }, slog.New(slog.DiscardHandler))
 	if err := other.Open(); !errors.Is(err, datafolder.ErrLocked) {
 		t.Errorf("another process: %v", err)
 	}
 	f.die()
 }
 
-func FuzzParseJournal(f *testing.F) {
-	all := []byte(journalBegin)
+// What is read again says the same, and is within bounds.
+func FuzzParseTable(f *testing.F) {
 	for _, e := range []*journalEntry{
 		{kind: kindKnown, path: "a", known: map[logs.Client]journaledClient{testClient: {3, 5}}},
 		{kind: kindLines, path: "a", inode: 7, off: 100, heard: []Received{{testClient, 4}}, lines: []byte("line\n")},
 		{kind: kindSettled, path: "a"},
 	} {
-		all = e.append(all)
+		f.Add(e.appendTable(nil))
 	}
-	f.Add(all)
-	f.Add(all[:len(all)-1])
-	f.Fuzz(func(t *testing.T, data []byte) {
-		again := []byte(journalBegin)
-		whole := parseJournal(data, func(e *journalEntry) { again = e.append(again) })
-		if whole > len(data) {
-			t.Fatalf("%d of %d bytes are read", whole, len(data))
+	f.Fuzz(func(t *testing.T, table []byte) {
+		e, parts, ok := parseTable(table)
+		if !ok {
+			return
 		}
-		n := 0
-		if parseJournal(again, func(*journalEntry) { n++ }) != len(again) {
-			t.Fatal("what was read is not read again")
+		if len(e.heard)*17 > len(table) || len(e.known)*17 > len(table) || e.off < 0 || (len(parts) == 1) != (e.kind == kindLines) {
+			t.Fatalf("%d bytes are %+v, with %v", len(table), e, parts)
 		}
-		// Also what has a right checksum and makes no sense.
-		e := &journalEntry{}
-		if len(data) > 0 && e.parse(data) {
-			if len(e.heard)*17+len(e.lines) > len(data) || len(e.known)*17 > len(data) {
-				t.Fatal("more is read than is there")
-			}
+		again, _, ok := parseTable(e.appendTable(nil)) // of no lines, as they are not here
+		if again.there.size = e.there.size; !ok || !reflect.DeepEqual(e, again) {
+			t.Fatalf("%+v is read again as %+v", e, again)
 		}
 	})
 }

@@ -9,50 +9,88 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
 const mostSearched = 64 << 20 // bytes of a file that somebody else has written to
 
-// read reads the journal, and sees to it that the files have what it tells of. The caller holds mu.
-func (j *Journal) read() error {
-	numbers, err := j.numbers()
+// read reads the journal, and sees to it that the files have what it tells of. It returns the files that are of the old form. The caller
+// holds mu.
+func (j *Journal) read() (upgraded []string, err error) {
+	numbers, last, err := j.folder.Numbers()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	j.number, j.old, j.files = 0, numbers, map[string]*journaledFile{}
+	j.number, j.files = last, map[string]*journaledFile{}
 	open := map[string][]*journalEntry{}
 	for _, n := range numbers {
-		data, err := os.ReadFile(j.path(n))
-		if err != nil {
-			return err
+		path := j.folder.Path(n)
+		old, err := isOld(path)
+		if err == nil && old {
+			upgraded = append(upgraded, path)
+			err = j.readOld(path, open)
+		} else if err == nil {
+			err = j.readFile(n, open)
 		}
-		j.number = n
-		whole := parseJournal(data, func(e *journalEntry) {
-			switch e.kind {
-			case kindLines:
-				open[e.path] = append(open[e.path], e)
-				return
-			case kindSettled:
-				for _, e := range open[e.path] {
-					j.note(e)
-				}
-				delete(open, e.path)
-			}
-			j.note(e)
-		})
-		if whole < len(data) {
-			j.logger.Warn("logs: the end of a journal of line files was not whole, and is left out", "journal", j.path(n), "bytes", len(data)-whole)
+		if err != nil {
+			return nil, err
 		}
 	}
 	for path, entries := range open {
 		if entries, err = j.repair(path, entries); err != nil {
-			return err
+			return nil, err
 		}
 		for _, e := range entries {
 			j.note(e)
 		}
 	}
+	return upgraded, nil
+}
+
+// readFile reads a file of the journal.
+func (j *Journal) readFile(number uint64, open map[string][]*journalEntry) error {
+	var found []*journalEntry
+	file, err := j.folder.Open(number, func(table []byte) ([]journal.Part, func(int64), bool) {
+		e, parts, ok := parseTable(table)
+		return parts, func(at int64) {
+			e.there.at = at
+			found = append(found, e)
+		}, ok
+	})
+	if file == nil {
+		return err
+	}
+	j.old = append(j.old, file)
+	for _, e := range found {
+		e.there.in = file
+		j.take(e, open)
+	}
 	return nil
+}
+
+// readOld reads a file of the old form.
+func (j *Journal) readOld(path string, open map[string][]*journalEntry) error {
+	torn, err := readOld(path, func(e *journalEntry) { j.take(e, open) })
+	if torn > 0 {
+		j.logger.Warn("logs: the end of a journal of line files was not whole, and is left out", "journal", path, "bytes", torn)
+	}
+	return err
+}
+
+// take takes note of an entry that was read, and keeps in open those whose lines may be missing in the file.
+func (j *Journal) take(e *journalEntry, open map[string][]*journalEntry) {
+	switch e.kind {
+	case kindLines:
+		open[e.path] = append(open[e.path], e)
+		return
+	case kindSettled:
+		for _, e := range open[e.path] {
+			j.note(e)
+		}
+		delete(open, e.path)
+	}
+	j.note(e)
 }
 
 // repair sees to it that a file has the lines of entries, and returns those whose numbers count.
@@ -94,7 +132,7 @@ func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry,
 		// Whether it is of an earlier day is known by its time.
 		_ = os.Chtimes(name, time.Time{}, info.ModTime())
 	}
-	if j.policy != SyncOS {
+	if !j.folder.Lazy {
 		err = f.Sync()
 	}
 	return entries, err
@@ -106,7 +144,7 @@ func ofOneFile(entries []*journalEntry) []*journalEntry {
 	begin := len(entries) - 1
 	for ; begin > 0; begin-- {
 		before, e := entries[begin-1], entries[begin]
-		rest := slices.Equal(e.heard, before.heard) && len(e.lines) < len(before.lines) // of what that file had no room for
+		rest := slices.Equal(e.heard, before.heard) && e.there.size < before.there.size // of what that file had no room for
 		if rest || e.inode != before.inode {
 			break
 		}
@@ -121,24 +159,28 @@ func (j *Journal) missing(f *os.File, e *journalEntry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	there, err := readFrom(f, e.off, min(int64(len(e.lines)), info.Size()-e.off))
+	lines, err := readFrom(e.there.in, e.there.at, e.there.size)
 	if err != nil {
 		return nil, err
 	}
-	if e.off <= info.Size() && bytes.HasPrefix(e.lines, there) {
-		return e.lines[len(there):], nil
+	there, err := readFrom(f, e.off, min(e.there.size, info.Size()-e.off))
+	if err != nil {
+		return nil, err
+	}
+	if e.off <= info.Size() && bytes.HasPrefix(lines, there) {
+		return lines[len(there):], nil
 	}
 	if there, err = readFrom(f, e.off, min(mostSearched, info.Size()-e.off)); err != nil {
 		return nil, err
 	}
-	if bytes.Contains(there, e.lines) {
+	if bytes.Contains(there, lines) {
 		return nil, nil
 	}
-	j.logger.Warn("logs: somebody else has changed a line file; what was on its way into it is added", "file", f.Name(), "bytes", len(e.lines))
+	j.logger.Warn("logs: somebody else has changed a line file; what was on its way into it is added", "file", f.Name(), "bytes", len(lines))
 	if torn, err := tornLine(f, info); !torn || err != nil {
-		return e.lines, err
+		return lines, err
 	}
-	return append([]byte("\n"), e.lines...), nil
+	return append([]byte("\n"), lines...), nil
 }
 
 // readFrom reads so many bytes, none of less than none.

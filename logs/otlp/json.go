@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
 
 // What follows makes the protobuf of a request in JSON, so that both mean the same. Lists are kept as text, and taken apart
@@ -105,37 +106,28 @@ func appendEach[T any](b []byte, number protowire.Number, list jsonList, put fun
 
 var errNoList = errors.New("no list where one belongs")
 
+// mostLevels is how deep encoding/json goes.
+const mostLevels = 10_000
+
 // members yields those of a list, which lie in its text: that is JSON, as it was read with what is around it.
 func members(list jsonList) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if len(list) == 0 || string(list) == "null" {
 			return
 		}
-		if list[0] != '[' {
+		s := jsonscan.New(list)
+		if !s.Take('[') {
 			yield(nil, errNoList)
 			return
 		}
-		depth, from, text, escaped := 0, 1, false, false
-		for i, c := range list {
-			switch {
-			case escaped:
-				escaped = false
-			case text:
-				text, escaped = c != '"', c == '\\'
-			case c == '"':
-				text = true
-			case c == '[', c == '{':
-				depth++
-			case c == ']', c == '}':
-				depth--
-			}
-			if text || depth > 1 || depth == 1 && c != ',' {
-				continue
-			}
-			if member := bytes.TrimSpace(list[from:i]); len(member) > 0 && !yield(member, nil) {
+		for s.Space(); !s.Take(']'); s.Space() {
+			from := s.Offset()
+			err := s.Skip(mostLevels)
+			if !yield(s.Since(from), err) || err != nil {
 				return
 			}
-			from = i + 1
+			s.Space()
+			s.Take(',')
 		}
 	}
 }

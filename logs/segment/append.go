@@ -6,19 +6,16 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
 // A commit is what one Append has written and nobody sees yet.
 type commit struct {
-	journal *journal
-	end     int64 // of the journal, with it
+	*journal.Commit
+	journal *journalFile
 	entries []entry
 	marks   []mark
-
-	// Guarded by Store.mu.
-	done bool
-	err  error
 }
 
 // A mark is the number up to which the records of a client are written, with a commit.
@@ -100,9 +97,6 @@ func (s *Store) write(parts []part) (*commit, error) {
 	case s.readOnly:
 		return nil, errReadOnly
 	}
-	if err := s.repair(s.active); err != nil {
-		return nil, full(err)
-	}
 	if err := s.rotateIfDue(); err != nil {
 		return nil, full(err)
 	}
@@ -127,30 +121,29 @@ func (s *Store) write(parts []part) (*commit, error) {
 	if len(news) == 0 {
 		return s.newest(), nil
 	}
-	s.scratch = appendFrame(s.scratch[:0], news, s.keptSize(j))
-	off := j.size + int64(len(s.scratch))
+	s.table, s.parts = s.table[:0], s.parts[:0]
 	for i := range news {
-		news[i].off = off
-		off += int64(news[i].stored)
+		s.table = news[i].appendTable(s.table)
+		s.parts = append(s.parts, news[i].data)
 		c.entries = append(c.entries, news[i].entry)
 	}
-	c.end = off
-	if err := s.writeFrame(j, news); err != nil {
-		j.torn = true
-		_ = s.repair(j)
+	var off int64
+	var err error
+	c.Commit, off, err = j.Append(s.table, s.parts...)
+	clear(s.parts)
+	if err != nil {
 		s.undo(c)
-		return nil, full(fmt.Errorf("write journal: %w", err))
+		return nil, full(err)
+	}
+	for i := range c.entries {
+		c.entries[i].off = off
+		off += int64(c.entries[i].stored)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.doomed) > 0 { // what it lies behind will be cut off
-		s.doomed = append(s.doomed, c)
-		return nil, full(s.doomed[0].err)
-	}
-	j.size = off
 	s.unsettled = append(s.unsettled, c)
 	if s.cfg.Sync != Always {
-		s.publish(c) // here, as s.writing keeps the journal from being closed, and turned without it
+		s.publish() // here, as s.writing keeps the journal from being closed, and turned without it
 	}
 	return c, nil
 }
@@ -172,37 +165,6 @@ func (p *part) cutKnown(last uint64) bool {
 	p.count, p.from = uint32(keep), last+1
 	p.raw, p.stored, p.crc = uint32(len(p.data)), uint32(len(p.data)), checksum(p.data)
 	return true
-}
-
-// writeFrame writes the head in s.scratch and the parts, small ones together.
-func (s *Store) writeFrame(j *journal, parts []part) error {
-	const small = 16 << 10
-	off := j.size
-	for i := range parts {
-		if data := parts[i].data; len(data) <= small {
-			s.scratch = append(s.scratch, data...)
-			if len(s.scratch) < 16*small {
-				continue
-			}
-		}
-		if len(s.scratch) > 0 {
-			if err := s.disk.writeAt(j.file, s.scratch, off); err != nil {
-				return err
-			}
-			off += int64(len(s.scratch))
-			s.scratch = s.scratch[:0]
-		}
-		if data := parts[i].data; len(data) > small {
-			if err := s.disk.writeAt(j.file, data, off); err != nil {
-				return err
-			}
-			off += int64(len(data))
-		}
-	}
-	if len(s.scratch) == 0 {
-		return nil
-	}
-	return s.disk.writeAt(j.file, s.scratch, off)
 }
 
 // full makes an error that says that the disk is full one that compares as logs.ErrFull.

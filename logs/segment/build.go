@@ -2,7 +2,6 @@ package segment
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -35,7 +34,7 @@ func (s *Store) turnJournals(ctx context.Context) error {
 			busy = len(s.due) > 0
 			s.writing.Lock()
 			if !s.closed {
-				if err := errors.Join(s.repair(s.active), s.rotateIfDue()); err != nil {
+				if err := s.rotateIfDue(); err != nil {
 					s.log().Error("the journal cannot be closed", "error", err)
 				}
 			}
@@ -78,12 +77,12 @@ func (s *Store) turnAll(ctx context.Context) error {
 // buildSegments makes segments of a journal, one for each service, and deletes it. Whatever happens on the way, a record is in the
 // one or in the other: the journal goes when all its segments are on disk with their names, and what is in both, because
 // the process died before that, is told by its numbers when the store is opened.
-func (s *Store) buildSegments(ctx context.Context, j *journal) (err error) {
+func (s *Store) buildSegments(ctx context.Context, j *journalFile) (err error) {
 	made := make(map[*service]*segment)
 	defer func() {
 		if err != nil {
 			for _, g := range made {
-				_ = s.disk.remove(g.path)
+				_ = s.disk.Remove(g.path)
 			}
 		}
 	}()
@@ -91,14 +90,14 @@ func (s *Store) buildSegments(ctx context.Context, j *journal) (err error) {
 	for _, svc := range services {
 		g, err := s.turnService(ctx, j, svc)
 		if err != nil {
-			return fmt.Errorf("turn journal %s: service %q: %w", j.path, svc.name, err)
+			return fmt.Errorf("turn journal %s: service %q: %w", j.Path(), svc.name, err)
 		}
 		if g != nil {
 			made[svc] = g
 		}
 	}
 	for _, g := range made {
-		if err := s.disk.syncDir(filepath.Dir(g.path)); err != nil {
+		if err := s.disk.SyncFolder(filepath.Dir(g.path)); err != nil {
 			return err
 		}
 	}
@@ -114,21 +113,21 @@ func (s *Store) buildSegments(ctx context.Context, j *journal) (err error) {
 	}
 	s.journals = slices.Clone(s.journals[1:])
 	s.mu.Unlock()
-	j.release()
-	if err := s.disk.remove(j.path); err != nil {
+	j.Release()
+	if err := j.Remove(); err != nil {
 		s.log().Error("a journal that was turned cannot be deleted", "error", err)
 	}
 	return nil
 }
 
 // turnService makes the segment of one service; none if nothing can be read.
-func (s *Store) turnService(ctx context.Context, j *journal, svc *service) (*segment, error) {
+func (s *Store) turnService(ctx context.Context, j *journalFile, svc *service) (*segment, error) {
 	dir := s.path("services", escapeName(svc.name))
-	if err := s.disk.mkdir(dir); err != nil {
+	if err := s.disk.Mkdir(dir); err != nil {
 		return nil, err
 	}
 	first := j.entries[j.services[svc].index[0]].first
-	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.made, j.number)), &segment{service: svc.name, journal: j.number, made: time.Now(), unsure: !s.clockTrusted(), codec: quick})
+	w, err := newWriter(&s.disk, filepath.Join(dir, segmentName(first, j.Made, j.Number)), &segment{service: svc.name, journal: j.Number, made: time.Now(), unsure: !s.clockTrusted(), codec: quick})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +165,7 @@ func (s *Store) make(ctx context.Context, w *writer, in meanwhile.Stream[*block]
 // own has a segment's file deleted when nobody uses it any more.
 func (s *Store) own(g *segment) {
 	g.remove = func() {
-		if err := s.disk.remove(g.path); err != nil {
+		if err := s.disk.Remove(g.path); err != nil {
 			s.log().Error("a segment cannot be deleted", "error", err)
 		}
 	}

@@ -45,7 +45,7 @@ func (s *Store) writeCheckpoint() error {
 		b = binary.AppendUvarint(b, uint64(c.heard))
 	}
 	s.mu.Unlock()
-	return s.disk.writeFile(s.path("checkpoint"), binary.LittleEndian.AppendUint32(b, checksum(b)))
+	return s.disk.WriteFile(s.path("checkpoint"), binary.LittleEndian.AppendUint32(b, checksum(b)))
 }
 
 // forgetClients forgets those not heard of for 30 days, and the longest silent ones of too many.
@@ -96,7 +96,7 @@ func (s *Store) forgetServices() {
 }
 
 func (s *Store) inJournal(svc *service) bool {
-	return slices.ContainsFunc(s.journals, func(j *journal) bool { return j.services[svc] != nil })
+	return slices.ContainsFunc(s.journals, func(j *journalFile) bool { return j.services[svc] != nil })
 }
 
 // readCheckpoint reads what writeCheckpoint wrote, if there is any.

@@ -80,8 +80,8 @@ func (s *Store) condense(ctx context.Context, svc *service, some []*segment) err
 	if err != nil {
 		return err
 	}
-	if err := s.disk.syncDir(filepath.Dir(g.path)); err != nil {
-		_ = s.disk.remove(g.path)
+	if err := s.disk.SyncFolder(filepath.Dir(g.path)); err != nil {
+		_ = s.disk.Remove(g.path)
 		return err
 	}
 	s.mu.Lock()

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -54,7 +57,7 @@ func sabotagedWith(t *testing.T, dir string, cfg Config) (*Store, *saboteur) {
 	t.Helper()
 	s := newStore(dir, cfg)
 	bad := new(saboteur)
-	s.disk.before = bad.before
+	s.disk.Before = bad.before
 	close(s.stopped)
 	if err := s.open(); err != nil {
 		t.Fatal(err)
@@ -66,7 +69,7 @@ func (s *Store) rotateNow(t *testing.T) {
 	t.Helper()
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	if err := s.rotate(s.active.made); err != nil {
+	if err := s.rotate(s.active.Made); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -239,6 +242,98 @@ func TestFullDiskWhileTurning(t *testing.T) {
 			if err := s.turnAll(ctx); err != nil {
 				return err
 			}
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Where Append does not wait for the disk, a sync that fails may have lost what was written before it. What comes later is appended to
+// another journal, as nothing is found behind what was lost.
+func TestAnotherJournalAfterFailedSync(t *testing.T) {
+	dir := t.TempDir()
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		s, bad := sabotagedWith(t, dir, Config{Sync: Interval, Logger: quietly})
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 1, 10)); err != nil {
+			return err
+		}
+		lost := s.active.Path()
+		bad.set(func(_ int, op, _ string) error {
+			if op == "sync" {
+				return syscall.EIO
+			}
+			return nil
+		})
+		if err := s.Sync(ctx); !errors.Is(err, syscall.EIO) {
+			t.Errorf("got %v", err)
+		}
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 11, 10)); !errors.Is(err, syscall.EIO) {
+			t.Errorf("without another journal: %v", err)
+		}
+		bad.set(nil)
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 11, 10)); err != nil {
+			return err
+		}
+		if records, err := meanwhile.Collect(s.Find(ctx, storage.Query{})); len(records) != 20 || err != nil {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		if err := s.Sync(ctx); err != nil {
+			return err
+		}
+		s.letGo()
+		if err := os.Truncate(lost, journal.HeadSize); err != nil { // as after a loss of power
+			return err
+		}
+		s, _ = sabotaged(t, dir)
+		records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
+		if err != nil || len(records) != 10 || records[0].Number != 11 || records[0].Message != logtest.Message(11) {
+			t.Errorf("afterwards: %d records, %v", len(records), err)
+		}
+		return s.Close()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A journal that cannot be repaired is not closed: what failed in it would count for the next process, and its numbers be given twice.
+func TestNoAnotherJournalBeforeRepair(t *testing.T) {
+	dir := t.TempDir()
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		s, bad := sabotagedWith(t, dir, Config{JournalAge: time.Nanosecond, Logger: quietly})
+		bad.set(func(_ int, op, _ string) error {
+			if op == "sync" || op == "truncate" {
+				return syscall.EIO
+			}
+			return nil
+		})
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 1, 10)); !errors.Is(err, syscall.EIO) {
+			t.Errorf("got %v", err)
+		}
+		number := s.active.Number
+		bad.set(func(_ int, op, _ string) error {
+			if op == "truncate" {
+				return syscall.EIO
+			}
+			return nil
+		})
+		s.writing.Lock()
+		err := s.rotateIfDue()
+		s.writing.Unlock()
+		if !errors.Is(err, syscall.EIO) || s.active.Number != number {
+			t.Errorf("journal %d after %d, %v", s.active.Number, number, err)
+		}
+		bad.set(nil)
+		if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 101, 10)); err != nil {
+			return err
+		}
+		s.letGo()
+		s, _ = sabotaged(t, dir)
+		records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
+		if err != nil || len(records) != 10 || records[0].Number != 1 || records[0].Message != logtest.Message(101) {
+			t.Errorf("afterwards: %d records, %v", len(records), err)
 		}
 		return s.Close()
 	})

@@ -16,9 +16,9 @@ type cursor struct {
 	want  *want
 	shelf *shelf
 	down  bool
-	brief bool                 // it has its file open only while it reads
-	from  uint64               // lowest number
-	views map[*journal]*window // of all cursors of a search
+	brief bool                     // it has its file open only while it reads
+	from  uint64                   // lowest number
+	views map[*journalFile]*window // of all cursors of a search
 
 	part    int // the next one; see at
 	entries []entry
@@ -118,12 +118,12 @@ func (c *cursor) nextPart() (bool, error) {
 			p := &journals[i-len(segments)]
 			if c.want.block(p.holding.min, p.holding.max, c.want.least, c.want.most) {
 				if c.views == nil {
-					c.views = make(map[*journal]*window)
+					c.views = make(map[*journalFile]*window)
 				}
 				if c.views[p.journal] == nil {
-					c.views[p.journal] = &window{file: p.journal.file, back: c.down}
+					c.views[p.journal] = &window{file: p.journal, back: c.down}
 				}
-				c.entries, c.index, c.file, c.path = p.entries, p.holding.index, c.views[p.journal], p.journal.path
+				c.entries, c.index, c.file, c.path = p.entries, p.holding.index, c.views[p.journal], p.journal.Path()
 				return true, nil
 			}
 			continue

@@ -9,16 +9,16 @@ import (
 )
 
 // cut yields the records of a service in a journal, in blocks. What is damaged is left out.
-func (s *Store) cut(j *journal, svc *service) meanwhile.Stream[*block] {
+func (s *Store) cut(j *journalFile, svc *service) meanwhile.Stream[*block] {
 	return func(yield func(*block, error) bool) {
 		c := cutter{yield: yield, size: s.blockBytes}
-		file := &window{file: j.file}
+		file := &window{file: j}
 		var room []byte
 		for _, i := range j.services[svc].index {
 			e := &j.entries[i]
 			data, err := e.read(file, room)
 			if errors.Is(err, errDamaged) {
-				s.damage(svc, j.path, e.off, int64(e.stored))
+				s.damage(svc, j.Path(), e.off, int64(e.stored))
 				continue
 			} else if err != nil {
 				yield(nil, err)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
@@ -114,7 +115,7 @@ func TestDamagedJournal(t *testing.T) {
 				return err
 			}
 		}
-		if _, err := s.active.file.WriteAt([]byte("rot"), s.active.entries[1].off+20); err != nil {
+		if err := scratch(s.active.Path(), s.active.entries[1].off+20); err != nil {
 			return err
 		}
 		follow := s.Follow(ctx, storage.Query{})
@@ -166,14 +167,14 @@ func TestDamagedJournalPutAside(t *testing.T) {
 			if err := s.turnAll(ctx); err != nil {
 				return err
 			}
-			path := s.active.path
+			path := s.active.Path()
 			if err := s.Close(); err != nil {
 				return err
 			}
 			if err := scratch(path, 0); err != nil {
 				return err
 			}
-			if err := os.Truncate(path, int64(journalHead)+1); err != nil {
+			if err := os.Truncate(path, journal.HeadSize+1); err != nil {
 				return err
 			}
 		}

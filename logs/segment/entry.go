@@ -2,9 +2,11 @@ package segment
 
 import (
 	"errors"
-	"hash/crc32"
+	"io"
 	"log/slog"
 	"math"
+
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
 // An entry is encoded records of one service that lie together in a file: a batch in a journal, a block in a segment.
@@ -24,6 +26,14 @@ type entry struct {
 
 func (e *entry) last() uint64 { return e.first + uint64(e.count) - 1 }
 
+// read reads what is stored of an entry, in room if it has the space, and checks it.
+func (e *entry) read(f io.ReaderAt, room []byte) ([]byte, error) {
+	if e.stored > 2*maxRaw {
+		return room, errDamaged
+	}
+	return readPart(f, room, e.off, e.stored, e.crc)
+}
+
 // classes are the lowest levels of the classes that are counted.
 var classes = [4]slog.Level{math.MinInt32, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
 
@@ -40,9 +50,7 @@ func class(level slog.Level) int {
 	return 0
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+func checksum(b []byte) uint32 { return journal.Checksum(b) }
 
 // errDamaged is what a file has that is not as it was written.
 var errDamaged = errors.New("damaged")

@@ -63,7 +63,7 @@ func releaseShelves(shelves []*shelf) {
 
 // find yields the records on shelves in the order in which they came, of each service from its number in from on.
 func (s *Store) find(ctx context.Context, w *want, shelves []*shelf, from map[*service]uint64, yield func(logs.Record, error) bool) error {
-	cursors, views := make([]*cursor, len(shelves)), make(map[*journal]*window)
+	cursors, views := make([]*cursor, len(shelves)), make(map[*journalFile]*window)
 	for i, sh := range shelves {
 		c := s.cursor(w, sh, from[sh.service], false)
 		c.brief, c.views = len(shelves) > maxOpen, views

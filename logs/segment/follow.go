@@ -24,7 +24,7 @@ func (s *Store) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[lo
 	var at place
 	if n := len(s.journals); n > 0 {
 		j := s.journals[n-1]
-		at = place{j.number, len(j.entries), j.before + j.records}
+		at = place{j.Number, len(j.entries), j.before + j.records}
 	}
 	until := make(map[string]uint64)
 	for name := range q.After {
@@ -95,9 +95,9 @@ func (f *follower) step(ctx context.Context) error {
 		s.mu.Unlock()
 		return wait(ctx, appended)
 	}
-	if oldest := s.journals[0]; f.journal < oldest.number {
+	if oldest := s.journals[0]; f.journal < oldest.Number {
 		missed := oldest.before - f.seen
-		f.place = place{oldest.number, 0, oldest.before}
+		f.place = place{oldest.Number, 0, oldest.before}
 		if missed > 0 {
 			s.mu.Unlock()
 			if !f.yield(logs.Record{}, fmt.Errorf("too slow: %d records came in that were not looked at", missed)) {
@@ -107,24 +107,24 @@ func (f *follower) step(ctx context.Context) error {
 		}
 	}
 	i := 0
-	for s.journals[i].number != f.journal {
+	for s.journals[i].Number != f.journal {
 		i++
 	}
 	j, appended := s.journals[i], s.appended
 	entries := j.entries[f.entry:]
 	if len(entries) == 0 {
 		if i+1 < len(s.journals) {
-			f.journal, f.entry = s.journals[i+1].number, 0
+			f.journal, f.entry = s.journals[i+1].Number, 0
 			s.mu.Unlock()
 			return nil
 		}
 		s.mu.Unlock()
 		return wait(ctx, appended)
 	}
-	j.uses.Add(1)
+	j.Use()
 	s.mu.Unlock()
-	defer j.release()
-	f.file = window{file: j.file, b: f.file.b[:0]}
+	defer j.Release()
+	f.file = window{file: j, b: f.file.b[:0]}
 	for k := range entries {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -149,7 +149,7 @@ func wait(ctx context.Context, closed <-chan struct{}) error {
 }
 
 // entries yields what is wanted of one entry.
-func (f *follower) entries(j *journal, e *entry) (err error) {
+func (f *follower) entries(j *journalFile, e *entry) (err error) {
 	match, known := f.match[e.service]
 	if !known {
 		if len(f.match) >= maxMatches {
@@ -165,7 +165,7 @@ func (f *follower) entries(j *journal, e *entry) (err error) {
 		f.raw, err = e.codec.expand(f.raw, f.stored, e.raw)
 	}
 	if errors.Is(err, errDamaged) {
-		f.store.damage(e.service, j.path, e.off, int64(e.stored))
+		f.store.damage(e.service, j.Path(), e.off, int64(e.stored))
 		return nil
 	} else if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (f *follower) entries(j *journal, e *entry) (err error) {
 	v := logs.View{Service: []byte(e.service.name), Number: e.first}
 	for rest := f.raw; len(rest) > 0; v.Number++ {
 		if rest, err = v.Next(rest); err != nil {
-			f.store.damage(e.service, j.path, e.off, int64(e.stored))
+			f.store.damage(e.service, j.Path(), e.off, int64(e.stored))
 			return nil
 		}
 		if f.want.record(&v) && !f.yield(v.Record(), nil) {

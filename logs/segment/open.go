@@ -2,13 +2,14 @@ package segment
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 )
 
 // open reads what is there.
@@ -28,7 +29,7 @@ func (s *Store) open() (err error) {
 	}()
 	if !s.readOnly {
 		for _, name := range []string{"journal", "services"} {
-			if err := s.disk.mkdir(s.path(name)); err != nil {
+			if err := s.disk.Mkdir(s.path(name)); err != nil {
 				return err
 			}
 		}
@@ -39,7 +40,8 @@ func (s *Store) open() (err error) {
 	if err := s.openSegments(); err != nil {
 		return err
 	}
-	if err := s.openJournals(); err != nil {
+	last, err := s.openJournals()
+	if err != nil {
 		return err
 	}
 	for _, svc := range s.services {
@@ -49,11 +51,13 @@ func (s *Store) open() (err error) {
 		return nil
 	}
 	if len(s.journals) == 0 {
-		last, err := s.lastJournal()
-		if err != nil {
-			return err
+		// Where a journal could not be read, the next one has to be newer than what it was, for retention by size.
+		for _, svc := range s.services {
+			for _, g := range svc.segments {
+				last = max(last, g.journal)
+			}
 		}
-		j, err := createJournal(&s.disk, s.dir, last+1, time.Now())
+		j, err := s.createJournal(last+1, time.Now())
 		if err != nil {
 			return full(err)
 		}
@@ -63,77 +67,43 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// lastJournal returns the highest number of the journals of which something is left: where one cannot be read, the next one has to
-// be newer than what it was for retention by size.
-func (s *Store) lastJournal() (last uint64, err error) {
-	for _, svc := range s.services {
-		for _, g := range svc.segments {
-			last = max(last, g.journal)
-		}
-	}
-	files, err := os.ReadDir(s.path("journal"))
-	for _, file := range files { // those that were put aside
-		name, _, _ := strings.Cut(file.Name(), ".")
-		if n, err := strconv.ParseUint(name, 10, 64); err == nil {
-			last = max(last, n)
+// openJournals reads the journals, of which all but the last one are to be turned yet, or were not deleted in time. It returns the highest
+// number that there was.
+func (s *Store) openJournals() (last uint64, err error) {
+	numbers, last, err := s.journalFolder.Numbers()
+	for _, number := range numbers {
+		if err == nil {
+			err = s.openJournal(number)
 		}
 	}
 	return last, err
 }
 
-// openJournals reads the journals, of which all but the last one are to be turned yet, or were not deleted in time.
-func (s *Store) openJournals() error {
-	names, err := filepath.Glob(filepath.Join(escapeGlob(s.path("journal")), "*.journal"))
-	if err != nil {
-		return err
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := s.openJournal(name); err != nil {
-			return fmt.Errorf("read journal %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-func (s *Store) openJournal(path string) error {
-	flag := os.O_RDWR
-	if s.readOnly {
-		flag = os.O_RDONLY
-	}
-	j, cut, err := scan(path, flag, func(j *journal, parts []part) {
-		for _, p := range parts {
-			if p.client != [16]byte{} {
-				c := s.client(p.client)
-				c.kept, c.heard = max(c.kept, p.until), 0
-				c.written = c.kept
+func (s *Store) openJournal(number uint64) error {
+	var found []entry
+	f, err := s.journalFolder.Open(number, func(table []byte) ([]journal.Part, func(int64), bool) {
+		parts, ok := parseTable(table)
+		return layout(parts), func(at int64) {
+			for _, p := range parts {
+				if p.client != [16]byte{} {
+					c := s.client(p.client)
+					c.kept, c.heard = max(c.kept, p.until), 0
+					c.written = c.kept
+				}
+				p.service = s.service(p.name)
+				if p.last() <= p.service.lastInSegments() { // it was turned, and not deleted in time
+					continue
+				}
+				p.off += at
+				found = append(found, p.entry)
 			}
-			p.service = s.service(p.name)
-			if p.last() <= p.service.lastInSegments() { // it was turned, and not deleted in time
-				continue
-			}
-			j.add([]entry{p.entry})
-		}
-	}, func(at, bytes int64) {
-		s.log().Error("a part of a journal is damaged, and is left out", "journal", path, "at", at, "bytes", bytes)
+		}, ok
 	})
-	if errors.Is(err, errNoHead) {
-		return s.putAside(path, cut)
-	} else if err != nil {
+	if f == nil {
 		return err
 	}
-	if cut > 0 {
-		s.log().Warn("the end of a journal was not whole, and is cut off", "journal", path, "bytes", cut, "kept", j.size)
-	}
-	if !s.readOnly { // what Last tells a client must be on disk, also if the process died before it was
-		err := s.disk.sync(j.file)
-		if cut > 0 {
-			err = errors.Join(s.disk.truncate(j.file, j.size), s.disk.sync(j.file))
-		}
-		if err != nil {
-			return errors.Join(err, j.file.Close())
-		}
-	}
+	j := newJournalFile(f)
+	j.add(found)
 	if len(s.journals) > 0 {
 		last := s.journals[len(s.journals)-1]
 		j.before = last.before + last.records
@@ -142,18 +112,12 @@ func (s *Store) openJournal(path string) error {
 	return nil
 }
 
-// putAside renames a journal whose beginning cannot be read. One without anything in it is deleted.
-func (s *Store) putAside(path string, size int64) error {
-	if size > int64(journalHead) {
-		s.log().Error("a journal cannot be read, and is put aside", "journal", path, "bytes", size)
+func (s *Store) createJournal(number uint64, now time.Time) (*journalFile, error) {
+	f, err := s.journalFolder.Create(number, now)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case s.readOnly:
-		return nil
-	case size <= int64(journalHead):
-		return s.disk.remove(path)
-	}
-	return s.disk.rename(path, path+".damaged")
+	return newJournalFile(f), nil
 }
 
 // openSegments reads what the segments say about themselves.
@@ -172,14 +136,14 @@ func (s *Store) openSegments() error {
 			return err
 		}
 		if len(files) == 0 && !s.readOnly {
-			_ = s.disk.remove(s.path("services", dir.Name()))
+			_ = s.disk.Remove(s.path("services", dir.Name()))
 		}
 		for _, file := range files {
 			path := s.path("services", dir.Name(), file.Name())
 			switch {
-			case strings.HasSuffix(path, temporary):
+			case strings.HasSuffix(path, datafolder.Temporary):
 				if !s.readOnly {
-					_ = s.disk.remove(path)
+					_ = s.disk.Remove(path)
 				}
 			case strings.HasSuffix(path, ".segment"):
 				if err := s.openSegment(path); err != nil {
@@ -223,8 +187,4 @@ func (s *Store) brokenSegment(path string, err error) {
 	if first, err := strconv.ParseUint(strings.SplitN(filepath.Base(path), "-", 2)[0], 10, 64); err == nil {
 		svc.kept = max(svc.kept, first)
 	}
-}
-
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
 }

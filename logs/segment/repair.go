@@ -1,29 +1,30 @@
 package segment
 
-import "fmt"
-
-// repair cuts off what a failed write or sync has left, if there is any. The caller holds s.writing.
-func (s *Store) repair(j *journal) error {
-	s.mu.Lock()
-	doomed := s.doomed
-	if len(doomed) > 0 {
-		j.size, j.torn = j.kept, true
+// repair cuts off what a failed write or sync has left, if there is any, and takes back its numbers. The caller holds s.writing.
+func (s *Store) repair() error {
+	if err := s.active.Repair(); err != nil {
+		return err
 	}
-	s.mu.Unlock()
-	if !j.torn {
+	for c := s.lastFailed(); c != nil; c = s.lastFailed() {
+		s.undo(c)
+	}
+	return nil
+}
+
+// lastFailed takes the newest commit from those that nobody sees, if it never counts.
+func (s *Store) lastFailed() *commit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.unsettled) - 1
+	if last < 0 {
 		return nil
 	}
-	if err := s.disk.truncate(j.file, j.size); err != nil {
-		return fmt.Errorf("cut a failed write off the journal: %w", err)
+	c := s.unsettled[last]
+	if _, err := c.Outcome(); err == nil {
+		return nil
 	}
-	j.torn = false
-	for i := len(doomed) - 1; i >= 0; i-- {
-		s.undo(doomed[i])
-	}
-	s.mu.Lock()
-	s.doomed = nil
-	s.mu.Unlock()
-	return nil
+	s.unsettled[last], s.unsettled = nil, s.unsettled[:last]
+	return c
 }
 
 // undo takes back the numbers of a commit that was not written, or not brought to disk. With several, the newest comes

@@ -92,7 +92,7 @@ func (s *Store) prune(now time.Time, right bool) {
 		g.release()
 	}
 	for dir := range empty {
-		_ = s.disk.remove(dir) // what a search still reads keeps it until the store is opened again
+		_ = s.disk.Remove(dir) // what a search still reads keeps it until the store is opened again
 	}
 }
 

@@ -105,7 +105,7 @@ func TestRetentionAndAJournalThatStays(t *testing.T) {
 			}
 			s.rotateNow(t)
 		}
-		stays := s.journals[0].path
+		stays := s.journals[0].Path()
 		bad.set(func(_ int, op, path string) error {
 			if op == "remove" && path == stays {
 				return os.ErrPermission

@@ -2,23 +2,30 @@ package segment
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// rotateIfDue closes the journal and begins another when it is large or old, or the day has changed. The caller holds
-// s.writing.
+// rotateIfDue has the journal ready for what is written next: it cuts off what has failed, and closes it and begins another when it is
+// large or old, the day has changed, or it takes no more. The caller holds s.writing.
 func (s *Store) rotateIfDue() error {
-	j, now := s.active, time.Now()
-	if j.size <= int64(journalHead) { // nothing is in it
-		j.made = now
+	err := s.repair()
+	broken := errors.Is(err, journal.ErrBroken)
+	if err != nil && !broken {
+		return err
+	}
+	j, now, size := s.active, time.Now(), s.active.Size()
+	if size <= journal.HeadSize { // nothing is in it
+		j.Made = now
 		return nil
 	}
 	s.mu.Lock()
 	entries := len(j.entries)
 	s.mu.Unlock()
-	if j.size < s.cfg.JournalBytes && entries < maxEntries && now.Sub(j.made) < s.cfg.JournalAge && sameDay(j.made, now) {
+	if !broken && size < s.cfg.JournalBytes && entries < maxEntries && now.Sub(j.Made) < s.cfg.JournalAge && sameDay(j.Made, now) {
 		return nil
 	}
 	return s.rotate(now)
@@ -31,13 +38,13 @@ func sameDay(a, b time.Time) bool {
 	return a.UTC().Truncate(24 * time.Hour).Equal(b.UTC().Truncate(24 * time.Hour))
 }
 
-// rotate closes the journal, whose records are on disk then, and begins another. Where there is no room for that it goes on
+// rotate closes the journal, whose records are on disk then, as far as they can be brought there, and begins another. Where there is no room for that it goes on
 // with the one there is.
 func (s *Store) rotate(now time.Time) error {
-	if err := s.syncWritten(context.Background()); err != nil {
+	if err := s.syncWritten(context.Background()); err != nil && !errors.Is(s.active.Repair(), journal.ErrBroken) {
 		return err
 	}
-	j, err := createJournal(&s.disk, s.dir, s.active.number+1, now)
+	j, err := s.createJournal(s.active.Number+1, now)
 	if err != nil {
 		s.log().Warn("the journal is due to be closed, and another cannot be made", "error", err)
 		return nil

@@ -2,7 +2,7 @@ package segment
 
 import (
 	"context"
-	"fmt"
+	"slices"
 )
 
 // newest returns the last commit that nobody sees yet, or nil.
@@ -15,75 +15,41 @@ func (s *Store) newest() *commit {
 	return s.unsettled[len(s.unsettled)-1]
 }
 
-// settle waits until a commit is on disk. One of those who wait syncs for all who have written by then.
+// settle waits until a commit is on disk, and makes it visible.
 func (s *Store) settle(ctx context.Context, c *commit) error {
-	for {
-		s.mu.Lock()
-		if c.done {
-			defer s.mu.Unlock()
-			return c.err
-		}
-		if syncing := s.syncing; syncing != nil {
-			s.mu.Unlock()
-			select {
-			case <-syncing:
-				continue
-			case <-ctx.Done():
-				return fmt.Errorf("it was being written, the outcome is open: %w", context.Cause(ctx))
-			}
-		}
-		s.lead()
+	if err := c.Wait(ctx); err != nil {
+		return full(err)
 	}
-}
-
-// lead syncs what is written by now. It is called with s.mu, and gives it free.
-func (s *Store) lead() {
-	syncing := make(chan struct{})
-	s.syncing = syncing
-	last := s.unsettled[len(s.unsettled)-1]
-	last.journal.uses.Add(1)
-	s.mu.Unlock()
-	err := s.disk.sync(last.journal.file)
-	last.journal.release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.syncing = nil
-	close(syncing)
-	if err == nil {
-		s.publish(last)
-		return
-	}
-	// Nobody knows what of it is on disk, so nothing of it may be there: who writes next cuts it off.
-	for _, c := range s.unsettled {
-		c.done, c.err = true, full(fmt.Errorf("sync journal: %w", err))
-	}
-	s.doomed = append(s.doomed, s.unsettled...)
-	s.unsettled = nil
+	s.publish()
+	return nil
 }
 
-// publish makes visible what was written up to a commit. The caller holds s.mu.
-func (s *Store) publish(last *commit) {
-	if last.done {
-		return
-	}
-	now := s.clientSeenNow()
-	for !last.done {
-		c := s.unsettled[0]
-		s.unsettled[0] = nil
-		s.unsettled = s.unsettled[1:]
+// publish makes visible what counts by now. The caller holds s.mu.
+func (s *Store) publish() {
+	now, n := s.clientSeenNow(), 0
+	for _, c := range s.unsettled {
+		if known, err := c.Outcome(); !known || err != nil {
+			break
+		}
+		n++
 		c.journal.add(c.entries)
-		c.journal.kept = c.end
+		c.journal.kept = c.End()
 		for _, m := range c.marks {
 			m.client.kept, m.client.heard = max(m.client.kept, m.last), now
 		}
-		c.done = true
 	}
+	if n == 0 { // another caller has
+		return
+	}
+	s.unsettled = slices.Delete(s.unsettled, 0, n)
 	close(s.appended)
 	s.appended = make(chan struct{})
 }
 
 // add makes entries visible. The caller holds Store.mu.
-func (j *journal) add(entries []entry) {
+func (j *journalFile) add(entries []entry) {
 	for i := range entries {
 		e := &entries[i]
 		h := j.services[e.service]
@@ -97,16 +63,6 @@ func (j *journal) add(entries []entry) {
 		j.raw += int64(e.raw)
 		e.service.kept = max(e.service.kept, e.last()) // which the checkpoint may know better, see openJournal
 	}
-}
-
-// keptSize returns how much of a journal is known to be on disk.
-func (s *Store) keptSize(j *journal) int64 {
-	if s.cfg.Sync != Always {
-		return int64(journalHead)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return j.kept
 }
 
 // Appended returns a channel that is closed when something has been appended after the call.
@@ -129,19 +85,14 @@ func (s *Store) Sync(ctx context.Context) error {
 
 // syncWritten syncs what was written before the call.
 func (s *Store) syncWritten(ctx context.Context) error {
-	if s.cfg.Sync == Always {
-		if c := s.newest(); c != nil {
-			return s.settle(ctx, c)
-		}
-		return nil
-	}
 	s.mu.Lock()
 	j := s.active
-	j.uses.Add(1)
+	j.Use()
 	s.mu.Unlock()
-	defer j.release()
-	if err := s.disk.sync(j.file); err != nil {
-		return full(fmt.Errorf("sync journal: %w", err))
-	}
-	return nil
+	defer j.Release()
+	err := j.Sync(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publish()
+	return full(err)
 }

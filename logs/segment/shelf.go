@@ -39,7 +39,7 @@ type shelf struct {
 }
 
 type journalPart struct {
-	journal *journal
+	journal *journalFile
 	entries []entry
 	holding holding
 }
@@ -66,7 +66,7 @@ func (s *Store) shelf(svc *service) *shelf {
 	}
 	for _, j := range s.journals {
 		if h := j.services[svc]; h != nil {
-			j.uses.Add(1)
+			j.Use()
 			sh.journals = append(sh.journals, journalPart{j, j.entries, *h})
 		}
 	}
@@ -79,7 +79,7 @@ func (sh *shelf) back() {
 		g.release()
 	}
 	for _, p := range sh.journals {
-		p.journal.release()
+		p.journal.Release()
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/clockcheck"
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+	"github.com/meanwhile-go/meanwhile/internal/journal"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
@@ -20,9 +22,12 @@ import (
 // It deletes nothing for its age before the clock has gone on for ten minutes without a jump: a machine that begins with a wrong
 // date would lose all. The age of what it stored before that counts from then on.
 type Store struct {
-	dir      string
-	cfg      Config
-	disk     disk
+	dir  string
+	cfg  Config
+	disk datafolder.Disk
+
+	journalFolder journal.Folder
+
 	lock     *os.File
 	readOnly bool
 
@@ -35,16 +40,15 @@ type Store struct {
 
 	writing sync.Mutex // taken before mu; guards what is written and not visible yet
 	closed  bool
-	scratch []byte
+	table   []byte // of a frame of the journal
+	parts   [][]byte
 
 	mu            sync.Mutex
-	active        *journal // set with writing as well
+	active        *journalFile // set with writing as well
 	services      map[string]*service
 	clients       map[logs.Client]*client
-	journals      []*journal // by their numbers; the last one is active
-	unsettled     []*commit  // written, and not visible; the oldest first
-	doomed        []*commit  // to be cut off, as it could not be synced
-	syncing       chan struct{}
+	journals      []*journalFile // by their numbers; the last one is active
+	unsettled     []*commit      // written, and not visible; the oldest first
 	appended      chan struct{}
 	segmentsBuilt chan struct{} // closed when a journal was turned, or could not be
 	turnErr       error
@@ -76,7 +80,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 // OpenReadOnly opens a store for searches while no process writes to it. It changes nothing; what is not whole is left out.
 func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 	s := newStore(dir, cfg)
-	s.readOnly = true
+	s.readOnly, s.journalFolder.ReadOnly = true, true
 	close(s.stopped)
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open logs: %w", err)
@@ -85,10 +89,12 @@ func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 }
 
 func newStore(dir string, cfg Config) *Store {
-	return &Store{
+	s := &Store{
 		dir: dir, cfg: cfg.withDefaults(), blockBytes: blockBytes, services: make(map[string]*service), clients: make(map[logs.Client]*client),
 		stopped: make(chan struct{}), due: make(chan struct{}, 1), clockTrusted: clockcheck.New().Trusted, appended: make(chan struct{}), segmentsBuilt: make(chan struct{}),
 	}
+	s.journalFolder = journal.Folder{Dir: s.path("journal"), Magic: journalMagic, Disk: &s.disk, Durable: cfg.Sync == Always, Logger: s.log()}
+	return s
 }
 
 // Close syncs and gives the files free. Searches that run end with what they have open.
@@ -113,7 +119,7 @@ func (s *Store) Close() error {
 	s.closed = true
 	var err error
 	if !s.readOnly {
-		err = errors.Join(s.repair(s.active), s.syncWritten(context.Background()))
+		err = errors.Join(s.repair(), s.syncWritten(context.Background()))
 		// The journals say the same, so a full disk does not make it a failure.
 		if err := s.writeCheckpoint(); err != nil {
 			s.log().Warn("the checkpoint is not written at the end", "error", err)
@@ -128,7 +134,7 @@ func (s *Store) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, j := range s.journals {
-		j.release()
+		j.Release()
 	}
 	s.journals = nil
 	if s.lock != nil {

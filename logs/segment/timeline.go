@@ -217,7 +217,7 @@ func (t *timeline) open(part *piece) error {
 func (t *timeline) load(_ context.Context, p *piece) (*piece, error) {
 	c := *p.cursor // several blocks of a part are read at once
 	if len(c.shelf.journals) > 0 {
-		c.file = &window{file: c.shelf.journals[0].journal.file}
+		c.file = &window{file: c.shelf.journals[0].journal}
 	}
 	for _, e := range p.blocks {
 		c.entry = e

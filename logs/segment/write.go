@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"encoding/binary"
 	"os"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
 // A writer writes a segment, block by block, under a temporary name.
 type writer struct {
 	segment
-	disk   *disk
+	disk   *datafolder.Disk
 	file   *os.File
 	buf    *bufio.Writer
 	off    int64
@@ -18,8 +20,8 @@ type writer struct {
 }
 
 // newWriter begins the segment at a path, in whose directory it makes the temporary file.
-func newWriter(d *disk, path string, of *segment) (*writer, error) {
-	f, err := d.create(path + temporary)
+func newWriter(d *datafolder.Disk, path string, of *segment) (*writer, error) {
+	f, err := d.Create(path + datafolder.Temporary)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +35,7 @@ func newWriter(d *disk, path string, of *segment) (*writer, error) {
 type checked struct{ w *writer }
 
 func (c checked) Write(b []byte) (int, error) {
-	if err := c.w.disk.writeAt(c.w.file, b, c.w.off); err != nil {
+	if err := c.w.disk.WriteAt(c.w.file, b, c.w.off); err != nil {
 		return 0, err
 	}
 	c.w.off += int64(len(b))
@@ -81,13 +83,13 @@ func (w *writer) finish() (*segment, error) {
 		err = w.buf.Flush()
 	}
 	if err == nil {
-		err = g.stamp(w.path + temporary)
+		err = g.stamp(w.path + datafolder.Temporary)
 	}
 	if err == nil {
-		err = w.disk.sync(w.file)
+		err = w.disk.Sync(w.file)
 	}
 	if err == nil {
-		err = w.disk.rename(w.path+temporary, w.path)
+		err = w.disk.Rename(w.path+datafolder.Temporary, w.path)
 	}
 	if err != nil {
 		w.abandon()
@@ -114,5 +116,5 @@ func (w *writer) writeIndex(size int64) error {
 // abandon deletes what was written.
 func (w *writer) abandon() {
 	_ = w.file.Close()
-	_ = w.disk.remove(w.path + temporary)
+	_ = w.disk.Remove(w.path + datafolder.Temporary)
 }

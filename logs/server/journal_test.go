@@ -78,7 +78,7 @@ func endsLast(t *testing.T, fails bool) {
 	go func() { kept <- s.Acceptor().Append(ctx, b) }()
 	<-h.stuck  // a write takes long
 	if fails { // the next file of the journal cannot be begun
-		if err := os.Mkdir(filepath.Join(journal, "000000000002.journal.part"), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(journal, "000000000002.journal"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

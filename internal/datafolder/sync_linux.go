@@ -1,11 +1,10 @@
-package segment
+package datafolder
 
 import (
 	"os"
 	"syscall"
 )
 
-// syncData brings a file's data, and as much of what is known about the file as is needed to read it, to disk.
 func syncData(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {
@@ -14,4 +13,4 @@ func syncData(f *os.File) error {
 	}
 }
 
-func syncDirFile(f *os.File) error { return f.Sync() }
+func syncFolder(f *os.File) error { return f.Sync() }

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package datafolder
+
+import "os"
+
+func syncData(f *os.File) error { return f.Sync() }
+
+// syncFolder leaves out what not every system can: some cannot sync a folder.
+func syncFolder(f *os.File) error {
+	_ = f.Sync()
+	return nil
+}

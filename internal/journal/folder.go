@@ -1,0 +1,153 @@
+package journal
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+)
+
+const (
+	extension = ".journal"
+	aside     = ".damaged"
+)
+
+// A Folder is where the files of a journal lie. Who has it locks it: see [datafolder.Lock].
+type Folder struct {
+	Dir      string
+	Magic    string // 8 bytes that the files begin with, by which nobody takes them for those of another journal
+	Disk     *datafolder.Disk
+	Durable  bool // a frame counts when it is on disk; otherwise as soon as it is written
+	Lazy     bool // new files come to disk when the system likes
+	ReadOnly bool // nothing is changed
+	Logger   *slog.Logger
+}
+
+// Path returns the path of a file.
+func (d *Folder) Path(number uint64) string {
+	return filepath.Join(d.Dir, fmt.Sprintf("%012d%s", number, extension))
+}
+
+// Numbers returns those of the files that are there, in order, and the highest that a file has or had that was put aside.
+func (d *Folder) Numbers() (numbers []uint64, last uint64, err error) {
+	names, err := os.ReadDir(d.Dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, name := range names {
+		text := strings.TrimSuffix(name.Name(), aside)
+		n, err := strconv.ParseUint(strings.TrimSuffix(text, extension), 10, 64)
+		if err != nil || filepath.Base(d.Path(n)) != text {
+			continue
+		}
+		last = max(last, n)
+		if text == name.Name() {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, last, nil
+}
+
+// HeadSize is where the first frame of a file begins.
+const HeadSize = 8 + 8 + 8 + 4
+
+// A Frame is what is appended at once.
+type Frame struct {
+	Table []byte
+	Parts [][]byte
+}
+
+// Create makes a file that begins with some frames. Its number is higher than all that were there. When it fails, there is none.
+func (d *Folder) Create(number uint64, made time.Time, frames ...Frame) (_ *File, err error) {
+	head := append([]byte(nil), d.Magic...)
+	head = binary.LittleEndian.AppendUint64(head, number)
+	head = binary.LittleEndian.AppendUint64(head, uint64(made.UnixNano()))
+	head = binary.LittleEndian.AppendUint32(head, Checksum(head))
+	file, err := d.Disk.Create(d.Path(number))
+	if err != nil {
+		return nil, err
+	}
+	f := newFile(d, file, number, made)
+	defer func() {
+		if err != nil {
+			f.Release()
+			_ = f.Remove()
+		}
+	}()
+	if err := d.Disk.WriteAt(file, head, 0); err != nil {
+		return nil, err
+	}
+	for _, frame := range frames {
+		if _, _, err := f.Append(frame.Table, frame.Parts...); err != nil {
+			return nil, err
+		}
+	}
+	if d.Lazy {
+		return f, nil
+	}
+	f.mu.Lock()
+	f.lead()
+	err = f.failed
+	f.mu.Unlock()
+	if err == nil {
+		err = d.Disk.SyncFolder(d.Dir)
+	}
+	return f, err
+}
+
+// errNoHead is that of a file whose head is not whole: its process died while it made the file, or the disk has damaged it.
+var errNoHead = errors.New("no head")
+
+// Open reads a file and reports each frame that is whole to take, in order. The end that is not whole is cut off, and what is left is
+// brought to disk. It returns nil for a file that has no head: what it has is put aside, under another name.
+func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
+	path := d.Path(number)
+	flag := os.O_RDWR
+	if d.ReadOnly {
+		flag = os.O_RDONLY
+	}
+	f, torn, err := d.scan(path, flag, layout)
+	if errors.Is(err, errNoHead) {
+		return nil, d.putAside(path, torn)
+	} else if err != nil {
+		return nil, fmt.Errorf("read journal %s: %w", path, err)
+	}
+	if torn > 0 {
+		d.Logger.Warn("the end of a journal was not whole, and is cut off", "journal", path, "bytes", torn, "kept", f.size)
+	}
+	if d.ReadOnly {
+		return f, nil
+	}
+	if torn > 0 {
+		err = d.Disk.Truncate(f.file, f.size)
+	}
+	// What is told of it must be on disk, also if the process died before it was.
+	if err = errors.Join(err, d.Disk.Sync(f.file)); err != nil {
+		f.Release()
+		return nil, fmt.Errorf("read journal %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// putAside renames a file without a head. One without anything else in it is deleted.
+func (d *Folder) putAside(path string, size int64) error {
+	if size > HeadSize {
+		d.Logger.Error("a journal cannot be read, and is put aside", "journal", path, "bytes", size)
+	}
+	switch {
+	case d.ReadOnly:
+		return nil
+	case size <= HeadSize:
+		return d.Disk.Remove(path)
+	}
+	return d.Disk.Rename(path, path+aside)
+}

@@ -1,0 +1,162 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+	"os"
+	"time"
+)
+
+// scan opens a file and reads its frames, up to the end, which is where the file ends or a frame is not whole. It returns the file, whose
+// size is what is whole, and how many bytes follow that.
+func (d *Folder) scan(path string, flag int, layout Layout) (f *File, torn int64, err error) {
+	file, err := os.OpenFile(path, flag, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+		}
+	}()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	head := make([]byte, HeadSize)
+	if _, err := file.ReadAt(head, 0); failed(err) {
+		return nil, 0, err
+	} else if err != nil || !bytes.HasPrefix(head, []byte(d.Magic)) || Checksum(head[:HeadSize-4]) != binary.LittleEndian.Uint32(head[HeadSize-4:]) {
+		return nil, info.Size(), errNoHead
+	}
+	f = newFile(d, file, binary.LittleEndian.Uint64(head[8:]), time.Unix(0, int64(binary.LittleEndian.Uint64(head[16:]))))
+	r := &reader{file: file, size: info.Size(), layout: layout}
+	for {
+		at, next, take, err := r.frame(f.size)
+		if err != nil {
+			return nil, 0, err
+		}
+		if take != nil {
+			take(at)
+			f.size, f.synced = next, next
+			continue
+		}
+		if next, err = r.afterDamage(f.size); err != nil {
+			return nil, 0, err
+		} else if next == 0 {
+			return f, info.Size() - f.size, nil
+		}
+		d.Logger.Error("a part of a journal is damaged, and is left out", "journal", path, "at", f.size, "bytes", next-f.size)
+		f.size, f.synced = next, next
+	}
+}
+
+// failed reports whether a file could not be read, which says nothing of what is in it.
+func failed(err error) bool { return err != nil && !errors.Is(err, io.EOF) }
+
+// A reader reads the frames of a file that is so large.
+type reader struct {
+	file   io.ReaderAt
+	size   int64
+	layout Layout
+	table  []byte
+	room   []byte
+}
+
+const readBytes = 256 << 10 // at once
+
+// frame reads the frame at off and checks all of it. It returns where its parts begin, where the next frame does, and what to call; nil
+// where there is no whole frame.
+func (r *reader) frame(off int64) (at, next int64, take func(int64), err error) {
+	var b [frameHead]byte
+	if r.size-off < frameHead {
+		return 0, 0, nil, nil
+	}
+	if _, err := r.file.ReadAt(b[:], off); err != nil {
+		return 0, 0, nil, err
+	}
+	h, ok := parseHead(b[:])
+	rest := r.size - off - frameHead
+	if !ok || h.table > rest || h.body > rest-h.table {
+		return 0, 0, nil, nil
+	}
+	if int64(cap(r.table)) < h.table {
+		r.table = make([]byte, h.table)
+	}
+	table := r.table[:h.table]
+	if _, err := r.file.ReadAt(table, off+frameHead); err != nil {
+		return 0, 0, nil, err
+	}
+	if Checksum(table) != h.sum {
+		return 0, 0, nil, nil
+	}
+	parts, take, ok := r.layout(table)
+	if !ok {
+		return 0, 0, nil, nil
+	}
+	at = off + frameHead + h.table
+	next = at
+	for _, p := range parts {
+		if p.Size < 0 || p.Size > at+h.body-next {
+			return 0, 0, nil, nil
+		}
+		if whole, err := r.part(p, next); !whole || err != nil {
+			return 0, 0, nil, err
+		}
+		next += p.Size
+	}
+	if next != at+h.body {
+		return 0, 0, nil, nil
+	}
+	return at, next, take, nil
+}
+
+// part reports whether a part is what it was.
+func (r *reader) part(p Part, off int64) (whole bool, err error) {
+	if r.room == nil {
+		r.room = make([]byte, readBytes)
+	}
+	sum := uint32(0)
+	for left := p.Size; left > 0; {
+		b := r.room[:min(left, readBytes)]
+		if _, err := r.file.ReadAt(b, off); err != nil {
+			return false, err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		off += int64(len(b))
+		left -= int64(len(b))
+	}
+	return sum == p.Checksum, nil
+}
+
+// afterDamage returns where a frame is that was written when all before it was on disk, that at off too; zero: there is none.
+func (r *reader) afterDamage(off int64) (int64, error) {
+	mark := binary.LittleEndian.AppendUint32(nil, frameMark)
+	b := make([]byte, readBytes)
+	for at := off + 1; at+frameHead <= r.size; {
+		n, err := r.file.ReadAt(b, at)
+		if failed(err) {
+			return 0, err
+		}
+		i := bytes.Index(b[:n], mark)
+		if i < 0 {
+			at += int64(max(1, n-len(mark)+1))
+			continue
+		}
+		at += int64(i)
+		var head [frameHead]byte
+		if _, err := r.file.ReadAt(head[:], at); failed(err) {
+			return 0, err
+		}
+		if h, ok := parseHead(head[:]); ok && h.synced > off {
+			if _, _, take, err := r.frame(at); take != nil || err != nil {
+				return at, err
+			}
+		}
+		at++
+	}
+	return 0, nil
+}
