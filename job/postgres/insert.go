@@ -148,8 +148,11 @@ func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error 
 		return nil
 	}
 	statement, args := "insert", insertArgs
-	if alike(jobs) {
+	switch {
+	case alike(jobs):
 		statement, args = "insert_alike", alikeArgs
+	case len(jobs) > sharedJobs && slices.ContainsFunc(jobs, func(j *job.Job) bool { return j.LimitKey != "" }):
+		statement = "insert_noted"
 	}
 	_, err := r.ids(ctx, s.sql(statement), args(jobs)...)
 	if codeOf(err) == codeUnique {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -60,70 +59,6 @@ func (l *laned) freed(o outcomes) []string {
 	return queues
 }
 
-// A claiming is a claim from a queue with lanes, in a transaction that holds the lock of it. It implements job.Lanes.
-type claiming struct {
-	ctx    context.Context
-	s      *Store
-	r      pgxRunner
-	c      job.Claim
-	queue  string
-	at     time.Time
-	lanes  job.LaneQueue
-	counts bool // running jobs of each key matter
-	taken  []*job.Job
-}
-
-// claimLanes takes up to n due jobs of a queue with lanes, and returns when to claim again.
-func (s *Store) claimLanes(ctx context.Context, c job.Claim, queue string, n int) (taken []*job.Job, next time.Duration, err error) {
-	err = s.inTx(ctx, func(r pgxRunner) error {
-		cl := &claiming{ctx: ctx, s: s, r: r, c: c, queue: queue}
-		if may, err := cl.begin(); err != nil || !may {
-			return err
-		}
-		paused, err := cl.lock()
-		if err != nil || paused {
-			return err
-		}
-		if err := cl.refresh(); err != nil {
-			return err
-		}
-		if _, err := job.TakeTurns(cl, &cl.lanes, n, cl.at); err != nil {
-			return err
-		}
-		next, err = cl.end()
-		taken = cl.taken
-		return err
-	})
-	return taken, next, err
-}
-
-// begin begins the claim of the session, and reports whether it may take jobs.
-func (cl *claiming) begin() (bool, error) {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_begin"), int64(cl.c.Session), cl.c.Call, cl.c.Worker, interval(cl.c.Lease))
-	if err != nil {
-		return false, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
-}
-
-// lock locks the queue and reads what is kept of it, and reports whether it is paused.
-func (cl *claiming) lock() (paused bool, err error) {
-	if paused, err = cl.s.lockQueue(cl.ctx, cl.r, cl.queue, &cl.lanes, &cl.at); err != nil {
-		return false, err
-	}
-	cl.counts = cl.lanes.Limits.EachKey.AtOnce() > 0 || cl.lanes.Overrides > 0
-	if cl.lanes.Limits.Running > 0 {
-		rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_running"), cl.queue)
-		if err != nil {
-			return false, err
-		}
-		if cl.lanes.Running, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int]); err != nil {
-			return false, err
-		}
-	}
-	return paused, nil
-}
-
 // lockQueue locks a queue, whose row is made when it is new.
 func (s *Store) lockQueue(ctx context.Context, r runner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
 	var limits pgtype.Text
@@ -148,7 +83,13 @@ func decodeLimits(queue string, text pgtype.Text, l *job.Limits) error {
 }
 
 // refresh brings the lanes up to date that have changed, or whose time has come, and that of the jobs without a key.
-func (cl *claiming) refresh() error { return cl.settle(nil, nil) }
+func (cl *claiming) refresh() error {
+	found, err := cl.read(nil)
+	if err == nil {
+		cl.settle(found, nil)
+	}
+	return err
+}
 
 // A laneState is a lane as it is kept, and what its rows say.
 type laneState struct {
@@ -158,43 +99,32 @@ type laneState struct {
 	queued bool
 }
 
-// settle finds out whether jobs of lanes may start, and writes the lanes. What is known of some is served; keys of nil is all that changed.
-func (cl *claiming) settle(keys []string, served map[string]job.Lane) error {
-	found, err := cl.read(keys)
-	if err != nil {
-		return err
-	}
+// settle finds out whether jobs of lanes may start, and writes the lanes. What is known of some is served.
+func (cl *claiming) settle(found []laneState, served map[string]job.Lane) {
 	var put lanePut
 	for _, l := range found {
 		if s, ok := served[l.Key]; ok {
-			l.Turn, l.Served, l.Full, l.Paid = s.Turn, s.Served, s.Full, s.Paid
+			l.Turn, l.Served, l.Running, l.Full, l.Paid = s.Turn, s.Served, s.Running, s.Full, s.Paid
+			l.Own = s.Own
 		}
 		put.add(cl, l, cl.hint(l))
 	}
-	return cl.put(&put)
+	cl.put(&put)
 }
 
-// put writes lanes.
-func (cl *claiming) put(p *lanePut) error {
-	_, err := cl.r.ids(cl.ctx, cl.s.sql("lane_put"), cl.queue, p.keys, p.priorities, p.turns, p.full, p.wake, p.over, p.paid, p.served)
-	return err
+// put has lanes written.
+func (cl *claiming) put(p *lanePut) {
+	if len(p.keys) == 0 {
+		return
+	}
+	cl.b.later(cl.s.sql("lane_put"), []any{cl.queue, p.keys, p.priorities, p.turns, p.full, p.wake, p.over, p.paid, p.served}, nil, nothing)
 }
 
 // read reads lanes, and what their rows say; keys of nil is all that changed.
 func (cl *claiming) read(keys []string) ([]laneState, error) {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_read"), cl.queue, keys, cl.at, cl.counts, mostWoken)
-	if err != nil {
-		return nil, err
-	}
 	var found []laneState
-	var l laneState
-	var full, next pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running, &l.due, &next, &l.queued}, func() error {
-		l.Full, l.next = timeOf(full), timeOf(next)
-		found = append(found, l)
-		return nil
-	})
-	if err != nil {
+	cl.readLater(keys, cl.counts, &found)
+	if err := cl.b.send(cl.ctx); err != nil {
 		return nil, err
 	}
 	lanes := make([]*job.Lane, len(found))
@@ -204,12 +134,24 @@ func (cl *claiming) read(keys []string) ([]laneState, error) {
 	return found, cl.readMore(lanes)
 }
 
+// readLater has lanes read, without what readMore reads, and without how many of their jobs run unless that is to be counted.
+func (cl *claiming) readLater(keys []string, counts bool, found *[]laneState) {
+	var l laneState
+	var full, next pgtype.Timestamptz
+	to := []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running, &l.due, &next, &l.queued}
+	cl.b.later(cl.s.sql("lane_read"), []any{cl.queue, keys, cl.at, counts, mostWoken}, to, func() error {
+		l.Full, l.next = timeOf(full), timeOf(next)
+		*found = append(*found, l)
+		return nil
+	})
+}
+
 // readMore reads what lanes_read and lanes_open leave out, where limits need it.
 func (cl *claiming) readMore(lanes []*job.Lane) error {
 	if each := cl.lanes.Limits.EachKey; each.Units.N == 0 && each.Weight <= 1 && cl.lanes.Overrides == 0 {
 		return nil
 	}
-	return cl.s.readMore(cl.ctx, cl.r, cl.queue, lanes)
+	return cl.s.readMore(cl.ctx, cl.b, cl.queue, lanes)
 }
 
 // readMore reads what is kept of the units and of the turns of lanes, and the limits of their keys alone.
@@ -269,38 +211,31 @@ func (p *lanePut) add(cl *claiming, l laneState, hint job.LaneHint) {
 	p.served = append(p.served, int32(l.Served))
 }
 
-// end writes what is kept of the queue, and returns when to claim again; zero for never.
-func (cl *claiming) end() (time.Duration, error) {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_queue"), cl.queue, cl.lanes.Turn, instant(cl.lanes.Full), instant(cl.lanes.Paid))
-	if err != nil {
-		return 0, err
-	}
+// end has what is kept of the queue written, and returns what says when to claim again, once the transaction is over; zero for never.
+func (cl *claiming) end() (next func() time.Duration) {
 	var wake pgtype.Timestamptz
-	var keyed bool
-	if _, err := pgx.ForEachRow(rows, []any{&wake, &keyed}, func() error { return nil }); err != nil {
-		return 0, err
+	args := []any{cl.queue, cl.lanes.Turn, instant(cl.lanes.Full), instant(cl.lanes.Paid), cl.most()}
+	cl.b.later(cl.s.sql("lane_queue"), args, []any{&wake, &cl.keyed}, nothing)
+	return func() time.Duration {
+		limited := cl.limited()
+		cl.s.laned.set(cl.queue, limited || cl.keyed, limited)
+		switch {
+		case cl.lanes.Left(cl.at) == 0:
+			return cl.lanes.Next(cl.at).Sub(cl.at)
+		case !wake.Valid:
+			return 0
+		}
+		return max(wake.Time.Sub(cl.at), time.Microsecond)
 	}
-	limited := cl.lanes.Limits != (job.Limits{}) || cl.lanes.Overrides > 0
-	cl.s.laned.set(cl.queue, limited || keyed, limited)
-	switch {
-	case cl.lanes.Left(cl.at) == 0:
-		return cl.lanes.Next(cl.at).Sub(cl.at), nil
-	case !wake.Valid:
-		return 0, nil
-	}
-	return max(wake.Time.Sub(cl.at), time.Microsecond), nil
 }
 
 // Open returns lanes that have due jobs, and may start them.
 func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_open"), cl.queue, top, after, until, n, cl.counts, cl.c.Kinds != nil, cl.at)
-	if err != nil {
-		return nil, err
-	}
 	var found []job.Lane
 	var l job.Lane
 	var full pgtype.Timestamptz
-	_, err = pgx.ForEachRow(rows, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running}, func() error {
+	args := []any{cl.queue, top, after, until, n, cl.counts, cl.c.Kinds != nil, cl.at}
+	err := cl.b.each(cl.ctx, cl.s.sql("lane_open"), args, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running}, func() error {
 		if l.Full = timeOf(full); len(found) == 0 || found[0].Priority == l.Priority {
 			found = append(found, l)
 		}
@@ -324,35 +259,33 @@ func (cl *claiming) Costs(lanes []job.Lane, want []int) ([][]int, error) {
 	for i, l := range lanes {
 		keys[i], wants[i] = l.Key, int32(want[i])
 	}
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_cost"), cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Kinds)
-	if err != nil {
-		return nil, err
-	}
 	var lane, cost int
-	_, err = pgx.ForEachRow(rows, []any{&lane, &cost}, func() error {
+	args := []any{cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Kinds}
+	err := cl.b.each(cl.ctx, cl.s.sql("lane_cost"), args, []any{&lane, &cost}, func() error {
 		costs[lane-1] = append(costs[lane-1], cost)
 		return nil
 	})
 	return costs, err
 }
 
-// Take takes due jobs of lanes.
+// Take takes due jobs of lanes, and reads what is left of them.
 func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 	got, place := make([]job.Taken, len(lanes)), make(map[string]int, len(lanes))
-	keys, wants := make([]string, 0, len(lanes)), make([]int32, 0, len(lanes))
+	keys, wants, all := make([]string, 0, len(lanes)), make([]int32, 0, len(lanes)), make([]string, len(lanes))
 	for i, l := range lanes {
-		place[l.Key] = i
+		place[l.Key], all[i] = i, l.Key
 		if want[i] > 0 {
 			keys, wants = append(keys, l.Key), append(wants, int32(want[i]))
 		}
 	}
-	rows, err := cl.r.query(cl.ctx, cl.s.sql("lane_take"), cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call)
-	if err != nil {
-		return nil, err
+	take := "lane_take"
+	if cl.strict {
+		take = "lane_give"
 	}
 	var r row
 	var taken []*job.Job
-	_, err = pgx.ForEachRow(rows, r.common(), func() error {
+	args := []any{cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call}
+	cl.b.later(cl.s.sql(take), args, r.common(), func() error {
 		j, err := r.running()
 		if err == nil {
 			of := &got[place[j.LimitKey]]
@@ -362,6 +295,9 @@ func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 		}
 		return err
 	})
+	cl.after = nil
+	cl.readLater(all, false, &cl.after)
+	err := cl.b.send(cl.ctx)
 	slices.SortFunc(taken, func(a, b *job.Job) int {
 		return cmp.Or(a.RunAt.Compare(b.RunAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
@@ -369,11 +305,12 @@ func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 	return got, err
 }
 
-// Keep writes what became of lanes.
+// Keep has written what became of the lanes that Take was called for.
 func (cl *claiming) Keep(lanes []job.Lane) error {
-	keys, served := make([]string, len(lanes)), make(map[string]job.Lane, len(lanes))
-	for i, l := range lanes {
-		keys[i], served[l.Key] = l.Key, l
+	served := make(map[string]job.Lane, len(lanes))
+	for _, l := range lanes {
+		served[l.Key] = l
 	}
-	return cl.settle(keys, served)
+	cl.settle(cl.after, served)
+	return nil
 }

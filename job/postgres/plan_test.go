@@ -21,11 +21,14 @@ func TestPlans(t *testing.T) {
 	want := map[string][]string{
 		"claim_strict":   {"Index Scan using queued_due on queued"},
 		"settle_strict":  {"Index Scan using running_pkey on running"},
+		"settle_keyed":   {"Index Scan using running_pkey on running"},
+		"claim_keyless":  {"Index Scan using queued_due on queued"},
 		"lanes_read":     {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued", "holders_pkey on holders"},
 		"lanes_open":     {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
-		"lanes_take":     {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
-		"running_counts": {"Index Scan using running_pkey on running"},
+		"lanes_give":     {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
+		"lanes_put":      {"Index Scan using lanes_pkey on lanes"},
 		"list_finished":  {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
+		"running_counts": {"Index Scan using running_pkey on running"},
 	}
 	for _, first := range []string{"", "analyze", "vacuum analyze"} {
 		for _, rows := range []int{0, 1, 2000} {
@@ -262,8 +265,8 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		mu.Lock()
 		defer mu.Unlock()
 		for name, statement := range map[string]string{
-			"claim_strict": "with wanted", "settle_strict": "with gone", "list_finished": ".finished l\n", "lanes_read": "unnest(keys)",
-			"lanes_open": "p(p)", "lanes_take": "w(key, want)",
+			"claim_strict": "with wanted", "settle_strict": "select g.*, now()", "settle_keyed": "array_agg(limit_key), false", "list_finished": ".finished l\n",
+			"claim_keyless": "q.claims + 1", "lanes_read": "unnest(keys)", "lanes_open": "p(p)", "lanes_give": "w(key, want)", "lanes_put": "set priority = w.priority",
 			"running_counts": "group by queue, kind",
 		} {
 			if strings.Contains(n.Message, statement) {
@@ -291,14 +294,17 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		run("select meanwhile.lanes_read('keyed', null, now(), true, 2000)")
 		run("insert into meanwhile.lanes select 'keyed', 'key ' || n, 5, n from generate_series(0, 1999) n on conflict do nothing")
 		run("select meanwhile.lanes_open('keyed', 9, 0, 1000000, 500, true, true, now())")
-		run("select meanwhile.lanes_take('keyed', 5, $1, $2, now(), 'w', 1, '{k}', 1)", keys, wants)
+		run("select meanwhile.lanes_give('keyed', 5, $1, $2, now(), 'w', 1, '{k}', 1)", keys, wants)
+		run("select meanwhile.lanes_put('keyed', $1, array_fill(5::smallint, '{500}'), array_fill(1::bigint, '{500}'), null, null, array_fill(false, '{500}'), null, array_fill(0, '{500}'))", keys)
+		run("select meanwhile.settle_keyed(2, (select array_agg(id) from meanwhile.running), 1, 'completed')")
+		run("select meanwhile.claim_keyless($1, 5, 'w', 1, 1, $2, $3, '{k}', now(), 1)", job.DefaultQueue, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.running_counts()")
 		run("select meanwhile.claim_strict($1, $2, 500, 'w', '1 minute', $3, $4, '{k}', 1, 1)", []string{job.DefaultQueue}, []int32{500}, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.settle_strict(1, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})
 	}
 	if first != "" {
-		for _, table := range []string{"queued", "running", "finished", "lanes", "touched", "holders"} {
+		for _, table := range []string{"queued", "running", "finished", "lanes", "touched", "noted", "holders"} {
 			run(first + " meanwhile." + table)
 		}
 	}

@@ -23,7 +23,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	}
 	err = s.call(ctx, "settle jobs", func(ctx context.Context) error {
 		if o.kinds() == 1 && !o.followed && len(o.laned) == 0 {
-			if lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_strict"); codeOf(err) == codeUnique {
+			if lost, err = settleJobs(ctx, s, s.run(), session, o, strictFor(o)); codeOf(err) == codeUnique {
 				lost, err = settleJobs(ctx, s, s.run(), session, o, "settle_alike")
 			}
 			return err
@@ -39,6 +39,14 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	s.wrote(len(o.finished) + len(o.queued))
 	s.notify(append(o.dueQueues(), s.laned.freed(o)...))
 	return lost, nil
+}
+
+// strictFor returns the statement that settles finished jobs that are alike, and fails where one has finished already.
+func strictFor(o outcomes) string {
+	if slices.ContainsFunc(o.finished, func(j *job.Job) bool { return j.LimitKey != "" }) {
+		return "settle_keyed"
+	}
+	return "settle_strict"
 }
 
 // outcomes are those to settle. Their jobs are sorted by what becomes of them, and by ID, so that locks are taken in one order.

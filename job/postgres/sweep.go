@@ -30,8 +30,8 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 				}
 				s.swept.queue, s.swept.key = next, ""
 			}
-			return s.inTx(ctx, func(r pgxRunner) error {
-				step = &sweeping{claiming: claiming{ctx: ctx, s: s, r: r, queue: s.swept.queue}, key: s.swept.key}
+			return s.inBatches(ctx, func(b *batches) error {
+				step = &sweeping{claiming: claiming{ctx: ctx, s: s, b: b, queue: s.swept.queue}, key: s.swept.key}
 				return step.run()
 			})
 		})
@@ -67,12 +67,13 @@ type sweeping struct {
 }
 
 func (w *sweeping) run() error {
-	if _, err := w.lock(); err != nil {
+	if _, err := w.s.lockQueue(w.ctx, w.b, w.queue, &w.lanes, &w.at); err != nil {
 		return err
 	}
+	w.counts = w.lanes.Limits.EachKey.AtOnce() > 0 || w.lanes.Overrides > 0
 	var keys []string
 	var key string
-	err := w.r.each(w.ctx, w.s.sql("sweep_keys"), []any{w.queue, w.key, job.SweepLanes}, []any{&key}, func() error {
+	err := w.b.each(w.ctx, w.s.sql("sweep_keys"), []any{w.queue, w.key, job.SweepLanes}, []any{&key}, func() error {
 		keys = append(keys, key)
 		return nil
 	})
@@ -88,7 +89,7 @@ func (w *sweeping) run() error {
 		w.key = ""
 	}
 	wrong := map[string]string{}
-	err = w.r.each(w.ctx, w.s.sql("sweep_holders"), []any{w.queue, keys}, []any{&key}, func() error {
+	err = w.b.each(w.ctx, w.s.sql("sweep_holders"), []any{w.queue, keys}, []any{&key}, func() error {
 		wrong[key] = "it was held by jobs that are not discarded"
 		return nil
 	})
@@ -124,11 +125,9 @@ func (w *sweeping) compare(keys []string, wrong map[string]string) error {
 	if len(w.repaired) == 0 {
 		return nil
 	}
-	if err := w.put(&put); err != nil {
-		return err
-	}
-	_, err = w.end()
-	return err
+	w.put(&put)
+	w.b.later(w.s.sql("lane_turn"), []any{w.queue, w.lanes.Turn}, nil, nothing)
+	return nil
 }
 
 // A keptLane is what is kept of a lane, and whether the next claim looks at it anyway.
@@ -142,7 +141,7 @@ func (w *sweeping) marks(keys []string) (map[string]keptLane, error) {
 	var key string
 	var there, touched bool
 	var wake pgtype.Timestamptz
-	err := w.r.each(w.ctx, w.s.sql("sweep_marks"), []any{w.queue, keys}, []any{&key, &there, &wake, &touched}, func() error {
+	err := w.b.each(w.ctx, w.s.sql("sweep_marks"), []any{w.queue, keys}, []any{&key, &there, &wake, &touched}, func() error {
 		hint := job.LaneHint{None: !there, Wake: timeOf(wake)}
 		kept[key] = keptLane{hint, touched || wake.Valid && !wake.Time.After(w.at)}
 		return nil

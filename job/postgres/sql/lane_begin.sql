@@ -1,2 +1,1 @@
--- Begins the claim $2 of the session $1 of the worker $3 with the lease $4, and reports whether it may take jobs.
-select meanwhile.begin_claim($1, $2, 0, $3, $4)
+select * from meanwhile.lanes_begin($1, $2, $3, $4, $5, $6)

@@ -1,1 +1,0 @@
-select count(*) from meanwhile.running where queue = $1
