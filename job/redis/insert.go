@@ -182,7 +182,7 @@ func (s *Store) insert(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
 }
 
 func (s *Store) insertArgs(ctx context.Context, jobs []*job.Job, args []string) ([]rueidis.RedisMessage, error) {
-	if isShort(args) {
+	if isShort(len(args), args) {
 		return unlessThere(s.run(ctx, insertScript, args...))
 	}
 	for i, j := range jobs {
