@@ -1,22 +1,25 @@
 -- What the scripts share that read and write jobs. Nothing is written before a script has found that it can do all that it was asked for.
 
 -- classKey is asked for one queue and kind many times in turn.
-local classKeys, lastQueue, lastKind, ofLast = {}, nil, nil, nil
-local function classKey(s, q, k)
-  if q ~= lastQueue or k ~= lastKind then
-    local name = className('', q, k)
-    lastQueue, lastKind, ofLast = q, k, classKeys[name]
-    if not ofLast then
-      ofLast = {}
-      classKeys[name] = ofLast
+local classKey
+do
+  local keys, lastQueue, lastKind, ofLast = {}, nil, nil, nil
+  classKey = function(s, q, k)
+    if q ~= lastQueue or k ~= lastKind then
+      local name = className('', q, k)
+      lastQueue, lastKind, ofLast = q, k, keys[name]
+      if not ofLast then
+        ofLast = {}
+        keys[name] = ofLast
+      end
     end
+    local key = ofLast[s]
+    if not key then
+      key = P .. 'c:' .. className(s, q, k)
+      ofLast[s] = key
+    end
+    return key
   end
-  local key = ofLast[s]
-  if not key then
-    key = P .. 'c:' .. className(s, q, k)
-    ofLast[s] = key
-  end
-  return key
 end
 
 -- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what seldom changes (11), and what never
@@ -28,27 +31,33 @@ local function has(j, flag) return j.fl % (2 * flag) >= flag end
 
 local unpackSome = cmsgpack.unpack_limit
 
--- heads are the first two parts that were read, by their text: jobs that were inserted or claimed together have the same, which is read once. A job looks
--- up in it what it has not of its own. headSize is how long the last one is.
-local heads, headSize = {}, 0
-local function headOf(v)
-  local h = heads[string.sub(v, 1, headSize)]
-  if h then return h end
+local function parse(v)
   local cold, s, n, x, se, ca, st, f, w, d = unpackSome(v, 9, 0)
   local rest, q, p, k, l, r, c, m, fl, sp, di, ho = unpackSome(v, 11, cold)
-  h = {
+  return {
     s = stateOf[s], n = n, x = x % 2 == 1, xp = x >= 2, se = se, ca = ca, st = st, f = f, w = w, d = d,
-    q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, cold = cold, rest = rest,
+    q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, cold = cold, rest = rest, kept = v,
   }
-  h.__index = h
-  heads[string.sub(v, 1, rest)], headSize = h, rest
-  return h
 end
 
--- What claims and outcomes set of a job is its own from the start: a table that grows costs more.
-local function read(id, v)
-  local h = headOf(v)
-  return setmetatable({ id = id, kept = v, s = h.s, n = h.n, x = h.x, se = h.se, ca = h.ca, st = h.st, f = h.f, w = h.w, d = h.d }, h)
+-- Jobs that were inserted or claimed together have the same first two parts. What follows another that has the same shares them: it looks up in the head
+-- what it has not of its own. What claims and outcomes set is its own from the start, as a table that grows costs more.
+local read
+do
+  local head, headText, last
+  read = function(id, v)
+    if last and string.sub(v, 1, last.rest) == string.sub(last.kept, 1, last.rest) then
+      head, headText, last = parse(v), string.sub(v, 1, last.rest), nil
+      head.__index = head
+    end
+    local h = head
+    if h and string.sub(v, 1, h.rest) == headText then
+      return setmetatable({ id = id, kept = v, s = h.s, n = h.n, x = h.x, se = h.se, ca = h.ca, st = h.st, f = h.f, w = h.w, d = h.d }, h)
+    end
+    last = parse(v)
+    last.id = id
+    return last
+  end
 end
 
 -- What is read of jobs in this script, by ID: false where there is none. What has changed is written at the end, in that order, see done.
@@ -78,7 +87,7 @@ local function load(id)
     j = v and read(id, v)
     jobs[id] = j
   elseif j and j.fresh then -- it was inserted by this script, which knows some of it
-    setmetatable(j, headOf(j.kept))
+    setmetatable(j, { __index = parse(j.kept) })
     j.fresh = false
   end
   return j or nil
@@ -381,13 +390,16 @@ local function idsIn(items)
 end
 
 -- waiting returns the job of an item of a list, nil where the item is left out. The time is unpacked once where items have the same, as most do.
-local lastDue, lastTime
-local function waiting(q, p, id, item)
-  local j = load(id)
-  if not j or j.s ~= 'queued' or j.q ~= q or j.p ~= p or j.l ~= '' then return nil end
-  local due = string.sub(item, 17)
-  if due ~= lastDue then lastDue, lastTime = due, struct.unpack('>d', due) end
-  if j.r == lastTime then return j end
+local waiting
+do
+  local lastDue, lastTime
+  waiting = function(q, p, id, item)
+    local j = load(id)
+    if not j or j.s ~= 'queued' or j.q ~= q or j.p ~= p or j.l ~= '' then return nil end
+    local due = string.sub(item, 17)
+    if due ~= lastDue then lastDue, lastTime = due, struct.unpack('>d', due) end
+    if j.r == lastTime then return j end
+  end
 end
 
 local function writeLists()
