@@ -110,6 +110,9 @@ var jobTables = []table{
 		callers("redis"),
 		[]column{{"start after, p50 ms", "Latency" + onRedis, "p50-ms", ""}, {"p99 ms", "Latency" + onRedis, "p99-ms", ""}},
 	)},
+	{name: "job-limits-postgres", libs: storeAlone, columns: limitColumns("postgres")},
+	{name: "job-limits-sqlite", libs: storeAlone, columns: limitColumns("sqlite")},
+	{name: "job-limits-redis", libs: storeAlone, columns: limitColumns("redis")},
 	{name: "job-pages", libs: jobLibs, columns: pageColumns()},
 	{name: "job-dashboard", libs: webPages, worst: true, columns: []column{
 		{title: "PostgreSQL, median ms", name: "DashboardPages/store=postgres/page=", unit: "p50-ms"},
@@ -131,6 +134,20 @@ var webPages = []string{
 
 const onRedis = "/store=redis/lib="
 
+var storeAlone = []string{"meanwhile-store"}
+
+// limitColumns are the rate of jobs without limits, and those with limits as shares of it.
+func limitColumns(store string) []column {
+	name := "Limits/store=" + store + "/lib="
+	all := []column{{"without limits, jobs/s", name, "none-jobs/s", ""}}
+	for _, way := range [][2]string{
+		{"limits, no keys", "queue"}, {"1,000 keys", "1000-keys"}, {"1,000 keys, two at once of each", "1000-keys-two-each"}, {"a key for each job", "key-each"},
+	} {
+		all = append(all, column{way[0] + ", %", name, way[1] + "-%", ""})
+	}
+	return all
+}
+
 var redisLibs = []string{"meanwhile", "meanwhile-store", "asynq"}
 
 func redisBars() []bar {
@@ -145,9 +162,24 @@ func redisBars() []bar {
 			most: most, less: true, unit: " ms",
 		}
 	}
+	bullMQ := func(what, benchmark, unit string, least float64) bar {
+		return bar{what: what, want: "at least " + number(least) + " × BullMQ", measured: besideBullMQ(benchmark, unit), most: least, unit: "×", atLeast: true}
+	}
 	return []bar{
 		ratio("drain 50,000 jobs that do nothing", "Drain", 8), ratio("enqueue one by one, 16 callers", "Enqueue/callers=16", 1.3),
 		start("p50", 1), start("p99", 4),
+		bullMQ("enqueue in bulk", "Bulk", "bulk-jobs/s", 8), bullMQ("drain 50,000 jobs that do nothing", "Drain", "drain-jobs/s", 5),
+		{
+			what: "drain 50,000 jobs with 1,000 limit keys", want: "80 % of the same without", measured: smallest("%-of-without", "Keys"+onRedis+"meanwhile"),
+			most: 80, unit: " %", atLeast: true,
+		},
+	}
+}
+
+// besideBullMQ compares jobs/s of ours with what BenchmarkBullMQ reports in a unit.
+func besideBullMQ(benchmark, unit string) func(r results) (float64, bool) {
+	return func(r results) (float64, bool) {
+		return ratio(r[benchmark+onRedis+"meanwhile"]["jobs/s"], r["BullMQ"][unit])
 	}
 }
 

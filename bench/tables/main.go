@@ -132,7 +132,10 @@ func (r results) worst(name, unit string) (float64, bool) {
 
 // ratio is the median of what each run says, so that a machine that grows slower does not change it.
 func (r results) ratio(name, base, unit string) (float64, bool) {
-	a, b := r[name][unit], r[base][unit]
+	return ratio(r[name][unit], r[base][unit])
+}
+
+func ratio(a, b []float64) (float64, bool) {
 	if len(a) != len(b) {
 		x, okA := median(a)
 		y, okB := median(b)

@@ -42,6 +42,9 @@ BenchmarkDrain/store=sqlite/lib=river-tuned-2  1  1000 jobs/s
 BenchmarkLatency/store=sqlite/lib=meanwhile-2  1  2.5 p50-ms  3.5 p99-ms
 BenchmarkDrain/store=redis/lib=meanwhile-2     1  8000 jobs/s
 BenchmarkDrain/store=redis/lib=asynq-2         1  4000 jobs/s
+BenchmarkBullMQ-2                              1  3000 bulk-jobs/s  1000 drain-jobs/s
+BenchmarkKeys/store=redis/lib=meanwhile-2      1  75 %-of-without  7500 jobs/s
+BenchmarkLimits/store=redis/lib=meanwhile-store-2  1  9000 none-jobs/s  90 queue-%  50 1000-keys-%
 `
 
 const dashboardRuns = `
@@ -67,13 +70,17 @@ func TestJobTables(t *testing.T) {
 	if err := r.read(strings.NewReader(jobRuns)); err != nil {
 		t.Fatal(err)
 	}
-	text := fill("<!-- job-bars -->\n<!-- end -->\n<!-- spawn -->\nold\n<!-- end -->\n<!-- job-rates -->\n<!-- end -->\n<!-- job-redis-bars -->\n<!-- end -->\n<!-- job-redis -->\n<!-- end -->\n", r)
+	text := fill("<!-- job-bars -->\n<!-- end -->\n<!-- spawn -->\nold\n<!-- end -->\n<!-- job-rates -->\n<!-- end -->\n<!-- job-redis-bars -->\n<!-- end -->\n<!-- job-redis -->\n<!-- end -->\n<!-- job-limits-redis -->\n<!-- end -->\n", r)
 	for _, want := range []string{
 		"| SQLite: drain 50,000 jobs that do nothing | at least 8.00 × River | 9.00× | yes |\n",
 		"| SQLite: from the call to the start, p50 | less than 1.00 ms | 2.50 ms | **no** |\n",
 		"| SQLite: from the call to the start, p99 | less than 4.00 ms | 3.50 ms | yes |\n",
 		"| river-tuned | – | 1,000 | – | – | – | – |\n",
 		"| drain 50,000 jobs that do nothing | at least 8.00 × asynq | 2.00× | **no** |\n",
+		"| drain 50,000 jobs that do nothing | at least 5.00 × BullMQ | 8.00× | yes |\n",
+		"| enqueue in bulk | at least 8.00 × BullMQ | – | – |\n",
+		"| drain 50,000 jobs with 1,000 limit keys | 80 % of the same without | 75.0 % | **no** |\n",
+		"| meanwhile-store | 9,000 | 90.0 | 50.0 | – | – |\n",
 		"| asynq | 4,000 |",
 		"<!-- spawn -->\nold\n", // nothing of it was measured
 	} {

@@ -38,23 +38,10 @@ func newArg(j *job.Job) string {
 	}
 	options := j.EncodeOptions()
 	// The parts of the value that are known here; when it was created and is due stands between.
-	var front, back packer
-	front = make(packer, 0, 16+len(j.Queue)+len(j.Kind)+len(j.LimitKey))
-	front.text(j.Queue)
-	front.number(int64(j.Priority))
-	front.text(j.Kind)
-	front.text(j.LimitKey)
-	back = make(packer, 0, 64+len(j.UniqueKey)+len(meta)+len(options)+len(inside))
-	back.number(int64(j.MaxAttempts))
-	back.number(int64(flags))
-	back.number(0)
-	back.number(0)
-	back.text("")
-	back.text(j.UniqueKey)
-	back.number(max(j.UniqueFor, 0).Microseconds())
-	back.text(meta)
-	back.number(int64(j.Cost))
-	back.bytes(options)
+	front := make(packer, 0, 16+len(j.Queue)+len(j.Kind)+len(j.LimitKey))
+	front.second(j)
+	back := make(packer, 0, 64+len(j.UniqueKey)+len(meta)+len(options)+len(inside))
+	back.third(j, flags, options)
 	back.bytes(inside)
 
 	p := make(packer, 0, 128+2*len(front)+len(back)+len(outside))
@@ -78,54 +65,61 @@ func newArg(j *job.Job) string {
 	return string(p)
 }
 
+// second is the second part of the value of a new job up to its times, see lua/keys.md.
+func (p *packer) second(j *job.Job) {
+	p.text(j.Queue)
+	p.number(int64(j.Priority))
+	p.text(j.Kind)
+	p.text(j.LimitKey)
+}
+
+// third is what stands behind the times, up to the args.
+func (p *packer) third(j *job.Job, flags int, options []byte) {
+	p.number(int64(j.MaxAttempts))
+	p.number(int64(flags))
+	p.number(0)
+	p.number(0)
+	p.text("")
+	p.text(j.UniqueKey)
+	p.number(max(j.UniqueFor, 0).Microseconds())
+	p.text(j.Meta[job.MetaID])
+	p.number(int64(j.Cost))
+	p.bytes(options)
+}
+
 // groupedCalls is how many callers of Insert share a script at most.
 const groupedCalls = mostShort
 
 // groupedAtOnce is how many such scripts are under way: what comes meanwhile gathers for the next one.
 const groupedAtOnce = 1
 
-// A newInsert is what one caller inserts, an inserted the answer to it.
-type newInsert struct {
-	job *job.Job
-	arg string
-}
-
+// An inserted is the answer to a caller who inserts one job.
 type inserted struct {
 	id  job.ID
 	err error
 }
 
-// Insert stores new jobs, all or none: up to mostShort by one script, more as a long call. Calls with one job each that come while one is under way
-// share the next script.
-func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
-	ids := make([]job.ID, len(jobs))
-	err := s.call(ctx, "insert jobs", func(ctx context.Context) error {
-		if len(jobs) == 0 {
+// Insert stores new jobs, all or none: few by one script, more as a long call. Calls with one job each that come while one is under way share the next
+// script.
+func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
+	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
+		switch len(jobs) {
+		case 0:
+			ids = []job.ID{}
 			return nil
+		case 1:
+			got, err := s.inserts.Do(ctx, jobs[0])
+			if ids = []job.ID{got.id}; err == nil {
+				err = got.err
+			}
+			return err
 		}
 		if err := checkTwice(jobs); err != nil {
 			return err
 		}
-		if len(jobs) == 1 {
-			got, err := s.inserts.Do(ctx, newInsert{jobs[0], newArg(jobs[0])})
-			if err == nil {
-				err = got.err
-			}
-			ids[0] = got.id
-			return err
-		}
-		args := make([]string, len(jobs))
-		for i, j := range jobs {
-			args[i] = newArg(j)
-		}
-		got, err := s.insert(ctx, jobs, args)
-		if err != nil {
-			return err
-		}
-		for i := range ids {
-			ids[i] = idOf(text(got[i]))
-		}
-		return nil
+		var err error
+		ids, err = s.insert(ctx, jobs)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -134,39 +128,61 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) 
 }
 
 // flushInserts inserts the jobs of several callers by one script. When that cannot be, as one of them is there already, each is tried alone.
-func (s *Store) flushInserts(ctx context.Context, calls []newInsert) ([]inserted, error) {
+func (s *Store) flushInserts(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	done := make([]inserted, len(calls))
-	args, bytes, twice := make([]string, len(calls)), 0, map[job.ID]bool{}
-	for i := range calls {
-		args[i] = calls[i].arg
-		bytes += len(args[i])
-		twice[calls[i].job.ID] = true
+	done := make([]inserted, len(jobs))
+	size := 0
+	for _, j := range jobs {
+		size += len(j.Args)
 	}
-	if len(twice) == len(calls) && bytes <= mostBytes {
-		got, err := unlessThere(s.run(ctx, insertScript, args...))
+	if checkTwice(jobs) == nil && size <= mostBytes {
+		ids, err := s.insert(ctx, jobs)
 		if err == nil {
 			for i := range done {
-				done[i].id = idOf(text(got[i]))
+				done[i].id = ids[i]
 			}
 			return done, nil
 		}
-		if !errors.Is(err, errThere) || len(calls) == 1 {
+		if !errors.Is(err, errThere) || len(jobs) == 1 {
 			return nil, err
 		}
 	}
-	for i := range calls {
-		got, err := unlessThere(s.run(ctx, insertScript, args[i]))
+	for i := range jobs {
+		ids, err := s.insert(ctx, jobs[i:i+1])
 		if done[i].err = err; err == nil {
-			done[i].id = idOf(text(got[0]))
+			done[i].id = ids[0]
 		}
 	}
 	return done, nil
 }
 
-func (s *Store) insert(ctx context.Context, jobs []*job.Job, args []string) ([]rueidis.RedisMessage, error) {
-	if isShort(args) {
+// insert stores new jobs, by one script where they are few.
+func (s *Store) insert(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
+	ids := make([]job.ID, len(jobs))
+	if arePlain(jobs) {
+		for i, j := range jobs {
+			ids[i] = j.ID
+		}
+		_, err := unlessThere(s.run(ctx, plainScript, plainArgs(jobs)...))
+		return ids, err
+	}
+	args := make([]string, len(jobs))
+	for i, j := range jobs {
+		args[i] = newArg(j)
+	}
+	got, err := s.insertArgs(ctx, jobs, args)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ids {
+		ids[i] = idOf(text(got[i]))
+	}
+	return ids, nil
+}
+
+func (s *Store) insertArgs(ctx context.Context, jobs []*job.Job, args []string) ([]rueidis.RedisMessage, error) {
+	if isShort(len(args), args) {
 		return unlessThere(s.run(ctx, insertScript, args...))
 	}
 	for i, j := range jobs {

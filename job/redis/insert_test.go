@@ -3,7 +3,9 @@ package redis_test
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +30,45 @@ func TestReplacedInOneInsert(t *testing.T) {
 	}
 	if j := jobs[0]; j.ID != first.ID || j.MaxAttempts != 7 || string(j.Args) != string(second.Args) || j.Meta[job.MetaID] != "m" || j.RunAt.Sub(j.Created) < time.Hour {
 		t.Errorf("it is %+v", j)
+	}
+}
+
+// TestInsertAsGiven inserts jobs of several kinds, queues, priorities and options by one script: they are claimed as they were, by their IDs.
+func TestInsertAsGiven(t *testing.T) {
+	s := open(t, "redis://"+sharedServer(t)+"?name="+rand.Text())
+	if err := s.SetLimits(t.Context(), "limited", job.Limits{Running: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	var jobs []*job.Job
+	for i := range 60 {
+		opts := []job.EnqueueOption{job.Queue([]string{"a", "limited"}[i%2]), job.Priority(4 + i%3)}
+		if i%5 == 0 {
+			opts = append(opts, job.Meta("m", strconv.Itoa(i%10)), job.MaxAttempts(i%4+1))
+		}
+		if i%7 == 0 {
+			opts = append(opts, job.Cost(3))
+		}
+		j := newJob(t, []string{"k", "other"}[i/2%2], opts...)
+		j.Args = []byte(`"` + strings.Repeat("x", i*8) + `"`)
+		jobs = append(jobs, j)
+	}
+	reversed := slices.Clone(jobs)
+	slices.Reverse(reversed)
+	insert(t, s, reversed...)
+	for _, queue := range []string{"a", "limited"} {
+		want := slices.DeleteFunc(slices.Clone(jobs), func(j *job.Job) bool { return j.Queue != queue })
+		slices.SortStableFunc(want, func(a, b *job.Job) int { return b.Priority - a.Priority })
+		got := claimed(t, s, 1, 100, nil, queue)
+		if len(got) != len(want) {
+			t.Fatalf("queue %s: claimed %d of %d", queue, len(got), len(want))
+		}
+		for i, w := range want {
+			g := got[i]
+			if g.ID != w.ID || g.Kind != w.Kind || g.Queue != w.Queue || g.Priority != w.Priority || g.MaxAttempts != w.MaxAttempts || g.Cost != w.Cost ||
+				!maps.Equal(g.Meta, w.Meta) || string(g.Args) != string(w.Args) || g.Created.IsZero() || !g.RunAt.Equal(g.Created) {
+				t.Errorf("queue %s: claimed %+v, want %+v", queue, g, w)
+			}
+		}
 	}
 }
 

@@ -15,11 +15,10 @@ import (
 // nothing else.
 const mostShort = 250
 
-// isShort reports whether one script writes all.
-func isShort(lists ...[]string) bool {
-	n, bytes := 0, 0
+// isShort reports whether one script writes n jobs and outcomes, of which these are the arguments.
+func isShort(n int, lists ...[]string) bool {
+	bytes := 0
 	for _, list := range lists {
-		n += len(list)
 		for _, arg := range list {
 			bytes += len(arg)
 		}

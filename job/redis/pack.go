@@ -20,6 +20,13 @@ func (p *packer) bytes(b []byte) {
 	*p = append(p.head(len(b)), b...)
 }
 
+// packed writes a string whose content is a packed string.
+func (p *packer) packed(b []byte) {
+	var inner packer
+	inner = inner.head(len(b))
+	*p = append(append(p.head(len(inner)+len(b)), inner...), b...)
+}
+
 // head begins a string.
 func (p *packer) head(size int) []byte {
 	switch {

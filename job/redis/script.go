@@ -30,7 +30,9 @@ func makeScript(name string, text func() string) *script {
 }
 
 // newScript makes a script of files, the last of which it is named after. It waits for the end of a long call.
-func newScript(names ...string) *script { return join(append([]string{"lib", "alone"}, names...)) }
+func newScript(names ...string) *script {
+	return join(append([]string{"keys", "lib", "alone"}, names...))
+}
 
 func join(names []string) *script {
 	return makeScript(names[len(names)-1], func() string {
@@ -47,13 +49,14 @@ func join(names []string) *script {
 }
 
 var (
-	checkScript     = join([]string{"lib", "check"})
-	foreignScript   = join([]string{"lib", "foreign"})
-	convertScript   = join([]string{"lib", "convert"})
+	checkScript     = join([]string{"keys", "lib", "check"})
+	foreignScript   = join([]string{"keys", "lib", "foreign"})
+	convertScript   = join([]string{"keys", "lib", "convert"})
+	plainScript     = join([]string{"keys", "alone", "plain"})
 	insertScript    = newScript("new", "insert")
 	settleScript    = newScript("lane", "outcome", "new", "settle")
-	partScript      = join([]string{"lib", "part"})
-	longScript      = join([]string{"lib", "lane", "outcome", "new", "long"})
+	partScript      = join([]string{"keys", "lib", "part"})
+	longScript      = join([]string{"keys", "lib", "lane", "outcome", "new", "long"})
 	claimScript     = newScript("lane", "turns", "session", "claim")
 	renewScript     = newScript("session", "renew")
 	leaveScript     = newScript("leave")

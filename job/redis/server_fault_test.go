@@ -223,20 +223,32 @@ func TestFirstWait(t *testing.T) {
 func TestParts(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
-	for n, parts := range map[int]bool{250: false, 251: true} {
+	inserted := 0
+	for _, test := range []struct {
+		n     int
+		opts  []job.EnqueueOption
+		parts bool
+	}{
+		{1000, nil, false},
+		{1001, nil, true},
+		{250, []job.EnqueueOption{job.In(time.Hour)}, false},
+		{251, []job.EnqueueOption{job.In(time.Hour)}, true},
+	} {
 		server.tell(t, "CONFIG", "RESETSTAT")
-		jobs := newJobs(t, n, "k")
+		jobs := newJobs(t, test.n, "k", test.opts...)
 		insert(t, s, jobs...)
-		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != parts {
-			t.Errorf("%d jobs are sent in parts: %v, want %v", n, sent, parts)
+		inserted += test.n
+		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != test.parts {
+			t.Errorf("%d jobs are sent in parts: %v, want %v", test.n, sent, test.parts)
 		}
-		if _, err := s.Insert(t.Context(), append(newJobs(t, n, "k"), jobs[n/2])...); err == nil || !strings.Contains(err.Error(), jobs[n/2].ID.String()+" is there already") {
+		there := jobs[test.n/2]
+		if _, err := s.Insert(t.Context(), append(newJobs(t, test.n-1, "k"), there)...); err == nil || !strings.Contains(err.Error(), there.ID.String()+" is there already") {
 			t.Errorf("insert with a job that is there: %v", err)
 		}
 	}
 	counts, err := s.Counts(t.Context())
-	if err != nil || len(counts) != 1 || counts[0].N != 501 {
-		t.Errorf("counts are %+v, %v; want 501 jobs", counts, err)
+	if err != nil || len(counts) != 1 || counts[0].N != int64(inserted) {
+		t.Errorf("counts are %+v, %v; want %d jobs", counts, err, inserted)
 	}
 }
 

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strconv"
@@ -15,7 +16,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 		if len(outcomes) == 0 {
 			return nil
 		}
-		args, err := outcomeArgs(outcomes)
+		ends, err := endsOf(outcomes)
 		if err != nil {
 			return err
 		}
@@ -26,100 +27,147 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 		if err := checkTwice(follow); err != nil {
 			return err
 		}
-		lost, err = s.settle(ctx, strconv.FormatInt(int64(session), 10), outcomes, args)
+		lost, err = s.settle(ctx, strconv.FormatInt(int64(session), 10), ends)
 		return err
 	})
 	return lost, err
 }
 
+// An end is an outcome with its detail as it is kept.
+type end struct {
+	job.Outcome
+	detail []byte
+}
+
+func endsOf(outcomes []job.Outcome) ([]end, error) {
+	ends := make([]end, len(outcomes))
+	for i, o := range outcomes {
+		if s := o.Job.State; s != job.Queued && s != job.Running && !s.Finished() {
+			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", o.Job.ID, s)
+		}
+		ends[i] = end{o, o.Job.EncodeDetail()}
+	}
+	return ends, nil
+}
+
 // settle writes outcomes, and what follows them, by one script where they are few, else as a long call.
-func (s *Store) settle(ctx context.Context, session string, outcomes []job.Outcome, args []string) (lost []job.ID, err error) {
+func (s *Store) settle(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
 	var numbers, new []string
-	for i := range outcomes {
-		for _, j := range outcomes[i].Then {
+	for i := range ends {
+		for _, j := range ends[i].Then {
 			numbers, new = append(numbers, strconv.Itoa(i+1)), append(new, newArg(j))
 		}
 	}
-	if isShort(args, new) {
-		args = append([]string{session, strconv.Itoa(len(outcomes))}, args...)
+	if len(new) == 0 {
+		return s.settleInParts(ctx, session, ends)
+	}
+	if outcomes := outcomeArgs(ends); isShort(len(ends)+len(new), outcomes, new) {
+		args := append([]string{session, strconv.Itoa(len(outcomes))}, outcomes...)
 		for i := range new {
 			args = append(args, numbers[i], new[i])
 		}
-		got, err := unlessThere(s.run(ctx, settleScript, args...))
-		for i := range got {
-			lost = append(lost, outcomes[number(got[i])-1].Job.ID)
-		}
-		return lost, err
+		return s.settleShort(ctx, ends, args)
 	}
-	if len(new) == 0 {
-		return s.settleInParts(ctx, session, outcomes, args)
-	}
+	outcomes := make([]string, len(ends))
 	at := 0
-	for i := range outcomes {
-		for _, j := range outcomes[i].Then {
+	for i := range ends {
+		outcomes[i] = outcomeArg(ends[i : i+1])
+		for _, j := range ends[i].Then {
 			new[at] = longArg(i+1, j, new[at])
 			at++
 		}
 	}
-	got, err := s.runLong(ctx, session, args, new)
-	for i := range outcomes {
+	got, err := s.runLong(ctx, session, outcomes, new)
+	for i := range ends {
 		if err == nil && text(got[i]) == "1" {
-			lost = append(lost, outcomes[i].Job.ID)
+			lost = append(lost, ends[i].Job.ID)
 		}
 	}
 	return lost, err
 }
 
-// settleInParts writes many outcomes that nothing follows, some hundred at a time.
-func (s *Store) settleInParts(ctx context.Context, session string, outcomes []job.Outcome, args []string) (lost []job.ID, err error) {
-	// Of two outcomes of one job the first counts, also where they are in two parts.
-	ids, seen := make([]job.ID, 0, len(args)), make(map[job.ID]bool, len(args))
-	once := make([]string, 0, len(args))
-	for i := range outcomes {
-		if id := outcomes[i].Job.ID; !seen[id] {
-			seen[id] = true
-			ids, once = append(ids, id), append(once, args[i])
+// settleInParts writes outcomes that nothing follows, some hundred at a time.
+func (s *Store) settleInParts(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
+	if fittingEnds(ends) < len(ends) { // of two outcomes of one job the first counts, also where they are in two parts
+		seen, once := make(map[job.ID]bool, len(ends)), make([]end, 0, len(ends))
+		for _, e := range ends {
+			if !seen[e.Job.ID] {
+				seen[e.Job.ID] = true
+				once = append(once, e)
+			}
 		}
+		ends = once
 	}
-	for len(once) > 0 {
-		n := min(fitting(once), mostShort)
-		part := append([]string{session, strconv.Itoa(n)}, once[:n]...)
-		got, err := unlessThere(s.run(ctx, settleScript, part...))
-		if err != nil {
+	for len(ends) > 0 {
+		n := fittingEnds(ends)
+		outcomes := outcomeArgs(ends[:n])
+		of, err := s.settleShort(ctx, ends[:n], append([]string{session, strconv.Itoa(len(outcomes))}, outcomes...))
+		if lost = append(lost, of...); err != nil {
 			return lost, err
 		}
-		for i := range got {
-			lost = append(lost, ids[number(got[i])-1])
-		}
-		ids, once = ids[n:], once[n:]
+		ends = ends[n:]
 	}
 	return lost, nil
 }
 
-// outcomeArgs are outcomes as lua/outcome.lua reads them.
-func outcomeArgs(outcomes []job.Outcome) ([]string, error) {
-	args := make([]string, len(outcomes))
-	for i := range outcomes {
-		j := outcomes[i].Job
-		if j.State != job.Queued && j.State != job.Running && !j.State.Finished() {
-			return nil, fmt.Errorf("job %v: a job cannot be stored in state %q", j.ID, j.State)
-		}
-		detail := j.EncodeDetail()
-		p := make(packer, 0, 120+len(detail))
-		p.array(12)
-		p.text(idText(j.ID))
-		p.number(int64(j.Attempt))
-		p.text(string(j.State))
-		p.bytes(detail)
-		p.number(int64(j.Uncounted))
-		p.number(int64(j.MaxAttempts))
-		p.text(j.Queue)
-		p.number(int64(j.Priority))
-		p.text(micros(j.RunAt))
-		p.number(max(j.Delay, 0).Microseconds())
-		p.number(max(outcomes[i].Throttle, 0).Microseconds())
-		p.number(int64(outcomes[i].Units))
-		args[i] = string(p)
+// fittingEnds returns how many outcomes one script writes at most.
+func fittingEnds(ends []end) int {
+	n, size := 0, 0
+	for n < min(len(ends), mostShort) && size < mostBytes {
+		size += len(ends[n].detail)
+		n++
 	}
-	return args, nil
+	return n
+}
+
+// settleShort writes outcomes by one script.
+func (s *Store) settleShort(ctx context.Context, ends []end, args []string) (lost []job.ID, err error) {
+	got, err := unlessThere(s.run(ctx, settleScript, args...))
+	for i := range got {
+		lost = append(lost, ends[number(got[i])-1].Job.ID)
+	}
+	return lost, err
+}
+
+// outcomeArgs are outcomes as lua/outcome.lua reads them: one argument for all that are the same, one after the other, as most are.
+func outcomeArgs(ends []end) []string {
+	var args []string
+	for len(ends) > 0 {
+		n := 1
+		for n < len(ends) && ends[0].isLike(&ends[n]) {
+			n++
+		}
+		args, ends = append(args, outcomeArg(ends[:n])), ends[n:]
+	}
+	return args
+}
+
+// isLike reports whether two jobs have finished and differ in nothing that their outcomes change.
+func (e *end) isLike(other *end) bool {
+	a, b := e.Job, other.Job
+	return a.State.Finished() && a.State == b.State && a.Attempt == b.Attempt && e.Throttle == other.Throttle && e.Units == other.Units &&
+		bytes.Equal(e.detail, other.detail)
+}
+
+// outcomeArg is the argument for outcomes that are the same.
+func outcomeArg(ends []end) string {
+	j := ends[0].Job
+	p := make(packer, 0, 104+16*len(ends)+len(ends[0].detail))
+	p.array(12)
+	p = p.head(16 * len(ends))
+	for i := range ends {
+		p = append(p, ends[i].Job.ID[:]...)
+	}
+	p.number(int64(j.Attempt))
+	p.text(string(j.State))
+	p.bytes(ends[0].detail)
+	p.number(int64(j.Uncounted))
+	p.number(int64(j.MaxAttempts))
+	p.text(j.Queue)
+	p.number(int64(j.Priority))
+	p.text(micros(j.RunAt))
+	p.number(max(j.Delay, 0).Microseconds())
+	p.number(max(ends[0].Throttle, 0).Microseconds())
+	p.number(int64(ends[0].Units))
+	return string(p)
 }

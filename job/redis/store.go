@@ -32,7 +32,7 @@ type Store struct {
 	closing atomic.Bool
 	waits   waits
 	swept   sweep
-	inserts *group.Group[newInsert, inserted]
+	inserts *group.Group[*job.Job, inserted]
 
 	client atomic.Pointer[client]
 	mu     sync.Mutex

@@ -128,42 +128,18 @@ if string.find(todo, 'e', 1, true) then
 end
 
 local at
--- What started is taken from the queued jobs and added to the running ones by writeStarted, of all lanes at once.
-local started = {}
 
 -- start makes queued jobs of a queue those of the session, which are in no sorted set of ready ones any more. It reports whether the answer is large
 -- enough.
 local function start(q, l, list)
-  local ofQueue = started[q]
-  if not ofQueue then
-    ofQueue = {}
-    started[q] = ofQueue
-  end
   for n = 1, #list do
     local j = list[n]
-    local of = ofQueue[j.k]
-    if not of then
-      of = { ids = {}, scored = {} }
-      ofQueue[j.k] = of
-    end
-    of.ids[#of.ids + 1] = j.id
-    of.scored[#of.scored + 1] = '0'
-    of.scored[#of.scored + 1] = j.id
+    leaveClass(j)
     take(due, ofDue, at, j)
+    enterClass(j)
   end
   count(q, l, #list)
   return bytes >= most
-end
-
-local function writeStarted()
-  for q, kinds in pairs(started) do
-    for kind, of in pairs(kinds) do
-      call('ZREM', classKey('queued', q, kind), unpack(of.ids))
-      local key = classKey('running', q, kind)
-      call('ZADD', key, unpack(of.scored))
-      classes[key] = true
-    end
-  end
 end
 
 -- begin starts jobs of a lane.
@@ -194,10 +170,9 @@ end
 local function fromList(q, p, n)
   local items = call('LPOP', listKey(q, p), n)
   if not items then return 0, 0 end
-  fetchItems(items)
-  local list, others = {}, {}
+  local ids, list, others = idsIn(items), {}, {}
   for i = 1, #items do
-    local j = waiting(q, p, items[i])
+    local j = waiting(q, p, ids[i], items[i])
     if j and wanted(nil, j.k) then
       list[#list + 1] = j
     elseif j then
@@ -245,7 +220,7 @@ local function fromBoth(q, p, n, rank, last)
       end
     else
       b = b + 1
-      local j = waiting(q, p, item)
+      local j = waiting(q, p, string.sub(item, 1, 16), item)
       if j and not known[j.id] then
         if wanted(nil, j.k) then
           chosen[#chosen + 1] = j
@@ -351,7 +326,6 @@ if string.find(todo, 'd', 1, true) and stopAt == 0 then
     end
   end
 end
-writeStarted()
 holdBatch(session, number, batch)
 local answers = { {}, {} }
 for i = 1, #expired do whole(answers[1], expired[i]) end

@@ -250,9 +250,9 @@ local function absorb(name)
   for p = 9, 1, -1 do
     local items = call('LPOP', keys[p], most)
     if items then
-      fetchItems(items)
+      local ids = idsIn(items)
       for i = 1, #items do
-        local j = waiting(name, p, items[i])
+        local j = waiting(name, p, ids[i], items[i])
         if j then put(readyKey(name, '', p), int(j.r), j.id .. j.k) end
       end
       most = most - #items

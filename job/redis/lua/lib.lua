@@ -1,44 +1,25 @@
--- What the scripts share: this text stands before each of them. KEYS[1] is the prefix of all keys, "{name}:". keys.md says what each
--- key holds. Nothing is written before a script has found that it can do all that it was asked for.
+-- What the scripts share that read and write jobs. Nothing is written before a script has found that it can do all that it was asked for.
 
-local P = KEYS[1]
-local call = redis.call
-local clock = call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-
--- int writes a whole number, which may be a time in microseconds.
-local function int(n) return string.format('%.0f', n) end
-local nowText = int(now)
-
--- evenFull makes the writes that follow go through when the server is out of memory: after a first command that
--- frees memory Redis lets a script finish.
-local function evenFull() call('DEL', P .. 'none') end
-
-local J, A = P .. 'j', P .. 'a'
-local function readyKey(q, l, p) return P .. 'r:' .. p .. ':' .. q .. '\n' .. l end
-local function listKey(q, p) return P .. 'y:' .. p .. ':' .. q end
-local function orderKey(q, l) return P .. 'o:' .. q .. '\n' .. l end
-local function holdKey(epoch, q, l) return P .. 'd:' .. epoch .. ':' .. q .. '\n' .. l end
-local function className(s, q, k) return s .. '\n' .. q .. '\n' .. k end
-
-local classKeys = {}
-local function classKey(s, q, k)
-  local ofQueue = classKeys[q]
-  if not ofQueue then
-    ofQueue = {}
-    classKeys[q] = ofQueue
+-- classKey is asked for one queue and kind many times in turn.
+local classKey
+do
+  local keys, lastQueue, lastKind, ofLast = {}, nil, nil, nil
+  classKey = function(s, q, k)
+    if q ~= lastQueue or k ~= lastKind then
+      local name = className('', q, k)
+      lastQueue, lastKind, ofLast = q, k, keys[name]
+      if not ofLast then
+        ofLast = {}
+        keys[name] = ofLast
+      end
+    end
+    local key = ofLast[s]
+    if not key then
+      key = P .. 'c:' .. className(s, q, k)
+      ofLast[s] = key
+    end
+    return key
   end
-  local ofKind = ofQueue[k]
-  if not ofKind then
-    ofKind = {}
-    ofQueue[k] = ofKind
-  end
-  local key = ofKind[s]
-  if not key then
-    key = P .. 'c:' .. className(s, q, k)
-    ofKind[s] = key
-  end
-  return key
 end
 
 -- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what seldom changes (11), and what never
@@ -50,17 +31,37 @@ local function has(j, flag) return j.fl % (2 * flag) >= flag end
 
 local unpackSome = cmsgpack.unpack_limit
 
-local function read(id, v)
+local function parse(v)
   local cold, s, n, x, se, ca, st, f, w, d = unpackSome(v, 9, 0)
   local rest, q, p, k, l, r, c, m, fl, sp, di, ho = unpackSome(v, 11, cold)
   return {
-    id = id, s = stateOf[s], n = n, x = x % 2 == 1, xp = x >= 2, se = se, ca = ca, st = st, f = f, w = w, d = d,
-    q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, kept = v, cold = cold, rest = rest,
+    s = stateOf[s], n = n, x = x % 2 == 1, xp = x >= 2, se = se, ca = ca, st = st, f = f, w = w, d = d,
+    q = q, p = p, k = k, l = l, r = r, c = c, m = m, fl = fl, sp = sp, di = di, ho = ho, cold = cold, rest = rest, kept = v,
   }
 end
 
--- What is read and written of jobs in this script, by ID: false where there is none. What has changed is written at the end, see done.
-local jobs, changed, removed = {}, {}, {}
+-- Jobs that were inserted or claimed together have the same first two parts. What follows another that has the same shares them: it looks up in the head
+-- what it has not of its own. What claims and outcomes set is its own from the start, as a table that grows costs more.
+local read
+do
+  local head, headText, last
+  read = function(id, v)
+    if last and string.sub(v, 1, last.rest) == string.sub(last.kept, 1, last.rest) then
+      head, headText, last = parse(v), string.sub(v, 1, last.rest), nil
+      head.__index = head
+    end
+    local h = head
+    if h and string.sub(v, 1, h.rest) == headText then
+      return setmetatable({ id = id, kept = v, s = h.s, n = h.n, x = h.x, se = h.se, ca = h.ca, st = h.st, f = h.f, w = h.w, d = h.d }, h)
+    end
+    last = parse(v)
+    last.id = id
+    return last
+  end
+end
+
+-- What is read of jobs in this script, by ID: false where there is none. What has changed is written at the end, in that order, see done.
+local jobs, changed = {}, {}
 
 -- fetch reads jobs that are not read yet at once.
 local function fetch(ids)
@@ -86,7 +87,7 @@ local function load(id)
     j = v and read(id, v)
     jobs[id] = j
   elseif j and j.fresh then -- it was inserted by this script, which knows some of it
-    for name, value in pairs(read(id, j.kept)) do j[name] = value end
+    setmetatable(j, { __index = parse(j.kept) })
     j.fresh = false
   end
   return j or nil
@@ -94,7 +95,11 @@ end
 
 -- save has a job written at the end; all is true where more has changed than its first part.
 local function save(j, all)
-  changed[j.id], j.text = j, nil
+  if not j.changed then
+    j.changed = true
+    changed[#changed + 1] = j
+  end
+  if j.text then j.text = nil end
   if all then j.all = true end
 end
 
@@ -143,31 +148,53 @@ end
 -- whole adds a job to a list as the caller reads it, its ID and its value, with args behind that are not in it. It returns how long that is. To make one
 -- string of both would cost more than to send two.
 local function whole(list, j)
-  local v = changed[j.id] and textOf(j) or j.kept
+  local v = j.changed and textOf(j) or j.kept
   if has(j, hasArgs) then v = v .. call('HGET', A, j.id) end
   list[#list + 1] = j.id
   list[#list + 1] = v
   return #v
 end
 
-local function writeJobs()
-  local gone = {}
-  for id in pairs(removed) do gone[#gone + 1] = id end
-  if #gone > 0 then
-    call('HDEL', J, unpack(gone))
-    call('HDEL', A, unpack(gone))
+-- addTo adds to one of the lists that are written by one command each.
+local function addTo(lists, key, value, other)
+  local list = lists[key]
+  if not list then
+    list = {}
+    lists[key] = list
   end
-  local list = {}
-  for id, j in pairs(changed) do
-    list[#list + 1] = id
-    list[#list + 1] = textOf(j)
-    if #list >= 1000 then
-      call('HSET', J, unpack(list))
-      list = {}
+  list[#list + 1] = value
+  if other then list[#list + 1] = other end
+end
+
+-- writeAll runs a command for each list, with no more than a thousand of its values at once.
+local function writeAll(name, lists)
+  for key, list in pairs(lists) do
+    for from = 1, #list, 1000 do call(name, key, unpack(list, from, math.min(from + 999, #list))) end
+  end
+end
+
+-- writeJobs writes the jobs that have changed, and moves them to the class that they are of now.
+local function writeJobs()
+  local gone, values, from, to = {}, {}, {}, {}
+  for i = 1, #changed do
+    local j = changed[i]
+    if j.gone then
+      gone[#gone + 1] = j.id
+    else
+      values[#values + 1] = j.id
+      values[#values + 1] = textOf(j)
+    end
+    local was, class = j.was, j.class
+    if was ~= class then
+      if was then addTo(from, was, j.id) end
+      if class then addTo(to, class, '0', j.id) end
     end
   end
-  if #list > 0 then call('HSET', J, unpack(list)) end
-  changed, removed = {}, {}
+  writeAll('HDEL', { [J] = gone, [A] = gone })
+  writeAll('HSET', { [J] = values })
+  writeAll('ZREM', from)
+  writeAll('ZADD', to)
+  changed = {}
 end
 
 local function numbers(text)
@@ -286,17 +313,9 @@ local function writeMembers()
       else
         drops[#drops + 1] = member
       end
-      if #adds >= 1000 then
-        call('ZADD', key, unpack(adds))
-        adds = {}
-      end
-      if #drops >= 1000 then
-        call('ZREM', key, unpack(drops))
-        drops = {}
-      end
     end
-    if #adds > 0 then call('ZADD', key, unpack(adds)) end
-    if #drops > 0 then call('ZREM', key, unpack(drops)) end
+    writeAll('ZADD', { [key] = adds })
+    writeAll('ZREM', { [key] = drops })
   end
   members = {}
 end
@@ -362,17 +381,25 @@ end
 -- more, or otherwise, is left out when it is read: nothing is taken from the middle of a list.
 local dueNow = struct.pack('>d', now)
 
--- waiting returns the job of an item of a list, nil where the item is left out.
-local function waiting(q, p, item)
-  local j = load(string.sub(item, 1, 16))
-  if j and j.s == 'queued' and j.q == q and j.p == p and j.l == '' and j.r == struct.unpack('>d', item, 17) then return j end
-end
-
--- waitingIn reads the jobs of items at once.
-local function fetchItems(items)
+-- idsIn returns the IDs of items, whose jobs it has read at once.
+local function idsIn(items)
   local ids = {}
   for i = 1, #items do ids[i] = string.sub(items[i], 1, 16) end
   fetch(ids)
+  return ids
+end
+
+-- waiting returns the job of an item of a list, nil where the item is left out. The time is unpacked once where items have the same, as most do.
+local waiting
+do
+  local lastDue, lastTime
+  waiting = function(q, p, id, item)
+    local j = load(id)
+    if not j or j.s ~= 'queued' or j.q ~= q or j.p ~= p or j.l ~= '' then return nil end
+    local due = string.sub(item, 17)
+    if due ~= lastDue then lastDue, lastTime = due, struct.unpack('>d', due) end
+    if j.r == lastTime then return j end
+  end
 end
 
 local function writeLists()
@@ -383,8 +410,8 @@ local function writeLists()
         break
       end
     end
-    for from = 1, #items, 1000 do call('RPUSH', key, unpack(items, from, math.min(from + 999, #items))) end
   end
+  writeAll('RPUSH', lists)
   lists = {}
 end
 
@@ -472,13 +499,7 @@ end
 local function ready(j)
   local m = j.id .. j.k
   if j.l == '' and j.r == now and not limitsOf(j.q) then
-    local key = listKey(j.q, j.p)
-    local items = lists[key]
-    if not items then
-      items = {}
-      lists[key] = items
-    end
-    items[#items + 1] = j.id .. dueNow
+    addTo(lists, listKey(j.q, j.p), j.id .. dueNow)
     return
   end
   put(readyKey(j.q, j.l, j.p), int(j.r), m)
@@ -494,25 +515,33 @@ local function ready(j)
   end
 end
 
--- link puts a queued or finished job, as it is now, where it is to be found.
+-- enterClass notes the class that a job is of now, leaveClass that it is of none: see writeJobs.
+local function enterClass(j)
+  local key = classKey(j.s, j.q, j.k)
+  classes[key] = true
+  j.class = key
+end
+
+local function leaveClass(j)
+  if j.class then
+    j.class = nil
+  else
+    j.was = classKey(j.s, j.q, j.k)
+  end
+end
+
+-- link puts a queued or finished job, as it is now, where it is to be found. The caller has it written.
 local function link(j)
   if j.s == 'queued' then
     ready(j)
   else
-    local ids = ended[j.s]
-    if not ids then
-      ids = {}
-      ended[j.s] = ids
-    end
-    ids[#ids + 1] = j.id
+    addTo(ended, j.s, j.id)
     if j.s == 'discarded' then holdLane(j) end
   end
-  local key = classKey(j.s, j.q, j.k)
-  classes[key] = true
-  put(key, '0', j.id)
+  enterClass(j)
 end
 
--- unlink is called before a job changes.
+-- unlink is called before a job changes. The caller has it written.
 local function unlink(j)
   if j.s == 'queued' then
     local m = j.id .. j.k
@@ -538,7 +567,7 @@ local function unlink(j)
     leaveEnded(j.s, j.f, j.id)
     if j.s == 'discarded' then releaseLane(j) end
   end
-  put(classKey(j.s, j.q, j.k), false, j.id)
+  leaveClass(j)
 end
 
 -- A unique key is held by a job, whose ID is followed by the time until which it is, if that has finished.
@@ -585,5 +614,6 @@ end
 -- remove deletes an unlinked job.
 local function remove(j)
   if has(j, hasMeta) then put(P .. 'm:' .. more(j).mi, false, j.id) end
-  jobs[j.id], changed[j.id], removed[j.id] = false, nil, true
+  jobs[j.id], j.gone = false, true
+  save(j)
 end

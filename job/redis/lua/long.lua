@@ -70,7 +70,7 @@ local mostWritten, mostRead = 250, 500
 local last, results = outcomes, {}
 local function result(value) results[#results + 1] = value end
 if phase == 1 then -- which outcomes are lost
-  eachOf(last, mostRead, first, cmsgpack.unpack, function(o) result(heldBy(session, o) and '0' or '1') end)
+  eachOf(last, mostRead, first, cmsgpack.unpack, function(o) result(heldBy(session, o[1], o) and '0' or '1') end)
 elseif phase == 2 then -- whether a new job is there already
   last = outcomes + new
   local list = {}
@@ -84,7 +84,7 @@ elseif phase == 2 then -- whether a new job is there already
 elseif phase == 3 then
   eachOf(last, mostWritten, first, cmsgpack.unpack, function(o, i)
     if lost[i + 2] == '0' then
-      local j = heldBy(session, o)
+      local j = heldBy(session, o[1], o)
       if j then settle(j, o) end -- of two outcomes of one job the first counts
     end
   end)

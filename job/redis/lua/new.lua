@@ -67,7 +67,8 @@ local function insert(a)
   jobs[id] = j
   if a[10] ~= '' then call('HSET', A, id, a[10]) end
   if a[12] ~= '' then put(P .. 'm:' .. a[12], '0', id) end
-  changed[id] = j
+  j.changed = true
+  changed[#changed + 1] = j
   link(j)
   wake(j.q)
   return id

@@ -1,9 +1,9 @@
--- An outcome of a running job is one argument, which unpacks to: ID, attempt, state, detail, spared, most attempts, queue, priority, when due or "",
+-- An outcome of running jobs is one argument, which unpacks to: their IDs one after the other, attempt, state, detail, spared, most attempts, queue, priority, when due or "",
 -- after which delay, for how long to throttle, units to book.
 
 -- heldBy returns the job of an outcome, nil where the session has lost it.
-local function heldBy(session, o)
-  local j = load(o[1])
+local function heldBy(session, id, o)
+  local j = load(id)
   if holds(session, j) and j.n == o[2] then return j end
 end
 

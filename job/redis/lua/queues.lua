@@ -30,9 +30,9 @@ for i, name in ipairs(order) do
     for p = 1, 9 do
       see(readyKey(name, '', p))
       local items = call('LRANGE', listKey(name, p), 0, 99)
-      fetchItems(items)
+      local ids = idsIn(items)
       for n = 1, #items do
-        local j = waiting(name, p, items[n])
+        local j = waiting(name, p, ids[n], items[n])
         if j then
           wait = math.max(wait, now - j.r)
           break

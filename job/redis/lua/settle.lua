@@ -1,14 +1,17 @@
--- Writes what became of running jobs. ARGV: session, how many outcomes, those, then the jobs that follow, each with the number of the outcome
--- that it follows before it. Returns the numbers of the lost ones.
+-- Writes what became of running jobs. ARGV: session, how many outcomes, those, then the jobs that follow, each with the number of the job that it follows
+-- before it. Returns the numbers of the lost ones.
 local session, n = ARGV[1], tonumber(ARGV[2])
 local outcomes, held, lost, ids = {}, {}, { 'ok' }, {}
-for i = 1, n do
-  outcomes[i] = cmsgpack.unpack(ARGV[i + 2])
-  ids[i] = outcomes[i][1]
+for i = 3, n + 2 do
+  local o = cmsgpack.unpack(ARGV[i])
+  for at = 1, #o[1], 16 do
+    ids[#ids + 1] = string.sub(o[1], at, at + 15)
+    outcomes[#ids] = o
+  end
 end
 fetch(ids)
-for i = 1, n do
-  held[i] = heldBy(session, outcomes[i])
+for i = 1, #ids do
+  held[i] = heldBy(session, ids[i], outcomes[i]) or false
   if not held[i] then lost[#lost + 1] = i end
 end
 local new = {}
@@ -19,9 +22,9 @@ local there = firstThere(new)
 if there then return { 'there', there } end
 
 evenFull()
-for i = 1, n do
+for i = 1, #ids do
   -- Of two outcomes of one job the first counts.
-  if held[i] and heldBy(session, outcomes[i]) then settle(held[i], outcomes[i]) end
+  if held[i] and heldBy(session, ids[i], outcomes[i]) then settle(held[i], outcomes[i]) end
 end
 for i = 1, #new do insert(new[i]) end
 done()

@@ -50,9 +50,9 @@ local function trim(q)
   for p = 1, 9 do
     local key = listKey(q, p)
     local items = call('LRANGE', key, 0, most - 1)
-    fetchItems(items)
+    local ids = idsIn(items)
     local n = 0
-    while items[n + 1] and not waiting(q, p, items[n + 1]) do n = n + 1 end
+    while items[n + 1] and not waiting(q, p, ids[n + 1], items[n + 1]) do n = n + 1 end
     if n > 0 then call('LTRIM', key, n, -1) end
     if n == most then more = 1 end
   end
