@@ -53,10 +53,10 @@ func TestBatchYieldsAtItsSizeItsWaitAndTheEnd(t *testing.T) {
 	const s = time.Second
 	bad := errors.New("bad")
 	for name, c := range map[string]struct {
-		feed timedSource
-		size int
-		wait time.Duration
-		want []batched
+		source timedSource
+		size   int
+		wait   time.Duration
+		want   []batched
 	}{
 		"nothing":  {nil, 2, s, nil},
 		"size":     {timedSource{{0, 1, nil}, {0, 2, nil}, {s, 3, nil}, {0, 4, nil}}, 2, 0, []batched{{[]int{1, 2}, nil, 0}, {[]int{3, 4}, nil, s}}},
@@ -80,7 +80,7 @@ func TestBatchYieldsAtItsSizeItsWaitAndTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got := batchAll(Batch(t.Context(), c.feed.stream, c.size, c.wait))
+				got := batchAll(Batch(t.Context(), c.source.stream, c.size, c.wait))
 				if !reflect.DeepEqual(got, c.want) {
 					t.Errorf("got %v, want %v", got, c.want)
 				}

@@ -26,7 +26,7 @@ func rollsBack(ctx context.Context) error {
 // An error that is joined with that of the cancellation is not lost.
 func TestFailuresWhileStopping(t *testing.T) {
 	boom := errors.New("boom")
-	ways := map[string]func(ctx context.Context) error{
+	variants := map[string]func(ctx context.Context) error{
 		"Run": func(ctx context.Context) error {
 			return Run(ctx, func(ctx context.Context) error {
 				Go(ctx, rollsBack)
@@ -73,10 +73,10 @@ func TestFailuresWhileStopping(t *testing.T) {
 			})
 		},
 	}
-	for name, way := range ways {
+	for name, variant := range variants {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				if err := way(t.Context()); !errors.Is(err, errRollback) {
+				if err := variant(t.Context()); !errors.Is(err, errRollback) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -113,7 +113,7 @@ func TestStoppingIsNoFailure(t *testing.T) {
 
 // A panic is a failure, whatever its value is.
 func TestPanicsWithTheCancellation(t *testing.T) {
-	for name, way := range map[string]func(ctx context.Context) error{
+	for name, variant := range map[string]func(ctx context.Context) error{
 		"in a canceled task": func(ctx context.Context) error {
 			Go(ctx, func(ctx context.Context) error { <-ctx.Done(); panic(ctx.Err()) }).Cancel(nil)
 			return nil
@@ -124,7 +124,7 @@ func TestPanicsWithTheCancellation(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := Run(t.Context(), way)
+			err := Run(t.Context(), variant)
 			var p *PanicError
 			if !errors.As(err, &p) {
 				t.Errorf("got %v", err)

@@ -227,9 +227,9 @@ func TestMapEndsWithTheCauseWhenCanceled(t *testing.T) {
 
 // An item that only obeyed the cancellation of its stream is not told beside it, however close the two come.
 func TestMapCanceledTellsOnlyTheCancellation(t *testing.T) {
-	obey := func(ctx context.Context, i int) (int, error) { return i, ctx.Err() }
+	checkCtx := func(ctx context.Context, i int) (int, error) { return i, ctx.Err() }
 	loop := func(ctx context.Context) error {
-		for _, err := range Map(ctx, endless, obey, Limit(4)) {
+		for _, err := range Map(ctx, endless, checkCtx, Limit(4)) {
 			if _, ok := errors.AsType[*ItemError](err); ok {
 				return fmt.Errorf("told apart from the stream: %w", err)
 			}

@@ -674,7 +674,7 @@ func TestObserverThatPanics(t *testing.T) {
 								panic("observed")
 							}
 						}))
-						if told := err != nil && strings.Contains(err.Error(), "panic: observed"); told != panicked && (last != "pull" || kind == TaskStarted) {
+						if reported := err != nil && strings.Contains(err.Error(), "panic: observed"); reported != panicked && (last != "pull" || kind == TaskStarted) {
 							t.Errorf("panicked: %v, got %v", panicked, err)
 						}
 						if strings.Contains(fmt.Sprint(Trees()), "seen") {

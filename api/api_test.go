@@ -149,7 +149,7 @@ func TestActs(t *testing.T) {
 	for i := range 300 {
 		read[enqueued](t, ask(h, "POST", "/jobs", fmt.Sprintf(`{"kind":"k","args":{"n":%d}}`, i%3)), 201)
 	}
-	act := func(body string) job.ActionResult {
+	apply := func(body string) job.ActionResult {
 		t.Helper()
 		return read[job.ActionResult](t, ask(h, "POST", "/acts", body), 200)
 	}
@@ -159,19 +159,19 @@ func TestActs(t *testing.T) {
 			t.Errorf("%s: %d jobs, want %d", query, got, want)
 		}
 	}
-	if got := act(`{"act":"move","queue":"other","filter":{"args":["n=1"],"state":["queued"]}}`); got.Changed != 100 {
+	if got := apply(`{"act":"move","queue":"other","filter":{"args":["n=1"],"state":["queued"]}}`); got.Changed != 100 {
 		t.Errorf("move: %+v", got)
 	}
 	count("queue=other", 100)
-	if got := act(`{"act":"cancel","filter":{"queue":["other"]},"limit":30}`); got.Changed != 30 {
+	if got := apply(`{"act":"cancel","filter":{"queue":["other"]},"limit":30}`); got.Changed != 30 {
 		t.Errorf("cancel with a limit: %+v", got)
 	}
 	count("state=canceled", 30)
-	if got := act(`{"act":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.ActionResult{Changed: 70, Skipped: 30}) {
+	if got := apply(`{"act":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.ActionResult{Changed: 70, Skipped: 30}) {
 		t.Errorf("schedule: %+v", got)
 	}
 	count("state=scheduled", 70)
-	if got := act(`{"act":"delete","all":true}`); got.Changed != 300 {
+	if got := apply(`{"act":"delete","all":true}`); got.Changed != 300 {
 		t.Errorf("delete all: %+v", got)
 	}
 	count("", 0)

@@ -23,9 +23,9 @@ const goneAfter = 30 * time.Second
 
 // actOnCron pauses a cron, lets it go on, or has it tick now.
 func (a *API) actOnCron(w http.ResponseWriter, r *http.Request) error {
-	act := r.PathValue("act")
-	if act != "pause" && act != "resume" && act != "run" {
-		return refuse(http.StatusNotFound, "%.40q is no act here: there are pause, resume and run", act)
+	action := r.PathValue("act")
+	if action != "pause" && action != "resume" && action != "run" {
+		return refuse(http.StatusNotFound, "%.40q is no act here: there are pause, resume and run", action)
 	}
 	name := r.PathValue("name")
 	crons, err := a.config.Store.Crons(r.Context())
@@ -36,13 +36,13 @@ func (a *API) actOnCron(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case i < 0:
 		return refuse(http.StatusNotFound, "no worker has ever spoken of a cron %.40q", name)
-	case act == "run":
+	case action == "run":
 		err = a.runCron(r, crons[i])
 	default:
-		err = a.config.Store.PauseCron(r.Context(), name, act == "pause")
+		err = a.config.Store.PauseCron(r.Context(), name, action == "pause")
 	}
 	if _, refused := errors.AsType[*refusal](err); !refused {
-		a.record(r, job.AuditEntry{Action: act + " cron", Target: name, Changed: 1}, err)
+		a.record(r, job.AuditEntry{Action: action + " cron", Target: name, Changed: 1}, err)
 	}
 	if err != nil {
 		return err

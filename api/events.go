@@ -106,9 +106,9 @@ type stream struct {
 
 // run looks again and again, until there is nothing more to tell, the client is gone, or the time is over. An error before the
 // first event is returned, a later one ends the stream: the client comes again.
-func (s *stream) run(ctx context.Context, look func(context.Context) (over bool, err error)) error {
+func (s *stream) run(ctx context.Context, poll func(context.Context) (over bool, err error)) error {
 	for {
-		over, err := look(ctx)
+		over, err := poll(ctx)
 		switch {
 		case err != nil && !s.begun:
 			return err

@@ -114,7 +114,7 @@ func TestAKilledWorkerLosesNothing(t *testing.T) {
 	if err := heir.Start(); err != nil {
 		t.Fatal(err)
 	}
-	byVictim, died := 0, 0
+	byVictim, crashed := 0, 0
 	for _, id := range ids {
 		j, err := job.Await(t.Context(), store, id)
 		if err != nil || j.State != job.Completed {
@@ -124,13 +124,13 @@ func TestAKilledWorkerLosesNothing(t *testing.T) {
 		case string(j.Result) == `"victim"` && j.Attempt == 1:
 			byVictim++
 		case string(j.Result) == `"heir"` && j.Attempt == 2 && j.Crashed == 1 && j.Failures[0].Worker == "victim":
-			died++
+			crashed++
 		case string(j.Result) != `"heir"` || j.Attempt != 1:
 			t.Errorf("it is %+v", j)
 		}
 	}
-	if byVictim != 1 || died != 9 {
-		t.Errorf("%d jobs by the one that was killed, %d again by the other, want 1 and 9", byVictim, died)
+	if byVictim != 1 || crashed != 9 {
+		t.Errorf("%d jobs by the one that was killed, %d again by the other, want 1 and 9", byVictim, crashed)
 	}
 	h.Stop() // the heir waits for more
 	if err := heir.Wait(); err != nil {

@@ -52,12 +52,12 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 
 // isPause reads the act at the end of a path, on a queue or a cron.
 func isPause(r *http.Request) (bool, error) {
-	switch act := r.PathValue("act"); act {
+	switch action := r.PathValue("act"); action {
 	case "pause":
 		return true, nil
 	case "resume":
 		return false, nil
 	default:
-		return false, refuse(http.StatusNotFound, "%.40q is no act here: there are pause and resume", act)
+		return false, refuse(http.StatusNotFound, "%.40q is no act here: there are pause and resume", action)
 	}
 }

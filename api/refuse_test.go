@@ -100,17 +100,17 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/events?kind=k", "", nil, 400, `"kind" is no parameter of this path`},
 	} {
 		w := ask(h, test.method, test.path, test.body, test.edits...)
-		var told struct {
+		var reported struct {
 			Title, Detail string
 			Status        int
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &told); err != nil {
+		if err := json.Unmarshal(w.Body.Bytes(), &reported); err != nil {
 			t.Errorf("%s %.60s %.60s: %d %s: %v", test.method, test.path, test.body, w.Code, w.Body, err)
 			continue
 		}
-		if w.Code != test.status || told.Status != test.status || !strings.Contains(told.Detail, test.detail) ||
-			strings.Contains(told.Detail, "\n") || told.Title != http.StatusText(test.status) || w.Header().Get("Content-Type") != problem.Type {
-			t.Errorf("%s %.60s %.60s: got %d %+v, want %d %s", test.method, test.path, test.body, w.Code, told, test.status, test.detail)
+		if w.Code != test.status || reported.Status != test.status || !strings.Contains(reported.Detail, test.detail) ||
+			strings.Contains(reported.Detail, "\n") || reported.Title != http.StatusText(test.status) || w.Header().Get("Content-Type") != problem.Type {
+			t.Errorf("%s %.60s %.60s: got %d %+v, want %d %s", test.method, test.path, test.body, w.Code, reported, test.status, test.detail)
 		}
 	}
 	if w := ask(h, "PUT", "/jobs", ""); w.Header().Get("Allow") != "GET, HEAD, POST" {

@@ -40,8 +40,8 @@ func TestActOnSelection(t *testing.T) {
 
 func TestEveryAct(t *testing.T) {
 	tests := []struct {
-		act, argument string
-		done          func(j *job.Job) bool
+		action, argument string
+		done             func(j *job.Job) bool
 	}{
 		{"retry", "", func(j *job.Job) bool { return j.State == job.Queued && time.Until(j.RunAt) < time.Minute }},
 		{"cancel", "", func(j *job.Job) bool { return j.State == job.Canceled }},
@@ -53,11 +53,11 @@ func TestEveryAct(t *testing.T) {
 		{"schedule", "2126-01-31 15:04", func(j *job.Job) bool { return j.RunAt.Equal(time.Date(2126, 1, 31, 15, 4, 0, 0, time.UTC)) }},
 	}
 	for _, test := range tests {
-		t.Run(test.act, func(t *testing.T) {
+		t.Run(test.action, func(t *testing.T) {
 			s := memory.New()
 			j := enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))[0]
 			h := dash.New(dash.Config{Store: s})
-			w := post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "id", j.ID.String())
+			w := post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "id", j.ID.String())
 			has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "1 job ")
 			if got := find(t, s, j.ID); !test.done(got) {
 				t.Errorf("got %+v", got)
@@ -137,9 +137,9 @@ func TestCountIsGivenUp(t *testing.T) {
 // A slow store takes some seconds for each change.
 type slow struct{ *memory.Store }
 
-func (s slow) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
+func (s slow) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 	time.Sleep(3 * time.Second)
-	return s.Store.Apply(ctx, f, act)
+	return s.Store.Apply(ctx, f, action)
 }
 
 // What cannot be done in the time of a request goes on where it was, and each job has its turn once.
@@ -232,15 +232,15 @@ func TestPause(t *testing.T) {
 	}
 	h := dash.New(dash.Config{Store: s})
 	for _, step := range []struct {
-		path, field, name, act, told, button string
+		path, field, name, action, reported, button string
 	}{
 		{"/queues", "queue", "default", "pause", "The queue is paused", "Resume"},
 		{"/queues", "queue", "default", "resume", "The queue is resumed", "Pause"},
 		{"/crons", "cron", "nightly", "pause", "The cron is paused", "Resume"},
 		{"/crons", "cron", "nightly", "resume", "The cron is resumed", "Pause"},
 	} {
-		w := post(t, h, step.path, step.field, step.name, "act", step.act)
-		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told, ">"+step.button+"</button>")
+		w := post(t, h, step.path, step.field, step.name, "act", step.action)
+		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.reported, ">"+step.button+"</button>")
 	}
 }
 
@@ -249,12 +249,12 @@ func TestAskedAgain(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
 	h := dash.New(dash.Config{Store: s})
-	for _, test := range []struct{ act, argument, want string }{
+	for _, test := range []struct{ action, argument, want string }{
 		{"priority", "99", `type="number" min="1" max="9"`},
 		{"move", "a b", "Move 1 job?"},
 		{"schedule", "soon", "Schedule 1 job?"},
 	} {
-		w := post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
+		w := post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
 		has(t, w, http.StatusBadRequest, test.want, `value="`+test.argument+`" aria-invalid="true"`, `role="alert"`, `name="id" value="`+id+`"`, `href="/jobs?kind=mail"`,
 			`not name="argument" value="`+test.argument+`"><input`)
 	}

@@ -38,16 +38,16 @@ func (s *scanned) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		looks := len(jobs)
+		reads := len(jobs)
 		if f.IDs != nil { // what matches was read before, and is at hand
 			matching, err := meanwhile.Collect(job.List(ctx, s.Store, f))
 			if err != nil {
 				return nil, err
 			}
-			looks -= len(matching)
+			reads -= len(matching)
 		}
 		select {
-		case <-time.After(time.Duration(looks) * s.each):
+		case <-time.After(time.Duration(reads) * s.each):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -254,12 +254,12 @@ func TestSlowSearchOfOneMoment(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		h := dash.New(dash.Config{Store: s})
-		page, looks := storeCache(t, h, rare), 1
-		for ; looks < 1000 && strings.Contains(page, going); looks++ {
+		page, reads := storeCache(t, h, rare), 1
+		for ; reads < 1000 && strings.Contains(page, going); reads++ {
 			page = storeCache(t, h, rare)
 		}
 		if rows(page) != 2 || strings.Contains(page, going) || strings.Contains(page, tired) {
-			t.Errorf("%d jobs are shown after %d looks", rows(page), looks)
+			t.Errorf("%d jobs are shown after %d looks", rows(page), reads)
 		}
 	})
 }

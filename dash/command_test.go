@@ -38,9 +38,9 @@ func TestOrders(t *testing.T) {
 	renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} })
 	has(t, get(t, h, "/workers/act?act=stop&worker=w"), http.StatusOK, "Stop worker w?")
 	for _, step := range []struct {
-		path, told string
-		fields     []string
-		want       job.Command
+		path, reported string
+		fields         []string
+		want           job.Command
 	}{
 		{"/workers", "will claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Command{Do: job.CommandQuiet}},
 		{"/workers", "will claim jobs again", []string{"act", "resume", "worker", "w"}, job.Command{Do: job.CommandResume}},
@@ -48,7 +48,7 @@ func TestOrders(t *testing.T) {
 		{"/crons", "will run it now", []string{"act", "run", "cron", "nightly"}, job.Command{Do: job.CommandTick, Cron: "nightly"}},
 	} {
 		w := post(t, h, step.path, step.fields...)
-		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.told)
+		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.reported)
 		commands := renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} }).Commands
 		if len(commands) != 1 || commands[0] != step.want {
 			t.Errorf("%v leaves %+v, want %+v", step.fields, commands, step.want)
@@ -64,7 +64,7 @@ func TestOrders(t *testing.T) {
 }
 
 // told makes a job run, and has its worker tell of a tree.
-func told(t *testing.T, s job.Store, tree func(j *job.Job) inspect.Node) *job.Job {
+func reported(t *testing.T, s job.Store, tree func(j *job.Job) inspect.Node) *job.Job {
 	t.Helper()
 	enqueue(t, s, "feed.import", `{}`, 1)
 	j := settle(t, s, job.DefaultQueue, func(*job.Job) {})
@@ -96,7 +96,7 @@ func shopTree(j *job.Job) inspect.Node {
 
 func TestLiveTree(t *testing.T) {
 	s := memory.New()
-	j := told(t, s, shopTree)
+	j := reported(t, s, shopTree)
 	path := "/jobs/" + j.ID.String()
 	h := dash.New(dash.Config{Store: s})
 	has(t, get(t, h, path), http.StatusOK, `38 tasks: network × 30, task × 1`, `<span class="task-name">feed.import</span>`, `<b class="w-task">task</b> page 1`,
@@ -129,7 +129,7 @@ func TestLiveTree(t *testing.T) {
 // Tasks that are alike share a line, and so do those below them. Each of them can be seen, and canceled.
 func TestLiveTreeIsGrouped(t *testing.T) {
 	s := memory.New()
-	j := told(t, s, func(j *job.Job) inspect.Node {
+	j := reported(t, s, func(j *job.Job) inspect.Node {
 		root := inspect.Node{ID: 1, Name: "feed.import " + j.ID.String(), Path: "shop", State: "running", Kind: "run", Wait: inspect.Wait{For: "tasks"}}
 		for i := range 40 {
 			host := inspect.Node{ID: uint32(1000 + i), Name: fmt.Sprintf("host %d", i), Path: fmt.Sprintf("shop/host %d", i), State: "running", Kind: "task", Age: time.Minute, Wait: inspect.Wait{For: "tasks"}}
@@ -155,7 +155,7 @@ func TestLiveTreeIsGrouped(t *testing.T) {
 
 func TestHostileTree(t *testing.T) {
 	s := memory.New()
-	j := told(t, s, func(*job.Job) inspect.Node {
+	j := reported(t, s, func(*job.Job) inspect.Node {
 		bad := inspect.Node{ID: 2, Name: evil, Path: evil, State: evil, Kind: evil, Wait: inspect.Wait{For: evil, On: evil, Call: evil, File: evil, Line: 1}}
 		return inspect.Node{ID: 1, Name: evil, Path: evil, State: evil, Kind: evil, Wait: bad.Wait, Tasks: []inspect.Node{bad}}
 	})
@@ -193,7 +193,7 @@ func TestOnlyRunningJobsAreWatched(t *testing.T) {
 	if n != 0 {
 		t.Errorf("%d watches for a job that does not run", n)
 	}
-	j := told(t, s, shopTree)
+	j := reported(t, s, shopTree)
 	n = 0
 	get(t, h, "/jobs/"+j.ID.String())
 	if n != 1 {

@@ -97,7 +97,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	out := newStream(w, r)
 	defer out.end()
 	for sent := (*update)(nil); ; {
-		now, news, next, err := s.look(ctx, sent, func() (map[string]string, error) { return h.draw(ctx, v) })
+		now, news, next, err := s.refresh(ctx, sent, func() (map[string]string, error) { return h.draw(ctx, v) })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -121,7 +121,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 
 // look returns the page as it was at most a period ago, what is new in it for somebody to whom sent was sent, and when to ask again. News of
 // nil are none.
-func (s *pageState) look(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
+func (s *pageState) refresh(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
 	select {
 	case <-s.turn:
 		defer func() { s.turn <- struct{}{} }()

@@ -50,18 +50,18 @@ func TestUndo(t *testing.T) {
 			})
 			jobs := append(enqueue(t, s, "mail", `{}`, 1, job.Priority(3), job.In(time.Hour), job.Unique("a")), failed)
 			jobs = append(jobs, enqueue(t, s, "mail", `{}`, 1, job.In(2*time.Hour))...)
-			for _, test := range []struct{ act, argument string }{
+			for _, test := range []struct{ action, argument string }{
 				{"cancel", ""}, {"discard", ""}, {"move", "slow"}, {"priority", "9"}, {"schedule", "48h"}, {"run", ""}, {"retry", ""},
 			} {
 				before := describe(t, s, jobs)
-				undo := did(t, h, post(t, h, "/jobs/act", "act", test.act, "argument", test.argument, "all", "1", "kind", "mail"), "3 jobs ")
+				undo := did(t, h, post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "all", "1", "kind", "mail"), "3 jobs ")
 				if undo == "" || describe(t, s, jobs) == before {
-					t.Fatalf("%s: undo %q of\n%s", test.act, undo, describe(t, s, jobs))
+					t.Fatalf("%s: undo %q of\n%s", test.action, undo, describe(t, s, jobs))
 				}
 				has(t, get(t, h, "/audit"), http.StatusOK, "Can be undone", undo)
 				did(t, h, post(t, h, "/undo", "undo", undo, "back", "/jobs?kind=mail"), "Undone for 3 jobs.")
 				if got := describe(t, s, jobs); got != before {
-					t.Errorf("%s is undone to\n%s, want\n%s", test.act, got, before)
+					t.Errorf("%s is undone to\n%s, want\n%s", test.action, got, before)
 				}
 				has(t, post(t, h, "/undo", "undo", undo), http.StatusGone, "cannot be undone any more")
 			}
@@ -128,9 +128,9 @@ type eager struct {
 	run func()
 }
 
-func (e eager) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
+func (e eager) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 	defer e.run()
-	return e.Store.Apply(ctx, f, act)
+	return e.Store.Apply(ctx, f, action)
 }
 
 // TestUndoOfWhatRunsAtOnce: nothing is offered for a job that has run before the action returned.
@@ -152,21 +152,21 @@ func TestUndoPause(t *testing.T) {
 	tick(t, s, "nightly", time.Hour)
 	h := dash.New(dash.Config{Store: s})
 	for path, fields := range map[string][]string{"/queues": {"queue", "default"}, "/crons": {"cron", "nightly"}} {
-		act := func(name string) string {
+		apply := func(name string) string {
 			return did(t, h, post(t, h, path, append(fields, "act", name)...), "is "+name+"d")
 		}
-		first := act("pause")
-		if again := act("pause"); again != "" {
+		first := apply("pause")
+		if again := apply("pause"); again != "" {
 			t.Errorf("%s: a pause that changed nothing can be undone", path)
 		}
 		did(t, h, post(t, h, "/undo", "undo", first, "back", path), "The action is undone.")
 		has(t, get(t, h, path), http.StatusOK, ">Pause</button>")
-		act("pause")
-		resumed := act("resume")
+		apply("pause")
+		resumed := apply("resume")
 		did(t, h, post(t, h, "/undo", "undo", resumed, "back", path), "The action is undone.")
 		has(t, get(t, h, path), http.StatusOK, ">Resume</button>")
-		resumed = act("resume")
-		act("pause")
+		resumed = apply("resume")
+		apply("pause")
 		did(t, h, post(t, h, "/undo", "undo", resumed, "back", path), "Nothing is undone")
 	}
 }

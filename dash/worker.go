@@ -56,14 +56,14 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 }
 
 func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
-	act := job.CommandKind(r.PostForm.Get("act"))
-	switch act {
+	command := job.CommandKind(r.PostForm.Get("act"))
+	switch command {
 	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 		name := r.PostForm.Get("worker")
-		*done = job.AuditEntry{Action: string(act) + " worker", Target: name, Changed: 1}
-		return "/workers?did-text=" + string(act), h.sendCommand(ctx, name, job.Command{Do: act})
+		*done = job.AuditEntry{Action: string(command) + " worker", Target: name, Changed: 1}
+		return "/workers?did-text=" + string(command), h.sendCommand(ctx, name, job.Command{Do: command})
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on workers.", command)
 }
 
 // sendCommand leaves word for a worker.

@@ -115,7 +115,7 @@ func TestWhichCallsHoldAThread(t *testing.T) {
 	tests := []struct {
 		name, wait string
 		holds      bool
-		scene      func(t *testing.T) (call func() error, end func())
+		setUp      func(t *testing.T) (call func() error, end func())
 	}{
 		{"connection", "network", false, connectionScene},
 		{"channel", "receive", false, channelScene},
@@ -129,7 +129,7 @@ func TestWhichCallsHoldAThread(t *testing.T) {
 	const calls = 8
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			call, end := test.scene(t)
+			call, end := test.setUp(t)
 			before := inSystemCalls()
 			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 				for range calls {

@@ -409,11 +409,11 @@ func Example_acts() {
 			}
 			fmt.Println(j.Kind, j.State, j.LastError())
 		}
-		applied, err := job.Apply(ctx, store, failed, job.ActionRetry)
+		result, err := job.Apply(ctx, store, failed, job.ActionRetry)
 		if err != nil {
 			return err
 		}
-		fmt.Println(applied.Changed)
+		fmt.Println(result.Changed)
 		return nil
 	})
 	// Output:

@@ -97,7 +97,7 @@ func TestOutsideOfTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := enqueued.ID
-		look := func() error {
+		check := func() error {
 			tree, err := store.Watch(ctx, id, 10*time.Second)
 			if err != nil {
 				return err
@@ -127,7 +127,7 @@ func TestOutsideOfTheGuide(t *testing.T) {
 			return nil
 		}
 		time.Sleep(5 * time.Second)
-		for _, step := range []func() error{look, func() error { return tell(moved{store}) }, look} {
+		for _, step := range []func() error{check, func() error { return tell(moved{store}) }, check} {
 			if err := step(); err != nil {
 				t.Fatal(err)
 			}

@@ -71,11 +71,11 @@ func (l *life) claim() {
 	}
 }
 
-func (l *life) apply(act job.Action) {
+func (l *life) apply(action job.Action) {
 	l.Helper()
-	applied, err := job.Apply(l.Context(), l.store, job.Filter{IDs: []job.ID{l.id}}, act)
-	if err != nil || applied.Changed != 1 {
-		l.Fatalf("changed %d jobs, error %v; want one", applied.Changed, err)
+	result, err := job.Apply(l.Context(), l.store, job.Filter{IDs: []job.ID{l.id}}, action)
+	if err != nil || result.Changed != 1 {
+		l.Fatalf("changed %d jobs, error %v; want one", result.Changed, err)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestTransitions(t *testing.T) {
 // TestActs does each act of the table of acts in jobs.md to a job in each state, and compares.
 func TestActs(t *testing.T) {
 	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
-	acts := map[string]job.Action{
+	actions := map[string]job.Action{
 		"`ActionRetry`":       job.ActionRetry,
 		"`ActionCancel`":      job.ActionCancel,
 		"`ActionDiscard`":     job.ActionDiscard,
@@ -312,27 +312,27 @@ func TestActs(t *testing.T) {
 	}
 	states := []string{"queued", "running", "completed", "canceled", "discarded"}
 	rows := table(t, "jobs.md", "| act | "+strings.Join(states, " | ")+" |")
-	if len(rows) != len(acts) {
-		t.Errorf("the table has %d rows, the test %d", len(rows), len(acts))
+	if len(rows) != len(actions) {
+		t.Errorf("the table has %d rows, the test %d", len(rows), len(actions))
 	}
 	for _, row := range rows {
-		act, ok := acts[row[0]]
+		action, ok := actions[row[0]]
 		if !ok {
 			t.Errorf("the test does not know the act %s", row[0])
 			continue
 		}
 		for i, state := range states {
-			t.Run(act.String()+" "+state, func(t *testing.T) {
+			t.Run(action.String()+" "+state, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := &life{T: t, store: memory.New()}
 					defer l.store.Close()
 					l.enqueue()
 					into[state](l)
-					applied, err := job.Apply(t.Context(), l.store, job.Filter{IDs: []job.ID{l.id}}, act)
+					result, err := job.Apply(t.Context(), l.store, job.Filter{IDs: []job.ID{l.id}}, action)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got, want := l.after(state, applied), row[i+1]; got != want {
+					if got, want := l.after(state, result), row[i+1]; got != want {
 						t.Errorf("the job is %s, the table says %s", got, want)
 					}
 				})
@@ -342,18 +342,18 @@ func TestActs(t *testing.T) {
 }
 
 // after says what an act did, in the words of the table.
-func (l *life) after(before string, applied job.ActionResult) string {
+func (l *life) after(before string, result job.ActionResult) string {
 	l.Helper()
 	state, _ := l.now()
 	switch {
-	case applied.Skipped == 1 && state == before:
+	case result.Skipped == 1 && state == before:
 		return gone
-	case applied.Changed == 1 && state == gone:
+	case result.Changed == 1 && state == gone:
 		return "deleted"
-	case applied.Changed == 1 && state == "running" && findJob(l.T, l.store, l.id).CancelRequested:
+	case result.Changed == 1 && state == "running" && findJob(l.T, l.store, l.id).CancelRequested:
 		return "cancel requested"
-	case applied.Changed == 1:
+	case result.Changed == 1:
 		return state
 	}
-	return fmt.Sprintf("%s, and the counts are %+v", state, applied)
+	return fmt.Sprintf("%s, and the counts are %+v", state, result)
 }

@@ -185,7 +185,7 @@ type programLog struct {
 	mu        sync.Mutex
 	text      []byte
 	listening chan struct{}
-	heard     sync.Once
+	once      sync.Once
 }
 
 // Write is called by one goroutine of os/exec.
@@ -194,7 +194,7 @@ func (l *programLog) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	l.text = append(l.text, p...)
 	if bytes.Contains(l.text, []byte("listening")) {
-		l.heard.Do(func() { close(l.listening) })
+		l.once.Do(func() { close(l.listening) })
 	}
 	return len(p), nil
 }

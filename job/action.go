@@ -93,10 +93,10 @@ const applyPart = 1000
 // comes is left alone. On an error it returns what was done before it, and how to go on.
 //
 // A filter with Args or Error has the jobs read and compared here, a few hundred at a time.
-func Apply(ctx context.Context, s Store, f Filter, act Action) (ActionResult, error) {
+func Apply(ctx context.Context, s Store, f Filter, action Action) (ActionResult, error) {
 	done := ActionResult{Next: f.Before}
-	if act.check != nil {
-		return done, fmt.Errorf("%s: %w", act, act.check)
+	if action.check != nil {
+		return done, fmt.Errorf("%s: %w", action, action.check)
 	}
 	defer finishedHere(s, nil)
 	apply, most := Store.Apply, applyPart
@@ -109,9 +109,9 @@ func Apply(ctx context.Context, s Store, f Filter, act Action) (ActionResult, er
 			f.Limit = min(left, most)
 			left -= f.Limit
 		}
-		part, err := apply(s, ctx, f, act)
+		part, err := apply(s, ctx, f, action)
 		if err != nil {
-			return done, fmt.Errorf("%s jobs: %w", act, err)
+			return done, fmt.Errorf("%s jobs: %w", action, err)
 		}
 		done.add(part)
 		if f.Before = part.Next; f.Before == (ID{}) || limited && left == 0 {
@@ -121,7 +121,7 @@ func Apply(ctx context.Context, s Store, f Filter, act Action) (ActionResult, er
 }
 
 // applyListed is Store.Apply for a filter of which only List knows what matches it.
-func applyListed(s Store, ctx context.Context, f Filter, act Action) (part ActionResult, err error) {
+func applyListed(s Store, ctx context.Context, f Filter, action Action) (part ActionResult, err error) {
 	var found []ID
 	for j, err := range List(ctx, s, f) {
 		if err != nil {
@@ -130,7 +130,7 @@ func applyListed(s Store, ctx context.Context, f Filter, act Action) (part Actio
 		found = append(found, j.ID)
 	}
 	if len(found) > 0 {
-		part, err = s.Apply(ctx, Filter{IDs: found, States: f.States, Queues: f.Queues, Limit: len(found)}, act)
+		part, err = s.Apply(ctx, Filter{IDs: found, States: f.States, Queues: f.Queues, Limit: len(found)}, action)
 	}
 	if part.Next = (ID{}); len(found) == f.Limit {
 		part.Next = found[len(found)-1]

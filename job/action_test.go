@@ -42,9 +42,9 @@ func TestActs(t *testing.T) {
 	states := []job.State{job.Queued, job.Running, job.Completed, job.Canceled, job.Discarded}
 	at := time.Now().Add(time.Hour).Truncate(time.Second)
 	tests := []struct {
-		act   job.Action
-		want  [5]job.State // by the state before; skipped: left alone
-		check func(*job.Job) bool
+		action job.Action
+		want   [5]job.State // by the state before; skipped: left alone
+		check  func(*job.Job) bool
 	}{
 		{job.ActionRetry, [5]job.State{job.Queued, skipped, job.Queued, job.Queued, job.Queued}, func(j *job.Job) bool { return j.Used() == 0 }},
 		{job.ActionCancel, [5]job.State{job.Canceled, job.Running, skipped, skipped, skipped}, func(j *job.Job) bool { return j.State == job.Canceled || j.CancelRequested }},
@@ -56,9 +56,9 @@ func TestActs(t *testing.T) {
 	}
 	for _, test := range tests {
 		for i, before := range states {
-			t.Run(fmt.Sprint(test.act, " ", before), func(t *testing.T) {
+			t.Run(fmt.Sprint(test.action, " ", before), func(t *testing.T) {
 				store, id := inState(t, before)
-				done, err := job.Apply(t.Context(), store, job.Filter{IDs: []job.ID{id}}, test.act)
+				done, err := job.Apply(t.Context(), store, job.Filter{IDs: []job.ID{id}}, test.action)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -92,17 +92,17 @@ func TestActs(t *testing.T) {
 func TestActErrors(t *testing.T) {
 	store, _ := inState(t, job.Queued)
 	for _, test := range []struct {
-		act  job.Action
-		want string
+		action job.Action
+		want   string
 	}{
 		{job.ActionMove("a b"), `move: the name of the queue has a space or a control character in it: "a b"`},
 		{job.ActionPriority(10), "reprioritise: priority 10: give from 1 to 9"},
 		{job.ActionRunAt(time.Date(1950, 1, 1, 0, 0, 0, 0, time.UTC)), "schedule: a run time in the year 1950: give one from 1970 to 9999"},
 	} {
-		if _, err := job.Apply(t.Context(), store, job.Filter{}, test.act); err == nil || err.Error() != test.want {
+		if _, err := job.Apply(t.Context(), store, job.Filter{}, test.action); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
-		if err := test.act.Check(); err == nil || test.act.String()+": "+err.Error() != test.want {
+		if err := test.action.Check(); err == nil || test.action.String()+": "+err.Error() != test.want {
 			t.Errorf("Check: got %v, want %s", err, test.want)
 		}
 	}
@@ -229,8 +229,8 @@ func TestActsSuitViews(t *testing.T) {
 	for _, s := range job.States() {
 		waits := s == job.Queued || s == job.Scheduled || s == job.Retrying
 		for _, test := range []struct {
-			act  job.Action
-			want bool
+			action job.Action
+			want   bool
 		}{
 			{job.ActionRetry, s != job.Running},
 			{job.ActionDelete, s != job.Running},
@@ -240,8 +240,8 @@ func TestActsSuitViews(t *testing.T) {
 			{job.ActionPriority(1), waits},
 			{job.ActionRunAt(time.Now()), waits},
 		} {
-			if got := test.act.Suits(s); got != test.want {
-				t.Errorf("%s suits jobs that are %s: %v, want %v", test.act, s, got, test.want)
+			if got := test.action.Suits(s); got != test.want {
+				t.Errorf("%s suits jobs that are %s: %v, want %v", test.action, s, got, test.want)
 			}
 		}
 	}

@@ -68,15 +68,15 @@ func auditCut(text string) string {
 }
 
 // AuditOf returns the entry of an action on the jobs that match a filter, without who did it and by what.
-func AuditOf(f Filter, act Action, done ActionResult) AuditEntry {
-	e := AuditEntry{Action: act.name, Target: f.String(), Changed: int64(done.Changed)}
+func AuditOf(f Filter, action Action, done ActionResult) AuditEntry {
+	e := AuditEntry{Action: action.name, Target: f.String(), Changed: int64(done.Changed)}
 	switch {
-	case act.Queue != "":
-		e.Action += " to queue " + act.Queue
-	case act.Priority != 0:
-		e.Action = "set priority " + fmt.Sprint(act.Priority)
-	case act.Due && !act.RunAt.IsZero():
-		e.Action += " for " + act.RunAt.UTC().Format(time.RFC3339)
+	case action.Queue != "":
+		e.Action += " to queue " + action.Queue
+	case action.Priority != 0:
+		e.Action = "set priority " + fmt.Sprint(action.Priority)
+	case action.Due && !action.RunAt.IsZero():
+		e.Action += " for " + action.RunAt.UTC().Format(time.RFC3339)
 	}
 	return e
 }

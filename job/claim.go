@@ -20,7 +20,7 @@ const (
 func (r *run) claimLoop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	var looked time.Time // when it last looked for leases that have run out
+	var checked time.Time // when it last looked for leases that have run out
 	failures := 0
 	var calls calls
 	for {
@@ -30,8 +30,8 @@ func (r *run) claimLoop(ctx context.Context) error {
 		}
 		calls.number(&claim, r.leased(claim.Session))
 		begun := time.Now()
-		if begun.Sub(looked) >= r.beat() {
-			claim.Expired, looked = true, begun
+		if begun.Sub(checked) >= r.beat() {
+			claim.Expired, checked = true, begun
 		}
 		got, err := r.callClaim(ctx, claim)
 		calls.answered(claim, err)
@@ -40,7 +40,7 @@ func (r *run) claimLoop(ctx context.Context) error {
 				return cmpCause(ctx, err)
 			}
 			failures++
-			looked = time.Time{}
+			checked = time.Time{}
 			r.storeFailed("claim jobs", failures, err)
 			if err := meanwhile.Sleep(ctx, storeBackoff(failures)); err != nil {
 				return err
@@ -62,13 +62,13 @@ func (r *run) claimLoop(ctx context.Context) error {
 			wait = min(wait, got.Next)
 		}
 		timer.Reset(wait)
-		var freed chan struct{}
+		var capacityFreed chan struct{}
 		if crowded {
-			freed = r.capacityFreed
+			capacityFreed = r.capacityFreed
 		}
 		select {
 		case <-r.notice:
-		case <-freed:
+		case <-capacityFreed:
 		case <-timer.C:
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -65,7 +65,7 @@ func TestFromContextAtAnyTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left sync.WaitGroup
 		r := newRig(t, job.Config{Grace: -1}, job.HandleRaw("note", func(ctx context.Context, j *job.Job) error {
-			look := func() {
+			check := func() {
 				for range 100 {
 					got, ok := job.FromContext(ctx)
 					if !ok || got.ID != j.ID || got.Kind != "note" || string(got.Args) != `{"text":"hello"}` || got.Result != nil {
@@ -73,10 +73,10 @@ func TestFromContextAtAnyTime(t *testing.T) {
 					}
 				}
 			}
-			meanwhile.Go(ctx, func(context.Context) error { look(); return nil })
+			meanwhile.Go(ctx, func(context.Context) error { check(); return nil })
 			left.Go(func() {
 				for range 50 {
-					look()
+					check()
 					time.Sleep(time.Millisecond)
 				}
 			})

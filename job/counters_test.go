@@ -268,8 +268,8 @@ func TestStatsOfManyKindsAreBounded(t *testing.T) {
 		if i := slices.IndexFunc(stats, func(s job.Stat) bool { return s.Kind == "" && s.Snoozed > 700 }); i < 0 {
 			t.Error("no row for the other kinds")
 		}
-		if renewals, _, told := s.heard(); told > 3*201 {
-			t.Errorf("%d rows told in %d renewals", told, renewals)
+		if renewals, _, reported := s.seen(); reported > 3*201 {
+			t.Errorf("%d rows told in %d renewals", reported, renewals)
 		}
 	})
 }
@@ -278,13 +278,13 @@ func TestRowsThatGrowAreToldEachTwoSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, s := newSpiedRig(t, job.Config{}, noteKind.Handle(func(context.Context, note) error { return nil }))
 		seconds(5)
-		s.heard()
+		s.seen()
 		for range 500 {
 			r.enqueue()
 			seconds(0.1)
 		}
-		if renewals, _, told := s.heard(); renewals > 51 || told < 20 || told > 28 {
-			t.Errorf("in 50 s %d rows were told in %d renewals", told, renewals)
+		if renewals, _, reported := s.seen(); renewals > 51 || reported < 20 || reported > 28 {
+			t.Errorf("in 50 s %d rows were told in %d renewals", reported, renewals)
 		}
 	})
 }

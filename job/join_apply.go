@@ -9,13 +9,13 @@ import (
 
 // Apply does act to the newest jobs of all stores that match: those of one store in one transaction. To know which they are it lists them, 50 of
 // each store at a time, unless they are named by their IDs.
-func (j *Joined) Apply(ctx context.Context, f Filter, act Action) (ActionResult, error) {
-	if err := j.enter(ctx, act.String()); err != nil {
+func (j *Joined) Apply(ctx context.Context, f Filter, action Action) (ActionResult, error) {
+	if err := j.enter(ctx, action.String()); err != nil {
 		return ActionResult{}, err
 	}
 	var done ActionResult
 	if ids := distinct(slices.Clone(f.IDs)); len(ids) > 0 && f.Limit > len(ids) {
-		answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (ActionResult, error) { return p.Apply(ctx, f, act) })
+		answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) (ActionResult, error) { return p.Apply(ctx, f, action) })
 		for _, a := range answers {
 			done.add(a.got)
 		}
@@ -36,7 +36,7 @@ func (j *Joined) Apply(ctx context.Context, f Filter, act Action) (ActionResult,
 		}
 		of := f
 		of.IDs, of.Before, of.Limit = ids, ID{}, len(ids)
-		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (ActionResult, error) { return p.Apply(ctx, of, act) })
+		a := ask(ctx, j, p, 0, func(ctx context.Context, p *part) (ActionResult, error) { return p.Apply(ctx, of, action) })
 		if a.err != nil {
 			return done, a.err
 		}

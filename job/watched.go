@@ -19,34 +19,34 @@ const (
 
 // A lookout takes the trees of jobs that somebody watches. The renew loop alone uses it.
 type lookout struct {
-	told map[ID]time.Time // the watched jobs, with when a tree was told last
-	next time.Time        // no look before that
+	reported map[ID]time.Time // the watched jobs, with when a tree was told last
+	next     time.Time        // no look before that
 }
 
 // watch notes which jobs are watched now, and reports whether one was not before.
 func (l *lookout) watch(ids []ID) (fresh bool) {
 	if len(ids) == 0 {
-		l.told = nil
+		l.reported = nil
 		return false
 	}
 	watched := make(map[ID]time.Time, len(ids))
 	for _, id := range ids {
-		told, before := l.told[id]
-		watched[id] = told
+		reported, before := l.reported[id]
+		watched[id] = reported
 		fresh = fresh || !before
 	}
-	l.told = watched
+	l.reported = watched
 	return fresh
 }
 
 // trees returns what watched jobs are doing, at most once a second. Nothing is looked at when nobody watches.
 func (r *run) trees(now time.Time) []Tree {
 	l := &r.lookout
-	if len(l.told) == 0 || now.Before(l.next) {
+	if len(l.reported) == 0 || now.Before(l.next) {
 		return nil
 	}
 	var jobs []*Job
-	for id := range l.told {
+	for id := range l.reported {
 		if e := r.holding(id); e != nil {
 			jobs = append(jobs, e.job)
 		}
@@ -54,14 +54,14 @@ func (r *run) trees(now time.Time) []Tree {
 	if len(jobs) == 0 {
 		return nil
 	}
-	slices.SortFunc(jobs, func(a, b *Job) int { return l.told[a.ID].Compare(l.told[b.ID]) })
+	slices.SortFunc(jobs, func(a, b *Job) int { return l.reported[a.ID].Compare(l.reported[b.ID]) })
 	jobs = jobs[:min(len(jobs), mostTrees)]
 	begun := time.Now()
 	scopes := scopesOf(inspect.Tree(r.ctx), jobs)
 	l.next = begun.Add(max(lookEach, lookShare*time.Since(begun)))
 	var all []Tree
 	for _, j := range jobs {
-		l.told[j.ID] = begun
+		l.reported[j.ID] = begun
 		if n := scopes[j.ID]; n != nil {
 			all = append(all, Tree{Job: j.ID, Attempt: j.Attempt, JSON: treeJSON(*n)})
 		}

@@ -32,7 +32,7 @@ func (s *spy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 }
 
 // heard returns what was said since the last call: how many renewals there were, when trees were told, and how many stats.
-func (s *spy) heard() (renewals int, trees []time.Time, stats int) {
+func (s *spy) seen() (renewals int, trees []time.Time, stats int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, r := range s.renewals {
@@ -137,15 +137,15 @@ func TestNothingIsToldWhenNobodyWatches(t *testing.T) {
 		r, s := newSpiedRig(t, job.Config{}, noteKind.Handle(fetchBelow))
 		watched, other := r.enqueue(), r.enqueue()
 		seconds(10)
-		s.heard()
+		s.seen()
 		seconds(600)
-		if renewals, trees, stats := s.heard(); renewals > 601 || len(trees) != 0 || stats > 41 { // how long the queue is
+		if renewals, trees, stats := s.seen(); renewals > 601 || len(trees) != 0 || stats > 41 { // how long the queue is
 			t.Errorf("in 600 s without a watch: %d renewals, %d with trees, %d stats", renewals, len(trees), stats)
 		}
 
 		r.watch(watched, 20*time.Second)
 		seconds(30)
-		renewals, trees, stats := s.heard()
+		renewals, trees, stats := s.seen()
 		if renewals > 32 || len(trees) < 19 || len(trees) > 21 || stats > 3 {
 			t.Errorf("in 30 s of which 20 with a watch: %d renewals, %d with trees, %d stats", renewals, len(trees), stats)
 		}
@@ -155,7 +155,7 @@ func TestNothingIsToldWhenNobodyWatches(t *testing.T) {
 			}
 		}
 		seconds(60)
-		if renewals, trees, _ := s.heard(); renewals > 61 || len(trees) != 0 {
+		if renewals, trees, _ := s.seen(); renewals > 61 || len(trees) != 0 {
 			t.Errorf("60 s after the watch: %d renewals, %d with trees", renewals, len(trees))
 		}
 		if got := r.watch(other, 0); got.JSON != nil {
@@ -171,13 +171,13 @@ func TestAWatchLastsAMinuteAtMost(t *testing.T) {
 		seconds(1)
 		r.watch(id, 24*time.Hour)
 		seconds(59)
-		if _, trees, _ := s.heard(); len(trees) < 58 {
+		if _, trees, _ := s.seen(); len(trees) < 58 {
 			t.Errorf("in 59 s %d trees were told", len(trees))
 		}
 		seconds(2)
-		s.heard()
+		s.seen()
 		seconds(60)
-		if _, trees, _ := s.heard(); len(trees) != 0 {
+		if _, trees, _ := s.seen(); len(trees) != 0 {
 			t.Errorf("after a minute %d trees were told", len(trees))
 		}
 	})
@@ -190,7 +190,7 @@ func TestShortLeasesTellNoMoreTrees(t *testing.T) {
 		seconds(1)
 		r.watch(id, time.Minute)
 		seconds(20)
-		if renewals, trees, _ := s.heard(); renewals < 100 || len(trees) < 15 || len(trees) > 22 {
+		if renewals, trees, _ := s.seen(); renewals < 100 || len(trees) < 15 || len(trees) > 22 {
 			t.Errorf("in 20 s: %d renewals, %d with trees", renewals, len(trees))
 		}
 	})
@@ -231,7 +231,7 @@ func TestWatchesThatComeAndGoCostOneMoreCallABeat(t *testing.T) {
 		r.startWorker(s, job.Config{Name: "w"}, noteKind.Handle(fetchBelow))
 		t.Cleanup(r.end)
 		seconds(10)
-		if renewals, _, _ := s.heard(); renewals > 24 {
+		if renewals, _, _ := s.seen(); renewals > 24 {
 			t.Errorf("%d renewals in 10 s", renewals)
 		}
 	})

@@ -383,14 +383,14 @@ func TestWorkerObeysCancelFromOutside(t *testing.T) {
 // What becomes of a job that is canceled is said by what its handler does, also with tasks of its own; the worker goes on.
 func TestCanceledHandlers(t *testing.T) {
 	obeys := func(ctx context.Context) error { return meanwhile.Sleep(ctx, 3*time.Second) }
-	const plain, told = "context canceled: the job was canceled", "the job was canceled"
+	const plain, reported = "context canceled: the job was canceled", "the job was canceled"
 	for name, test := range map[string]struct {
 		handler func(context.Context) error
 		state   job.State
 		err     string
 	}{
 		"obeys":             {obeys, job.Canceled, plain},
-		"tells the cause":   {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, job.Canceled, told},
+		"tells the cause":   {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, job.Canceled, reported},
 		"fails by itself":   {func(ctx context.Context) error { <-ctx.Done(); return errFlaky }, job.Canceled, "flaky"},
 		"ignores it":        {func(context.Context) error { time.Sleep(3 * time.Second); return nil }, job.Completed, ""},
 		"is shielded":       {func(ctx context.Context) error { return meanwhile.Shield(ctx, 5*time.Second, obeys) }, job.Completed, ""},

@@ -40,16 +40,16 @@ func TestToken(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, remote := range []bool{false, true} {
-				looked := false
+				checked := false
 				h := live.HandlerOf(live.Config{CancelToken: test.config, Remote: remote}, func() []inspect.Node {
-					looked = true
+					checked = true
 					return shop()
 				})
 				r := local("POST", "/tree", sale)
 				r.Header["Authorization"] = test.authorization
 				w := ask(t, h, r)
-				if w.Code != test.want || looked != (test.want == http.StatusNotFound) {
-					t.Errorf("got status %d, looked: %t; want %d: %s", w.Code, looked, test.want, w.Body)
+				if w.Code != test.want || checked != (test.want == http.StatusNotFound) {
+					t.Errorf("got status %d, looked: %t; want %d: %s", w.Code, checked, test.want, w.Body)
 				}
 				if got := w.Header().Get("WWW-Authenticate"); (got == "Bearer") != (w.Code == http.StatusUnauthorized) {
 					t.Errorf("status %d: WWW-Authenticate is %q", w.Code, got)

@@ -301,19 +301,19 @@ func unlike(count int) []inspect.Node {
 // An answer that could not be written is cut off: it must not look complete.
 func TestBrokenConnection(t *testing.T) {
 	h := live.HandlerOf(live.Config{}, func() []inspect.Node { return unlike(5_000) })
-	for target, rooms := range map[string][]int{
+	for target, spaces := range map[string][]int{
 		"/":             {0, 10, 1000},
 		"/?format=json": {0, 10, 1000, 50_000, 100_000},
 		"/?task=0":      {0, 10},
 	} {
-		for _, room := range rooms {
+		for _, space := range spaces {
 			func() {
 				defer func() {
 					if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-						t.Errorf("%s, after %d bytes: got %v, want %v", target, room, err, http.ErrAbortHandler)
+						t.Errorf("%s, after %d bytes: got %v, want %v", target, space, err, http.ErrAbortHandler)
 					}
 				}()
-				h.ServeHTTP(&brokenWriter{httptest.NewRecorder(), room}, local("GET", target, ""))
+				h.ServeHTTP(&brokenWriter{httptest.NewRecorder(), space}, local("GET", target, ""))
 			}()
 		}
 	}

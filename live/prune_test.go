@@ -141,9 +141,9 @@ func TestMaxLaw(t *testing.T) {
 
 		var has, want []int
 		total := leveled(trees, 0, &has)
-		for room, level := limit, 0; room > 0 && level < len(has); level++ {
-			want = append(want, min(room, has[level]))
-			room -= want[level]
+		for space, level := limit, 0; space > 0 && level < len(has); level++ {
+			want = append(want, min(space, has[level]))
+			space -= want[level]
 		}
 		var got []int
 		listed := leveled(s.Trees, 0, &got)

@@ -79,8 +79,8 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Time.IsZero() {
 		at = time.Now().UnixNano()
 	}
-	var room [usualRoom]byte
-	record := h.encode(ctx, room[:0], &r, at)
+	var buf [usualRoom]byte
+	record := h.encode(ctx, buf[:0], &r, at)
 	if h.block <= 0 {
 		return h.sender.put("", record, at)
 	}

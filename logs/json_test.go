@@ -63,7 +63,7 @@ func TestRecordJSONLaw(t *testing.T) {
 				}
 			}
 		}
-		if got, want := told(&got), told(&want); got != want {
+		if got, want := reported(&got), reported(&want); got != want {
 			t.Fatalf("got %s\nwant %s", got, want)
 		}
 	})

@@ -112,11 +112,11 @@ func (s *Sender) begin(service string) *outBatch {
 	if n := len(s.free); n > 0 {
 		s.open, s.free = s.free[n-1], s.free[:n-1]
 	} else {
-		room := firstRoom
+		space := firstRoom
 		if len(s.sealed) > 0 { // it will be full
-			room = sealSize
+			space = sealSize
 		}
-		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, room)}}
+		s.open = &outBatch{Batch: Batch{Data: make([]byte, 0, space)}}
 	}
 	s.open.Service, s.open.Client, s.open.begun = service, s.id, time.Now()
 	cond.Signal(s.ready)

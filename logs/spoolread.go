@@ -69,14 +69,14 @@ func (s *spool) next(acked uint64) (frame []byte, last uint64, err error) {
 }
 
 // readSpooled reads the data frame at an offset of a file that is so long.
-func readSpooled(r io.ReaderAt, at, size int64, room *[]byte) (frame []byte, last uint64, err error) {
+func readSpooled(r io.ReaderAt, at, size int64, buf *[]byte) (frame []byte, last uint64, err error) {
 	if size-at < logwire.HeadSize {
 		return nil, 0, errTorn
 	}
-	if cap(*room) < logwire.HeadSize+logwire.DataFixed {
-		*room = make([]byte, 64<<10)
+	if cap(*buf) < logwire.HeadSize+logwire.DataFixed {
+		*buf = make([]byte, 64<<10)
 	}
-	b := (*room)[:logwire.HeadSize]
+	b := (*buf)[:logwire.HeadSize]
 	if _, err := r.ReadAt(b, at); err != nil {
 		return nil, 0, err
 	}
@@ -87,10 +87,10 @@ func readSpooled(r io.ReaderAt, at, size int64, room *[]byte) (frame []byte, las
 	if int64(n) > size-at-logwire.HeadSize {
 		return nil, 0, errTorn
 	}
-	if cap(*room) < logwire.HeadSize+n {
-		*room = append(make([]byte, 0, logwire.HeadSize+n), b...)
+	if cap(*buf) < logwire.HeadSize+n {
+		*buf = append(make([]byte, 0, logwire.HeadSize+n), b...)
 	}
-	frame = (*room)[:logwire.HeadSize+n]
+	frame = (*buf)[:logwire.HeadSize+n]
 	if _, err := r.ReadAt(frame[logwire.HeadSize:], at+logwire.HeadSize); err != nil {
 		return nil, 0, err
 	}
@@ -163,9 +163,9 @@ func scanSpool(path string, id Client) (f *spoolFile, torn int64, err error) {
 		return nil, info.Size(), nil
 	}
 	f = &spoolFile{path: path, size: spoolHead, written: info.ModTime()}
-	var room []byte
+	var buf []byte
 	for f.size < info.Size() {
-		frame, last, err := readSpooled(in, f.size, info.Size(), &room)
+		frame, last, err := readSpooled(in, f.size, info.Size(), &buf)
 		if failed(err) {
 			return nil, 0, fmt.Errorf("read the spool: %w", err)
 		} else if err != nil || last <= f.last {

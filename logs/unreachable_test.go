@@ -43,15 +43,15 @@ func (p *plug) dial(ctx context.Context) (net.Conn, error) {
 		return server.Close()
 	})
 	forward := func(to, from net.Conn) {
-		room := make([]byte, 1<<10)
+		buf := make([]byte, 1<<10)
 		for {
-			n, err := from.Read(room)
+			n, err := from.Read(buf)
 			select {
 			case <-p.out:
 			case <-p.ctx.Done():
 			}
 			if err == nil {
-				_, err = to.Write(room[:n])
+				_, err = to.Write(buf[:n])
 			}
 			if err != nil {
 				_ = to.Close()
@@ -163,9 +163,9 @@ func TestSenderFullDisk(t *testing.T) {
 		if err := os.WriteFile(folder, nil, 0o600); err != nil { // where the folder is to be
 			t.Fatal(err)
 		}
-		told := make(chan error, 100)
+		reported := make(chan error, 100)
 		s, err := logs.NewSender("tcp://nowhere", logs.WithDial(unreachable, logs.SenderOptions{
-			Spool: folder, MemoryBytes: 64 << 10, OnError: func(err error) { told <- err },
+			Spool: folder, MemoryBytes: 64 << 10, OnError: func(err error) { reported <- err },
 		}))
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestSenderFullDisk(t *testing.T) {
 		if err := s.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if n := len(told); n == 0 || n > 12 {
+		if n := len(reported); n == 0 || n > 12 {
 			t.Errorf("told %d times in eleven minutes", n)
 		}
 	})

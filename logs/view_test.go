@@ -72,7 +72,7 @@ func TestBatchLaw(t *testing.T) {
 			got = append(got, v.Record())
 		}
 		for i := range want {
-			if got, want := told(&got[i]), told(&want[i]); got != want {
+			if got, want := reported(&got[i]), reported(&want[i]); got != want {
 				t.Fatalf("got %s\nwant %s", got, want)
 			}
 		}
@@ -80,7 +80,7 @@ func TestBatchLaw(t *testing.T) {
 }
 
 // told is all that a record says.
-func told(r *Record) string {
+func reported(r *Record) string {
 	text := fmt.Sprintf("%v %d %q %q %q %q", r.Time, r.Level, r.Service, r.Message, r.Task, r.Job)
 	for _, a := range r.Attrs {
 		text += fmt.Sprintf(" %q %v %q", a.Key, a.Value.Kind(), a.Value.String())

@@ -54,12 +54,12 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 			most = max(most, counts[i])
 		}
 	}
-	const room = rowHeight - 28
+	const space = rowHeight - 28
 	width := float64(pictureWidth-2*marginLeft) / bins
 	fmt.Fprintf(b, `<text x="%d" y="%d" fill="#111">%s: %s</text>`+"\n", marginLeft, y+16, html.EscapeString(f.Name), span(f.Median))
 	for i, n := range counts {
 		if n > 0 {
-			high := float64(room) * float64(n) / float64(most)
+			high := float64(space) * float64(n) / float64(most)
 			fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#4a7ab5"/>`+"\n",
 				marginLeft+float64(i)*width, float64(y+rowHeight-4)-high, width, high)
 		}

@@ -55,15 +55,15 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	stats := l.stats()
-	for name, way := range stats.Inputs {
-		gauge(ch, logConnections, float64(way.Open), name)
-		counter(logConnected, way.Connections, name)
-		counter(logRecords, way.Records, name)
-		counter(logBytes, way.Bytes, name)
-		for reason, n := range way.Refused {
+	for name, input := range stats.Inputs {
+		gauge(ch, logConnections, float64(input.Open), name)
+		counter(logConnected, input.Connections, name)
+		counter(logRecords, input.Records, name)
+		counter(logBytes, input.Bytes, name)
+		for reason, n := range input.Refused {
 			counter(logRefused, n, name, reason)
 		}
-		for reason, n := range way.Repaired {
+		for reason, n := range input.Repaired {
 			counter(logRepaired, n, name, reason)
 		}
 	}

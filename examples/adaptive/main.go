@@ -98,10 +98,10 @@ func row(since time.Duration, capacity, limit int) string {
 
 // server is one that has too little of something: it works on so many calls at once, and the others queue.
 type server struct {
-	url   string
-	start time.Time
-	room  *meanwhile.Semaphore // of the largest capacity; what is not there now is taken by the server itself
-	calls atomic.Int64
+	url    string
+	start  time.Time
+	budget *meanwhile.Semaphore // of the largest capacity; what is not there now is taken by the server itself
+	calls  atomic.Int64
 }
 
 func serve(ctx context.Context) (*server, error) {
@@ -109,7 +109,7 @@ func serve(ctx context.Context) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{url: "http://" + listener.Addr().String(), start: time.Now(), room: meanwhile.NewSemaphore(phases[0])}
+	s := &server{url: "http://" + listener.Addr().String(), start: time.Now(), budget: meanwhile.NewSemaphore(phases[0])}
 	h := &http.Server{Handler: s}
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		context.AfterFunc(ctx, func() { h.Close() })
@@ -123,10 +123,10 @@ func serve(ctx context.Context) (*server, error) {
 			return err
 		}
 		lost := phases[0] - phases[1]
-		if err := s.room.Acquire(ctx, lost); err != nil {
+		if err := s.budget.Acquire(ctx, lost); err != nil {
 			return err
 		}
-		defer s.room.Release(lost)
+		defer s.budget.Release(lost)
 		return meanwhile.Sleep(ctx, 2*phase-time.Since(s.start))
 	}, meanwhile.Name("less capacity"))
 	return s, nil
@@ -142,10 +142,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many calls", http.StatusServiceUnavailable)
 		return
 	}
-	if s.room.Acquire(r.Context(), 1) != nil {
+	if s.budget.Acquire(r.Context(), 1) != nil {
 		return // the client has gone
 	}
-	defer s.room.Release(1)
+	defer s.budget.Release(1)
 	_ = meanwhile.Sleep(r.Context(), work)
 }
 

@@ -49,7 +49,7 @@ const (
 )
 
 // ways are how a task waits for half a second. The name is the argument of the process that does so.
-var ways = []struct {
+var variants = []struct {
 	name, title string
 	wait        func(ctx context.Context) error
 }{
@@ -75,8 +75,8 @@ func main() {
 		return
 	}
 	fmt.Println("1,000 calls of 500 ms             time    threads")
-	for _, way := range ways {
-		runSelf(way.name)
+	for _, variant := range variants {
+		runSelf(variant.name)
 	}
 	fmt.Println()
 	fmt.Println("canceled after 100 ms             returned after")
@@ -113,8 +113,8 @@ func runSelf(name string) {
 // measure runs 1,000 tasks in the way with the name, and prints what that took. The number is known and small, so a scope
 // does; for an unknown number use Each.
 func measure(name string) {
-	for _, way := range ways {
-		if way.name != name {
+	for _, variant := range variants {
+		if variant.name != name {
 			continue
 		}
 		most, start := 0, time.Now()
@@ -125,14 +125,14 @@ func measure(name string) {
 				return nil
 			})
 			for i := range calls {
-				meanwhile.Go(ctx, way.wait, meanwhile.Name(fmt.Sprint("report ", i)))
+				meanwhile.Go(ctx, variant.wait, meanwhile.Name(fmt.Sprint("report ", i)))
 			}
 			return nil
 		}, meanwhile.Name("reports"))
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%-33s %.2f s %8d\n", way.title, time.Since(start).Seconds(), most)
+		fmt.Printf("%-33s %.2f s %8d\n", variant.title, time.Since(start).Seconds(), most)
 	}
 }
 

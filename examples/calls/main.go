@@ -48,7 +48,7 @@ func run(ctx context.Context) error {
 	}
 	http.DefaultTransport.(*http.Transport).MaxIdleConnsPerHost = calls
 
-	ways := []struct {
+	variants := []struct {
 		what string
 		call func() ([]string, error)
 	}{
@@ -74,8 +74,8 @@ func run(ctx context.Context) error {
 		}},
 	}
 	fmt.Println("                             time     at once")
-	for _, way := range ways {
-		if err := api.measure(way.what, way.call); err != nil {
+	for _, variant := range variants {
+		if err := api.measure(variant.what, variant.call); err != nil {
 			return err
 		}
 	}

@@ -14,9 +14,9 @@ import (
 )
 
 // A room counts what is taken of it.
-type room struct{ free int }
+type budget struct{ free int }
 
-func (r *room) TryAcquire(n int) bool {
+func (r *budget) TryAcquire(n int) bool {
 	if n > r.free {
 		return false
 	}
@@ -24,7 +24,7 @@ func (r *room) TryAcquire(n int) bool {
 	return true
 }
 
-func (r *room) Release(n int) { r.free += n }
+func (r *budget) Release(n int) { r.free += n }
 
 func gzipped(t *testing.T, text string) string {
 	t.Helper()
@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 	bomb := gzipped(t, strings.Repeat("x", 1000*most))
 	for name, test := range map[string]struct {
 		encoding, sent string
-		room           int // what is free; 0 is plenty
+		space          int // what is free; 0 is plenty
 		want           string
 		status         int // of the problem; 0 is none
 		says           string
@@ -73,11 +73,11 @@ func TestRead(t *testing.T) {
 		"no room unpacked":      {"gzip", packed, 2 * most, "", http.StatusServiceUnavailable, "too much at once"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			free := test.room
+			free := test.space
 			if free == 0 {
 				free = 10 * most
 			}
-			r := &room{free}
+			r := &budget{free}
 			request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(test.sent))
 			request.Header.Set("Content-Encoding", test.encoding)
 			got, release, err := (&body.Reader{Most: most, Budget: r}).Read(request)

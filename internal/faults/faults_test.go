@@ -58,7 +58,7 @@ func needServer(t *testing.T) {
 func TestFaultsAreNoticed(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
-	for way, c := range map[string]struct{ only, want string }{
+	for defect, c := range map[string]struct{ only, want string }{
 		"forget": {"worker", "was acknowledged"},
 		"fence":  {"worker", "which had lost it|was queued again by"},
 		"twice":  {"worker", "was begun twice"},
@@ -68,9 +68,9 @@ func TestFaultsAreNoticed(t *testing.T) {
 		"lanes":  {"worker", "did not match its jobs"},
 		"limits": {"worker", "jobs of queue bounded ran at|of queue paced started at|had begun|ran at"},
 	} {
-		t.Run(way, func(t *testing.T) {
+		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			out, err := prove(t, way, "-store", "sqlite", "-for", "6s", "-only", c.only, "-rate", "300")
+			out, err := prove(t, defect, "-store", "sqlite", "-for", "6s", "-only", c.only, "-rate", "300")
 			if !errors.Is(err, errViolated) || !regexp.MustCompile(c.want).MatchString(out) {
 				t.Errorf("got %v, and no %q in:\n%s", err, c.want, out)
 			}
@@ -120,14 +120,14 @@ func haveClocksJump(ctx context.Context, store job.Store, workers []*harm.Proces
 }
 
 // prove runs the program with a store that is broken in some way, or not, and checks that nothing is left behind.
-func prove(t *testing.T, way string, args ...string) (string, error) {
+func prove(t *testing.T, defect string, args ...string) (string, error) {
 	t.Helper()
-	return proveChanged(t, nil, nil, way, args...)
+	return proveChanged(t, nil, nil, defect, args...)
 }
 
 type drive = func(ctx context.Context, store job.Store, workers []*harm.Process) error
 
-func proveChanged(t *testing.T, changes []harm.Change, drive drive, way string, args ...string) (string, error) {
+func proveChanged(t *testing.T, changes []harm.Change, drive drive, defect string, args ...string) (string, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "faults-test-*") // not t.TempDir, which is closed to the user of the server
 	if err != nil {
@@ -141,7 +141,7 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, way string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.env, c.drive = []string{breakWay + "=" + way}, drive
+	c.env, c.drive = []string{breakWay + "=" + defect}, drive
 	if c.store != "sqlite" && c.losses == "" {
 		c.self = filepath.Join(dir, "program")
 		if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {

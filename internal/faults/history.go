@@ -35,7 +35,7 @@ type attempt struct {
 	outcome string // that the store has taken
 	settled int64  // when it was seen to have
 	claimed int64  // by the clock of the store
-	died    int    // leases that had run out until then
+	crashed int    // leases that had run out until then
 	lost    bool   // the store has refused the outcome
 }
 
@@ -150,7 +150,7 @@ func (t *tale) attempted(e entry) {
 	case e.What == starts && a.started > 0:
 		t.wrong("attempt %d of job %v (%s) was begun twice, by %s", e.Attempt, e.ID, e.Kind, e.Worker)
 	case e.What == starts:
-		a.started, a.claimed, a.died = e.Time, e.Claimed, e.Died
+		a.started, a.claimed, a.crashed = e.Time, e.Claimed, e.Died
 		if e.Queue != "" {
 			h.queue, h.lane, h.cost = e.Queue, e.Lane, e.Cost
 		}

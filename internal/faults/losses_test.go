@@ -15,7 +15,7 @@ func TestLosses(t *testing.T) {
 	testenv.LongTest(t)
 	testenv.Program(t, "redis-server")
 	for _, test := range []struct {
-		kind, way string
+		kind, aof string
 		loses     bool
 		want      error
 	}{
@@ -24,18 +24,18 @@ func TestLosses(t *testing.T) {
 		{"failover", "forget", true, nil},
 	} {
 		out, err := func() (string, error) {
-			if test.way != "" {
+			if test.aof != "" {
 				whole := wrapStore
-				wrapStore = breakers[test.way]
+				wrapStore = breakers[test.aof]
 				defer func() { wrapStore = whole }()
 			}
 			return prove(t, "", "-store", "redis", "-for", "1s", "-losses", test.kind)
 		}()
 		if !errors.Is(err, test.want) {
-			t.Errorf("%s, %s: got %v, want %v", test.kind, test.way, err, test.want)
+			t.Errorf("%s, %s: got %v, want %v", test.kind, test.aof, err, test.want)
 		}
 		if lost := figure(t, out, "of these lost"); (lost > 0) != test.loses || figure(t, out, countAcknowledged) == 0 {
-			t.Errorf("%s, %s: %d are lost:\n%s", test.kind, test.way, lost, out)
+			t.Errorf("%s, %s: %d are lost:\n%s", test.kind, test.aof, lost, out)
 		}
 	}
 }

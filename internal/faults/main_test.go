@@ -12,8 +12,8 @@ import (
 // TestMain lets the test binary be the processes that the program starts, with a store that is broken as the environment says.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-role" {
-		if way := os.Getenv(breakWay); way != "" {
-			wrapStore = breakers[way]
+		if defect := os.Getenv(breakWay); defect != "" {
+			wrapStore = breakers[defect]
 		}
 		main()
 		return

@@ -37,16 +37,16 @@ func (o *round) operate(ctx context.Context, store job.Store) error {
 				seen[j.ID] = j.Attempt
 				continue
 			}
-			act := job.ActionDelete
+			action := job.ActionDelete
 			if !retried[j.ID] && r.IntN(3) == 0 {
-				act, retried[j.ID] = job.ActionRetry, true
+				action, retried[j.ID] = job.ActionRetry, true
 			}
 			e := entry{What: removes, ID: j.ID, Kind: j.Kind, Attempt: j.Attempt, Queue: j.Queue, Lane: j.LimitKey, Created: j.Created.UnixNano()}
-			if act.To == job.Queued {
+			if action.To == job.Queued {
 				e.What = retries
 			}
 			l.write(e)
-			if _, err := store.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 1}, act); err == nil {
+			if _, err := store.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 1}, action); err == nil {
 				o.count(countDealt)
 			}
 		}

@@ -67,17 +67,17 @@ var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // report prints the violations of a round, and what the ledgers say of the first jobs among them.
 func (o *round) report(out io.Writer) error {
-	told := map[job.ID]bool{}
+	reported := map[job.ID]bool{}
 	for _, v := range o.violations {
 		fmt.Fprintf(out, "violation: %s\n", v)
-		if id, err := job.ParseID(anyID.FindString(v)); err == nil && len(told) < maxPrinted {
-			told[id] = true
+		if id, err := job.ParseID(anyID.FindString(v)); err == nil && len(reported) < maxPrinted {
+			reported[id] = true
 		}
 	}
 	if o.hidden > 0 {
 		fmt.Fprintf(out, "and %d violations more\n", o.hidden)
 	}
-	if len(told) == 0 {
+	if len(reported) == 0 {
 		return nil
 	}
 	type line struct {
@@ -90,19 +90,19 @@ func (o *round) report(out io.Writer) error {
 		about := []job.ID{e.ID}
 		if e.What == intends {
 			for _, j := range e.Jobs {
-				if told[j.ID] {
+				if reported[j.ID] {
 					batches[e.Batch] = append(batches[e.Batch], j.ID)
 				}
 			}
 		}
 		about = append(about, batches[e.Batch]...)
 		for _, id := range about {
-			if told[id] {
+			if reported[id] {
 				stories[id] = append(stories[id], line{e.Time, process + " " + e.String()})
 			}
 		}
 	})
-	for id := range told {
+	for id := range reported {
 		fmt.Fprintf(out, "job %v\n", id)
 		slices.SortFunc(stories[id], func(a, b line) int { return cmp.Compare(a.time, b.time) })
 		for _, l := range stories[id] {

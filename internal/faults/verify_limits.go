@@ -95,7 +95,7 @@ func (j *laneJob) stretches() (all []stretch) {
 			continue
 		}
 		to := a.started
-		if next := j.after(i); next != nil && next.died > a.died {
+		if next := j.after(i); next != nil && next.crashed > a.crashed {
 			to = max(to, next.claimed)
 		} else if a.outcome != "" {
 			to = a.ended
@@ -154,15 +154,15 @@ type start struct {
 // with the lowest cost first, which is what limits allow the most of.
 func startsOf(jobs []laneJob) (all []start) {
 	for _, j := range jobs {
-		died := 0
+		crashed := 0
 		for _, a := range j.attempts {
 			if a.claimed == 0 {
 				continue
 			}
-			if a.died == died {
+			if a.crashed == crashed {
 				all = append(all, start{j.id, a.claimed, j.cost})
 			}
-			died = a.died
+			crashed = a.crashed
 		}
 	}
 	slices.SortFunc(all, func(a, b start) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.cost, b.cost)) })

@@ -130,8 +130,8 @@ func (s *story) verify() *round {
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tell func(s *story)
-		want string // in the only violation; "" for none
+		write func(s *story)
+		want  string // in the only violation; "" for none
 	}{
 		"all well": {func(s *story) { s.work("1", ""); s.work("2", "work:k"); s.work("3", "work:k") }, ""},
 		"retried": {func(s *story) {
@@ -256,7 +256,7 @@ func TestVerify(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStory()
-			c.tell(s)
+			c.write(s)
 			got := s.verify().violations
 			if name == "listed twice" && len(got) == 2 {
 				got = got[:1] // the other is that the counts differ
@@ -324,8 +324,8 @@ func (s *story) dealWith(what string, j *job.Job, at int64) {
 func TestVerifyLimits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		tell func(s *story)
-		want string // "" is nothing
+		write func(s *story)
+		want  string // "" is nothing
 	}{
 		"as many as may run": {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{6, 8}) }, ""},
 		"one more":           {func(s *story) { s.lane("bounded", "", [2]int64{0, 9}, [2]int64{1, 5}, [2]int64{2, 6}, [2]int64{4, 8}) }, "4 jobs of queue bounded ran"},
@@ -362,7 +362,7 @@ func TestVerifyLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStory()
-			c.tell(s)
+			c.write(s)
 			got := strings.Join(s.verify().violations, "\n")
 			if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)

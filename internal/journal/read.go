@@ -63,7 +63,7 @@ type reader struct {
 	size   int64
 	layout Layout
 	table  []byte
-	room   []byte
+	buf    []byte
 }
 
 const readBytes = 256 << 10 // at once
@@ -116,12 +116,12 @@ func (r *reader) frame(off int64) (at, next int64, take func(int64), err error) 
 
 // part reports whether a part is what it was.
 func (r *reader) part(p Part, off int64) (whole bool, err error) {
-	if r.room == nil {
-		r.room = make([]byte, readBytes)
+	if r.buf == nil {
+		r.buf = make([]byte, readBytes)
 	}
 	sum := uint32(0)
 	for left := p.Size; left > 0; {
-		b := r.room[:min(left, readBytes)]
+		b := r.buf[:min(left, readBytes)]
 		if _, err := r.file.ReadAt(b, off); err != nil {
 			return false, err
 		}

@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 func TestFaultsAreNoticed(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
-	for way, c := range map[string]struct {
+	for defect, c := range map[string]struct {
 		drive func(ctx context.Context, s *site) error
 		want  string
 	}{
@@ -50,9 +50,9 @@ func TestFaultsAreNoticed(t *testing.T) {
 		"twice":  {killRipe, "is there again"},
 		"lines":  {killRipe, "is there again"},
 	} {
-		t.Run(way, func(t *testing.T) {
+		t.Run(defect, func(t *testing.T) {
 			t.Parallel()
-			out, err := prove(t, way, c.drive, "-for", "6s", "-records", "20000")
+			out, err := prove(t, defect, c.drive, "-for", "6s", "-records", "20000")
 			if !errors.Is(err, errViolated) || !strings.Contains(out, c.want) {
 				t.Errorf("got %v, and no %q in:\n%s", err, c.want, out)
 			}
@@ -137,17 +137,17 @@ func until(ctx context.Context, what string, so func() (bool, error)) error {
 }
 
 // prove runs the program with a server that is broken in some way, or not, and checks that nothing is left behind.
-func prove(t *testing.T, way string, drive func(context.Context, *site) error, args ...string) (string, error) {
+func prove(t *testing.T, defect string, drive func(context.Context, *site) error, args ...string) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	c, err := parse(append(args, "-seed", "1", "-dir", dir), os.Stderr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.self, err = built(way == "trust"); err != nil {
+	if c.self, err = built(defect == "trust"); err != nil {
 		t.Fatal(err)
 	}
-	c.env, c.drive = []string{breakWay + "=" + way}, drive
+	c.env, c.drive = []string{breakWay + "=" + defect}, drive
 	c.serve = func(s *site) []string {
 		return []string{s.self, "-role", "server", "-address", s.address(), "-spool", s.store()}
 	}

@@ -20,8 +20,8 @@ func NewDecompressor() *zstd.Decoder {
 
 // Decompress puts into room what payload holds: exactly size bytes, or it is an error. It never makes more than MaxBatch
 // bytes of it.
-func Decompress(d *zstd.Decoder, room, payload []byte, size int) ([]byte, error) {
-	data, err := d.DecodeAll(payload, room[:0])
+func Decompress(d *zstd.Decoder, buf, payload []byte, size int) ([]byte, error) {
+	data, err := d.DecodeAll(payload, buf[:0])
 	if err != nil || len(data) != size {
 		return nil, ErrBody
 	}

@@ -15,8 +15,8 @@ func (n *Node) AppendPath(b []byte) []byte {
 }
 
 func (n *Node) Path() string {
-	var room [128]byte
-	return string(n.AppendPath(room[:0]))
+	var buf [128]byte
+	return string(n.AppendPath(buf[:0]))
 }
 
 // Label is the last part of the path.

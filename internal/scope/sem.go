@@ -69,8 +69,8 @@ func (s *Sem) lock() {
 }
 
 func (s *Sem) unlock() {
-	if room := int(s.size.Load()) - s.inUse; !s.tracked && room >= 0 && s.waiting.Len() == 0 {
-		s.free.Store(uint64(room) + 1)
+	if space := int(s.size.Load()) - s.inUse; !s.tracked && space >= 0 && s.waiting.Len() == 0 {
+		s.free.Store(uint64(space) + 1)
 	}
 	s.mu.Unlock()
 }

@@ -33,8 +33,8 @@ func Level(word []byte) (level slog.Level, ok bool) {
 	if len(word) > longest {
 		return 0, false
 	}
-	var room [longest]byte
-	lower := room[:len(word)]
+	var buf [longest]byte
+	lower := buf[:len(word)]
 	for i, c := range word {
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'

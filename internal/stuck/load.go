@@ -22,15 +22,15 @@ func load(ctx context.Context) error {
 	before := make(chan struct{})
 	defer func() { close(before) }()
 	for {
-		gate := make(chan struct{})
+		release := make(chan struct{})
 		for range loadAtOnce {
 			meanwhile.Go(ctx, func(context.Context) error {
-				<-gate // stuck: load
+				<-release // stuck: load
 				return nil
 			})
 		}
 		close(before)
-		before = gate
+		before = release
 		if err := meanwhile.Sleep(ctx, breath); err != nil {
 			return err
 		}

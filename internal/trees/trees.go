@@ -15,17 +15,17 @@ const mostDepth = 1000
 // Prune returns a copy of the trees with up to max tasks, the shallow ones first. What is left out is counted in the
 // task above it; roots have none above them.
 func Prune(trees []inspect.Node, max int) []inspect.Node {
-	room := max
+	space := max
 	keep := func(all []inspect.Node) []inspect.Node {
-		kept := all[:min(room, len(all))]
-		room -= len(kept)
+		kept := all[:min(space, len(all))]
+		space -= len(kept)
 		return slices.Clone(kept)
 	}
 	kept := keep(trees)
 	level := [][]inspect.Node{kept}
 	for depth := 1; len(level) > 0; depth++ {
 		if depth == mostDepth {
-			room = 0
+			space = 0
 		}
 		var next [][]inspect.Node
 		for _, siblings := range level {

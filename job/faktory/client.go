@@ -119,7 +119,7 @@ func (cs *clients) connect(h hello) *client {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), takeOverTime)
 	defer cancel()
-	if err := cs.adopt(ctx, cl); err != nil {
+	if err := cs.takeOver(ctx, cl); err != nil {
 		cs.server.config.Logger.Warn("faktory: the jobs of a client could not be read", "wid", h.Worker, "error", err)
 	}
 	return cl

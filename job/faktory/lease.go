@@ -116,7 +116,7 @@ func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
 }
 
 // adopt notes the jobs that other servers have given to a client, so that their reservations end.
-func (cs *clients) adopt(ctx context.Context, cl *client) error {
+func (cs *clients) takeOver(ctx context.Context, cl *client) error {
 	jobs, err := cs.heldBy(ctx, cl)
 	if err != nil {
 		return err

@@ -143,10 +143,10 @@ func (c *conn) removeQueue(ctx context.Context, name string) error {
 }
 
 // eachPart does act to the jobs that match a filter and a function, some at a time.
-func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, act job.Action) error {
+func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, action job.Action) error {
 	var ids []job.ID
 	apply := func() error {
-		_, err := job.Apply(ctx, c.server.config.Store, job.Filter{IDs: ids, States: f.States}, act)
+		_, err := job.Apply(ctx, c.server.config.Store, job.Filter{IDs: ids, States: f.States}, action)
 		ids = nil
 		return err
 	}
@@ -187,9 +187,9 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 		return nil, refuse("MUTATE: %v", err)
 	}
 	states := map[string]job.State{"retries": job.Retrying, "scheduled": job.Scheduled, "dead": job.Discarded}
-	acts := map[string]job.Action{"kill": job.ActionDiscard, "requeue": job.ActionRetry, "discard": job.ActionDelete, "clear": job.ActionDelete}
+	actions := map[string]job.Action{"kill": job.ActionDiscard, "requeue": job.ActionRetry, "discard": job.ActionDelete, "clear": job.ActionDelete}
 	state, known := states[m.Target]
-	act, can := acts[m.Do]
+	action, can := actions[m.Do]
 	switch {
 	case !can:
 		return nil, refuse("MUTATE: cmd %.40q: give kill, requeue, discard or clear", m.Do)
@@ -201,7 +201,7 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 	store := c.server.config.Store
 	filter := job.Filter{States: []job.State{state}}
 	if m.Do == "clear" {
-		_, err := job.Apply(ctx, store, filter, act)
+		_, err := job.Apply(ctx, store, filter, action)
 		return ok, err
 	}
 	if m.Filter.Kind != "" {
@@ -209,11 +209,11 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 	}
 	matches := func(j *job.Job) bool { return m.matches(j) }
 	if len(m.Filter.IDs) == 0 && m.Filter.Pattern == "" {
-		_, err := job.Apply(ctx, store, filter, act)
+		_, err := job.Apply(ctx, store, filter, action)
 		return ok, err
 	}
 	if len(m.Filter.IDs) == 0 {
-		return ok, c.eachPart(ctx, filter, matches, act)
+		return ok, c.eachPart(ctx, filter, matches, action)
 	}
 	for _, jid := range m.Filter.IDs {
 		one := filter
@@ -223,7 +223,7 @@ func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 		if id, err := job.ParseID(jid); err == nil {
 			one.Meta, one.IDs = nil, []job.ID{id}
 		}
-		if err := c.eachPart(ctx, one, matches, act); err != nil {
+		if err := c.eachPart(ctx, one, matches, action); err != nil {
 			return nil, err
 		}
 	}

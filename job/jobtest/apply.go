@@ -13,28 +13,28 @@ import (
 var applyPromises = []promise{
 	{"an action changes what it says, in the states from which it is, and skips other jobs", func(f *fixture) {
 		at := f.now().Add(time.Hour).Truncate(time.Second)
-		for _, act := range []job.Action{
+		for _, action := range []job.Action{
 			job.ActionRetry, job.ActionRestore, job.ActionCancel, job.ActionDiscard, job.ActionDelete, job.ActionMove("other"), job.ActionPriority(9), job.ActionRunAt(at),
 		} {
 			for _, j := range f.inEachState() {
-				before := f.look(j.ID)
-				got, want := f.applied(job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, act), job.ActionResult{Changed: 1}
-				if !act.Suits(before.State) {
+				before := f.read(j.ID)
+				got, want := f.applied(job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, action), job.ActionResult{Changed: 1}
+				if !action.Suits(before.State) {
 					want = job.ActionResult{Skipped: 1}
 				}
 				if got != want {
-					f.Errorf("%s of a %s job returned %+v, want %+v", act, before.State, got, want)
+					f.Errorf("%s of a %s job returned %+v, want %+v", action, before.State, got, want)
 				}
-				f.acted(act, before)
+				f.acted(action, before)
 			}
 			f.emptyQueues()
 		}
 	}},
 	{"a canceled or discarded job has finished now", func(f *fixture) {
-		for _, act := range []job.Action{job.ActionCancel, job.ActionDiscard} {
+		for _, action := range []job.Action{job.ActionCancel, job.ActionDiscard} {
 			j := f.insertNew(job.In(time.Hour))
-			f.apply(act, j.ID)
-			f.near("finished", f.look(j.ID).Finished, f.now())
+			f.apply(action, j.ID)
+			f.near("finished", f.read(j.ID).Finished, f.now())
 		}
 		f.due()
 	}},
@@ -43,13 +43,13 @@ var applyPromises = []promise{
 		f.apply(job.ActionRunAt(f.now().Add(time.Hour)), a.ID)
 		f.due(c)
 		f.apply(job.ActionRetry, b.ID)
-		f.near("due", f.look(b.ID).RunAt, f.now())
+		f.near("due", f.read(b.ID).RunAt, f.now())
 		f.due(b)
 	}},
 	{"acts move queued jobs within the order", func(f *fixture) {
 		a, b, c := f.insertNew(), f.insertNew(), f.insertNew()
 		f.apply(job.ActionPriority(9), c.ID)
-		f.apply(job.ActionRunAt(f.look(b.ID).RunAt.Add(-time.Hour)), b.ID)
+		f.apply(job.ActionRunAt(f.read(b.ID).RunAt.Add(-time.Hour)), b.ID)
 		f.due(c, b, a)
 	}},
 	{"an action moves jobs of several kinds to a queue", func(f *fixture) {
@@ -73,7 +73,7 @@ var applyPromises = []promise{
 			f.apply(job.ActionRetry, j.ID)
 			want := oddDetail()
 			want.Released = 0
-			f.sameDetail(f.look(j.ID).Detail, want)
+			f.sameDetail(f.read(j.ID).Detail, want)
 			again := f.claimOne("x")
 			if again.ID != j.ID || again.Attempt != 2 || again.Uncounted != 1 || again.MaxAttempts != 3 {
 				f.Errorf("claimed %+v, want attempt 2 of %v", again, j.ID)
@@ -81,21 +81,21 @@ var applyPromises = []promise{
 			again.Detail = job.Detail{Released: 3}
 			f.finish(again, state)
 			f.apply(job.ActionRetry, j.ID)
-			f.sameDetail(f.look(j.ID).Detail, job.Detail{})
+			f.sameDetail(f.read(j.ID).Detail, job.Detail{})
 			f.apply(job.ActionDelete, j.ID)
 		}
 	}},
 	{"a restored job is queued as it was", func(f *fixture) {
-		for _, act := range []job.Action{job.ActionCancel, job.ActionDiscard} {
+		for _, action := range []job.Action{job.ActionCancel, job.ActionDiscard} {
 			f.insertNew(job.MaxAttempts(3), job.Unique("a"))
 			j := f.claimOne("w")
 			j.State, j.RunAt, j.Delay, j.Detail = job.Queued, time.Time{}, time.Hour, oddDetail()
 			f.settle("w", j)
-			before := f.look(j.ID)
-			f.apply(act, j.ID)
+			before := f.read(j.ID)
+			f.apply(action, j.ID)
 			f.apply(job.ActionRestore, j.ID)
-			if got := f.look(j.ID); !reflect.DeepEqual(got, before) {
-				f.Errorf("after %s it is restored as\n%+v, want\n%+v", act, got, before)
+			if got := f.read(j.ID); !reflect.DeepEqual(got, before) {
+				f.Errorf("after %s it is restored as\n%+v, want\n%+v", action, got, before)
 			}
 			f.taken("a", j.ID)
 			f.due()
@@ -144,11 +144,11 @@ var applyPromises = []promise{
 		a, b := f.insertFinished(job.Discarded, job.Unique("a")), f.insertFinished(job.Canceled, job.Unique("a"))
 		plain := f.insertFinished(job.Discarded)
 		holder := f.insertNew(job.Unique("a"))
-		before := f.look(a.ID)
+		before := f.read(a.ID)
 		if got, want := f.applied(job.Filter{IDs: []job.ID{plain.ID, a.ID}, Limit: 5}, job.ActionRetry), (job.ActionResult{Changed: 1, Conflicts: 1}); got != want {
 			f.Errorf("retry returned %+v, want %+v", got, want)
 		}
-		if got := f.look(a.ID); !reflect.DeepEqual(got, before) {
+		if got := f.read(a.ID); !reflect.DeepEqual(got, before) {
 			f.Errorf("it became %+v, want %+v", got, before)
 		}
 		f.state(plain.ID, job.Queued)
@@ -188,7 +188,7 @@ var applyPromises = []promise{
 				if j.State == job.Queued && slices.Contains(test.want, j.ID) {
 					want = 9
 				}
-				if now := f.look(j.ID); now.Priority != want {
+				if now := f.read(j.ID); now.Priority != want {
 					f.Errorf("%s: %s has priority %d, want %d", test.name, s.names([]job.ID{j.ID}), now.Priority, want)
 				}
 			}
@@ -292,20 +292,20 @@ var applyPromises = []promise{
 }
 
 // applied does act to the jobs that match a filter.
-func (f *fixture) applied(filter job.Filter, act job.Action) job.ActionResult {
+func (f *fixture) applied(filter job.Filter, action job.Action) job.ActionResult {
 	f.Helper()
-	done, err := f.Apply(f.ctx, filter, act)
+	done, err := f.Apply(f.ctx, filter, action)
 	if err != nil {
-		f.Fatalf("%s: %v", act, err)
+		f.Fatalf("%s: %v", action, err)
 	}
 	return done
 }
 
 // apply does act to jobs, and it must change all of them.
-func (f *fixture) apply(act job.Action, ids ...job.ID) {
+func (f *fixture) apply(action job.Action, ids ...job.ID) {
 	f.Helper()
-	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, act); got != (job.ActionResult{Changed: len(ids)}) {
-		f.Errorf("%s of %d jobs returned %+v", act, len(ids), got)
+	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, action); got != (job.ActionResult{Changed: len(ids)}) {
+		f.Errorf("%s of %d jobs returned %+v", action, len(ids), got)
 	}
 }
 
@@ -330,37 +330,37 @@ func (f *fixture) emptyQueues() {
 }
 
 // acted tests what became of a job to which act was done.
-func (f *fixture) acted(act job.Action, before *job.Job) {
+func (f *fixture) acted(action job.Action, before *job.Job) {
 	f.Helper()
-	if act.To == "" && act.Suits(before.State) {
+	if action.To == "" && action.Suits(before.State) {
 		if f.exists(before.ID) {
-			f.Errorf("%s left the job", act)
+			f.Errorf("%s left the job", action)
 		}
 		return
 	}
-	got, want := f.look(before.ID), *before
+	got, want := f.read(before.ID), *before
 	switch {
-	case !act.Suits(before.State):
+	case !action.Suits(before.State):
 	case before.State == job.Running:
 		want.CancelRequested = true
-	case act.To.Finished():
-		want.State, want.Finished = act.To, got.Finished
+	case action.To.Finished():
+		want.State, want.Finished = action.To, got.Finished
 	default:
 		if before.State.Finished() {
 			want.State, want.Finished = job.Queued, time.Time{}
-			if act.Due {
+			if action.Due {
 				want.Uncounted, want.Released = want.Attempt, 0
 			}
 		}
-		if act.Queue != "" {
-			want.Queue = act.Queue
+		if action.Queue != "" {
+			want.Queue = action.Queue
 		}
-		if act.Priority != 0 {
-			want.Priority = act.Priority
+		if action.Priority != 0 {
+			want.Priority = action.Priority
 		}
-		if act.Due {
+		if action.Due {
 			want.RunAt = got.RunAt
-			due := act.RunAt
+			due := action.RunAt
 			if due.IsZero() {
 				due = f.now()
 			}
@@ -368,6 +368,6 @@ func (f *fixture) acted(act job.Action, before *job.Job) {
 		}
 	}
 	if !reflect.DeepEqual(*got, want) {
-		f.Errorf("%s of a %s job made it\n%+v, want\n%+v", act, before.State, *got, want)
+		f.Errorf("%s of a %s job made it\n%+v, want\n%+v", action, before.State, *got, want)
 	}
 }

@@ -13,23 +13,23 @@ import (
 var applyFaults = []fault{
 	{name: "an action is done in every state", noticed: []string{
 		"an action changes what it says, in the states from which it is, and skips other jobs",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.From = append(act.From, finalStates...) }, nil)},
+	}, apply: applyAs(func(_ *job.Filter, action *job.Action) { action.From = append(action.From, finalStates...) }, nil)},
 	{name: "what is skipped is not counted", noticed: []string{
 		"an action changes what it says, in the states from which it is, and skips other jobs",
 	}, apply: applyAs(nil, func(done *job.ActionResult) { done.Skipped = 0 })},
-	{name: "an action does not finish a job", noticed: []string{"a canceled or discarded job has finished now"}, apply: applyAs(func(_ *job.Filter, act *job.Action) {
-		if act.To.Finished() {
-			act.To = job.Queued
+	{name: "an action does not finish a job", noticed: []string{"a canceled or discarded job has finished now"}, apply: applyAs(func(_ *job.Filter, action *job.Action) {
+		if action.To.Finished() {
+			action.To = job.Queued
 		}
 	}, nil)},
 	{name: "an action drops the time", noticed: []string{
 		"a queued job is due when an action says",
 		"acts move queued jobs within the order",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.Due = false }, nil)},
+	}, apply: applyAs(func(_ *job.Filter, action *job.Action) { action.Due = false }, nil)},
 	{name: "an action drops the queue", noticed: []string{
 		"an action moves jobs of several kinds to a queue",
 		"wait is woken by a move to the queue",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Action) { act.Queue = "" }, nil)},
+	}, apply: applyAs(func(_ *job.Filter, action *job.Action) { action.Queue = "" }, nil)},
 	{name: "a retry does nothing", noticed: []string{
 		"a retried job has all its attempts and keeps what it has gathered",
 		"a retried job holds its unique key again",
@@ -38,8 +38,8 @@ var applyFaults = []fault{
 	}, apply: withoutAct(job.Queued, finalStates)},
 	{name: "a restore is a retry", noticed: []string{
 		"a restored job is queued as it was",
-	}, apply: applyAs(func(_ *job.Filter, act *job.Action) {
-		act.Due = act.Due || slices.Equal(act.From, job.ActionRestore.From)
+	}, apply: applyAs(func(_ *job.Filter, action *job.Action) {
+		action.Due = action.Due || slices.Equal(action.From, job.ActionRestore.From)
 	}, nil)},
 	{name: "a running job is not asked to cancel", noticed: []string{
 		"the worker of a running job is asked to cancel it",
@@ -61,9 +61,9 @@ var applyFaults = []fault{
 		"a retried job holds its unique key again",
 	}, apply: func(b *broken) {
 		retried := false
-		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
-			retried = retried || act.To == job.Queued
-			return b.Store.Apply(ctx, f, act)
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+			retried = retried || action.To == job.Queued
+			return b.Store.Apply(ctx, f, action)
 		}
 		b.insert = func(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
 			return b.Store.Insert(ctx, copies(jobs, func(j *job.Job) {
@@ -81,7 +81,7 @@ var applyFaults = []fault{
 		"acts at once change each job once",
 		"a job that is claimed at the same time is canceled as well",
 	}, apply: func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 			jobs, err := b.Store.List(ctx, f)
 			if err != nil || len(jobs) == 0 {
 				return done, err
@@ -90,8 +90,8 @@ var applyFaults = []fault{
 				return done, err
 			}
 			for state, part := range byState(jobs) {
-				if act.Suits(state) {
-					_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(part), States: []job.State{state}, Limit: len(part)}, act)
+				if action.Suits(state) {
+					_, err = b.Store.Apply(ctx, job.Filter{IDs: ids(part), States: []job.State{state}, Limit: len(part)}, action)
 					done.Changed += len(part)
 				} else {
 					done.Skipped += len(part)
@@ -108,11 +108,11 @@ var applyFaults = []fault{
 // withoutAct leaves out, of the acts that lead to a state, jobs in the states from, and says that it has not.
 func withoutAct(to job.State, from []job.State) func(b *broken) {
 	return func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
-			if act.To == to {
-				act.From = slices.DeleteFunc(slices.Clone(act.From), func(s job.State) bool { return slices.Contains(from, s) })
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+			if action.To == to {
+				action.From = slices.DeleteFunc(slices.Clone(action.From), func(s job.State) bool { return slices.Contains(from, s) })
 			}
-			done, err := b.Store.Apply(ctx, f, act)
+			done, err := b.Store.Apply(ctx, f, action)
 			return job.ActionResult{Changed: done.Changed + done.Skipped, Conflicts: done.Conflicts, Next: done.Next}, err
 		}
 	}

@@ -19,7 +19,7 @@ type broken struct {
 	order     func(ctx context.Context, worker string, o job.Command) error
 	stats     func(f job.StatsFilter, got []job.Stat) []job.Stat
 	wait      func(ctx context.Context, queues []string) error
-	act       func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error)
+	apply     func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error)
 	list      func(ctx context.Context, f job.Filter) ([]*job.Job, error)
 	counts    func([]job.Count) []job.Count
 	queues    func([]job.QueueInfo) []job.QueueInfo
@@ -112,11 +112,11 @@ func (b *broken) Wait(ctx context.Context, queues ...string) error {
 	return b.Store.Wait(ctx, queues...)
 }
 
-func (b *broken) Apply(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
-	if b.act != nil {
-		return b.act(ctx, f, act)
+func (b *broken) Apply(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
+	if b.apply != nil {
+		return b.apply(ctx, f, action)
 	}
-	return b.Store.Apply(ctx, f, act)
+	return b.Store.Apply(ctx, f, action)
 }
 
 func (b *broken) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
@@ -257,14 +257,14 @@ func settleAs(alter func(j *job.Job)) func(b *broken) {
 }
 
 // applyAs alters the filter, the action and what was done; either function may be nil.
-func applyAs(ask func(f *job.Filter, act *job.Action), answer func(done *job.ActionResult)) func(b *broken) {
+func applyAs(ask func(f *job.Filter, action *job.Action), answer func(done *job.ActionResult)) func(b *broken) {
 	return func(b *broken) {
-		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 			if ask != nil {
-				act.From = slices.Clone(act.From)
-				ask(&f, &act)
+				action.From = slices.Clone(action.From)
+				ask(&f, &action)
 			}
-			done, err := b.Store.Apply(ctx, f, act)
+			done, err := b.Store.Apply(ctx, f, action)
 			if answer != nil {
 				answer(&done)
 			}

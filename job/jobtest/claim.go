@@ -35,7 +35,7 @@ var claimPromises = []promise{
 	}},
 	{"claim gives a job with all its fields", func(f *fixture) {
 		j := f.insertNew(job.Priority(8), job.MaxAttempts(4), job.Unique("a"), job.UniqueFor(time.Hour))
-		queued := f.look(j.ID)
+		queued := f.read(j.ID)
 		got := f.claimOne("w")
 		f.near("started", got.Started, f.now())
 		f.sameTime("due", got.RunAt, queued.RunAt)
@@ -47,7 +47,7 @@ var claimPromises = []promise{
 			got.UniqueFor != time.Hour || string(got.Args) != string(j.Args) {
 			f.Errorf("claimed %+v, want the fields of %+v", got, j)
 		}
-		stored := f.look(j.ID)
+		stored := f.read(j.ID)
 		if stored.State != job.Running || stored.Attempt != 1 || stored.Worker != "w" || !stored.Started.Equal(got.Started) {
 			f.Errorf("stored %+v, want what was claimed: %+v", stored, got)
 		}
@@ -204,7 +204,7 @@ var claimPromises = []promise{
 			got.State, got.RunAt = job.Queued, time.Time{}
 			f.settle("w", got)
 		}
-		if got := f.look(j.ID); got.Attempt != 3 || got.Crashed != 0 {
+		if got := f.read(j.ID); got.Attempt != 3 || got.Crashed != 0 {
 			f.Errorf("attempt is %d and died %d, want 3 and 0", got.Attempt, got.Crashed)
 		}
 	}},

@@ -109,7 +109,7 @@ var concurrentPromises = []promise{
 					meanwhile.Go(ctx, func(ctx context.Context) error {
 						a := &actor{fixture: f, ledger: l, name: fmt.Sprint("w", w), session: job.NewSession(), rand: rand.New(rand.NewPCG(seed, uint64(w)))}
 						for range 60 {
-							if err := a.act(ctx); err != nil {
+							if err := a.step(ctx); err != nil {
 								return err
 							}
 						}
@@ -149,7 +149,7 @@ type actor struct {
 }
 
 // act does one thing.
-func (a *actor) act(ctx context.Context) error {
+func (a *actor) step(ctx context.Context) error {
 	switch n := a.rand.IntN(100); {
 	case n < 25:
 		jobs := make([]*job.Job, 1+a.rand.IntN(5))
@@ -267,23 +267,23 @@ func (a *actor) change(ctx context.Context) error {
 		if n >= 5 {
 			continue
 		}
-		act, from, to := job.ActionDelete, []job.State(nil), job.State("")
+		action, from, to := job.ActionDelete, []job.State(nil), job.State("")
 		if n > 0 {
 			switch {
 			case j.State == job.Queued:
-				act, from, to = job.ActionCancel, []job.State{job.Queued}, job.Canceled
+				action, from, to = job.ActionCancel, []job.State{job.Queued}, job.Canceled
 			case j.State == job.Running:
-				act, from, to = job.ActionCancel, []job.State{job.Running}, job.Running
+				action, from, to = job.ActionCancel, []job.State{job.Running}, job.Running
 			default:
-				act, from, to = job.ActionRetry, finalStates, job.Queued
+				action, from, to = job.ActionRetry, finalStates, job.Queued
 			}
 		}
-		done, err := a.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, States: from, Limit: 1}, act)
+		done, err := a.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, States: from, Limit: 1}, action)
 		if err != nil {
 			return err
 		}
-		if done.Conflicts > 0 && act.To != job.Queued {
-			return fmt.Errorf("%s of %v was a conflict", act, j.ID)
+		if done.Conflicts > 0 && action.To != job.Queued {
+			return fmt.Errorf("%s of %v was a conflict", action, j.ID)
 		}
 		if done.Changed > 0 {
 			a.changed(j.ID, to)

@@ -105,7 +105,7 @@ var cronPromises = []promise{
 	{"a tick keeps the job's own time", func(f *fixture) {
 		j := f.job(job.In(time.Hour))
 		f.tick(true, job.Tick{Cron: "c", Spec: "s", At: cronTime(0), Next: cronTime(1), Job: j})
-		f.near("due", f.look(j.ID).RunAt, f.now().Add(time.Hour))
+		f.near("due", f.read(j.ID).RunAt, f.now().Add(time.Hour))
 	}},
 	{"a tick wakes those that wait", func(f *fixture) {
 		f.wakes(func() {

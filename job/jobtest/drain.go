@@ -146,10 +146,10 @@ type untilIdle struct {
 	job.Store
 	idle func()
 
-	mu   sync.Mutex
-	held int
-	look bool   // all that was claimed is settled, so that it is time to claim again
-	wake func() // ends the wait
+	mu      sync.Mutex
+	held    int
+	settled bool   // all that was claimed is settled, so that it is time to claim again
+	wake    func() // ends the wait
 }
 
 func (u *untilIdle) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
@@ -180,7 +180,7 @@ func (u *untilIdle) Settle(ctx context.Context, session job.Session, outcomes ..
 		}
 	}
 	if u.held == 0 {
-		u.look = true
+		u.settled = true
 		if u.wake != nil {
 			u.wake()
 		}
@@ -193,15 +193,15 @@ func (u *untilIdle) Wait(ctx context.Context, queues ...string) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	u.mu.Lock()
-	if u.look {
+	if u.settled {
 		cancel()
 	}
-	u.look, u.wake = false, cancel
+	u.settled, u.wake = false, cancel
 	u.mu.Unlock()
 	err := u.Store.Wait(call, queues...)
 	if err != nil && call.Err() != nil && ctx.Err() == nil {
 		u.mu.Lock()
-		u.look = false
+		u.settled = false
 		u.mu.Unlock()
 		return nil
 	}

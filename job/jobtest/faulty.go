@@ -94,8 +94,8 @@ func (f *faulty) Wait(ctx context.Context, queues ...string) error {
 	return f.do("Wait", func() error { return f.store.Wait(ctx, queues...) })
 }
 
-func (f *faulty) Apply(ctx context.Context, filter job.Filter, act job.Action) (job.ActionResult, error) {
-	return try(f, "Apply", func() (job.ActionResult, error) { return f.store.Apply(ctx, filter, act) })
+func (f *faulty) Apply(ctx context.Context, filter job.Filter, action job.Action) (job.ActionResult, error) {
+	return try(f, "Apply", func() (job.ActionResult, error) { return f.store.Apply(ctx, filter, action) })
 }
 
 func (f *faulty) List(ctx context.Context, filter job.Filter) ([]*job.Job, error) {

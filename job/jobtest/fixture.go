@@ -178,7 +178,7 @@ func (f *fixture) insertFinished(state job.State, opts ...job.EnqueueOption) *jo
 		f.sameIDs("claimed", ids(claimed), []job.ID{j.ID})
 		f.finish(claimed[0], state)
 	}
-	return f.look(j.ID)
+	return f.read(j.ID)
 }
 
 // renew renews leases with the info of a worker of two queues.
@@ -236,7 +236,7 @@ func (f *fixture) all(n int) []*job.Job {
 }
 
 // look returns a job as it is stored.
-func (f *fixture) look(id job.ID) *job.Job {
+func (f *fixture) read(id job.ID) *job.Job {
 	f.Helper()
 	jobs := f.list(job.Filter{IDs: []job.ID{id}})
 	if len(jobs) != 1 || jobs[0].ID != id {
@@ -254,7 +254,7 @@ func (f *fixture) exists(id job.ID) bool {
 // state tests the state of a stored job.
 func (f *fixture) state(id job.ID, want job.State) {
 	f.Helper()
-	if got := f.look(id).State; got != want {
+	if got := f.read(id).State; got != want {
 		f.Errorf("job %v is %s, want %s", id, got, want)
 	}
 }

@@ -42,11 +42,11 @@ var holdFaults = []fault{
 	{name: "a retried job leaves its key held", noticed: []string{
 		"a discarded job that is retried runs first, and then its key goes on",
 		"each discarded job holds those behind it, and not those before it",
-	}, apply: func(b *broken) { keepHeld(b, func(act job.Action) bool { return act.To == job.Queued }) }},
+	}, apply: func(b *broken) { keepHeld(b, func(action job.Action) bool { return action.To == job.Queued }) }},
 	{name: "a deleted job leaves its key held", noticed: []string{
 		"a discarded job that is deleted, or pruned, lets its key go on",
 		"each discarded job holds those behind it, and not those before it",
-	}, apply: func(b *broken) { keepHeld(b, func(act job.Action) bool { return act.To == "" }) }},
+	}, apply: func(b *broken) { keepHeld(b, func(action job.Action) bool { return action.To == "" }) }},
 	{name: "keys stay held when the limit is removed", noticed: []string{
 		"a key in order is held as long as that is set, by what was discarded since",
 	}, apply: func(b *broken) {
@@ -76,15 +76,15 @@ var holdFaults = []fault{
 }
 
 // keepHeld claims no job of a key again after an action that should have let it go on.
-func keepHeld(b *broken, of func(act job.Action) bool) {
+func keepHeld(b *broken, of func(action job.Action) bool) {
 	var stuck []string
-	b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
+	b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 		for _, id := range f.IDs {
-			if j := b.stored(ctx, id); j != nil && j.State == job.Discarded && of(act) {
+			if j := b.stored(ctx, id); j != nil && j.State == job.Discarded && of(action) {
 				stuck = append(stuck, j.LimitKey)
 			}
 		}
-		return b.Store.Apply(ctx, f, act)
+		return b.Store.Apply(ctx, f, action)
 	}
 	b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		if slices.Contains(stuck, "a") {

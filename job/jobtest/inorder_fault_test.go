@@ -63,13 +63,13 @@ var inOrderFaults = []fault{
 		"a job in order that waits and is taken away lets the next go on",
 	}, apply: func(b *broken) {
 		away := map[string]bool{}
-		b.act = func(ctx context.Context, f job.Filter, act job.Action) (job.ActionResult, error) {
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 			for _, id := range f.IDs {
 				if j := b.stored(ctx, id); j != nil && j.State == job.Queued {
 					away[j.LimitKey] = true
 				}
 			}
-			return b.Store.Apply(ctx, f, act)
+			return b.Store.Apply(ctx, f, action)
 		}
 		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			if away["a"] {

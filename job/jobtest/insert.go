@@ -22,24 +22,24 @@ var insertPromises = []promise{
 				f.Errorf("%s: a timeout of %v and meta %q, want %v and %q", when, got.Timeout, got.Meta, 90*time.Second, meta)
 			}
 		}
-		check("queued", f.look(j.ID))
+		check("queued", f.read(j.ID))
 		claimed := f.claim("w", 2)
 		check("claimed", claimed[0])
 		if other := claimed[1]; other.Timeout != 0 || other.Meta != nil {
 			f.Errorf("a job without options has a timeout of %v and meta %q", other.Timeout, other.Meta)
 		}
-		check("running", f.look(j.ID))
+		check("running", f.read(j.ID))
 		again := *claimed[0]
 		again.State, again.RunAt, again.Delay, again.Options = job.Queued, time.Time{}, 0, job.Options{}
 		f.settle("w", &again)
-		check("queued again", f.look(j.ID))
+		check("queued again", f.read(j.ID))
 		check("claimed again", f.claimOne("w"))
-		f.finish(f.look(j.ID), job.Completed)
-		check("completed", f.look(j.ID))
+		f.finish(f.read(j.ID), job.Completed)
+		check("completed", f.read(j.ID))
 		f.apply(job.ActionRetry, j.ID)
-		check("retried", f.look(j.ID))
+		check("retried", f.read(j.ID))
 		f.apply(job.ActionCancel, j.ID)
-		check("canceled", f.look(j.ID))
+		check("canceled", f.read(j.ID))
 		found := func(meta map[string]string, want ...job.ID) {
 			f.Helper()
 			for _, filter := range []job.Filter{{}, {Kinds: []string{"k"}}, {States: []job.State{job.Canceled, job.Running}}} {
@@ -53,7 +53,7 @@ var insertPromises = []promise{
 		found(map[string]string{"tenant": "77"})
 		found(map[string]string{"7": "tenant"})
 		f.finish(claimed[1], job.Completed)
-		if got := f.look(plain.ID); got.Meta != nil {
+		if got := f.read(plain.ID); got.Meta != nil {
 			f.Errorf("meta %q", got.Meta)
 		}
 	}},
@@ -64,7 +64,7 @@ var insertPromises = []promise{
 		if !reflect.DeepEqual(*j, before) {
 			f.Errorf("insert changed the job to %+v, want %+v", *j, before)
 		}
-		got := f.look(j.ID)
+		got := f.read(j.ID)
 		now := f.now()
 		f.near("created", got.Created, now)
 		f.near("due", got.RunAt, now.Add(time.Hour))
@@ -79,20 +79,20 @@ var insertPromises = []promise{
 	}},
 	{"insert without a time is due at once", func(f *fixture) {
 		j := f.insertNew()
-		f.near("due", f.look(j.ID).RunAt, f.now())
+		f.near("due", f.read(j.ID).RunAt, f.now())
 		f.due(j)
 	}},
 	{"insert with a time", func(f *fixture) {
 		at := f.now().Add(time.Hour).Truncate(time.Second)
 		j := f.insertNew(job.At(at))
-		f.sameTime("due", f.look(j.ID).RunAt, at)
+		f.sameTime("due", f.read(j.ID).RunAt, at)
 		past := f.insertNew(job.At(at.Add(-48 * time.Hour)))
 		f.due(past)
 	}},
 	{"insert of a delayed job is due later", func(f *fixture) {
 		j := f.insertNew(job.In(2 * short))
 		f.eventually("the delayed job", func() bool { return len(f.claim("w", 1)) == 1 })
-		got := f.look(j.ID)
+		got := f.read(j.ID)
 		if got.Started.Before(got.RunAt) {
 			f.Errorf("claimed at %v, before it was due at %v", got.Started, got.RunAt)
 		}
@@ -117,7 +117,7 @@ var insertPromises = []promise{
 		if f.exists(a.ID) || f.exists(b.ID) {
 			f.Error("insert returned an error and stored a part of the jobs")
 		}
-		if got := f.look(there.ID); got.Queue != "there" {
+		if got := f.read(there.ID); got.Queue != "there" {
 			f.Errorf("insert changed the job that was there: %+v", got)
 		}
 	}},
@@ -138,7 +138,7 @@ var insertPromises = []promise{
 		claimed := f.take("w", len(jobs))
 		f.sameIDs("claimed", ids(claimed), ids(jobs))
 		for i, j := range jobs {
-			for _, got := range []*job.Job{claimed[i], f.look(j.ID)} {
+			for _, got := range []*job.Job{claimed[i], f.read(j.ID)} {
 				if !bytes.Equal(got.Args, j.Args) {
 					f.Errorf("args are %s, want %s", got.Args, j.Args)
 				}
@@ -147,7 +147,7 @@ var insertPromises = []promise{
 		}
 		f.settle("w", claimed...)
 		for _, j := range jobs {
-			if got := f.look(j.ID).Args; !bytes.Equal(got, j.Args) {
+			if got := f.read(j.ID).Args; !bytes.Equal(got, j.Args) {
 				f.Errorf("args of the finished job are %s, want %s", got, j.Args)
 			}
 		}
@@ -161,7 +161,7 @@ var insertPromises = []promise{
 			f.Errorf("args of %d bytes came back different, with %d bytes", len(j.Args), len(got.Args))
 		}
 		f.finish(got, job.Completed)
-		if got := f.look(j.ID); !bytes.Equal(got.Args, j.Args) {
+		if got := f.read(j.ID); !bytes.Equal(got.Args, j.Args) {
 			f.Errorf("args of %d bytes came back different, with %d bytes", len(j.Args), len(got.Args))
 		}
 	}},
@@ -187,9 +187,9 @@ var insertPromises = []promise{
 		claimed.State, claimed.Result = job.Running, json.RawMessage(`{"a":1}`)
 		f.settle("w", claimed)
 		claimed.Result[0] = 'x'
-		listed := f.look(j.ID)
+		listed := f.read(j.ID)
 		listed.Args[0], listed.Result[1] = 'x', 'x'
-		if got := f.look(j.ID); got.Kind != "k" || string(got.Args) != want || string(got.Result) != `{"a":1}` {
+		if got := f.read(j.ID); got.Kind != "k" || string(got.Args) != want || string(got.Result) != `{"a":1}` {
 			f.Errorf("the stored job became %+v", got)
 		}
 	}},

@@ -30,7 +30,7 @@ var leasePromises = []promise{
 		if !got.Started.After(first.Started) {
 			f.Errorf("started at %v, want after %v", got.Started, first.Started)
 		}
-		if stored := f.look(first.ID); stored.Crashed != 1 || stored.Attempt != 2 {
+		if stored := f.read(first.ID); stored.Crashed != 1 || stored.Attempt != 2 {
 			f.Errorf("stored %+v", stored)
 		}
 	}},
@@ -80,7 +80,7 @@ var leasePromises = []promise{
 			stale.State, stale.Result = state, []byte(`"stale"`)
 			f.settleLosing("a", []job.ID{old.ID}, &stale)
 		}
-		if got := f.look(old.ID); got.State != job.Running || got.Worker != "b" || got.Result != nil {
+		if got := f.read(old.ID); got.State != job.Running || got.Worker != "b" || got.Result != nil {
 			f.Errorf("a stale settle made it %+v", got)
 		}
 		f.finish(now, job.Completed)
@@ -227,7 +227,7 @@ var leasePromises = []promise{
 				worker := fmt.Sprint("b", want)
 				return len(f.claimBy(job.Claim{Worker: worker, Session: sessionOf(worker), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: short, Expired: true}).Jobs) == 1
 			})
-			if got := f.look(j.ID); got.Crashed != want || got.Attempt != want+1 {
+			if got := f.read(j.ID); got.Crashed != want || got.Attempt != want+1 {
 				f.Errorf("died %d times in %d attempts, want %d in %d", got.Crashed, got.Attempt, want, want+1)
 			}
 		}
@@ -259,9 +259,9 @@ func (f *fixture) expired(ids ...job.ID) bool {
 		got := f.claimBy(job.Claim{Worker: "probe", Session: sessionOf("probe"), Queues: queues(1, "probe"), Limit: 1, Lease: long})
 		return len(got.Jobs) == 1
 	})
-	now := f.look(probe.ID).Started
+	now := f.read(probe.ID).Started
 	for _, id := range ids {
-		if now.Sub(f.look(id).Started) <= short {
+		if now.Sub(f.read(id).Started) <= short {
 			return false
 		}
 	}

@@ -111,11 +111,11 @@ func (l *ledger) check(f *fixture) {
 	f.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	claims, died := map[job.ID]int{}, map[job.ID]int{}
+	claims, crashed := map[job.ID]int{}, map[job.ID]int{}
 	for a, account := range l.attempts {
 		claims[a.id]++
 		if account.expired != "" {
-			died[a.id]++
+			crashed[a.id]++
 		}
 		if a.n == 1 {
 			continue
@@ -139,7 +139,7 @@ func (l *ledger) check(f *fixture) {
 		switch {
 		case !l.jobs[j.ID]:
 			l.note(a, "stored, but it was removed, or never inserted")
-		case j.Attempt != claims[j.ID] || j.Crashed != died[j.ID]:
+		case j.Attempt != claims[j.ID] || j.Crashed != crashed[j.ID]:
 			l.note(a, "the attempts or deaths are not those of its claims")
 		case !j.State.Finished() || !l.finals[j.ID]:
 			l.note(a, "is "+string(j.State)+", but was never made so")

@@ -65,7 +65,7 @@ var limitConcurrentPromises = []promise{
 				discarded: map[job.ID]*job.Job{},
 			}
 			for range 60 {
-				a.act()
+				a.step()
 			}
 		}
 	}},
@@ -85,7 +85,7 @@ var limitConcurrentPromises = []promise{
 				case 2, 3:
 					a.claim()
 				default:
-					a.act()
+					a.step()
 				}
 			}
 		}
@@ -173,7 +173,7 @@ type limitActs struct {
 	discarded map[job.ID]*job.Job
 }
 
-func (a *limitActs) act() {
+func (a *limitActs) step() {
 	a.Helper()
 	switch a.rand.IntN(9) {
 	case 8:
@@ -248,7 +248,7 @@ func (a *limitActs) discard() {
 	}
 	j := queued[a.rand.IntN(len(queued))]
 	a.apply(job.ActionDiscard, j.ID)
-	a.noteDiscarded(a.look(j.ID))
+	a.noteDiscarded(a.read(j.ID))
 }
 
 // noteDiscarded notes what a job that was discarded holds.

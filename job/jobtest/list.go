@@ -139,15 +139,15 @@ var listPromises = []promise{
 }
 
 // A scene is a store with jobs of every kind, queue, state, worker and age.
-type scene struct {
+type listing struct {
 	*fixture
 	byName map[string]job.ID
 	now    time.Time
 	late   time.Time // between the finishing of some jobs and that of others
 }
 
-func newScene(f *fixture) *scene {
-	s := &scene{fixture: f, byName: map[string]job.ID{}, now: time.Now()}
+func newScene(f *fixture) *listing {
+	s := &listing{fixture: f, byName: map[string]job.ID{}, now: time.Now()}
 	add := func(name string, age time.Duration, kind string, opts ...job.EnqueueOption) {
 		j := f.kind(kind, opts...)
 		j.ID = agedID(j.ID, s.now.Add(-age))
@@ -163,7 +163,7 @@ func newScene(f *fixture) *scene {
 	time.Sleep(4 * pause)
 	last := held("discarded", "a", "w1")
 	f.finish(last, job.Discarded)
-	s.late = f.look(last.ID).Finished.Add(-pause)
+	s.late = f.read(last.ID).Finished.Add(-pause)
 	held("running", "a", "w2")
 	j := held("retrying", "b", "w1")
 	j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
@@ -194,7 +194,7 @@ type listTest struct {
 	want   []job.ID
 }
 
-func (s *scene) tests() []listTest {
+func (s *listing) tests() []listTest {
 	pick := func(names ...string) []job.ID {
 		var picked []job.ID
 		for _, name := range names {
@@ -244,7 +244,7 @@ func (s *scene) tests() []listTest {
 	}
 }
 
-func (s *scene) names(ids []job.ID) string {
+func (s *listing) names(ids []job.ID) string {
 	var names []string
 	for _, id := range ids {
 		for name, known := range s.byName {

@@ -43,7 +43,7 @@ var renewPromises = []promise{
 		f.finish(settled, job.Completed)
 		got := f.renew("w", long, taken.ID, held.ID, removed.ID, settled.ID)
 		f.sameIDs("lost", sorted(got.Lost), sorted([]job.ID{taken.ID, removed.ID, settled.ID}))
-		if j := f.look(taken.ID); j.Worker != "x" || j.State != job.Running {
+		if j := f.read(taken.ID); j.Worker != "x" || j.State != job.Running {
 			f.Errorf("a renewal by another worker made it %+v", j)
 		}
 		if got := f.renew("x", long, taken.ID); len(got.Lost) != 0 {
@@ -65,17 +65,17 @@ var renewPromises = []promise{
 	{"a claim of a job whose lease ran out keeps the request to cancel", func(f *fixture) {
 		j, other := f.insertLeased("a", short), f.insertLeased("c", long)
 		f.requestCancel(j.ID)
-		if !f.look(j.ID).CancelRequested {
+		if !f.read(j.ID).CancelRequested {
 			f.Error("the request to cancel is not there")
 		}
 		got := f.claimExpired("b")
-		if !got.CancelRequested || !f.look(j.ID).CancelRequested {
+		if !got.CancelRequested || !f.read(j.ID).CancelRequested {
 			f.Error("the request to cancel is gone after the claim")
 		}
 		f.sameIDs("canceled", f.renew("b", long, j.ID).Canceled, []job.ID{j.ID})
 		f.sameIDs("canceled", f.renew("c", long, other.ID).Canceled, nil)
 		f.finish(got, job.Queued)
-		if got := f.look(j.ID); got.State != job.Canceled {
+		if got := f.read(j.ID); got.State != job.Canceled {
 			f.Errorf("state %s, want canceled", got.State)
 		}
 	}},
@@ -84,7 +84,7 @@ var renewPromises = []promise{
 		f.requestCancel(j.ID)
 		f.finish(j, job.Discarded)
 		f.apply(job.ActionRetry, j.ID)
-		if got := f.claim("b", 1)[0]; got.CancelRequested || f.look(j.ID).CancelRequested {
+		if got := f.claim("b", 1)[0]; got.CancelRequested || f.read(j.ID).CancelRequested {
 			f.Error("the request to cancel outlived a claim")
 		}
 		if got := f.renew("b", long, j.ID); len(got.Canceled) != 0 {

@@ -18,7 +18,7 @@ var settlePromises = []promise{
 			j.State, j.Detail = state, oddDetail()
 			j.Kind, j.Args, j.Attempt, j.Crashed, j.Priority, j.Queue = "other", json.RawMessage(`2`), before.Attempt, 9, 1, "other"
 			f.settle("w", j)
-			got := f.look(j.ID)
+			got := f.read(j.ID)
 			f.near("finished", got.Finished, f.now())
 			if got.State != state || got.Kind != "k" || string(got.Args) != string(before.Args) || got.Attempt != 1 || got.Crashed != 0 ||
 				got.Worker != "w" || got.CancelRequested {
@@ -39,7 +39,7 @@ var settlePromises = []promise{
 		j.State, j.Detail, j.Uncounted, j.MaxAttempts, j.Queue, j.Priority, j.RunAt = job.Queued, oddDetail(), 1, 7, "other", 9, at
 		j.Kind, j.Crashed = "other", 5
 		f.settle("w", j)
-		got := f.look(j.ID)
+		got := f.read(j.ID)
 		f.sameTime("due", got.RunAt, at)
 		f.sameDetail(got.Detail, oddDetail())
 		if got.State != job.Queued || got.Uncounted != 1 || got.MaxAttempts != 7 || got.Queue != "other" || got.Priority != 9 ||
@@ -65,7 +65,7 @@ var settlePromises = []promise{
 		j := f.claimOne("w")
 		j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
 		f.settle("w", j)
-		f.near("due", f.look(j.ID).RunAt, f.now().Add(time.Hour))
+		f.near("due", f.read(j.ID).RunAt, f.now().Add(time.Hour))
 		if n := len(f.claim("w", 1)); n != 0 {
 			f.Error("a job that was delayed was claimed at once")
 		}
@@ -86,7 +86,7 @@ var settlePromises = []promise{
 			f.apply(job.ActionCancel, j.ID)
 			j.State, j.RunAt, j.Delay, j.Queue, j.Detail = job.Queued, time.Time{}, time.Hour, "other", oddDetail()
 			f.settle("w", j)
-			got := f.look(j.ID)
+			got := f.read(j.ID)
 			f.sameDetail(got.Detail, oddDetail())
 			f.near("finished", got.Finished, f.now())
 			if got.State != job.Canceled {
@@ -102,11 +102,11 @@ var settlePromises = []promise{
 	{"settle as running writes the detail alone", func(f *fixture) {
 		f.insertNew()
 		j := f.claimOne("w")
-		before := f.look(j.ID)
+		before := f.read(j.ID)
 		j.State, j.Detail = job.Running, oddDetail()
 		j.Queue, j.Priority, j.Uncounted, j.MaxAttempts, j.RunAt = "other", 1, 3, 99, f.now().Add(time.Hour)
 		f.settle("w", j)
-		got := f.look(j.ID)
+		got := f.read(j.ID)
 		f.sameDetail(got.Detail, oddDetail())
 		got.Detail = job.Detail{}
 		if !reflect.DeepEqual(got, before) {
@@ -117,7 +117,7 @@ var settlePromises = []promise{
 		}
 		j.State, j.Detail = job.Completed, job.Detail{}
 		f.settle("w", j)
-		f.sameDetail(f.look(j.ID).Detail, job.Detail{})
+		f.sameDetail(f.read(j.ID).Detail, job.Detail{})
 	}},
 	{"settle of many, some of them lost", func(f *fixture) {
 		for range 6 {
@@ -208,7 +208,7 @@ var settlePromises = []promise{
 		}
 		want := j.Detail
 		f.finish(j, job.Completed)
-		f.sameDetail(f.look(j.ID).Detail, want)
+		f.sameDetail(f.read(j.ID).Detail, want)
 	}},
 }
 

@@ -11,7 +11,7 @@ import (
 var statsPromises = []promise{
 	{"renew returns the time of the store", func(f *fixture) {
 		before := f.renew("w", long).Now
-		f.near("the time", before, f.look(f.insertNew().ID).Created)
+		f.near("the time", before, f.read(f.insertNew().ID).Created)
 		time.Sleep(pause)
 		if after := f.renew("w", long).Now; !after.After(before) {
 			f.Errorf("the time is %v, and was %v", after, before)

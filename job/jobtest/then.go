@@ -21,7 +21,7 @@ var thenPromises = []promise{
 			before := *next
 			f.settleThen("w", job.Outcome{Job: j, Then: []*job.Job{next, last}})
 			f.state(j.ID, state)
-			got := f.look(next.ID)
+			got := f.read(next.ID)
 			if got.State != job.Queued || got.Kind != "next" || got.Queue != "b" || got.Priority != 7 || got.MaxAttempts != 3 || got.Attempt != 0 ||
 				!maps.Equal(got.Meta, before.Meta) || string(got.Args) != string(before.Args) {
 				f.Errorf("what follows a job that is %s is %+v", state, got)
@@ -35,23 +35,23 @@ var thenPromises = []promise{
 		f.insertNew()
 		j := f.claimOne("w")
 		j.State = job.Completed
-		heard := make(chan error, 1)
+		notified := make(chan error, 1)
 		f.spawn(func(ctx context.Context) {
 			for {
 				if err := f.Wait(ctx, "b"); err != nil {
-					heard <- err
+					notified <- err
 					return
 				}
 				got, err := f.Claim(ctx, job.Claim{Worker: "x", Session: sessionOf("x"), Queues: queues(1, "b"), Limit: 1, Lease: long})
 				if err != nil || len(got.Jobs) > 0 {
-					heard <- err
+					notified <- err
 					return
 				}
 			}
 		})
 		f.settleThen("w", job.Outcome{Job: j, Then: []*job.Job{f.job(job.Queue("b"))}})
 		select {
-		case err := <-heard:
+		case err := <-notified:
 			if err != nil {
 				f.Error(err)
 			}
@@ -128,7 +128,7 @@ var thenPromises = []promise{
 		f.settleThen("w", job.Outcome{Job: j, Then: []*job.Job{successor, second, duplicate, plain, replacing}})
 		want := []job.ID{j.ID, holder.ID, replaced.ID, successor.ID, plain.ID}
 		f.sameIDs("stored", sorted(ids(f.list(job.Filter{}))), sorted(want))
-		if got := f.look(replaced.ID); string(got.Args) != `{"n":2}` {
+		if got := f.read(replaced.ID); string(got.Args) != `{"n":2}` {
 			f.Errorf("the args of the job that was to be replaced are %s", got.Args)
 		}
 		if got := f.tryInsert(f.job(job.Unique("mine"))); got[0] != successor.ID {

@@ -18,7 +18,7 @@ var throttlePromises = []promise{
 		f.sameIDs("of others", sorted(ids(f.take("w", 3))), sorted(ids(rest)))
 		f.nextIn(time.Hour)
 		f.sameIDs("of another queue", ids(f.otherQueue(f.insertNew(job.Queue("other"), job.LimitKey("a")))), nil)
-		if got := f.look(j.ID); got.Used() != 0 || got.State != job.Queued {
+		if got := f.read(j.ID); got.Used() != 0 || got.State != job.Queued {
 			f.Errorf("the job is %s, with %d attempts used", got.State, got.Used())
 		}
 		f.state(later.ID, job.Queued)

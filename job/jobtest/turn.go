@@ -94,7 +94,7 @@ var turnPromises = []promise{
 			f.settle("w", held)
 		}
 		f.apply(job.ActionDiscard, j.ID)
-		if got := f.look(j.ID).LimitKey; got != key {
+		if got := f.read(j.ID).LimitKey; got != key {
 			f.Errorf("the key is %q", got)
 		}
 		if n := len(f.list(job.Filter{Meta: map[string]string{"limit_key": key}})); n != 0 {

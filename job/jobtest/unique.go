@@ -38,7 +38,7 @@ var uniquePromises = []promise{
 			j := f.insertNew(job.Unique("a"))
 			claimed := f.claimOne("w")
 			f.finish(claimed, state)
-			if got := f.look(j.ID).UniqueKey; got != j.UniqueKey {
+			if got := f.read(j.ID).UniqueKey; got != j.UniqueKey {
 				f.Errorf("the finished job has unique key %q, want %q as before", got, j.UniqueKey)
 			}
 		}
@@ -109,7 +109,7 @@ var uniquePromises = []promise{
 			next = f.job(job.Unique("a"))
 			return f.tryInsert(next)[0] == next.ID
 		})
-		if age := f.look(next.ID).Created.Sub(f.look(j.ID).Created); age < 3*short-time.Millisecond {
+		if age := f.read(next.ID).Created.Sub(f.read(j.ID).Created); age < 3*short-time.Millisecond {
 			f.Errorf("the key was free after %v, want %v", age, 3*short)
 		}
 	}},
@@ -130,18 +130,18 @@ var uniquePromises = []promise{
 	}},
 	{"a job replaces the args and the time of a queued one with its key", func(f *fixture) {
 		j := f.insertNew(job.Unique("a"), job.In(time.Hour), job.Priority(7))
-		before := f.look(j.ID)
+		before := f.read(j.ID)
 		next := f.job(job.Unique("a"), job.Replace())
 		next.Args = json.RawMessage(`{"n":2}`)
 		f.sameIDs("inserted", f.tryInsert(next), []job.ID{j.ID})
-		after := f.look(j.ID)
+		after := f.read(j.ID)
 		if string(after.Args) != `{"n":2}` || after.RunAt.After(before.RunAt.Add(-30*time.Minute)) || after.Priority != 7 || !after.Created.Equal(before.Created) {
 			f.Errorf("replaced: args %s, due %v and %v before, priority %d", after.Args, after.RunAt, before.RunAt, after.Priority)
 		}
 		f.sameIDs("claimed", ids(f.claim("w", 10)), []job.ID{j.ID})
 		last := f.job(job.Unique("a"), job.Replace())
 		f.sameIDs("inserted while it runs", f.tryInsert(last), []job.ID{j.ID})
-		if got := f.look(j.ID); string(got.Args) != `{"n":2}` || f.exists(last.ID) {
+		if got := f.read(j.ID); string(got.Args) != `{"n":2}` || f.exists(last.ID) {
 			f.Errorf("the args of a running job became %s", got.Args)
 		}
 	}},
@@ -152,20 +152,20 @@ var uniquePromises = []promise{
 			return j
 		}
 		first := f.insertNew(job.Debounce("a", time.Hour, 2*time.Hour))
-		created := f.look(first.ID).Created
-		f.near("the first is due", f.look(first.ID).RunAt, created.Add(time.Hour))
+		created := f.read(first.ID).Created
+		f.near("the first is due", f.read(first.ID).RunAt, created.Add(time.Hour))
 		f.sameIDs("inserted", f.tryInsert(debounced(90*time.Minute, 2*time.Hour)), []job.ID{first.ID})
-		got := f.look(first.ID)
+		got := f.read(first.ID)
 		f.near("the second is due", got.RunAt, created.Add(90*time.Minute))
 		if string(got.Args) != `{"n":2}` || !got.Created.Equal(created) {
 			f.Errorf("replaced: args %s, created %v", got.Args, got.Created)
 		}
 		time.Sleep(short)
 		f.tryInsert(debounced(2*time.Hour, 2*time.Hour))
-		f.sameTime("the third, at most two hours after the first,", f.look(first.ID).RunAt, created.Add(2*time.Hour))
+		f.sameTime("the third, at most two hours after the first,", f.read(first.ID).RunAt, created.Add(2*time.Hour))
 		time.Sleep(short)
 		f.tryInsert(debounced(short/2, short/2))
-		if got := f.look(first.ID); got.RunAt.Before(created.Add(short)) || got.RunAt.After(created.Add(time.Minute)) {
+		if got := f.read(first.ID); got.RunAt.Before(created.Add(short)) || got.RunAt.After(created.Add(time.Minute)) {
 			f.Errorf("with a longest delay that is over it is due %v after it was created, want now", got.RunAt.Sub(created))
 		}
 		var running *job.Job
@@ -184,7 +184,7 @@ var uniquePromises = []promise{
 		a, b, c := f.job(job.Unique("a")), f.job(job.Unique("a"), job.Replace()), f.job(job.Unique("a"))
 		b.Args = json.RawMessage(`{"n":2}`)
 		f.sameIDs("inserted", f.tryInsert(a, b, c), []job.ID{a.ID, a.ID, a.ID})
-		if got := f.look(a.ID); string(got.Args) != `{"n":2}` || string(a.Args) != `{"n":1}` {
+		if got := f.read(a.ID); string(got.Args) != `{"n":2}` || string(a.Args) != `{"n":1}` {
 			f.Errorf("stored with args %s, and the caller's are %s", got.Args, a.Args)
 		}
 	}},

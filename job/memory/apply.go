@@ -9,7 +9,7 @@ import (
 )
 
 // Apply does act to the newest jobs that match the filter.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	now, err := s.enter(ctx, "change jobs")
 	if err != nil {
 		return done, err
@@ -21,12 +21,12 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 	found := s.find(f, now)
 	for _, e := range found {
 		switch {
-		case !act.Suits(e.State):
+		case !action.Suits(e.State):
 			done.Skipped++
-		case e.State.Finished() && act.To == job.Queued && !s.takeKey(e, now):
+		case e.State.Finished() && action.To == job.Queued && !s.takeKey(e, now):
 			done.Conflicts++
 		default:
-			s.apply(e, act, now)
+			s.apply(e, action, now)
 			done.Changed++
 		}
 	}
@@ -49,10 +49,10 @@ func (s *Store) takeKey(e *entry, now time.Time) bool {
 }
 
 // apply does act to a job that is in a state for it.
-func (s *Store) apply(e *entry, act job.Action, now time.Time) {
+func (s *Store) apply(e *entry, action job.Action, now time.Time) {
 	s.unlink(e)
 	switch {
-	case act.To == "":
+	case action.To == "":
 		if id, held := s.holder(e.UniqueKey, now); held && id == e.ID {
 			delete(s.keys, e.UniqueKey)
 		}
@@ -60,10 +60,10 @@ func (s *Store) apply(e *entry, act job.Action, now time.Time) {
 		return
 	case e.State == job.Running:
 		e.CancelRequested = true
-	case act.To.Finished():
-		s.finish(e, act.To, now)
+	case action.To.Finished():
+		s.finish(e, action.To, now)
 	default:
-		s.makeDue(e, act, now)
+		s.makeDue(e, action, now)
 	}
 	s.link(e)
 	if e.State == job.Queued {
@@ -72,21 +72,21 @@ func (s *Store) apply(e *entry, act job.Action, now time.Time) {
 }
 
 // makeDue makes an unlinked job queued, as an act says.
-func (s *Store) makeDue(e *entry, act job.Action, now time.Time) {
+func (s *Store) makeDue(e *entry, action job.Action, now time.Time) {
 	if e.State.Finished() {
 		e.State, e.Finished = job.Queued, time.Time{}
-		if act.Due {
+		if action.Due {
 			e.Uncounted = e.Attempt
 			e.uncountReleases()
 		}
 	}
-	if act.Queue != "" {
-		e.Queue = act.Queue
+	if action.Queue != "" {
+		e.Queue = action.Queue
 	}
-	if act.Priority != 0 {
-		e.Priority = act.Priority
+	if action.Priority != 0 {
+		e.Priority = action.Priority
 	}
-	if act.Due {
-		e.setDue(&job.Job{RunAt: act.RunAt}, now)
+	if action.Due {
+		e.setDue(&job.Job{RunAt: action.RunAt}, now)
 	}
 }

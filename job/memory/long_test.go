@@ -26,7 +26,7 @@ func newJob(t testing.TB, opts ...job.EnqueueOption) *job.Job {
 func TestPruneForgetsWorkersAndCrons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s := t.Context(), memory.New()
-		look := func() (workers, crons int) {
+		count := func() (workers, crons int) {
 			t.Helper()
 			if _, err := s.Prune(ctx, nil, 0); err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func TestPruneForgetsWorkersAndCrons(t *testing.T) {
 			workers, crons int
 		}{{23 * time.Hour, 1, 1}, {2 * time.Hour, 0, 1}, {28 * 24 * time.Hour, 0, 1}, {48 * time.Hour, 0, 0}} {
 			time.Sleep(step.after)
-			if w, c := look(); w != step.workers || c != step.crons {
+			if w, c := count(); w != step.workers || c != step.crons {
 				t.Errorf("%v later: %d workers and %d crons, want %d and %d", step.after, w, c, step.workers, step.crons)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // Apply does act to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
 // began are looked for again.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 			if _, err := r.count(ctx, s.sql("apply_plan")); err != nil {
 				return err
 			}
-			first, err := applyOnce(ctx, s, r, f, act, woken)
+			first, err := applyOnce(ctx, s, r, f, action, woken)
 			if err != nil {
 				return err
 			}
@@ -35,7 +35,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 			again := f
 			for moved := first.moved; len(moved) > 0; {
 				again.IDs, again.Limit = moved, len(moved)
-				more, err := applyOnce(ctx, s, r, again, act, woken)
+				more, err := applyOnce(ctx, s, r, again, action, woken)
 				if err != nil {
 					return err
 				}
@@ -60,8 +60,8 @@ type applyResult struct {
 }
 
 // applyOnce does act to the jobs that the statement sees, and notes the queues in which jobs may have become due.
-func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job.Action, woken map[string]bool) (a applyResult, err error) {
-	statement, args := applyArgs(act)
+func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action job.Action, woken map[string]bool) (a applyResult, err error) {
+	statement, args := applyArgs(action)
 	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
 	rows, err := r.query(ctx, s.applySQL(listStatement(f), statement), append(filterArgs(f), args...)...)
 	if err != nil {
@@ -88,29 +88,29 @@ func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, act job
 }
 
 // applySQL is the statement that does an act to what a statement of List finds.
-func (s *Store) applySQL(list, act string) string {
-	return "with found as materialized (select id, state from (" + s.sql(list) + ") l)\n" + s.sql(act) + "\n" + s.sql("apply_done")
+func (s *Store) applySQL(list, action string) string {
+	return "with found as materialized (select id, state from (" + s.sql(list) + ") l)\n" + s.sql(action) + "\n" + s.sql("apply_done")
 }
 
 // applyArgs returns the statement of an act and the arguments that it has besides those of the filter.
-func applyArgs(act job.Action) (statement string, args []any) {
-	from := make([]string, len(act.From))
-	for i, state := range act.From {
+func applyArgs(action job.Action) (statement string, args []any) {
+	from := make([]string, len(action.From))
+	for i, state := range action.From {
 		from[i] = string(state)
 	}
 	args = []any{from}
 	switch {
-	case act.To == "":
+	case action.To == "":
 		return "apply_delete", args
-	case act.To.Finished():
-		return "apply_finish", append(args, string(act.To), act.Suits(job.Running))
-	case act.Suits(job.Canceled):
-		return "apply_retry", append(args, act.Due)
+	case action.To.Finished():
+		return "apply_finish", append(args, string(action.To), action.Suits(job.Running))
+	case action.Suits(job.Canceled):
+		return "apply_retry", append(args, action.Due)
 	}
 	var priority *int16
-	if act.Priority != 0 {
-		p := int16(act.Priority)
+	if action.Priority != 0 {
+		p := int16(action.Priority)
 		priority = &p
 	}
-	return "apply_queued", append(args, text(act.Queue), priority, act.Due, instant(act.RunAt))
+	return "apply_queued", append(args, text(action.Queue), priority, action.Due, instant(action.RunAt))
 }

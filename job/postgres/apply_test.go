@@ -57,13 +57,13 @@ func TestApplyIsOneStatement(t *testing.T) {
 	defer s.Close()
 	const jobs = 2500
 	insertMany(t, s, jobs)
-	for _, act := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
+	for _, action := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
 		tr.mu.Lock()
 		tr.ran, tr.rows = nil, 0
 		tr.mu.Unlock()
-		done, err := job.Apply(t.Context(), s, job.Filter{}, act)
+		done, err := job.Apply(t.Context(), s, job.Filter{}, action)
 		if err != nil || done.Changed != jobs {
-			t.Fatalf("%s: %+v, %v", act, done, err)
+			t.Fatalf("%s: %+v, %v", action, done, err)
 		}
 		tr.mu.Lock()
 		statements := 0
@@ -73,7 +73,7 @@ func TestApplyIsOneStatement(t *testing.T) {
 			}
 		}
 		if statements != 3 || tr.rows > 2*3 {
-			t.Errorf("%s of %d jobs took %d statements and %d rows, want 3 and no more than 6:\n%q", act, jobs, statements, tr.rows, tr.ran)
+			t.Errorf("%s of %d jobs took %d statements and %d rows, want 3 and no more than 6:\n%q", action, jobs, statements, tr.rows, tr.ran)
 		}
 		tr.mu.Unlock()
 	}

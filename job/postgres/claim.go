@@ -165,9 +165,9 @@ func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.
 // claimPlain takes due jobs of queues without lanes. If one of them has lanes, it takes nothing, and reports true.
 func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) (laned bool, err error) {
 	began := time.Now()
-	look := s.cursors.start(l.queues, c.Kinds, began)
+	start := s.cursors.start(l.queues, c.Kinds, began)
 	limit := c.Limit - len(done.Jobs)
-	args := []any{l.queues, l.left, limit, c.Worker, interval(c.Lease), look.at, look.ids, c.Kinds, int64(c.Session), c.Call}
+	args := []any{l.queues, l.left, limit, c.Worker, interval(c.Lease), start.at, start.ids, c.Kinds, int64(c.Session), c.Call}
 	got, err := s.queryClaimed(ctx, "claim_strict", args)
 	if codeOf(err) == codeUnique {
 		got, err = s.queryClaimed(ctx, "claim", args)
@@ -184,8 +184,8 @@ func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *jo
 	l.sort(got.taken)
 	done.Jobs = append(done.Jobs, got.taken...)
 	sooner(done, got.next)
-	s.cursors.note(look, got.taken, time.Since(began))
-	if again := look.again(time.Now()); len(got.taken) < limit && again > 0 {
+	s.cursors.note(start, got.taken, time.Since(began))
+	if again := start.again(time.Now()); len(got.taken) < limit && again > 0 {
 		s.waits.wakeIn(again)
 	}
 	return false, nil

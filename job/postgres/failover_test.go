@@ -55,14 +55,14 @@ func TestWaitOverRestart(t *testing.T) {
 		defer cancel()
 		return s.Wait(ctx, job.DefaultQueue)
 	})
-	heard := make(chan error, 1)
+	notified := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
-		heard <- s.Wait(ctx, job.DefaultQueue)
+		notified <- s.Wait(ctx, job.DefaultQueue)
 	}()
 	insertSome(t, s)
-	if err := <-heard; err != nil {
+	if err := <-notified; err != nil {
 		t.Errorf("Wait after the restart = %v", err)
 	}
 }

@@ -29,7 +29,7 @@ type listener struct {
 	conn    *pgx.Conn // nil when there is none
 	heardAt time.Time
 	testAt  time.Time   // when to test again; zero when notices come through
-	heard   string      // the payload of the newest notice
+	notice  string      // the payload of the newest notice
 	stale   atomic.Bool // the connection may lead to the wrong server
 }
 
@@ -84,7 +84,7 @@ func (s *Store) startListening(ctx context.Context) (err error) {
 	config := pool.ConnConfig
 	l := &s.waits.listener
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
-		l.heard = n.Payload
+		l.notice = n.Payload
 		s.noticed(n)
 	}
 	if pool.BeforeConnect != nil {
@@ -116,7 +116,7 @@ func (s *Store) testListening(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	for l.heard != test {
+	for l.notice != test {
 		if err := l.conn.PgConn().WaitForNotification(ctx); err != nil {
 			// The connection to the server that the pooler had given goes on listening: it should not.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)

@@ -11,21 +11,21 @@ import (
 
 // A row is a job as it is read: the columns that the three tables have in common, and the ones that only some have.
 type row struct {
-	id                                 pgtype.UUID // null when there is no job
-	runAt, created, started, finished  pgtype.Timestamptz
-	uniqueFor                          pgtype.Interval
-	priority                           pgtype.Int2
-	attempt, spared, died, maxAttempts pgtype.Int4
-	queue, kind, args, worker          pgtype.Text
-	uniqueKey, detail, options         pgtype.Text
-	cancelRequested                    pgtype.Bool
-	state                              pgtype.Text
+	id                                       pgtype.UUID // null when there is no job
+	runAt, created, started, finished        pgtype.Timestamptz
+	uniqueFor                                pgtype.Interval
+	priority                                 pgtype.Int2
+	attempt, uncounted, crashed, maxAttempts pgtype.Int4
+	queue, kind, args, worker                pgtype.Text
+	uniqueKey, detail, options               pgtype.Text
+	cancelRequested                          pgtype.Bool
+	state                                    pgtype.Text
 }
 
 // common returns where to scan the columns that all tables have, in their order.
 func (r *row) common() []any {
 	return []any{
-		&r.id, &r.runAt, &r.created, &r.started, &r.uniqueFor, &r.priority, &r.attempt, &r.spared, &r.died, &r.maxAttempts,
+		&r.id, &r.runAt, &r.created, &r.started, &r.uniqueFor, &r.priority, &r.attempt, &r.uncounted, &r.crashed, &r.maxAttempts,
 		&r.queue, &r.kind, &r.worker, &r.uniqueKey, &r.args, &r.detail, &r.options,
 	}
 }
@@ -37,7 +37,7 @@ func (r *row) all() []any { return append(r.common(), &r.cancelRequested, &r.fin
 func (r *row) job() (*job.Job, error) {
 	j := &job.Job{
 		ID: r.id.Bytes, Kind: r.kind.String, Queue: r.queue.String, Args: []byte(r.args.String), State: job.State(r.state.String),
-		Priority: int(r.priority.Int16), Attempt: int(r.attempt.Int32), Uncounted: int(r.spared.Int32), Crashed: int(r.died.Int32),
+		Priority: int(r.priority.Int16), Attempt: int(r.attempt.Int32), Uncounted: int(r.uncounted.Int32), Crashed: int(r.crashed.Int32),
 		MaxAttempts: int(r.maxAttempts.Int32), UniqueKey: r.uniqueKey.String, UniqueFor: duration(r.uniqueFor),
 		Created: timeOf(r.created), RunAt: timeOf(r.runAt), Started: timeOf(r.started), Finished: timeOf(r.finished),
 		Worker: r.worker.String, CancelRequested: r.cancelRequested.Bool,

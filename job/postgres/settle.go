@@ -186,12 +186,12 @@ func detailText(j *job.Job) *string {
 func requeueArgs(session job.Session, jobs []*job.Job) []any {
 	ids, attempts, details := fences(jobs)
 	n := len(jobs)
-	spared, maxAttempts, priorities, queues := make([]int32, n), make([]int32, n), make([]int16, n), make([]string, n)
+	uncounted, maxAttempts, priorities, queues := make([]int32, n), make([]int32, n), make([]int16, n), make([]string, n)
 	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
 	for i, j := range jobs {
-		spared[i], maxAttempts[i], priorities[i] = int32(j.Uncounted), int32(j.MaxAttempts), int16(j.Priority)
+		uncounted[i], maxAttempts[i], priorities[i] = int32(j.Uncounted), int32(j.MaxAttempts), int16(j.Priority)
 		queues[i] = j.Queue
 		runAt[i], delays[i] = due(j)
 	}
-	return []any{int64(session), ids, attempts, details, spared, maxAttempts, priorities, queues, runAt, delays}
+	return []any{int64(session), ids, attempts, details, uncounted, maxAttempts, priorities, queues, runAt, delays}
 }

@@ -191,11 +191,11 @@ func TestTxNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		heard := make(chan error, 1)
+		notified := make(chan error, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 			defer cancel()
-			heard <- s.Wait(ctx, job.DefaultQueue)
+			notified <- s.Wait(ctx, job.DefaultQueue)
 		}()
 		tx := pgxTx(t, s, url)
 		if _, err := tx.Insert(t.Context(), newJob(t)); err != nil {
@@ -204,7 +204,7 @@ func TestTxNotice(t *testing.T) {
 		if err := tx.commit(); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-heard; err != nil {
+		if err := <-notified; err != nil {
 			t.Errorf("Wait = %v", err)
 		}
 	}

@@ -20,13 +20,13 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (tree job
 		}
 		tree = job.Tree{}
 		found := false
-		var runs, told pgtype.Int4
+		var runs, reported pgtype.Int4
 		var at pgtype.Timestamptz
 		var text pgtype.Text
-		_, err = pgx.ForEachRow(rows, []any{&runs, &told, &at, &text}, func() error {
+		_, err = pgx.ForEachRow(rows, []any{&runs, &reported, &at, &text}, func() error {
 			found = true
-			if text.Valid && runs.Valid && runs == told {
-				tree = job.Tree{Job: id, Attempt: int(told.Int32), At: timeOf(at), JSON: []byte(text.String)}
+			if text.Valid && runs.Valid && runs == reported {
+				tree = job.Tree{Job: id, Attempt: int(reported.Int32), At: timeOf(at), JSON: []byte(text.String)}
 			}
 			return nil
 		})

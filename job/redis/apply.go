@@ -12,7 +12,7 @@ import (
 const applyJobs = 100
 
 // Apply does act to the newest jobs that match the filter, some hundred at a time, each time atomically.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
 		if f.Limit <= 0 {
 			return fmt.Errorf("a limit of %d", f.Limit)
@@ -22,12 +22,12 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 			return err
 		}
 		from := ","
-		for _, state := range act.From {
+		for _, state := range action.From {
 			from += string(state) + ","
 		}
 		left, last := f.Limit, ""
 		for more := true; more; {
-			got, err := s.run(ctx, applyScript, search.args(min(left, applyJobs), from, string(act.To), act.Queue, strconv.Itoa(act.Priority), flag(act.Due), micros(act.RunAt))...)
+			got, err := s.run(ctx, applyScript, search.args(min(left, applyJobs), from, string(action.To), action.Queue, strconv.Itoa(action.Priority), flag(action.Due), micros(action.RunAt))...)
 			if err != nil {
 				return err
 			}

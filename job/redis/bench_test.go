@@ -87,7 +87,7 @@ func complete(b *testing.B, s job.Store) {
 
 func usedMemory(b *testing.B, s *server) (n int) {
 	b.Helper()
-	lines := bufio.NewScanner(strings.NewReader(s.tell(b, "INFO", "memory")))
+	lines := bufio.NewScanner(strings.NewReader(s.do(b, "INFO", "memory")))
 	for lines.Scan() {
 		if v, ok := strings.CutPrefix(lines.Text(), "used_memory:"); ok {
 			if _, err := fmt.Sscan(v, &n); err != nil {

@@ -38,7 +38,7 @@ func schema2(t *testing.T) *server {
 			t.Fatalf("%q, %v", answers, err)
 		}
 	}
-	s.tell(t, "EVAL", `
+	s.do(t, "EVAL", `
 		for i = 1, 250 do
 			local id = string.format('%016d', i)
 			redis.call('HSET', '{meanwhile}:j:' .. id, 's', 'queued', 'k', 'k', 'q', 'many', 'p', '5', 'm', '20', 'c', '1700000000000000', 'r', '1700000000000000', 'n', '0', 'a0', '1')
@@ -47,7 +47,7 @@ func schema2(t *testing.T) *server {
 		end
 		redis.call('SADD', '{meanwhile}:classes', 'queued\nmany\nk')
 		return 1`, "0")
-	s.tell(t, "ZADD", "{meanwhile}:leases", "1", "7") // of the sessions 7 and 8, that one is over
+	s.do(t, "ZADD", "{meanwhile}:leases", "1", "7") // of the sessions 7 and 8, that one is over
 	return s
 }
 
@@ -122,7 +122,7 @@ func TestConvert(t *testing.T) {
 	if pruned, err := s.Prune(t.Context(), map[job.State]time.Duration{job.Completed: 0, job.Canceled: 0, job.Discarded: 0}, 100); err != nil || pruned.Deleted != 3+len(held) || len(pruned.Repaired) > 0 {
 		t.Errorf("pruned %+v, %v", pruned, err)
 	}
-	if old := server.tell(t, "EVAL", "return #redis.call('KEYS', '{meanwhile}:j:*') + #redis.call('KEYS', '{meanwhile}:a:*') + redis.call('EXISTS', '{meanwhile}:converting')", "0"); old != ":0\r\n" {
+	if old := server.do(t, "EVAL", "return #redis.call('KEYS', '{meanwhile}:j:*') + #redis.call('KEYS', '{meanwhile}:a:*') + redis.call('EXISTS', '{meanwhile}:converting')", "0"); old != ":0\r\n" {
 		t.Errorf("%q keys of schema 2 are left", old)
 	}
 }
@@ -150,11 +150,11 @@ func TestConvertIsResumed(t *testing.T) {
 // TestConvertHalf refuses a store in which a long call of schema 2 is half written.
 func TestConvertHalf(t *testing.T) {
 	server := schema2(t)
-	server.tell(t, "HSET", "{meanwhile}:long", "token", "t", "phase", "4")
+	server.do(t, "HSET", "{meanwhile}:long", "token", "t", "phase", "4")
 	if _, err := redis.Open(t.Context(), "redis://"+server.address()); !errors.Is(err, job.ErrSchema) || !strings.Contains(err.Error(), "start one of that version") {
 		t.Errorf("opened: %v", err)
 	}
-	server.tell(t, "HSET", "{meanwhile}:long", "phase", "2")
+	server.do(t, "HSET", "{meanwhile}:long", "phase", "2")
 	if jobs, err := open(t, "redis://"+server.address()).List(t.Context(), job.Filter{Limit: 1000}); err != nil || len(jobs) != 266 {
 		t.Errorf("it has %d jobs, %v", len(jobs), err)
 	}

@@ -29,7 +29,7 @@ func TestAddressMoves(t *testing.T) {
 			return err
 		}
 		upstream.Store(second)
-		first.tell(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(second.port))
+		first.do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(second.port))
 		if _, err := s.Insert(ctx, newJob(t, "lost")); err == nil || !strings.Contains(err.Error(), "takes no writes, as a replica does; the next call connects anew") {
 			t.Errorf("insert into a replica: %v", err)
 		}

@@ -78,7 +78,7 @@ func TestInsertsShareScripts(t *testing.T) {
 	s := open(t, "redis://"+server.address()+"?name="+rand.Text())
 	there, holder := newJob(t, "k"), newJob(t, "k", job.Unique("u"))
 	insert(t, s, there, holder)
-	server.tell(t, "CONFIG", "RESETSTAT")
+	server.do(t, "CONFIG", "RESETSTAT")
 	const callers, each = 32, 50
 	errs := make([]error, callers)
 	var wg sync.WaitGroup
@@ -111,7 +111,7 @@ func TestInsertsShareScripts(t *testing.T) {
 	if want := int64(callers*(each-4) + 2); err != nil || len(counts) != 1 || counts[0].N != want {
 		t.Errorf("counts are %+v, %v; want %d jobs", counts, err, want)
 	}
-	calls := regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`).FindStringSubmatch(server.tell(t, "INFO", "commandstats"))
+	calls := regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`).FindStringSubmatch(server.do(t, "INFO", "commandstats"))
 	if n, _ := strconv.Atoi(calls[1]); n > callers*each*3/4 {
 		t.Errorf("%d inserts took %d scripts", callers*each, n)
 	}

@@ -173,7 +173,7 @@ func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := ownServer(t)
 			runs := func() int {
-				n := regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`).FindStringSubmatch(server.tell(t, "INFO", "commandstats"))
+				n := regexp.MustCompile(`cmdstat_evalsha:calls=(\d+)`).FindStringSubmatch(server.do(t, "INFO", "commandstats"))
 				if n == nil {
 					t.Fatal("no script has run")
 				}
@@ -296,21 +296,21 @@ func (b *both) settle() {
 
 func (b *both) apply() {
 	b.Helper()
-	act := []job.Action{job.ActionCancel, job.ActionDiscard, job.ActionPriority(9), job.ActionMove("elsewhere"), job.ActionDelete}[b.rng.IntN(5)]
-	b.applyTo(job.Queued, act)
+	action := []job.Action{job.ActionCancel, job.ActionDiscard, job.ActionPriority(9), job.ActionMove("elsewhere"), job.ActionDelete}[b.rng.IntN(5)]
+	b.applyTo(job.Queued, action)
 	b.applyTo(job.Discarded, []job.Action{job.ActionRetry, job.ActionDelete}[b.rng.IntN(2)])
 }
 
 // applyTo does an act to up to three jobs of a state.
-func (b *both) applyTo(state job.State, act job.Action) {
+func (b *both) applyTo(state job.State, action job.Action) {
 	b.Helper()
 	limit := 1 + b.rng.IntN(3)
 	var done [2]job.ActionResult
 	b.each(func(s job.Store, i int) (err error) {
-		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{state}, Limit: limit}, act)
+		done[i], err = s.Apply(b.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{state}, Limit: limit}, action)
 		return err
 	})
 	if done[0] != done[1] {
-		b.Fatalf("%s changed %+v, in memory %+v", act, done[0], done[1])
+		b.Fatalf("%s changed %+v, in memory %+v", action, done[0], done[1])
 	}
 }

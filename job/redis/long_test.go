@@ -22,7 +22,7 @@ func TestLongInsertIsWhole(t *testing.T) {
 	if counts, err := s.Counts(t.Context()); err != nil || len(counts) > 0 {
 		t.Errorf("what was sent and has not begun counts: %+v, %v", counts, err)
 	}
-	if left := server.tell(t, "PTTL", "{meanwhile}:stage:sent"); strings.HasPrefix(left, ":-") {
+	if left := server.do(t, "PTTL", "{meanwhile}:stage:sent"); strings.HasPrefix(left, ":-") {
 		t.Errorf("it stays for ever: PTTL is %q", left)
 	}
 	for name, see := range map[string]func(s *redis.Store) (int, error){

@@ -39,9 +39,9 @@ func TestRefused(t *testing.T) {
 		{"a newer schema", []string{"HSET", "{b}:meta", "store", "meanwhile jobs", "schema", "9"}, []string{"DEL", "{b}:meta"}, "name=b", `its keys are of schema "9", this program reads 3: update the program`},
 		{"at last", []string{"PING"}, []string{"PING"}, "name=b", ""},
 	} {
-		s.tell(t, test.do...)
+		s.do(t, test.do...)
 		err := open(test.query)
-		s.tell(t, test.undo...)
+		s.do(t, test.undo...)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: the error is %v, want %q", test.name, err, test.want)
 		}

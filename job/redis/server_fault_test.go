@@ -67,7 +67,7 @@ func TestOutOfMemory(t *testing.T) {
 	held := claimed(t, s, 1, 10, nil, "default")
 	insert(t, s, newJobs(t, 300, "many", job.Queue("many"))...)
 	many := claimed(t, s, 1, 300, nil, "many")
-	server.tell(t, "CONFIG", "SET", "maxmemory", "1")
+	server.do(t, "CONFIG", "SET", "maxmemory", "1")
 	for _, n := range []int{1, 3, 270} {
 		if _, err := s.Insert(t.Context(), newJobs(t, n, "late")...); err == nil || !strings.Contains(err.Error(), "is out of memory, so that no job can be inserted") {
 			t.Errorf("insert of %d: %v", n, err)
@@ -95,7 +95,7 @@ func TestOutOfMemory(t *testing.T) {
 	if n, err := s.Prune(t.Context(), map[job.State]time.Duration{job.Completed: 0}, 10); err != nil || n.Deleted != 1 {
 		t.Errorf("pruned %d: %v", n.Deleted, err)
 	}
-	server.tell(t, "CONFIG", "SET", "maxmemory", "0")
+	server.do(t, "CONFIG", "SET", "maxmemory", "0")
 	insert(t, s, newJob(t, "late"))
 	counts, err := s.Counts(t.Context())
 	if err != nil {
@@ -113,11 +113,11 @@ func TestScriptsAreLoadedAgain(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, "redis://"+server.address())
 	for range 3 {
-		server.tell(t, "SCRIPT", "FLUSH")
+		server.do(t, "SCRIPT", "FLUSH")
 		insert(t, s, newJob(t, "k"))
-		server.tell(t, "SCRIPT", "FLUSH")
+		server.do(t, "SCRIPT", "FLUSH")
 		got := claimed(t, s, 1, 1, nil, "default")
-		server.tell(t, "SCRIPT", "FLUSH")
+		server.do(t, "SCRIPT", "FLUSH")
 		got[0].State = job.Completed
 		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
 			t.Fatal(lost, err)
@@ -234,11 +234,11 @@ func TestParts(t *testing.T) {
 		{250, []job.EnqueueOption{job.In(time.Hour)}, false},
 		{251, []job.EnqueueOption{job.In(time.Hour)}, true},
 	} {
-		server.tell(t, "CONFIG", "RESETSTAT")
+		server.do(t, "CONFIG", "RESETSTAT")
 		jobs := newJobs(t, test.n, "k", test.opts...)
 		insert(t, s, jobs...)
 		inserted += test.n
-		if sent := strings.Contains(server.tell(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != test.parts {
+		if sent := strings.Contains(server.do(t, "INFO", "commandstats"), "cmdstat_persist:"); sent != test.parts {
 			t.Errorf("%d jobs are sent in parts: %v, want %v", test.n, sent, test.parts)
 		}
 		there := jobs[test.n/2]
@@ -281,7 +281,7 @@ func TestNames(t *testing.T) {
 	if lost, err := a.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
 		t.Fatal(lost, err)
 	}
-	if n := strings.TrimSpace(server.tell(t, "EVAL", `
+	if n := strings.TrimSpace(server.do(t, "EVAL", `
 		local n = 0
 		for _, key in ipairs(redis.call('KEYS', '*')) do if not string.find(key, '^{[ab]}:') then n = n + 1 end end
 		return n`, "0")); n != ":0" {
@@ -335,7 +335,7 @@ func TestNothingIsLeft(t *testing.T) {
 	if _, err := s.Prune(ctx, nil, 10); err != nil {
 		t.Fatal(err)
 	}
-	left := server.tell(t, "EVAL", "local k = redis.call('KEYS', '*') table.sort(k) return table.concat(k, ' ')", "0")
+	left := server.do(t, "EVAL", "local k = redis.call('KEYS', '*') table.sort(k) return table.concat(k, ' ')", "0")
 	_, left, _ = strings.Cut(left, "\r\n")
 	if want := "{meanwhile}:meta"; strings.TrimSpace(left) != want {
 		t.Errorf("left are %s, want %s", left, want)

@@ -145,7 +145,7 @@ func (s *server) ask(words ...string) (string, error) {
 }
 
 // tell is ask for a command that goes well.
-func (s *server) tell(t testing.TB, words ...string) string {
+func (s *server) do(t testing.TB, words ...string) string {
 	t.Helper()
 	answer, err := s.ask(words...)
 	if err != nil || strings.HasPrefix(answer, "-") {

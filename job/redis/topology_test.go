@@ -115,7 +115,7 @@ func TestStoreBehindSentinel(t *testing.T) {
 		info, err := replica.ask("INFO", "replication")
 		return err == nil && strings.Contains(info, "master_link_status:up")
 	})
-	primary.tell(t, "WAIT", "1", "20000")
+	primary.do(t, "WAIT", "1", "20000")
 	primary.kill(t)
 	after := newJob(t, "after")
 	eventually(t, func() bool {

@@ -9,12 +9,12 @@ import (
 )
 
 // Apply does act to the newest jobs that match the filter.
-func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done job.ActionResult, err error) {
+func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
 	err = s.write(ctx, "change jobs", func(t *txn) (err error) {
-		done, err = t.apply(f, act)
+		done, err = t.apply(f, action)
 		return err
 	})
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, act job.Action) (done j
 	return done, nil
 }
 
-func (t *txn) apply(f job.Filter, act job.Action) (job.ActionResult, error) {
+func (t *txn) apply(f job.Filter, action job.Action) (job.ActionResult, error) {
 	if err := t.writeCounts(); err != nil { // those of calls before it in the transaction: they say where to look
 		return job.ActionResult{}, err
 	}
@@ -31,7 +31,7 @@ func (t *txn) apply(f job.Filter, act job.Action) (job.ActionResult, error) {
 	if err != nil {
 		return job.ActionResult{}, err
 	}
-	a := &applying{txn: t, act: act}
+	a := &applying{txn: t, action: action}
 	if err := a.applyTo(ids); err != nil {
 		return job.ActionResult{}, err
 	}
@@ -44,8 +44,8 @@ func (t *txn) apply(f job.Filter, act job.Action) (job.ActionResult, error) {
 // An applying is an act while it is done to jobs, as many at once as a statement is made for.
 type applying struct {
 	*txn
-	act  job.Action
-	done job.ActionResult
+	action job.Action
+	done   job.ActionResult
 }
 
 var (
@@ -70,7 +70,7 @@ func (a *applying) applyTo(ids [][]byte) error {
 			return err
 		}
 		for state, numbers := range found {
-			if !a.act.Suits(states[state]) {
+			if !a.action.Suits(states[state]) {
 				for _, n := range numbers {
 					a.done.Skipped += int(n)
 				}
@@ -111,11 +111,11 @@ func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) er
 	switch {
 	case state == running:
 		return a.run(applyCancel, ids)
-	case a.act.To == job.Queued && state == queued:
+	case a.action.To == job.Queued && state == queued:
 		return a.applyQueued(numbers, ids)
-	case a.act.To == job.Queued:
+	case a.action.To == job.Queued:
 		return a.retry(state, numbers, ids)
-	case a.act.To == "":
+	case a.action.To == "":
 		return a.remove(state, numbers, ids)
 	}
 	return a.finish(state, numbers, ids)
@@ -128,27 +128,27 @@ func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
 		if err != nil {
 			return err
 		}
-		if a.act.Queue == "" {
+		if a.action.Queue == "" {
 			a.changed[name.queue] = true
 			continue
 		}
-		to, err := a.class(a.act.Queue, name.kind)
+		to, err := a.class(a.action.Queue, name.kind)
 		if err != nil {
 			return err
 		}
 		a.count(from, queued, -n)
 		a.count(to.id, queued, n)
-		a.changed[a.act.Queue] = true
+		a.changed[a.action.Queue] = true
 		if err := a.run(applyMove, ids, to.id, to.queue, from); err != nil {
 			return err
 		}
 	}
 	var priority, runAt any
-	if a.act.Priority != 0 {
-		priority = int64(a.act.Priority)
+	if a.action.Priority != 0 {
+		priority = int64(a.action.Priority)
 	}
-	if a.act.Due {
-		runAt = a.due(&job.Job{RunAt: a.act.RunAt})
+	if a.action.Due {
+		runAt = a.due(&job.Job{RunAt: a.action.RunAt})
 	}
 	if priority == nil && runAt == nil {
 		return nil
@@ -163,7 +163,7 @@ func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error 
 		return err
 	}
 	var due any // null leaves the time and the attempts as they are
-	if a.act.Due {
+	if a.action.Due {
 		due = a.now
 	}
 	for _, k := range keyed {
@@ -221,7 +221,7 @@ func (a *applying) finish(state int64, numbers map[int64]int64, ids []any) error
 			return err
 		}
 	}
-	to, err := stateNumber(a.act.To)
+	to, err := stateNumber(a.action.To)
 	if err != nil {
 		return err
 	}

@@ -32,20 +32,20 @@ func TestApplyReadsNoJobs(t *testing.T) {
 	if _, err := s.Insert(t.Context(), jobs...); err != nil {
 		t.Fatal(err)
 	}
-	for _, act := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
+	for _, action := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {
 		err := s.write(t.Context(), "test", func(tx *txn) error {
 			r := &recorder{session: tx.session}
 			tx.session = r
-			done, err := tx.apply(job.Filter{Limit: 1000}, act)
+			done, err := tx.apply(job.Filter{Limit: 1000}, action)
 			if done.Changed != 1000 {
-				t.Errorf("%s: %+v", act, done)
+				t.Errorf("%s: %+v", action, done)
 			}
 			if len(r.ran) > 100 {
-				t.Errorf("%s of 1,000 jobs took %d statements, want at most 100", act, len(r.ran))
+				t.Errorf("%s of 1,000 jobs took %d statements, want at most 100", action, len(r.ran))
 			}
 			for _, sql := range r.ran {
 				if strings.Contains(sql, ", args") {
-					t.Errorf("%s reads args: %s", act, sql)
+					t.Errorf("%s reads args: %s", action, sql)
 				}
 			}
 			return err

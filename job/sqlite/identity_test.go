@@ -83,7 +83,7 @@ func TestFileGoneUnderAWorker(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	started, failed := make(chan struct{}, 1), make(chan struct{}, 1)
-	tell := func(ch chan struct{}) {
+	notify := func(ch chan struct{}) {
 		select {
 		case ch <- struct{}{}:
 		default:
@@ -92,9 +92,9 @@ func TestFileGoneUnderAWorker(t *testing.T) {
 	w := job.NewWorker(s, job.Config{Poll: 10 * time.Millisecond, Observe: func(e job.Event) {
 		switch e.Kind {
 		case job.JobCompleted:
-			tell(started)
+			notify(started)
 		case job.StoreFailed:
-			tell(failed)
+			notify(failed)
 		}
 	}}, job.HandleRaw("k", func(context.Context, *job.Job) error { return nil }))
 	insert(t, s, []*job.Job{newJob(t)})

@@ -167,10 +167,10 @@ func finish(t *testing.T, s job.Store, become map[job.ID]job.State) {
 	for id, state := range become {
 		by[state] = append(by[state], id)
 	}
-	for state, act := range map[job.State]job.Action{
+	for state, action := range map[job.State]job.Action{
 		job.Canceled: job.ActionCancel, job.Discarded: job.ActionDiscard, job.Completed: job.ActionRunAt(time.Now().Add(-time.Hour)),
 	} {
-		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: append(by[state], job.ID{})}, act); err != nil {
+		if _, err := job.Apply(t.Context(), s, job.Filter{IDs: append(by[state], job.ID{})}, action); err != nil {
 			t.Fatal(err)
 		}
 	}

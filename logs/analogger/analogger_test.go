@@ -59,8 +59,8 @@ func TestParse(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			way := &Protocol{Key: test.key}
-			got := logtest.Drive(way, []byte(test.input))
+			protocol := &Protocol{Key: test.key}
+			got := logtest.Drive(protocol, []byte(test.input))
 			if !slices.Equal(got.Records, test.want) {
 				t.Errorf("records:\n%q\nwant:\n%q", got.Records, test.want)
 			}
@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 				t.Errorf("refused %v, want %q", got.Refused, test.refused)
 			}
 			for cut := range min(len(test.input), 200) {
-				logtest.CheckWay(t, way, []byte(test.input), cut)
+				logtest.CheckWay(t, protocol, []byte(test.input), cut)
 			}
 		})
 	}
@@ -117,11 +117,11 @@ func TestSplitLaw(t *testing.T) {
 			}
 			want = append(want, record)
 		}
-		way := &Protocol{Key: "k"}
-		if got := logtest.Drive(way, []byte(input)); !slices.Equal(got.Records, want) {
+		protocol := &Protocol{Key: "k"}
+		if got := logtest.Drive(protocol, []byte(input)); !slices.Equal(got.Records, want) {
 			rt.Fatalf("got %q, want %q", got.Records, want)
 		}
-		logtest.CheckWay(t, way, []byte(input), rapid.SliceOf(rapid.IntRange(0, len(input))).Draw(rt, "cuts")...)
+		logtest.CheckWay(t, protocol, []byte(input), rapid.SliceOf(rapid.IntRange(0, len(input))).Draw(rt, "cuts")...)
 	})
 }
 
@@ -137,9 +137,9 @@ func FuzzParse(f *testing.F) {
 func TestParseAllocatesNothing(t *testing.T) {
 	input := []byte(frame("api", "info", "hello") + frame("api", "audit", "hello"))
 	p := (&Protocol{}).Parser("", []byte{1})
-	var feed nowhere
-	p.Parse(input, &feed)
-	if n := testing.AllocsPerRun(100, func() { p.Parse(input, &feed) }); n != 0 {
+	var batcher nowhere
+	p.Parse(input, &batcher)
+	if n := testing.AllocsPerRun(100, func() { p.Parse(input, &batcher) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -156,10 +156,10 @@ func BenchmarkParse(b *testing.B) {
 	one := frame("api", "info", strings.Repeat("x", 100-18))
 	input := []byte(strings.Repeat(one, 600))
 	p := (&Protocol{}).Parser("", []byte{1})
-	var feed nowhere
+	var batcher nowhere
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
-	for feed.records < b.N {
-		p.Parse(input, &feed)
+	for batcher.records < b.N {
+		p.Parse(input, &batcher)
 	}
 }

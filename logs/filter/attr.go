@@ -57,10 +57,10 @@ func (a *attrIs) is(value *logs.AttrValue) bool {
 			}
 		}
 	}
-	var room [64]byte
+	var buf [64]byte
 	text, isText := value.Text()
 	if !isText {
-		text = value.AppendText(room[:0])
+		text = value.AppendText(buf[:0])
 	}
 	for i := range a.values {
 		w := a.values[i].wanted
@@ -116,8 +116,8 @@ func (a *attrLike) match(v *logs.View) bool {
 func (a *attrLike) is(value *logs.AttrValue) bool {
 	text, isText := value.Text()
 	if !isText {
-		var room [64]byte
-		text = value.AppendText(room[:0])
+		var buf [64]byte
+		text = value.AppendText(buf[:0])
 	}
 	return a.pattern.match(text)
 }

@@ -5,19 +5,19 @@ import "slices"
 // Looks returns what the filter looks at besides the time, the level, the number, the service, the task and the job of a
 // record: whether at the message, which words and phrases are looked for in, and at which attributes, by their keys.
 func (f Filter) Looks() (message bool, attrs []string) {
-	var look func(expr)
-	look = func(e expr) {
+	var visit func(expr)
+	visit = func(e expr) {
 		switch e := e.(type) {
 		case allOf:
 			for _, part := range e {
-				look(part)
+				visit(part)
 			}
 		case anyOf:
 			for _, part := range e {
-				look(part)
+				visit(part)
 			}
 		case notTerm:
-			look(e.term)
+			visit(e.term)
 		case *phrase:
 			message = true
 		case *fieldIs:
@@ -34,7 +34,7 @@ func (f Filter) Looks() (message bool, attrs []string) {
 			attrs = append(attrs, e.key)
 		}
 	}
-	look(f.expr)
+	visit(f.expr)
 	slices.Sort(attrs)
 	return message, slices.Compact(attrs)
 }

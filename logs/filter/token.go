@@ -46,10 +46,10 @@ func AppendJobToken(tokens []uint64, job []byte) []uint64 {
 
 // AppendAttrTokens appends those of an attribute alone.
 func AppendAttrTokens(tokens []uint64, key []byte, value *logs.AttrValue) []uint64 {
-	var room [64]byte
+	var buf [64]byte
 	text, ok := value.Text()
 	if !ok {
-		text = value.AppendText(room[:0])
+		text = value.AppendText(buf[:0])
 	} else if tokens = appendWords(tokens, text); isPlainWord(text) {
 		return tokens
 	}

@@ -28,8 +28,8 @@ func ask(to input.Batcher, method, path, body string, head ...string) *httptest.
 }
 
 // records are the services and messages of what a feed got.
-func records(feed *logtest.Recorder) (all []string) {
-	for _, r := range feed.Records() {
+func records(recorder *logtest.Recorder) (all []string) {
+	for _, r := range recorder.Records() {
 		all = append(all, r.Service+": "+r.Message)
 	}
 	return all
@@ -76,7 +76,7 @@ func TestBulk(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var feed logtest.Recorder
+			var recorder logtest.Recorder
 			method, path := test.method, test.path
 			if method == "" {
 				method = "POST"
@@ -84,31 +84,31 @@ func TestBulk(t *testing.T) {
 			if path == "" {
 				path = "/web/_bulk"
 			}
-			w := ask(&feed, method, path, test.body, "Content-Encoding", test.encoding, "Content-Type", "application/x-ndjson", "Accept", "application/json")
+			w := ask(&recorder, method, path, test.body, "Content-Encoding", test.encoding, "Content-Type", "application/x-ndjson", "Accept", "application/json")
 			if w.Code != test.status || !strings.Contains(w.Body.String(), test.answer) {
 				t.Errorf("got %d %.500s, want %d %s", w.Code, w.Body, test.status, test.answer)
 			}
 			if !json.Valid(w.Body.Bytes()) || w.Header().Get("X-Elastic-Product") != "Elasticsearch" {
 				t.Errorf("no JSON, or no product: %v %s", w.Header(), w.Body)
 			}
-			if got := records(&feed); !slices.Equal(got, test.want) {
+			if got := records(&recorder); !slices.Equal(got, test.want) {
 				t.Errorf("records %q, want %q", got, test.want)
 			}
-			if synced, _, _ := feed.Synced(); synced != len(test.want) {
+			if synced, _, _ := recorder.Synced(); synced != len(test.want) {
 				t.Errorf("answered when %d of %d records were on disk", synced, len(test.want))
 			}
-			if refused := len(feed.Refused()) > 0; refused != test.refused {
-				t.Errorf("refused %v", feed.Refused())
+			if refused := len(recorder.Refused()) > 0; refused != test.refused {
+				t.Errorf("refused %v", recorder.Refused())
 			}
 		})
 	}
 }
 
 func TestBulkFields(t *testing.T) {
-	var feed logtest.Recorder
-	ask(&feed, "POST", "/logs/_bulk", "{\"create\":{}}\n{\"@timestamp\":\"2026-11-23T10:00:00.5Z\",\"log\":{\"level\":\"error\",\"file\":{\"path\":\"/x\"}},\"message\":\"m\"}\n{\"create\":{}}\n{\"log\":\"l\",\"msg\":\"m\"}\n")
+	var recorder logtest.Recorder
+	ask(&recorder, "POST", "/logs/_bulk", "{\"create\":{}}\n{\"@timestamp\":\"2026-11-23T10:00:00.5Z\",\"log\":{\"level\":\"error\",\"file\":{\"path\":\"/x\"}},\"message\":\"m\"}\n{\"create\":{}}\n{\"log\":\"l\",\"msg\":\"m\"}\n")
 	var got []string
-	for _, r := range feed.Records() {
+	for _, r := range recorder.Records() {
 		got = append(got, string(r.AppendJSON(nil)))
 	}
 	want := []string{
@@ -141,8 +141,8 @@ func TestIsBulk(t *testing.T) {
 
 func TestBulkWhenFull(t *testing.T) {
 	for _, err := range []error{fmt.Errorf("disk: %w", logs.ErrFull), logs.ErrClosed, errors.New("disk on fire at /var/x")} {
-		feed := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
-		w := ask(&feed, "POST", "/_bulk", "{\"create\":{}}\n{}\n")
+		recorder := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
+		w := ask(&recorder, "POST", "/_bulk", "{\"create\":{}}\n{}\n")
 		if w.Code != 503 || w.Header().Get("Retry-After") == "" || strings.Contains(w.Body.String(), "/var") {
 			t.Errorf("%v: got %d %v %s", err, w.Code, w.Header(), w.Body)
 		}
@@ -150,8 +150,8 @@ func TestBulkWhenFull(t *testing.T) {
 }
 
 func TestBulkRefusesOtherOrigins(t *testing.T) {
-	var feed logtest.Recorder
-	if w := ask(&feed, "POST", "/_bulk", "{\"create\":{}}\n{}\n", "Origin", "https://evil.example"); w.Code != 403 || len(feed.Records()) > 0 {
+	var recorder logtest.Recorder
+	if w := ask(&recorder, "POST", "/_bulk", "{\"create\":{}}\n{}\n", "Origin", "https://evil.example"); w.Code != 403 || len(recorder.Records()) > 0 {
 		t.Errorf("got %d", w.Code)
 	}
 }
@@ -172,8 +172,8 @@ func FuzzBulk(f *testing.F) {
 	f.Add("{\"create\":{\"_index\":\"x\",\"_id\":\"a1\"}}\n{\"message\":\"a\"}\n{\"index\":{}}\r\n{\"log\":\"b\"}\r\n")
 	f.Add("{\"delete\":{\"_id\":{}}}\n{\"update\":{}}\n\n{\"create\":{}}\n[]")
 	f.Fuzz(func(t *testing.T, body string) {
-		var feed logtest.Recorder
-		w := ask(&feed, "POST", "/web/_bulk", body)
+		var recorder logtest.Recorder
+		w := ask(&recorder, "POST", "/web/_bulk", body)
 		var answer struct {
 			Errors bool
 			Items  []map[string]struct{ Status int }
@@ -189,8 +189,8 @@ func FuzzBulk(f *testing.F) {
 				}
 			}
 		}
-		if created != len(feed.Records()) || answer.Errors != (created < len(answer.Items)) {
-			t.Errorf("%d are said to be created of %d, errors %v", created, len(feed.Records()), answer.Errors)
+		if created != len(recorder.Records()) || answer.Errors != (created < len(answer.Items)) {
+			t.Errorf("%d are said to be created of %d, errors %v", created, len(recorder.Records()), answer.Errors)
 		}
 	})
 }

@@ -25,13 +25,13 @@ import (
 )
 
 // post posts a body to a handler of a feed, and returns its answer.
-func post(feed *logtest.Recorder, config Config, body io.Reader, head ...string) *httptest.ResponseRecorder {
+func post(recorder *logtest.Recorder, config Config, body io.Reader, head ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodPost, "/v1/records?service=api", body)
 	for i := 0; i < len(head); i += 2 {
 		r.Header.Set(head[i], head[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler(func(*http.Request) input.Batcher { return feed }, config).ServeHTTP(w, r)
+	Handler(func(*http.Request) input.Batcher { return recorder }, config).ServeHTTP(w, r)
 	return w
 }
 
@@ -94,24 +94,24 @@ func TestHandler(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, body := range []io.Reader{strings.NewReader(test.body), iotest.OneByteReader(strings.NewReader(test.body))} {
-				var feed logtest.Recorder
-				w := post(&feed, Config{Body: 1 << 20}, body, "Content-Type", test.kind, "Content-Encoding", test.encoding)
+				var recorder logtest.Recorder
+				w := post(&recorder, Config{Body: 1 << 20}, body, "Content-Type", test.kind, "Content-Encoding", test.encoding)
 				if w.Code != test.status || !strings.Contains(w.Body.String(), test.answer) {
 					t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.answer)
 				}
-				if got := strings.Trim(strings.Join(feed.Messages(), " "), " "); got != test.messages && test.messages != "*" {
+				if got := strings.Trim(strings.Join(recorder.Messages(), " "), " "); got != test.messages && test.messages != "*" {
 					t.Errorf("records %.100q, want %q", got, test.messages)
 				}
-				if synced, _, _ := feed.Synced(); synced != len(feed.Records()) {
-					t.Errorf("answered before all was on disk: %d of %d", synced, len(feed.Records()))
+				if synced, _, _ := recorder.Synced(); synced != len(recorder.Records()) {
+					t.Errorf("answered before all was on disk: %d of %d", synced, len(recorder.Records()))
 				}
-				for _, r := range feed.Records() {
+				for _, r := range recorder.Records() {
 					if r.Service != "api" {
 						t.Fatalf("a record of %q", r.Service)
 					}
 				}
-				if refused := len(feed.Refused()) > 0; refused != (test.status == 400 || test.status == 413) {
-					t.Errorf("refused %v", feed.Refused())
+				if refused := len(recorder.Refused()) > 0; refused != (test.status == 400 || test.status == 413) {
+					t.Errorf("refused %v", recorder.Refused())
 				}
 			}
 		})
@@ -123,9 +123,9 @@ func TestHandlerTakesEqualLines(t *testing.T) {
 	const lines = 20_000
 	text := strings.Repeat(`{"level":"info","msg":"GET /healthz","status":200,"took":"1ms","remote":"10.0.0.1","agent":"probe"}`+"\n", lines)
 	for encoding, body := range map[string]string{"gzip": gzipped(text), "zstd": zstandard(text)} {
-		var feed logtest.Recorder
-		w := post(&feed, Config{}, strings.NewReader(body), "Content-Encoding", encoding)
-		if got := len(feed.Records()); w.Code != 200 || got != lines {
+		var recorder logtest.Recorder
+		w := post(&recorder, Config{}, strings.NewReader(body), "Content-Encoding", encoding)
+		if got := len(recorder.Records()); w.Code != 200 || got != lines {
 			t.Errorf("%s, %d bytes: got %d %s and %d records, want %d", encoding, len(body), w.Code, w.Body, got, lines)
 		}
 	}
@@ -135,8 +135,8 @@ func TestHandlerWhenFull(t *testing.T) {
 	for err, want := range map[error]int{
 		fmt.Errorf("disk: %w", logs.ErrFull): 503, logs.ErrClosed: 503, context.DeadlineExceeded: 503, errors.New("disk on fire at /var/x"): 500,
 	} {
-		feed := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
-		w := post(&feed, Config{}, strings.NewReader("{}\n"))
+		recorder := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
+		w := post(&recorder, Config{}, strings.NewReader("{}\n"))
 		if w.Code != want || (w.Header().Get("Retry-After") != "") != (want == 503) || strings.Contains(w.Body.String(), "/var") {
 			t.Errorf("%v: got %d %v %s, want %d", err, w.Code, w.Header(), w.Body, want)
 		}
@@ -147,11 +147,11 @@ func TestHandlerWhenFull(t *testing.T) {
 func TestHandlerAnswersInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		feed := logtest.Recorder{OnFlush: func(ctx context.Context) error {
+		recorder := logtest.Recorder{OnFlush: func(ctx context.Context) error {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}}
-		w := post(&feed, Config{}, strings.NewReader("{}\n"))
+		w := post(&recorder, Config{}, strings.NewReader("{}\n"))
 		if took := time.Since(began); took > time.Minute || w.Code != 503 || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), "an output that takes none") {
 			t.Errorf("after %v: %d %v %s", took, w.Code, w.Header(), w.Body)
 		}
@@ -159,11 +159,11 @@ func TestHandlerAnswersInTime(t *testing.T) {
 }
 
 func TestHandlerBoundsRequestsAtOnce(t *testing.T) {
-	var feed logtest.Recorder
-	h := Handler(func(*http.Request) input.Batcher { return &feed }, Config{Requests: 1})
+	var recorder logtest.Recorder
+	h := Handler(func(*http.Request) input.Batcher { return &recorder }, Config{Requests: 1})
 	second := httptest.NewRecorder()
-	feed.OnFlush = func(context.Context) error {
-		feed.OnFlush = nil
+	recorder.OnFlush = func(context.Context) error {
+		recorder.OnFlush = nil
 		h.ServeHTTP(second, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
 		return nil
 	}
@@ -175,8 +175,8 @@ func TestHandlerBoundsRequestsAtOnce(t *testing.T) {
 }
 
 func TestHandlerRefuses(t *testing.T) {
-	var feed logtest.Recorder
-	h := Handler(func(*http.Request) input.Batcher { return &feed }, Config{})
+	var recorder logtest.Recorder
+	h := Handler(func(*http.Request) input.Batcher { return &recorder }, Config{})
 	tests := map[string]struct {
 		method, target string
 		origin         string
@@ -191,7 +191,7 @@ func TestHandlerRefuses(t *testing.T) {
 			r.Header.Set("Origin", test.origin)
 		}
 		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Code != test.want || len(feed.Records()) > 0 {
+		if h.ServeHTTP(w, r); w.Code != test.want || len(recorder.Records()) > 0 {
 			t.Errorf("%s: got %d, want %d", name, w.Code, test.want)
 		}
 	}
@@ -240,13 +240,13 @@ func FuzzHandler(f *testing.F) {
 	f.Add([]byte(gzipped("{}\n")), "", "gzip")
 	f.Add([]byte(zstandard("{}\n")), "", "zstd")
 	f.Fuzz(func(t *testing.T, body []byte, kind, encoding string) {
-		var feed logtest.Recorder
-		w := post(&feed, Config{Body: 1 << 20}, bytes.NewReader(body), "Content-Type", kind, "Content-Encoding", encoding)
+		var recorder logtest.Recorder
+		w := post(&recorder, Config{Body: 1 << 20}, bytes.NewReader(body), "Content-Type", kind, "Content-Encoding", encoding)
 		if w.Code == 500 || w.Code == 503 {
 			t.Errorf("got %d %s", w.Code, w.Body)
 		}
-		if w.Code == 200 && !strings.Contains(w.Body.String(), fmt.Sprintf(`"records":%d}`, len(feed.Records()))) {
-			t.Errorf("took %d records and says %s", len(feed.Records()), w.Body)
+		if w.Code == 200 && !strings.Contains(w.Body.String(), fmt.Sprintf(`"records":%d}`, len(recorder.Records()))) {
+			t.Errorf("took %d records and says %s", len(recorder.Records()), w.Body)
 		}
 	})
 }

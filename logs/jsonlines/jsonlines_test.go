@@ -190,9 +190,9 @@ const slogLine = `{"time":"2026-05-04T03:02:01.123456789Z","level":"INFO","msg":
 func TestParseAllocatesNothing(t *testing.T) {
 	p := (&Protocol{}).Parser("", nil)
 	input := []byte(strings.Repeat(slogLine, 10))
-	var feed nowhere
-	p.Parse(input, &feed)
-	if n := testing.AllocsPerRun(100, func() { p.Parse(input, &feed) }); n != 0 {
+	var batcher nowhere
+	p.Parse(input, &batcher)
+	if n := testing.AllocsPerRun(100, func() { p.Parse(input, &batcher) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -200,10 +200,10 @@ func TestParseAllocatesNothing(t *testing.T) {
 func BenchmarkParse(b *testing.B) {
 	p := (&Protocol{}).Parser("", nil)
 	input := []byte(strings.Repeat(slogLine, 600))
-	var feed nowhere
+	var batcher nowhere
 	b.SetBytes(int64(len(slogLine)))
 	b.ReportAllocs()
-	for feed.records < b.N {
-		p.Parse(input, &feed)
+	for batcher.records < b.N {
+		p.Parse(input, &batcher)
 	}
 }

@@ -27,14 +27,14 @@ const (
 //
 // Numbers are varints, but for the 16 bytes of a client and the 4 of a checksum. The lines are the only part.
 type journalEntry struct {
-	kind  byte
-	path  string // of the line file
-	inode uint64 // of the file that has it; 0 where the system tells none
-	off   int64  // where the lines begin there
-	heard []Received
-	lines []byte      // of an entry that is written
-	there storedLines // of one that was read
-	known map[logs.Client]journaledClient
+	kind     byte
+	path     string // of the line file
+	inode    uint64 // of the file that has it; 0 where the system tells none
+	off      int64  // where the lines begin there
+	received []Received
+	lines    []byte      // of an entry that is written
+	there    storedLines // of one that was read
+	known    map[logs.Client]journaledClient
 }
 
 // storedLines are where a journal has the lines of an entry.
@@ -51,8 +51,8 @@ func (e *journalEntry) appendTable(b []byte) []byte {
 	case kindLines:
 		b = binary.AppendUvarint(b, e.inode)
 		b = binary.AppendUvarint(b, uint64(e.off))
-		b = binary.AppendUvarint(b, uint64(len(e.heard)))
-		for _, h := range e.heard {
+		b = binary.AppendUvarint(b, uint64(len(e.received)))
+		for _, h := range e.received {
 			b = binary.AppendUvarint(append(b, h.Client[:]...), h.Last)
 		}
 		b = binary.AppendUvarint(b, uint64(len(e.lines)))
@@ -119,7 +119,7 @@ func (e *journalEntry) parse(b []byte) (rest []byte, ok bool) {
 	case kindLines:
 		e.inode, e.off = number(), int64(number())
 		for n := number(); ok && n > 0; n-- {
-			e.heard = append(e.heard, Received{client(), number()})
+			e.received = append(e.received, Received{client(), number()})
 		}
 		ok = ok && e.off >= 0
 	case kindSettled:

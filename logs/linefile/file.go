@@ -70,8 +70,8 @@ func (t *File) write(_ context.Context, lines []byte, from []Received) (n int, e
 	conf, day := t.conf.Load(), time.Now().Format(time.DateOnly)
 	fits := len(lines)
 	if conf.MaxBytes > 0 && t.size+int64(fits) > conf.MaxBytes {
-		room := max(conf.MaxBytes-t.size, 0)
-		fits = bytes.LastIndexByte(lines[:min(room, int64(fits))], '\n') + 1
+		space := max(conf.MaxBytes-t.size, 0)
+		fits = bytes.LastIndexByte(lines[:min(space, int64(fits))], '\n') + 1
 	}
 	if t.size > 0 && (fits == 0 || conf.Daily && day != t.day) {
 		if name, err := t.rotate(); err != nil {
@@ -110,7 +110,7 @@ func (t *File) announce(lines []byte, from []Received) error {
 	if err != nil {
 		return err
 	}
-	err = t.journal.add(&journalEntry{kind: kindLines, path: t.place, inode: inodeOf(info), off: info.Size(), heard: from, lines: lines})
+	err = t.journal.add(&journalEntry{kind: kindLines, path: t.place, inode: inodeOf(info), off: info.Size(), received: from, lines: lines})
 	if err == nil {
 		t.ahead = len(lines)
 	}

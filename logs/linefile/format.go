@@ -171,7 +171,7 @@ func appendField(b, text []byte) []byte {
 
 // appendAttrs appends the attributes but for those with some keys.
 func appendAttrs(b []byte, v *logs.View, but ...string) []byte {
-	var room [64]byte
+	var buf [64]byte
 	for attrs := v.EncodedAttrs(); len(attrs) > 0; {
 		key, value, rest, ok := logs.NextAttr(attrs)
 		if !ok {
@@ -185,7 +185,7 @@ func appendAttrs(b []byte, v *logs.View, but ...string) []byte {
 		if text, ok := value.Text(); ok {
 			b = appendValue(b, text)
 		} else {
-			b = appendValue(b, value.AppendText(room[:0]))
+			b = appendValue(b, value.AppendText(buf[:0]))
 		}
 	}
 	return b

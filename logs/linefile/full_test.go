@@ -24,7 +24,7 @@ func TestRole(t *testing.T) {
 }
 
 // fullRole writes a line to a file while the system has room for files of so many bytes, one after the other; then it is killed.
-func fullRole(t testing.TB, dir string, rooms []string) {
+func fullRole(t testing.TB, dir string, spaces []string) {
 	f := &testFile{t: t, dir: dir, path: filepath.Join(dir, "a.log"), policy: SyncOS}
 	f.begin()
 	var limit syscall.Rlimit
@@ -32,7 +32,7 @@ func fullRole(t testing.TB, dir string, rooms []string) {
 		panic(err)
 	}
 	rest := []byte("line one\n")
-	for _, room := range rooms {
+	for _, room := range spaces {
 		if _, err := fmt.Sscan(room, &limit.Cur); err != nil {
 			panic(err)
 		}
@@ -51,8 +51,8 @@ func TestFullDisk(t *testing.T) {
 	before := strings.Repeat("before\n", 150) + "torn" // more than the journal has
 	size := len(before)
 	for _, test := range []struct {
-		rooms []int
-		wrote []string
+		spaces []int
+		wrote  []string
 	}{
 		{[]int{size, size, size + 1, size + 10}, []string{"0 true", "0 true", "0 true", "9 false"}},
 		{[]int{size + 3, size + 10}, []string{"2 true", "7 false"}},
@@ -63,18 +63,18 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		role := []string{f.dir}
-		for _, room := range test.rooms {
-			role = append(role, fmt.Sprint(room))
+		for _, space := range test.spaces {
+			role = append(role, fmt.Sprint(space))
 		}
 		full := testenv.StartRole(t, role...)
 		for i, want := range test.wrote {
 			if got := full.Wait(t, "wrote"); got != want {
-				t.Errorf("room for %d: wrote %s, want %s", test.rooms[i], got, want)
+				t.Errorf("room for %d: wrote %s, want %s", test.spaces[i], got, want)
 			}
 		}
 		full.Kill()
 		f.begin()
-		f.want(fmt.Sprint(test.rooms), before+"\nline one\n")
+		f.want(fmt.Sprint(test.spaces), before+"\nline one\n")
 		f.wantLast("afterwards", 1)
 		f.die()
 	}

@@ -314,7 +314,7 @@ func (j *Journal) known(path string) *journaledFile {
 // note takes note of the numbers of an entry. The caller holds mu.
 func (j *Journal) note(e *journalEntry) {
 	f, now := j.known(e.path), j.now()
-	for _, h := range e.heard {
+	for _, h := range e.received {
 		f.clients[h.Client] = journaledClient{max(h.Last, f.clients[h.Client].last), now}
 	}
 	for id, c := range e.known {

@@ -324,9 +324,9 @@ func TestJournalSameInode(t *testing.T) {
 		inode := inodeOf(info)
 		f.begin()
 		for _, e := range []*journalEntry{
-			{inode: inode, off: 100, heard: []Received{{testClient, 1}}, lines: []byte("line zero\n")},
-			{inode: inode + between, off: 110, heard: []Received{{testClient, 3}}, lines: []byte("line one\nline two\nline three\n")},
-			{inode: inode, heard: []Received{{testClient, 3}}, lines: []byte("line two\nline three\n")},
+			{inode: inode, off: 100, received: []Received{{testClient, 1}}, lines: []byte("line zero\n")},
+			{inode: inode + between, off: 110, received: []Received{{testClient, 3}}, lines: []byte("line one\nline two\nline three\n")},
+			{inode: inode, received: []Received{{testClient, 3}}, lines: []byte("line two\nline three\n")},
 		} {
 			e.kind, e.path = kindLines, f.path
 			if err := f.journal.add(e); err != nil {
@@ -380,7 +380,7 @@ func TestJournalIsBounded(t *testing.T) {
 	f := newTestFile(t)
 	f.begin()
 	// Of another file it is never heard again.
-	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", heard: []Received{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
+	if err := f.journal.add(&journalEntry{kind: kindLines, path: f.path + ".other", received: []Received{{testClient, 5}}, lines: []byte("line\n")}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 10_000)
@@ -542,7 +542,7 @@ func TestJournalIsLocked(t *testing.T) {
 func FuzzParseTable(f *testing.F) {
 	for _, e := range []*journalEntry{
 		{kind: kindKnown, path: "a", known: map[logs.Client]journaledClient{testClient: {3, 5}}},
-		{kind: kindLines, path: "a", inode: 7, off: 100, heard: []Received{{testClient, 4}}, lines: []byte("line\n")},
+		{kind: kindLines, path: "a", inode: 7, off: 100, received: []Received{{testClient, 4}}, lines: []byte("line\n")},
 		{kind: kindSettled, path: "a"},
 	} {
 		f.Add(e.appendTable(nil))
@@ -552,7 +552,7 @@ func FuzzParseTable(f *testing.F) {
 		if !ok {
 			return
 		}
-		if len(e.heard)*17 > len(table) || len(e.known)*17 > len(table) || e.off < 0 || (len(parts) == 1) != (e.kind == kindLines) {
+		if len(e.received)*17 > len(table) || len(e.known)*17 > len(table) || e.off < 0 || (len(parts) == 1) != (e.kind == kindLines) {
 			t.Fatalf("%d bytes are %+v, with %v", len(table), e, parts)
 		}
 		again, _, ok := parseTable(e.appendTable(nil)) // of no lines, as they are not here

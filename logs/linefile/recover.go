@@ -103,7 +103,7 @@ func (j *Journal) repair(path string, entries []*journalEntry) ([]*journalEntry,
 	if name == "" {
 		// If its lines were acknowledged they were in the file, and nobody sends them again.
 		j.logger.Warn("logs: a line file is not there any more; what was on its way into it may come again", "file", path)
-		for len(entries) > 0 && slices.Equal(entries[len(entries)-1].heard, last.heard) { // also what began in another file
+		for len(entries) > 0 && slices.Equal(entries[len(entries)-1].received, last.received) { // also what began in another file
 			entries = entries[:len(entries)-1]
 		}
 		return entries, nil
@@ -144,7 +144,7 @@ func ofOneFile(entries []*journalEntry) []*journalEntry {
 	begin := len(entries) - 1
 	for ; begin > 0; begin-- {
 		before, e := entries[begin-1], entries[begin]
-		rest := slices.Equal(e.heard, before.heard) && e.there.size < before.there.size // of what that file had no room for
+		rest := slices.Equal(e.received, before.received) && e.there.size < before.there.size // of what that file had no room for
 		if rest || e.inode != before.inode {
 			break
 		}

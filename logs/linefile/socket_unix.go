@@ -18,9 +18,9 @@ func hungUp(conn net.Conn) (gone bool) {
 		return false
 	}
 	err = raw.Read(func(fd uintptr) bool {
-		var room [512]byte
+		var buf [512]byte
 		for {
-			n, err := syscall.Read(int(fd), room[:])
+			n, err := syscall.Read(int(fd), buf[:])
 			if err == syscall.EINTR || n > 0 {
 				continue
 			}

@@ -65,7 +65,7 @@ func TestOldFormTorn(t *testing.T) {
 			old := []byte(upgradeMagic)
 			for _, e := range []*journalEntry{
 				{kind: kindKnown, path: f.path, known: map[logs.Client]journaledClient{testClient: {1, 0}}},
-				{kind: kindLines, path: f.path, inode: inodeOf(info), off: int64(len(before)), heard: []Received{{testClient, 3}}, lines: []byte(lines)},
+				{kind: kindLines, path: f.path, inode: inodeOf(info), off: int64(len(before)), received: []Received{{testClient, 3}}, lines: []byte(lines)},
 			} {
 				old = append(old, entry(e)...)
 			}

@@ -75,7 +75,7 @@ func (o *Output) rest(ctx context.Context) {
 
 // writeAll writes lines, as often as it takes.
 func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
-	room, size := lines[:0], len(lines)
+	buf, size := lines[:0], len(lines)
 	retry := firstRetry
 	for len(lines) > 0 {
 		n, err := o.target.write(ctx, lines, from)
@@ -109,7 +109,7 @@ func (o *Output) writeAll(ctx context.Context, lines []byte, from []Received) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if size <= mostLines && o.spare == nil {
-		o.spare = room
+		o.spare = buf
 	}
 }
 

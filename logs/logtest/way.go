@@ -22,11 +22,11 @@ type Brought struct {
 
 // Drive gives the chunks to a parser of the way, as a server does that reads them one after the other. Between two of them
 // another parser takes over from the state of the one before. What was parsed is overwritten after each call.
-func Drive(way input.Protocol, chunks ...[]byte) Brought {
+func Drive(protocol input.Protocol, chunks ...[]byte) Brought {
 	var r Recorder
 	var b Brought
 	var data []byte
-	p := way.Parser("192.0.2.1:4711", nil)
+	p := protocol.Parser("192.0.2.1:4711", nil)
 	for _, chunk := range chunks {
 		data = append(slices.Clip(data), chunk...)
 		taken, reply, err := p.Parse(data, &r)
@@ -43,7 +43,7 @@ func Drive(way input.Protocol, chunks ...[]byte) Brought {
 		if b.Err = err; err != nil {
 			break
 		}
-		p = way.Parser("192.0.2.1:4711", slices.Clone(p.State()))
+		p = protocol.Parser("192.0.2.1:4711", slices.Clone(p.State()))
 	}
 	if b.Left = len(data); b.Err == nil {
 		p.End(data, &r)
@@ -57,7 +57,7 @@ func Drive(way input.Protocol, chunks ...[]byte) Brought {
 }
 
 // CheckWay drives input whole, and cut at the given places, and fails when that makes a difference.
-func CheckWay(t testing.TB, way input.Protocol, input []byte, cuts ...int) {
+func CheckWay(t testing.TB, protocol input.Protocol, input []byte, cuts ...int) {
 	t.Helper()
 	slices.Sort(cuts)
 	var chunks [][]byte
@@ -68,7 +68,7 @@ func CheckWay(t testing.TB, way input.Protocol, input []byte, cuts ...int) {
 			from = cut
 		}
 	}
-	whole, cut := Drive(way, input), Drive(way, append(chunks, input[from:])...)
+	whole, cut := Drive(protocol, input), Drive(protocol, append(chunks, input[from:])...)
 	if got, want := described(cut), described(whole); got != want {
 		t.Errorf("cut at %d of %q:\n%s\nwhole:\n%s", cuts, input, got, want)
 	}

@@ -45,13 +45,13 @@ const (
 // Bodies of all requests together take at most 128 MiB and must arrive within 30 s. Requests of pages of other origins are refused.
 // The program that mounts it decides who may send.
 func Handler(open func(*http.Request) input.Batcher) http.Handler {
-	room := meanwhile.NewSemaphore(inFlight)
-	return http.NewCrossOriginProtection().Handler(&handler{open: open, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}})
+	budget := meanwhile.NewSemaphore(inFlight)
+	return http.NewCrossOriginProtection().Handler(&handler{open: open, budget: budget, bodies: body.Reader{Most: MaxBody, Budget: budget}})
 }
 
 type handler struct {
 	open   func(*http.Request) input.Batcher
-	room   *meanwhile.Semaphore // in bytes
+	budget *meanwhile.Semaphore // in bytes
 	bodies body.Reader
 }
 
@@ -106,10 +106,10 @@ func (h *handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 // json takes a push request in JSON, when there is room for what is copied of it.
 func (h *handler) json(in *intake, request []byte) error {
 	size := 2 * len(request)
-	if !h.room.TryAcquire(size) {
+	if !h.budget.TryAcquire(size) {
 		return body.Busy()
 	}
-	defer h.room.Release(size)
+	defer h.budget.Release(size)
 	return in.json(request)
 }
 
@@ -121,10 +121,10 @@ func (h *handler) protobuf(in *intake, compressed []byte) error {
 		return malformed("no snappy")
 	case size > MaxBody:
 		return h.bodies.TooLarge()
-	case !h.room.TryAcquire(size):
+	case !h.budget.TryAcquire(size):
 		return body.Busy()
 	}
-	defer h.room.Release(size)
+	defer h.budget.Release(size)
 	request, err := snappy.Decode(nil, compressed)
 	if err != nil {
 		return malformed("no snappy")

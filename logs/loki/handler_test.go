@@ -61,8 +61,8 @@ func pushed(labels string, metadata []pair, lines ...string) []byte {
 	return message(nil, 1, stream)
 }
 
-func texts(feed *logtest.Recorder) (all []string) {
-	for _, r := range feed.Records() {
+func texts(recorder *logtest.Recorder) (all []string) {
+	for _, r := range recorder.Records() {
 		text := fmt.Sprintf("%d %s %s %s", r.Time.UnixNano(), r.Level, r.Service, r.Message)
 		for _, a := range r.Attrs {
 			text += " " + a.String()
@@ -111,19 +111,19 @@ func TestHandler(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var feed logtest.Recorder
-			w := post(&feed, test.body, test.head...)
+			var recorder logtest.Recorder
+			w := post(&recorder, test.body, test.head...)
 			if w.Code != test.status || !strings.Contains(w.Body.String(), test.answer) {
 				t.Errorf("got %d %s, want %d %s", w.Code, w.Body, test.status, test.answer)
 			}
-			if got := texts(&feed); !slices.Equal(got, test.want) {
+			if got := texts(&recorder); !slices.Equal(got, test.want) {
 				t.Errorf("records\n%q, want\n%q", got, test.want)
 			}
-			if synced, _, _ := feed.Synced(); synced != len(test.want) {
+			if synced, _, _ := recorder.Synced(); synced != len(test.want) {
 				t.Errorf("answered when %d of %d records were on disk", synced, len(test.want))
 			}
-			if refused := len(feed.Refused()) > 0; refused != (test.status >= 400 && test.status != 403) {
-				t.Errorf("refused %v", feed.Refused())
+			if refused := len(recorder.Refused()) > 0; refused != (test.status >= 400 && test.status != 403) {
+				t.Errorf("refused %v", recorder.Refused())
 			}
 		})
 	}
@@ -141,11 +141,11 @@ func TestHandlerTakesTheOutput(t *testing.T) {
 		r.Service = "api"
 		records = append(records, r)
 	}
-	var feed logtest.Recorder
-	if w := post(&feed, encode(records), "Content-Type", "application/json"); w.Code != 204 {
+	var recorder logtest.Recorder
+	if w := post(&recorder, encode(records), "Content-Type", "application/json"); w.Code != 204 {
 		t.Fatal(w.Code, w.Body)
 	}
-	got := feed.Records()
+	got := recorder.Records()
 	if len(got) != 20 {
 		t.Fatalf("%d records", len(got))
 	}
@@ -159,8 +159,8 @@ func TestHandlerTakesTheOutput(t *testing.T) {
 
 func TestHandlerWhenFull(t *testing.T) {
 	for err, after := range map[error]string{fmt.Errorf("disk: %w", logs.ErrFull): "30", logs.ErrClosed: "1", context.DeadlineExceeded: "1", errors.New("disk on fire at /var/x"): "1"} {
-		feed := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
-		w := post(&feed, []byte(`{"streams":[{"stream":{},"values":[["1","a"]]}]}`), "Content-Type", "application/json")
+		recorder := logtest.Recorder{OnFlush: func(context.Context) error { return err }}
+		w := post(&recorder, []byte(`{"streams":[{"stream":{},"values":[["1","a"]]}]}`), "Content-Type", "application/json")
 		if w.Code != 503 || w.Header().Get("Retry-After") != after || strings.Contains(w.Body.String(), "/var") {
 			t.Errorf("%v: got %d %v %s", err, w.Code, w.Header(), w.Body)
 		}
@@ -171,12 +171,12 @@ func TestHandlerWhenFull(t *testing.T) {
 func TestHandlerBoundsDecoding(t *testing.T) {
 	request := []byte(`{"streams":[{"stream":{},"values":[["1","` + strings.Repeat("x", 3<<10) + `"]]}]}`)
 	for size, want := range map[int]int{12 << 10: 503, 16 << 10: 204} {
-		room := meanwhile.NewSemaphore(size)
-		h := &handler{open: func(*http.Request) input.Batcher { return &logtest.Recorder{} }, room: room, bodies: body.Reader{Most: MaxBody, Budget: room}}
+		budget := meanwhile.NewSemaphore(size)
+		h := &handler{open: func(*http.Request) input.Batcher { return &logtest.Recorder{} }, budget: budget, bodies: body.Reader{Most: MaxBody, Budget: budget}}
 		r := httptest.NewRequest(http.MethodPost, "/loki/api/v1/push", bytes.NewReader(request))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
-		if h.ServeHTTP(w, r); w.Code != want || !room.TryAcquire(size) {
+		if h.ServeHTTP(w, r); w.Code != want || !budget.TryAcquire(size) {
 			t.Errorf("with %d bytes: got %d %s, want %d, and all of them free again", size, w.Code, w.Body, want)
 		}
 	}
@@ -195,12 +195,12 @@ func FuzzProtobuf(f *testing.F) {
 }
 
 func fuzz(t *testing.T, body []byte, kind string) {
-	var feed logtest.Recorder
-	w := post(&feed, body, "Content-Type", kind)
+	var recorder logtest.Recorder
+	w := post(&recorder, body, "Content-Type", kind)
 	if w.Code != 204 && w.Code != 400 {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	for _, r := range feed.Records() {
+	for _, r := range recorder.Records() {
 		v := r.View()
 		if err := v.Check(); err != nil || r.Service == "" || r.Time.UnixNano() < 0 {
 			t.Errorf("%v: %+v", err, r)

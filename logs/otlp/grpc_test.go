@@ -66,11 +66,11 @@ func TestCall(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			feed := logtest.Recorder{}
+			recorder := logtest.Recorder{}
 			if test.fails != nil {
-				feed.OnFlush = func(context.Context) error { return test.fails }
+				recorder.OnFlush = func(context.Context) error { return test.fails }
 			}
-			address, client := serveHTTP2(t, handlerTo(&feed))
+			address, client := serveHTTP2(t, handlerTo(&recorder))
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+GRPCPath, bytes.NewReader(test.body))
 			if err != nil {
 				t.Fatal(err)
@@ -97,19 +97,19 @@ func TestCall(t *testing.T) {
 			if want := framed(0, nil); test.code == "0" && !bytes.Equal(answer, want) || test.code != "0" && len(answer) > 0 {
 				t.Errorf("the answer is %q", answer)
 			}
-			if synced, _, _ := feed.Synced(); synced != test.records || len(feed.Records()) != test.records {
-				t.Errorf("%d records, %d on disk, want %d", len(feed.Records()), synced, test.records)
+			if synced, _, _ := recorder.Synced(); synced != test.records || len(recorder.Records()) != test.records {
+				t.Errorf("%d records, %d on disk, want %d", len(recorder.Records()), synced, test.records)
 			}
-			if refused := len(feed.Refused()) > 0; refused != (test.code != "0" && test.code != "14") {
-				t.Errorf("refused %v", feed.Refused())
+			if refused := len(recorder.Refused()) > 0; refused != (test.code != "0" && test.code != "14") {
+				t.Errorf("refused %v", recorder.Refused())
 			}
 		})
 	}
 }
 
 func TestCallNeedsHTTP2(t *testing.T) {
-	var feed logtest.Recorder
-	if w := post(t, handlerTo(&feed), "application/grpc", framed(0, nil)); w.Code != http.StatusUpgradeRequired {
+	var recorder logtest.Recorder
+	if w := post(t, handlerTo(&recorder), "application/grpc", framed(0, nil)); w.Code != http.StatusUpgradeRequired {
 		t.Errorf("got %d", w.Code)
 	}
 }
@@ -122,13 +122,13 @@ func FuzzCall(f *testing.F) {
 	f.Add(framed(0, message), "")
 	f.Add(framed(1, message), "gzip")
 	f.Fuzz(func(t *testing.T, body []byte, encoding string) {
-		var feed logtest.Recorder
+		var recorder logtest.Recorder
 		r := httptest.NewRequest(http.MethodPost, GRPCPath, bytes.NewReader(body))
 		r.ProtoMajor, r.ProtoMinor = 2, 0
 		r.Header.Set("Content-Type", "application/grpc")
 		r.Header.Set("Grpc-Encoding", encoding)
 		w := httptest.NewRecorder()
-		handlerTo(&feed).ServeHTTP(w, r)
+		handlerTo(&recorder).ServeHTTP(w, r)
 		status := w.Header().Get(http.TrailerPrefix + "Grpc-Status")
 		if status == "" {
 			status = w.Result().Trailer.Get("Grpc-Status")

@@ -257,17 +257,17 @@ func TestHandlerKeepsWhatItCouldRead(t *testing.T) {
 func TestHandlerBoundsAllBodies(t *testing.T) {
 	var f logtest.Recorder
 	h := handlerTo(&f).(*handler)
-	room := h.bodies.Budget.(*meanwhile.Semaphore)
-	if !room.TryAcquire(inFlight - 1<<10) {
+	budget := h.bodies.Budget.(*meanwhile.Semaphore)
+	if !budget.TryAcquire(inFlight - 1<<10) {
 		t.Fatal("no room")
 	}
 	w := post(t, h, "application/x-protobuf", make([]byte, 4096))
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("%d", w.Code)
 	}
-	room.Release(inFlight - 1<<10)
-	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || room.InUse() != 0 {
-		t.Errorf("%d, %d held", w.Code, room.InUse())
+	budget.Release(inFlight - 1<<10)
+	if w = post(t, h, "application/x-protobuf", nil); w.Code != 200 || budget.InUse() != 0 {
+		t.Errorf("%d, %d held", w.Code, budget.InUse())
 	}
 }
 
@@ -407,8 +407,8 @@ func FuzzProtobuf(f *testing.F) {
 	f.Add(body)
 	f.Add([]byte{0x0a, 2, 0x12, 0})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var feed logtest.Recorder
-		in := newIntake(t.Context(), &feed)
+		var recorder logtest.Recorder
+		in := newIntake(t.Context(), &recorder)
 		err := in.request(body)
 		var official collector.ExportLogsServiceRequest
 		if proto.Unmarshal(body, &official) == nil && err != nil && len(body) < 2*maxDepth {
@@ -423,7 +423,7 @@ func FuzzProtobuf(f *testing.F) {
 		if err == nil && int(in.records) < records {
 			t.Errorf("%d of %d records", in.records, records)
 		}
-		if len(feed.Added()) > len(body) {
+		if len(recorder.Added()) > len(body) {
 			t.Error("more records than bytes")
 		}
 	})

@@ -16,8 +16,8 @@ import (
 // turnJournals turns journals into segments until ctx is canceled.
 func (s *Store) turnJournals(ctx context.Context) error {
 	defer close(s.stopped)
-	look := time.NewTicker(s.checkInterval())
-	defer look.Stop()
+	ticker := time.NewTicker(s.checkInterval())
+	defer ticker.Stop()
 	busy := true // since it looked the last time
 	for {
 		if err := s.turnAll(ctx); err != nil && ctx.Err() == nil {
@@ -30,7 +30,7 @@ func (s *Store) turnJournals(ctx context.Context) error {
 		select {
 		case <-s.due:
 			busy = true
-		case <-look.C:
+		case <-ticker.C:
 			busy = len(s.due) > 0
 			s.writing.Lock()
 			if !s.closed {

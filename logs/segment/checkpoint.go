@@ -42,7 +42,7 @@ func (s *Store) writeCheckpoint() error {
 	for id, c := range s.clients {
 		b = append(b, id[:]...)
 		b = binary.AppendUvarint(b, c.kept)
-		b = binary.AppendUvarint(b, uint64(c.heard))
+		b = binary.AppendUvarint(b, uint64(c.lastSeen))
 	}
 	s.mu.Unlock()
 	return s.disk.WriteFile(s.path("checkpoint"), binary.LittleEndian.AppendUint32(b, checksum(b)))
@@ -52,16 +52,16 @@ func (s *Store) writeCheckpoint() error {
 func (s *Store) forgetClients() {
 	if now := s.clientSeenNow(); now > 0 {
 		for _, c := range s.clients {
-			c.heard = cmp.Or(c.heard, now)
+			c.lastSeen = cmp.Or(c.lastSeen, now)
 		}
 		old := now - int64(forget/time.Second)
-		maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.heard < old && c.written == c.kept })
+		maps.DeleteFunc(s.clients, func(_ logs.Client, c *client) bool { return c.lastSeen < old && c.written == c.kept })
 	}
 	if len(s.clients) <= maxClients {
 		return
 	}
-	heard := func(id logs.Client) int64 { return cmp.Or(s.clients[id].heard, math.MaxInt64) }
-	ids := slices.SortedFunc(maps.Keys(s.clients), func(a, b logs.Client) int { return cmp.Compare(heard(a), heard(b)) })
+	lastSeen := func(id logs.Client) int64 { return cmp.Or(s.clients[id].lastSeen, math.MaxInt64) }
+	ids := slices.SortedFunc(maps.Keys(s.clients), func(a, b logs.Client) int { return cmp.Compare(lastSeen(a), lastSeen(b)) })
 	for _, id := range ids[:len(ids)-maxClients] {
 		if c := s.clients[id]; c.written == c.kept {
 			delete(s.clients, id)
@@ -129,9 +129,9 @@ func (s *Store) parseCheckpoint(b []byte) bool {
 	for n := r.uvarint(); n > 0 && r.ok; n-- {
 		var id logs.Client
 		copy(id[:], r.bytes(uint64(len(id))))
-		last, heard := r.uvarint(), r.uvarint()
+		last, lastSeen := r.uvarint(), r.uvarint()
 		if r.ok {
-			*s.client(id) = client{written: last, kept: last, heard: int64(heard)}
+			*s.client(id) = client{written: last, kept: last, lastSeen: int64(lastSeen)}
 		}
 	}
 	return r.ok

@@ -108,23 +108,23 @@ func (r *columnReader) readHead() (err error) {
 const leastRecord = 13
 
 // readPart reads bytes of a file, in room if it has the space, and checks them.
-func readPart(f io.ReaderAt, room []byte, off int64, size, crc uint32) ([]byte, error) {
-	room = slices.Grow(room[:0], int(size))[:size]
+func readPart(f io.ReaderAt, buf []byte, off int64, size, crc uint32) ([]byte, error) {
+	buf = slices.Grow(buf[:0], int(size))[:size]
 	if size == 0 { // which may be at the end of the file
 		if crc != checksum(nil) {
-			return room, errDamaged
+			return buf, errDamaged
 		}
-		return room, nil
+		return buf, nil
 	}
-	if _, err := f.ReadAt(room, off); errors.Is(err, io.EOF) {
-		return room, errDamaged
+	if _, err := f.ReadAt(buf, off); errors.Is(err, io.EOF) {
+		return buf, errDamaged
 	} else if err != nil {
-		return room, err
+		return buf, err
 	}
-	if checksum(room) != crc {
-		return room, errDamaged
+	if checksum(buf) != crc {
+		return buf, errDamaged
 	}
-	return room, nil
+	return buf, nil
 }
 
 // rowsOf returns the records with some shapes.

@@ -13,10 +13,10 @@ func (s *Store) cut(j *journalFile, svc *service) meanwhile.Stream[*block] {
 	return func(yield func(*block, error) bool) {
 		c := cutter{yield: yield, size: s.blockBytes}
 		file := &window{file: j}
-		var room []byte
+		var buf []byte
 		for _, i := range j.services[svc].index {
 			e := &j.entries[i]
-			data, err := e.read(file, room)
+			data, err := e.read(file, buf)
 			if errors.Is(err, errDamaged) {
 				s.damage(svc, j.Path(), e.off, int64(e.stored))
 				continue
@@ -24,7 +24,7 @@ func (s *Store) cut(j *journalFile, svc *service) meanwhile.Stream[*block] {
 				yield(nil, err)
 				return
 			}
-			room = data
+			buf = data
 			if !c.add(e.first, data) {
 				return
 			}

@@ -27,11 +27,11 @@ type entry struct {
 func (e *entry) last() uint64 { return e.first + uint64(e.count) - 1 }
 
 // read reads what is stored of an entry, in room if it has the space, and checks it.
-func (e *entry) read(f io.ReaderAt, room []byte) ([]byte, error) {
+func (e *entry) read(f io.ReaderAt, buf []byte) ([]byte, error) {
 	if e.stored > 2*maxRaw {
-		return room, errDamaged
+		return buf, errDamaged
 	}
-	return readPart(f, room, e.off, e.stored, e.crc)
+	return readPart(f, buf, e.off, e.stored, e.crc)
 }
 
 // classes are the lowest levels of the classes that are counted.

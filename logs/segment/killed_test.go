@@ -66,16 +66,16 @@ func appendForever(ctx context.Context, dir string) error {
 // However often a process is killed: what Append returned for is there once, and in order.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
-	var told [victims]uint64
+	var reported [victims]uint64
 	for kill := range 6 {
 		after := 60
 		if kill%2 == 1 {
 			after = 0 // at once, while it opens
 		}
-		kills(t, dir, after, &told)
+		kills(t, dir, after, &reported)
 	}
 	opened(t, dir, killedConfig, func(ctx context.Context, s *segment.Store) {
-		for i, last := range told {
+		for i, last := range reported {
 			records, err := meanwhile.Collect(s.Read(ctx, fmt.Sprint("own", i), 1))
 			if err != nil || uint64(len(records)) < last {
 				t.Errorf("client %d: %d records of %d, %v", i, len(records), last, err)
@@ -99,7 +99,7 @@ func TestKilled(t *testing.T) {
 }
 
 // kills starts a process and kills it when it has told of some calls.
-func kills(t *testing.T, dir string, after int, told *[victims]uint64) {
+func kills(t *testing.T, dir string, after int, reported *[victims]uint64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), victimDir+"="+dir)
@@ -115,18 +115,18 @@ func kills(t *testing.T, dir string, after int, told *[victims]uint64) {
 	defer watch.Stop()
 	lines := bufio.NewScanner(out)
 	for n := 0; n < after && lines.Scan(); n++ {
-		tell(t, lines.Text(), told)
+		report(t, lines.Text(), reported)
 	}
 	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for lines.Scan() { // what it said before it died, whole lines only
-		tell(t, lines.Text(), told)
+		report(t, lines.Text(), reported)
 	}
 	_ = cmd.Wait()
 }
 
-func tell(t *testing.T, line string, told *[victims]uint64) {
+func report(t *testing.T, line string, reported *[victims]uint64) {
 	t.Helper()
 	client, last, _ := strings.Cut(line, " ")
 	i, err := strconv.Atoi(client)
@@ -134,5 +134,5 @@ func tell(t *testing.T, line string, told *[victims]uint64) {
 	if err != nil || err2 != nil || i >= victims {
 		t.Fatalf("the process said %q", line)
 	}
-	told[i] = max(told[i], n)
+	reported[i] = max(reported[i], n)
 }

@@ -87,7 +87,7 @@ func (s *Store) openJournal(number uint64) error {
 			for _, p := range parts {
 				if p.client != [16]byte{} {
 					c := s.client(p.client)
-					c.kept, c.heard = max(c.kept, p.until), 0
+					c.kept, c.lastSeen = max(c.kept, p.until), 0
 					c.written = c.kept
 				}
 				p.service = s.service(p.name)

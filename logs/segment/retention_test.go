@@ -222,11 +222,11 @@ func TestForgetClientsHeardOfByAWrongClock(t *testing.T) {
 		err := s.writeCheckpoint()
 		s.writing.Unlock()
 		c := s.clients[logs.Client{1}]
-		if err != nil || c == nil || (c.heard == 0) == right {
+		if err != nil || c == nil || (c.lastSeen == 0) == right {
 			t.Fatalf("by a clock that is right %t: %+v, %v", right, c, err)
 		}
 	}
-	s.clients[logs.Client{1}].heard -= int64(forget/time.Second) + 1
+	s.clients[logs.Client{1}].lastSeen -= int64(forget/time.Second) + 1
 	right = false
 	if last, err := s.Last(t.Context(), logs.Client{1}); err != nil || last != 3 {
 		t.Errorf("last is %d, %v", last, err)
@@ -277,7 +277,7 @@ func TestForgetClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.clients[logs.Client{1}].heard = time.Now().Unix() - int64(forget/time.Second) - 1
+	s.clients[logs.Client{1}].lastSeen = time.Now().Unix() - int64(forget/time.Second) - 1
 	for _, right := range []bool{false, true} {
 		s.clockTrusted = func() bool { return right }
 		s.writing.Lock()

@@ -27,8 +27,8 @@ type client struct {
 	written uint64 // its last number written; guarded by Store.writing
 
 	// Guarded by Store.mu.
-	kept  uint64 // its last number that Append returned for
-	heard int64  // when it was last heard of, seconds since 1970; zero when no clock was right then
+	kept     uint64 // its last number that Append returned for
+	lastSeen int64  // when it was last heard of, seconds since 1970; zero when no clock was right then
 }
 
 // Guarded by Store.mu; entries are added by who holds Store.writing as well.

@@ -37,7 +37,7 @@ func (s *Store) publish() {
 		c.journal.add(c.entries)
 		c.journal.kept = c.End()
 		for _, m := range c.marks {
-			m.client.kept, m.client.heard = max(m.client.kept, m.last), now
+			m.client.kept, m.client.lastSeen = max(m.client.kept, m.last), now
 		}
 	}
 	if n == 0 { // another caller has

@@ -162,7 +162,7 @@ func (s *Store) Last(ctx context.Context, id logs.Client) (uint64, error) {
 		return 0, logs.ErrClosed
 	}
 	if c := s.clients[id]; c != nil {
-		c.heard = s.clientSeenNow()
+		c.lastSeen = s.clientSeenNow()
 		return c.kept, nil
 	}
 	return 0, nil

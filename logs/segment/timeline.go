@@ -191,7 +191,7 @@ func (t *timeline) open(part *piece) error {
 		t.opened = append(t.opened, c)
 	}
 	var p *piece
-	room := 0
+	space := 0
 	for i := range c.length() {
 		e := c.candidate(i)
 		if e == nil {
@@ -201,8 +201,8 @@ func (t *timeline) open(part *piece) error {
 		if t.down {
 			first = last
 		}
-		if room -= int(e.raw); p == nil || room < 0 {
-			p, room = &piece{point: first, cursor: c}, blockBytes-int(e.raw)
+		if space -= int(e.raw); p == nil || space < 0 {
+			p, space = &piece{point: first, cursor: c}, blockBytes-int(e.raw)
 			t.waiting.all = append(t.waiting.all, p)
 		}
 		if p.blocks = append(p.blocks, e); comesFirst(first, p.point, t.down) {

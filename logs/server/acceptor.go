@@ -28,11 +28,11 @@ const mostRemembered = 100_000
 //
 // What comes is counted as that of the listener that has a Serve, or of "meanwhile" when there is none.
 func (s *Server) Acceptor() Acceptor {
-	way := "meanwhile"
+	input := "meanwhile"
 	if i := slices.IndexFunc(s.config.Listeners, func(l Listener) bool { return l.Serve != nil }); i >= 0 {
-		way = s.config.Listeners[i].Name
+		input = s.config.Listeners[i].Name
 	}
-	return &acceptor{s: s, input: way, last: map[logs.Client]uint64{}}
+	return &acceptor{s: s, input: input, last: map[logs.Client]uint64{}}
 }
 
 func (a *acceptor) Last(ctx context.Context, client logs.Client) (last uint64, err error) {

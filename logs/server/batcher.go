@@ -231,7 +231,7 @@ func (f *batcher) Flush(ctx context.Context) (err error) {
 			}
 			f.marked(s.bufferKey, end)
 		}
-		if room := cap(*s.buf); leastBuffer <= room && room <= mostBuffer {
+		if space := cap(*s.buf); leastBuffer <= space && space <= mostBuffer {
 			*s.buf = (*s.buf)[:0]
 			bufferPool.Put(s.buf)
 		}

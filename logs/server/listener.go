@@ -26,7 +26,7 @@ type Listener struct {
 
 	// Serve is called for each connection, in a task of its own, and returns soon after ctx is canceled: [Sessions.Serve] is
 	// one. The state is that of a connection that another server has handed over.
-	Serve func(ctx context.Context, conn net.Conn, state []byte) (handed []byte, err error)
+	Serve func(ctx context.Context, conn net.Conn, state []byte) (handover []byte, err error)
 
 	// Handler answers HTTP.
 	Handler http.Handler

@@ -327,11 +327,11 @@ func TestWaitingIsBounded(t *testing.T) {
 		mostAll  = 64 << 20
 	)
 	synctest.Test(t, func(t *testing.T) {
-		gate := make(chan struct{})
+		release := make(chan struct{})
 		var c server.Config
 		writers := make([]*gatedWriter, outputs)
 		for n := range writers {
-			writers[n] = &gatedWriter{gate: gate}
+			writers[n] = &gatedWriter{release: release}
 			c.Routes = append(c.Routes, server.Route{Services: []string{nthService(n)}, To: []server.Destination{{Writer: writers[n]}}})
 		}
 		serve(t, c, func(ctx context.Context, s *server.Server) {
@@ -360,7 +360,7 @@ func TestWaitingIsBounded(t *testing.T) {
 			if all < mostAll-2*size || all > mostAll+2*size*outputs {
 				t.Errorf("%d bytes wait for all outputs", all)
 			}
-			close(gate)
+			close(release)
 			for _, client := range clients {
 				if _, err := client.Wait(ctx); err != nil {
 					t.Error(err)
@@ -377,12 +377,12 @@ func TestWaitingIsBounded(t *testing.T) {
 
 // A gatedWriter writes once its gate is open.
 type gatedWriter struct {
-	gate    chan struct{}
+	release chan struct{}
 	written int
 }
 
 func (w *gatedWriter) Write(b []byte) (int, error) {
-	<-w.gate
+	<-w.release
 	w.written += len(b)
 	return len(b), nil
 }

@@ -272,19 +272,19 @@ func (s *Server) syncAll(context.Context) error {
 
 // reportLimited tells in the stream of a service what was left out of it.
 func (s *Server) reportLimited(ctx context.Context) {
-	var tell []logs.View
+	var reports []logs.View
 	for r := s.routing.Load(); r != nil; r = r.before.Swap(nil) {
-		tell = r.appendLimited(tell)
+		reports = r.appendLimited(reports)
 	}
 	f := &batcher{s: s, counts: s.inputCounts("server"), internal: true}
-	for i := range tell {
-		f.Add(&tell[i])
+	for i := range reports {
+		f.Add(&reports[i])
 	}
 	_ = f.Flush(ctx) // it fails when ctx ends, and what it reports is in the counts
 }
 
 // appendLimited appends what there is to tell.
-func (r *routing) appendLimited(tell []logs.View) []logs.View {
+func (r *routing) appendLimited(reports []logs.View) []logs.View {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, p := range r.services {
@@ -294,10 +294,10 @@ func (r *routing) appendLimited(tell []logs.View) []logs.View {
 		if n := p.rate.over.Swap(0); n > 0 {
 			v := logs.View{Level: slog.LevelWarn, Service: []byte(p.name), Message: fmt.Appendf(nil, "%d records left out: more than %g a second came", n, p.rate.limit)}
 			v.AddAttr(slog.Int64("left_out", n))
-			tell = append(tell, v)
+			reports = append(reports, v)
 		}
 	}
-	return tell
+	return reports
 }
 
 // Reopen syncs the files of the routes and opens them again by their names, which others may have been given meanwhile.

@@ -301,7 +301,7 @@ func TestFailingWritesLoseNothing(t *testing.T) {
 func TestHandOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	whole := frame("a", "info", "whole")
-	handed := make(chan []server.HandoverConn, 1)
+	handover := make(chan []server.HandoverConn, 1)
 	var conn io.WriteCloser
 	if err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		s, err := server.New(server.Config{Routes: toFile(path), Listeners: []server.Listener{{Name: "analogger", Address: "127.0.0.1:0", Protocol: &analogger.Protocol{}}}})
@@ -310,7 +310,7 @@ func TestHandOver(t *testing.T) {
 		}
 		meanwhile.Go(ctx, func(ctx context.Context) error {
 			err := s.Run(ctx)
-			handed <- s.HandoverConns()
+			handover <- s.HandoverConns()
 			return err
 		})
 		until(t, ctx, "it listens", func() bool { return s.Addr("analogger") != nil })
@@ -323,7 +323,7 @@ func TestHandOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	fmt.Fprint(conn, whole[10:])
-	run(t, server.Config{Routes: toFile(path), Resume: <-handed}, func(ctx context.Context, s *server.Server, _ string) {
+	run(t, server.Config{Routes: toFile(path), Resume: <-handover}, func(ctx context.Context, s *server.Server, _ string) {
 		fmt.Fprint(conn, whole)
 		_ = conn.Close()
 		until(t, ctx, "all came", func() bool { return s.Stats().Services["a"].Records == 2 })

@@ -296,10 +296,10 @@ func byAllInputs(t *testing.T, redact []server.Redaction, f func(ctx context.Con
 		}}
 		serve(t, conf, func(ctx context.Context, s *server.Server) {
 			sessions = server.NewSessions(s.Acceptor(), server.SessionConfig{})
-			feed := func(way string) func(*http.Request) input.Batcher {
+			batchers := func(way string) func(*http.Request) input.Batcher {
 				return func(*http.Request) input.Batcher { return s.Batcher(way) }
 			}
-			posts := map[string]http.Handler{"jsonlines": jsonlines.Handler(feed("jsonlines"), jsonlines.Config{}), "otlp": otlp.Handler(feed("otlp")), "loki": loki.Handler(feed("loki")), "bulk": jsonlines.BulkHandler(feed("bulk"))}
+			posts := map[string]http.Handler{"jsonlines": jsonlines.Handler(batchers("jsonlines"), jsonlines.Config{}), "otlp": otlp.Handler(batchers("otlp")), "loki": loki.Handler(batchers("loki")), "bulk": jsonlines.BulkHandler(batchers("bulk"))}
 			f(ctx, s, store, inputs(s, posts))
 		})
 		return nil

@@ -22,7 +22,7 @@ const (
 // serviceCounts is what came of one service.
 type serviceCounts struct {
 	records, bytes, cut, limited atomic.Int64
-	heard                        atomic.Int64 // the time of the newest records; 0: none since the server began
+	lastSeen                     atomic.Int64 // the time of the newest records; 0: none since the server began
 }
 
 // countsOf returns the name that the records of a service are kept under, and their counts.
@@ -99,7 +99,7 @@ func (s *Server) forgetServices(ctx context.Context) {
 	s.outputs.mu.Lock()
 	defer s.outputs.mu.Unlock()
 	for service, c := range s.services {
-		if service == OtherServices || stored[service] || now.Sub(time.Unix(0, c.heard.Load())) < silentService {
+		if service == OtherServices || stored[service] || now.Sub(time.Unix(0, c.lastSeen.Load())) < silentService {
 			continue
 		}
 		delete(s.services, service)

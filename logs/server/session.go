@@ -43,7 +43,7 @@ type session struct {
 // A pending batch is one that waits to be kept.
 type pending struct {
 	batch logs.Batch
-	room  []byte // its data lies in, to be given back
+	buf   []byte // its data lies in, to be given back
 	held  int    // of the memory of all
 }
 

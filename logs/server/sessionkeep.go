@@ -21,7 +21,7 @@ func (c *session) take(ctx context.Context, f logwire.Frame) error {
 		logwire.GiveBuffer(f.Room)
 		return fmt.Errorf("%w: number %d does not follow %d", logwire.ErrBody, h.First, c.last)
 	}
-	p := pending{room: f.Room, held: h.Size, batch: logs.Batch{
+	p := pending{buf: f.Room, held: h.Size, batch: logs.Batch{
 		Service: string(cut.Prefix(h.Service, logs.MaxServiceRead)), Client: c.client, First: h.First, Last: h.Last, Count: h.Count, Min: h.Min, Max: h.Max, Data: payload,
 	}}
 	if err := c.makeRoom(ctx, p.held); err != nil {
@@ -29,8 +29,8 @@ func (c *session) take(ctx context.Context, f logwire.Frame) error {
 		return err
 	}
 	if h.Compression == logwire.CompressZstd {
-		p.room = logwire.TakeBuffer(h.Size)
-		p.batch.Data, err = logwire.Decompress(c.s.decompressor(), p.room, payload, h.Size)
+		p.buf = logwire.TakeBuffer(h.Size)
+		p.batch.Data, err = logwire.Decompress(c.s.decompressor(), p.buf, payload, h.Size)
 		logwire.GiveBuffer(f.Room)
 	}
 	if err == nil {
@@ -115,7 +115,7 @@ func (c *session) keep(ctx context.Context) error {
 }
 
 func (c *session) free(p pending) {
-	logwire.GiveBuffer(p.room)
+	logwire.GiveBuffer(p.buf)
 	c.s.c.Memory.Release(p.held)
 }
 

@@ -79,7 +79,7 @@ func NewSessions(a Acceptor, c SessionConfig) *Sessions {
 //
 // When the cause of the cancellation is [ErrHandOver], the connection can go on: Serve returns what the next process is to
 // give to its Serve as state, with the connection. A new connection has no state. A handed state is a secret as a key is.
-func (s *Sessions) Serve(ctx context.Context, conn net.Conn, state []byte) (handed []byte, err error) {
+func (s *Sessions) Serve(ctx context.Context, conn net.Conn, state []byte) (handover []byte, err error) {
 	c := newSession(s, conn)
 	if err := c.restore(state); err != nil {
 		return nil, err

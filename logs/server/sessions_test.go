@@ -92,11 +92,11 @@ func serveRaw(t *testing.T, ctx context.Context, s *Sessions) (*rawClient, *mean
 func resumeRaw(t *testing.T, ctx context.Context, s *Sessions, state []byte) (*rawClient, *meanwhile.Task[[]byte]) {
 	ours, theirs := net.Pipe()
 	task := meanwhile.Async(ctx, func(ctx context.Context) ([]byte, error) {
-		handed, err := s.Serve(ctx, theirs, state)
-		if handed == nil {
+		handover, err := s.Serve(ctx, theirs, state)
+		if handover == nil {
 			_ = theirs.Close()
 		}
-		return handed, err
+		return handover, err
 	})
 	return &rawClient{t: t, conn: ours, in: logwire.NewReader(ours)}, task
 }
@@ -380,11 +380,11 @@ func TestSessionHandsOver(t *testing.T) {
 			c.send(sent[:at])
 			synctest.Wait()
 			task.Cancel(ErrHandOver)
-			handed, err := task.Wait(ctx)
-			if err != nil || handed == nil {
-				t.Fatalf("at byte %d: got %d bytes, %v", at, len(handed), err)
+			handover, err := task.Wait(ctx)
+			if err != nil || handover == nil {
+				t.Fatalf("at byte %d: got %d bytes, %v", at, len(handover), err)
 			}
-			next, task := resumeRaw(t, ctx, NewSessions(store, SessionConfig{}), handed)
+			next, task := resumeRaw(t, ctx, NewSessions(store, SessionConfig{}), handover)
 			go read(next)
 			next.send(sent[at:])
 			next.send(logwire.AppendBye(nil))

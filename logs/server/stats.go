@@ -73,7 +73,7 @@ type inputCounts struct {
 
 // received counts records of a service that came by the input at a time.
 func (c *inputCounts) received(of *serviceCounts, now, records, bytes int64) {
-	of.heard.Store(now)
+	of.lastSeen.Store(now)
 	of.records.Add(records)
 	of.bytes.Add(bytes)
 	c.records.Add(records)
@@ -129,7 +129,7 @@ func (s *Server) Stats() Stats {
 		st.Inputs[name] = w
 	}
 	for name, c := range s.services {
-		if c.heard.Load() == 0 {
+		if c.lastSeen.Load() == 0 {
 			continue // the store has it, from before
 		}
 		st.Services[name] = ServiceTraffic{Records: c.records.Load(), Bytes: c.bytes.Load(), Cut: c.cut.Load(), Limited: c.limited.Load()}

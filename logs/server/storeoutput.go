@@ -231,8 +231,8 @@ func (o *storeOutput) appendAll(ctx context.Context, batches []*logs.Batch) {
 		if err == nil {
 			for _, b := range batches {
 				if cap(b.Data) == fullBatch {
-					room := b.Data[:0]
-					fullBatches.Put(&room)
+					buf := b.Data[:0]
+					fullBatches.Put(&buf)
 				}
 			}
 			return

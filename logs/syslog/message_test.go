@@ -59,7 +59,7 @@ func TestMessages(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := logtest.Drive(way(), []byte(test.input+"\n"))
+			got := logtest.Drive(protocol(), []byte(test.input+"\n"))
 			if !slices.Equal(got.Records, []string{test.want}) {
 				t.Errorf("got  %s\nwant %s", got.Records, test.want)
 			}
@@ -109,7 +109,7 @@ func TestDevices(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			input := "<189>" + test.input + "\n"
-			got := logtest.Drive(way(), []byte(input+"<14>h a: x\n"+input))
+			got := logtest.Drive(protocol(), []byte(input+"<14>h a: x\n"+input))
 			if want := []string{test.want, `INFO a "x" facility=String:"user" host=String:"h"`, test.want}; !slices.Equal(got.Records, want) {
 				t.Errorf("got  %s\nwant %s", got.Records, want)
 			}
@@ -146,12 +146,12 @@ func TestDateOfALongConnection(t *testing.T) {
 	at := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	w := &Protocol{Location: time.UTC, now: func() time.Time { return at }}
 	p := w.Parser("", nil)
-	var feed logtest.Recorder
+	var recorder logtest.Recorder
 	for range 3 {
-		p.Parse([]byte("<14>May  4 12:00:00 h a: x\n"), &feed)
+		p.Parse([]byte("<14>May  4 12:00:00 h a: x\n"), &recorder)
 		at = at.AddDate(1, 0, 0)
 	}
-	for i, record := range feed.Added() {
+	for i, record := range recorder.Added() {
 		if got, want := record.Time.Year(), 2026+i; got != want {
 			t.Errorf("record %d is of %d, want %d", i, got, want)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // way is one whose clock stands still, on the day of all examples.
-func way() *Protocol { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
+func protocol() *Protocol { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
 
 func wayAt(now time.Time) *Protocol {
 	return &Protocol{Location: time.UTC, now: func() time.Time { return now }}
@@ -30,9 +30,9 @@ func counted(messages ...string) string {
 }
 
 const (
-	host    = ` facility=String:"user" host=String:"192.0.2.1"`
-	example = `<34>1 2003-10-11T22:14:15.003Z mymachine.example.com su - ID47 - ` + "\ufeff'su root' failed"
-	told    = `2003-10-11T22:14:15.003Z ERROR+1 su "'su root' failed" facility=String:"auth" host=String:"mymachine.example.com" msgid=String:"ID47"`
+	host     = ` facility=String:"user" host=String:"192.0.2.1"`
+	example  = `<34>1 2003-10-11T22:14:15.003Z mymachine.example.com su - ID47 - ` + "\ufeff'su root' failed"
+	reported = `2003-10-11T22:14:15.003Z ERROR+1 su "'su root' failed" facility=String:"auth" host=String:"mymachine.example.com" msgid=String:"ID47"`
 )
 
 func TestFraming(t *testing.T) {
@@ -44,17 +44,17 @@ func TestFraming(t *testing.T) {
 		refused string
 	}{
 		"nothing":               {},
-		"a line":                {input: example + "\n", want: []string{told}},
-		"CR LF":                 {input: example + "\r\n\n\r\n", want: []string{told}},
-		"NUL":                   {input: example + "\x00" + example + "\x00\n" + example + "\n", want: []string{told, told, told}},
+		"a line":                {input: example + "\n", want: []string{reported}},
+		"CR LF":                 {input: example + "\r\n\n\r\n", want: []string{reported}},
+		"NUL":                   {input: example + "\x00" + example + "\x00\n" + example + "\n", want: []string{reported, reported, reported}},
 		"NUL, several lines":    {input: "<14>a: one\n two\n\nthree\x00<14>a: x\n<14>y\x00", want: []string{`INFO a "one\n two\n\nthree"` + host, `INFO a "x\n<14>y"` + host}},
 		"NUL, lines at last":    {input: "<14>a: x\x00<14>a: one\n two\x00", want: []string{`INFO a "x"` + host, `INFO a "one\n two"` + host}},
 		"no NUL":                {input: "<14>a: one\n two\n<14>a: x\n three\x00", want: []string{`INFO a "one"` + host, `INFO+1 syslog " two"` + host, `INFO a "x"` + host, `INFO+1 syslog " three"` + host}},
 		"no NUL, counts":        {input: "<14>a: one\n two\n8 <14>a: x<14>y\x00", want: []string{`INFO a "one"` + host, `INFO+1 syslog " two"` + host, `INFO a "x"` + host, `INFO syslog "y"` + host}},
 		"no NUL, digits":        {input: "<14>a: one\n2026 was\x00", want: []string{`INFO a "one\n2026 was"` + host}},
-		"no end":                {input: example, want: []string{told}},
-		"counted":               {input: counted(example, example+"\n"), want: []string{told, told}},
-		"both":                  {input: counted(example) + example + "\n" + counted(example), want: []string{told, told, told}},
+		"no end":                {input: example, want: []string{reported}},
+		"counted":               {input: counted(example, example+"\n"), want: []string{reported, reported}},
+		"both":                  {input: counted(example) + example + "\n" + counted(example), want: []string{reported, reported, reported}},
 		"several lines counted": {input: counted("<14>a: one\n two\n"), want: []string{`INFO a "one\n two"` + host}},
 		"several lines":         {input: "<14>a: one\n two\n", want: []string{`INFO a "one"` + host, `INFO+1 syslog " two"` + host}},
 		"digits are no count":   {input: "12:15 hello\n2026 was\n7\n1234567890 <14>a: x\n", want: []string{`INFO+1 syslog "12:15 hello"` + host, `INFO+1 syslog "2026 was"` + host, `INFO+1 syslog "7"` + host, `INFO+1 syslog "1234567890 <14>a: x"` + host}},
@@ -71,7 +71,7 @@ func TestFraming(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := logtest.Drive(way(), []byte(test.input))
+			got := logtest.Drive(protocol(), []byte(test.input))
 			if !slices.Equal(got.Records, test.want) {
 				t.Errorf("got:\n%.2000q\nwant:\n%.2000q", got.Records, test.want)
 			}
@@ -80,7 +80,7 @@ func TestFraming(t *testing.T) {
 			}
 			for cut := range min(len(test.input), 200) {
 				if len(test.input) < 1000 || cut%100 == 0 {
-					logtest.CheckWay(t, way(), []byte(test.input), cut, cut+MaxMessage-40)
+					logtest.CheckWay(t, protocol(), []byte(test.input), cut, cut+MaxMessage-40)
 				}
 			}
 		})
@@ -89,14 +89,14 @@ func TestFraming(t *testing.T) {
 
 // A datagram is one message, whatever is in it.
 func TestDatagrams(t *testing.T) {
-	w := way()
+	w := protocol()
 	w.Datagrams = true
 	for input, want := range map[string][]string{
 		"<14>a: one\ntwo\n":  {`INFO a "one\ntwo"` + host},
 		"12 <14>a: one":      {`INFO+1 syslog "12 <14>a: one"` + host},
 		"":                   nil,
 		"\n":                 nil,
-		example:              {told},
+		example:              {reported},
 		"no priority at all": {`INFO+1 syslog "no priority at all"` + host},
 	} {
 		if got := logtest.Drive(w, []byte(input)); !slices.Equal(got.Records, want) {
@@ -121,10 +121,10 @@ func TestSplitLaw(t *testing.T) {
 			}
 			want = append(want, fmt.Sprintf("INFO a %q", strings.TrimPrefix(message, "\ufeff"))+host)
 		}
-		if got := logtest.Drive(way(), []byte(input)); !slices.Equal(got.Records, want) {
+		if got := logtest.Drive(protocol(), []byte(input)); !slices.Equal(got.Records, want) {
 			rt.Fatalf("got %q, want %q", got.Records, want)
 		}
-		logtest.CheckWay(t, way(), []byte(input), rapid.SliceOf(rapid.IntRange(0, len(input))).Draw(rt, "cuts")...)
+		logtest.CheckWay(t, protocol(), []byte(input), rapid.SliceOf(rapid.IntRange(0, len(input))).Draw(rt, "cuts")...)
 	})
 }
 
@@ -152,9 +152,9 @@ func TestHeaderLaw(t *testing.T) {
 		for range rapid.IntRange(1, 8).Draw(t, "messages") {
 			message := priority.Draw(t, "priority") + rapid.OneOf(modern, legacy).Draw(t, "message") + "\n"
 			input += message
-			want = append(want, logtest.Drive(way(), []byte(message)).Records...)
+			want = append(want, logtest.Drive(protocol(), []byte(message)).Records...)
 		}
-		if got := logtest.Drive(way(), []byte(input)); !slices.Equal(got.Records, want) {
+		if got := logtest.Drive(protocol(), []byte(input)); !slices.Equal(got.Records, want) {
 			t.Fatalf("%q\ngot  %q\nwant %q", input, got.Records, want)
 		}
 	})
@@ -168,8 +168,8 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed), 10, 30)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cut, again int) {
-		logtest.CheckWay(t, way(), data, cut, again)
-		w := way()
+		logtest.CheckWay(t, protocol(), data, cut, again)
+		w := protocol()
 		w.Datagrams = true
 		logtest.Drive(w, data)
 	})
@@ -185,9 +185,9 @@ func TestParseAllocatesNothing(t *testing.T) {
 	for name, message := range benchmarks {
 		input := []byte(strings.Repeat(message+"\n", 10))
 		p := (&Protocol{}).Parser("192.0.2.1:5", nil)
-		var feed nowhere
-		p.Parse(input, &feed)
-		if n := testing.AllocsPerRun(100, func() { p.Parse(input, &feed) }); n != 0 {
+		var batcher nowhere
+		p.Parse(input, &batcher)
+		if n := testing.AllocsPerRun(100, func() { p.Parse(input, &batcher) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
@@ -211,11 +211,11 @@ func BenchmarkParse(b *testing.B) {
 			b.Run(name+"/"+framing, func(b *testing.B) {
 				input := []byte(strings.Repeat(frame, 600))
 				p := (&Protocol{}).Parser("192.0.2.1:5", nil)
-				var feed nowhere
+				var batcher nowhere
 				b.SetBytes(int64(len(message)))
 				b.ReportAllocs()
-				for feed.records < b.N {
-					p.Parse(input, &feed)
+				for batcher.records < b.N {
+					p.Parse(input, &batcher)
 				}
 			})
 		}
@@ -228,16 +228,16 @@ func BenchmarkParseDatagram(b *testing.B) {
 		for _, kept := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/kept=%t", name, kept), func(b *testing.B) {
 				input := []byte(message)
-				way := &Protocol{Datagrams: true}
-				p := way.Parser("192.0.2.1:5", nil)
-				var feed nowhere
+				protocol := &Protocol{Datagrams: true}
+				p := protocol.Parser("192.0.2.1:5", nil)
+				var batcher nowhere
 				b.SetBytes(int64(len(message)))
 				b.ReportAllocs()
 				for b.Loop() {
 					if !kept {
-						p = way.Parser("192.0.2.1:5", nil)
+						p = protocol.Parser("192.0.2.1:5", nil)
 					}
-					p.End(input, &feed)
+					p.End(input, &batcher)
 				}
 			})
 		}

@@ -32,15 +32,15 @@ var ErrNothing = errors.New("there is nothing to break")
 // Break breaks things for a while, one after the other or some at once, never the same thing twice at once, with a pause in between
 // on average. It calls count with the name of each that began. When it returns, all of them are undone.
 func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time.Duration, count func(name string)) error {
-	mended := make(chan string, len(faults))
+	repaired := make(chan string, len(faults))
 	active := map[string]bool{}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		for begun := time.Now(); time.Since(begun) < length; {
 			if err := meanwhile.Sleep(ctx, min(pause/3+time.Duration(r.Int64N(int64(4*pause/3))), length)); err != nil {
 				return err
 			}
-			for len(mended) > 0 {
-				delete(active, <-mended)
+			for len(repaired) > 0 {
+				delete(active, <-repaired)
 			}
 			f := draw(r, faults)
 			if f == nil || active[f.Name] {
@@ -63,7 +63,7 @@ func Break(ctx context.Context, r *rand.Rand, faults []Fault, length, pause time
 				if err := repair.Undo(ctx); err != nil && !nothing(err) {
 					return fmt.Errorf("mend %s: %w", f.Name, err)
 				}
-				mended <- f.Name
+				repaired <- f.Name
 				return nil
 			}, meanwhile.Name(f.Name))
 		}

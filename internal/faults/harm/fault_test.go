@@ -52,10 +52,10 @@ func TestBreak(t *testing.T) {
 func TestBreakSaysWhatItCannot(t *testing.T) {
 	moon := errors.New("no moon")
 	begin := Fault{Name: "tide", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) { return Repair{}, moon }}
-	mend := Fault{Name: "tide", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) {
+	fault := Fault{Name: "tide", Weight: 1, Inject: func(context.Context, *rand.Rand) (Repair, error) {
 		return Repair{Undo: func(context.Context) error { return moon }}, nil
 	}}
-	for _, f := range []Fault{begin, mend} {
+	for _, f := range []Fault{begin, fault} {
 		synctest.Test(t, func(t *testing.T) {
 			err := Break(t.Context(), rand.New(rand.NewPCG(1, 1)), []Fault{f}, time.Minute, time.Second, func(string) {})
 			if !errors.Is(err, moon) || !strings.Contains(err.Error(), "tide") {

@@ -18,10 +18,10 @@ type Certificate struct {
 	cert, key string
 	logger    *slog.Logger
 
-	mu     sync.Mutex
-	pair   *tls.Certificate
-	stamps [2]stamp
-	looked time.Time
+	mu      sync.Mutex
+	pair    *tls.Certificate
+	stamps  [2]stamp
+	checked time.Time
 }
 
 // A stamp tells whether a file has changed.
@@ -49,7 +49,7 @@ func (c *Certificate) read() error {
 	if err != nil {
 		return fmt.Errorf("TLS: %s and %s: %w", c.cert, c.key, err)
 	}
-	c.pair, c.stamps, c.looked = &pair, stamps, time.Now()
+	c.pair, c.stamps, c.checked = &pair, stamps, time.Now()
 	return nil
 }
 
@@ -68,8 +68,8 @@ func (c *Certificate) stamp() (stamps [2]stamp, err error) {
 func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); now.Sub(c.looked) >= certificateCheckInterval {
-		c.looked = now
+	if now := time.Now(); now.Sub(c.checked) >= certificateCheckInterval {
+		c.checked = now
 		if stamps, err := c.stamp(); err != nil || stamps != c.stamps {
 			c.again()
 		}

@@ -59,9 +59,9 @@ func (c console) watch(ctx context.Context, name string, of int, done func() int
 func (c console) bar(width int, name string, done, of int) string {
 	name = fmt.Sprintf("%-*s ", nameWidth, name)
 	text := fmt.Sprintf("  %3.0f%%  %s/%s", 100*float64(done)/float64(of), probe.Number(done), probe.Number(of))
-	room := min(barWidth, width-1-utf8.RuneCountInString(name+text))
-	if room < 5 {
+	space := min(barWidth, width-1-utf8.RuneCountInString(name+text))
+	if space < 5 {
 		return strings.TrimSpace(text)
 	}
-	return name + terminal.Bar(float64(done)/float64(of), room, c.blocks, true) + text
+	return name + terminal.Bar(float64(done)/float64(of), space, c.blocks, true) + text
 }

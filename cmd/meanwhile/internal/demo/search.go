@@ -17,8 +17,8 @@ const (
 
 // search looks for something in what the tasks have indexed, and prints what is found.
 func (d *demo) search(ctx context.Context) error {
-	ways := d.variants()
-	last := ways[len(ways)-1]
+	variants := d.variants()
+	last := variants[len(variants)-1]
 	begun := time.Now()
 	found, err := d.client.search(ctx, last.index, searchedText, hitsShown)
 	if err != nil {

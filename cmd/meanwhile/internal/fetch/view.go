@@ -72,11 +72,11 @@ func (p progress) head(width int, blocks bool) string {
 		left := float64(p.total-p.ended()) / p.rate
 		text += "  " + shortTime(time.Duration(min(left, 1e9)*float64(time.Second))) + " left"
 	}
-	room := min(barWidth, width-utf8.RuneCountInString(text))
-	if room < 5 {
+	space := min(barWidth, width-utf8.RuneCountInString(text))
+	if space < 5 {
 		return strings.TrimSpace(text)
 	}
-	return terminal.Bar(share, room, blocks, true) + text
+	return terminal.Bar(share, space, blocks, true) + text
 }
 
 // A meter tells how fast a count grows, over about the last five seconds.

@@ -107,7 +107,7 @@ func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 }
 
 // apply does an act. The two words name it: "retry 3 jobs", "3 jobs retried".
-func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act job.Action) error {
+func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, action job.Action) error {
 	filter, err := a.filter()
 	switch {
 	case err != nil:
@@ -126,34 +126,34 @@ func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, act jo
 				return err
 			}
 		}
-		applied, err := job.Apply(ctx, s, filter, act)
-		record(ctx, s, streams, job.AuditOf(filter, act, applied), err)
+		result, err := job.Apply(ctx, s, filter, action)
+		record(ctx, s, streams, job.AuditOf(filter, action, result), err)
 		if err != nil {
-			return fmt.Errorf("%w (%s %s before that)", err, probe.Count(applied.Changed, "job"), done)
+			return fmt.Errorf("%w (%s %s before that)", err, probe.Count(result.Changed, "job"), done)
 		}
-		return a.report(c, streams, done, applied)
+		return a.report(c, streams, done, result)
 	})
 }
 
 // report says what was done. What was named and could not be done is an error.
-func (a *Act) report(c *Command, streams probe.Streams, done string, applied job.ActionResult) error {
+func (a *Act) report(c *Command, streams probe.Streams, done string, result job.ActionResult) error {
 	if c.JSON {
-		if err := writeJSON(streams.Out, applied); err != nil {
+		if err := writeJSON(streams.Out, result); err != nil {
 			return err
 		}
 	} else {
-		text := probe.Count(applied.Changed, "job") + " " + done
-		if applied.Skipped > 0 {
-			text += fmt.Sprintf(", %s left alone for their state", probe.Number(applied.Skipped))
+		text := probe.Count(result.Changed, "job") + " " + done
+		if result.Skipped > 0 {
+			text += fmt.Sprintf(", %s left alone for their state", probe.Number(result.Skipped))
 		}
-		if applied.Conflicts > 0 {
-			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", probe.Number(applied.Conflicts))
+		if result.Conflicts > 0 {
+			text += fmt.Sprintf(", %s left alone for their unique keys, which others hold", probe.Number(result.Conflicts))
 		}
 		fmt.Fprintln(streams.Out, text)
 	}
 	if a.onlyIDs() && a.Limit == 0 {
 		ids, _ := parseIDs(a.IDs)
-		if missing := len(ids) - applied.Changed - applied.Skipped - applied.Conflicts; missing > 0 {
+		if missing := len(ids) - result.Changed - result.Skipped - result.Conflicts; missing > 0 {
 			return fmt.Errorf("not found: %s", probe.Count(missing, "job"))
 		}
 	}

@@ -23,17 +23,17 @@ func TestInterruptedEnqueue(t *testing.T) {
 	if err := (&Migrate{}).Run(c, probe.Streams{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	in, feed, err := os.Pipe()
+	in, typed, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = feed.Close(); _ = in.Close() }()
+	defer func() { _ = typed.Close(); _ = in.Close() }()
 	var said strings.Builder
 	ended := make(chan error, 1)
 	go func() {
 		ended <- (&Enqueue{Kind: "mail", From: "-"}).Run(c, probe.Streams{In: in, Out: io.Discard, Err: &said})
 	}()
-	if _, err := io.WriteString(feed, strings.Repeat("{}\n\n", 1010)); err != nil {
+	if _, err := io.WriteString(typed, strings.Repeat("{}\n\n", 1010)); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(time.Minute); count(t, c) < 1000; { // what is written at once

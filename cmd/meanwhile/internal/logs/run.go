@@ -26,7 +26,7 @@ func (p *plan) serve(ctx context.Context) error {
 		return err
 	}
 	defer r.close()
-	handed, err := r.inherited()
+	handover, err := r.inherited()
 	if err != nil {
 		return err
 	}
@@ -43,10 +43,10 @@ func (p *plan) serve(ctx context.Context) error {
 		return nil
 	}, reopenSignal, replaceSignal)
 	for {
-		if handed, err = p.once(ctx, r, handed); err != nil || ctx.Err() != nil || !r.asked() {
+		if handover, err = p.once(ctx, r, handover); err != nil || ctx.Err() != nil || !r.asked() {
 			return err
 		}
-		if err = r.replace(ctx, handed); err == nil {
+		if err = r.replace(ctx, handover); err == nil {
 			return nil
 		}
 		p.logger.Error("logs: the program was not replaced; this one goes on", "error", err)
@@ -54,7 +54,7 @@ func (p *plan) serve(ctx context.Context) error {
 }
 
 // once serves until ctx is canceled or the program is to be replaced. Then it returns the connections that are open.
-func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverConn) (handed []server.HandoverConn, err error) {
+func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverConn) (handover []server.HandoverConn, err error) {
 	var store storage.Store
 	err = meanwhile.Run(ctx, func(ctx context.Context) (err error) {
 		if store, err = p.open(ctx); err != nil {
@@ -70,11 +70,11 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverCo
 			},
 		})
 		if server != nil {
-			handed = server.HandoverConns()
+			handover = server.HandoverConns()
 		}
 		return err
 	}, meanwhile.Name("serve"))
-	return handed, errors.Join(err, closeStore(store)) // once nobody uses it any more
+	return handover, errors.Join(err, closeStore(store)) // once nobody uses it any more
 }
 
 // open opens the store, when a route leads to it.

@@ -50,14 +50,14 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 		mux.Handle("/logs", p.reading.Wrap(page)) // which would lead to the prefix of searches
 	}
 	mux.Handle("/", p.reading.Wrap(page))
-	feed := func(way string) func(*http.Request) input.Batcher {
+	batchers := func(way string) func(*http.Request) input.Batcher {
 		return func(*http.Request) input.Batcher { return srv().Batcher(way) }
 	}
-	byOTLP := otlp.Handler(feed("otlp"))
+	byOTLP := otlp.Handler(batchers("otlp"))
 	for path, takes := range map[string]http.Handler{
 		otlpPath: byOTLP, otlp.GRPCPath: byOTLP,
-		jsonPath: jsonlines.Handler(feed("json over http"), jsonlines.Config{}),
-		lokiPath: loki.Handler(feed("loki")),
+		jsonPath: jsonlines.Handler(batchers("json over http"), jsonlines.Config{}),
+		lokiPath: loki.Handler(batchers("loki")),
 	} {
 		writing, err := p.keyed(takes)
 		if err != nil {
@@ -70,7 +70,7 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 	for _, path := range []string{"/healthz", "/ready"} { // the second is what clients of Loki ask
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	}
-	bulk, err := p.keyed(jsonlines.BulkHandler(feed("bulk")))
+	bulk, err := p.keyed(jsonlines.BulkHandler(batchers("bulk")))
 	if err != nil {
 		return nil, err
 	}

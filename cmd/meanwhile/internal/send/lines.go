@@ -49,9 +49,9 @@ func (l *lines) Write(b []byte) (int, error) {
 		} else {
 			rest = nil
 		}
-		room := min(len(part), l.most-len(l.line))
-		l.line = append(l.line, part[:room]...)
-		l.beyond += len(part) - room
+		space := min(len(part), l.most-len(l.line))
+		l.line = append(l.line, part[:space]...)
+		l.beyond += len(part) - space
 		if i < 0 {
 			break
 		}
@@ -91,12 +91,12 @@ func (l *lines) continues(line []byte) bool {
 }
 
 func (l *lines) extend(line []byte, beyond int) {
-	room := l.most - len(l.record) - 1
-	if room < 0 || l.missing > 0 {
+	space := l.most - len(l.record) - 1
+	if space < 0 || l.missing > 0 {
 		l.missing += 1 + len(line) + beyond
 		return
 	}
-	taken := min(room, len(line))
+	taken := min(space, len(line))
 	l.record = append(append(l.record, '\n'), line[:taken]...)
 	l.missing += len(line) - taken + beyond
 }

@@ -17,11 +17,11 @@ type View struct {
 }
 
 // NewView shows the lines that look returns for the width of the terminal, one at least, several times a second.
-func NewView(w *os.File, look func(width int) []string) *View {
+func NewView(w *os.File, draw func(width int) []string) *View {
 	v := &View{progress: mpb.New(mpb.WithOutput(fromLeft{w}), mpb.WithAutoRefresh(), mpb.WithRefreshRate(100*time.Millisecond))}
 	var more []string
 	first := func(out io.Writer, _ decor.Statistics) error {
-		lines := look(Columns(w))
+		lines := draw(Columns(w))
 		more = lines[1:]
 		_, err := io.WriteString(out, lines[0])
 		return err

@@ -34,8 +34,8 @@ func (m *model) askToCancel() {
 // question is what is asked before a task is canceled. Of a path too long for width its end is shown.
 func (m *model) question(width int) string {
 	text := func(path string) string { return "Cancel " + path + m.withBelow() + "? (y/n)" }
-	room := 2*width - columnsOf(text(""))
-	return text(cutLeft(probe.Printable(m.doomed.Path), max(room, 8)))
+	space := 2*width - columnsOf(text(""))
+	return text(cutLeft(probe.Printable(m.doomed.Path), max(space, 8)))
 }
 
 // withBelow says how many tasks go with the one that is canceled, as far as the last picture tells.

@@ -41,33 +41,33 @@ func (n needs) divide(width int) columns {
 	case width < 71:
 		place = 0
 	}
-	room := width - c.age - 2*gap
+	space := width - c.age - 2*gap
 	if c.since > 0 {
-		room -= c.since + gap
+		space -= c.since + gap
 	}
 	if place == 0 {
-		c.name, c.waits = share(room, n.name, n.waits, 3, 2)
+		c.name, c.waits = share(space, n.name, n.waits, 3, 2)
 		return c
 	}
-	room -= gap
+	space -= gap
 	var rest int
-	c.name, rest = share(room, n.name, n.waits+place, 2, 3)
+	c.name, rest = share(space, n.name, n.waits+place, 2, 3)
 	c.waits, c.location = share(rest, n.waits, place, 1, 1)
 	return c
 }
 
 // share divides room between two columns: to each what it needs, or else in proportion to its weight.
-func share(room, needA, needB, weightA, weightB int) (a, b int) {
-	part := room * weightA / (weightA + weightB)
+func share(space, needA, needB, weightA, weightB int) (a, b int) {
+	part := space * weightA / (weightA + weightB)
 	switch {
-	case needA+needB <= room, needA <= part:
+	case needA+needB <= space, needA <= part:
 		a = needA
-	case needB <= room-part:
-		a = room - needB
+	case needB <= space-part:
+		a = space - needB
 	default:
 		a = part
 	}
-	return a, room - a
+	return a, space - a
 }
 
 // header names the columns.

@@ -27,10 +27,10 @@ func (m *model) head() []string {
 func (m *model) programLine() string {
 	s := &m.snapshot
 	age := max(0, m.now.Sub(m.seen)).Truncate(time.Second).String() + " old"
-	room := m.width - columnsOf(age) - gap
+	space := m.width - columnsOf(age) - gap
 	program := fmt.Sprintf("%s  pid %d", probe.Printable(s.Program), s.PID)
-	line := cut(program, room)
-	rest := cut(probe.Printable(m.address), room-columnsOf(line)-gap)
+	line := cut(program, space)
+	rest := cut(probe.Printable(m.address), space-columnsOf(line)-gap)
 	if rest != "" {
 		rest = spaces(gap) + rest
 	}

@@ -74,16 +74,16 @@ func (m *model) row(c columns, i int, r row, dress dress) string {
 	if m.list.order == byTree { // of a deep one something is left for the name
 		branches = m.list.branches(i, max(c.name/2, c.name-columnsOf(name+note)))
 	}
-	room := c.name - columnsOf(branches)
-	note = cut(note, room-min(4, columnsOf(name)))
-	room -= columnsOf(note)
+	space := c.name - columnsOf(branches)
+	note = cut(note, space-min(4, columnsOf(name)))
+	space -= columnsOf(note)
 	if m.list.order == byTree {
-		name = cut(name, room)
+		name = cut(name, space)
 	} else {
-		name = cutLeft(name, room)
+		name = cutLeft(name, space)
 	}
-	room -= columnsOf(name)
-	cell := dress(faint, branches) + name + dress(warning, note) + spaces(room)
+	space -= columnsOf(name)
+	cell := dress(faint, branches) + name + dress(warning, note) + spaces(space)
 	if r.more {
 		return c.line(cell, "", spaces(c.waits), "", spaces(c.location))
 	}
