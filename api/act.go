@@ -15,7 +15,7 @@ type actionRequest struct {
 	Delay    *span   `json:"delay"`
 }
 
-// action returns the act of a name. Its errors are refusals.
+// action returns the action of a name. Its errors are refusals.
 func (n *actionRequest) action(name string) (job.Action, error) {
 	wrong := func(text string) (job.Action, error) {
 		return job.Action{}, refuse(http.StatusUnprocessableEntity, "%s: %s", name, text)
@@ -60,7 +60,7 @@ func (n *actionRequest) action(name string) (job.Action, error) {
 	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no act: give retry, cancel, discard, delete, move, priority or schedule", name)
 }
 
-// checked refuses an act with an argument that is none.
+// checked refuses an action with an argument that is none.
 func checked(done job.Action) (job.Action, error) {
 	if err := done.Check(); err != nil {
 		return done, refuse(http.StatusUnprocessableEntity, "%v", err)
@@ -68,7 +68,7 @@ func checked(done job.Action) (job.Action, error) {
 	return done, nil
 }
 
-// actOnOne does an act to one job and shows it.
+// actOnOne applies an action to one job and shows it.
 func (a *API) actOnOne(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {
@@ -105,7 +105,7 @@ func (a *API) delete(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// apply does an act to one job, or says why not.
+// apply applies an action to one job, or says why not.
 func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest) error {
 	do, err := with.action(name)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest
 	return nil
 }
 
-// actOnAll does an act to everything that matches.
+// actOnAll applies an action to everything that matches.
 func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
 	var wanted struct {
 		Act    string `json:"act"`

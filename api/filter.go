@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A filter says which jobs are meant: in the query of a list, and in the body of an act.
+// A filter says which jobs are meant: in the query of a list, and in the body of an action.
 type filter struct {
 	ID             []string `json:"id"`
 	Kind           []string `json:"kind"`

@@ -50,7 +50,7 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// isPause reads the act at the end of a path, on a queue or a cron.
+// isPause reads the action at the end of a path, on a queue or a cron.
 func isPause(r *http.Request) (bool, error) {
 	switch action := r.PathValue("act"); action {
 	case "pause":

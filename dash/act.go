@@ -23,7 +23,7 @@ const (
 	mostAct      = 5 * time.Second       // after which a form is asked to go on
 )
 
-// An action is an act on jobs as a page shows it.
+// An action is one on jobs, as a page shows it.
 type action struct {
 	Name   string // in forms
 	Verb   string // "Retry"
@@ -224,7 +224,7 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	return n, false, nil
 }
 
-// actOnJobs does an act, for some seconds. When there is more to do, the page that it leads to asks to go on.
+// actOnJobs applies an action, for some seconds. When there is more to do, the page that it leads to asks to go on.
 func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
 	t, err := h.readTarget(r.PostForm)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestOrders(t *testing.T) {
 	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
 }
 
-// told makes a job run, and has its worker tell of a tree.
+// reported makes a job run, and has its worker report a tree.
 func reported(t *testing.T, s job.Store, tree func(j *job.Job) inspect.Node) *job.Job {
 	t.Helper()
 	enqueue(t, s, "feed.import", `{}`, 1)

@@ -16,7 +16,7 @@ import (
 // Bounds of a request.
 const (
 	mostPage = 5 * time.Second  // to load a page about jobs
-	mostTime = 15 * time.Second // to find records, or to do a part of an act
+	mostTime = 15 * time.Second // to find records, or to do a part of an action
 	mostForm = 64 << 10         // bytes of a form: some hundred IDs
 	mostURL  = 16 << 10         // bytes of a query
 )

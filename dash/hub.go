@@ -119,7 +119,7 @@ func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
 	}
 }
 
-// look returns the page as it was at most a period ago, what is new in it for somebody to whom sent was sent, and when to ask again. News of
+// refresh returns the page as it was at most a period ago, what is new in it for somebody to whom sent was sent, and when to ask again. News of
 // nil are none.
 func (s *pageState) refresh(ctx context.Context, sent *update, draw func() (map[string]string, error)) (now *update, news *event, next time.Time, err error) {
 	select {

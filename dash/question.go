@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A question is the page that asks before an act.
+// A question is the page that asks before an action.
 type question struct {
 	Text    string // "Retry 3 jobs?"
 	Note    string
@@ -96,7 +96,7 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	return q, nil
 }
 
-// An askedAgain is the error of an act whose argument was wrong: the question is asked again, with what was given.
+// An askedAgain is the error of an action whose argument was wrong: the question is asked again, with what was given.
 type askedAgain struct {
 	question
 	refused *refusal
@@ -104,7 +104,7 @@ type askedAgain struct {
 
 func (a *askedAgain) Error() string { return a.refused.reason }
 
-// readAct returns the act that a target is for, or asks again.
+// readAct returns the action that a target is for, or asks again.
 func (h *handler) readAct(ctx context.Context, t *target) (job.Action, error) {
 	act, err := t.act(t.argument)
 	refused, ok := errors.AsType[*refusal](err)

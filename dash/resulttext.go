@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Told says what the act did that led to this page; "" when none did.
+// Told says what the action did that led to this page; "" when none did.
 func (v *view) Told() string {
 	if text := v.Query.Get("did-text"); text != "" {
 		return resultTexts[text]

@@ -125,5 +125,5 @@ func newDatabase(t *testing.T) string {
 	return server + name
 }
 
-// changed is how many jobs an act has changed.
+// changed is how many jobs an action has changed.
 func changed(done job.ActionResult, err error) (int, error) { return done.Changed, err }

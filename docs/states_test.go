@@ -341,7 +341,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-// after says what an act did, in the words of the table.
+// after says what an action did, in the words of the table.
 func (l *life) after(before string, result job.ActionResult) string {
 	l.Helper()
 	state, _ := l.now()

@@ -88,7 +88,7 @@ func (a *ActionResult) add(more ActionResult) {
 // SQLite file wait for some dozens of milliseconds only.
 const applyPart = 1000
 
-// Apply does act to every job that matches the filter, the newest first, at most f.Limit of them if that is set. The store does
+// Apply applies an action to every job that matches the filter, the newest first, at most f.Limit of them if that is set. The store does
 // it for up to a thousand at a time, each time atomically, and without sending the jobs; one that does not match any more when its turn
 // comes is left alone. On an error it returns what was done before it, and how to go on.
 //

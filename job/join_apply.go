@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Apply does act to the newest jobs of all stores that match: those of one store in one transaction. To know which they are it lists them, 50 of
+// Apply applies an action to the newest jobs of all stores that match: those of one store in one transaction. To know which they are it lists them, 50 of
 // each store at a time, unless they are named by their IDs.
 func (j *Joined) Apply(ctx context.Context, f Filter, action Action) (ActionResult, error) {
 	if err := j.enter(ctx, action.String()); err != nil {

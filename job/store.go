@@ -142,7 +142,7 @@ type OperatorStore interface {
 	// are left out. It is exact when nothing is being written.
 	Counts(ctx context.Context) ([]Count, error)
 
-	// Apply does act to the newest f.Limit jobs that match the filter, or to all of them if they are fewer, in one transaction and
+	// Apply applies an action to the newest f.Limit jobs that match the filter, or to all of them if they are fewer, in one transaction and
 	// without sending them anywhere. Of these jobs
 	//
 	//   - one whose state is not among act.From is left alone, and counted as skipped;

@@ -31,7 +31,7 @@ func (s *spy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	return s.Store.Renew(ctx, r)
 }
 
-// heard returns what was said since the last call: how many renewals there were, when trees were told, and how many stats.
+// seen returns what was said since the last call: how many renewals there were, when trees were told, and how many stats.
 func (s *spy) seen() (renewals int, trees []time.Time, stats int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

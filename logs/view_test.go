@@ -79,7 +79,7 @@ func TestBatchLaw(t *testing.T) {
 	})
 }
 
-// told is all that a record says.
+// reported is all that a record says.
 func reported(r *Record) string {
 	text := fmt.Sprintf("%v %d %q %q %q %q", r.Time, r.Level, r.Service, r.Message, r.Task, r.Job)
 	for _, a := range r.Attrs {

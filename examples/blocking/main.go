@@ -48,7 +48,7 @@ const (
 	pause = 500 * time.Millisecond
 )
 
-// ways are how a task waits for half a second. The name is the argument of the process that does so.
+// variants are how a task waits for half a second. The name is the argument of the process that does so.
 var variants = []struct {
 	name, title string
 	wait        func(ctx context.Context) error

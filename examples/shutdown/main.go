@@ -66,7 +66,7 @@ func run(ctx context.Context) error {
 			return nil
 		}, meanwhile.Name("doctor"))
 
-		return runJob(ctx, "http://"+listener.Addr().String())
+		return simulate(ctx, "http://"+listener.Addr().String())
 	}, meanwhile.Name("parts"))
 }
 
@@ -109,8 +109,8 @@ func write(ctx context.Context, visits *atomic.Int64, server *meanwhile.Task[str
 	})
 }
 
-// act is what users and operators do.
-func runJob(ctx context.Context, url string) error {
+// simulate does what users and operators do.
+func simulate(ctx context.Context, url string) error {
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		if err := meanwhile.Sleep(ctx, 300*time.Millisecond); err != nil {
 			return err

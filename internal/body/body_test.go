@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/body"
 )
 
-// A room counts what is taken of it.
+// A budget counts what is taken of it.
 type budget struct{ free int }
 
 func (r *budget) TryAcquire(n int) bool {

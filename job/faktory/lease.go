@@ -115,7 +115,7 @@ func (cs *clients) heldBy(ctx context.Context, cl *client) ([]*job.Job, error) {
 	return cs.server.config.Store.List(ctx, job.Filter{Worker: cl.name, States: []job.State{job.Running}, Limit: mostSynced})
 }
 
-// adopt notes the jobs that other servers have given to a client, so that their reservations end.
+// takeOver notes the jobs that other servers have given to a client, so that their reservations end.
 func (cs *clients) takeOver(ctx context.Context, cl *client) error {
 	jobs, err := cs.heldBy(ctx, cl)
 	if err != nil {

@@ -142,7 +142,7 @@ func (c *conn) removeQueue(ctx context.Context, name string) error {
 	return c.server.config.Store.Pause(ctx, name, false)
 }
 
-// eachPart does act to the jobs that match a filter and a function, some at a time.
+// eachPart applies an action to the jobs that match a filter and a function, some at a time.
 func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job) bool, action job.Action) error {
 	var ids []job.ID
 	apply := func() error {
@@ -169,7 +169,7 @@ func (c *conn) eachPart(ctx context.Context, f job.Filter, matches func(*job.Job
 	return apply()
 }
 
-// A mutation is an act on many jobs.
+// A mutation is an action on many jobs.
 type mutation struct {
 	Do     string `json:"cmd"`
 	Target string `json:"target"`

@@ -291,7 +291,7 @@ var applyPromises = []promise{
 	}},
 }
 
-// applied does act to the jobs that match a filter.
+// applied applies an action to the jobs that match a filter.
 func (f *fixture) applied(filter job.Filter, action job.Action) job.ActionResult {
 	f.Helper()
 	done, err := f.Apply(f.ctx, filter, action)
@@ -301,7 +301,7 @@ func (f *fixture) applied(filter job.Filter, action job.Action) job.ActionResult
 	return done
 }
 
-// apply does act to jobs, and it must change all of them.
+// apply applies an action to jobs, and it must change all of them.
 func (f *fixture) apply(action job.Action, ids ...job.ID) {
 	f.Helper()
 	if got := f.applied(job.Filter{IDs: ids, Limit: len(ids) + 1}, action); got != (job.ActionResult{Changed: len(ids)}) {

@@ -148,7 +148,7 @@ type actor struct {
 	held    []*job.Job
 }
 
-// act does one thing.
+// step does one thing.
 func (a *actor) step(ctx context.Context) error {
 	switch n := a.rand.IntN(100); {
 	case n < 25:

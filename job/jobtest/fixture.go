@@ -235,7 +235,7 @@ func (f *fixture) all(n int) []*job.Job {
 	return all
 }
 
-// look returns a job as it is stored.
+// read returns a job as it is stored.
 func (f *fixture) read(id job.ID) *job.Job {
 	f.Helper()
 	jobs := f.list(job.Filter{IDs: []job.ID{id}})

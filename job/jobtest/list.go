@@ -138,7 +138,7 @@ var listPromises = []promise{
 	}},
 }
 
-// A scene is a store with jobs of every kind, queue, state, worker and age.
+// A listing is a store with jobs of every kind, queue, state, worker and age.
 type listing struct {
 	*fixture
 	byName map[string]job.ID

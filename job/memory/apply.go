@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply does act to the newest jobs that match the filter.
+// Apply applies an action to the newest jobs that match the filter.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	now, err := s.enter(ctx, "change jobs")
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) takeKey(e *entry, now time.Time) bool {
 	return true
 }
 
-// apply does act to a job that is in a state for it.
+// apply applies an action to a job that is in a state for it.
 func (s *Store) apply(e *entry, action job.Action, now time.Time) {
 	s.unlink(e)
 	switch {
@@ -71,7 +71,7 @@ func (s *Store) apply(e *entry, action job.Action, now time.Time) {
 	}
 }
 
-// makeDue makes an unlinked job queued, as an act says.
+// makeDue makes an unlinked job queued, as an action says.
 func (s *Store) makeDue(e *entry, action job.Action, now time.Time) {
 	if e.State.Finished() {
 		e.State, e.Finished = job.Queued, time.Time{}

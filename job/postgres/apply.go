@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply does act to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
+// Apply applies an action to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
 // began are looked for again.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
@@ -59,7 +59,7 @@ type applyResult struct {
 	moved []job.ID // by others meanwhile
 }
 
-// applyOnce does act to the jobs that the statement sees, and notes the queues in which jobs may have become due.
+// applyOnce applies an action to the jobs that the statement sees, and notes the queues in which jobs may have become due.
 func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action job.Action, woken map[string]bool) (a applyResult, err error) {
 	statement, args := applyArgs(action)
 	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
@@ -87,12 +87,12 @@ func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action 
 	return a, nil
 }
 
-// applySQL is the statement that does an act to what a statement of List finds.
+// applySQL is the statement that applies an action to what a statement of List finds.
 func (s *Store) applySQL(list, action string) string {
 	return "with found as materialized (select id, state from (" + s.sql(list) + ") l)\n" + s.sql(action) + "\n" + s.sql("apply_done")
 }
 
-// applyArgs returns the statement of an act and the arguments that it has besides those of the filter.
+// applyArgs returns the statement of an action and the arguments that it has besides those of the filter.
 func applyArgs(action job.Action) (statement string, args []any) {
 	from := make([]string, len(action.From))
 	for i, state := range action.From {

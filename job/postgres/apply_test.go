@@ -35,7 +35,7 @@ func (tr *traced) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQu
 	tr.rows += data.CommandTag.RowsAffected()
 }
 
-// TestApplyIsOneStatement: an act is one statement for each thousand jobs, with one row for an answer, whatever the act.
+// TestApplyIsOneStatement: an action is one statement for each thousand jobs, with one row for an answer, whatever the action.
 func TestApplyIsOneStatement(t *testing.T) {
 	url := database(t, server())
 	open(t, url)
@@ -79,7 +79,7 @@ func TestApplyIsOneStatement(t *testing.T) {
 	}
 }
 
-// TestApplyFindsAlongAnIndex: a part of an act reads what it changes and not the whole table, also while the server knows nothing about
+// TestApplyFindsAlongAnIndex: a part of an action reads what it changes and not the whole table, also while the server knows nothing about
 // the table yet.
 func TestApplyFindsAlongAnIndex(t *testing.T) {
 	url := database(t, server())

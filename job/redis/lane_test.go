@@ -301,7 +301,7 @@ func (b *both) apply() {
 	b.applyTo(job.Discarded, []job.Action{job.ActionRetry, job.ActionDelete}[b.rng.IntN(2)])
 }
 
-// applyTo does an act to up to three jobs of a state.
+// applyTo applies an action to up to three jobs of a state.
 func (b *both) applyTo(state job.State, action job.Action) {
 	b.Helper()
 	limit := 1 + b.rng.IntN(3)

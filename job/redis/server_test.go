@@ -144,7 +144,7 @@ func (s *server) ask(words ...string) (string, error) {
 	return string(answer[:n]), err
 }
 
-// tell is ask for a command that goes well.
+// do is ask for a command that goes well.
 func (s *server) do(t testing.TB, words ...string) string {
 	t.Helper()
 	answer, err := s.ask(words...)

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply does act to the newest jobs that match the filter.
+// Apply applies an action to the newest jobs that match the filter.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
@@ -41,7 +41,7 @@ func (t *txn) apply(f job.Filter, action job.Action) (job.ActionResult, error) {
 	return a.done, nil
 }
 
-// An applying is an act while it is done to jobs, as many at once as a statement is made for.
+// An applying is an action while it is done to jobs, as many at once as a statement is made for.
 type applying struct {
 	*txn
 	action job.Action
@@ -98,7 +98,7 @@ func (a *applying) census(sql string, ids []any) (map[int64]map[int64]int64, err
 	return found, err
 }
 
-// applyFrom does the act to those of some jobs that are in a state for it; numbers says how many they are, by class.
+// applyFrom does the action to those of some jobs that are in a state for it; numbers says how many they are, by class.
 func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) error {
 	for _, n := range numbers {
 		a.done.Changed += int(n)
@@ -121,7 +121,7 @@ func (a *applying) applyFrom(state int64, numbers map[int64]int64, ids []any) er
 	return a.finish(state, numbers, ids)
 }
 
-// applyQueued does the act to jobs that stay queued.
+// applyQueued does the action to jobs that stay queued.
 func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
 	for from, n := range numbers {
 		name, err := a.className(from)

@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
 
-// way is one whose clock stands still, on the day of all examples.
+// protocol is one whose clock stands still, on the day of all examples.
 func protocol() *Protocol { return wayAt(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)) }
 
 func wayAt(now time.Time) *Protocol {

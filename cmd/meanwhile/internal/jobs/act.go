@@ -106,7 +106,7 @@ func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 	return r.apply(c, streams, "schedule", "scheduled", job.ActionRunAt(at))
 }
 
-// apply does an act. The two words name it: "retry 3 jobs", "3 jobs retried".
+// apply applies an action. The two words name it: "retry 3 jobs", "3 jobs retried".
 func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, action job.Action) error {
 	filter, err := a.filter()
 	switch {
