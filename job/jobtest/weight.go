@@ -64,6 +64,23 @@ var weightPromises = []promise{
 			f.Errorf("claims of one kind gave jobs of the keys %q, want 8 of a and 2 of b", order)
 		}
 	}},
+	{"keys take turns in claims of one kind, though they have jobs of others with higher priorities", func(f *fixture) {
+		f.limit(job.Limits{Running: 100, EachKey: job.KeyLimits{Running: 50}})
+		for _, key := range []string{"a", "b", "c"} {
+			f.backlog(key, 10)
+		}
+		f.insert(f.kind("other", job.LimitKey("a"), job.Priority(9)), f.kind("other", job.LimitKey("b"), job.Priority(8)))
+		claim := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Kinds: []string{"k"}}
+		var order []string
+		for range 9 {
+			for _, j := range f.claimBy(claim).Jobs {
+				order = append(order, j.LimitKey)
+			}
+		}
+		if count(order, "a") != 3 || count(order, "b") != 3 || count(order, "c") != 3 {
+			f.Errorf("claims of one kind gave jobs of the keys %q, want three of each", order)
+		}
+	}},
 	{"a key with one job waits for no more starts of each other key than its weight", func(f *fixture) {
 		weights := map[string]int{"a": 3, "b": 2, "c": 1}
 		for key, weight := range weights {
