@@ -5,6 +5,8 @@ require "meanwhile"
 
 # The application of the tests: the worker loads it, and so do they.
 ActiveJob::Base.logger = Logger.new(nil)
+# Translations are read when they are first needed, which on a busy machine takes as long as SlowJob may.
+I18n.eager_load!
 
 # note writes a line that a test reads.
 def note(text)
