@@ -26,7 +26,9 @@ func (s *stage) testLayout(t *testing.T) {
 		b.wrong = true
 		for _, path := range state.paths {
 			b.load(path)
-			b.still(fmt.Sprintf("%s, %s", path, state.name))
+			if path != "/jobs/"+s.Failed.String() { // which gets longer when an attempt ends meanwhile
+				b.still(fmt.Sprintf("%s, %s", path, state.name))
+			}
 			if state.away != nil {
 				b.lose(state, server)
 			}
