@@ -46,7 +46,7 @@ func (v *view) Static(name string) string {
 // URL returns the address of a page.
 func (v *view) URL(path string) string { return v.h.Prefix + path }
 
-// Here returns the address of this page without what tells of an action that was done.
+// Here returns the address of this page without what reports an action that was done.
 func (v *view) Here() string {
 	q := url.Values{}
 	for name, values := range v.Query {

@@ -176,7 +176,7 @@ func (one *runner) ended() bool {
 	return one.n.Is(scope.IsFinished)
 }
 
-// group tells the tasks with one name path, and of one kind, from others.
+// group is that of the tasks with one name path, and of one kind.
 func (one *runner) group() groupKey { return groupKey{scope.NamePath(one.labels.Labels()), one.kind} }
 
 // sizes returns how many there are in each group.

@@ -117,7 +117,7 @@ func TestStatsCountOnceWhenAnswersAreLost(t *testing.T) {
 		lost := errors.New("the answer is lost")
 		faulty := jobtest.Faulty(r.store, func(c jobtest.Call) jobtest.Fault {
 			if c.Method == "Renew" {
-				time.Sleep(900 * time.Millisecond) // so that jobs end between the telling and the answer
+				time.Sleep(900 * time.Millisecond) // so that jobs end between the report and the answer
 			}
 			switch {
 			case c.Method == "Renew" && c.N%3 == 0:
@@ -269,7 +269,7 @@ func TestStatsOfManyKindsAreBounded(t *testing.T) {
 			t.Error("no row for the other kinds")
 		}
 		if renewals, _, reported := s.seen(); reported > 3*201 {
-			t.Errorf("%d rows told in %d renewals", reported, renewals)
+			t.Errorf("%d rows reported in %d renewals", reported, renewals)
 		}
 	})
 }
@@ -284,7 +284,7 @@ func TestRowsThatGrowAreToldEachTwoSeconds(t *testing.T) {
 			seconds(0.1)
 		}
 		if renewals, _, reported := s.seen(); renewals > 51 || reported < 20 || reported > 28 {
-			t.Errorf("in 50 s %d rows were told in %d renewals", reported, renewals)
+			t.Errorf("in 50 s %d rows were reported in %d renewals", reported, renewals)
 		}
 	})
 }

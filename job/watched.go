@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	mostTrees    = 16                     // told at once; of more watched jobs each has its turn
-	lookEach     = 950 * time.Millisecond // a beat of a second, whose ticks jitter
-	lookShare    = 10                     // a look that took long is followed by so many times that without one
-	mostTreeText = 1 << 10                // bytes of a name, path or place in a tree
+	mostTrees     = 16                     // reported at once; of more watched jobs each has its turn
+	lookEach      = 950 * time.Millisecond // a beat of a second, whose ticks jitter
+	snapshotShare = 10                     // a snapshot that took long is followed by so many times that without one
+	mostTreeText  = 1 << 10                // bytes of a name, path or place in a tree
 )
 
 // A lookout takes the trees of jobs that somebody watches. The renew loop alone uses it.
 type lookout struct {
-	reported map[ID]time.Time // the watched jobs, with when a tree was told last
-	next     time.Time        // no look before that
+	reported map[ID]time.Time // the watched jobs, with when a tree was reported last
+	next     time.Time        // no snapshot before that
 }
 
 // watch notes which jobs are watched now, and reports whether one was not before.
@@ -58,7 +58,7 @@ func (r *run) trees(now time.Time) []Tree {
 	jobs = jobs[:min(len(jobs), mostTrees)]
 	begun := time.Now()
 	scopes := scopesOf(inspect.Tree(r.ctx), jobs)
-	l.next = begun.Add(max(lookEach, lookShare*time.Since(begun)))
+	l.next = begun.Add(max(lookEach, snapshotShare*time.Since(begun)))
 	var all []Tree
 	for _, j := range jobs {
 		l.reported[j.ID] = begun

@@ -31,7 +31,7 @@ func (s *spy) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	return s.Store.Renew(ctx, r)
 }
 
-// seen returns what was said since the last call: how many renewals there were, when trees were told, and how many stats.
+// seen returns what was reported since the last call: how many renewals there were, when trees came, and how many stats.
 func (s *spy) seen() (renewals int, trees []time.Time, stats int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,13 +172,13 @@ func TestAWatchLastsAMinuteAtMost(t *testing.T) {
 		r.watch(id, 24*time.Hour)
 		seconds(59)
 		if _, trees, _ := s.seen(); len(trees) < 58 {
-			t.Errorf("in 59 s %d trees were told", len(trees))
+			t.Errorf("in 59 s %d trees were reported", len(trees))
 		}
 		seconds(2)
 		s.seen()
 		seconds(60)
 		if _, trees, _ := s.seen(); len(trees) != 0 {
-			t.Errorf("after a minute %d trees were told", len(trees))
+			t.Errorf("after a minute %d trees were reported", len(trees))
 		}
 	})
 }
@@ -223,7 +223,7 @@ func TestTreesOfManyWatchedJobsHaveTheirTurns(t *testing.T) {
 	})
 }
 
-// A store may tell of other watched jobs each time; that must not make its worker speak to it without a pause.
+// A store may report other watched jobs each time; that must not make its worker call it without a pause.
 func TestWatchesThatComeAndGoCostOneMoreCallABeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newIdleRig(t)
@@ -237,7 +237,7 @@ func TestWatchesThatComeAndGoCostOneMoreCallABeat(t *testing.T) {
 	})
 }
 
-// A fickle store tells of a watch that it has never told of, and of an order, each time.
+// A fickle store reports a new watch, and a command, each time.
 type fickle struct{ job.Store }
 
 func (s fickle) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
@@ -284,7 +284,7 @@ func TestLargeTreesAreCut(t *testing.T) {
 					t.Errorf("%d bytes, of %d", len(text), job.MaxTree)
 				}
 				if n := trees.Count([]inspect.Node{tree}); n != tasks[name] {
-					t.Errorf("the tree tells of %d tasks, with those it counts only, want %d", n, tasks[name])
+					t.Errorf("the tree has %d tasks, with those it counts only, want %d", n, tasks[name])
 				}
 				for n := range trees.Tasks([]inspect.Node{tree}) {
 					if len(n.Name) > 1<<10 || len(n.Path) > 1<<10 || len(n.Wait.On) > 1<<10 {

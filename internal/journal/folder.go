@@ -130,7 +130,7 @@ func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	if torn > 0 {
 		err = d.Disk.Truncate(f.file, f.size)
 	}
-	// What is told of it must be on disk, also if the process died before it was.
+	// What was reported must be on disk, also if the process that wrote it was killed before its sync.
 	if err = errors.Join(err, d.Disk.Sync(f.file)); err != nil {
 		f.Release()
 		return nil, fmt.Errorf("read journal %s: %w", path, err)

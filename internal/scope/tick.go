@@ -26,7 +26,7 @@ func began() uint32 {
 // tick is the time now, in ticks; it is never zero.
 func tick() uint32 { return max(1, uint32(uint64(time.Since(origin)/tickLength))) }
 
-// A Moment is a time to which ages are told: one reading of the clock for many.
+// A Moment is the time at which ages are computed: one reading of the clock serves many tasks.
 type Moment uint32
 
 // Now is the present moment.

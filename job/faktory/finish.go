@@ -22,28 +22,14 @@ const (
 
 // ack completes a job. That it is known to nobody is no error: its reservation may be over, or it was acknowledged before.
 func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
-	id := acknowledged(args)
-	if id == "" {
-		return nil, refuse(`invalid ACK: give {"jid":"…"}`)
-	}
-	_, err := c.finish(ctx, id, func(*job.Job) error { return nil }, "")
-	return ok, err
-}
-
-// acknowledged returns the jid of an ACK, or "" where there is none. Nearly all are written in the same way, which needs no parser.
-func acknowledged(args []byte) string {
-	if id, found := bytes.CutPrefix(args, []byte(`{"jid":"`)); found {
-		if id, found := bytes.CutSuffix(id, []byte(`"}`)); found && plain(string(id)) {
-			return string(id)
-		}
-	}
 	var what struct {
 		ID string `json:"jid"`
 	}
-	if json.Unmarshal(args, &what) != nil {
-		return ""
+	if json.Unmarshal(args, &what) != nil || what.ID == "" {
+		return nil, refuse(`invalid ACK: give {"jid":"…"}`)
 	}
-	return what.ID
+	_, err := c.finish(ctx, what.ID, func(*job.Job) error { return nil }, "")
+	return ok, err
 }
 
 // A complaint is how a client describes a failure.

@@ -90,10 +90,10 @@ func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 		return func() time.Duration { return cl.noteKeyless(0) }, nil
 	}
 	began := time.Now()
-	look := cl.s.cursors.start([]string{cl.queue}, cl.c.Kinds, began)
+	start := cl.s.cursors.start([]string{cl.queue}, cl.c.Kinds, began)
 	var r row
 	var until pgtype.Interval
-	args := []any{cl.queue, n, cl.c.Worker, int64(cl.c.Session), cl.c.Call, look.at, look.ids, cl.c.Kinds, cl.at, cl.most()}
+	args := []any{cl.queue, n, cl.c.Worker, int64(cl.c.Session), cl.c.Call, start.at, start.ids, cl.c.Kinds, cl.at, cl.most()}
 	cl.b.later(cl.s.sql("claim_keyless"), args, append(r.common(), &until), func() error {
 		if !r.id.Valid {
 			return nil
@@ -112,8 +112,8 @@ func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 	return func() time.Duration {
 		q.Running += len(cl.taken)
 		(&limits{queues: []string{cl.queue}}).sort(cl.taken)
-		cl.s.cursors.note(look, cl.taken, time.Since(began))
-		if again := look.again(time.Now()); len(cl.taken) < n && again > 0 {
+		cl.s.cursors.note(start, cl.taken, time.Since(began))
+		if again := start.again(time.Now()); len(cl.taken) < n && again > 0 {
 			cl.s.waits.wakeIn(again)
 		}
 		if !until.Valid {

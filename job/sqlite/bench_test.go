@@ -181,22 +181,22 @@ func BenchmarkBeside(b *testing.B) {
 
 // BenchmarkLimitedClaimSettle is BenchmarkClaimSettle of jobs with limit keys, of which limits hold none back for long.
 func BenchmarkLimitedClaimSettle(b *testing.B) {
-	room := job.KeyLimits{Running: job.MaxLimit}
-	for _, way := range []struct {
+	free := job.KeyLimits{Running: job.MaxLimit}
+	for _, bench := range []struct {
 		name string
 		each job.KeyLimits
 		keys func(n int) int
 	}{
 		{"none", job.KeyLimits{}, func(int) int { return 0 }},
-		{"keys=1000", room, func(int) int { return 1000 }},
+		{"keys=1000", free, func(int) int { return 1000 }},
 		{"keys=1000/two-each", job.KeyLimits{Running: 2}, func(int) int { return 1000 }},
-		{"key-each", room, func(n int) int { return n }},
+		{"key-each", free, func(n int) int { return n }},
 	} {
-		b.Run(way.name, func(b *testing.B) {
+		b.Run(bench.name, func(b *testing.B) {
 			s := open(b, file(b))
-			keys := way.keys(b.N)
+			keys := bench.keys(b.N)
 			if keys > 0 {
-				if err := s.SetLimits(b.Context(), job.DefaultQueue, job.Limits{EachKey: way.each}); err != nil {
+				if err := s.SetLimits(b.Context(), job.DefaultQueue, job.Limits{EachKey: bench.each}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -50,8 +50,8 @@ func (p *plan) handler(store storage.Store, srv func() *server.Server) (http.Han
 		mux.Handle("/logs", p.reading.Wrap(page)) // which would lead to the prefix of searches
 	}
 	mux.Handle("/", p.reading.Wrap(page))
-	batchers := func(way string) func(*http.Request) input.Batcher {
-		return func(*http.Request) input.Batcher { return srv().Batcher(way) }
+	batchers := func(name string) func(*http.Request) input.Batcher {
+		return func(*http.Request) input.Batcher { return srv().Batcher(name) }
 	}
 	byOTLP := otlp.Handler(batchers("otlp"))
 	for path, takes := range map[string]http.Handler{
