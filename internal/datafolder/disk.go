@@ -1,6 +1,7 @@
 package datafolder
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 )
@@ -99,11 +100,11 @@ func (d *Disk) WriteFile(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := d.WriteAt(f, data, 0); err != nil {
-		return err
+	err = d.WriteAt(f, data, 0)
+	if err == nil {
+		err = d.Sync(f)
 	}
-	if err := d.Sync(f); err != nil {
+	if err := errors.Join(err, f.Close()); err != nil { // not every system renames a file that is open
 		return err
 	}
 	if err := d.Rename(path+Temporary, path); err != nil {

@@ -4,24 +4,30 @@ package datafolder
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 )
 
 // Lock locks a folder for one who writes in it, until the file is closed or the process ends.
-func Lock(dir string) (*os.File, error) {
+func Lock(dir string) (*os.File, error) { return lock(dir, os.O_RDWR|os.O_CREATE, syscall.LOCK_EX) }
+
+// LockShared locks a folder for one of several who only read in it, and so against those who write. The folder has been locked before.
+func LockShared(dir string) (*os.File, error) { return lock(dir, os.O_RDONLY, syscall.LOCK_SH) }
+
+func lock(dir string, flag, how int) (*os.File, error) {
 	path := filepath.Join(dir, "lock")
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = ErrLocked
+			return nil, ErrLocked
 		}
-		return nil, err
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	// Who had it before may have removed the file between opening and locking.
 	ours, err := f.Stat()

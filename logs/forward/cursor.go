@@ -51,7 +51,7 @@ func (f *Forwarder) save() error {
 	f.mu.Unlock()
 	text, err := json.Marshal(c)
 	if err == nil {
-		err = writeWhole(f.Cursor, text)
+		err = f.write(text)
 	}
 	if err != nil {
 		f.mu.Lock()
@@ -62,25 +62,11 @@ func (f *Forwarder) save() error {
 	return nil
 }
 
-// writeWhole replaces a file, so that it is the old or the new one after a crash, and the new one after it returned.
-func writeWhole(name string, data []byte) error {
-	folder := filepath.Dir(name)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+// write replaces the file of the cursor, so that it is the old or the new one after a crash, and the new one after it returned.
+func (f *Forwarder) write(text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(f.Cursor), 0o700); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return err
-	}
-	return datafolder.Sync(folder)
+	var disk datafolder.Disk
+	return disk.WriteFile(f.Cursor, text)
 }

@@ -1,0 +1,11 @@
+//go:build unix
+
+package segment
+
+import (
+	"errors"
+	"syscall"
+)
+
+// isFull reports whether an error says that there is no room on disk.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

@@ -1,0 +1,26 @@
+package segment
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/meanwhile-go/meanwhile/internal/datafolder"
+)
+
+// lockDir holds a directory for this process, until the file is closed. The system lets go of it when the process dies.
+// Several may hold it who only read.
+func lockDir(dir string, readOnly bool) (*os.File, error) {
+	if readOnly {
+		f, err := datafolder.LockShared(dir)
+		if errors.Is(err, datafolder.ErrLocked) {
+			err = fmt.Errorf("a server uses %s: ask that one, or read the folder when it has ended", dir)
+		}
+		return f, err
+	}
+	f, err := datafolder.Lock(dir)
+	if errors.Is(err, datafolder.ErrLocked) {
+		err = fmt.Errorf("another process, or another store of this one, uses %s", dir)
+	}
+	return f, err
+}
