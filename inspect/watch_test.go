@@ -292,11 +292,11 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 		}},
 		"more and more that wait shortly": {false, func(ctx context.Context, to chan int) {
 			for second := range 180 {
-				for range 5 * second {
+				for range 2 * second {
 					Go(ctx, func(ctx context.Context) error { return send(ctx, to) })
 				}
 				_ = Sleep(ctx, time.Second)
-				for range 5 * second {
+				for range 2 * second {
 					<-to
 				}
 			}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	testenv.Parallel(4)
+	testenv.Parallel(8)
 	return t.M.Run()
 }
 
