@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -221,10 +222,15 @@ func TestExamplesAreInThisModule(t *testing.T) {
 	}
 }
 
+// goList lists the packages of this module, once for all tests.
+var goList = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "list", "-json=Dir,ImportPath,Name,Doc,GoFiles,Imports,TestImports,XTestImports", "./...").Output()
+})
+
 // listPackages returns the packages of this module.
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,Doc,GoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	out, err := goList()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		t.Fatalf("go list: %v\n%s", err, exit.Stderr)
 	} else if err != nil {

@@ -10,8 +10,11 @@ import (
 // withoutModules are packages that README.md promises to link no module but this one and the standard library.
 var withoutModules = []string{".", "retry", "inspect", "tasklog", "measure", "job", "job/memory", "live", "api"}
 
-// TestPackagesWithoutModules lists all that these packages link.
+// TestPackagesWithoutModules lists all that these packages link, and who links it when there is something.
 func TestPackagesWithoutModules(t *testing.T) {
+	if len(linkedModules(t, withoutModules...)) == 0 {
+		return
+	}
 	for _, name := range withoutModules {
 		for _, module := range linkedModules(t, name) {
 			t.Errorf("%s links %s", name, module)
@@ -26,12 +29,16 @@ func TestPackagesWithoutModulesViolations(t *testing.T) {
 	}
 }
 
-// linkedModules returns the path of the module of each package that one of ours links, without those of the standard library and
+// linkedModules returns the path of the module of each package that some of ours link, without those of the standard library and
 // of this module.
-func linkedModules(t *testing.T, name string) []string {
+func linkedModules(t *testing.T, names ...string) []string {
 	t.Helper()
 	const format = `{{if .Module}}{{if not .Module.Main}}{{.Module.Path}}{{end}}{{end}}`
-	out, err := exec.Command("go", "list", "-deps", "-f", format, path.Join(modulePath, name)).CombinedOutput()
+	args := []string{"list", "-deps", "-f", format}
+	for _, name := range names {
+		args = append(args, path.Join(modulePath, name))
+	}
+	out, err := exec.Command("go", args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, out)
 	}

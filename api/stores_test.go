@@ -35,11 +35,10 @@ var storesOnDisk = map[string]func(t testing.TB) job.Store{
 		return store
 	},
 	"postgres": func(t testing.TB) job.Store {
-		const server = "postgres://postgres@127.0.0.1:5432/"
 		ctx := context.Background()
-		conn, err := pgx.Connect(ctx, server+"postgres")
+		conn, err := pgx.Connect(ctx, testenv.PostgresURL())
 		if err != nil {
-			testenv.Missing(t, "no PostgreSQL: %v", err)
+			testenv.PostgreSQL.Missing(t, err)
 		}
 		name := fmt.Sprintf("meanwhile_api_%d_%08x", os.Getpid(), rand.Uint32())
 		if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
@@ -51,7 +50,7 @@ var storesOnDisk = map[string]func(t testing.TB) job.Store{
 				t.Error(err)
 			}
 		})
-		store, err := postgres.Open(ctx, server+name)
+		store, err := postgres.Open(ctx, testenv.PostgresDatabase(name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -156,7 +156,7 @@ func runPrograms(t *testing.T, programs []program) {
 	t.Helper()
 	folder := t.TempDir()
 	writeModule(t, folder)
-	run := []string{"build", "-o", filepath.Join(folder, "bin") + "/"}
+	run := []string{"build", "-ldflags=-s -w", "-o", filepath.Join(folder, "bin") + "/"} // without what only debuggers read
 	for i, p := range programs {
 		name := fmt.Sprintf("program%d", i)
 		if err := os.Mkdir(filepath.Join(folder, name), 0o700); err != nil {

@@ -106,11 +106,10 @@ func table(t *testing.T, guide, head string) [][]string {
 // newDatabase makes a PostgreSQL database for the test, drops it at its end, and returns its URL.
 func newDatabase(t *testing.T) string {
 	t.Helper()
-	const server = "postgres://postgres@127.0.0.1:5432/"
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, server+"postgres")
+	conn, err := pgx.Connect(ctx, testenv.PostgresURL())
 	if err != nil {
-		testenv.Missing(t, "no PostgreSQL: %v", err)
+		testenv.PostgreSQL.Missing(t, err)
 	}
 	name := fmt.Sprintf("meanwhile_docs_%d_%08x", os.Getpid(), rand.Uint32())
 	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
@@ -122,7 +121,7 @@ func newDatabase(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	return server + name
+	return testenv.PostgresDatabase(name)
 }
 
 // changed is how many jobs an action has changed.

@@ -16,6 +16,7 @@ import (
 
 // A hundred items that wait alike are one line, and what differs has its own.
 func TestStringGroupsSiblings(t *testing.T) {
+	needExact(t)
 	Trees() // from here on, ages are known
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 
 // A task that goes on between two snapshots is not shown as one that stays where it is, though both are at the same line.
 func TestWaitsThatAreNotTheSame(t *testing.T) {
+	needExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			items, never := make(chan int), make(chan int)

@@ -8,7 +8,6 @@ import (
 
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
-	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // sleepers starts tasks that sleep, and returns when all of them do.
@@ -28,9 +27,7 @@ func sleepers(ctx context.Context, count int) {
 
 // A snapshot allocates a task's path and the runtime the stack; all else is made for many tasks at once.
 func TestSnapshotAllocations(t *testing.T) {
-	if !goroutine.Exact {
-		t.Skip("goroutines cannot be told apart with this version of Go")
-	}
+	needExact(t)
 	const tasks = 1000
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		sleepers(ctx, tasks)

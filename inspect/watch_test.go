@@ -145,6 +145,7 @@ func spin(stop *atomic.Bool) {
 }
 
 func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
+	needExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(CancellationIgnored), func(ctx context.Context, _ *findings) {
 			ignores := Go(ctx, func(ctx context.Context) error {
@@ -176,6 +177,7 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 }
 
 func TestWatchFindsADeadlock(t *testing.T) {
+	needExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskDeadlock), func(ctx context.Context, _ *findings) {
 			there := make(chan *Task[struct{}], 1)
@@ -200,6 +202,7 @@ func TestWatchFindsADeadlock(t *testing.T) {
 
 // Tasks that took semaphores in opposite order are reported with what each waits for, and who took that.
 func TestWatchFindsADeadlockOfSemaphores(t *testing.T) {
+	needExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskDeadlock), func(ctx context.Context, _ *findings) {
 			one, two := NewSemaphore(1), NewSemaphore(1)
@@ -289,11 +292,11 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 		}},
 		"more and more that wait shortly": {false, func(ctx context.Context, to chan int) {
 			for second := range 180 {
-				for range 5 * second {
+				for range 2 * second {
 					Go(ctx, func(ctx context.Context) error { return send(ctx, to) })
 				}
 				_ = Sleep(ctx, time.Second)
-				for range 5 * second {
+				for range 2 * second {
 					<-to
 				}
 			}
@@ -310,6 +313,9 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			if test.found {
+				needExact(t)
+			}
 			synctest.Test(t, func(t *testing.T) {
 				f := watched(t, only(TasksPileUp), func(ctx context.Context, _ *findings) {
 					to := make(chan int)
@@ -336,6 +342,7 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 }
 
 func TestWatchFindsLeakedGoroutines(t *testing.T) {
+	needExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(GoroutineLeaked), func(ctx context.Context, _ *findings) {
 			stop := make(chan struct{})
@@ -373,6 +380,7 @@ func strayed(stop chan struct{}) { <-stop }
 
 // The goroutines that the standard library keeps for connections are not leaked.
 func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
+	needExact(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	defer server.Close()
 	client := server.Client()
@@ -399,6 +407,7 @@ func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
 }
 
 func TestWatchFindsSchedulingLatency(t *testing.T) {
+	needExact(t)
 	c := only(SchedulingLatency)
 	c.Interval = 1 // the first may come before the tasks have begun
 	watched(t, c, func(ctx context.Context, f *findings) {

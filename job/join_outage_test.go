@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -294,7 +295,7 @@ func TestCallsThatOnlyADeadStoreCanAnswerNameIt(t *testing.T) {
 
 // TestJoinedWorkersOnUnreliableStores has faults between any two steps, at each of the stores by itself.
 func TestJoinedWorkersOnUnreliableStores(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(testenv.Rounds(3, 8)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				stores := []job.Store{memory.New(), memory.New(), memory.New()}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	testenv.Parallel(4)
+	testenv.Parallel(8)
 	return t.M.Run()
 }
 
@@ -46,6 +46,7 @@ func TestScript(t *testing.T) {
 			env.Values["server"] = s
 			env.Defer(func() { s.CloseClientConnections(); s.Close(); secure.Close() })
 			host := strings.TrimPrefix(s.URL, "http://")
+			env.Setenv("GOGC", "400") // a command would collect its garbage twice before it has begun; there are hundreds
 			env.Setenv("URL", s.URL)
 			env.Setenv("HOST", host)
 			env.Setenv("OTHER", strings.Replace(s.URL, "127.0.0.1", "localhost", 1))

@@ -1,13 +1,12 @@
 // Package testenv is for tests that need something which not every machine has: a server, a program, a file, time.
 //
-// Without it such a test skips, and go test says so with -v or -json alone. With MEANWHILE_CI=1 in the environment it fails, so that
-// CI shows all of them to pass.
+// Without it such a test skips, which go test shows with -v or -json alone; so the tests of this package write one line about it to the
+// terminal, if there is one. With MEANWHILE_CI=1 in the environment it fails, so that CI shows all of them to pass.
 package testenv
 
 import (
 	"flag"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
 	"syscall"
@@ -42,18 +41,13 @@ func Missing(t testing.TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// Program returns the path of a program, which is in PATH or among those that Debian has for root. Without it the test is
-// missing something.
-func Program(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/" + name)
+// FewerChecks has rapid check each law n times instead of a hundred, unless the tests that take long are wanted or the flag -rapid.checks
+// says otherwise. The TestMain of a package whose laws take seconds calls it.
+func FewerChecks(n int) {
+	if Long() {
+		return
 	}
-	if err != nil {
-		Missing(t, "no program %s", name)
-	}
-	return path
+	setDefault("rapid.checks", n)
 }
 
 // DefaultSignals has the processes that this one starts do at HUP, INT and QUIT what the system does by default; a TestMain
@@ -69,14 +63,17 @@ func DefaultSignals() {
 
 // Parallel lets up to n tests that call t.Parallel run at once, unless the flag -parallel says otherwise. The TestMain of a package whose
 // tests mostly wait calls it: by default they are as many as there are processors.
-func Parallel(n int) {
+func Parallel(n int) { setDefault("test.parallel", n) }
+
+// setDefault sets a flag that the command line leaves out.
+func setDefault(name string, n int) {
 	flag.Parse()
 	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	if given {
 		return
 	}
-	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
-		panic(err) // it is no test
+	if err := flag.Set(name, strconv.Itoa(n)); err != nil {
+		panic(err) // it is no test, or it has no laws
 	}
 }

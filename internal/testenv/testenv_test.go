@@ -1,10 +1,9 @@
 package testenv
 
 import (
+	"flag"
 	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"testing"
 )
 
@@ -49,16 +48,24 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestProgram(t *testing.T) {
-	t.Setenv("MEANWHILE_CI", "")
-	if got, want := ending(func(t testing.TB) { Program(t, "no-such-program") }), "skipped: no program no-such-program"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+func TestFewerChecks(t *testing.T) {
+	const law = "rapid.checks"
+	if flag.Lookup(law) == nil {
+		flag.Int(law, 100, "a stand-in for that of rapid")
 	}
-	var path string
-	if got := ending(func(t testing.TB) { path = Program(t, "go") }); got != "" {
-		t.Fatalf("the go command: %s", got)
+	checks := func() string { return flag.Lookup(law).Value.String() }
+	t.Setenv("MEANWHILE_LONG", "1")
+	FewerChecks(30)
+	if got := checks(); got != "100" {
+		t.Errorf("when the tests that take long are wanted, a law is checked %s times", got)
 	}
-	if _, err := os.Stat(path); err != nil || !strings.Contains(path, "go") {
-		t.Errorf("got %q, %v", path, err)
+	t.Setenv("MEANWHILE_LONG", "")
+	FewerChecks(30)
+	if got := checks(); got != "30" {
+		t.Errorf("a law is checked %s times, want 30", got)
+	}
+	FewerChecks(7)
+	if got := checks(); got != "30" {
+		t.Errorf("where the flag is given, a law is checked %s times, want 30", got)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -60,11 +59,7 @@ func openPostgres(t testing.TB, url string) job.Store {
 // database makes a database for the time of a test, and returns its URL.
 func database(t testing.TB) string {
 	t.Helper()
-	server := os.Getenv("MEANWHILE_POSTGRES")
-	if server == "" {
-		server = "postgres://postgres@127.0.0.1:5432/postgres"
-	}
-	config, err := pgx.ParseConfig(server)
+	config, err := pgx.ParseConfig(testenv.PostgresURL())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,15 +76,14 @@ func database(t testing.TB) string {
 	}
 	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])
 	if err := do("create database " + name); err != nil {
-		testenv.Missing(t, "no PostgreSQL: %v", err)
+		testenv.PostgreSQL.Missing(t, err)
 	}
 	t.Cleanup(func() {
 		if err := do("drop database " + name + " with (force)"); err != nil {
 			t.Errorf("drop database %s: %v", name, err)
 		}
 	})
-	i := strings.LastIndex(server, "/")
-	return server[:i+1] + name
+	return testenv.PostgresDatabase(name)
 }
 
 // A rig is a server over a store.

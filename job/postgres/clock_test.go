@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
@@ -13,9 +12,9 @@ import (
 func TestStoreWithAnotherClock(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
-	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
-	if err != nil || len(found) == 0 {
-		testenv.Missing(t, "no libfaketime in /usr/lib (Debian: apt-get install faketime)")
+	library, err := testenv.FakeTimePath()
+	if err != nil {
+		testenv.FakeTime.Missing(t, err)
 	}
-	jobtest.TestStore(t, emptied(t, newServer(t, "LD_PRELOAD="+found[0], "FAKETIME=-3600").url()))
+	jobtest.TestStore(t, emptied(t, newServer(t, "LD_PRELOAD="+library, "FAKETIME=-3600").url()))
 }

@@ -95,12 +95,12 @@ type ownServer struct {
 
 func newServer(t testing.TB, env ...string) *ownServer {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	if err != nil || len(found) == 0 {
-		testenv.Missing(t, "no initdb in /usr/lib/postgresql")
+	initdb, err := testenv.InitDBPath()
+	if err != nil {
+		testenv.InitDB.Missing(t, err)
 	}
-	s := &ownServer{folder: newFolder(t), bin: filepath.Dir(found[len(found)-1]), data: "data", port: freePort(t)}
-	s.run(filepath.Join(s.bin, "initdb"), "-D", s.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
+	s := &ownServer{folder: newFolder(t), bin: filepath.Dir(initdb), data: "data", port: freePort(t)}
+	s.run(initdb, "-D", s.data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
 	s.env = env
 	s.stopAtEnd()
 	s.start()

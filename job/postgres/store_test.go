@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +18,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// server is the PostgreSQL that tests use, unless MEANWHILE_POSTGRES names another one.
-func server() string {
-	if url := os.Getenv("MEANWHILE_POSTGRES"); url != "" {
-		return url
-	}
-	return "postgres://postgres@127.0.0.1:5432/postgres"
-}
+// server is the PostgreSQL that tests use.
+func server() string { return testenv.PostgresURL() }
 
 // database makes a database on a server for the time of a test, and returns its URL.
 func database(t testing.TB, server string) string {
@@ -38,7 +32,7 @@ func database(t testing.TB, server string) string {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		testenv.Missing(t, "no PostgreSQL: %v", err)
+		testenv.PostgreSQL.Missing(t, err)
 	}
 	defer conn.Close(ctx)
 	name := "meanwhile_test_" + strings.ToLower(rand.Text()[:12])

@@ -1,8 +1,11 @@
 package sqlite_test
 
 import (
+	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -13,8 +16,40 @@ import (
 func TestStore(t *testing.T) {
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
 		t.Parallel()
-		return open(t, file(t))
+		return open(t, migrated(t))
 	})
+}
+
+// empty is a migrated database without jobs. Hundreds of parts of the contract want a new one, and migrating takes most of their time.
+var empty = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "meanwhile")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "jobs.db")
+	s, err := sqlite.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Close(); err != nil { // which writes all to the one file
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// migrated names the file of a database without jobs.
+func migrated(t testing.TB) string {
+	t.Helper()
+	content, err := empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := file(t)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // file names a file that does not exist yet.

@@ -23,14 +23,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/nats"
 )
 
-const address = "127.0.0.1:4222"
+const address = testenv.NATSAddress
 
 // server connects to the server that tests need, and returns a name for a stream, which is deleted at the end.
 func server(t *testing.T) (js jetstream.JetStream, stream string) {
 	t.Helper()
 	conn, err := client.Connect("nats://" + address)
 	if err != nil {
-		testenv.Missing(t, "no NATS with JetStream at %s: %v", address, err)
+		testenv.NATS.Missing(t, err)
 	}
 	t.Cleanup(conn.Close)
 	if js, err = jetstream.New(conn); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	testenv.FewerChecks(30)
 	os.Exit(m.Run())
 }
 

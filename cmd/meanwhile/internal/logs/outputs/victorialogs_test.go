@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/logs/outputs"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs/forward"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 )
@@ -26,10 +27,10 @@ import (
 // build, so that CI has none.
 func victoriaLogs(t *testing.T) string {
 	t.Helper()
-	program := os.Getenv("MEANWHILE_VICTORIALOGS")
-	if program == "" {
-		t.Skip("MEANWHILE_VICTORIALOGS does not name the program victoria-logs")
+	if err := testenv.VictoriaLogs.Find(); err != nil {
+		t.Skipf("no %s: %v", testenv.VictoriaLogs.Name, err)
 	}
+	program := os.Getenv("MEANWHILE_VICTORIALOGS")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
