@@ -35,8 +35,9 @@ func (tr *traced) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQu
 	tr.rows += data.CommandTag.RowsAffected()
 }
 
-// TestApplyIsOneStatement: an action is one statement for each thousand jobs, with one row for an answer, whatever the action.
-func TestApplyIsOneStatement(t *testing.T) {
+// openTraced makes a store of which the statements are noted.
+func openTraced(t *testing.T) (*postgres.Store, *traced) {
+	t.Helper()
 	url := database(t, server())
 	open(t, url)
 	config, err := pgxpool.ParseConfig(url)
@@ -49,12 +50,18 @@ func TestApplyIsOneStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close()
+	t.Cleanup(pool.Close)
 	s, err := postgres.New(t.Context(), pool)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(func() { _ = s.Close() })
+	return s, tr
+}
+
+// TestApplyIsOneStatement: an action is one statement for each thousand jobs, with one row for an answer, whatever the action.
+func TestApplyIsOneStatement(t *testing.T) {
+	s, tr := openTraced(t)
 	const jobs = 2500
 	insertMany(t, s, jobs)
 	for _, action := range []job.Action{job.ActionPriority(7), job.ActionMove("other"), job.ActionCancel, job.ActionRetry, job.ActionDiscard, job.ActionDelete} {

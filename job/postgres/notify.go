@@ -10,12 +10,14 @@ import (
 
 const (
 	noticeEvery   = 2 * time.Millisecond  // at most, from one process
+	quickInsert   = 5 * time.Millisecond  // that an insert takes where the next one may give notice itself
 	txNoticeEvery = 10 * time.Millisecond // in transactions of the caller's, by queue
 	noticeTimeout = 5 * time.Second
 )
 
-// notices tell the waiting workers of all processes that jobs have become due. They are sent apart from the inserts, since
-// commits that give notice wait for each other in the server. The first is sent at once, those that come soon after it
+// notices tell the waiting workers of all processes that jobs have become due. An insert gives notice itself, which saves a round
+// trip before the job starts, where none was given a moment before and inserts are quick; others are sent apart from the inserts, since commits that
+// give notice wait for each other in the server, until they are on disk. The first is sent at once, those that come soon after it
 // together. One that is lost costs time only: workers look now and then without being told.
 type notices struct {
 	mu      sync.Mutex
@@ -23,12 +25,31 @@ type notices struct {
 	pending map[string]bool // queues to give notice of
 	sending bool            // a timer runs, or what it started
 	last    time.Time
+	took    time.Duration        // by the last insert
 	inTxs   map[string]time.Time // by queue, the last notice that a transaction of the caller's gives
 }
 
 func (n *notices) setUp() {
 	n.idle.L = &n.mu
 	n.pending, n.inTxs = map[string]bool{}, map[string]time.Time{}
+}
+
+// withInsert reports whether an insert is to give notice itself.
+func (n *notices) withInsert() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.sending || n.took > quickInsert || time.Since(n.last) < noticeEvery {
+		return false
+	}
+	n.last = time.Now()
+	return true
+}
+
+// inserted notes how long an insert took.
+func (n *notices) inserted(took time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.took = took
 }
 
 // notify has notice given of due jobs in queues, soon.

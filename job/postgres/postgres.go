@@ -114,7 +114,8 @@ func newStore(schema string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
-	s.inserts = group.New(256, 2, s.flushInserts)
+	s.inserts = group.New(groupedCalls, 1, s.flushInserts)
+	s.inserts.Gather(gatherTime)
 	s.notices.setUp()
 	return s, nil
 }
