@@ -50,6 +50,7 @@ func (h *halves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // Nothing on a page moves while the rest of it is on its way: a browser paints it once it is whole. Its head stays where it is also in browsers
 // that do not wait.
 func TestHalves(t *testing.T) {
+	t.Parallel()
 	browser, stop, err := Start(t.Context())
 	if errors.Is(err, ErrNoBrowser) {
 		testenv.Missing(t, "%v", err)
