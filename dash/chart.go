@@ -93,8 +93,19 @@ type value struct {
 	numbers []float64
 }
 
+// A scale is what the numbers of a chart are: how one reads, and the next one that is round.
+type scale struct {
+	say   func(float64) string
+	round func(float64) float64
+}
+
+var (
+	countScale = scale{func(n float64) string { return number(int64(math.Round(n))) }, roundUp}
+	timeScale  = scale{func(n float64) string { return span(time.Duration(n)) }, roundUpTime}
+)
+
 // draw fills a chart of bars, or of a line for each number.
-func (c *chart) draw(r reach, values []value, lines bool, say func(float64) string) {
+func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 	top := 0.0
 	for _, v := range values {
 		for _, n := range v.numbers {
@@ -104,8 +115,8 @@ func (c *chart) draw(r reach, values []value, lines bool, say func(float64) stri
 	if top == 0 {
 		c.None = "none"
 	} else {
-		top = roundUp(top)
-		c.Top = say(top)
+		top = in.round(top)
+		c.Top = in.say(top)
 	}
 	height := func(n float64) int {
 		if top == 0 {
@@ -123,7 +134,7 @@ func (c *chart) draw(r reach, values []value, lines bool, say func(float64) stri
 		texts := make([]string, len(v.numbers))
 		some := false
 		for k, n := range v.numbers {
-			texts[k] = say(n)
+			texts[k] = in.say(n)
 			if len(c.Names) > 1 {
 				texts[k] = c.Names[k] + " " + texts[k]
 			}
@@ -164,6 +175,26 @@ func roundUp(n float64) float64 {
 	return 10 * power
 }
 
+// roundTimes are the durations from a second to a day that people call round.
+var roundTimes = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// roundUpTime returns the next round duration: of roundTimes, below them by powers of ten, above them by whole days.
+func roundUpTime(n float64) float64 {
+	const second, day = float64(time.Second), float64(24 * time.Hour)
+	switch {
+	case n <= second/2:
+		return roundUp(n)
+	case n > day:
+		return roundUp(n/day) * day
+	}
+	i, _ := slices.BinarySearch(roundTimes, time.Duration(n))
+	return float64(roundTimes[i])
+}
+
 // draw draws the past of a subject, of which there are now so many jobs and which did recent in the last five minutes. Its points lead to the
 // jobs of their time if urls is set.
 func (p *past) draw(s subject, now level, recent work, urls func(from, until time.Time, states ...job.State) string) drawing {
@@ -198,14 +229,12 @@ func (p *past) draw(s subject, now level, recent work, urls func(from, until tim
 			values[k] = append(values[k], v[k])
 		}
 	}
-	whole := func(n float64) string { return number(int64(math.Round(n))) }
-	duration := func(n float64) string { return span(time.Duration(n)) }
-	completed.draw(p.reach, values[0], false, whole)
-	failed.draw(p.reach, values[1], false, whole)
-	run.draw(p.reach, values[2], true, duration)
-	wait.draw(p.reach, values[3], true, duration)
-	queued.draw(p.reach, values[4], true, whole)
-	running.draw(p.reach, values[5], true, whole)
+	completed.draw(p.reach, values[0], false, countScale)
+	failed.draw(p.reach, values[1], false, countScale)
+	run.draw(p.reach, values[2], true, timeScale)
+	wait.draw(p.reach, values[3], true, timeScale)
+	queued.draw(p.reach, values[4], true, countScale)
+	running.draw(p.reach, values[5], true, countScale)
 
 	if p.step == time.Minute {
 		completed.Now = number((recent.Completed + 2) / 5)

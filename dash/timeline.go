@@ -30,6 +30,9 @@ type attempt struct {
 	WaitX, WaitWidth, RunX, RunWidth int
 }
 
+// Room is how many attempts are in view at once while more may come; one scrolls to the others.
+func (t *timeline) Room() int { return min(len(t.Rows)+2, 6) }
+
 func newTimeline(j *job.Job, now time.Time) timeline {
 	t := timeline{From: j.Created, To: now}
 	if !j.Finished.IsZero() {

@@ -29,6 +29,7 @@ func readAxe(t *testing.T) string {
 // testAxe looks for what keeps people from reading or using a page: wide and light and narrow and dark on one store, the other
 // way round on the other.
 func (s *stage) testAxe(t *testing.T) {
+	t.Parallel()
 	axe := readAxe(t)
 	looks := map[string]int64{"light": 1280, "dark": 360}
 	if s.store == "postgres" {
@@ -36,7 +37,8 @@ func (s *stage) testAxe(t *testing.T) {
 	}
 	for colours, width := range looks {
 		t.Run(colours, func(t *testing.T) {
-			b := s.tab(t, Look(width, 900, colours, true))
+			t.Parallel()
+			b := s.apart(t).tab(t, Look(width, 900, colours, true))
 			b.wrong = true
 			for _, path := range append(s.paths(), "/jobs?args=wrong", "/logs?q=%28wrong", "/nothing") {
 				b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete"`))
@@ -68,6 +70,7 @@ func (s *stage) testAxe(t *testing.T) {
 // testAxeStates does so for the pages of the other states, in both colours in turn. Of those that have lost their server one is enough: they
 // are as before, with a notice.
 func (s *stage) testAxeStates(t *testing.T) {
+	t.Parallel()
 	axe := readAxe(t)
 	for i, state := range s.states() {
 		if state.name == "full" {
@@ -77,20 +80,23 @@ func (s *stage) testAxeStates(t *testing.T) {
 		if i%2 == 0 {
 			look = Look(390, 844, "dark", true)
 		}
-		server := state.serve(t)
-		b := s.at(server.URL).tab(t, look)
-		b.wrong = true
-		for _, path := range state.paths {
-			b.load(path)
-			if state.away != nil {
-				b.lose(state, server)
+		t.Run(state.name, func(t *testing.T) {
+			t.Parallel()
+			server := state.serve(t)
+			b := s.at(server.URL).tab(t, look)
+			b.wrong = true
+			for _, path := range state.paths {
+				b.load(path)
+				if state.away != nil {
+					b.lose(state, server)
+				}
+				b.inspect(axe, "html", path+", "+state.name)
+				if state.away != nil {
+					state.away(server, false)
+					break
+				}
 			}
-			b.inspect(axe, "html", path+", "+state.name)
-			if state.away != nil {
-				state.away(server, false)
-				break
-			}
-		}
+		})
 	}
 }
 

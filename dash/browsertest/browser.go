@@ -51,12 +51,14 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 
 // shifts collects what moved on a page without a cause that its reader gave, as browsers measure it, and adds up by how much (CLS). In the line of a task, what
 // follows its wait may move sideways: the wait is another one.
-const shifts = `window.shifts = []; window.cls = 0; new PerformanceObserver(list => {
+const shifts = `window.shifts = []; window.allShifts = []; window.cls = 0; new PerformanceObserver(list => {
 	const tell = r => [r.x, r.y, r.width, r.height].map(Math.round).join(" ")
 	const sideways = s => s.previousRect.y === s.currentRect.y && s.previousRect.height === s.currentRect.height
 	const inTask = s => (s.node?.closest ? s.node : s.node?.parentElement)?.closest(".task")
-	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of (cls += e.value, e.sources)) if (!(sideways(s) && inTask(s))) {
-		window.shifts.push((s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "?").slice(0, 150) + " from " + tell(s.previousRect) + " to " + tell(s.currentRect))
+	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of (cls += e.value, e.sources)) {
+		const moved = (s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "?").slice(0, 150) + " from " + tell(s.previousRect) + " to " + tell(s.currentRect)
+		window.allShifts.push(moved)
+		if (!(sideways(s) && inTask(s))) window.shifts.push(moved)
 	}
 }).observe({type: "layout-shift", buffered: true})`
 
@@ -86,6 +88,15 @@ func resize(width, height int64) Action {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		size := emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 500}
 		_, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size)
+		return err
+	})
+}
+
+// lessMotion has a tab ask for less motion, as the system does for some.
+func lessMotion() Action {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		features := []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 		return err
 	})
 }
@@ -127,7 +138,10 @@ func Until(expression string) Action {
 			select {
 			case <-time.After(50 * time.Millisecond): // a page that is being left answers with an error
 			case <-ctx.Done():
-				return fmt.Errorf("wait for %s: %w", expression, errors.Join(ctx.Err(), err))
+				seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+				defer cancel()
+				text, _ := chromedp.Evaluate[string](`location.href + ": " + document.body.innerText.slice(0, 600)`)(seen, t)
+				return fmt.Errorf("wait for %s: %w; the page is %s", expression, errors.Join(ctx.Err(), err), text)
 			}
 		}
 	})

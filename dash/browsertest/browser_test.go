@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -39,16 +40,19 @@ type stage struct {
 	logs    storage.Store
 	noLogs  storage.Store // without records
 	browser context.Context
-	url     string
+	h       http.Handler // the dashboard
+	url     string       // of it
 
 	completed, scheduled job.ID // jobs in these states
 }
 
-// play runs a test on each store.
+// play runs a test on each store, at once with other tests: they mostly wait for pages.
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
+	t.Parallel()
 	for name, open := range map[string]func(testing.TB) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
-			limit := 5 * time.Minute
+			t.Parallel()
+			limit := 8 * time.Minute
 			if *shots != "" {
 				limit = time.Hour
 			}
@@ -77,12 +81,13 @@ func play(t *testing.T, test func(t *testing.T, s *stage)) {
 					if err := scene.FillLogs(ctx, logs); err != nil {
 						return err
 					}
-					server := httptest.NewServer(dash.New(dash.Config{Store: scene.Store, Logs: logs, Title: "shop"}))
+					h := dash.New(dash.Config{Store: scene.Store, Logs: logs, Title: "shop"})
+					server := httptest.NewServer(h)
 					defer server.Close()
 					defer server.CloseClientConnections() // streams
 					// In a test of its own, which may end in the middle.
 					t.Run("", func(t *testing.T) {
-						s := &stage{Scene: scene, store: name, logs: logs, noLogs: noLogs, browser: browser, url: server.URL}
+						s := &stage{Scene: scene, store: name, logs: logs, noLogs: noLogs, browser: browser, h: h, url: server.URL}
 						s.completed, s.scheduled = s.newest(t, job.Completed), s.newest(t, job.Scheduled)
 						test(t, s)
 					})
@@ -225,10 +230,15 @@ func (b *tab) run(actions ...Action) {
 	}
 }
 
+// painted waits until the browser has painted the page: before, it takes no clicks.
+func painted() Action {
+	return Until(`performance.getEntriesByName("first-contentful-paint").length > 0`)
+}
+
 // open goes to a page, and waits until it is live.
 func (b *tab) open(path string) {
 	b.Helper()
-	b.run(chromedp.Navigate(b.url+path), Until(`document.querySelector("#live.is-live")`))
+	b.run(chromedp.Navigate(b.url+path), painted(), Until(`document.querySelector("#live.is-live")`))
 }
 
 // eval returns the value of an expression.

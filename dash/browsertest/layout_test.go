@@ -20,31 +20,37 @@ var layoutFaults string
 // testLayout sees that no page in any state scrolls sideways, prints one text over another, cuts one off, or leaves much of a large
 // screen empty, and that nothing on it moves while it becomes live.
 func (s *stage) testLayout(t *testing.T) {
+	t.Parallel()
 	for _, state := range s.states() {
-		server := state.serve(t)
-		b := s.at(server.URL).tab(t, desk())
-		b.wrong = true
-		for _, path := range state.paths {
-			b.load(path)
-			if path != "/jobs/"+s.Failed.String() { // which gets longer when an attempt ends meanwhile
-				b.still(fmt.Sprintf("%s, %s", path, state.name))
+		t.Run(state.name, func(t *testing.T) {
+			t.Parallel()
+			s.testLayoutOf(t, state)
+		})
+	}
+}
+
+func (s *stage) testLayoutOf(t *testing.T, state state) {
+	server := state.serve(t)
+	b := s.at(server.URL).tab(t, desk())
+	b.wrong = true
+	for _, path := range state.paths {
+		b.load(path)
+		b.still(fmt.Sprintf("%s, %s", path, state.name))
+		if state.away != nil {
+			b.lose(state, server)
+		}
+		for _, width := range layoutWidths {
+			b.run(resize(width, 900))
+			for _, fault := range eval[[]string](b, fmt.Sprintf("(%s)(%d)", layoutFaults, width)) {
+				t.Errorf("%s, %s, in a window of %d: %s", path, state.name, width, fault)
 			}
-			if state.away != nil {
-				b.lose(state, server)
+			if state.name != "failing" && eval[bool](b, `{const title = document.querySelector(".brand span"); title.scrollWidth > title.clientWidth + 1}`) {
+				t.Errorf("%s, %s, in a window of %d: a short title is cut", path, state.name, width)
 			}
-			for _, width := range layoutWidths {
-				b.run(resize(width, 900))
-				for _, fault := range eval[[]string](b, fmt.Sprintf("(%s)(%d)", layoutFaults, width)) {
-					t.Errorf("%s, %s, in a window of %d: %s", path, state.name, width, fault)
-				}
-				if state.name != "failing" && eval[bool](b, `{const title = document.querySelector(".brand span"); title.scrollWidth > title.clientWidth + 1}`) {
-					t.Errorf("%s, %s, in a window of %d: a short title is cut", path, state.name, width)
-				}
-			}
-			b.run(resize(1280, 900))
-			if state.away != nil {
-				state.away(server, false)
-			}
+		}
+		b.run(resize(1280, 900))
+		if state.away != nil {
+			state.away(server, false)
 		}
 	}
 }
@@ -52,10 +58,8 @@ func (s *stage) testLayout(t *testing.T) {
 // load goes to a page, which need not be live, and waits until it is whole and drawn.
 func (b *tab) load(path string) {
 	b.Helper()
-	b.run(
-		chromedp.Navigate(b.url+path), Until(`document.readyState === "complete" && (!document.querySelector("#live") || document.querySelector("#live.is-live"))`),
-		Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"),
-	)
+	b.run(chromedp.Navigate(b.url+path), Until(`document.readyState === "complete" && (!document.querySelector("#live") || document.querySelector("#live.is-live"))`))
+	b.drawn()
 	if path == "/jobs/"+b.Import.String() {
 		b.run(Until(`document.querySelectorAll(".task").length > 8 || document.querySelector("main > .empty")`))
 	}

@@ -3,6 +3,7 @@ package browsertest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -35,22 +36,25 @@ func TestPages(t *testing.T) {
 		t.Run("reach", s.testReach)
 		t.Run("live", s.testLive)
 		t.Run("logs", s.testLogs)
-		t.Run("axe", s.testAxe)
+		t.Run("axe", s.testAxe) // once the others are through, as all that says Parallel: it changes nothing that another looks at
 		if s.store != "sqlite" {
 			return // what a page looks like, and how it is used, does not depend on the store
 		}
-		t.Run("axe of states", s.testAxeStates)
 		t.Run("keys", s.testKeys)
 		t.Run("palette", s.testPalette)
 		t.Run("questions", s.testQuestions)
 		t.Run("copy", s.testCopy)
+		t.Run("none selected", s.testNoneSelected)
+		t.Run("colours", s.testColours)
+		// These run at once, too.
+		t.Run("axe of states", s.testAxeStates)
 		t.Run("layout", s.testLayout)
 		t.Run("disconnected", s.testDisconnected)
 		t.Run("rows", s.testRows)
 		t.Run("shift", s.testShift)
+		t.Run("retried", s.testRetried)
+		t.Run("motion", s.testMotion)
 		t.Run("navigation", s.testNavigation)
-		t.Run("none selected", s.testNoneSelected)
-		t.Run("colours", s.testColours)
 	})
 }
 
@@ -242,10 +246,22 @@ func (s *stage) testLive(t *testing.T) {
 // settled forgets what moved until the page was drawn as a whole: a busy browser draws it while half of it is there.
 func (b *tab) settled() {
 	b.Helper()
-	b.run(
-		Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"),
-		Do(`shifts.length = 0`),
-	)
+	b.drawn()
+	b.run(Do(`shifts.length = 0`))
+}
+
+// drawn waits until the browser has drawn what the page is now.
+func (b *tab) drawn() {
+	b.Helper()
+	b.run(Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"))
+}
+
+// unmoved fails the test when anything on the page has moved since its beginning, even sideways in the line of a task.
+func (b *tab) unmoved(where string) {
+	b.Helper()
+	if cls := eval[float64](b, "cls"); cls > 0 {
+		b.Errorf("%s has a CLS of %.5f: %q", where, cls, eval[[]string](b, "allShifts"))
+	}
 }
 
 // still fails the test when something on the page has moved since it was settled.
@@ -258,25 +274,31 @@ func (b *tab) still(where string) {
 
 // A page says that it is not up to date when its server or its store has not answered for a while, and no longer once it does.
 func (s *stage) testDisconnected(t *testing.T) {
+	t.Parallel()
 	const notice = `document.querySelector("#trouble").innerText`
 	for _, state := range s.states() {
 		if state.away == nil {
 			continue
 		}
-		server := state.serve(t)
-		b := s.at(server.URL).tab(t, desk())
-		b.wrong = true
-		b.open("/queues")
-		state.away(server, true)
-		b.run(Until(notice+`.startsWith("This page is not up to date: ")`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
-		state.away(server, false)
-		b.run(Until(notice + ` === "" && document.querySelector("#live.is-live")`))
-		b.still("a page whose server was away")
+		t.Run(state.name, func(t *testing.T) {
+			t.Parallel()
+			server := state.serve(t)
+			b := s.at(server.URL).tab(t, desk())
+			b.wrong = true
+			b.open("/queues")
+			state.away(server, true)
+			b.run(Until(notice+`.startsWith("This page is not up to date: ")`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
+			state.away(server, false)
+			b.run(Until(notice + ` === "" && document.querySelector("#live.is-live")`))
+			b.still("a page whose server was away")
+		})
 	}
 }
 
 // Twenty jobs are in view on a common laptop as soon as the page is there, and eight fit the screen of a phone.
 func (s *stage) testRows(t *testing.T) {
+	t.Parallel()
+	s = s.apart(t)
 	b := s.tab(t, Look(1440, 900, "light", true))
 	b.open("/jobs")
 	if got := eval[int](b, `[...document.querySelectorAll("tr[data-id]")].filter(r => r.getBoundingClientRect().bottom <= innerHeight).length`); got < 20 {
@@ -291,28 +313,92 @@ func (s *stage) testRows(t *testing.T) {
 
 // Nothing on a page moves from its beginning until it is live and has been updated.
 func (s *stage) testShift(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int64{{390, 844}, {1440, 900}} {
-		b := s.tab(t, Look(size[0], size[1], "light", true))
-		for _, path := range s.paths() {
-			b.open(path)
-			b.run(Do(`var drawn = 0; {const next = () => { if (++drawn < 3) requestAnimationFrame(next) }; next()}`), Until("drawn === 3"))
-			if path == "/jobs/"+s.Failed.String() {
-				continue // it is tried again, and has more attempts
+		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			t.Parallel()
+			b := s.apart(t).tab(t, Look(size[0], size[1], "light", true))
+			for _, path := range s.paths() {
+				b.open(path)
+				b.drawn()
+				// Nor does it when its times are others.
+				b.run(
+					Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
+					Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
+				)
+				b.drawn()
+				b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
 			}
-			// Nor does it when its times are others.
-			b.run(
-				Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
-				Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
-				Do(`drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn === true"),
-			)
-			b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
+		})
+	}
+}
+
+// Nothing on the page of a job moves while the job fails again and again, also where each of its parts has more than before; nor does the page of
+// a job that begins to run.
+func (s *stage) testRetried(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int64{{390, 844}, {1280, 900}, {2560, 1440}} {
+		t.Run(fmt.Sprint(size[0]), func(t *testing.T) {
+			t.Parallel()
+			b := s.apart(t).tab(t, Look(size[0], size[1], "light", true))
+			failing, err := SendMail.New(Mail{User: 500, Template: "news"}, job.Priority(9))
+			if err != nil {
+				t.Fatal(err)
+			}
+			later, err := Import.New(Feed{Shop: "toys", Pages: 240, Hosts: []string{"eu.example.com"}}, job.In(time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := job.Insert(b.ctx, s.Store, failing, later); err != nil {
+				t.Fatal(err)
+			}
+			b.open("/jobs/" + failing.ID.String())
+			b.run(Until(`document.querySelectorAll(".timeline li").length >= 4 && document.querySelectorAll(".failure").length >= 3`))
+			b.drawn()
+			b.still("the page of a job that fails again")
+			b.unmoved("the page of a job that fails again")
+
+			b.open("/jobs/" + later.ID.String())
+			if _, err := job.Apply(b.ctx, s.Store, job.Filter{IDs: []job.ID{later.ID}}, job.ActionRetry); err != nil {
+				t.Fatal(err)
+			}
+			b.run(Until(`document.querySelectorAll(".task").length > 3`))
+			b.drawn()
+			b.unmoved("the page of a job that begins to run")
+		})
+	}
+}
+
+// Who has asked the system for less motion sees none.
+func (s *stage) testMotion(t *testing.T) {
+	t.Parallel()
+	b := s.apart(t).tab(t, desk())
+	moving := func() []string {
+		return eval[[]string](b, `document.getAnimations().map(a => (a.animationName ?? a.transitionProperty) + " of " + a.effect.target.outerHTML.slice(0, 80))`)
+	}
+	b.open("/")
+	if len(moving()) == 0 {
+		t.Error("nothing moves for anybody: this test sees nothing")
+	}
+	b.run(lessMotion())
+	for _, path := range s.paths() {
+		b.open(path)
+		if found := moving(); len(found) > 0 {
+			t.Errorf("on %s %q", path, found)
+		}
+		if found := eval[[]string](b, `[...document.querySelectorAll("*")].filter(e => {
+			const style = getComputedStyle(e)
+			return style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior === "smooth"
+		}).map(e => e.outerHTML.slice(0, 80))`); len(found) > 0 {
+			t.Errorf("on %s there may move %q", path, found)
 		}
 	}
 }
 
 // On a phone all pages of the navigation are in view.
 func (s *stage) testNavigation(t *testing.T) {
-	b := s.tab(t, Look(360, 740, "light", true))
+	t.Parallel()
+	b := s.apart(t).tab(t, Look(360, 740, "light", true))
 	b.open("/audit")
 	if got := eval[string](b, `[...document.querySelectorAll(".top nav a")].filter(a => a.getBoundingClientRect().right > innerWidth).map(a => a.innerText).join(" ")`); got != "" {
 		t.Errorf("out of view are %s", got)

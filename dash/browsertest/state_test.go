@@ -85,6 +85,9 @@ func (s state) serve(t *testing.T) *httptest.Server {
 	return server
 }
 
+// apart is the stage with an address of its own for the dashboard: a browser opens six connections to each, and every live page holds one.
+func (s *stage) apart(t *testing.T) *stage { return s.at(state{h: s.h}.serve(t).URL) }
+
 // at is the stage with the dashboard of another address.
 func (s *stage) at(url string) *stage {
 	other := *s

@@ -51,7 +51,10 @@ function morph(from, to) {
   for (const { name, value } of to.attributes) {
     if (from.getAttribute(name) !== value) from.setAttribute(name, value);
   }
-  if (from.localName !== "time") morphChildren(from, to);
+  if (from.localName === "time") return;
+  // Lines of a text whose beginning has changed are others: what stays of them would count as moved.
+  if ("whole" in from.dataset && from.textContent !== to.textContent) from.replaceChildren(...to.childNodes);
+  else morphChildren(from, to);
 }
 
 function morphChildren(from, to) {
@@ -75,10 +78,16 @@ const parse = (html) => {
 function show(element, html) {
   const next = parse(html);
   tellTimes(next);
+  const follows = "end" in element.dataset && element.scrollHeight - element.scrollTop - element.clientHeight < 2;
   morphChildren(element, next);
   tellTimes(element);
   keep(element);
+  if (follows) showEnd(element);
 }
+
+// Of a box that grows at its end, that is in view, unless the reader has scrolled elsewhere.
+const showEnd = (box) => { box.scrollTop = box.scrollHeight; };
+document.querySelectorAll("[data-end]").forEach(showEnd);
 
 // A list in which somebody is about to choose does not move: its rows are updated where they are, and a button tells when
 // there is more.

@@ -1,0 +1,68 @@
+package dash_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/job/memory"
+)
+
+// The memory of live pages is free again when their readers have left, and others take no more than they did.
+func TestReadersLeaveNothing(t *testing.T) {
+	if testenv.UnderRace {
+		t.Skip("pools forget at random")
+	}
+	s := memory.New()
+	enqueue(t, s, "mail", `{}`, 20)
+	server := httptest.NewServer(dash.New(dash.Config{Store: s}))
+	defer server.Close()
+	inUse := func() (bytes int64) {
+		for range 3 { // a pool is empty after two
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	round := func(n int) {
+		goroutines := runtime.NumGoroutine()
+		var readers []net.Conn
+		for i := range n {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetDeadline(time.Now().Add(time.Minute))
+			_, _ = fmt.Fprintf(conn, "GET /queues?n=%d HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip\r\n\r\n", i)
+			if line, err := bufio.NewReaderSize(conn, 16).ReadSlice(' '); err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			readers = append(readers, conn)
+		}
+		for _, conn := range readers {
+			_ = conn.Close()
+		}
+		testenv.Await(t, func() bool { return runtime.NumGoroutine() <= goroutines+2 })
+	}
+	const n = 400
+	round(10) // what is made once
+	before := inUse()
+	round(n)
+	first := inUse()
+	round(n)
+	second := inUse()
+	// The runtime keeps a descriptor of each goroutine that there were at once, of half a kilobyte, and two run for a connection.
+	if took := first - before; took > n*2500 {
+		t.Errorf("%d readers have left, and %d bytes of each stay", n, took/n)
+	}
+	if took := second - first; took > n*400 {
+		t.Errorf("the next %d readers have left, and %d bytes more of each stay", n, took/n)
+	}
+}
