@@ -33,7 +33,8 @@ type Inserter interface {
 
 // A Settler records what became of running jobs: a [Store], or a transaction of the caller's.
 type Settler interface {
-	// Settle writes jobs that the session holds, in one transaction, as the fields of each Outcome.Job say:
+	// Settle writes jobs that the session holds, in one transaction, or in several where there are many and nothing follows them, as the fields of each
+	// Outcome.Job say:
 	//
 	//   - in state Running: Detail; the job stays held;
 	//   - Queued: Detail, Uncounted, MaxAttempts, Queue, Priority; the job is due at RunAt, or after Delay when RunAt is zero. One
@@ -52,7 +53,8 @@ type Settler interface {
 	// the queue has now, see LaneQueue.Book: for every claim that begins when Settle has returned. It refuses nothing: there may be a debt.
 	//
 	// When all are written, what follows them (Outcome.Then) is inserted in the same transaction and in order, as by Insert; what
-	// follows a lost one is not. After an error neither counts.
+	// follows a lost one is not. After an error neither counts; where nothing follows, some outcomes may have been written, whose jobs a second call
+	// returns as lost.
 	Settle(ctx context.Context, session Session, outcomes ...Outcome) (lost []ID, err error)
 }
 

@@ -149,3 +149,15 @@ func BeginConversion(ctx context.Context, url string, steps int) error {
 	}
 	return nil
 }
+
+// GroupInserts returns a function that inserts a job as callers of one store do at the same time, where flush stands for the scripts.
+func GroupInserts(flush func(jobs int)) func(ctx context.Context, j *job.Job) error {
+	g := groupInserts(func(_ context.Context, jobs []*job.Job) ([]inserted, error) {
+		flush(len(jobs))
+		return make([]inserted, len(jobs)), nil
+	})
+	return func(ctx context.Context, j *job.Job) error {
+		_, err := g.Do(ctx, j)
+		return err
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/rueidis"
 
+	"github.com/meanwhile-go/meanwhile/internal/group"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -93,14 +95,24 @@ const groupedCalls = mostShort
 // groupedAtOnce is how many such scripts are under way: what comes meanwhile gathers for the next one.
 const groupedAtOnce = 1
 
+// gathering is how long a script waits at most for callers that come again, which would otherwise be in two groups that take turns: a script costs
+// about the same for 8 jobs as for 16.
+const gathering = 100 * time.Microsecond
+
 // An inserted is the answer to a caller who inserts one job.
 type inserted struct {
 	id  job.ID
 	err error
 }
 
+func groupInserts(flush func(ctx context.Context, jobs []*job.Job) ([]inserted, error)) *group.Group[*job.Job, inserted] {
+	g := group.New(groupedCalls, groupedAtOnce, flush)
+	g.Gather(gathering)
+	return g
+}
+
 // Insert stores new jobs, all or none: few by one script, more as a long call. Calls with one job each that come while one is under way share the next
-// script.
+// script, which waits for 0.1 ms at most for callers that come again.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
 		switch len(jobs) {

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/redis"
 )
 
 // TestReplacedInOneInsert replaces a job by one of the same insert.
@@ -115,4 +117,32 @@ func TestInsertsShareScripts(t *testing.T) {
 	if n, _ := strconv.Atoi(calls[1]); n > callers*each*3/4 {
 		t.Errorf("%d inserts took %d scripts", callers*each, n)
 	}
+}
+
+// TestCallersThatComeAgainShareOneScript: callers that insert one job after the other are together in each script but the first, rather than in two
+// groups that take turns.
+func TestCallersThatComeAgainShareOneScript(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const callers, each = 16, 5
+		var sizes []int
+		insertOne := redis.GroupInserts(func(jobs int) {
+			sizes = append(sizes, jobs)
+			time.Sleep(300 * time.Microsecond)
+		})
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for range each {
+					if err := insertOne(t.Context(), newJob(t, "k")); err != nil {
+						t.Error(err)
+					}
+					time.Sleep(20 * time.Microsecond)
+				}
+			})
+		}
+		wg.Wait()
+		if want := []int{1, 16, 16, 16, 16, 15}; !slices.Equal(sizes, want) {
+			t.Errorf("the scripts had %v jobs, want %v", sizes, want)
+		}
+	})
 }

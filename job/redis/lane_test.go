@@ -206,6 +206,46 @@ func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 	}
 }
 
+// TestLanesThatStayOpen: a claim that leaves due jobs in each of many lanes reads each lane once, and one that finds lanes as they were writes none.
+func TestLanesThatStayOpen(t *testing.T) {
+	const keys = 100
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address()+"?name="+rand.Text())
+	if err := s.SetLimits(t.Context(), "q", job.Limits{EachKey: job.KeyLimits{Running: 10}}); err != nil {
+		t.Fatal(err)
+	}
+	var jobs []*job.Job
+	for i := range 3 * keys {
+		jobs = append(jobs, newJob(t, "k", job.Queue("q"), job.LimitKey(fmt.Sprint(i%keys))))
+	}
+	insert(t, s, jobs...)
+	claimed(t, s, 1, keys, nil, "q") // all lanes are settled by now
+	server.do(t, "CONFIG", "RESETSTAT")
+	calls := func(command string) int {
+		n := regexp.MustCompile("cmdstat_" + command + `:calls=(\d+)`).FindStringSubmatch(server.do(t, "INFO", "commandstats"))
+		if n == nil {
+			return 0
+		}
+		count, _ := strconv.Atoi(n[1])
+		return count
+	}
+	got := claimed(t, s, 1, keys, nil, "q")
+	if n := calls("zrange"); len(got) != keys || n < keys || n > keys+30 {
+		t.Errorf("claimed %d, want one of each of %d keys; it read %d ranges", len(got), keys, n)
+	}
+	for _, j := range got {
+		j.State = job.Completed
+	}
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
+		t.Fatalf("lost %v, %v", lost, err)
+	}
+	server.do(t, "CONFIG", "RESETSTAT")
+	got = claimed(t, s, 1, keys, func(c *job.Claim) { c.Kinds = []string{"other"} }, "q")
+	if n := calls("hset"); len(got) != 0 || n != 1 {
+		t.Errorf("claimed %d jobs of another kind; the queue was to be written, but there were %d writes", len(got), n)
+	}
+}
+
 // limitKey sets limits of a key, or removes them.
 func (b *both) limitKey() {
 	b.Helper()

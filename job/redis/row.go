@@ -45,10 +45,10 @@ func idsOf(texts []string) []job.ID {
 	return ids
 }
 
-// stateOf are the states by the letters that stand for them in lua/lib.lua.
+// stateOf are the states by the letters that stand for them in lua/value.lua.
 var stateOf = map[string]job.State{"q": job.Queued, "r": job.Running, "c": job.Completed, "d": job.Discarded, "x": job.Canceled}
 
-// The flags of a job, as lua/lib.lua has them.
+// The flags of a job, as lua/value.lua has them.
 const (
 	hasKey = 1 << iota
 	hasMeta

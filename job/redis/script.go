@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,10 +30,14 @@ func makeScript(name string, text func() string) *script {
 	})}
 }
 
-// newScript makes a script of files, the last of which it is named after. It waits for the end of a long call.
-func newScript(names ...string) *script {
-	return join(append([]string{"keys", "lib", "alone"}, names...))
-}
+// common are the files that read and write jobs, each of which may use what those before it have.
+var common = []string{"keys", "gather", "value", "jobs", "queue_limits", "batch", "due_list", "ended", "unique", "done", "place"}
+
+// newScript makes a script of common and further files, the last of which it is named after. It waits for the end of a long call.
+func newScript(names ...string) *script { return withCommon(append([]string{"alone"}, names...)...) }
+
+// withCommon makes a script that does not wait for the end of a long call.
+func withCommon(names ...string) *script { return join(slices.Concat(common, names)) }
 
 func join(names []string) *script {
 	return makeScript(names[len(names)-1], func() string {
@@ -49,14 +54,14 @@ func join(names []string) *script {
 }
 
 var (
-	checkScript     = join([]string{"keys", "lib", "check"})
-	foreignScript   = join([]string{"keys", "lib", "foreign"})
-	convertScript   = join([]string{"keys", "lib", "convert"})
+	checkScript     = withCommon("check")
+	foreignScript   = withCommon("foreign")
+	convertScript   = withCommon("convert")
 	plainScript     = join([]string{"keys", "alone", "plain"})
 	insertScript    = newScript("new", "insert")
 	settleScript    = newScript("lane", "outcome", "new", "settle")
-	partScript      = join([]string{"keys", "lib", "part"})
-	longScript      = join([]string{"keys", "lib", "lane", "outcome", "new", "long"})
+	partScript      = withCommon("part")
+	longScript      = withCommon("lane", "outcome", "new", "long")
 	claimScript     = newScript("lane", "turns", "session", "claim")
 	renewScript     = newScript("session", "renew")
 	leaveScript     = newScript("leave")

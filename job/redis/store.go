@@ -50,7 +50,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, fmt.Errorf("read the URL of Redis: %w", err)
 	}
 	s := &Store{place: p, prefix: "{" + p.name + "}:"}
-	s.inserts = group.New(groupedCalls, groupedAtOnce, s.flushInserts)
+	s.inserts = groupInserts(s.flushInserts)
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	if _, err := s.connected(ctx); err != nil && isRefusal(err) {

@@ -88,7 +88,7 @@ local function laneOf(q, name, kept, running, own)
   elseif kept then
     v = numbers(kept)
   end
-  local l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(running or 0) }
+  local l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(running or 0), kept = kept }
   if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
   if own or v[4] == q.fullEpoch then l.full = v[3] end
   if v[6] == q.heldEpoch then l.held = v[5] end
@@ -114,12 +114,14 @@ local function openLane(q, name)
 end
 
 local function saveLane(q, l)
+  local text = cmsgpack.pack('', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
+  if text == l.kept then return end -- most lanes that are looked at again are as they were
   local of = lanes[q.name]
   if not of then
     of = {}
     lanes[q.name] = of
   end
-  of[l.key] = cmsgpack.pack('', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
+  of[l.key], l.kept = text, text
 end
 
 local function dropLane(q, l)
@@ -240,6 +242,12 @@ local function settleLane(q, l)
   else
     saveLane(q, l)
   end
+end
+
+-- keepInLine is settleLane for a lane that goes on being open at its priority: only its turn may have changed.
+local function keepInLine(q, l)
+  put(P .. 'i:' .. l.priority .. ':' .. q.name, int(l.turn), l.key)
+  saveLane(q, l)
 end
 
 -- absorb moves the jobs that wait in lists of a queue to the sorted sets in which turns look for them. It returns true when there are more.

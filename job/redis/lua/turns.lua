@@ -100,8 +100,8 @@ local function shares(q, lanes, n, all)
   return want, asked
 end
 
--- findDue returns up to n due jobs of a lane that have the priority and are wanted, from behind a member on; and, when it has looked at enough others,
--- the last of these.
+-- findDue returns up to n due jobs of a lane that have the priority and are wanted, from behind a member on; when it has looked at enough others,
+-- the last of these; and whether it has seen another due job behind those.
 local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
@@ -115,11 +115,12 @@ local function findDue(q, l, p, n, wanted, behind)
   end
   local key, rank = readyKey(q.name, l.key, p), 0
   if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
-  local size = math.min(n, 100) -- at first so many as are wanted, which mostly is enough
+  local size = math.min(n + 1, 100) -- at first those that are wanted, which mostly is enough, and the next one
   while #members < n do
     local page = call('ZRANGE', key, rank, rank + size - 1, 'WITHSCORES')
     for i = 1, #page, 2 do
-      if tonumber(page[i + 1]) > now or #members == n then return members end
+      local isDue = tonumber(page[i + 1]) <= now
+      if not isDue or #members == n then return members, nil, isDue end
       if wanted(page[i]) then
         members[#members + 1] = page[i]
       else
@@ -210,11 +211,11 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       local first = after == 0 or p ~= top
       top = p
       local want, asked = shares(q, lanes, n, first and #lanes < n) -- only where these are all lanes, one may give more than its turn
-      local found, got, last = {}, {}, nil
+      local found, goesOn, got, last = {}, {}, {}, nil
       for i = 1, #lanes do
         found[i] = {}
         if i <= asked and not last then
-          found[i], last = findDue(q, lanes[i], p, want[i], wanted, behind)
+          found[i], last, goesOn[i] = findDue(q, lanes[i], p, want[i], wanted, behind)
           behind = nil
           if last and #found[i] > 0 then last = nil end
           if last or q.looked >= mostLooked then asked = i end
@@ -254,7 +255,11 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       q.paid = charge(q.limits.units, q.paid, cost)
       if usedUp(q.limits.units, q.paid) then n = 0 end
       for i = 1, #lanes do
-        if all or got[i] > 0 then settleLane(q, lanes[i]) end
+        if all and goesOn[i] and laneLeft(q, lanes[i]) > 0 then
+          keepInLine(q, lanes[i])
+        elseif all or got[i] > 0 then
+          settleLane(q, lanes[i])
+        end
       end
     end
     if not stopped then taken, after, till = 0, 0, q.turn end

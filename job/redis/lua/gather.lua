@@ -1,0 +1,100 @@
+-- Scripts that read and write jobs gather what they write, and write each key once at the end, see done.lua: a command for each job would cost more than
+-- what it does. Nothing is written before a script has found that it can do all that it was asked for.
+
+local runs, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}
+
+-- addTo adds to one of the lists that are written by one command each.
+local function addTo(lists, key, value, other)
+  local list = lists[key]
+  if not list then
+    list = {}
+    lists[key] = list
+  end
+  list[#list + 1] = value
+  if other then list[#list + 1] = other end
+end
+
+-- writeAll runs a command for each list, with no more than a thousand of its values at once.
+local function writeAll(name, lists)
+  for key, list in pairs(lists) do
+    for from = 1, #list, 1000 do call(name, key, unpack(list, from, math.min(from + 999, #list))) end
+  end
+end
+
+-- put notes that a member belongs in a sorted set, with a score; where that is false, that it does not.
+local function put(key, score, member)
+  local of = members[key]
+  if not of then
+    of = {}
+    members[key] = of
+  end
+  of[member] = score
+end
+
+-- count notes that more jobs of a lane run, or fewer.
+local function count(q, l, d)
+  local r = runs[q]
+  if not r then
+    r = {}
+    runs[q] = r
+  end
+  r[''] = (r[''] or 0) + d
+  if l ~= '' then r[l] = (r[l] or 0) + d end
+end
+
+-- touch marks a lane, so that the next claim finds out whether it may start a job. Those that may get in line as they were marked.
+local function touch(q, l)
+  if l == '' then return end
+  local t = touched[q]
+  if not t then
+    t = { names = {}, known = {} }
+    touched[q] = t
+  end
+  if not t.known[l] then
+    t.known[l] = true
+    t.names[#t.names + 1] = l
+  end
+end
+
+local function wake(q) woken[q] = true end
+
+local function writeRuns()
+  for q, lanes in pairs(runs) do
+    local key, names = P .. 'n:' .. q, {}
+    for l, d in pairs(lanes) do
+      if d ~= 0 then names[#names + 1] = l end
+    end
+    if #names > 0 then
+      local kept, sets, drops = call('HMGET', key, unpack(names)), {}, {}
+      for i = 1, #names do
+        local n = tonumber(kept[i] or 0) + lanes[names[i]]
+        if n > 0 then
+          sets[#sets + 1] = names[i]
+          sets[#sets + 1] = int(n)
+        else
+          drops[#drops + 1] = names[i]
+        end
+      end
+      if #sets > 0 then call('HSET', key, unpack(sets)) end
+      if #drops > 0 then call('HDEL', key, unpack(drops)) end
+    end
+  end
+  runs = {}
+end
+
+local function writeMembers()
+  for key, of in pairs(members) do
+    local adds, drops = {}, {}
+    for member, score in pairs(of) do
+      if score then
+        adds[#adds + 1] = score
+        adds[#adds + 1] = member
+      else
+        drops[#drops + 1] = member
+      end
+    end
+    writeAll('ZADD', { [key] = adds })
+    writeAll('ZREM', { [key] = drops })
+  end
+  members = {}
+end

@@ -1,0 +1,102 @@
+-- Where a job is to be found in each of its states.
+
+-- holdLane notes a job that was discarded, where those behind it in its lane wait for it.
+local function holdLane(j)
+  local limits = limitsOf(j.q)
+  if j.l == '' or not limits or not limits.hold then return end
+  local epoch = call('HGET', P .. 'q:' .. j.q, 'hd')
+  put(holdKey(epoch, j.q, j.l), int(j.c), j.id)
+  j.ho = epoch
+  save(j, true)
+end
+
+-- releaseLane is called when a discarded job is no longer so.
+local function releaseLane(j)
+  if j.ho == '' then return end
+  put(holdKey(j.ho, j.q, j.l), false, j.id)
+  j.ho = ''
+  save(j, true)
+  touch(j.q, j.l)
+  wake(j.q)
+end
+
+-- ready puts a queued job without a place of its own where claims find it.
+local function ready(j)
+  local m = j.id .. j.k
+  if j.l == '' and j.r == now and not limitsOf(j.q) then
+    addTo(lists, listKey(j.q, j.p), j.id .. dueNow)
+    return
+  end
+  put(readyKey(j.q, j.l, j.p), int(j.r), m)
+  if j.l ~= '' then
+    put(orderKey(j.q, j.l), int(j.c), m)
+    put(P .. 'k:' .. j.q, int(j.r), j.id)
+    touch(j.q, j.l)
+    limitsOf(j.q)
+    if not string.find(used[j.q], j.p, 1, true) then
+      used[j.q] = used[j.q] .. j.p
+      call('HSET', P .. 'q:' .. j.q, 'pm', used[j.q])
+    end
+  end
+end
+
+-- link puts a queued or finished job, as it is now, where it is to be found. The caller has it written.
+local function link(j)
+  if j.s == 'queued' then
+    ready(j)
+  else
+    addTo(ended, j.s, j.id)
+    if j.s == 'discarded' then holdLane(j) end
+  end
+  enterClass(j)
+end
+
+-- unlink is called before a job changes. The caller has it written.
+local function unlink(j)
+  if j.s == 'queued' then
+    local m = j.id .. j.k
+    put(readyKey(j.q, j.l, j.p), false, m)
+    if j.l ~= '' then
+      put(orderKey(j.q, j.l), false, m)
+      put(P .. 'k:' .. j.q, false, j.id)
+      touch(j.q, j.l)
+      local limits = limitsOf(j.q)
+      if limits and limits.inOrder then wake(j.q) end
+    end
+  elseif j.s == 'running' then
+    leaveBatch(j)
+    if j.x then call('SREM', P .. 'x:' .. j.se, j.id) end
+    if j.xp then
+      put(P .. 'e:' .. j.p .. ':' .. j.q, false, j.id .. j.k)
+      j.xp = false
+    end
+    count(j.q, j.l, -1)
+    touch(j.q, j.l)
+    if limitsOf(j.q) then wake(j.q) end
+  else
+    leaveEnded(j.s, j.f, j.id)
+    if j.s == 'discarded' then releaseLane(j) end
+  end
+  leaveClass(j)
+end
+
+-- finish moves an unlinked job to its final state.
+local function finish(j, state)
+  j.s, j.f, j.x, j.se, j.ca = state, now, false, '', 0
+  save(j)
+  letGo(j)
+  link(j)
+end
+
+-- due returns when a job is due: at a time that is given, or after a delay.
+local function due(at, delay)
+  if at ~= '' then return tonumber(at) end
+  return now + delay
+end
+
+-- remove deletes an unlinked job.
+local function remove(j)
+  if has(j, hasMeta) then put(P .. 'm:' .. more(j).mi, false, j.id) end
+  jobs[j.id], j.gone = false, true
+  save(j)
+end

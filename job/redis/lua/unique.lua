@@ -1,0 +1,28 @@
+-- Unique keys, and who holds them.
+
+-- A unique key is held by a job, whose ID is followed by the time until which it is, if that has finished.
+local function holder(key)
+  local v = call('HGET', P .. 'u', key)
+  if not v then return nil end
+  local keep = string.sub(v, 17)
+  if keep ~= '' and tonumber(keep) <= now then return nil end
+  return string.sub(v, 1, 16)
+end
+
+local function hold(key, id) call('HSET', P .. 'u', key, id) end
+
+-- uniqueKey returns the unique key of a job, nil where it has none.
+local function uniqueKey(j) return has(j, hasKey) and more(j).u or nil end
+
+-- letGo is called for a job that has finished: its key is free, now or when the time for which it is unique is over.
+local function letGo(j)
+  local key = uniqueKey(j)
+  if not key or holder(key) ~= j.id then return end
+  local keep = j.c + j.uf
+  if keep > now then
+    call('HSET', P .. 'u', key, j.id .. int(keep))
+    call('ZADD', P .. 'uk', int(keep), key)
+  else
+    call('HDEL', P .. 'u', key)
+  end
+end
