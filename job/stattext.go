@@ -1,7 +1,6 @@
 package job
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -112,8 +111,13 @@ func (r *statReader) token(c byte) bool {
 func (r *statReader) name() (string, bool) {
 	r.Space()
 	raw, escaped, err := r.String()
-	if err != nil || escaped || bytes.ContainsFunc(raw, func(c rune) bool { return c < ' ' || c > '~' }) {
+	if err != nil || escaped {
 		return "", false
+	}
+	for _, c := range raw {
+		if c < ' ' || c > '~' {
+			return "", false
+		}
 	}
 	end := r.Offset() - 1
 	return r.text[end-len(raw) : end], true

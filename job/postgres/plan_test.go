@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -188,6 +189,59 @@ func TestPlanOfNoneQueued(t *testing.T) {
 		plan := strings.Join(lines, "\n")
 		if got := regexp.MustCompile(`on queued \(actual`).MatchString(plan); got != want {
 			t.Errorf("the queued jobs are read for kind %s: %t, want %t\n%s", kind, got, want, plan)
+		}
+	}
+}
+
+// TestPlanOfFewQueued: the queued jobs of a kind that has few of all are found in the indexes, which have their kinds, and the others are not read.
+func TestPlanOfFewQueued(t *testing.T) {
+	url := database(t, server())
+	s := open(t, url)
+	insertMany(t, s, 5000)
+	for i := range 20 {
+		var opts []job.EnqueueOption
+		if i%2 == 1 {
+			opts = append(opts, job.LimitKey("key"))
+		}
+		j, err := job.New("few", json.RawMessage("null"), opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Insert(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := s.List(t.Context(), job.Filter{Kinds: []string{"few"}, States: []job.State{job.Queued}, Limit: 50})
+	if err != nil || len(found) != 20 {
+		t.Errorf("%d jobs of the kind are found, want 20: %v", len(found), err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, statement := range []string{"vacuum analyze meanwhile.queued", "set enable_seqscan = off", "set enable_bitmapscan = off"} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sql, err := os.ReadFile("sql/list_classes.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []any{true, true, true, 50, nil, nil, nil, []string{"few"}, nil, nil, true, true, true, nil, nil, nil, nil, nil, nil}
+	rows, err := conn.Query(t.Context(), "explain (analyze, costs off) "+string(sql[strings.Index(string(sql), "\nwith "):]), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := strings.Join(lines, "\n")
+	for _, step := range []string{"Index Only Scan using queued_due on queued", "Index Only Scan using queued_keyed on queued", "queued_pkey on queued"} {
+		if !regexp.MustCompile(step + ` \w+ \(actual`).MatchString(plan) {
+			t.Errorf("the plan has no %s:\n%s", step, plan)
 		}
 	}
 }

@@ -73,9 +73,19 @@ type search struct {
 	*txn
 	mask    int64 // of states, and above them of views
 	classes any   // their numbers as JSON, or nil for all
+	most    bool  // of the queues have one of the classes
 	args    []any
 	limit   int
+	plain   bool // classes, states and IDs are all that is asked for
 }
+
+// Where args has the ID that all are below, and the limit.
+const (
+	argBelow = 4
+	argLimit = 9
+)
+
+func (q *search) below() []byte { return q.args[argBelow].([]byte) }
 
 // The bits of the views in a mask; those of the states are their numbers.
 const (
@@ -89,7 +99,7 @@ const (
 )
 
 func (t *txn) newSearch(f job.Filter) (*search, error) {
-	q := &search{txn: t, limit: f.Limit}
+	q := &search{txn: t, limit: f.Limit, most: true}
 	for _, s := range f.States {
 		switch s {
 		case job.Scheduled:
@@ -108,9 +118,11 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		q.mask = allStates
 	}
 	if len(f.Kinds) > 0 || len(f.Queues) > 0 {
-		numbers := []int64{}
+		numbers, queues := []int64{}, map[int64]bool{}
 		err := t.each(statement("list_classes"), []any{jsonOf(f.Kinds), jsonOf(f.Queues)}, func(v []driver.Value) error {
 			numbers = append(numbers, integer(v[0]))
+			queues[integer(v[1])] = true
+			q.most = int64(len(queues))*2 > integer(v[2])
 			return nil
 		})
 		if err != nil {
@@ -138,6 +150,7 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		q.mask, t.now, q.classes, orNull(f.Worker), upper, lower, micros(f.FinishedBefore), orNull(errorHint(f.Error)),
 		orNull(hint.value), int64(f.Limit), jsonOf(f.MetaTexts()), orNull(hint.raw), hint.quoted,
 	}
+	q.plain = f.Worker+f.Error == "" && len(f.Args)+len(f.Meta) == 0 && f.FinishedBefore.IsZero()
 	return q, nil
 }
 

@@ -107,6 +107,50 @@ func TestListLooksEverywhere(t *testing.T) {
 	checkIntegrity(t, here)
 }
 
+// TestListOfScheduledBehindRetried: those that are scheduled are found behind many others that are due as late, which have failed before.
+func TestListOfScheduledBehindRetried(t *testing.T) {
+	s := open(t, file(t))
+	add := func(n int, queue string, opts ...job.EnqueueOption) (jobs []*job.Job) {
+		for range n {
+			j, err := job.New("k", json.RawMessage("null"), append(opts, job.Queue(queue))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs = append(jobs, j)
+		}
+		insert(t, s, jobs)
+		return jobs
+	}
+	want := ids(add(15, "q", job.In(time.Hour)))
+	want = append(want, ids(add(15, "q", job.In(time.Hour), job.LimitKey("key")))...)
+	for i := range 3 {
+		add(1, fmt.Sprint("other", i))
+	}
+	add(100, "q")
+	c := benchClaim
+	c.Limit, c.Queues = 100, []job.QueueLimit{{Queue: "q", Limit: 100}}
+	got, err := s.Claim(t.Context(), c)
+	if err != nil || len(got.Jobs) != 100 {
+		t.Fatal(len(got.Jobs), err)
+	}
+	for _, j := range got.Jobs {
+		j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour
+	}
+	if _, err := s.Settle(t.Context(), 1, job.Outcomes(got.Jobs...)...); err != nil {
+		t.Fatal(err)
+	}
+	slices.Reverse(want)
+	for limit := 1; limit < 50; limit++ {
+		found, err := s.List(t.Context(), job.Filter{Queues: []string{"q"}, States: []job.State{job.Scheduled}, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := want[:min(limit, len(want))]; !slices.Equal(ids(found), want) {
+			t.Errorf("of a limit of %d: %d jobs, want %d", limit, len(found), len(want))
+		}
+	}
+}
+
 // TestSearchLeavesNoneOut: however args are written, a search finds those that match.
 func TestSearchLeavesNoneOut(t *testing.T) {
 	s, all := open(t, file(t)), memory.New() // which does not look at args before List does

@@ -4,12 +4,17 @@
 -- $15 the unique key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the
 -- options have. Null is no bound.
 -- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Those queued
--- have no such index, and are not looked for where counts says that there are none.
+-- have no such index, and are not looked for where counts says that there are none. Where it says that they are few of all, their IDs are read from
+-- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them.
 with total as materialized (
     select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts
     where ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
     group by queue, kind
+), few as materialized (
+    select 50 * coalesce(sum(unfinished), 0) <= (select sum(unfinished) from meanwhile.counts) and sum(unfinished) > 0 yes,
+        array_agg(queue) filter (where unfinished > 0) queues
+    from total
 ), class as materialized (
     select array_agg(t.queue) queues, array_agg(t.kind) kinds, array_agg(s.state) states
     from total t cross join lateral (
@@ -21,9 +26,35 @@ with total as materialized (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail, options, false as cancel_requested, null::timestamptz as finished, 'queued' as state
     from meanwhile.queued
-    where $1 and exists (select from total where unfinished > 0) and ($11 or $12) and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
+    where $1 and exists (select from total where unfinished > 0) and not (select yes from few) and ($11 or $12) and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
         and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
+        and ($14::text is null or worker = $14)
+        and ($15::text is null or unique_key = $15)
+        and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))
+        and ($18::text is null or lower(detail) like $18)
+        and ($19::text[] is null or not exists (select from unnest($19) m where coalesce(strpos(options, m), 0) = 0))
+        and ($11 or attempt - spared <= 0 and run_at > now())
+    order by id desc limit $4
+)
+union all
+(
+    select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
+        unique_key, args, detail, options, false, null::timestamptz, 'queued'
+    from meanwhile.queued
+    where $1 and (select yes from few) and ($11 or $12) and id = any (array(
+            select q.id from (
+                select id from meanwhile.queued
+                where limit_key is null and queue = any ((select queues from few)::text[]) and ($8::text[] is null or kind = any ($8))
+                union all
+                select id from meanwhile.queued
+                where limit_key > '' and queue = any ((select queues from few)::text[]) and ($8::text[] is null or kind = any ($8))
+            ) q
+            where ($5::uuid is null or q.id >= $5) and ($6::uuid is null or q.id < $6)
+            order by q.id desc
+            limit case when $11 and num_nonnulls($7::uuid[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 then $4 end
+        ))
+        and ($7::uuid[] is null or id = any ($7))
         and ($14::text is null or worker = $14)
         and ($15::text is null or unique_key = $15)
         and ($17::text[] is null or strpos(args, '\') > 0 or args like all ($17))

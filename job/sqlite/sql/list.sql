@@ -15,7 +15,8 @@ order by id desc
 limit ?10
 
 -- name: list_classes
-select c.id from meanwhile_class c join meanwhile_queue q on q.id = c.queue
+-- Each with its queue, and how many queues there are.
+select c.id, c.queue, (select count(*) from meanwhile_queue) from meanwhile_class c join meanwhile_queue q on q.id = c.queue
 where (?1 is null or c.kind in (select value from json_each(?1)))
     and (?2 is null or q.name in (select value from json_each(?2)))
 
@@ -43,6 +44,21 @@ where seq in (
     select seq from meanwhile_job indexed by meanwhile_job_keyed
     where state = 0 and limit_key is not null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
 ) and $filter
+
+-- name: list_newest_queued
+-- The newest ?14 queued jobs as far as two indexes alone tell whether they match, and whether each does. Those that wait for another attempt are not
+-- looked for.
+select j.id, state = 0 and (?1 & 1 or attempt <= spared) from (
+    select seq, id from meanwhile_job indexed by meanwhile_job_queued
+    where state = 0 and limit_key is null and queue in (select queue from meanwhile_class where ?3 is null or id in (select value from json_each(?3)))
+        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
+    union all
+    select seq, id from meanwhile_job indexed by meanwhile_job_keyed
+    where state = 0 and limit_key is not null and queue in (select queue from meanwhile_class where ?3 is null or id in (select value from json_each(?3)))
+        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
+    order by id desc limit ?14
+) n cross join meanwhile_job j on j.seq = n.seq
+order by j.id desc
 
 -- name: list_failed
 select id from meanwhile_job indexed by meanwhile_job_failed where state = 0 and attempt > spared and $filter
