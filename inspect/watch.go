@@ -103,7 +103,7 @@ const (
 	// A watch is to take a hundredth of a processor. Of the time, the quickest of its last scans takes at most one part in
 	// scanShare, and the search for leaked goroutines one in leakShare; the rest is for slower ones, and for collecting the garbage of all.
 	maxWatchShare = 100
-	scanShare     = 2 * maxWatchShare
+	scanShare     = 3 * maxWatchShare
 	leakShare     = 4 * maxWatchShare
 )
 
