@@ -209,3 +209,28 @@ func TestTasksDoNotMultiplyStacks(t *testing.T) {
 		t.Errorf("the runtime's records of stacks have grown by %d bytes", grown)
 	}
 }
+
+// Tasks below one scope have the labels of their own names, however many there are and in whatever turns.
+func TestManyTasksInTurnsKeepTheirNames(t *testing.T) {
+	names := []string{"read", "", "read", "write", ""}
+	want := []string{"run/read", "run/#", "run/read", "run/write", "run/#"}
+	err := Run(t.Context(), func(ctx context.Context) error {
+		for i := range 200 {
+			i %= len(names)
+			opts := []TaskOption{Name(names[i])}
+			if names[i] == "" {
+				opts = nil
+			}
+			Go(ctx, func(ctx context.Context) error {
+				if got, _ := pprof.Label(ctx, "task"); got != want[i] {
+					return fmt.Errorf("task %q has the label %q, want %q", names[i], got, want[i])
+				}
+				return nil
+			}, opts...)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -82,6 +82,54 @@ func BenchmarkTree(b *testing.B) {
 	}
 }
 
+// BenchmarkPause takes snapshots of a process in which 10,000 tasks wait: as they are, with one more task that is 40 calls deep, and
+// from 40 calls deep. It reports for how long the whole program stood still: the median and the 99th percentile of all times that it
+// did. Run it with some hundred snapshots (-benchtime 300x): each has two pauses.
+func BenchmarkPause(b *testing.B) {
+	n := 10_000
+	if once() {
+		n = 1000
+	}
+	const deep = 40
+	err := meanwhile.Run(b.Context(), func(ctx context.Context) error {
+		crowd(ctx, n)
+		measure := func(b *testing.B, depth int) {
+			before := pauses()
+			for b.Loop() {
+				if snapshotFrom(ctx, depth) == 0 {
+					b.Fatal("nothing was seen")
+				}
+			}
+			after := pauses()
+			b.ReportMetric(quantile(before, after, 0.5), "pause-ms")
+			b.ReportMetric(quantile(before, after, 0.99), "p99-pause-ms")
+			b.ReportMetric(milliseconds(b.Elapsed()/time.Duration(b.N)), "ms")
+			b.ReportMetric(0, "ns/op")
+		}
+		b.Run("deep=none", func(b *testing.B) { measure(b, 0) })
+		b.Run("deep=caller", func(b *testing.B) { measure(b, deep) })
+		ready := make(chan struct{})
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			close(ready)
+			return receive(ctx, make(chan struct{}), deep)
+		}, meanwhile.InBackground())
+		<-ready
+		b.Run("deep=task", func(b *testing.B) { measure(b, 0) })
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// snapshotFrom takes a snapshot so many calls deep, and returns how many tasks it has right below ctx's.
+func snapshotFrom(ctx context.Context, depth int) int {
+	if depth > 0 {
+		return snapshotFrom(ctx, depth-1)
+	}
+	return len(inspect.Tree(ctx).Tasks)
+}
+
 // crowd starts n background tasks and returns when all of them wait.
 func crowd(ctx context.Context, n int) {
 	started := make(chan struct{}, n)
@@ -129,21 +177,19 @@ func pauses() *metrics.Float64Histogram {
 // between is the median and the longest of the pauses between two readings, in milliseconds: the upper end of the range
 // that the runtime counts them in.
 func between(before, after *metrics.Float64Histogram) (median, longest float64) {
-	total := uint64(0)
+	return quantile(before, after, 0.5), quantile(before, after, 1)
+}
+
+// quantile is what the given part of the pauses between two readings does not exceed, in milliseconds, as between has them.
+func quantile(before, after *metrics.Float64Histogram, part float64) float64 {
+	var total, seen uint64
 	for i := range after.Counts {
 		total += after.Counts[i] - before.Counts[i]
 	}
-	seen := uint64(0)
 	for i := range after.Counts {
-		count := after.Counts[i] - before.Counts[i]
-		if count == 0 {
-			continue
+		if seen += after.Counts[i] - before.Counts[i]; total > 0 && float64(seen) >= part*float64(total) {
+			return after.Buckets[i+1] * 1000
 		}
-		longest = after.Buckets[i+1] * 1000
-		if seen*2 < total && (seen+count)*2 >= total {
-			median = longest
-		}
-		seen += count
 	}
-	return median, longest
+	return 0
 }

@@ -72,6 +72,11 @@ func BenchmarkSpawnWatched(b *testing.B) {
 				for i := range waiting {
 					meanwhile.Go(ctx, func(ctx context.Context) error { return waitSomehow(ctx, i, api) }, meanwhile.InBackground())
 				}
+				if !once() {
+					if err := meanwhile.Sleep(ctx, 5*time.Second); err != nil { // until the watch has its pace
+						return err
+					}
+				}
 				for b.Loop() {
 					err := meanwhile.Run(ctx, func(ctx context.Context) error {
 						for range started {

@@ -36,12 +36,13 @@ func (w *watch) checkLeaks(s *scan) {
 	defer places.Unlock()
 	seen := make(map[leakKey]leak)
 	live := make(map[string]int) // goroutines of tasks that have not ended, by function
+	known := make(traces)
 	goroutine.Snapshot(func(records []goroutine.Record) {
 		for _, r := range records {
 			if r.Set == (goroutine.Address{}) || len(r.Stack) >= goroutine.MaxDepth {
 				continue
 			}
-			entry := entryOf(placesAt(r.Stack))
+			entry := entryOf(known.of(r.Stack).calls)
 			if entry == nil {
 				continue
 			}
@@ -63,7 +64,7 @@ func (w *watch) checkLeaks(s *scan) {
 	})
 	w.leaks = seen
 	w.reportLeaks(s, live)
-	w.checked = time.Now().Add(maxWatchShare * time.Since(begun))
+	w.checked = time.Now().Add(leakShare * time.Since(begun))
 }
 
 // maxLeaks is how many leaked goroutines are remembered.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
@@ -38,10 +39,12 @@ type runner struct {
 type runners struct {
 	tops  runner // what has no task above is below it
 	bySet map[goroutine.Address]*runner
+	most  int // entries that bySet has had
 
 	calls  map[*scope.Node][]*scope.BlockingCall // by the nearest task above that has not ended
 	lists  scope.Lists
-	text   []byte     // of the last path
+	paths  strings.Builder
+	text   []byte     // of the last name
 	blocks [][]runner // what runners are taken from
 	count  int        // of those taken
 }
@@ -67,7 +70,10 @@ func collectRunners(tops []*scope.Node, others bool) *runners {
 		r.collectCalls(link, r.calls[nil])
 		r.tops.tasks += len(r.calls[nil])
 	}
-	r.bySet = make(map[goroutine.Address]*runner, r.count)
+	if r.bySet == nil || r.most > 8*r.count { // emptying it costs by the most it ever had
+		r.bySet, r.most = make(map[goroutine.Address]*runner, r.count), r.count
+	}
+	r.most = max(r.most, r.count)
 	for one := range r.all() {
 		r.bySet[one.labels.Address()] = one
 	}
@@ -85,7 +91,9 @@ func (r *runners) release() {
 	for i, left := 0, r.count; left > 0; i, left = i+1, left-blockSize {
 		clear(blocks[i][:min(left, blockSize)])
 	}
-	*r = runners{text: r.text[:0], blocks: blocks}
+	clear(r.bySet)
+	r.lists.Clear()
+	*r = runners{bySet: r.bySet, most: r.most, lists: r.lists, text: r.text[:0], blocks: blocks}
 	spareRunners.Put(r)
 }
 
@@ -146,10 +154,21 @@ func (r *runners) collect(link **runner, n *scope.Node, path string, name int) *
 // byIndex orders the items of a stream. The tree has them as they were started.
 func byIndex(a, b *scope.Node) int { return cmp.Compare(a.Number, b.Number) }
 
+// pathsSize is how many bytes of paths are one object: who keeps one of them keeps all of it.
+const pathsSize = 4096
+
 func (r *runners) pathBelow(above string, n *scope.Node) string {
-	r.text = append(append(r.text[:0], above...), '/')
-	r.text = n.AppendLabel(r.text)
-	return string(r.text)
+	r.text = n.AppendLabel(r.text[:0])
+	b := &r.paths
+	if size := len(above) + 1 + len(r.text); b.Cap()-b.Len() < size {
+		b.Reset()
+		b.Grow(max(size, pathsSize))
+	}
+	begin := b.Len()
+	b.WriteString(above)
+	b.WriteByte('/')
+	b.Write(r.text)
+	return b.String()[begin:]
 }
 
 func (r *runners) collectCalls(link **runner, calls []*scope.BlockingCall) {

@@ -25,14 +25,14 @@ func sleepers(ctx context.Context, count int) {
 	}
 }
 
-// A snapshot allocates a task's path and the runtime the stack; all else is made for many tasks at once.
+// The runtime allocates a stack for each task of a snapshot; all else is made for many tasks at once.
 func TestSnapshotAllocations(t *testing.T) {
 	needExact(t)
 	const tasks = 1000
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		sleepers(ctx, tasks)
-		if got := testing.AllocsPerRun(10, func() { Tree(ctx) }) / tasks; got > 2.5 {
-			t.Errorf("%.2f allocations for each task, want at most 2.5", got)
+		if got := testing.AllocsPerRun(10, func() { Tree(ctx) }) / tasks; got > 1.5 {
+			t.Errorf("%.2f allocations for each task, want at most 1.5", got)
 		}
 		return nil
 	})

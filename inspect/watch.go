@@ -99,7 +99,12 @@ const (
 	snapshotsPerThreshold = 5
 	minWatchPeriod        = 20 * time.Millisecond
 	deadlockGrace         = time.Second // a wait that gives up soon is none
-	maxWatchShare         = 100         // of the time, what a scan takes is at most one in so many
+
+	// A watch is to take a hundredth of a processor. Of the time, the quickest of its last scans takes at most one part in
+	// scanShare, and the search for leaked goroutines one in leakShare; the rest is for slower ones, and for collecting the garbage of all.
+	maxWatchShare = 100
+	scanShare     = 3 * maxWatchShare
+	leakShare     = 4 * maxWatchShare
 )
 
 func (w *watch) run(ctx context.Context) error {
@@ -118,7 +123,7 @@ func (w *watch) run(ctx context.Context) error {
 		w.waits.spent(took)
 		w.took[w.scans%len(w.took)] = took
 		w.scans++
-		period = max(w.period(), maxWatchShare*slices.Min(w.took[:]))
+		period = w.affordable()
 	}
 }
 
@@ -136,6 +141,9 @@ func (w *watch) period() time.Duration {
 	}
 	return max(minWatchPeriod, smallest/snapshotsPerThreshold)
 }
+
+// affordable is the average time between two snapshots by what the last ones took.
+func (w *watch) affordable() time.Duration { return max(w.period(), scanShare*slices.Min(w.took[:])) }
 
 func (w *watch) scan(self uint32) {
 	now := time.Now()

@@ -209,6 +209,7 @@ func processorTime() time.Duration {
 
 func main() {
 	rounds := flag.Int("rounds", 9, "how often each is measured; a third as often where it takes long")
+	each := flag.Bool("each", false, "print the two times of each round, and how often garbage was collected in it, before the row")
 	only := flag.String("only", "", "measure only what has this in its subject")
 	flag.Parse()
 	background := context.Background()
@@ -239,7 +240,7 @@ func main() {
 		if c.long {
 			n = (n + 2) / 3
 		}
-		median, worst, err := compare(c.errgroup, c.ours, n)
+		median, worst, err := compare(c.errgroup, c.ours, n, *each)
 		if err != nil {
 			log.Fatalf("%s: %v", c.subject, err)
 		}
@@ -248,21 +249,34 @@ func main() {
 }
 
 // compare measures both in turns, once more than counts, and returns the median and the largest of ours divided by the other.
-func compare(other, ours measurement, rounds int) (median, worst float64, err error) {
+func compare(other, ours measurement, rounds int, each bool) (median, worst float64, err error) {
 	var ratios []float64
 	for round := range rounds + 1 {
-		a, err := other()
+		a, collectedA, err := collecting(other)
 		if err != nil {
 			return 0, 0, err
 		}
-		b, err := ours()
+		b, collectedB, err := collecting(ours)
 		if err != nil {
 			return 0, 0, err
 		}
-		if round > 0 {
-			ratios = append(ratios, float64(b)/float64(a))
+		if round == 0 {
+			continue
 		}
+		if each {
+			fmt.Printf("%v (%d collections) and %v (%d)\n", a.Round(time.Microsecond), collectedA, b.Round(time.Microsecond), collectedB)
+		}
+		ratios = append(ratios, float64(b)/float64(a))
 	}
 	slices.Sort(ratios)
 	return ratios[len(ratios)/2], ratios[len(ratios)-1], nil
+}
+
+// collecting measures, and counts the garbage collections from the beginning of the measurement to its end.
+func collecting(m measurement) (took time.Duration, collections uint32, err error) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	took, err = m()
+	runtime.ReadMemStats(&after)
+	return took, after.NumGC - before.NumGC, err
 }

@@ -59,8 +59,7 @@ func rootLabels(callers any, name string) []goroutine.Label {
 	return withLabel(goroutine.LabelsOf(callers), name)
 }
 
-// A labelCache is what a task remembers of the labels that it gave to the last task below it, when there are others in them
-// than the name path.
+// A labelCache is what a task remembers of the labels that it gave to the last task below it: the next one often has the same.
 type labelCache struct {
 	name    string
 	callers any // what identifies labels that the caller's ctx added
@@ -70,8 +69,8 @@ type labelCache struct {
 // labelsBelow returns the labels for n, a new task below p, which f is of, and whose mutex the caller holds.
 func (f *children) labelsBelow(p, n *Node, callers any) []goroutine.Label {
 	name, above := n.labelName(), p.Labels.Labels()
-	if callers == nil && len(above) == 1 {
-		return interned.below(above, name)
+	if callers == nil && len(above) == 1 && f.started <= maxReserve {
+		return interned.below(above, name) // few tasks are not worth the memory
 	}
 	c := f.labels
 	if c == nil {

@@ -17,6 +17,14 @@ type Lists struct {
 	Elsewhere []ElsewhereWaiter
 }
 
+// Clear empties the lists, and keeps their space for the next snapshot.
+func (l *Lists) Clear() {
+	clear(l.Below[:cap(l.Below)])
+	clear(l.Waiters)
+	clear(l.Elsewhere)
+	l.Below, l.Waiters, l.Elsewhere = l.Below[:0], l.Waiters[:0], l.Elsewhere[:0]
+}
+
 // An ElsewhereWaiter is one whose goroutine has another label set than the task that it was found at.
 type ElsewhereWaiter struct {
 	Set goroutine.Address

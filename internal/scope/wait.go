@@ -42,8 +42,9 @@ const isAwake = 1 << 31
 // waitNumber is the number that a waiter was given last.
 var waitNumber atomic.Uint32
 
-// Identity is a number that tells the wait from others. The first snapshot that finds the waiter gives it; numbers come again
-// after two billion.
+// Identity is a number that tells the wait from others. The first snapshot that finds the waiter gives it. Numbers come again after
+// two billion; two waits would be taken for one only if so many others were found between two snapshots of their task, which is
+// forgotten after a minute or two. A wider number would make each waiter larger.
 func (p *BlockedWait) Identity() uint32 {
 	for {
 		state := p.state.Load()
