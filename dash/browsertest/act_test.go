@@ -34,7 +34,7 @@ func look(scripts bool) Action { return Look(1280, 900, "light", scripts) }
 // visit goes to a page that may have no script.
 func (b *tab) visit(path string) {
 	b.Helper()
-	b.run(chromedp.Navigate(b.url+path), chromedp.WaitVisible("main"), painted())
+	b.run(chromedp.Navigate(b.url+path), chromedp.WaitVisible("main"))
 }
 
 func (s *stage) testSelection(t *testing.T, scripts bool) {
@@ -44,7 +44,7 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.run(Do(`document.querySelector('tbody input[name="id"]').click()`))
+	b.run(chromedp.Click(`tbody input[name="id"]`))
 	b.click("#acts", "Cancel")
 	b.sees("Cancel 1 job?")
 	b.click(".question", "Cancel")
@@ -58,7 +58,7 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	// An act that takes a value.
 	b.visit("/jobs?state=scheduled")
 	id, _ = job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
-	b.run(Do(`document.querySelector('tbody input[name="id"]').click()`))
+	b.run(chromedp.Click(`tbody input[name="id"]`))
 	b.click("#acts", "More")
 	b.click("#acts", "Move to a queue")
 	b.run(chromedp.SendKeys(`.question [name="argument"]`, "print"))

@@ -46,12 +46,10 @@ type stage struct {
 	completed, scheduled job.ID // jobs in these states
 }
 
-// play runs a test on each store, at once with other tests: they mostly wait for pages.
+// play runs a test on each store.
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
-	t.Parallel()
 	for name, open := range map[string]func(testing.TB) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			limit := 8 * time.Minute
 			if *shots != "" {
 				limit = time.Hour
