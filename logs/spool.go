@@ -29,7 +29,7 @@ type spool struct {
 	drops *dropCount
 
 	locking sync.Mutex
-	lock    *os.File // nil before something is written
+	lock    *datafolder.FolderLock // nil before something is written
 
 	out  *os.File // the file that is written; nil for none
 	dirt bool     // something was written and not synced

@@ -6,6 +6,12 @@ import (
 	"os"
 )
 
+// A FolderLock is held by who has locked a folder, see [Lock].
+type FolderLock struct{ file *os.File }
+
+// Close lets the folder go.
+func (l *FolderLock) Close() error { return errors.Join(unlock(l.file), l.file.Close()) }
+
 // ErrLocked is what [Lock] returns when another process, or another part of this one, has the folder.
 var ErrLocked = errors.New("another process has it")
 

@@ -10,13 +10,15 @@ import (
 	"syscall"
 )
 
-// Lock locks a folder for one who writes in it, until the file is closed or the process ends.
-func Lock(dir string) (*os.File, error) { return lock(dir, os.O_RDWR|os.O_CREATE, syscall.LOCK_EX) }
+// Lock locks a folder for one who writes in it, until it is closed or the process ends.
+func Lock(dir string) (*FolderLock, error) {
+	return lock(dir, os.O_RDWR|os.O_CREATE, syscall.LOCK_EX)
+}
 
 // LockShared locks a folder for one of several who only read in it, and so against those who write. The folder has been locked before.
-func LockShared(dir string) (*os.File, error) { return lock(dir, os.O_RDONLY, syscall.LOCK_SH) }
+func LockShared(dir string) (*FolderLock, error) { return lock(dir, os.O_RDONLY, syscall.LOCK_SH) }
 
-func lock(dir string, flag, how int) (*os.File, error) {
+func lock(dir string, flag, how int) (*FolderLock, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, flag, 0o600)
 	if err != nil {
@@ -41,5 +43,10 @@ func lock(dir string, flag, how int) (*os.File, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	return f, nil
+	return &FolderLock{f}, nil
+}
+
+// unlock lets the folder go at once: to close the file is not enough while a process that is being started has a copy of it.
+func unlock(f *os.File) error {
+	return os.NewSyscallError("flock "+f.Name(), syscall.Flock(int(f.Fd()), syscall.LOCK_UN))
 }

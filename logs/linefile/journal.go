@@ -48,11 +48,11 @@ type Journal struct {
 	changing sync.RWMutex
 
 	mu     sync.Mutex
-	lock   *os.File        // nil until it is open
-	file   *journal.File   // the newest; nil before the first
-	old    []*journal.File // and those before
-	number uint64          // the highest of a file
-	full   int64           // the size from which on the next one is begun
+	lock   *datafolder.FolderLock // nil until it is open
+	file   *journal.File          // the newest; nil before the first
+	old    []*journal.File        // and those before
+	number uint64                 // the highest of a file
+	full   int64                  // the size from which on the next one is begun
 	files  map[string]*journaledFile
 	table  []byte
 }

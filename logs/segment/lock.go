@@ -3,14 +3,13 @@ package segment
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/meanwhile-go/meanwhile/internal/datafolder"
 )
 
-// lockDir holds a directory for this process, until the file is closed. The system lets go of it when the process dies.
+// lockDir holds a directory for this process, until it is closed. The system lets go of it when the process dies.
 // Several may hold it who only read.
-func lockDir(dir string, readOnly bool) (*os.File, error) {
+func lockDir(dir string, readOnly bool) (*datafolder.FolderLock, error) {
 	if readOnly {
 		f, err := datafolder.LockShared(dir)
 		if errors.Is(err, datafolder.ErrLocked) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -28,7 +27,7 @@ type Store struct {
 
 	journalFolder journal.Folder
 
-	lock     *os.File
+	lock     *datafolder.FolderLock
 	readOnly bool
 
 	blockBytes int // see there
