@@ -49,16 +49,15 @@ func Start(ctx context.Context) (browser context.Context, stop func(), err error
 	return browser, stop, nil
 }
 
-// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it, and adds up by how much (CLS). In the line of a task, what
-// follows its wait may move sideways: the wait is another one.
+// shifts collects what moved on a page without a cause that its reader gave, as browsers measure it, and adds up by how much (CLS). In the box of a live tree tasks
+// may move: others begin and end, and the lines of one grow with what it waits for.
 const shifts = `window.shifts = []; window.allShifts = []; window.cls = 0; new PerformanceObserver(list => {
 	const tell = r => [r.x, r.y, r.width, r.height].map(Math.round).join(" ")
-	const sideways = s => s.previousRect.y === s.currentRect.y && s.previousRect.height === s.currentRect.height
-	const inTask = s => (s.node?.closest ? s.node : s.node?.parentElement)?.closest(".task")
+	const inTree = s => (s.node?.closest ? s.node : s.node?.parentElement)?.closest("#tree > *, .tree, .task") // the last two: it may be taken out by now
 	for (const e of list.getEntries()) if (!e.hadRecentInput) for (const s of (cls += e.value, e.sources)) {
 		const moved = (s.node?.outerHTML ?? s.node?.parentElement?.outerHTML ?? "?").slice(0, 150) + " from " + tell(s.previousRect) + " to " + tell(s.currentRect)
 		window.allShifts.push(moved)
-		if (!(sideways(s) && inTask(s))) window.shifts.push(moved)
+		if (!inTree(s)) window.shifts.push(moved)
 	}
 }).observe({type: "layout-shift", buffered: true})`
 

@@ -256,7 +256,7 @@ func (b *tab) drawn() {
 	b.run(Do(`var drawn = false; requestAnimationFrame(() => requestAnimationFrame(() => { drawn = true }))`), Until("drawn"))
 }
 
-// unmoved fails the test when anything on the page has moved since its beginning, even sideways in the line of a task.
+// unmoved fails the test when anything on the page has moved since its beginning, also in a live tree.
 func (b *tab) unmoved(where string) {
 	b.Helper()
 	if cls := eval[float64](b, "cls"); cls > 0 {
@@ -364,7 +364,7 @@ func (s *stage) testRetried(t *testing.T) {
 			}
 			b.run(Until(`document.querySelectorAll(".task").length > 3`))
 			b.drawn()
-			b.unmoved("the page of a job that begins to run")
+			b.still("the page of a job that begins to run")
 		})
 	}
 }
