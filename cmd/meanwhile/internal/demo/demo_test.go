@@ -60,7 +60,10 @@ func newDemo(t *testing.T, n int, latency time.Duration, before func(*http.Reque
 		}
 		http.StripPrefix("/engine", search).ServeHTTP(w, r)
 	})}
-	server := httptest.NewServer(counted)
+	server := httptest.NewUnstartedServer(counted)
+	// Ends requests with the test: a server does not notice that a client has gone before it has read the body.
+	server.Config.BaseContext = func(net.Listener) context.Context { return t.Context() }
+	server.Start()
 	printed := new(bytes.Buffer)
 	d := &demo{
 		file: file, documents: spread(all, n), latency: latency, console: console{printed, io.Discard, false}, store: store,
