@@ -14,14 +14,14 @@ func Lock(dir string) (*FolderLock, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, ErrLocked
 	}
-	return held(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600))
+	return newLock(os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600))
 }
 
-// LockShared keeps a folder from being locked by one who writes, until it is closed. It cannot see whether it is locked: whoever starts the
-// process sees to that. The folder has been locked before.
-func LockShared(dir string) (*FolderLock, error) { return held(os.Open(filepath.Join(dir, "lock"))) }
+// LockShared locks a folder against those who write, until it is closed. It does not detect one who writes already: whoever starts the
+// processes has to. The folder has been locked before.
+func LockShared(dir string) (*FolderLock, error) { return newLock(os.Open(filepath.Join(dir, "lock"))) }
 
-func held(f *os.File, err error) (*FolderLock, error) {
+func newLock(f *os.File, err error) (*FolderLock, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// TestSkipped tells a person at a terminal what go test does not: which tests skip on this machine. CI lists them by itself.
+// TestSkipped reports to a person at a terminal what go test does not: which tests skip on this machine. CI lists them by itself.
 func TestSkipped(t *testing.T) {
 	line := Skipped()
 	if line == "" {
 		return
 	}
 	if os.Getenv("MEANWHILE_CI") != "1" {
-		tell(line)
+		report(line)
 	}
 	t.Skip(line)
 }

@@ -57,13 +57,13 @@ type inserted struct {
 
 // insert inserts jobs in a transaction of their own, and gives notice of them.
 func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err error) {
-	told := alike(jobs) && s.notices.withInsert()
+	notifies := alike(jobs) && s.notices.withInsert()
 	begun := time.Now()
 	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
-		if told {
+		if notifies {
 			ids = idsOf(jobs)
-			_, err := s.run().ids(ctx, s.sql("insert_told"), append(alikeArgs(jobs), s.schema)...)
-			return whichIsThere(err)
+			_, err := s.run().ids(ctx, s.sql("insert_notify"), append(alikeArgs(jobs), s.schema)...)
+			return explainInsert(err)
 		}
 		if !slices.ContainsFunc(jobs, isKeyed) {
 			ids, err = insertJobs(ctx, s, s.run(), jobs)
@@ -79,7 +79,7 @@ func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err 
 	}
 	s.notices.inserted(time.Since(begun))
 	s.wrote(1)
-	if !told {
+	if !notifies {
 		s.notify(queuesOf(jobs))
 	}
 	return ids, nil
@@ -169,13 +169,13 @@ func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error 
 		statement = "insert_noted"
 	}
 	_, err := r.ids(ctx, s.sql(statement), args(jobs)...)
-	return whichIsThere(err)
+	return explainInsert(err)
 }
 
-// whichIsThere says of an error of an insert that a job with the ID is there, if it is that.
-func whichIsThere(err error) error {
+// explainInsert returns the error of an insert, with a text that says so where a job with the ID exists already.
+func explainInsert(err error) error {
 	if codeOf(err) == codeUnique {
-		err = fmt.Errorf("a job with the ID is there already: %w", err)
+		err = fmt.Errorf("a job with the ID exists already: %w", err)
 	}
 	return err
 }

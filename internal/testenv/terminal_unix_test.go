@@ -15,9 +15,9 @@ import (
 	"github.com/creack/pty"
 )
 
-// tell writes a line to the terminal that the process belongs to, if there is one. It neither stops a job in the background, whose writes a
+// report writes a line to the terminal that the process belongs to, if there is one. It neither stops a job in the background, whose writes a
 // terminal may refuse with SIGTTOU, nor waits for a terminal that is held.
-func tell(line string) {
+func report(line string) {
 	signal.Ignore(syscall.SIGTTOU)
 	defer signal.Reset(syscall.SIGTTOU)
 	f, err := os.OpenFile("/dev/tty", os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
@@ -65,10 +65,10 @@ func inTerminal(t *testing.T, keys, script string) string {
 	return <-shown
 }
 
-// runSkipped runs the test that tells, and keeps its output.
+// runSkipped runs the test that reports, and keeps its output.
 const runSkipped = `"$TESTS" -test.run='^TestSkipped$' >file 2>&1`
 
-func TestSkippedIsToldInATerminal(t *testing.T) {
+func TestSkippedIsReportedInATerminal(t *testing.T) {
 	const run = runSkipped
 	for name, script := range map[string]string{
 		"in the foreground":                  run,
