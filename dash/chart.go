@@ -93,10 +93,10 @@ type value struct {
 	numbers []float64
 }
 
-// A scale is what the numbers of a chart are: how one reads, and the next one that is round.
+// A scale is the unit of the numbers of a chart: how one is formatted, and the next round one.
 type scale struct {
-	say   func(float64) string
-	round func(float64) float64
+	format func(float64) string
+	round  func(float64) float64
 }
 
 var (
@@ -116,7 +116,7 @@ func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 		c.None = "none"
 	} else {
 		top = in.round(top)
-		c.Top = in.say(top)
+		c.Top = in.format(top)
 	}
 	height := func(n float64) int {
 		if top == 0 {
@@ -134,7 +134,7 @@ func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 		texts := make([]string, len(v.numbers))
 		some := false
 		for k, n := range v.numbers {
-			texts[k] = in.say(n)
+			texts[k] = in.format(n)
 			if len(c.Names) > 1 {
 				texts[k] = c.Names[k] + " " + texts[k]
 			}

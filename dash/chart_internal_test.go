@@ -30,7 +30,7 @@ func TestRoundUpTime(t *testing.T) {
 		{72 * time.Hour, "5 d"},
 		{15 * 24 * time.Hour, "20 d"},
 	} {
-		if got := timeScale.say(timeScale.round(float64(test.n))); got != test.want {
+		if got := timeScale.format(timeScale.round(float64(test.n))); got != test.want {
 			t.Errorf("a chart up to %v has an edge at %s, want %s", test.n, got, test.want)
 		}
 	}
