@@ -67,7 +67,9 @@ func Parallel(n int) { setDefault("test.parallel", n) }
 
 // setDefault sets a flag that the command line leaves out.
 func setDefault(name string, n int) {
-	flag.Parse()
+	if !flag.Parsed() {
+		flag.Parse()
+	}
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == name })
 	if given {

@@ -50,8 +50,11 @@ func TestMissing(t *testing.T) {
 
 func TestFewerChecks(t *testing.T) {
 	const law = "rapid.checks"
-	if flag.Lookup(law) == nil {
-		flag.Int(law, 100, "a stand-in for that of rapid")
+	defer func(flags *flag.FlagSet) { flag.CommandLine = flags }(flag.CommandLine)
+	flag.CommandLine = flag.NewFlagSet("a program", flag.ContinueOnError)
+	flag.Int(law, 100, "a stand-in for that of rapid")
+	if err := flag.CommandLine.Parse(nil); err != nil {
+		t.Fatal(err)
 	}
 	checks := func() string { return flag.Lookup(law).Value.String() }
 	t.Setenv("MEANWHILE_LONG", "1")
