@@ -63,8 +63,9 @@ func (l *Lane) Next(limits Limits, now time.Time) time.Time {
 	return later(later(of.Starts.Next(l.Full, now), of.Units.Next(l.Paid, now)), l.Held)
 }
 
-// Idle returns from when on nothing need be kept of a lane without jobs.
-func (l *Lane) Idle() time.Time { return later(later(l.Full, l.Paid), l.Held) }
+// Idle returns from when on nothing need be kept of a lane without jobs. Its rates are kept for as long as they say how late the next start may
+// come: [Rate.Take] of a lane that was forgotten before would let the one after that come too early.
+func (l *Lane) Idle() time.Time { return later(later(l.Full, l.Paid).Add(lateStart), l.Held) }
 
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {

@@ -290,3 +290,23 @@ func TestOneJobWaitsForItsTurn(t *testing.T) {
 		}
 	})
 }
+
+// TestIdleLaneMayBeForgotten: from when on a lane is idle, its rates take what starts as those of a new lane do.
+func TestIdleLaneMayBeForgotten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := job.Rate{
+			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.IntRange(500_000, 3600_000_000).Draw(t, "per in µs")) * time.Microsecond,
+			Burst: rapid.IntRange(0, 100).Draw(t, "burst"),
+		}
+		last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		l := job.Lane{Full: r.Take(time.Time{}, last, 1), Paid: r.Charge(time.Time{}, last, 1)}
+		now := l.Idle().Add(time.Duration(rapid.IntRange(0, 100_000).Draw(t, "after in µs")) * time.Microsecond)
+		n := rapid.IntRange(1, max(r.Burst, 1)).Draw(t, "start")
+		if kept, forgotten := r.Take(l.Full, now, n), r.Take(time.Time{}, now, n); !kept.Equal(forgotten) {
+			t.Errorf("starts: %v where the lane is kept, %v where it is not", kept, forgotten)
+		}
+		if kept, forgotten := r.Charge(l.Paid, now, n), r.Charge(time.Time{}, now, n); !kept.Equal(forgotten) {
+			t.Errorf("units: %v where the lane is kept, %v where it is not", kept, forgotten)
+		}
+	})
+}

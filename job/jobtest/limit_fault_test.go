@@ -114,6 +114,23 @@ var limitFaults = []fault{
 			l.EachKey.Starts.Burst += 5
 		}
 	})},
+	{name: "a rate is forgotten when nothing is due", noticed: []string{
+		"a key that had nothing to start for a moment keeps its rate",
+	}, apply: func(b *broken) {
+		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
+			got, err := b.Store.Claim(ctx, c)
+			if err != nil || len(got.Jobs) > 0 {
+				return got, err
+			}
+			use, err := b.Store.Limits(ctx, job.DefaultQueue, "")
+			for _, l := range []job.Limits{{}, use.Limits} {
+				if err == nil {
+					err = b.Store.SetLimits(ctx, job.DefaultQueue, l)
+				}
+			}
+			return got, err
+		}
+	}},
 	{name: "keys take no turns", noticed: []string{"keys take turns, and one that waits alone gets all"}, apply: insertAs(func(j *job.Job) { j.LimitKey = "" })},
 	{name: "a key gets one start of each claim", noticed: []string{"keys take turns, and one that waits alone gets all"}, apply: claimAs(func(c *job.Claim) { c.Limit = min(c.Limit, 1) }, nil)},
 	{name: "priorities do not count among keys", noticed: []string{

@@ -62,4 +62,29 @@ var ratePromises = []promise{
 			f.Errorf("%d starts took %v, want about %v", n, d, each*(n-1))
 		}
 	}},
+	{"a key that had nothing to start for a moment keeps its rate", func(f *fixture) {
+		const per, jobs = 110 * time.Millisecond, 8
+		rate := job.Rate{N: 1, Per: per}
+		f.limit(job.Limits{EachKey: job.KeyLimits{Starts: rate}})
+		var full time.Time
+		for i := range jobs {
+			f.insertNew(job.LimitKey("a"))
+			var got []*job.Job
+			f.eventually("the start", func() bool {
+				got = f.claim("w", 1)
+				return len(got) == 1
+			})
+			at := got[0].Started
+			if early := rate.Next(full, at).Sub(at); early > time.Millisecond {
+				f.Errorf("start %d came %v before the rate lets it", i+1, early)
+			}
+			full = rate.Take(full, at, 1)
+			f.finish(got[0], job.Completed)
+			if i%2 == 0 { // The next comes when the rate has just let it.
+				for next := time.Now().Add(full.Sub(at) + 2*pause); time.Now().Before(next); <-time.After(pause) {
+					f.claim("w", 1)
+				}
+			}
+		}
+	}},
 }

@@ -3,6 +3,8 @@
 
 local tenYears = 315360000000000
 
+local lateStart = 50000 -- by how much a start that comes late lets the next come early, at most
+
 -- span is the time that n starts, or units, take, rounded up; ten years at most. The rest of each is multiplied in two steps, so that nothing
 -- is more than 2^53.
 local function span(rate, n)
@@ -28,7 +30,7 @@ end
 -- take returns the time to keep when n have started.
 local function take(rate, full, n)
   if rate.n == 0 or n == 0 then return full end
-  return math.max(full, now - math.min(math.floor(span(rate, 1) / 2), 50000)) + span(rate, n)
+  return math.max(full, now - math.min(math.floor(span(rate, 1) / 2), lateStart)) + span(rate, n)
 end
 
 -- charge returns the time to keep when n units are used, or given back where n is below zero.
@@ -36,7 +38,7 @@ local function charge(rate, full, n)
   if rate.n == 0 or n == 0 or n < 0 and full <= now then return full end
   if n < 0 then return full - span(rate, -n) end
   local s = span(rate, n)
-  return math.min(math.max(full, now - math.min(math.floor(s / 2), 50000)) + s, now + tenYears)
+  return math.min(math.max(full, now - math.min(math.floor(s / 2), lateStart)) + s, now + tenYears)
 end
 
 -- nextStart returns when the next may start: now, or later.
@@ -211,7 +213,7 @@ end
 -- laneHint returns what is to be kept of a lane: the priority of the job that may start, or 0, when to look at it again, and whether nothing is.
 local function laneHint(q, l)
   local priority, wakeAt, any = laneDue(q, l)
-  local idle = math.max(l.full, l.held, l.paid)
+  local idle = math.max(math.max(l.full, l.paid) + lateStart, l.held)
   local gone = false
   if priority > 0 and laneLeft(q, l) <= 0 then
     priority = 0
