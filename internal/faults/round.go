@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	drainLimit = 90 * time.Second // for all jobs to end after the last fault
+	drainLimit = 90 * time.Second // for one more of the jobs to end after the last fault
 	storeLimit = 20 * time.Second // for the store to answer the program itself, when nothing is broken any more
 	maxShown   = 20               // violations of a round that are printed
 )
@@ -199,31 +200,56 @@ func (o *round) drain(ctx context.Context, store job.Store) error {
 	if err := o.stopCron(ctx, store); err != nil {
 		return err
 	}
+	fewest, since := int64(math.MaxInt64), begun
 	for {
-		var left []*job.Job
-		err := patiently(ctx, func(ctx context.Context) (err error) {
-			left, err = store.List(ctx, job.Filter{States: []job.State{job.Queued, job.Running}, Limit: 5})
-			return err
-		})
+		left, err := unfinished(ctx, store)
 		if err != nil {
 			return err
 		}
-		if len(left) == 0 {
+		if left < fewest {
+			fewest, since = left, time.Now()
+		}
+		switch {
+		case left == 0:
 			o.mu.Lock()
 			o.drained = max(o.drained, time.Since(begun))
 			o.mu.Unlock()
 			return nil
-		}
-		if time.Since(begun) > drainLimit {
-			for _, j := range left {
-				o.violated("job %v (%s) is still %s %v after the last fault: %s", j.ID, j.Kind, j.State, drainLimit, show(j))
-			}
-			return nil
+		case time.Since(since) > drainLimit:
+			return o.stuck(ctx, store, left)
 		}
 		if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
+}
+
+// unfinished returns how many jobs are queued or run.
+func unfinished(ctx context.Context, store job.Store) (n int64, err error) {
+	err = patiently(ctx, func(ctx context.Context) error {
+		counts, err := store.Counts(ctx)
+		n = 0
+		for _, c := range counts {
+			if c.State == job.Queued || c.State == job.Running {
+				n += c.N
+			}
+		}
+		return err
+	})
+	return n, err
+}
+
+// stuck reports some of the jobs that do not end.
+func (o *round) stuck(ctx context.Context, store job.Store, all int64) error {
+	var left []*job.Job
+	err := patiently(ctx, func(ctx context.Context) (err error) {
+		left, err = store.List(ctx, job.Filter{States: []job.State{job.Queued, job.Running}, Limit: 5})
+		return err
+	})
+	for _, j := range left {
+		o.violated("job %v (%s) is still %s, one of %d of which none has ended for %v after the last fault: %s", j.ID, j.Kind, j.State, all, drainLimit, show(j))
+	}
+	return err
 }
 
 // patiently repeats a call of the store until it succeeds: what was broken may take a moment to recover.
