@@ -47,7 +47,7 @@ var layoutRules = []layoutRule{
 	{packages: "internal/logfaults", ours: []string{"..."}, modules: []string{anyModule}, tests: []string{"..."}},
 	{packages: "internal/trees", ours: []string{"inspect"}},
 	{packages: "internal/access", ours: []string{"internal/..."}},
-	{packages: "internal/testenv", helper: true},
+	{packages: "internal/testenv", ours: []string{"internal/goroutine"}, helper: true},
 	{packages: "internal/push", ours: []string{"internal/retryafter"}, tests: []string{"internal/..."}},
 	{packages: "internal/journal", ours: []string{"internal/datafolder"}},
 	{packages: "internal/logwire", modules: []string{"github.com/klauspost/compress"}},

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/retry"
@@ -265,6 +267,7 @@ func TestMaxTasksOwnDeadlineWhileWaiting(t *testing.T) {
 }
 
 func TestMaxTasksInTheTree(t *testing.T) {
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Minute) })

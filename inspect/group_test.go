@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 	"pgregory.net/rapid"
@@ -16,7 +18,7 @@ import (
 
 // A hundred items that wait alike are one line, and what differs has its own.
 func TestStringGroupsSiblings(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	Trees() // from here on, ages are known
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {

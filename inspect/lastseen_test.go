@@ -6,13 +6,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
 
 // A task that goes on between two snapshots is not shown as one that stays where it is, though both are at the same line.
 func TestWaitsThatAreNotTheSame(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {
 			items, never := make(chan int), make(chan int)

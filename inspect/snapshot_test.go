@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
@@ -27,7 +29,7 @@ func sleepers(ctx context.Context, count int) {
 
 // The runtime allocates a stack for each task of a snapshot; all else is made for many tasks at once.
 func TestSnapshotAllocations(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	const tasks = 1000
 	_ = Run(t.Context(), func(ctx context.Context) error {
 		sleepers(ctx, tasks)

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
@@ -72,7 +74,7 @@ func withoutLines(tree string) string { return lineNumber.ReplaceAllString(tree,
 var lineNumber = regexp.MustCompile(`\.go:[1-9][0-9]*`)
 
 func TestTree(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		err := Run(t.Context(), func(ctx context.Context) error {
 			forest(ctx)
@@ -197,7 +199,7 @@ func TestTreeOfATask(t *testing.T) {
 }
 
 func TestNodeAsJSON(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	Trees() // from now on tasks have an age
 	synctest.Test(t, func(t *testing.T) {
 		_ = Run(t.Context(), func(ctx context.Context) error {

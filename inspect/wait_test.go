@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/internal/goroutine"
@@ -184,7 +186,7 @@ func TestWaits(t *testing.T) {
 
 // The calls of Blocking stand below their tasks, also when these have given them up.
 func TestTreeShowsBlockingCalls(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	if before := scope.BlockingSem.Resize(2); before != mostBlocking {
 		t.Errorf("the limit was %d", before)
 	}
@@ -270,7 +272,7 @@ func TestWaitIsADeadlockAndDoneIsNot(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if test.deadlock {
-				needExact(t)
+				testenv.NeedExact(t)
 			}
 			_ = Run(t.Context(), func(ctx context.Context) error {
 				met := make(chan struct{})

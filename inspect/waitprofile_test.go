@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
@@ -50,7 +52,7 @@ func (r *truth) shares(name string) map[string]float64 {
 // The profile of a minute is within five points of what the tasks measure: of many that contend, of one whose waits are long,
 // and of tasks that live shorter than it takes from one snapshot to the next.
 func TestWaitsAreTrue(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	real := &truth{times: make(map[[2]string]time.Duration)}
 	p := waitsOfAMinute(t, WatchConfig{Log: quiet}, func(ctx context.Context) error {
 		api := NewSemaphore(2)
@@ -154,7 +156,7 @@ func short(ctx context.Context, real *truth) error {
 
 // A profile has a thousand names, and a hundred waits of each; the time of further ones is in it all the same.
 func TestWaitsAreBounded(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	p := waitsOfAMinute(t, only(CancellationIgnored), func(ctx context.Context) error {
 		for i := range 1200 {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) }, Name(strconv.Itoa(i)))
@@ -252,7 +254,7 @@ func waitsOf(t *testing.T, name string) TaskWaits {
 
 // Waits of one kind at several places, and semaphores with different counts, are one in the text.
 func TestTaskWaitsString(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		watched(t, WatchConfig{Log: quiet}, func(ctx context.Context, _ *findings) {
 			api := NewSemaphore(1)

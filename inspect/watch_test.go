@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	. "github.com/meanwhile-go/meanwhile"
 	. "github.com/meanwhile-go/meanwhile/inspect"
 )
@@ -145,7 +147,7 @@ func spin(stop *atomic.Bool) {
 }
 
 func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(CancellationIgnored), func(ctx context.Context, _ *findings) {
 			ignores := Go(ctx, func(ctx context.Context) error {
@@ -177,7 +179,7 @@ func TestWatchFindsATaskThatIgnoresItsCancellation(t *testing.T) {
 }
 
 func TestWatchFindsADeadlock(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskDeadlock), func(ctx context.Context, _ *findings) {
 			there := make(chan *Task[struct{}], 1)
@@ -202,7 +204,7 @@ func TestWatchFindsADeadlock(t *testing.T) {
 
 // Tasks that took semaphores in opposite order are reported with what each waits for, and who took that.
 func TestWatchFindsADeadlockOfSemaphores(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(TaskDeadlock), func(ctx context.Context, _ *findings) {
 			one, two := NewSemaphore(1), NewSemaphore(1)
@@ -314,7 +316,7 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if test.found {
-				needExact(t)
+				testenv.NeedExact(t)
 			}
 			synctest.Test(t, func(t *testing.T) {
 				f := watched(t, only(TasksPileUp), func(ctx context.Context, _ *findings) {
@@ -342,7 +344,7 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 }
 
 func TestWatchFindsLeakedGoroutines(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	synctest.Test(t, func(t *testing.T) {
 		f := watched(t, only(GoroutineLeaked), func(ctx context.Context, _ *findings) {
 			stop := make(chan struct{})
@@ -380,7 +382,7 @@ func strayed(stop chan struct{}) { <-stop }
 
 // The goroutines that the standard library keeps for connections are not leaked.
 func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }))
 	defer server.Close()
 	client := server.Client()
@@ -407,7 +409,7 @@ func TestWatchKnowsThePoolsOfTheStandardLibrary(t *testing.T) {
 }
 
 func TestWatchFindsSchedulingLatency(t *testing.T) {
-	needExact(t)
+	testenv.NeedExact(t)
 	c := only(SchedulingLatency)
 	c.Interval = 1 // the first may come before the tasks have begun
 	watched(t, c, func(ctx context.Context, f *findings) {

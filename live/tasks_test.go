@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
@@ -70,6 +72,7 @@ func newServer(t *testing.T) *httptest.Server {
 }
 
 func TestTasks(t *testing.T) {
+	testenv.NeedExact(t)
 	server := newServer(t)
 	ended := errors.New("the test is over")
 	err := meanwhile.Supervise(t.Context(), func(ctx context.Context) error {

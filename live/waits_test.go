@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/live"
@@ -49,6 +51,7 @@ func waitsOfAShop(t *testing.T, ask func(h http.Handler)) {
 }
 
 func TestWaitsAsText(t *testing.T) {
+	testenv.NeedExact(t)
 	waitsOfAShop(t, func(h http.Handler) {
 		w := ask(t, h, local("GET", "/?waits", ""))
 		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != "text/plain; charset=utf-8" {
@@ -70,6 +73,7 @@ $`)
 }
 
 func TestWaitsAsJSON(t *testing.T) {
+	testenv.NeedExact(t)
 	waitsOfAShop(t, func(h http.Handler) {
 		var p inspect.WaitProfile
 		w := ask(t, h, local("GET", "/?waits&format=json", ""))
@@ -91,6 +95,7 @@ func TestWaitsAsJSON(t *testing.T) {
 
 // go tool pprof gets the profile from a URL as the documentation has it.
 func TestWaitsForPprof(t *testing.T) {
+	testenv.NeedExact(t)
 	var recorded *httptest.ResponseRecorder
 	waitsOfAShop(t, func(h http.Handler) { recorded = ask(t, h, local("GET", "/?waits&format=pprof", "")) })
 	if recorded.Code != http.StatusOK {

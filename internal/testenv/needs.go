@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/goroutine"
 )
 
 // A Need is something that tests need and that not every machine has.
@@ -181,4 +183,12 @@ func findProgram(name string) (path string, err error) {
 		path, err = exec.LookPath("/usr/sbin/" + name)
 	}
 	return path, err
+}
+
+// NeedExact skips the rest of a test of what can be known only where it is known which goroutine runs which task.
+func NeedExact(t testing.TB) {
+	t.Helper()
+	if !goroutine.Exact {
+		t.Skip("goroutines are known by the names of their tasks alone: it is a build with the tag meanwhile_nolinkname, or by another version of Go")
+	}
 }

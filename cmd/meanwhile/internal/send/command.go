@@ -145,7 +145,7 @@ func (p *plan) readService() error {
 	case len(p.Program) > 0:
 		p.Service, _ = logs.RepairService(filepath.Base(p.Program[0]))
 	default:
-		return errors.New("--service: say what the records are of")
+		return errors.New("--service: give the name of the program that writes the records")
 	}
 	if err := logs.CheckService(p.Service); err != nil {
 		return fmt.Errorf("--service: %w", err)
