@@ -1,6 +1,28 @@
 package dash
 
-import "testing"
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestIDSizeLaw: what differs between texts is what an expression says.
+func TestIDSizeLaw(t *testing.T) {
+	begins := regexp.MustCompile("^(?:" + strings.Join([]string{
+		`[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`,
+		`\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\](?::\d+)?`,
+		`[0-9A-Za-z_]*\d[0-9A-Za-z_]*(?:[.:]\d+)*`,
+	}, "|") + ")")
+	part := rapid.SampledFrom([]string{"0198c2f0", "abcdefab", "-1b2c", "-0123456789ab", "[2001:db8", "::1", "]", "[", ":", ".", ":443", ".5", "a", "G", "_", "7", " ", "-", "é"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 10).Draw(t, "parts"), "")
+		if got, want := idSize(text), len(begins.FindString(text)); got != want {
+			t.Errorf("%q: got %d, want %d", text, got, want)
+		}
+	})
+}
 
 func TestWithoutIDs(t *testing.T) {
 	for _, c := range []struct{ text, want string }{

@@ -51,7 +51,11 @@ func (g *failureGroup) N() int { return g.Retrying + g.Discarded }
 
 func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 	kind := strings.TrimSpace(v.Query.Get("kind"))
-	found, err := h.failed.get(kind, func() (*failures, error) { return h.findFailures(ctx, kind) })
+	var found *failures
+	err := beside(ctx, func(ctx context.Context) (err error) {
+		found, err = h.failed.get(kind, func() (*failures, error) { return h.findFailures(ctx, kind) })
+		return err
+	}, h.cache.past.fill)
 	if err != nil {
 		return nil, err
 	}

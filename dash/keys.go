@@ -37,24 +37,33 @@ type keyRow struct {
 }
 
 // keysOf returns the keys of a queue. They are counted among its newest jobs, since no store knows how many jobs a key has.
-func (h *handler) keysOf(ctx context.Context, queue string) (*waitingKeys, error) {
-	return h.waiting.get(queue, func() (*waitingKeys, error) { return h.findKeys(ctx, queue) })
+// Where nothing limits single keys, they are counted if one of the few newest jobs has a key.
+func (h *handler) keysOf(ctx context.Context, queue string, use job.LimitUse) (*waitingKeys, error) {
+	return h.waiting.get(queue, func() (*waitingKeys, error) {
+		if use.EachKey == (job.KeyLimits{}) && use.Overrides == 0 {
+			if few, err := h.findKeys(ctx, queue, mostNewest); err != nil || len(few.Rows) == 0 {
+				return few, err
+			}
+		}
+		return h.findKeys(ctx, queue, mostKeyed)
+	})
 }
 
-func (h *handler) findKeys(ctx context.Context, queue string) (*waitingKeys, error) {
+// findKeys counts the keys of the newest queued jobs.
+func (h *handler) findKeys(ctx context.Context, queue string, most int) (*waitingKeys, error) {
 	found := &waitingKeys{}
 	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
 	// A store may sort all that is queued for each list: so this is one, for what the page says of its newest jobs as well.
-	jobs, err := h.Store.List(limited, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: mostKeyed + 1})
+	jobs, err := h.Store.List(limited, job.Filter{Queues: []string{queue}, States: []job.State{job.Queued}, Limit: most + 1})
 	switch {
 	case err != nil && errors.Is(context.Cause(limited), errLate):
 		return &waitingKeys{Late: true, Part: true}, nil
 	case err != nil:
 		return nil, err
 	}
-	found.Read, found.Part = min(len(jobs), mostKeyed), len(jobs) > mostKeyed
+	found.Read, found.Part = min(len(jobs), most), len(jobs) > most
 	now := time.Now()
 	for i, j := range jobs[:found.Read] {
 		if found.newest == nil && i < mostNewest && j.View(now) == job.Queued {

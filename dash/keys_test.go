@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,45 @@ func TestKeysThatWait(t *testing.T) {
 	h = dash.New(dash.Config{Store: s}) // which has counted nothing yet
 	has(t, get(t, h, "/queue?name=bulk"), http.StatusOK, "counted among the newest 1,000", "1,000+")
 	has(t, get(t, h, "/queue?name=default"), http.StatusOK, "No queued job has a limit key.")
+}
+
+// A listing store notes how many jobs each list of it may have.
+type listing struct {
+	job.Store
+	limits []int
+}
+
+func (s *listing) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	s.limits = append(s.limits, f.Limit)
+	return s.Store.List(ctx, f)
+}
+
+// TestKeysAreReadWhereTheyMatter: a thousand jobs are read only of a queue that has limits for single keys, or jobs with keys among its newest.
+func TestKeysAreReadWhereTheyMatter(t *testing.T) {
+	s := &listing{Store: memory.New()}
+	if err := s.SetLimits(t.Context(), "limited", job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetKeyLimits(t.Context(), "paid", "large", job.KeyLimits{Running: 9}); err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range []string{"limited", "paid", "plain", "keyed"} {
+		enqueue(t, s, "mail.send", `{}`, 1, job.Queue(queue), job.LimitKey("old"))
+		enqueue(t, s, "mail.send", `{}`, 30, job.Queue(queue))
+	}
+	enqueue(t, s, "mail.send", `{}`, 1, job.Queue("keyed"), job.LimitKey("new"))
+	for queue, want := range map[string][]int{"limited": {1001}, "paid": {1001}, "plain": {21}, "keyed": {21, 1001}} {
+		s.limits = nil
+		w := get(t, dash.New(dash.Config{Store: s}), "/queue?name="+queue)
+		if has(t, w, http.StatusOK); !slices.Equal(s.limits, want) {
+			t.Errorf("queue %s: lists of %v jobs, want %v", queue, s.limits, want)
+		}
+		if queue == "plain" {
+			has(t, w, http.StatusOK, "None of the newest 20 queued jobs has a limit key.")
+		} else {
+			has(t, w, http.StatusOK, ">old<")
+		}
+	}
 }
 
 // TestKeyThatIsHeld: the page of the queue, and that of the job, say which discarded job holds the limit key.

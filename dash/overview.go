@@ -20,6 +20,9 @@ type overview struct {
 func (h *handler) overview(ctx context.Context, v *view) (*page, error) {
 	o := &overview{}
 	p := &page{Title: "Overview", Section: "overview", Data: o}
+	if err := beside(ctx, h.cache.past.fill, h.cache.counts.fill, h.cache.queues.fill, h.cache.workers.fill, h.cache.crons.fill); err != nil {
+		return nil, err
+	}
 	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err

@@ -32,6 +32,9 @@ func (h *handler) queues(ctx context.Context, _ *view) (*page, error) {
 }
 
 func (h *handler) queueRows(ctx context.Context) ([]queueRow, error) {
+	if err := beside(ctx, h.cache.past.fill, h.cache.counts.fill, h.cache.queues.fill, h.cache.workers.fill); err != nil {
+		return nil, err
+	}
 	queues, err := h.allQueues(ctx)
 	if err != nil {
 		return nil, err

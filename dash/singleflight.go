@@ -53,6 +53,12 @@ func (s *singleFlight[T]) get(ctx context.Context) (T, error) {
 	return value, nil
 }
 
+// fill reads the value, for those who get it next.
+func (s *singleFlight[T]) fill(ctx context.Context) error {
+	_, err := s.get(ctx)
+	return err
+}
+
 func (s *singleFlight[T]) known() (T, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,21 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if name == "" {
 		return nil, noSubject("queue", name)
 	}
-	rows, err := h.queueRows(ctx)
+	var rows []queueRow
+	var use job.LimitUse
+	var keys *waitingKeys
+	err := beside(ctx, func(ctx context.Context) (err error) {
+		rows, err = h.queueRows(ctx)
+		return err
+	}, func(ctx context.Context) (err error) {
+		if use, err = h.limitUse(ctx, name, ""); err == nil {
+			keys, err = h.keysOf(ctx, name, use)
+		}
+		return err
+	}, func(ctx context.Context) error {
+		_, err := h.readReach(ctx, v, subject{queue: name})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +76,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if listed >= 0 {
 		row = rows[listed]
 	}
-	d := &subjectPage{Name: name, Queue: &row}
+	d := &subjectPage{Name: name, Queue: &row, Keys: keys}
 	p := &page{Title: "Queue " + name, Section: "queues", Data: d}
 	known, err := h.fillSubject(ctx, v, d, subject{queue: name}, level{row.Queued, row.Running})
 	if err != nil {
@@ -74,15 +88,8 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	if row.Wait > 0 { // otherwise all are due later
 		d.Left = timeLeft(row.Queued, row.Rate)
 	}
-	use, err := h.limitUse(ctx, name, "")
-	if err != nil {
-		return nil, err
-	}
 	d.Limits = limitLines(use)
 	if d.Own, d.More, err = h.ownLimits(ctx, name, use); err != nil {
-		return nil, err
-	}
-	if d.Keys, err = h.keysOf(ctx, name); err != nil {
 		return nil, err
 	}
 	if row.Wait > 0 && d.Keys.newest != nil {
@@ -116,6 +123,12 @@ func noSubject(what, name string) error {
 
 // fillSubject fills in what both have. It reports whether there are jobs of it, or workers.
 func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s subject, now level) (known bool, err error) {
+	if err := beside(ctx, h.cache.past.fill, h.cache.counts.fill, h.cache.workers.fill, func(ctx context.Context) error {
+		_, err := h.readReach(ctx, v, s)
+		return err
+	}); err != nil {
+		return false, err
+	}
 	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return false, err

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -110,9 +109,7 @@ func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 	for _, of := range best {
 		stats = append(stats, of...)
 	}
-	slices.SortStableFunc(stats, func(a, b Stat) int {
-		return cmp.Or(a.Minute.Compare(b.Minute), strings.Compare(a.Worker, b.Worker), strings.Compare(a.Queue, b.Queue), strings.Compare(a.Kind, b.Kind))
-	})
+	slices.SortFunc(stats, func(a, b Stat) int { return a.Minute.Compare(b.Minute) })
 	return stats, noneAnswered(answers)
 }
 

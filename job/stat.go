@@ -63,7 +63,7 @@ func (s *Stat) merge(other *Stat) {
 
 // MergeStats adds up rows by the StatsSpan in which they began, queue and kind, over all workers. Of Queued and Running the most counts.
 // What there would be more than MostStats of in one span is counted without its kind, or without its queue as well, so that a store keeps a
-// bounded number; rows that were added up before keep theirs. The result is in the order of Store.Stats. Stores call it.
+// bounded number; rows that were added up before keep theirs. The oldest rows come first. Stores call it.
 func MergeStats(rows ...Stat) []Stat {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Stat) int { return cmp.Compare(b.Span, a.Span) })

@@ -3,148 +3,152 @@ package job
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
-
-	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
+	"math"
+	"strings"
+	"time"
 )
 
-// AppendStat appends a row of which a store has the text that json.Marshal wrote. A page of a dashboard reads thousands of them, so that
-// a text as Marshal writes it, with plain names, is read without reflection.
-func AppendStat(rows []Stat, text string) ([]Stat, error) {
-	if len(rows) == cap(rows) {
-		rows = slices.Grow(rows, max(len(rows), 64)) // a row has a kilobyte, and append would copy each some five times
+// ReadStats reads rows of which a store has the text that json.Marshal wrote. A text has one row, or several with line breaks between them: a page
+// of a dashboard reads thousands of rows, and a store is quicker with few texts. Stores call it.
+func ReadStats(texts ...string) ([]Stat, error) {
+	n := 0
+	for _, text := range texts {
+		n += 1 + strings.Count(text, "\n")
 	}
-	rows = append(rows, Stat{})
-	row := &rows[len(rows)-1]
-	if row.readPlain(text) {
-		return rows, nil
-	}
-	*row = Stat{}
-	if err := json.Unmarshal([]byte(text), row); err != nil {
-		return nil, fmt.Errorf("row of stats: %w", err)
+	rows := make([]Stat, n) // a row has a kilobyte, and append would copy each some five times
+	r := statReader{names: map[string]string{}}
+	i := 0
+	for _, text := range texts {
+		for line := range strings.SplitSeq(text, "\n") {
+			if !r.read(line, &rows[i]) {
+				rows[i] = Stat{}
+				if err := json.Unmarshal([]byte(line), &rows[i]); err != nil {
+					return nil, fmt.Errorf("row of stats: %w", err)
+				}
+			}
+			i++
+		}
 	}
 	return rows, nil
 }
 
-// readPlain reads the text of a row. It reports false for what json.Unmarshal has to read, or to refuse: then the row is of no use.
-func (s *Stat) readPlain(text string) bool {
-	r := statReader{text: text, Scanner: jsonscan.New([]byte(text))}
-	if !r.token('{') {
-		return false
-	}
-	for {
-		name, ok := r.name()
-		if !ok || !r.token(':') || !s.readField(name, &r) {
-			return false
-		}
-		if r.token('}') {
-			r.Space()
-			return r.AtEnd()
-		}
-		if !r.token(',') {
-			return false
-		}
+// A statReader reads rows without reflection. It knows no other text than the one that json.Marshal writes of a Stat whose names are plain.
+type statReader struct {
+	text  string            // what is left of a row
+	names map[string]string // that were read: each is in memory once, and the text of its row is not kept for it
+	last  struct {          // what the next row may have, too
+		minute              time.Time
+		at                  string // the text of the minute
+		worker, queue, kind string
 	}
 }
 
-// readField reads the value of a field.
-func (s *Stat) readField(name string, r *statReader) (ok bool) {
-	if to := s.counter(name); to != nil {
-		*to, ok = r.count()
-		return ok
-	}
-	switch name {
-	case "minute":
-		text, ok := r.name()
-		return ok && s.Minute.UnmarshalText([]byte(text)) == nil
-	case "worker":
-		s.Worker, ok = r.name()
-	case "queue":
-		s.Queue, ok = r.name()
-	case "kind":
-		s.Kind, ok = r.name()
-	case "wait":
-		return s.Wait.read(r)
-	case "run":
-		return s.Run.read(r)
+// read reads a row. It reports false for what json.Unmarshal has to read, or to refuse: then the row is of no use.
+func (r *statReader) read(text string, s *Stat) bool {
+	r.text = text
+	ok := r.token(`{"minute":"`) && r.minute(&s.Minute) &&
+		(!r.token(`,"span":`) || r.count((*int64)(&s.Span))) &&
+		r.token(`,"worker":"`) && r.name(&s.Worker, r.last.worker) &&
+		r.token(`,"queue":"`) && r.name(&s.Queue, r.last.queue) &&
+		r.token(`,"kind":"`) && r.name(&s.Kind, r.last.kind) &&
+		r.token(`,"completed":`) && r.count(&s.Completed) &&
+		r.token(`,"retried":`) && r.count(&s.Retried) &&
+		r.token(`,"snoozed":`) && r.count(&s.Snoozed) &&
+		r.token(`,"canceled":`) && r.count(&s.Canceled) &&
+		r.token(`,"discarded":`) && r.count(&s.Discarded) &&
+		(!r.token(`,"queued":`) || r.count(&s.Queued)) &&
+		(!r.token(`,"running":`) || r.count(&s.Running)) &&
+		r.token(`,"wait":[`) && r.histogram(&s.Wait) &&
+		r.token(`,"run":[`) && r.histogram(&s.Run) &&
+		r.text == "}"
+	if ok {
+		r.last.worker, r.last.queue, r.last.kind = s.Worker, s.Queue, s.Kind
 	}
 	return ok
 }
 
-// counter returns the number of a name, or nil.
-func (s *Stat) counter(name string) *int64 {
-	switch name {
-	case "span":
-		return (*int64)(&s.Span)
-	case "completed":
-		return &s.Completed
-	case "retried":
-		return &s.Retried
-	case "snoozed":
-		return &s.Snoozed
-	case "canceled":
-		return &s.Canceled
-	case "discarded":
-		return &s.Discarded
-	case "queued":
-		return &s.Queued
-	case "running":
-		return &s.Running
-	}
-	return nil
+// token reads a text if it comes next.
+func (r *statReader) token(text string) (ok bool) {
+	r.text, ok = strings.CutPrefix(r.text, text)
+	return ok
 }
 
-// A statReader reads the text of a row.
-type statReader struct {
-	text string
-	jsonscan.Scanner
-}
-
-// token reads a byte that comes next but for white space.
-func (r *statReader) token(c byte) bool {
-	r.Space()
-	return r.Take(c)
-}
-
-// name reads a string of printable ASCII without escapes. It is a part of the text: one of a row is in memory once.
-func (r *statReader) name() (string, bool) {
-	r.Space()
-	raw, escaped, err := r.String()
-	if err != nil || escaped {
-		return "", false
-	}
-	for _, c := range raw {
-		if c < ' ' || c > '~' {
+// quoted reads what is left of a string: printable ASCII without escapes.
+func (r *statReader) quoted() (text string, ok bool) {
+	for i := range len(r.text) {
+		switch c := r.text[i]; {
+		case c == '"':
+			text, r.text = r.text[:i], r.text[i+1:]
+			return text, true
+		case c < ' ' || c > '~' || c == '\\':
 			return "", false
 		}
 	}
-	end := r.Offset() - 1
-	return r.text[end-len(raw) : end], true
+	return "", false
 }
 
-// count reads a whole number.
-func (r *statReader) count() (int64, bool) {
-	r.Space()
-	n, err := strconv.ParseInt(string(r.Number()), 10, 64)
-	return n, err == nil
-}
-
-// read reads what MarshalJSON writes.
-func (h *Histogram) read(r *statReader) (ok bool) {
-	if !r.token('[') {
+// minute reads a time, which may be the one of the row before.
+func (r *statReader) minute(to *time.Time) bool {
+	text, ok := r.quoted()
+	if !ok {
 		return false
 	}
-	var list [histogramSize + 1]int64
-	n := 0
-	for end := r.token(']'); !end; end = r.token(']') {
-		if n == len(list) || n > 0 && !r.token(',') {
+	if text != r.last.at {
+		if r.last.minute.UnmarshalText([]byte(text)) != nil {
+			r.last.at = ""
 			return false
 		}
-		if list[n], ok = r.count(); !ok {
-			return false
-		}
-		n++
+		r.last.at = text
 	}
-	return h.fill(list[:n]) == nil
+	*to = r.last.minute
+	return true
+}
+
+// name reads a name, which may be the one of the row before.
+func (r *statReader) name(to *string, last string) bool {
+	text, ok := r.quoted()
+	if !ok || text == last {
+		*to = last
+		return ok
+	}
+	if *to, ok = r.names[text]; !ok {
+		*to = strings.Clone(text)
+		r.names[*to] = *to
+	}
+	return true
+}
+
+// mostDigits are those of a number that is certain to fit.
+const mostDigits = 18
+
+// count reads a whole number that is not below zero.
+func (r *statReader) count(to *int64) bool {
+	n, i := int64(0), 0
+	for i < len(r.text) && '0' <= r.text[i] && r.text[i] <= '9' {
+		n = 10*n + int64(r.text[i]-'0')
+		i++
+	}
+	if i == 0 || i > mostDigits || i > 1 && r.text[0] == '0' {
+		return false
+	}
+	*to, r.text = n, r.text[i:]
+	return true
+}
+
+// histogram reads the rest of what MarshalJSON writes.
+func (r *statReader) histogram(h *Histogram) bool {
+	if r.token("]") {
+		return true
+	}
+	var at, total int64
+	if !r.count(&at) {
+		return false
+	}
+	for ; r.token(","); at++ {
+		if at >= histogramSize || !r.count(&h.counts[at]) || h.counts[at] > math.MaxInt64-total {
+			return false
+		}
+		total += h.counts[at]
+	}
+	return at <= histogramSize && r.token("]")
 }

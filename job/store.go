@@ -202,8 +202,8 @@ type OperatorStore interface {
 	// for one that does not exist the error is ErrNotFound.
 	Watch(ctx context.Context, id ID, d time.Duration) (Tree, error)
 
-	// Stats returns the rows that match, by Minute, Worker, Queue and Kind: those of all workers for each minute of the
-	// last two hours, StatsKept, and before these one for each StatsSpan, queue and kind. Prune adds up the rows of minutes that are
+	// Stats returns the rows that match, the oldest Minute first, and those of one in any order: of each worker, queue and kind for each minute of the
+	// last two hours, StatsKept, and before these of each queue and kind for each StatsSpan. Prune adds up the rows of minutes that are
 	// older, by MergeStats and with the row that is there already; a call does so for the oldest span at least. It removes rows
 	// of spans that began longer ago than StatsPast.
 	Stats(ctx context.Context, f StatsFilter) ([]Stat, error)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Shown is what stands in the place of a hidden value.
@@ -21,12 +22,13 @@ var Default = []string{
 // A Mask hides the values of fields with some names, regardless of case, "-" and "_". The zero value hides nothing.
 type Mask struct {
 	names map[string]bool
+	plain bool           // they are ASCII letters and digits
 	text  *regexp.Regexp // a name, what joins it to its value, the value
 }
 
 // New makes a mask.
 func New(names []string) *Mask {
-	m := &Mask{names: map[string]bool{}}
+	m := &Mask{names: map[string]bool{}, plain: true}
 	var alternatives []string
 	for _, name := range names {
 		plain := fold(name)
@@ -34,6 +36,7 @@ func New(names []string) *Mask {
 			continue
 		}
 		m.names[plain] = true
+		m.plain = m.plain && strings.Trim(plain, "abcdefghijklmnopqrstuvwxyz0123456789") == ""
 		var letters []string
 		for _, r := range plain {
 			letters = append(letters, regexp.QuoteMeta(string(r)))
@@ -77,10 +80,48 @@ func (m *Mask) hidesIn(value any) bool {
 
 // Text hides values in a text where they stand behind their name.
 func (m *Mask) Text(text string) string {
-	if m.text == nil {
+	if m.text == nil || m.plain && !m.mayHide(text) {
 		return text
 	}
 	return m.text.ReplaceAllString(text, "${1}"+Shown)
+}
+
+// mayHide reports whether a name may stand before what joins it to its value. It costs a fraction of the expression, which few texts match: a page
+// has a thousand of them.
+func (m *Mask) mayHide(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= utf8.RuneSelf: // some are letters of ASCII in another case
+			return true
+		case c == ':', c == '=':
+			before := strings.TrimRight(text[:i], " \t\n\f\r")
+			before = strings.TrimSuffix(strings.TrimSuffix(before, `"`), `\`)
+			for name := range m.names {
+				if endsIn(before, name) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// endsIn reports whether a text of ASCII ends in a folded name.
+func endsIn(text, name string) bool {
+	for i := len(text) - 1; i >= 0 && name != ""; i-- {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		last := len(name) - 1
+		switch {
+		case c == name[last]:
+			name = name[:last]
+		case c != '-' && c != '_':
+			return false
+		}
+	}
+	return name == ""
 }
 
 // JSON hides values in JSON, at any depth. Fields keep their order and numbers their digits. What is no JSON becomes a string of it,

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -196,6 +197,13 @@ func (f *fixture) wantSum(since time.Time, want ...job.Stat) {
 	}
 }
 
+// inOrder returns rows by minute, worker, queue and kind.
+func inOrder(rows []job.Stat) []job.Stat {
+	return slices.SortedStableFunc(slices.Values(rows), func(a, b job.Stat) int {
+		return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
+	})
+}
+
 func (f *fixture) wantStats(since time.Time, want ...job.Stat) {
 	f.Helper()
 	f.wantStatsOf(job.StatsFilter{Since: since}, want...)
@@ -207,6 +215,10 @@ func (f *fixture) wantStatsOf(filter job.StatsFilter, want ...job.Stat) {
 	if err != nil {
 		f.Fatalf("stats: %v", err)
 	}
+	if !slices.IsSortedFunc(got, func(a, b job.Stat) int { return a.Minute.Compare(b.Minute) }) {
+		f.Errorf("stats of %+v are not in the order of their minutes:\n%+v", filter, got)
+	}
+	got, want = inOrder(got), inOrder(want)
 	if !slices.EqualFunc(got, want, func(a, b job.Stat) bool {
 		same := a.Minute.Equal(b.Minute)
 		a.Minute = b.Minute

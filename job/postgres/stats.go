@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,23 +35,17 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat,
 	return stats, err
 }
 
-// stats reads rows by a statement.
-func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) (stats []job.Stat, err error) {
+// stats reads rows by a statement that returns their texts.
+func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) ([]job.Stat, error) {
 	rows, err := r.query(ctx, statement, args...)
 	if err != nil {
 		return nil, err
 	}
-	var minute time.Time
-	var worker, queue, kind, text string
-	_, err = pgx.ForEachRow(rows, []any{&minute, &worker, &queue, &kind, &text}, func() (err error) {
-		if stats, err = job.AppendStat(stats, text); err != nil {
-			return fmt.Errorf("worker %s: %w", worker, err)
-		}
-		stat := &stats[len(stats)-1]
-		stat.Minute, stat.Worker, stat.Queue, stat.Kind = minute.UTC(), worker, queue, kind
-		return nil
-	})
-	return stats, err
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	return job.ReadStats(texts...)
 }
 
 // mergeStats adds up the rows of the oldest span that are too old. It is for one span, so that a transaction is short however long nobody

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -27,55 +26,44 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error
 		if !f.Since.IsZero() {
 			from = finishedBefore(f.Since)
 		}
+		var found []string
 		for full := true; full; {
-			rows, err := s.run(ctx, statsScript, from, strconv.Itoa(len(stats)), strconv.Itoa(statsPage))
+			rows, err := s.run(ctx, statsScript, from, strconv.Itoa(len(found)), strconv.Itoa(statsPage))
 			if err != nil {
 				return err
 			}
 			for i := range rows {
 				_, row, _ := strings.Cut(text(rows[i]), "\n")
-				if stats, err = appendStats(stats, []string{row}); err != nil {
-					return err
-				}
+				found = append(found, row)
 			}
 			full = len(rows) == statsPage
 		}
 		past, err := s.past(ctx, from)
+		if err == nil {
+			stats, err = job.ReadStats(append(found, past...)...)
+		}
 		if err != nil {
 			return err
 		}
-		stats = slices.DeleteFunc(append(stats, past...), func(row job.Stat) bool { return !f.Matches(&row) })
-		slices.SortFunc(stats, func(a, b job.Stat) int {
-			return cmp.Or(a.Minute.Compare(b.Minute), cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Kind, b.Kind))
-		})
+		stats = slices.DeleteFunc(stats, func(row job.Stat) bool { return !f.Matches(&row) })
+		slices.SortFunc(stats, func(a, b job.Stat) int { return a.Minute.Compare(b.Minute) })
 		return nil
 	})
 	return stats, err
 }
 
-// past returns the rows that were added up, from a time on.
-func (s *Store) past(ctx context.Context, from string) (stats []job.Stat, err error) {
+// past returns the texts of the rows that were added up, from a time on.
+func (s *Store) past(ctx context.Context, from string) (found []string, err error) {
 	for spans, full := 0, true; full; {
 		got, err := s.run(ctx, pastScript, from, strconv.Itoa(spans), strconv.Itoa(spansPage))
 		if err != nil {
 			return nil, err
 		}
-		if stats, err = appendStats(stats, texts(got[1])); err != nil {
-			return nil, err
-		}
+		found = append(found, texts(got[1])...)
 		n := int(number(got[0]))
 		spans, full = spans+n, n == spansPage
 	}
-	return stats, nil
-}
-
-func appendStats(stats []job.Stat, rows []string) (_ []job.Stat, err error) {
-	for _, row := range rows {
-		if stats, err = job.AppendStat(stats, row); err != nil {
-			return nil, err
-		}
-	}
-	return stats, nil
+	return found, nil
 }
 
 // mergeStats adds up rows of minutes that are too old. What changes meanwhile, by a worker that reports late or by somebody else who prunes,
@@ -88,16 +76,15 @@ func (s *Store) mergeStats(ctx context.Context) error {
 		}
 		fields, rows := texts(got[2]), texts(got[3])
 		args := []string{text(got[0]), text(got[1]), strconv.Itoa(len(fields))}
-		stats, err := appendStats(nil, texts(got[4]))
-		if err != nil {
-			return err
-		}
+		old := texts(got[4])
 		for i, field := range fields {
 			args = append(args, field, rows[i])
 			_, row, _ := strings.Cut(rows[i], "\n")
-			if stats, err = appendStats(stats, []string{row}); err != nil {
-				return err
-			}
+			old = append(old, row)
+		}
+		stats, err := job.ReadStats(old...)
+		if err != nil {
+			return err
 		}
 		before := map[string]bool{}
 		for _, row := range texts(got[4]) {

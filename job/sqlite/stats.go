@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"encoding/json"
-	"fmt"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -37,17 +36,17 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) ([]job.Stat, error
 	return stats, err
 }
 
-// stats reads rows by a statement.
-func (t *txn) stats(name string, args ...any) (stats []job.Stat, err error) {
-	err = t.each(statement(name), args, func(v []driver.Value) (err error) {
-		if stats, err = job.AppendStat(stats, text(v[4])); err != nil {
-			return fmt.Errorf("worker %s: %w", text(v[1]), err)
-		}
-		stat := &stats[len(stats)-1]
-		stat.Minute, stat.Worker, stat.Queue, stat.Kind = timeOf(v[0]), text(v[1]), text(v[2]), text(v[3])
+// stats reads rows by a statement that returns their texts.
+func (t *txn) stats(name string, args ...any) ([]job.Stat, error) {
+	var texts []string
+	err := t.each(statement(name), args, func(v []driver.Value) error {
+		texts = append(texts, text(v[0]))
 		return nil
 	})
-	return stats, err
+	if err != nil {
+		return nil, err
+	}
+	return job.ReadStats(texts...)
 }
 
 // mergeStats adds up the rows of the oldest span that are too old, so that a transaction is short however long nobody has pruned.

@@ -1,7 +1,7 @@
 -- Deletes the rows of minutes from $1 to $2, and returns them after those of the span that begins at $1.
 with gone as (
-    delete from meanwhile.stats where minute >= $1 and minute < $2 returning minute, worker, queue, kind, stat
+    delete from meanwhile.stats where minute >= $1 and minute < $2 returning stat
 )
-select began, '', queue, kind, stat from meanwhile.past where began = $1
+select stat from meanwhile.past where began = $1
 union all
-select minute, worker, queue, kind, stat from gone
+select stat from gone

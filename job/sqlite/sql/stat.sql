@@ -3,22 +3,24 @@ insert into meanwhile_stat (minute, worker, run, queue, kind, total, stat) value
 on conflict do update set total = excluded.total, stat = excluded.stat where excluded.total >= total
 
 -- name: stats
--- Since ?1, of the queue ?2 and the kind ?3; null is no bound.
-select minute, worker, queue, kind, stat from meanwhile_stat
+-- Since ?1, of the queue ?2 and the kind ?3; null is no bound. Those of a minute are one text: thousands of rows cost more than what is in them.
+select group_concat(stat, char(10)), minute, 1 from meanwhile_stat
 where minute >= ?1 and (?2 is null or queue = ?2) and (?3 is null or kind = ?3)
+group by minute
 union all
-select began, '', queue, kind, stat from meanwhile_past
+select group_concat(stat, char(10)), began, 0 from meanwhile_past
 where began >= ?1 and (?2 is null or queue = ?2) and (?3 is null or kind = ?3)
-order by 1, 2, 3, 4
+group by began
+order by 2, 3
 
 -- name: stat_oldest
 select min(minute) from meanwhile_stat
 
 -- name: stat_old
 -- The rows of the span that begins at ?1, and those of minutes before ?2.
-select began, '', queue, kind, stat from meanwhile_past where began = ?1
+select stat from meanwhile_past where began = ?1
 union all
-select minute, worker, queue, kind, stat from meanwhile_stat where minute < ?2
+select stat from meanwhile_stat where minute < ?2
 
 -- name: stat_delete
 delete from meanwhile_stat where minute < ?1

@@ -1,0 +1,42 @@
+package mask
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestMayHideLaw: a text in which no name may be hidden is one that the expression leaves alone.
+func TestMayHideLaw(t *testing.T) {
+	m := New(append([]string{"x", "9"}, Default...))
+	part := rapid.OneOf(
+		rapid.SampledFrom(Default), rapid.SampledFrom([]string{"x", "9", "K", "\u017f", "PassWord", "api-KEY", "api__key", "a", "-", "_", " ", "\t", "\n", "\v", "\f", "\r", `\`, `"`, ":", "=", ",", "bearer ", "é"}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 12).Draw(t, "parts"), "")
+		if masked := m.text.ReplaceAllString(text, "${1}"+Shown); masked != m.Text(text) {
+			t.Errorf("%q becomes %q, want %q", text, m.Text(text), masked)
+		}
+	})
+}
+
+// TestMayHide: the expression is not asked of the texts that most errors are.
+func TestMayHide(t *testing.T) {
+	m := New(Default)
+	for text, want := range map[string]bool{
+		"get https://example.com/17: connection timed out":    false,
+		"user 17 has no address":                              false,
+		"dial tcp 10.0.0.7:5432: connect: connection refused": false,
+		"tokens: 17, token 17":                                false,
+		"a token: 17":                                         true,
+		`{\"Api-Key\" : 17}`:                                  true,
+	} {
+		if got := m.mayHide(text); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+	if m := New([]string{"a.b"}); m.Text("a.b=17") != "a.b="+Shown {
+		t.Errorf("a name with a dot is not hidden: %s", m.Text("a.b=17"))
+	}
+}
