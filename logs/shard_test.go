@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 func newIdleHandler(t *testing.T) *Handler {
@@ -75,7 +77,7 @@ func TestShardsKeepOrder(t *testing.T) {
 
 // What is logged while the handler is closed is taken or refused, never lost in between.
 func TestCloseRacesWithRecords(t *testing.T) {
-	for range 20 {
+	for range testenv.Rounds(5, 20) {
 		h := newIdleHandler(t)
 		var taken, refused atomic.Int64
 		var calls sync.WaitGroup
@@ -95,6 +97,11 @@ func TestCloseRacesWithRecords(t *testing.T) {
 		cancel()
 		_ = h.Close(ctx)
 		calls.Wait()
+		h.sender.mu.Lock() // before h.records collects
+		if left := h.sender.tickets.Load() - h.sender.collected; left > 0 {
+			t.Errorf("%d records were taken after the last collection, and nobody sends them", left)
+		}
+		h.sender.mu.Unlock()
 		if got := int64(len(h.records(t))); got != taken.Load() {
 			t.Errorf("%d records are in memory, want the %d that were taken", got, taken.Load())
 		}
