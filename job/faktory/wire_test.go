@@ -86,6 +86,7 @@ func (zeros) Read(p []byte) (int, error) {
 func TestHelloRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, faktory.Config{})
+	var refused []*peer // the server closes each a while after it has answered
 	for hello, want := range map[string]string{
 		`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`: "-ERR the first command has to be HELLO",
 		`HELLO x`:                 "-ERR HELLO: ",
@@ -99,6 +100,9 @@ func TestHelloRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.want(hello, want)
+		refused = append(refused, p)
+	}
+	for _, p := range refused {
 		p.closed()
 	}
 	if list, _ := r.store.List(context.Background(), job.Filter{Limit: 1}); len(list) > 0 {
