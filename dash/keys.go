@@ -91,15 +91,17 @@ func (h *handler) findKeys(ctx context.Context, queue string, most int) (*waitin
 
 // explainKeys fills in how many jobs of each key run, and why its oldest one does not.
 func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow, oldest map[string]*job.Job) error {
+	reads := make([]func(context.Context) error, len(rows))
 	for i := range rows {
-		use, err := h.limitUse(ctx, queue, rows[i].Key)
-		if err != nil {
-			return err
-		}
-		rows[i].Running = use.KeyRunning
-		if rows[i].Why, err = h.why(ctx, oldest[rows[i].Key]); err != nil {
+		row := &rows[i]
+		reads[i] = func(ctx context.Context) error {
+			use, err := h.limitUse(ctx, queue, row.Key)
+			if err == nil {
+				row.Running = use.KeyRunning
+				row.Why, err = h.why(ctx, oldest[row.Key])
+			}
 			return err
 		}
 	}
-	return nil
+	return beside(ctx, reads...)
 }

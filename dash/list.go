@@ -87,27 +87,17 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	var found []*job.Job
+	if l.Wrong == "" {
+		if found, err = h.findListed(ctx, l, v.Live); err != nil {
+			return nil, err
+		}
+	}
 	counts, err := h.cache.counts.get(ctx)
 	if err != nil {
 		return nil, err
 	}
 	l.fill(v, counts)
-	if l.Wrong != "" {
-		return p, nil
-	}
-	f := l.filter
-	f.Limit = pageSize + 1
-	var found []*job.Job
-	if l.Hunts() {
-		l.Hunt, err = h.continueSearch(ctx, l.search, f, v.Live)
-		found = l.Hunt.Jobs
-	} else {
-		found, err = h.find(ctx, f)
-		l.Hunt.Late = errors.Is(err, errLate)
-	}
-	if err != nil && !l.Hunt.Late {
-		return nil, err
-	}
 	if len(found) > pageSize {
 		found = found[:pageSize]
 		l.Older = v.URL(l.with(func(s *search) { s.Before = found[pageSize-1].ID.String() }))
@@ -118,6 +108,24 @@ func (h *handler) jobs(ctx context.Context, v *view) (*page, error) {
 	}
 	sortRows(l.Rows, l.Sort)
 	return p, nil
+}
+
+// findListed returns the jobs of a list, of which one more tells that there are older ones, and reads the counts meanwhile.
+func (h *handler) findListed(ctx context.Context, l *listing, live bool) (found []*job.Job, err error) {
+	f := l.filter
+	f.Limit = pageSize + 1
+	err = beside(ctx, func(ctx context.Context) (err error) {
+		if l.Hunts() {
+			l.Hunt, err = h.continueSearch(ctx, l.search, f, live)
+			found = l.Hunt.Jobs
+			return err
+		}
+		if found, err = h.find(ctx, f); errors.Is(err, errLate) {
+			l.Hunt.Late, err = true, nil
+		}
+		return err
+	}, h.cache.counts.fill)
+	return found, err
 }
 
 var errLate = errors.New("the search took too long")

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -48,6 +49,26 @@ func (s *Store) inBatches(ctx context.Context, fn func(b *batches) error) error 
 }
 
 func nothing() error { return nil }
+
+// inTime runs statements that read, in a transaction in which the server stops each of them when a tenth of the time until the deadline of ctx is
+// left. One that ctx stops would cost its connection, and go on at the server until that notices. A shorter statement_timeout of the user's own stays.
+func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
+	deadline, bounded := ctx.Deadline()
+	if !bounded {
+		return s.inBatches(ctx, read)
+	}
+	left := time.Until(deadline)
+	own := left * 9 / 10
+	err := s.inBatches(ctx, func(b *batches) error {
+		b.later(s.sql("set_timeout"), []any{max(own.Milliseconds(), 1)}, []any{new(string)}, nothing)
+		return read(b)
+	})
+	if codeOf(err) == codeCanceled && time.Until(deadline) < left-own { // otherwise somebody else has stopped it
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
 
 // later has a statement sent before the next whose result is needed, and fn called for each of its rows then.
 func (b *batches) later(sql string, args, to []any, fn func() error) {

@@ -23,6 +23,7 @@ const (
 	codeNoFunction     = "42883"
 	codeNoSchema       = "3F000"
 	codeUnique         = "23505"
+	codeCanceled       = "57014"
 	codeTooManyClients = "53300"
 )
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -21,21 +19,30 @@ func (s *Store) List(ctx context.Context, f job.Filter) (jobs []*job.Job, err er
 	if f.IDs != nil && len(f.IDs) == 0 {
 		return nil, s.enter(ctx)
 	}
-	err = s.call(ctx, "list jobs", func(ctx context.Context) error {
-		f := f // a call is repeated
-		if f.MetaID() != "" && len(f.IDs) == 0 {
-			rows, err := s.run().query(ctx, s.sql("list_meta_id"), f.Meta[job.MetaID])
-			if err == nil {
-				f.IDs, err = pgx.CollectRows(rows, readID)
-			}
-			if err != nil || len(f.IDs) == 0 {
-				return err
-			}
+	err = s.call(ctx, "list jobs", func(ctx context.Context) (err error) {
+		if len(f.IDs) > 0 {
+			jobs, err = listOn(ctx, s, s.run(), f)
+			return err
 		}
-		rows, err := s.run().query(ctx, s.sql(listStatement(f)), filterArgs(f)...)
-		if err == nil {
-			jobs, err = readJobs(rows)
+		return s.inTime(ctx, func(b *batches) (err error) {
+			jobs, err = listOn(ctx, s, b, f)
+			return err
+		})
+	})
+	return jobs, err
+}
+
+func listOn(ctx context.Context, s *Store, on runner, f job.Filter) (jobs []*job.Job, err error) {
+	if f.MetaID() != "" && len(f.IDs) == 0 {
+		f.IDs, err = on.ids(ctx, s.sql("list_meta_id"), f.Meta[job.MetaID])
+		if err != nil || len(f.IDs) == 0 {
+			return nil, err
 		}
+	}
+	var r row
+	err = on.each(ctx, s.sql(listStatement(f)), filterArgs(f), r.all(), func() error {
+		j, err := r.job()
+		jobs = append(jobs, j)
 		return err
 	})
 	return jobs, err
@@ -47,21 +54,6 @@ func listStatement(f job.Filter) string {
 		return "list_classes"
 	}
 	return "list"
-}
-
-func readID(row pgx.CollectableRow) (id job.ID, err error) {
-	err = row.Scan((*[16]byte)(&id))
-	return id, err
-}
-
-func readJobs(rows pgx.Rows) (jobs []*job.Job, err error) {
-	var r row
-	_, err = pgx.ForEachRow(rows, r.all(), func() error {
-		j, err := r.job()
-		jobs = append(jobs, j)
-		return err
-	})
-	return jobs, err
 }
 
 // filterArgs are those of list.sql and list_classes.sql, of which nulls narrow nothing.

@@ -5,16 +5,22 @@
 -- options have. Null is no bound.
 -- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Those queued
 -- have no such index, and are not looked for where counts says that there are none. Where it says that they are few of all, their IDs are read from
--- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them.
+-- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them. Few are those of which
+-- there are fewer than rows would be read of the newest to find as many as are wanted, of which each costs as much as two entries of an index; where
+-- something else narrows the search, and by kinds, of which the index has those of other kinds as well, a fiftieth.
 with total as materialized (
     select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts
     where ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
     group by queue, kind
 ), few as materialized (
-    select 50 * coalesce(sum(unfinished), 0) <= (select sum(unfinished) from meanwhile.counts) and sum(unfinished) > 0 yes,
-        array_agg(queue) filter (where unfinished > 0) queues
-    from total
+    select (
+            50 * n <= of or $11 and num_nonnulls($7::uuid[], $8::text[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 and n * n <= 2 * $4::bigint * of
+        ) and n > 0 yes, queues
+    from (
+        select coalesce(sum(unfinished), 0) n, (select sum(unfinished) from meanwhile.counts) of, array_agg(queue) filter (where unfinished > 0) queues
+        from total
+    ) t
 ), class as materialized (
     select array_agg(t.queue) queues, array_agg(t.kind) kinds, array_agg(s.state) states
     from total t cross join lateral (
@@ -52,7 +58,7 @@ union all
             ) q
             where ($5::uuid is null or q.id >= $5) and ($6::uuid is null or q.id < $6)
             order by q.id desc
-            limit case when $11 and num_nonnulls($7::uuid[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 then $4 end
+            limit case when $11 and num_nonnulls($7::uuid[], $8::text[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 then $4 end
         ))
         and ($7::uuid[] is null or id = any ($7))
         and ($14::text is null or worker = $14)
