@@ -366,7 +366,7 @@ func TestTooManyPages(t *testing.T) {
 		}
 		synctest.Wait()
 		one := open(t, h, "/workers", 0)
-		<-one.ended
+		synctest.Wait()
 		if one.status != http.StatusServiceUnavailable {
 			t.Errorf("status %d, want 503", one.status)
 		}
