@@ -175,6 +175,7 @@ func TestAnswerIsCanceled(t *testing.T) {
 			c := <-p.conns
 			c.Wake()
 			time.Sleep(50 * time.Millisecond) // it waits, whatever it began with
+			c.Wake()                          // which waits for nobody
 			p.stop(stopped)
 			if err := p.end(); !errors.Is(err, stopped) {
 				t.Errorf("it ended by %v", err)
