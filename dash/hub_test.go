@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -341,7 +342,7 @@ func TestServerTimeouts(t *testing.T) {
 func TestTooManyReaders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := dash.New(dash.Config{Store: memory.New()})
-		for range 1000 {
+		for range 5000 {
 			open(t, h, "/queues", 0)
 		}
 		synctest.Wait()
@@ -353,6 +354,25 @@ func TestTooManyReaders(t *testing.T) {
 		if got := one.header.Get("Connection"); got != "close" {
 			t.Errorf("a connection that gets no stream is kept: %q", got)
 		}
+	})
+}
+
+// Of different pages there may be fewer; those that are shown take more readers.
+func TestTooManyPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: memory.New()})
+		for i := range 1000 {
+			open(t, h, fmt.Sprintf("/workers?n=%d", i), 0)
+		}
+		synctest.Wait()
+		one := open(t, h, "/workers", 0)
+		synctest.Wait()
+		if one.status != http.StatusServiceUnavailable {
+			t.Errorf("status %d, want 503", one.status)
+		}
+		one = open(t, h, "/workers?n=7", 0)
+		synctest.Wait()
+		one.page(t)
 	})
 }
 

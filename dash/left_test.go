@@ -2,14 +2,17 @@ package dash_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http/httptest"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/detach"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -19,9 +22,20 @@ func TestReadersLeaveNothing(t *testing.T) {
 	if testenv.UnderRace {
 		t.Skip("pools forget at random")
 	}
+	t.Run("detached", func(t *testing.T) { readersLeaveNothing(t, true) })
+	t.Run("not detached", func(t *testing.T) { readersLeaveNothing(t, false) })
+}
+
+func readersLeaveNothing(t *testing.T, detached bool) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 20)
-	server := httptest.NewServer(dash.New(dash.Config{Store: s}))
+	h := dash.New(dash.Config{Store: s})
+	if detached {
+		var all sync.WaitGroup
+		defer all.Wait()
+		h = detach.Wrap(t.Context(), all.Go, h)
+	}
+	server := httptest.NewServer(h)
 	defer server.Close()
 	inUse := func() (bytes int64) {
 		for range 3 { // a pool is empty after two
@@ -64,5 +78,50 @@ func TestReadersLeaveNothing(t *testing.T) {
 	}
 	if took := second - first; took > n*400 {
 		t.Errorf("the next %d readers have left, and %d bytes more of each stay", n, took/n)
+	}
+}
+
+// TestDetachedReaderIsCheap: a reader whose answer was detached takes less than 8 kB while it waits, both ends of its connection included.
+func TestDetachedReaderIsCheap(t *testing.T) {
+	if testenv.UnderRace {
+		t.Skip("the race detector takes more")
+	}
+	s := memory.New()
+	var all sync.WaitGroup
+	defer all.Wait()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	server := httptest.NewServer(detach.Wrap(ctx, all.Go, dash.New(dash.Config{Store: s})))
+	defer server.Close()
+	inUse := func() int64 {
+		for range 5 { // a stack that was needed once is halved each time
+			runtime.GC()
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc + m.StackInuse)
+	}
+	enqueue(t, s, "mail", `{}`, 20)
+	read(t, server.Config.Handler, "/queues")
+	const n = 500
+	before := inUse()
+	for i := range n {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
+		_, _ = fmt.Fprint(conn, "GET /queues HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip\r\n\r\n")
+		if line, err := bufio.NewReaderSize(conn, 16).ReadSlice(' '); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if i%250 == 0 {
+			enqueue(t, s, "mail", `{}`, 1)
+			time.Sleep(1500 * time.Millisecond) // all are sent that
+		}
+	}
+	if took := (inUse() - before) / n; took > 8<<10 {
+		t.Errorf("a reader takes %d bytes", took)
 	}
 }

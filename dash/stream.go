@@ -3,6 +3,7 @@ package dash
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"time"
 )
@@ -12,17 +13,15 @@ type event struct{ plain, deflated []byte }
 
 func newEvent(plain []byte) *event { return &event{plain, deflated(plain)} }
 
-// dataEvent makes an event of data.
-func dataEvent(name string, data any) (*event, error) {
+// dataEvent makes an event of data: a string or a map of strings.
+func dataEvent(name string, data any) *event {
 	var b bytes.Buffer
 	b.WriteString("event: " + name + "\ndata: ")
 	encoder := json.NewEncoder(&b) // which writes no line break but the last
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil {
-		return nil, err
-	}
+	_ = encoder.Encode(data) // which has no error for strings
 	b.WriteString("\n")
-	return newEvent(b.Bytes()), nil
+	return newEvent(b.Bytes())
 }
 
 var (
@@ -32,55 +31,66 @@ var (
 
 // A stream sends server-sent events.
 type stream struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
+	to interface {
+		io.Writer
+		SetWriteDeadline(time.Time) error
+		Flush() error
+	}
 	packed  bool // by gzip
 	gzip    gzipStream
 	sent    time.Time
-	failing bool
+	failing *event // the trouble that was sent last, unless that is over
 }
 
+// A response is where a stream sends to while its request is being served.
+type response struct {
+	io.Writer
+	*http.ResponseController
+}
+
+// newStream makes the stream that answers a request.
 func newStream(w http.ResponseWriter, r *http.Request) *stream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Add("Vary", "Accept-Encoding")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that collect what they pass on
-	s := &stream{w: w, control: http.NewResponseController(w), packed: acceptsGzip(r)}
+	s := &stream{packed: acceptsGzip(r)}
 	if s.packed {
 		w.Header().Set("Content-Encoding", "gzip")
 	}
-	_ = s.control.SetReadDeadline(time.Time{}) // a server's limit for requests would end the stream, too
 	return s
 }
 
-// parts sends the HTML of changed parts as an object, by ID. Without any, for nil, it is silent, unless that was long.
-func (s *stream) parts(changed *event) error {
+// due returns when something is to be sent.
+func (s *stream) due() time.Time {
+	if s.sent.IsZero() {
+		return time.Now().Add(beat) // the page is about to be drawn
+	}
+	return s.sent.Add(beat)
+}
+
+// send sends the parts of a page that have changed, or why it could not be drawn, once. Without either it is silent, unless that was long.
+func (s *stream) send(changed, trouble *event) error {
+	late := !s.sent.IsZero() && time.Since(s.sent) >= beat
+	e := changed
 	switch {
+	case trouble != nil:
+		if trouble == s.failing && !late {
+			return nil
+		}
+		e = trouble
 	case changed != nil:
-	case s.failing:
-		changed = nothing
-	case time.Since(s.sent) >= beat:
-		changed = alive
+	case s.failing != nil:
+		e = nothing
+	case late:
+		e = alive
 	default:
 		return nil
 	}
-	s.failing = false
-	return s.send(changed)
+	s.failing = trouble
+	return s.event(e)
 }
 
-// trouble tells that the page could not be read, the first time.
-func (s *stream) trouble(text string) error {
-	if s.failing && time.Since(s.sent) < beat {
-		return nil
-	}
-	s.failing = true
-	e, err := dataEvent("trouble", text)
-	if err != nil {
-		return err
-	}
-	return s.send(e)
-}
-
-func (s *stream) send(e *event) error {
+func (s *stream) event(e *event) error {
 	if !s.packed {
 		return s.write(e.plain)
 	}
@@ -99,12 +109,12 @@ func (s *stream) end() {
 }
 
 func (s *stream) write(texts ...[]byte) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(mostWrite)) // where the server can
+	_ = s.to.SetWriteDeadline(time.Now().Add(mostWrite)) // where the server can
 	for _, b := range texts {
-		if _, err := s.w.Write(b); err != nil {
+		if _, err := s.to.Write(b); err != nil {
 			return err
 		}
 	}
 	s.sent = time.Now()
-	return s.control.Flush()
+	return s.to.Flush()
 }

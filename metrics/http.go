@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meanwhile-go/meanwhile/internal/detach"
 )
 
 // HTTP counts the requests of a server, by the part of it that answers them; it is a [prometheus.Collector]. Its methods may be called by
@@ -57,9 +59,12 @@ func (m *HTTP) Wrap(next http.Handler) http.Handler {
 		answer := &counted{ResponseWriter: w, code: http.StatusOK}
 		m.inFlight.Inc()
 		defer func() { // also when next panics, as handlers do to cut an answer off
-			m.inFlight.Dec()
-			m.seconds.WithLabelValues(part).Observe(time.Since(begun).Seconds())
-			m.requests.WithLabelValues(part, methodOf(r), strconv.Itoa(answer.code)).Inc()
+			method, code := methodOf(r), answer.code
+			detach.Defer(r.Context(), func() {
+				m.inFlight.Dec()
+				m.seconds.WithLabelValues(part).Observe(time.Since(begun).Seconds())
+				m.requests.WithLabelValues(part, method, strconv.Itoa(code)).Inc()
+			})
 		}()
 		next.ServeHTTP(answer, r)
 	})

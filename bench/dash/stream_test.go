@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -8,9 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,6 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/job/memory"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
@@ -125,32 +125,102 @@ func received(ctx context.Context, address, path, encoding string, d time.Durati
 	return int(after), err
 }
 
-// BenchmarkStreams opens 5,000 streams of a live page to one server, and measures what they take of its memory and what it has back after
-// them. The other ends of the connections are in the same process, and count as well.
+// BenchmarkStreams opens 5,000 streams of a live page to "meanwhile serve" in a process of its own, on SQLite, whose queues change each second,
+// and measures how much more of the machine's memory that process has while they are open and after they have left. With
+// MEANWHILE_BENCH_JOBS=full they stay for a minute, and what is left is measured five minutes later: an idle program collects its garbage
+// every two minutes.
 func BenchmarkStreams(b *testing.B) {
 	const streams = 5000
-	var with, after float64
-	for b.Loop() {
-		server := httptest.NewServer(dash.New(dash.Config{Store: memory.New()}))
-		address := server.Listener.Addr().String()
-		leave, _ := manyStreams(b, address, 20) // what the first ones make stays
-		leave()
-		before := inUse()
-		leave, served := manyStreams(b, address, streams)
-		with += inUse() - before
-		leave()
-		after += inUse() - before
-		b.ReportMetric(float64(served), "served")
-		server.CloseClientConnections()
-		server.Close()
+	stay, leave := 5*time.Second, 5*time.Second
+	if os.Getenv("MEANWHILE_BENCH_JOBS") == "full" {
+		stay, leave = time.Minute, 5*time.Minute
 	}
+	if _, err := os.Stat("/proc/self/status"); err != nil {
+		b.Skip("the memory of another process is read from /proc: ", err)
+	}
+	program := filepath.Join(b.TempDir(), "meanwhile")
+	build := exec.Command("go", "build", "-o", program, "./cmd/meanwhile")
+	build.Dir = "../.."
+	if said, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, said)
+	}
+	var with, after float64
+	var served int
+	for b.Loop() {
+		address, memory := serve(b, program)
+		closeAll, _ := manyStreams(b, address, 20) // what the first ones make stays
+		closeAll()
+		time.Sleep(3 * time.Second)
+		before := memory()
+		closeAll, served = manyStreams(b, address, streams)
+		most := 0.0
+		for begun := time.Now(); time.Since(begun) < stay; {
+			enqueue(b, address)
+			time.Sleep(time.Second)
+			most = max(most, memory()-before)
+		}
+		with += most
+		closeAll()
+		time.Sleep(leave)
+		after += memory() - before
+	}
+	b.ReportMetric(float64(served), "served")
 	b.ReportMetric(with/float64(b.N), "MB-with")
 	b.ReportMetric(after/float64(b.N), "MB-after")
 	b.ReportMetric(0, "ns/op")
 }
 
-// manyStreams opens streams, waits until each has an answer, and returns how many were not refused.
-func manyStreams(b *testing.B, address string, n int) (leave func(), served int) {
+// serve starts a server, and returns its address and what reads how many megabytes of the machine's memory it has.
+func serve(b *testing.B, program string) (address string, memory func() float64) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	address = listener.Addr().String()
+	_ = listener.Close()
+	server := exec.CommandContext(b.Context(), program, "serve", "--listen", address, "--store", "sqlite:"+filepath.Join(b.TempDir(), "jobs.db"))
+	if err := server.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
+	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		answer, err := http.Get("http://" + address + "/queues")
+		if err == nil {
+			_ = answer.Body.Close()
+			break
+		}
+		if time.Since(begun) > time.Minute {
+			b.Fatal(err)
+		}
+	}
+	return address, func() float64 {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", server.Process.Pid))
+		if err != nil {
+			b.Fatal(err)
+		}
+		_, text, _ = bytes.Cut(text, []byte("\nVmRSS:"))
+		var kilobytes float64
+		if _, err := fmt.Sscan(string(text), &kilobytes); err != nil {
+			b.Fatal(err)
+		}
+		return kilobytes * 1024 / 1e6
+	}
+}
+
+// enqueue enqueues a job that nobody runs.
+func enqueue(b *testing.B, address string) {
+	answer, err := http.Post("http://"+address+"/api/v1/jobs", "application/json", strings.NewReader(`{"kind":"mail","queue":"mail"}`))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusCreated {
+		b.Fatal(answer.Status)
+	}
+}
+
+// manyStreams opens streams whose updates are read, waits until each has an answer, and returns how many were not refused.
+func manyStreams(b *testing.B, address string, n int) (closeAll func(), served int) {
 	var open []net.Conn
 	for range n {
 		conn, err := stream(address, "/queues", "gzip")
@@ -168,21 +238,12 @@ func manyStreams(b *testing.B, address string, n int) (leave func(), served int)
 		if strings.HasSuffix(string(answer), fmt.Sprint(http.StatusOK)) {
 			served++
 		}
+		_ = conn.SetReadDeadline(time.Time{})
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
 	}
-	time.Sleep(3 * time.Second)
 	return func() {
 		for _, conn := range open {
 			_ = conn.Close()
 		}
-		open = nil
-		time.Sleep(3 * time.Second)
 	}, served
-}
-
-// inUse returns the megabytes that the process has from the system and has not given back.
-func inUse() float64 {
-	debug.FreeOSMemory()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return float64(m.Sys-m.HeapReleased) / 1e6
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/detach"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/internal/problem"
 )
@@ -78,7 +79,7 @@ func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		g.askToSignIn(w, r)
 		return
 	}
-	defer leave()
+	defer detach.Defer(r.Context(), leave)
 	g.pass(w, r.WithContext(ctx), who, next, false)
 }
 

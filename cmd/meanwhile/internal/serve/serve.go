@@ -9,10 +9,12 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/detach"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 	"github.com/meanwhile-go/meanwhile/process"
@@ -105,7 +107,23 @@ func (p *plan) run(ctx context.Context, listener, clients net.Listener, store jo
 		}
 	}
 	p.logger.Info("serving "+p.url(listener.Addr().String()), "for", p.audience(), "store", p.Target.String(), "runs", p.work())
-	return p.listen(ctx, listener, p.requests.Wrap(p.guard.Wrap(handler)), stop)
+	start := func(run func()) {
+		meanwhile.Go(ctx, p.livePage(run), meanwhile.InBackground(), meanwhile.Name("live page"))
+	}
+	return p.listen(ctx, listener, detach.Wrap(ctx, start, p.requests.Wrap(p.guard.Wrap(handler))), stop)
+}
+
+// livePage makes a task of a page that is kept up to date. Like requests, it does not end the server when it panics.
+func (p *plan) livePage(run func()) func(context.Context) error {
+	return func(context.Context) error {
+		defer func() {
+			if v := recover(); v != nil {
+				p.logger.Error("serve: a live page panicked", "panic", v, "stack", string(debug.Stack()))
+			}
+		}()
+		run()
+		return nil
+	}
 }
 
 // finder returns where records are found, nil for nowhere. A server of logs begins, which enqueues the webhooks of its alerts in a store.

@@ -1,0 +1,145 @@
+package dash
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+)
+
+// A pageState is a page that somebody looks at.
+type pageState struct {
+	hub     *hub
+	view    *view           // of the first reader; all others have the same
+	ctx     context.Context // of nobody, since it is drawn for all; canceled when the last reader has left
+	cancel  context.CancelFunc
+	readers int // guarded by the hub's mu
+
+	mu      sync.Mutex
+	timer   *time.Timer // of the next drawing
+	follows map[follower]struct{}
+	last    *update
+	trouble *trouble // of the last drawing, nil when it was none
+}
+
+// A follower is a reader that waits for what is new.
+type follower interface {
+	Wake()
+	Wait(ctx context.Context, until time.Time) error // until it is woken, or a time
+}
+
+// A trouble is why a page cannot be drawn.
+type trouble struct {
+	text  string
+	event *event
+}
+
+// newPageState returns the state of a page that is about to be drawn.
+func newPageState(h *hub, v *view) *pageState {
+	p := &pageState{hub: h, view: v, follows: map[follower]struct{}{}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = time.AfterFunc(0, p.draw)
+	return p
+}
+
+func (p *pageState) end() {
+	p.cancel()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer.Stop()
+}
+
+// follow sends a reader what is new until it goes away. Between updates it needs no more stack than a goroutine begins with: what is deep is
+// done by draw.
+func (p *pageState) follow(ctx context.Context, out *stream, f follower) {
+	p.mu.Lock()
+	p.follows[f] = struct{}{}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.follows, f)
+	}()
+	defer out.end()
+	over := time.Now().Add(mostLive)
+	for sent := (*update)(nil); time.Now().Before(over); {
+		now, news, trouble := p.since(sent)
+		if out.send(news, trouble) != nil {
+			return
+		}
+		sent = now
+		until := out.due()
+		if over.Before(until) {
+			until = over
+		}
+		if f.Wait(ctx, until) != nil {
+			return
+		}
+	}
+}
+
+// since returns the page as it was drawn, what is new in it for somebody to whom sent was sent, and the trouble if it could not be drawn. News of
+// nil are none.
+func (p *pageState) since(sent *update) (now *update, news *event, trouble *event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.trouble != nil:
+		return sent, nil, p.trouble.event
+	case p.last == nil:
+		return nil, nil, nil
+	}
+	return p.last, p.last.since(sent), nil
+}
+
+// draw draws the page when its time has come, if any reader is left, and wakes all for what is new.
+func (p *pageState) draw() {
+	select {
+	case p.hub.draws <- struct{}{}:
+	case <-p.ctx.Done():
+		return
+	}
+	var parts map[string]string
+	err := meanwhile.Run(p.ctx, func(ctx context.Context) (err error) { // so that a panic is an error
+		parts, err = p.hub.draw(ctx, p.view)
+		return err
+	}, meanwhile.Name("live page"))
+	<-p.hub.draws
+	if p.ctx.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.note(parts, err) {
+		for f := range p.follows {
+			f.Wake()
+		}
+	}
+	p.timer.Reset(period)
+}
+
+// note makes an update of what was drawn, and reports whether anything is new.
+func (p *pageState) note(parts map[string]string, err error) bool {
+	if err != nil {
+		text := p.view.trouble(err)
+		if p.trouble != nil && p.trouble.text == text {
+			return false
+		}
+		p.trouble = &trouble{text, dataEvent("trouble", text)}
+		return true
+	}
+	isNew := p.trouble != nil
+	p.trouble = nil
+	if p.last == nil {
+		p.last = &update{parts: parts}
+		return true
+	}
+	if found := changed(p.last.parts, parts); len(found) > 0 {
+		p.last = &update{n: p.last.n + 1, parts: parts, news: dataEvent("parts", found)}
+		isNew = true
+	}
+	return isNew
+}

@@ -1,0 +1,93 @@
+// Package detach lets the answer to a request go on after its handlers have returned. An event stream, which waits most of the time, then
+// does without what net/http keeps for a request: a goroutine with a stack as deep as the handlers are, another that waits for the client to
+// leave, three buffers, and the request itself.
+package detach
+
+import (
+	"context"
+	"net/http"
+)
+
+type contextKey struct{}
+
+// An answer is one that may be detached. Its handlers use it one after the other, and then the goroutine that it goes on in.
+type answer struct {
+	ctx    context.Context // of the handler that detached it
+	cancel context.CancelFunc
+	conn   *Conn // nil unless it was detached
+	run    func(context.Context, *Conn)
+	after  []func() // what handlers deferred, the innermost first
+}
+
+// Wrap returns a handler whose event streams may be detached, by [Take]. Their ctx is canceled with ctx. start calls what it is given in
+// another goroutine.
+//
+// Those by HTTP/2 and TLS are not: there a request is not a connection, or what net/http keeps for it is the smaller part.
+//
+// A handler between Wrap and Take returns before a detached answer is over: what it would do then it gives to [Defer].
+func Wrap(ctx context.Context, start func(run func()), next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.TLS != nil || r.Proto != "HTTP/1.1" || r.Header.Get("Accept") != "text/event-stream" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		inner, cancel := context.WithCancel(ctx)
+		a := &answer{cancel: cancel}
+		stop := context.AfterFunc(r.Context(), cancel)
+		returned := false
+		defer func() { // also when next panics
+			stop()
+			if returned && a.conn != nil {
+				start(a.goOn)
+			} else {
+				a.end()
+			}
+		}()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(inner, contextKey{}, a)))
+		returned = true
+	})
+}
+
+// goOn runs what was detached.
+func (a *answer) goOn() {
+	defer a.end()
+	defer context.AfterFunc(a.ctx, a.conn.interrupt)()
+	a.run(a.ctx, a.conn)
+}
+
+// end is called when the answer is over.
+func (a *answer) end() {
+	a.cancel()
+	for _, f := range a.after {
+		f()
+	}
+	if a.conn != nil {
+		_ = a.conn.conn.Close()
+	}
+}
+
+// Take detaches the answer to a request: run is called with the ctx of the request when all handlers have returned, and the answer is over
+// when it returns. The status is 200, and the header that of w. Take returns false if this answer cannot be detached; the caller then goes on
+// with w. Otherwise it leaves w and r alone, and so does run: they would stay in memory.
+func Take(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) bool {
+	a, ok := r.Context().Value(contextKey{}).(*answer)
+	if !ok || r.Context().Err() != nil {
+		return false
+	}
+	conn := hijack(w)
+	if conn == nil {
+		return false
+	}
+	a.ctx, a.conn, a.run = r.Context(), conn, run
+	return true
+}
+
+// Defer calls f when the answer to the request of ctx is over: at once, or when it was detached at its end. A handler calls it as it returns;
+// what f refers to stays in memory until then.
+func Defer(ctx context.Context, f func()) {
+	if a, ok := ctx.Value(contextKey{}).(*answer); ok && a.conn != nil {
+		a.after = append(a.after, f)
+		return
+	}
+	f()
+}
