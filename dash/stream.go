@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -26,8 +27,8 @@ func dataEvent(name string, data any) (*event, error) {
 }
 
 var (
-	alive   = newEvent([]byte(":\n\n"))                      // a comment
-	nothing = newEvent([]byte("event: parts\ndata: {}\n\n")) // is different, and the page can be read
+	alive   = sync.OnceValue(func() *event { return newEvent([]byte(":\n\n")) })                      // a comment
+	nothing = sync.OnceValue(func() *event { return newEvent([]byte("event: parts\ndata: {}\n\n")) }) // is different, and the page can be read
 )
 
 // A stream sends server-sent events.
@@ -57,9 +58,9 @@ func (s *stream) parts(changed *event) error {
 	switch {
 	case changed != nil:
 	case s.failing:
-		changed = nothing
+		changed = nothing()
 	case time.Since(s.sent) >= beat:
-		changed = alive
+		changed = alive()
 	default:
 		return nil
 	}
