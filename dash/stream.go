@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -25,8 +26,8 @@ func dataEvent(name string, data any) *event {
 }
 
 var (
-	alive   = newEvent([]byte(":\n\n"))                      // a comment
-	nothing = newEvent([]byte("event: parts\ndata: {}\n\n")) // is different, and the page can be read
+	alive   = sync.OnceValue(func() *event { return newEvent([]byte(":\n\n")) })                      // a comment
+	nothing = sync.OnceValue(func() *event { return newEvent([]byte("event: parts\ndata: {}\n\n")) }) // is different, and the page can be read
 )
 
 // A stream sends server-sent events.
@@ -80,9 +81,9 @@ func (s *stream) send(changed, trouble *event) error {
 		e = trouble
 	case changed != nil:
 	case s.failing != nil:
-		e = nothing
+		e = nothing()
 	case late:
-		e = alive
+		e = alive()
 	default:
 		return nil
 	}

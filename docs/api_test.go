@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +49,11 @@ func TestPythonWorker(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	run := exec.CommandContext(ctx, python, "-c", blocks[i].text)
+	const wait = `"wait": "20s"`
+	if !strings.Contains(blocks[i].text, wait) {
+		t.Fatalf("the worker has no %s, at the end of which it may learn that it is to stop", wait)
+	}
+	run := exec.CommandContext(ctx, python, "-c", strings.Replace(blocks[i].text, wait, `"wait": "1s"`, 1))
 	run.Env = append(os.Environ(), "URL="+server.URL+api.Prefix, "TOKEN=t0ken", "NO_PROXY=*")
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
@@ -80,13 +85,34 @@ func TestPythonWorker(t *testing.T) {
 	if err := store.SendCommand(ctx, workers[0].Name, job.Command{Do: job.CommandStop}); err != nil {
 		t.Fatal(err)
 	}
+	extend(ctx, t, server.URL, workers[0].Name)
 	if err := <-ended; err != nil {
 		t.Errorf("%v\n%s", err, &out)
 	}
 }
 
+// extend extends the leases of a program, with which it learns at once what it would learn within ten seconds: that it is to stop.
+func extend(ctx context.Context, t *testing.T, server, worker string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, server+api.Prefix+"/worker/extend", strings.NewReader(`{"worker":{"name":"`+worker+`"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer t0ken")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Fatal(answer.Status)
+	}
+}
+
 // TestRequests runs the commands of the guide to the API, block by block, against a server that wants a token.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"sh", "curl"} {
 		testenv.Program(t, program)
 	}

@@ -32,6 +32,7 @@ type block struct {
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.guide, b.line) }
 
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	var programs []program
 	sources, ruby := readSources(t), readFiles(t, "../clients/ruby/test/*.rb")
 	for _, guide := range guides(t) {

@@ -32,7 +32,7 @@ func TestVariablesHaveOneMeaning(t *testing.T) {
 			visit(child)
 		}
 	}
-	visit(newParser(io.Discard, io.Discard, func() {}).Model.Node)
+	visit(newParser(subcommands(nil), io.Discard, io.Discard, func() {}).Model.Node)
 	if len(meanings) < 20 {
 		t.Errorf("found only %d variables", len(meanings))
 	}

@@ -37,34 +37,54 @@ const (
 	exitInterrupted = 130
 )
 
-type commands struct {
-	PrintVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
+// A subcommand is one of those of the program, with what its arguments may be.
+type subcommand struct {
+	name, help string
+	grammar    any
+}
 
-	Demo    demo.Command    `cmd:"" help:"Start here: 1,000 tasks beside 3 workers, and a dashboard."`
-	Fetch   fetch.Command   `cmd:"" help:"Fetch many URLs concurrently, with limits, rates and retries."`
-	Jobs    jobs.Command    `cmd:"" help:"Enqueue, inspect and manage durable background jobs."`
-	Work    work.Command    `cmd:"" help:"Run a worker for jobs that are HTTP requests."`
-	Logs    logs.Command    `cmd:"" help:"Collect, search and follow the logs of many processes."`
-	Serve   serve.Command   `cmd:"" help:"Serve the dashboard, HTTP API and metrics; run a worker."`
-	Top     top.Command     `cmd:"" help:"Show the tasks of a running Go program, live."`
-	Tree    tree.Command    `cmd:"" help:"Print the tasks of a running Go program once."`
-	Version version.Command `cmd:"" help:"Print the version, and what it was built from."`
+// subcommands returns the one that the first argument names, or all: to learn the flags of all takes longer than most commands run.
+func subcommands(args []string) []subcommand {
+	all := []subcommand{
+		{"demo", "Start here: 1,000 tasks beside 3 workers, and a dashboard.", new(demo.Command)},
+		{"fetch", "Fetch many URLs concurrently, with limits, rates and retries.", new(fetch.Command)},
+		{"jobs", "Enqueue, inspect and manage durable background jobs.", new(jobs.Command)},
+		{"work", "Run a worker for jobs that are HTTP requests.", new(work.Command)},
+		{"logs", "Collect, search and follow the logs of many processes.", new(logs.Command)},
+		{"serve", "Serve the dashboard, HTTP API and metrics; run a worker.", new(serve.Command)},
+		{"top", "Show the tasks of a running Go program, live.", new(top.Command)},
+		{"tree", "Print the tasks of a running Go program once.", new(tree.Command)},
+		{"version", "Print the version, and what it was built from.", new(version.Command)},
+	}
+	for i, c := range all {
+		if len(args) > 0 && c.name == args[0] {
+			return all[i : i+1]
+		}
+	}
+	return all
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// newParser returns the parser of the command line. It calls answered when --help or --version was.
-func newParser(stdout, stderr io.Writer, answered func()) *kong.Kong {
-	parser, err := kong.New(new(commands),
+// newParser returns the parser of a command line with these subcommands. It calls answered when --help or --version was.
+func newParser(subcommands []subcommand, stdout, stderr io.Writer, answered func()) *kong.Kong {
+	var flags struct {
+		PrintVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
+	}
+	options := []kong.Option{
 		kong.Name("meanwhile"),
 		kong.Description("Structured concurrency, durable background jobs, log collection and a dashboard for Go."),
 		kong.Vars{"version": version.Line(), "httprequest": httprequest.Kind.Name()},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { answered() }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
+	}
+	for _, c := range subcommands {
+		options = append(options, kong.DynamicCommand(c.name, c.help, "", c.grammar))
+	}
+	parser, err := kong.New(&flags, options...)
 	if err != nil {
-		panic(err) // the structs above are wrong
+		panic(err) // the grammar of a command is wrong
 	}
 	return parser
 }
@@ -72,7 +92,7 @@ func newParser(stdout, stderr io.Writer, answered func()) *kong.Kong {
 // run is the command; it returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	answered := false // by --help or --version
-	parser := newParser(stdout, stderr, func() { answered = true })
+	parser := newParser(subcommands(args), stdout, stderr, func() { answered = true })
 	if len(args) == 0 {
 		parser.Stdout = stderr
 		_, _ = parser.Parse([]string{"--help"})

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	testenv.DefaultSignals()
-	testscript.Main(tests{m}, map[string]func(){"meanwhile": main, "request": request})
+	testscript.Main(tests{m}, map[string]func(){"meanwhile": main, "send-request": sendRequestMain})
 }
 
 // tests are those of this package, where the process is not to be a command of a script.
@@ -70,6 +70,7 @@ func TestScript(t *testing.T) {
 			"lines": writeLines,
 
 			"envsubst": expandFile,
+			"request":  request,
 
 			"keep-logs":  keepLogs,
 			"serve-logs": serveLogs,

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 )
 
@@ -43,16 +45,24 @@ func writeCertificate(folder string, pair tls.Certificate) error {
 	return nil
 }
 
-// request is a program of the scripts: "request METHOD URL [BODY] [NAME: VALUE]..." sends a request and prints the answer. It waits
+// request is a command of the scripts: "request METHOD URL [BODY] [NAME: VALUE]..." sends a request and prints the answer. It waits
 // until somebody listens. A header "Cookie-Jar" names a file: what cookies it has are sent, and what is set is put there.
-func request() {
-	if err := sendRequest(os.Args[1:]); err != nil {
+func request(ts *testscript.TestScript, neg bool, args []string) {
+	err := sendRequest(ts.Stdout(), args, ts.MkAbs)
+	if (err != nil) != neg {
+		ts.Fatalf("it returned %v", err)
+	}
+}
+
+// sendRequestMain is the same as a program, for scripts of sh: "send-request METHOD URL...".
+func sendRequestMain() {
+	if err := sendRequest(os.Stdout, os.Args[1:], filepath.Clean); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func sendRequest(args []string) error {
+func sendRequest(out io.Writer, args []string, path func(name string) string) error {
 	body := ""
 	if len(args) > 2 {
 		body = args[2]
@@ -68,13 +78,15 @@ func sendRequest(args []string) error {
 	if host := r.Header.Get("Host"); host != "" {
 		r.Host = host
 	}
-	jar := r.Header.Get("Cookie-Jar")
+	jar := path(r.Header.Get("Cookie-Jar"))
 	if cookie, err := os.ReadFile(jar); err == nil {
 		r.Header.Set("Cookie", string(cookie))
 	}
+	transport := &http.Transport{DialContext: dialWhenUp, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
 	client := &http.Client{
 		Timeout:       time.Minute,
-		Transport:     &http.Transport{DialContext: dialWhenUp, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	answer, err := client.Do(r)
@@ -90,7 +102,7 @@ func sendRequest(args []string) error {
 	text, err := io.ReadAll(answer.Body)
 	var head strings.Builder
 	_ = answer.Header.Write(&head)
-	fmt.Printf("%s %s\n%s\n%s\n", answer.Proto, answer.Status, strings.ReplaceAll(head.String(), "\r\n", "\n"), bytes.TrimSpace(text))
+	fmt.Fprintf(out, "%s %s\n%s\n%s\n", answer.Proto, answer.Status, strings.ReplaceAll(head.String(), "\r\n", "\n"), bytes.TrimSpace(text))
 	return err
 }
 

@@ -43,13 +43,18 @@ func TestStuck(t *testing.T) {
 	}
 	atOnce := meanwhile.NewSemaphore(2)
 	for _, v := range variants {
-		if !testenv.Long() && v.name != "plain" {
-			continue
+		switch v.name {
+		case "plain":
+		case "race": // beside tests that are built with it, which have compiled the same
+			if !testenv.UnderRace {
+				continue
+			}
+		default:
+			if !testenv.Long() {
+				continue
+			}
 		}
 		t.Run(v.name, func(t *testing.T) {
-			if v.name == "race" {
-				needCgo(t)
-			}
 			program := compile(t, v.flags)
 			cases := strings.Fields(output(t, program, "-list"))
 			for _, name := range casesInC {

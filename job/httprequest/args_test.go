@@ -53,6 +53,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{`{"url":"https://me:secret@a/%zz"}`, `"url": not well-formed`},
 		{`{"url":"https://` + long + `"}`, `"url": longer than`},
 		{`{"url":"https://a","method":"GE T"}`, `"method": not a method`},
+		{`{"url":"https://a","method":"` + strings.Repeat("M", 257) + `"}`, `"method": not a method`},
 		{`{"url":"https://a","method":"connect"}`, `"method": CONNECT`},
 		{`{"url":"https://a","headers":{"X:":"secret"}}`, `"headers": "X:" is no name`},
 		{`{"url":"https://a","headers":{"X":"secret\r\nY: 1"}}`, `"headers": the value of X has a control`},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,9 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-var migrations = loadMigrations()
-
-func loadMigrations() []migrate.Migration {
+var migrations = sync.OnceValue(func() []migrate.Migration {
 	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		panic("postgres: " + err.Error())
@@ -29,7 +28,7 @@ func loadMigrations() []migrate.Migration {
 		panic("postgres: " + err.Error())
 	}
 	return found
-}
+})
 
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
@@ -41,7 +40,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
 	}
-	return s.MigrateTo(ctx, migrate.Latest(migrations))
+	return s.MigrateTo(ctx, migrate.Latest(migrations()))
 }
 
 // MigrateTo brings the tables to a version, up or down; 0 drops them, with every job. Either all of its steps are done or
@@ -91,7 +90,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 	if err != nil {
 		return err
 	}
-	steps, err := migrate.Plan(migrations, version, target)
+	steps, err := migrate.Plan(migrations(), version, target)
 	if errors.Is(err, migrate.ErrNewer) {
 		return fmt.Errorf("%w: %w", job.ErrSchema, err)
 	} else if err != nil {
@@ -105,7 +104,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 	if _, err := tx.Exec(ctx, s.sql("version_column")); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target, migrate.ReadableFrom(migrations, target))
+	_, err = tx.Exec(ctx, s.sql("version_set"), s.mode, target, migrate.ReadableFrom(migrations(), target))
 	return err
 }
 
@@ -134,7 +133,7 @@ func (s *Store) check(ctx context.Context) error {
 		return nil
 	}
 	version, readableFrom, err := s.version(ctx, s.pool)
-	latest := migrate.Latest(migrations)
+	latest := migrate.Latest(migrations())
 	switch {
 	case errors.Is(err, errNoVersion) || err == nil && version == 0:
 		return job.ErrNoSchema

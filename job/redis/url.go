@@ -31,7 +31,7 @@ type place struct {
 	shown          string // without the password
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
 // parseURL reads the URL of a store. Its errors show nothing of it but names.
 func parseURL(address string) (*place, error) {
@@ -107,7 +107,7 @@ func (p *place) setQuery(query string) error {
 		value, _ = url.QueryUnescape(value)
 		switch key {
 		case "name":
-			if !namePattern.MatchString(value) {
+			if len(value) > 64 || !namePattern.MatchString(value) {
 				return errors.New("its name is not 1 to 64 letters, digits, and the characters _ . -")
 			}
 			p.name = value

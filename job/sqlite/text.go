@@ -46,32 +46,38 @@ func statement(name string) string {
 }
 
 // A many is a statement with a part in braces that is repeated once for each of several rows, joined by commas.
-type many struct{ bySize [len(chunkSizes)]string }
+type many struct {
+	bySize func() [len(chunkSizes)]string // the statement for as many rows each
+}
 
 // chunkSizes are the numbers of rows that statements are made for: enough for speed, few enough to keep them prepared.
 var chunkSizes = [...]int{64, 16, 4, 1}
 
 func repeated(name string) *many {
+	return &many{sync.OnceValue(func() [len(chunkSizes)]string { return forSizes(name) })}
+}
+
+func forSizes(name string) (bySize [len(chunkSizes)]string) {
 	text := statement(name)
 	before, rest, found := strings.Cut(text, "{")
 	part, after, closed := strings.Cut(rest, "}")
 	if !found || !closed {
 		panic(fmt.Sprintf("sqlite: statement %s has no part in braces", name))
 	}
-	m := new(many)
 	for i, size := range chunkSizes {
-		m.bySize[i] = before + part + strings.Repeat(", "+part, size-1) + after
+		bySize[i] = before + part + strings.Repeat(", "+part, size-1) + after
 	}
-	return m
+	return bySize
 }
 
 // chunks calls do for parts of n rows, from row i on, with the SQL for as many rows as the part has.
 func (m *many) chunks(n int, do func(sql string, i, size int) error) error {
+	bySize := m.bySize()
 	for i, s := 0, 0; i < n; {
 		if size := chunkSizes[s]; i+size > n {
 			s++
 		} else {
-			if err := do(m.bySize[s], i, size); err != nil {
+			if err := do(bySize[s], i, size); err != nil {
 				return err
 			}
 			i += size

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // newTestComparison makes the comparison of a command line on a web without a network.
@@ -131,7 +133,7 @@ func TestCompareInterrupted(t *testing.T) {
 // An interrupt may come as the last transfer ends.
 func TestCompareInterruptedAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for range 300 {
+		for range testenv.Rounds(60, 300) {
 			var at atomic.Int32
 			c := newTestComparison(t, urls(1), io.Discard, io.Discard, busyWeb(&at), "--compare=1,8")
 			ctx, cancel := context.WithCancel(t.Context())

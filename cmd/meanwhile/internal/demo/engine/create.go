@@ -6,11 +6,14 @@ import (
 	"slices"
 )
 
-const mostFields = 8 // that are searched; schema.sql has as many
+const (
+	mostFields = 8   // that are searched; schema.sql has as many
+	mostName   = 100 // bytes of the name of an index or a field
+)
 
 var (
-	indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,99}$`)
-	fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
+	indexName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+	fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
 // mappings are the body of a request for an index.
@@ -24,7 +27,7 @@ type mappings struct {
 
 func (e *Engine) createIndex(r *http.Request) (answer, error) {
 	name := r.PathValue("index")
-	if !indexName.MatchString(name) {
+	if len(name) > mostName || !indexName.MatchString(name) {
 		return answer{}, refuse(http.StatusBadRequest, "invalid_index_name_exception", "Invalid index name [%.100s]: give up to 100 of a-z, 0-9, _ and -", name)
 	}
 	text, err := readBody(r)
@@ -52,7 +55,7 @@ func (m *mappings) fields() ([]string, error) {
 	var fields []string
 	for name, property := range m.Mappings.Properties {
 		switch {
-		case !fieldName.MatchString(name):
+		case len(name) > mostName || !fieldName.MatchString(name):
 			return nil, refuse(http.StatusBadRequest, "mapper_parsing_exception", "field name [%.100s]: give up to 100 letters, digits and _", name)
 		case property.Type != "text":
 			return nil, refuse(http.StatusBadRequest, "mapper_parsing_exception", "type [%.100s] of field [%s]: there is only [text]; other fields are kept and need no mapping", property.Type, name)

@@ -184,6 +184,7 @@ func TestMalformed(t *testing.T) {
 		{400, "PATCH", "/go/_doc/1", "", "no handler found"},
 		{400, "GET", "/go/_nothing", "", "no handler found"},
 		{400, "PUT", "/Upper", "", "Invalid index name"},
+		{400, "PUT", "/" + strings.Repeat("x", 101), "", "Invalid index name"},
 		{400, "PUT", "/%2e%2e%2fx", "", "Invalid index name"},
 		{400, "PUT", "/new", "{", "unexpected EOF"},
 		{400, "PUT", "/new", `{"mappings":{"properties":{"a b":{"type":"text"}}}}`, "field name [a b]"},

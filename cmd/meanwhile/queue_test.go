@@ -1,18 +1,23 @@
-package work
+package main
 
-import "testing"
+import (
+	"testing"
 
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/work"
+)
+
+// TestQueue is here, as a test program of package work alone would be linked with all stores.
 func TestQueue(t *testing.T) {
-	for text, want := range map[string]Queue{
+	for text, want := range map[string]work.Queue{
 		"mails": {Name: "mails"}, "mails:10": {Name: "mails", Concurrency: 10}, "mails:10:3": {Name: "mails", Concurrency: 10, Weight: 3},
 	} {
-		var got Queue
+		var got work.Queue
 		if err := got.UnmarshalText([]byte(text)); got != want || err != nil {
 			t.Errorf("%s: got %+v, %v, want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", ":1", "a:", "a:0", "a:-1", "a:1:0", "a:1:x", "a:1:1:1"} {
-		var q Queue
+		var q work.Queue
 		if err := q.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: got %+v, want an error", text, q)
 		}
