@@ -11,6 +11,9 @@ import (
 // one goes on.
 const mostWoken = 2000
 
+// mostLoaded bounds how many waiting jobs the background search reads in a claim.
+const mostLoaded = 4 * mostWoken
+
 // searchPause is how long a claim that found nothing waits for the next, while the background search waits for lanes that are known to be served.
 const searchPause = 50 * time.Millisecond
 

@@ -119,15 +119,15 @@ func (cl *claiming) dueInOrder(key string) (laneDue, error) {
 	return laneDue{priority: int(integer(row[0])), queued: true}, nil
 }
 
-// load goes on with the background search: it reads lanes that are not known, some of them.
+// load goes on with the background search: it reads some of the lanes that are not known.
 func (cl *claiming) load() error {
 	q := cl.known
-	for left := mostWoken; q.searching && left > 0 && q.openLanes < mostKnown; {
-		read, err := cl.loadSome(left)
+	for left := mostLoaded; q.searching && left > 0 && q.openLanes < mostKnown; {
+		rows, err := cl.loadSome(left)
 		if err != nil {
 			return err
 		}
-		if left -= read; read > 0 {
+		if left -= rows; rows > 0 {
 			continue
 		}
 		q.searching, q.after = q.forgotten, ""
@@ -138,20 +138,20 @@ func (cl *claiming) load() error {
 	return nil
 }
 
-// loadSome reads up to n lanes behind those that the search has read, and returns how many there were, zero at the end.
+// loadSome reads up to n rows of lanes behind those that the search has read, and returns how many it has read, zero at the end.
 func (cl *claiming) loadSome(n int) (int, error) {
 	var found []*knownLane
 	var first []head // of each
-	rows, of, read := 0, 0, 0
+	rows, of, lanes := 0, 0, 0
 	after := cl.known.after
-	err := cl.each(statement("lane_load"), []any{cl.q.id, after, int64(4 * n)}, func(v []driver.Value) error {
+	err := cl.each(statement("lane_load"), []any{cl.q.id, after, int64(n)}, func(v []driver.Value) error {
 		rows++
 		key := text(v[0])
-		if read == 0 || key != after {
-			if read == n {
+		if lanes == 0 || key != after {
+			if lanes == mostWoken {
 				return errEnough
 			}
-			read++
+			lanes++
 			after, of = key, 0
 			if cl.known.byKey[key] == nil {
 				found = append(found, &knownLane{key: key})
@@ -173,7 +173,7 @@ func (cl *claiming) loadSome(n int) (int, error) {
 	if err != nil && !errors.Is(err, errEnough) {
 		return 0, err
 	}
-	if i := len(found) - 1; rows == 4*n && i >= 0 && found[i].key == after {
+	if i := len(found) - 1; rows == n && i >= 0 && found[i].key == after {
 		found[i].more = true // than was read
 	}
 	cl.known.after = after
@@ -188,7 +188,7 @@ func (cl *claiming) loadSome(n int) (int, error) {
 			due[i] = laneDue{priority: first[i].priority, queued: true}
 		}
 	}
-	return read, cl.settleLanes(found, due)
+	return rows, cl.settleLanes(found, due)
 }
 
 // extend reads more heads of a lane, of which so many are to be taken by a priority.
