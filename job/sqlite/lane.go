@@ -11,8 +11,11 @@ import (
 // one goes on.
 const mostWoken = 2000
 
-// mostLoaded bounds how many waiting jobs the background search reads in a claim.
-const mostLoaded = 4 * mostWoken
+// The background search reads in a claim as many lanes as jobs are claimed, or leastLoaded, and rowsOfLane times as many of their waiting jobs at most.
+const (
+	leastLoaded = 400
+	rowsOfLane  = mostHeads + 1
+)
 
 // searchPause is how long a claim that found nothing waits for the next, while the background search waits for lanes that are known to be served.
 const searchPause = 50 * time.Millisecond
@@ -49,7 +52,7 @@ func (t *txn) claimLanes(c job.Claim, q *claimQueue, n int) ([]stored, time.Dura
 		return nil, 0, err
 	}
 	full, paid := q.lanes.Full, q.lanes.Paid
-	if err := cl.refresh(); err != nil {
+	if err := cl.refresh(n); err != nil {
 		return nil, 0, err
 	}
 	if _, err := job.TakeTurns(cl, q.lanes, n, cl.at); err != nil {
@@ -86,7 +89,7 @@ func (cl *claiming) begin() (err error) {
 }
 
 // refresh looks at the lanes that have changed, or whose time has come, and at that of the jobs without a key, and goes on with the background search.
-func (cl *claiming) refresh() error {
+func (cl *claiming) refresh(n int) error {
 	q := cl.known
 	if q.again != 0 && q.again <= cl.now {
 		q.again = 0
@@ -113,7 +116,7 @@ func (cl *claiming) refresh() error {
 	if err := cl.settleLanes(lanes, due); err != nil {
 		return err
 	}
-	return cl.load()
+	return cl.load(n)
 }
 
 // settleLanes finds out whether jobs of lanes may start, and notes that.

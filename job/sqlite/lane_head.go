@@ -119,10 +119,10 @@ func (cl *claiming) dueInOrder(key string) (laneDue, error) {
 	return laneDue{priority: int(integer(row[0])), queued: true}, nil
 }
 
-// load goes on with the background search: it reads some of the lanes that are not known.
-func (cl *claiming) load() error {
+// load goes on with the background search: it reads some of the lanes that are not known, for a claim of n jobs.
+func (cl *claiming) load(n int) error {
 	q := cl.known
-	for left := mostLoaded; q.searching && left > 0 && q.openLanes < mostKnown; {
+	for left := rowsOfLane * max(n, leastLoaded); q.searching && left > 0 && q.openLanes < mostKnown; {
 		rows, err := cl.loadSome(left)
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (cl *claiming) loadSome(n int) (int, error) {
 		rows++
 		key := text(v[0])
 		if lanes == 0 || key != after {
-			if lanes == mostWoken {
+			if lanes == n/rowsOfLane {
 				return errEnough
 			}
 			lanes++
