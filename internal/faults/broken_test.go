@@ -150,7 +150,7 @@ func (s *unlimited) Claim(ctx context.Context, c job.Claim) (job.Claimed, error)
 	return s.Store.Claim(ctx, c)
 }
 
-// A closing store forgets now and then which lanes have changed, so that their jobs do not start.
+// A closing store forgets now and then which jobs wait in lanes, so that they do not start.
 type closing struct {
 	job.Store
 	n atomic.Int64
@@ -159,7 +159,7 @@ type closing struct {
 func (s *closing) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	got, err := s.Store.Claim(ctx, c)
 	if db, ok := s.Store.(interface{ DB() *sql.DB }); ok && s.n.Add(1)%7 == 0 {
-		_, _ = db.DB().ExecContext(ctx, "update meanwhile_lane set wake = null where key > ''") // the file may be locked
+		_, _ = db.DB().ExecContext(ctx, "delete from meanwhile_waiting") // the file may be locked
 	}
 	return got, err
 }

@@ -32,6 +32,9 @@ func (t *txn) apply(f job.Filter, action job.Action) (job.ActionResult, error) {
 		return job.ActionResult{}, err
 	}
 	a := &applying{txn: t, action: action}
+	if err := a.pruneChanges(); err != nil {
+		return job.ActionResult{}, err
+	}
 	if err := a.applyTo(ids); err != nil {
 		return job.ActionResult{}, err
 	}

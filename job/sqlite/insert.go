@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -68,6 +69,11 @@ func (t *txn) insert(jobs []*job.Job) ([]job.ID, error) {
 			}
 		}
 		fresh = append(fresh, j)
+	}
+	if slices.ContainsFunc(fresh, func(j *job.Job) bool { return j.LimitKey != "" }) {
+		if err := t.pruneChanges(); err != nil {
+			return nil, err
+		}
 	}
 	args := make([]any, 0, 1+insertArgs*chunkSizes[0])
 	return ids, insertRows.chunks(len(fresh), func(sql string, from, size int) error {

@@ -34,9 +34,9 @@ func (l *limited) has(queue string) bool {
 
 // laneQueue reads what queue_find found, and returns nil for a queue that has neither limits nor jobs with limit keys, and is not throttled.
 func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
-	limited := row[2] != nil || integer(row[8]) > 0
+	limited := row[2] != nil || integer(row[7]) > 0
 	t.store.limited.set(name, limited)
-	if !limited && integer(row[5]) == 0 && integer(row[6]) <= t.now {
+	if !limited && integer(row[4]) == 0 && integer(row[5]) <= t.now {
 		return nil, nil
 	}
 	return t.keptQueue(name, row)
@@ -44,7 +44,7 @@ func (t *txn) laneQueue(name string, row []driver.Value) (*job.LaneQueue, error)
 
 // keptQueue reads what queue_find found of any queue.
 func (t *txn) keptQueue(name string, row []driver.Value) (*job.LaneQueue, error) {
-	q := &job.LaneQueue{Turn: integer(row[3]), Full: timeOf(row[4]), Held: timeOf(row[6]), Paid: timeOf(row[7]), Overrides: int(integer(row[8]))}
+	q := &job.LaneQueue{Full: timeOf(row[3]), Held: timeOf(row[5]), Paid: timeOf(row[6]), Overrides: int(integer(row[7]))}
 	if row[2] != nil {
 		if err := json.Unmarshal([]byte(text(row[2])), &q.Limits); err != nil {
 			return nil, fmt.Errorf("limits of queue %s: %w", name, err)

@@ -10,37 +10,15 @@ import (
 
 var (
 	laneRunningSome = repeated("lane_running_some")
+	laneFindSome    = repeated("lane_find_some")
 	lanePut         = repeated("lane_put")
-	laneDrop        = repeated("lane_drop")
 )
 
-// lanes reads lanes as the claim sees them, but for those that it has touched.
-func (cl *claiming) lanes(name string, args ...any) ([]job.Lane, error) {
-	found, err := cl.read(name, args)
-	if err != nil {
-		return nil, err
-	}
-	return found, cl.complete(found)
-}
-
-// read reads lanes, of which complete finds out what is not in their rows.
-func (cl *claiming) read(name string, args []any) (found []job.Lane, err error) {
-	err = cl.each(statement(name), args, func(v []driver.Value) error {
-		l := job.Lane{
-			Key: text(v[0]), Priority: int(integer(v[1])), Turn: integer(v[2]), Full: timeOf(v[3]), Held: timeOf(v[4]), Paid: timeOf(v[5]),
-			Served: int(integer(v[6])),
-		}
-		if v[7] != nil {
-			cl.waking[l.Key] = true
-		}
-		found = append(found, l)
-		return nil
-	})
-	return found, err
-}
-
-// complete sets the limits that lanes have of their own, and how many of their jobs run, where that may matter.
+// complete sets what the file says of lanes: their rates, the limits that they have of their own, and how many of their jobs run, where that may matter.
 func (cl *claiming) complete(lanes []job.Lane) (err error) {
+	if err := cl.readRates(lanes); err != nil {
+		return err
+	}
 	var bounded []string
 	for i := range lanes {
 		l := &lanes[i]
@@ -61,6 +39,47 @@ func (cl *claiming) complete(lanes []job.Lane) (err error) {
 		lanes[i].Running = running[lanes[i].Key]
 	}
 	return err
+}
+
+// readRates sets what rates and throttling say of lanes.
+func (cl *claiming) readRates(lanes []job.Lane) error {
+	if !cl.kept && len(cl.rates) == 0 {
+		return nil
+	}
+	var keys []string
+	at := make(map[string]*job.Lane, len(lanes))
+	for i := range lanes {
+		l := &lanes[i]
+		if moved := cl.rates[l.Key]; moved != nil {
+			l.Full, l.Paid, l.Held = moved.Full, moved.Paid, moved.Held
+		} else if l.Key != "" && cl.kept {
+			at[l.Key] = l
+			keys = append(keys, l.Key)
+		}
+	}
+	return cl.ofKeys(laneFindSome, keys, func(v []driver.Value) error {
+		setRates(at[text(v[0])], v[1:])
+		return nil
+	})
+}
+
+// setRates sets what a row of meanwhile_lane says.
+func setRates(l *job.Lane, v []driver.Value) {
+	l.Full, l.Paid, l.Held = timeOf(v[0]), timeOf(v[1]), timeOf(v[2])
+}
+
+// lane reads a lane as the file has it, but for how many of its jobs run.
+func (t *txn) lane(queue int64, q *job.LaneQueue, key string) (job.Lane, error) {
+	l := job.Lane{Key: key}
+	row, err := one(t, statement("lane_find"), queue, key)
+	if err != nil {
+		return l, err
+	}
+	if row != nil {
+		setRates(&l, row)
+	}
+	l.Own, err = t.override(queue, q, key)
+	return l, err
 }
 
 // ofKeys runs a statement that asks for several limit keys of the queue.
@@ -86,49 +105,24 @@ func (t *txn) laneRunning(queue int64, key string) (int, error) {
 	return int(integer(row[0])), nil
 }
 
-// A keptLane is a lane with what is to be kept of it.
-type keptLane struct {
-	job.Lane
-	hint job.LaneHint
-}
-
-// keep notes what is to be kept of a lane. Of one that could not start jobs by this priority until now, they get in line behind the others.
-func (cl *claiming) keep(l job.Lane, hint job.LaneHint) {
-	if !hint.None && hint.Priority != l.Priority {
-		cl.q.lanes.Turn++
-		l.Priority, l.Turn, l.Served = hint.Priority, cl.q.lanes.Turn, 0
+// moved notes that the rates of a lane have moved, if it has any.
+func (cl *claiming) moved(l job.Lane) {
+	if of := cl.q.lanes.Limits.OfKey(l.Own); l.Key != "" && (of.Starts.N > 0 || of.Units.N > 0) {
+		cl.rates[l.Key] = &l
 	}
-	cl.touched[l.Key], cl.waking[l.Key] = &keptLane{l, hint}, !hint.Wake.IsZero()
 }
 
-// flush writes the lanes that were touched, each once whatever the claim did.
+// flush writes the rates that have moved, each once whatever the claim did.
 func (cl *claiming) flush() error {
-	var gone []string
+	const columns = 4
 	args := []any{cl.q.id}
-	for _, key := range slices.Sorted(maps.Keys(cl.touched)) {
-		l := cl.touched[key]
-		if l.hint.None {
-			gone = append(gone, key)
-			continue
-		}
-		var wake any
-		if !l.hint.Wake.IsZero() {
-			wake = micro(l.hint.Wake)
-		}
-		args = append(args, key, int64(l.hint.Priority), l.Turn, micro(l.Full), wake, micro(l.Paid), int64(l.Served))
+	for _, key := range slices.Sorted(maps.Keys(cl.rates)) {
+		l := cl.rates[key]
+		args = append(args, key, micro(l.Full), micro(l.Paid), micro(l.Idle()))
 	}
-	clear(cl.touched)
-	const columns = 7
-	err := lanePut.chunks(len(args)/columns, func(sql string, from, size int) error {
+	return lanePut.chunks(len(args)/columns, func(sql string, from, size int) error {
 		args[from*columns] = cl.q.id // in the place of the last one that was written
 		_, err := cl.exec(sql, args[from*columns:1+(from+size)*columns]...)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return laneDrop.chunks(len(gone), func(sql string, from, size int) error {
-		_, err := cl.exec(sql, cl.withKeys(gone[from:from+size])...)
 		return err
 	})
 }

@@ -8,69 +8,77 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-var laneTakeSome = repeated("lane_take_some")
+var (
+	laneTake = repeated("lane_take")
+	laneHas  = repeated("lane_has")
+)
 
 // Open returns lanes that have due jobs, and may start them.
 func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
-	if cl.q.classes != nil {
-		if err := cl.flush(); err != nil { // a lane may have had none of the kinds where it was open
-			return nil, err
-		}
-	}
 	for p := top; p > 0; p-- {
 		if p < top {
 			after, until = 0, cl.q.lanes.Turn
 		}
-		found, err := cl.open(p, after, until, n)
-		if err != nil {
-			return nil, err
-		}
-		if cl.q.classes != nil {
-			above, err := cl.lanes("lane_above", cl.q.id, int64(p), after, until, int64(n), cl.now, flag(cl.q.lanes.Limits.EachKey.InOrder))
+		found := cl.openBy(p, after, until, n)
+		if cl.q.classes != nil { // a lane may have had none of the kinds where it was open
+			above, err := cl.openAbove(p, after, until)
 			if err != nil {
 				return nil, err
 			}
-			cl.above = map[string]int{}
-			for _, l := range above {
-				cl.above[l.Key], l.Priority = l.Priority, p
-				found = append(found, l)
-			}
+			found = append(found, above...)
+			slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
+			found = found[:min(len(found), n)]
 		}
 		if len(found) > 0 {
-			slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
-			return found[:min(len(found), n)], nil
+			return found, cl.complete(found)
 		}
 	}
 	return nil, nil
 }
 
-// open returns lanes that are open by a priority: up to n of those that have not been touched, and all others.
-func (cl *claiming) open(priority int, after, until int64, n int) ([]job.Lane, error) {
-	var found []job.Lane
-	for from := after; len(found) < n; {
-		rows, err := cl.read("lane_open", []any{cl.q.id, int64(priority), from, until, int64(n)})
-		if err != nil {
-			return nil, err
+// openBy returns up to n lanes that are open by a priority.
+func (cl *claiming) openBy(priority int, after, until int64, n int) (found []job.Lane) {
+	for place := cl.known.open[priority-1].Front(); place != nil && len(found) < n; place = place.Next() {
+		if l := place.Value.(*knownLane); after < l.turn && l.turn <= until {
+			found = append(found, job.Lane{Key: l.key, Priority: priority, Turn: l.turn, Served: l.served})
 		}
-		for _, l := range rows {
-			from = l.Turn
-			if cl.touched[l.Key] == nil {
-				found = append(found, l)
+	}
+	return found
+}
+
+// openAbove returns lanes that are open by a higher priority, and have a due job of this one.
+func (cl *claiming) openAbove(priority int, after, until int64) (found []job.Lane, err error) {
+	cl.above = map[string]bool{}
+	var keys []string
+	for above := priority + 1; above <= job.HighestPriority; above++ {
+		for _, l := range cl.openBy(above, after, until, cl.known.openLanes) {
+			if l.Key != "" && !cl.inOrder(l.Key) {
+				keys = append(keys, l.Key)
+			} else if l.Key == "" {
+				row, err := one(cl, statement("lane_has_plain"), cl.q.id, int64(priority), cl.now)
+				if err != nil {
+					return nil, err
+				}
+				cl.above[""] = row != nil
 			}
 		}
-		if len(rows) < n {
-			break
+	}
+	err = laneHas.chunks(len(keys), func(sql string, from, size int) error {
+		args := []any{cl.q.id, int64(priority), cl.now}
+		for _, key := range keys[from : from+size] {
+			args = append(args, key)
+		}
+		return cl.each(sql, args, func(v []driver.Value) error {
+			cl.above[text(v[0])] = true
+			return nil
+		})
+	})
+	for key, has := range cl.above {
+		if l := cl.known.byKey[key]; has {
+			found = append(found, job.Lane{Key: key, Priority: priority, Turn: l.turn, Served: l.served})
 		}
 	}
-	if err := cl.complete(found); err != nil {
-		return nil, err
-	}
-	for _, l := range cl.touched {
-		if l.Priority == priority && !l.hint.None && after < l.Turn && l.Turn <= until {
-			found = append(found, l.Lane)
-		}
-	}
-	return found, nil
+	return found, err
 }
 
 // Costs returns what due jobs of lanes cost.
@@ -104,87 +112,165 @@ func (cl *claiming) which(l job.Lane, n int, keyed, plain, first string) (name s
 	return keyed, args
 }
 
-// Take takes due jobs of lanes. Those of which one is taken, as they are where there are many, are asked together.
+// byHeads reports whether jobs of a lane are taken as its heads say.
+func (cl *claiming) byHeads(key string) bool {
+	return key != "" && !cl.inOrder(key) && cl.q.classes == nil
+}
+
+// Take takes due jobs of lanes. Those that the heads of lanes name are read together.
 func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
 	of := make([][]stored, len(lanes))
-	some := map[string]int{} // the lanes of which one job is taken, by their keys
-	var keys []string        // of these
 	for i, l := range lanes {
-		switch {
-		case want[i] == 0:
-		case l.Key != "" && !cl.inOrder(l.Key) && want[i] == 1 && l.Priority == lanes[0].Priority:
-			some[l.Key] = i
-			keys = append(keys, l.Key)
-		default:
+		if want[i] > 0 && !cl.byHeads(l.Key) {
 			var err error
 			if of[i], err = cl.takeOf(l, want[i]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := cl.takeSome(keys, lanes[0].Priority, func(j stored) { of[some[j.LimitKey]] = []stored{j} }); err != nil {
-		return nil, err
+	for more := true; more; { // what another process has taken is no longer there
+		var err error
+		if more, err = cl.takeHeads(lanes, want, of); err != nil {
+			return nil, err
+		}
 	}
 	got := make([]job.Taken, len(lanes))
 	var all []stored
-	for i, found := range of {
-		for _, j := range found {
+	for i := range lanes {
+		for _, j := range of[i] {
 			got[i].Cost += j.Cost
 		}
-		got[i].N = len(found)
-		all = append(all, found...)
+		got[i].N = len(of[i])
+		all = append(all, of[i]...)
 	}
 	cl.taken = append(cl.taken, all...)
 	return got, cl.holdDue(cl.c, all)
 }
 
-// takeOf returns up to n due jobs of a lane, and notes where there are more.
-func (cl *claiming) takeOf(l job.Lane, n int) ([]stored, error) {
-	ask := n
-	if cl.q.classes == nil && !cl.inOrder(l.Key) && !cl.waking[l.Key] {
-		ask++
+// takeHeads adds jobs that the heads of lanes name to those that are taken, up to as many as are wanted, and reports whether there may be others.
+func (cl *claiming) takeHeads(lanes []job.Lane, want []int, of [][]stored) (bool, error) {
+	var seqs []int64
+	heads := make([][]head, len(lanes))
+	for i, l := range lanes {
+		n := want[i] - len(of[i])
+		if n == 0 || !cl.byHeads(l.Key) {
+			continue
+		}
+		k := cl.known.byKey[l.Key]
+		if err := cl.extend(k, l.Priority, n); err != nil {
+			return false, err
+		}
+		if n = min(n, len(k.heads)); n == 0 {
+			continue
+		}
+		heads[i], k.heads = k.heads[:n], k.heads[n:]
+		k.used = heads[i][n-1]
+		for _, h := range heads[i] {
+			seqs = append(seqs, h.seq)
+		}
 	}
-	name, args := cl.which(l, ask, "lane_take", "claim_due", "lane_take_first")
-	found, err := cl.readJobs(scanDue(int64(l.Priority)), statement(name), args...)
-	if len(found) > n {
-		found = found[:n]
-		cl.rest[l.Key] = laneDue{priority: l.Priority, queued: true}
+	if len(seqs) == 0 {
+		return false, nil
 	}
-	return found, err
+	waiting, err := cl.readWaiting(lanes[0].Priority, seqs)
+	if err != nil {
+		return false, err
+	}
+	missing := false
+	for i := range lanes {
+		for _, h := range heads[i] {
+			if j, is := waiting[h.seq]; is && j.LimitKey == lanes[i].Key && j.RunAt.UnixMicro() == h.runAt {
+				of[i] = append(of[i], j)
+			} else {
+				missing = true
+			}
+		}
+	}
+	return missing, nil
 }
 
-// takeSome calls took with the first due job of each of several lanes, and notes what is left of them.
-func (cl *claiming) takeSome(keys []string, priority int, took func(j stored)) error {
+// readWaiting returns those of some jobs that wait in the queue by a priority, by the numbers of their rows.
+func (cl *claiming) readWaiting(priority int, seqs []int64) (map[int64]stored, error) {
+	found := make(map[int64]stored, len(seqs))
 	scan := scanDue(int64(priority))
-	return laneTakeSome.chunks(len(keys), func(sql string, from, size int) error {
-		args := []any{cl.q.id, int64(priority), cl.now, cl.q.classes}
-		for _, key := range keys[from : from+size] {
-			args = append(args, key)
-		}
-		return cl.each(sql, args, func(v []driver.Value) error {
-			j, err := scan(cl.txn, v)
-			if err != nil {
-				return err
-			}
-			switch rest := v[len(v)-1]; {
-			case rest == int64(0):
-				cl.rest[j.LimitKey] = laneDue{}
-			case rest == int64(1) && !cl.waking[j.LimitKey]:
-				cl.rest[j.LimitKey] = laneDue{priority: priority, queued: true}
-			}
-			took(j)
+	row := func(v []driver.Value) error {
+		if integer(v[len(v)-2]) != cl.q.id || integer(v[len(v)-1]) != int64(priority) {
 			return nil
+		}
+		j, err := scan(cl.txn, v)
+		found[j.seq] = j
+		return err
+	}
+	return found, ranges(seqs, func(from, to int64) error {
+		return cl.each(statement("lane_take_range"), []any{from, to}, row)
+	}, func(seqs []int64) error {
+		return laneTake.chunks(len(seqs), func(sql string, from, size int) error {
+			args := make([]any, size)
+			for i, seq := range seqs[from : from+size] {
+				args[i] = seq
+			}
+			return cl.each(sql, args, row)
 		})
 	})
 }
 
-// Keep notes what became of lanes.
-func (cl *claiming) Keep(lanes []job.Lane) error {
-	lanes = slices.Clone(lanes)
-	for i, l := range lanes {
-		if above, is := cl.above[l.Key]; is {
-			lanes[i].Priority = above
+// takeOf returns up to n due jobs of a lane that has no heads, or not for the kinds that are claimed.
+func (cl *claiming) takeOf(l job.Lane, n int) ([]stored, error) {
+	name, args := cl.which(l, n, "lane_take_kinds", "claim_due", "lane_take_first")
+	found, err := cl.readJobs(scanDue(int64(l.Priority)), statement(name), args...)
+	if err != nil || l.Key == "" {
+		return found, err
+	}
+	for _, j := range found {
+		if _, err := cl.exec(statement("lane_clean_one"), cl.q.id, l.Key, int64(j.Priority), j.RunAt.UnixMicro(), j.ID[:]); err != nil {
+			return nil, err
 		}
 	}
-	return cl.settleLanes(lanes)
+	return found, nil
+}
+
+// Keep notes what became of lanes.
+func (cl *claiming) Keep(lanes []job.Lane) error {
+	for _, l := range lanes {
+		cl.moved(l)
+		k := cl.known.byKey[l.Key]
+		ended := k.turn != l.Turn
+		if k.turn, k.served = l.Turn, l.Served; cl.above[l.Key] {
+			l.Priority = k.priority
+		}
+		d, err := cl.left(k)
+		if err != nil {
+			return err
+		}
+		if err := cl.keep(l, k, d); err != nil {
+			return err
+		}
+		if q := cl.known; ended && q.searching && q.openLanes >= mostKnown && k.key != "" && k.place != nil {
+			if err := cl.clean(k); err != nil {
+				return err
+			}
+			q.forget(k) // another has its turn first
+			q.search()
+		}
+	}
+	return nil
+}
+
+// left returns what is due of a lane that jobs were taken of, or might have been.
+func (cl *claiming) left(k *knownLane) (laneDue, error) {
+	if cl.byHeads(k.key) {
+		switch {
+		case len(k.heads) > 0:
+			d := laneDue{priority: k.heads[0].priority, queued: true}
+			if k.wake != 0 {
+				d.wake = timeOf(k.wake)
+			}
+			return d, nil
+		case !k.more:
+			k.used = head{}
+			cl.drained = append(cl.drained, k.key)
+			return laneDue{}, nil
+		}
+	}
+	return cl.due(k)
 }

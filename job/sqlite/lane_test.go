@@ -3,8 +3,10 @@ package sqlite_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
 
 // TestNewKeysByPriority: however many new limit keys there are, a claim finds the one with a job of the highest priority among them, and
@@ -81,4 +83,99 @@ func TestFullNewKeys(t *testing.T) {
 	if got, err := s.Claim(t.Context(), claim); err != nil || len(got.Jobs) != 1 || got.Jobs[0].LimitKey != "new" {
 		t.Errorf("claimed %d jobs, %v; want that of the new key", len(got.Jobs), err)
 	}
+}
+
+// TestMoreKeysThanAreKnown: however many keys have jobs that may start, or that are for later, a process knows so many of them, and all have their turns.
+func TestMoreKeysThanAreKnown(t *testing.T) {
+	const keys, each, most = sqlite.MostKnown * 9 / 8, 3, 2000
+	s := open(t, file(t))
+	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{Running: job.MaxLimit}); err != nil {
+		t.Fatal(err)
+	}
+	for range each {
+		var jobs []*job.Job
+		for i := range keys {
+			jobs = append(jobs, newJob(t, job.LimitKey(fmt.Sprint("key ", i))))
+		}
+		insert(t, s, jobs)
+	}
+	claim := benchClaim
+	claim.Limit, claim.Queues = most, []job.QueueLimit{{Queue: job.DefaultQueue, Limit: most}}
+	started := map[string]int{}
+	for n := 0; n < keys*each; {
+		got, err := s.Claim(t.Context(), claim)
+		if err != nil || len(got.Jobs) == 0 {
+			t.Fatalf("claimed %d jobs after %d, %v", len(got.Jobs), n, err)
+		}
+		for _, j := range got.Jobs {
+			started[j.LimitKey]++
+		}
+		// Between two turns of a key the search goes through all keys once, which each have one.
+		if n += len(got.Jobs); n > 2*keys+most && len(started) < keys {
+			t.Fatalf("%d jobs have started, and none of %d keys", n, keys-len(started))
+		}
+		if known := s.KnownLanes(); known > sqlite.MostKnown {
+			t.Fatalf("%d lanes are known, want at most %d", known, sqlite.MostKnown)
+		}
+	}
+	var later []*job.Job
+	for i := range sqlite.MostKnown*2 + 2000 {
+		later = append(later, newJob(t, job.LimitKey(fmt.Sprint("later ", i)), job.In(time.Hour)))
+	}
+	insert(t, s, later)
+	for {
+		got, err := s.Claim(t.Context(), claim)
+		if err != nil || len(got.Jobs) > 0 {
+			t.Fatalf("claimed %d jobs that are not due, %v", len(got.Jobs), err)
+		}
+		if known := s.KnownLanes(); known > 2*sqlite.MostKnown {
+			t.Fatalf("%d lanes are known that wait for a time, want at most %d", known, 2*sqlite.MostKnown)
+		}
+		if got.Next > time.Minute {
+			break
+		}
+	}
+}
+
+// TestJobsThatAnotherProcessTook: a claim takes as many jobs as it may, also where another process has taken those that this one knew of.
+func TestJobsThatAnotherProcessTook(t *testing.T) {
+	path := file(t)
+	a, b := open(t, path), open(t, path)
+	var jobs []*job.Job
+	for i := range 90 {
+		jobs = append(jobs, newJob(t, job.LimitKey(fmt.Sprint("key ", i%2))))
+	}
+	insert(t, a, jobs)
+	claim := benchClaim
+	for i, s := range []*sqlite.Store{a, b, a, a, b} {
+		claim.Limit = []int{4, 4, 12, 30, 35}[i]
+		if got, err := s.Claim(t.Context(), claim); err != nil || len(got.Jobs) != claim.Limit {
+			t.Errorf("claim %d took %d jobs, %v; want %d", i+1, len(got.Jobs), err, claim.Limit)
+		}
+	}
+}
+
+// TestMigrateRates: what the rate of a key says is the same in the schema of before.
+func TestMigrateRates(t *testing.T) {
+	s := open(t, file(t))
+	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour}}}); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, s, []*job.Job{newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("b"))})
+	claim := benchClaim
+	claim.Limit = 1
+	first, err := s.Claim(t.Context(), claim)
+	if err != nil || len(first.Jobs) != 1 {
+		t.Fatalf("claimed %d jobs, %v", len(first.Jobs), err)
+	}
+	for _, version := range []int{17, 18} {
+		if err := s.MigrateTo(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Claim(t.Context(), benchClaim)
+	if err != nil || len(got.Jobs) != 1 || got.Jobs[0].LimitKey != "b" {
+		t.Errorf("claimed %d jobs, %v; want that of key b alone", len(got.Jobs), err)
+	}
+	checkIntegrity(t, s)
 }

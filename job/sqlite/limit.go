@@ -19,7 +19,7 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 		if _, err := t.exec(statement("queue_add"), queue); err != nil {
 			return err
 		}
-		_, before, err := t.limits(queue)
+		id, before, err := t.limits(queue)
 		if err != nil {
 			return err
 		}
@@ -40,8 +40,10 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 			}
 		}
 		t.changed[queue] = true
-		_, err = t.exec(statement("limits_wake"), queue, flag(l.EachKey.Starts != before.Limits.EachKey.Starts), flag(l.EachKey.Units != before.Limits.EachKey.Units))
-		return err
+		if _, err := t.exec(statement("limits_rates"), id, flag(l.EachKey.Starts != before.Limits.EachKey.Starts), flag(l.EachKey.Units != before.Limits.EachKey.Units)); err != nil {
+			return err
+		}
+		return t.mark(id, nil)
 	})
 }
 
@@ -52,22 +54,15 @@ func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse
 		if err != nil {
 			return err
 		}
-		cl := newClaiming(t, job.Claim{}, &claimQueue{id: id, lanes: q})
-		found, err := cl.lanes("lane_find", id, key)
+		l, err := t.lane(id, q, key)
 		if err != nil {
-			return err
-		}
-		l := job.Lane{Key: key}
-		if len(found) > 0 {
-			l = found[0]
-		} else if l.Own, err = t.override(id, q, key); err != nil {
 			return err
 		}
 		if l.Running, err = t.laneRunning(id, key); err != nil {
 			return err
 		}
-		use = q.Use(l, cl.at)
-		if !cl.inOrder(key) {
+		use = q.Use(l, timeOf(t.now))
+		if key == "" || !q.Limits.EachKey.InOrder {
 			return nil
 		}
 		row, err := one(t, statement("lane_first"), id, key)

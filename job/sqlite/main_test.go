@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	testenv.Parallel(8)
+	testenv.FewerChecks(30)
 	os.Exit(m.Run())
 }

@@ -32,8 +32,10 @@ func (s *Store) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLi
 		}
 		t.changed[queue] = true
 		was, is := q.Limits.OfKey(before), q.Limits.OfKey(l)
-		_, err = t.exec(statement("override_wake"), id, key, flag(was.Starts != is.Starts), flag(was.Units != is.Units))
-		return err
+		if _, err = t.exec(statement("override_rates"), id, key, flag(was.Starts != is.Starts), flag(was.Units != is.Units)); err != nil {
+			return err
+		}
+		return t.mark(id, key)
 	})
 }
 

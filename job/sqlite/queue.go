@@ -50,7 +50,14 @@ func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 		if _, err := t.exec(statement("throttle_end"), queue); err != nil {
 			return err
 		}
-		_, err = t.exec(statement("throttle_end_lanes"), queue)
-		return err
+		ended, err := t.exec(statement("throttle_end_lanes"), queue)
+		if err != nil || ended == 0 {
+			return err
+		}
+		id, _, err := t.limits(queue)
+		if err != nil {
+			return err
+		}
+		return t.mark(id, nil)
 	})
 }

@@ -144,6 +144,7 @@ func (s *Store) checkSchema(t *txn) error {
 	// Numbers may be others when the tables were made anew.
 	s.classes.clear()
 	s.holdings.clear()
+	s.lanes.stale.Store(true)
 	if !t.callers {
 		s.cookie.Store(cookie)
 	}

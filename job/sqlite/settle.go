@@ -72,10 +72,12 @@ func (t *txn) throttle(session job.Session, o job.Outcome) error {
 	queue, until := integer(row[2]), t.now+o.Throttle.Microseconds()
 	if row[1] == nil {
 		_, err = t.exec(statement("throttle_queue"), queue, until)
-	} else {
-		_, err = t.exec(statement("throttle_lane"), queue, text(row[1]), until)
+		return err
 	}
-	return err
+	if _, err = t.exec(statement("throttle_lane"), queue, text(row[1]), until); err != nil {
+		return err
+	}
+	return t.mark(queue, row[1])
 }
 
 // book counts units of a running job, unless the session does not hold it.
@@ -88,18 +90,8 @@ func (t *txn) book(session job.Session, o job.Outcome) error {
 	if err != nil {
 		return err
 	}
-	l := job.Lane{}
-	if row[1] != nil {
-		l.Key = text(row[1])
-	}
-	found, err := one(t, statement("lane_find"), id, l.Key)
+	l, err := t.lane(id, q, text(row[1]))
 	if err != nil {
-		return err
-	}
-	if found != nil {
-		l.Paid = timeOf(found[5])
-	}
-	if l.Own, err = t.override(id, q, l.Key); err != nil {
 		return err
 	}
 	q.Book(&l, o.Units, timeOf(t.now))
@@ -109,9 +101,12 @@ func (t *txn) book(session job.Session, o job.Outcome) error {
 		}
 	}
 	if l.Key != "" && q.Limits.OfKey(l.Own).Units.N > 0 {
-		_, err = t.exec(statement("lane_book"), id, l.Key, micro(l.Paid))
+		if _, err := t.exec(statement("lane_book"), id, l.Key, micro(l.Paid), micro(l.Idle())); err != nil {
+			return err
+		}
+		return t.mark(id, l.Key)
 	}
-	return err
+	return nil
 }
 
 // settleJobs writes jobs of which those with a place in known, if that is not nil, are held unless errStale is returned.
@@ -172,7 +167,6 @@ func (t *txn) settleJobs(session job.Session, outcomes []job.Outcome, known []ho
 var (
 	settleFinish     = repeated("settle_finish")
 	settleFinishHeld = repeated("settle_finish_held")
-	settleWake       = repeated("settle_wake")
 )
 
 // finishHeld finishes jobs of which all is known, or returns errStale when one of them is not held.
@@ -237,7 +231,7 @@ func (t *txn) countFinished(class, state, n int64) {
 	t.count(class, state, n)
 }
 
-// wake has the next claim look at the lanes of jobs of a class that have ended.
+// wake has the next claims look at the lanes of jobs of a class that have ended.
 func (t *txn) wake(class int64, keys []string) error {
 	name, err := t.className(class)
 	if err != nil {
@@ -249,15 +243,7 @@ func (t *txn) wake(class int64, keys []string) error {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	args := make([]any, 0, 1+chunkSizes[0])
-	return settleWake.chunks(len(keys), func(sql string, from, size int) error {
-		args = append(args[:0], of.queue)
-		for _, key := range keys[from : from+size] {
-			args = append(args, key)
-		}
-		_, err := t.exec(sql, args...)
-		return err
-	})
+	return t.markEnded(of.queue, keys)
 }
 
 func (t *txn) finishPlain(session job.Session, e ending, jobs []*job.Job, held map[job.ID]bool) error {

@@ -45,6 +45,7 @@ type Store struct {
 	classes  classes
 	holdings holdings
 	limited  limited
+	lanes    laneMemory
 	swept    sweep
 	waits    waits
 

@@ -4,17 +4,28 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
+	"math"
 	"sync"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A sweep is how far the lanes have been compared with their jobs.
-type sweep struct {
-	mu    sync.Mutex
+// sweepJobs is how many queued jobs a step looks for among those that wait.
+const sweepJobs = 1000
+
+// A sweepPlace is how far the lanes have been compared with their jobs.
+type sweepPlace struct {
 	queue int64  // its number; those before it are done
 	key   string // so are the keys up to it
+	jobs  bool   // all keys are done, and the jobs that are due up to the one with runAt and id
+	runAt int64
+	id    job.ID
+}
+
+// A sweep is the place of the sweep of a store.
+type sweep struct {
+	mu    sync.Mutex
+	place sweepPlace
 }
 
 // sweepLanes compares the next lanes with their jobs, and repairs what differs.
@@ -24,14 +35,14 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	for range job.SweepSteps {
 		var step *sweeping
 		err := s.write(ctx, "compare limit keys with their jobs", func(t *txn) error {
-			step = &sweeping{claiming: *newClaiming(t, job.Claim{}, nil), queue: s.swept.queue, key: s.swept.key}
+			step = &sweeping{claiming: *newClaiming(t, job.Claim{}, nil), place: s.swept.place}
 			return step.run()
 		})
 		if err != nil {
 			return repaired, err
 		}
 		repaired = append(repaired, step.repaired...)
-		if s.swept.queue, s.swept.key = step.queue, step.key; s.swept.queue == 0 {
+		if s.swept.place = step.place; s.swept.place == (sweepPlace{}) {
 			break
 		}
 	}
@@ -42,35 +53,58 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 type sweeping struct {
 	claiming
 	name     string // of the queue
-	queue    int64  // where to go on, as in sweep
-	key      string
+	place    sweepPlace
 	repaired []job.LaneRepair
 }
 
 func (w *sweeping) run() error {
-	row, err := one(w, statement("sweep_queue"), w.queue)
+	row, err := one(w, statement("sweep_queue"), w.place.queue)
 	if err != nil {
 		return err
 	}
 	if row == nil {
-		w.queue, w.key = 0, ""
+		w.place = sweepPlace{}
 		return nil
 	}
-	if id := integer(row[0]); id != w.queue {
-		w.queue, w.key = id, ""
+	if id := integer(row[0]); id != w.place.queue {
+		w.place = sweepPlace{queue: id}
 	}
 	w.name = text(row[1])
 	_, lanes, err := w.limits(w.name)
 	if err != nil {
 		return err
 	}
-	w.q = &claimQueue{id: w.queue, name: w.name, lanes: lanes}
-	if w.key == "" {
+	w.q, w.most = &claimQueue{id: w.place.queue, name: w.name, lanes: lanes}, math.MaxInt
+	if w.place.jobs {
+		err = w.compareJobs()
+	} else {
+		err = w.compareKeys()
+	}
+	if len(w.repaired) > 0 {
+		w.changed[w.name] = true
+	}
+	return err
+}
+
+// compareKeys compares the next lanes with what this process knows of them.
+func (w *sweeping) compareKeys() error {
+	if w.place.key == "" {
 		if err := w.compareRunning(); err != nil {
 			return err
 		}
 	}
-	keys, err := w.keys()
+	m := &w.store.lanes
+	m.use(w.txn)
+	if err := w.readChanges(m); err != nil {
+		return err
+	}
+	w.known = m.queues[w.place.queue]
+	w.kept = true
+	var keys []string
+	err := w.each(statement("sweep_keys"), []any{w.place.queue, w.place.key, int64(job.SweepLanes)}, func(v []driver.Value) error {
+		keys = append(keys, text(v[0]))
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -78,36 +112,51 @@ func (w *sweeping) run() error {
 		if err := w.compare(key); err != nil {
 			return err
 		}
-		w.key = key
+		w.place.key = key
 	}
-	if len(keys) < job.SweepLanes {
-		w.queue, w.key = w.queue+1, ""
-	}
-	if len(w.repaired) == 0 {
-		return nil
-	}
-	w.changed[w.name] = true
-	if err := w.flush(); err != nil {
-		return err
-	}
-	_, err = w.exec(statement("lane_queue"), w.q.id, lanes.Turn, micro(lanes.Full), micro(lanes.Paid))
-	return err
+	w.place.jobs = len(keys) < job.SweepLanes
+	return nil
 }
 
-// keys returns the next keys that have lanes or queued jobs.
-func (w *sweeping) keys() (keys []string, err error) {
-	for _, name := range []string{"sweep_lanes", "sweep_jobs"} {
-		err := w.each(statement(name), []any{w.queue, w.key, int64(job.SweepLanes)}, func(v []driver.Value) error {
-			keys = append(keys, text(v[0]))
-			return nil
-		})
-		if err != nil {
-			return nil, err
+// compareJobs looks for the next queued jobs with limit keys among those that wait, and adds those that are missing.
+func (w *sweeping) compareJobs() error {
+	from := w.place
+	end, err := one(w, statement("sweep_jobs"), from.queue, from.runAt, from.id[:], int64(sweepJobs-1))
+	if err != nil {
+		return err
+	}
+	to := sweepPlace{queue: from.queue + 1}
+	upTo := []any{int64(math.MaxInt64), []byte{}}
+	if end != nil {
+		to = sweepPlace{queue: from.queue, key: from.key, jobs: true, runAt: integer(end[0]), id: idOf(end[1])}
+		upTo = []any{to.runAt, to.id[:]}
+	}
+	missing := map[string][]int64{}
+	err = w.each(statement("sweep_missing"), append([]any{from.queue, from.runAt, from.id[:]}, upTo...), func(v []driver.Value) error {
+		missing[text(v[1])] = append(missing[text(v[1])], integer(v[0]))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for key, seqs := range missing {
+		for _, seq := range seqs {
+			if _, err := w.exec(statement("sweep_add"), seq); err != nil {
+				return err
+			}
+		}
+		if err := w.repair(key, fmt.Sprintf("%d queued jobs were not among those that wait", len(seqs))); err != nil {
+			return err
 		}
 	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	return keys[:min(len(keys), job.SweepLanes)], nil
+	w.place = to
+	return nil
+}
+
+// repair reports a lane that every process is to look at again.
+func (w *sweeping) repair(key, wrong string) error {
+	w.found(key, wrong)
+	return w.mark(w.place.queue, key)
 }
 
 func (w *sweeping) found(key, wrong string) {
@@ -118,7 +167,7 @@ func (w *sweeping) found(key, wrong string) {
 func (w *sweeping) compareRunning() error {
 	type class struct{ id, kept, running int64 }
 	var wrong []class
-	err := w.each(statement("sweep_running"), []any{w.queue}, func(v []driver.Value) error {
+	err := w.each(statement("sweep_running"), []any{w.place.queue}, func(v []driver.Value) error {
 		wrong = append(wrong, class{integer(v[0]), integer(v[1]), integer(v[2])})
 		return nil
 	})
@@ -129,50 +178,41 @@ func (w *sweeping) compareRunning() error {
 	return err
 }
 
-// compare compares a lane with its jobs, unless the next claim looks at it anyway.
+// compare compares a lane with its jobs, unless the next claim looks at it anyway. One may be thought open that is not: a claim finds that out.
 func (w *sweeping) compare(key string) error {
-	released, err := w.exec(statement("sweep_holders"), w.queue, key)
+	released, err := w.exec(statement("sweep_holders"), w.place.queue, key)
 	if err != nil {
 		return err
 	}
 	if released > 0 {
-		w.found(key, "it was held by jobs that are not discarded")
+		return w.repair(key, "it was held by jobs that are not discarded")
 	}
-	kept, lane := job.LaneHint{None: true}, job.Lane{Key: key}
-	found, err := w.lanes("lane_find", w.queue, key)
-	if err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		row, err := one(w, statement("sweep_wake"), w.queue, key)
-		if err != nil {
-			return err
-		}
-		lane = found[0]
-		if kept = (job.LaneHint{Priority: lane.Priority}); row[0] != nil {
-			kept.Wake = timeOf(row[0])
-		}
-		if released == 0 && row[0] != nil && integer(row[0]) <= w.now {
-			return nil
-		}
-	} else if lane.Own, err = w.override(w.queue, w.q.lanes, key); err != nil {
-		return err
-	}
-	if lane.Running, err = w.laneRunning(w.queue, key); err != nil {
-		return err
-	}
-	due, err := w.due(key)
-	if err != nil {
-		return err
-	}
-	want := w.hint(lane, due)
-	wrong := kept.Wrong(want)
-	if wrong == "" {
+	if w.known == nil || w.known.searching || w.known.again != 0 || w.known.isChanged[key] {
 		return nil
 	}
-	if released == 0 {
-		w.found(key, wrong)
+	kept := job.LaneHint{}
+	if k := w.known.byKey[key]; k != nil {
+		if kept.Priority = k.priority; k.wake != 0 {
+			kept.Wake = timeOf(k.wake)
+		}
+		if k.wake != 0 && k.wake <= w.now {
+			return nil
+		}
 	}
-	w.keep(lane, want)
+	due, err := w.due(&knownLane{key: key})
+	if err != nil {
+		return err
+	}
+	lanes := []job.Lane{{Key: key}}
+	if err := w.complete(lanes); err != nil {
+		return err
+	}
+	want := w.hint(lanes[0], due)
+	if want.None || kept.Priority > want.Priority {
+		return nil
+	}
+	if wrong := kept.Wrong(want); wrong != "" {
+		return w.repair(key, wrong)
+	}
 	return nil
 }

@@ -19,11 +19,13 @@ func TestSweep(t *testing.T) {
 			}
 		}
 		return s, []jobtest.Damage{
-			{Name: "closed", Do: harm("update meanwhile_lane set priority = 0, wake = null where key = 'a'")},
-			{Name: "missing", Do: harm("delete from meanwhile_lane where key = 'a'")},
-			{Name: "closed until later", Do: harm("update meanwhile_lane set priority = 0, wake = 9e15 where key = 'a'")},
-			{Name: "held by nothing", Do: harm(`insert into meanwhile_holder (queue, key, created, id) select queue, key, 1, x'00' from meanwhile_lane where key = 'a';
-				update meanwhile_lane set priority = 0 where key = 'a'`)},
+			{Name: "not known", Do: func(*testing.T) { s.ForgetLane("a") }},
+			{Name: "not waiting", Do: func(t *testing.T) {
+				s.ForgetLane("a")
+				harm("delete from meanwhile_waiting where key = 'a'")(t)
+			}},
+			{Name: "held by nothing", Do: harm(`insert into meanwhile_holder (queue, key, created, id) select queue, key, 1, x'00' from meanwhile_waiting where key = 'a';
+				insert into meanwhile_change (queue, key) select id, 'a' from meanwhile_queue`)},
 			{Name: "too many run", Queue: true, Do: harm("update meanwhile_count set n = n + 7 where state = 1")},
 		}
 	})

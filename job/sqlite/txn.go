@@ -100,6 +100,7 @@ func (s *Store) transactUnchecked(synced bool, run func(t *txn) error) error {
 		return err
 	}
 	committed = true
+	s.lanes.committed(t)
 	s.classes.add(t.fresh)
 	s.waits.notify(t.changed)
 	return nil

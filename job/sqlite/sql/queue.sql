@@ -2,7 +2,7 @@
 insert into meanwhile_queue (name) values (?1) on conflict do nothing
 
 -- name: queue_find
-select id, paused, limits, turn, free, exists (select 1 from meanwhile_lane l where l.queue = q.id and l.key > ''), held, paid, overrides
+select id, paused, limits, free, exists (select 1 from meanwhile_waiting w where w.queue = q.id), held, paid, overrides
 from meanwhile_queue q where name = ?1
 
 -- name: queue_pause

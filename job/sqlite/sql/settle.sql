@@ -27,8 +27,3 @@ where state = 1 and attempt = ?3 and session = ?4 and seq in ({?})
 -- name: settle_finish_range
 update or fail meanwhile_job set state = ?1, finished = ?2, detail = null
 where state = 1 and attempt = ?3 and session = ?4 and seq between ?5 and ?6
-
--- name: settle_wake
--- Has lanes looked at again of which jobs have ended, if none of theirs may start: more may start of the others than before. One that is not there
--- has no queued jobs.
-update meanwhile_lane set wake = 0 where queue = ?1 and priority = 0 and key in ({?})

@@ -1,32 +1,37 @@
 -- name: sweep_queue
--- The first queue from ?1 on that has limits, lanes or queued jobs with limit keys.
+-- The first queue from ?1 on that has limits, or waiting or queued jobs with limit keys.
 select id, name from meanwhile_queue q
 where id >= ?1 and (
-    limits is not null or exists (select 1 from meanwhile_lane l where l.queue = q.id and l.key > '')
+    limits is not null or exists (select 1 from meanwhile_waiting w where w.queue = q.id)
     or exists (select 1 from meanwhile_job j where j.state = 0 and j.queue = q.id and j.limit_key is not null)
 )
 order by id limit 1
 
--- name: sweep_lanes
-select key from meanwhile_lane where queue = ?1 and key > ?2 order by key limit ?3
-
--- name: sweep_jobs
--- The limit keys after ?2 of queued jobs, each once.
+-- name: sweep_keys
+-- The keys after ?2 of waiting jobs, each once.
 with recursive k(key) as (
-    select (
-        select limit_key from meanwhile_job
-        where state = 0 and queue = ?1 and limit_key is not null and limit_key > ?2 order by limit_key limit 1
-    )
+    select (select key from meanwhile_waiting where queue = ?1 and key > ?2 order by key limit 1)
     union all
-    select (
-        select limit_key from meanwhile_job
-        where state = 0 and queue = ?1 and limit_key is not null and limit_key > k.key order by limit_key limit 1
-    ) from k where k.key is not null
+    select (select w.key from meanwhile_waiting w where w.queue = ?1 and w.key > k.key order by w.key limit 1) from k where k.key is not null
 )
 select key from k where key is not null limit ?3
 
--- name: sweep_wake
-select wake from meanwhile_lane where queue = ?1 and key = ?2
+-- name: sweep_jobs
+-- The queued job with a limit key that comes ?4 behind the first one that is due after another.
+select run_at, id from meanwhile_job
+where state = 0 and limit_key is not null and queue = ?1 and (run_at, id) > (?2, ?3) order by run_at, id limit 1 offset ?4
+
+-- name: sweep_missing
+-- Those of the queued jobs with limit keys that are due after one and not after another, and are not among those that wait.
+select seq, limit_key from meanwhile_job j
+where state = 0 and limit_key is not null and queue = ?1 and (run_at, id) > (?2, ?3) and (run_at, id) <= (?4, ?5) and not exists (
+    select 1 from meanwhile_waiting w
+    where w.queue = j.queue and w.key = j.limit_key and w.priority = j.priority and w.run_at = j.run_at and w.id = j.id
+)
+
+-- name: sweep_add
+insert into meanwhile_waiting (queue, key, priority, run_at, id, seq)
+select queue, limit_key, priority, run_at, id, seq from meanwhile_job where seq = ?1
 
 -- name: sweep_running
 -- The classes of a queue of which another number of jobs run than is kept.

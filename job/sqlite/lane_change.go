@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+)
+
+// mostChanges is how many changes of lanes the file has: a process that has seen none of them reads all lanes again.
+const mostChanges = 10_000
+
+// errGap is for changes that are missing.
+var errGap = errors.New("changes of lanes are missing")
+
+// knownQueue returns what is known of the lanes of a queue, with all that has changed until now.
+func (t *txn) knownQueue(queue int64) (*knownQueue, error) {
+	m := &t.store.lanes
+	m.use(t)
+	if err := t.readChanges(m); err != nil {
+		return nil, err
+	}
+	q := m.queues[queue]
+	if q == nil {
+		row, err := one(t, statement("lane_is_at_capacity"), queue)
+		if err != nil {
+			return nil, err
+		}
+		q = newKnownQueue()
+		q.atCapacity = integer(row[0]) == 1
+		m.queues[queue] = q
+	}
+	return q, nil
+}
+
+// readChanges notes what has changed in the lanes that are known.
+func (t *txn) readChanges(m *laneMemory) error {
+	row, err := one(t, statement("lane_last"))
+	if err != nil {
+		return err
+	}
+	last := integer(row[0])
+	if last == m.seen {
+		return nil
+	}
+	if m.seen >= 0 && last > m.seen && last-m.seen <= mostChanges {
+		err = t.each(statement("lane_changes"), []any{m.seen}, func(v []driver.Value) error {
+			m.seen++
+			if integer(v[0]) != m.seen {
+				return errGap
+			}
+			m.note(integer(v[1]), v[2], v[3], integer(v[4]))
+			return nil
+		})
+		if err == nil && m.seen == last {
+			return nil
+		}
+		if err != nil && !errors.Is(err, errGap) {
+			return err
+		}
+	}
+	clear(m.queues)
+	m.seen = last
+	return nil
+}
+
+// note is told of a change, see the table meanwhile_change.
+func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) {
+	q := m.queues[queue]
+	switch {
+	case q == nil:
+		return
+	case key == nil:
+		q.changeAll()
+		return
+	}
+	l := q.byKey[text(key)]
+	switch p := int(integer(priority)); {
+	case priority != nil && p == 0 && l != nil && l.priority > 0:
+		// A job of it has ended: it may go on starting others.
+	case p > 0 && l != nil && l.behind(p, runAt):
+		l.more = true
+	default:
+		if q.change(text(key)); len(q.changed) > mostWoken {
+			delete(m.queues, queue) // to search for them costs less
+		}
+	}
+}
+
+// behind reports whether a new job comes after all of the lane that are known.
+func (l *knownLane) behind(priority int, runAt int64) bool {
+	n := len(l.heads)
+	return n > 0 && l.place != nil && (priority < l.priority || priority == l.priority && runAt > l.heads[n-1].runAt)
+}
+
+var laneEnded = repeated("lane_ended")
+
+// markEnded notes that jobs of lanes have ended, where others may wait for that.
+func (t *txn) markEnded(queue int64, keys []string) error {
+	row, err := one(t, statement("lane_is_at_capacity"), queue)
+	if err != nil || integer(row[0]) == 0 {
+		return err
+	}
+	args := make([]any, 0, 1+chunkSizes[0])
+	return laneEnded.chunks(len(keys), func(sql string, from, size int) error {
+		args = append(args[:0], queue)
+		for _, key := range keys[from : from+size] {
+			args = append(args, key)
+		}
+		_, err := t.exec(sql, args...)
+		return err
+	})
+}
+
+// mark has every process look at a lane again, or at all of a queue where key is nil.
+func (t *txn) mark(queue int64, key any) error {
+	_, err := t.exec(statement("lane_mark"), queue, key)
+	return err
+}
+
+// pruneChanges keeps the last changes alone.
+func (t *txn) pruneChanges() error {
+	_, err := t.exec(statement("lane_changes_prune"), int64(mostChanges))
+	return err
+}
