@@ -217,9 +217,8 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	all := make([]inserted, len(jobs))
-	done, err := job.Insert(ctx, s.config.Store, jobs...)
+	done, err := s.room.insert(ctx, jobs)
 	if err == nil {
-		s.room.pushed(jobs)
 		for i := range jobs {
 			all[i].enqueued = done[i]
 		}
@@ -229,10 +228,9 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 		return nil, err
 	}
 	for i, j := range jobs {
-		if done, err := job.Insert(ctx, s.config.Store, j); err != nil {
+		if done, err := s.room.insert(ctx, []*job.Job{j}); err != nil {
 			all[i].err = err
 		} else {
-			s.room.pushed(jobs[i : i+1])
 			all[i].enqueued = done[0]
 		}
 	}
@@ -263,11 +261,9 @@ func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	}
 	for from := 0; from < len(jobs); from += pushPart {
 		part := jobs[from:min(from+pushPart, len(jobs))]
-		done, err := job.Insert(ctx, c.server.config.Store, part...)
+		done, err := c.server.room.insert(ctx, part)
 		if err != nil {
 			c.server.config.Logger.Warn("faktory: a command failed", "command", "PUSHB", "error", err)
-		} else {
-			c.server.room.pushed(part)
 		}
 		for i := range part {
 			switch {

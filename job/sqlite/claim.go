@@ -29,6 +29,22 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	return claimed, nil
 }
 
+// InsertAndClaim stores new jobs, and takes due jobs for a worker, in one transaction that is on disk when it returns.
+func (s *Store) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) (ids []job.ID, claimed job.Claimed, err error) {
+	var taken []stored
+	err = s.write(ctx, "insert and claim jobs", func(t *txn) (err error) {
+		if ids, err = t.insert(jobs); err == nil {
+			claimed, taken, err = t.claim(c)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, job.Claimed{}, err
+	}
+	s.holdings.add(taken)
+	return ids, claimed, nil
+}
+
 // A claimQueue is a queue that jobs are claimed from.
 type claimQueue struct {
 	id         int64
