@@ -160,16 +160,46 @@ func (c *Claimer) await(ctx context.Context, queues []string, d time.Duration) e
 func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
 	defer cancel()
+	claim := f.claim()
+	got, err := c.store.Claim(ctx, claim)
+	if err != nil {
+		return Fetched{}, 0, err
+	}
+	return c.begin(ctx, f, claim, got)
+}
+
+// InsertAndFetch is [Insert], and then a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; another store makes it panic. f
+// names a session. done is nil when nothing was inserted; when it is not, an error is of the fetch alone.
+func (c *Claimer) InsertAndFetch(ctx context.Context, f Fetch, jobs ...*Job) (done []Enqueued, got Fetched, err error) {
+	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
+	if err := f.check(); err != nil {
+		return nil, Fetched{}, fmt.Errorf("fetch jobs: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTime)
+	defer cancel()
+	claim := f.claim()
+	ids, claimed, err := c.store.(InsertClaimer).InsertAndClaim(ctx, jobs, claim)
+	if done, err = enqueued(jobs, ids, err); err != nil {
+		return nil, Fetched{}, err
+	}
+	if got, _, err = c.begin(ctx, f, claim, claimed); err != nil {
+		err = fmt.Errorf("fetch jobs: %w", err)
+	}
+	return done, got, err
+}
+
+func (f *Fetch) claim() Claim {
 	claim := Claim{
 		Worker: f.Worker, Session: cmp.Or(f.Session, NewSession()), Limit: f.Limit, Lease: f.Lease, Kinds: f.Kinds, Durable: true, Expired: !f.DueOnly,
 	}
 	for _, q := range f.Queues {
 		claim.Queues = append(claim.Queues, QueueLimit{q, f.Limit})
 	}
-	got, err := c.store.Claim(ctx, claim)
-	if err != nil {
-		return Fetched{}, 0, err
-	}
+	return claim
+}
+
+// begin counts what was claimed, and finishes what must not be run.
+func (c *Claimer) begin(ctx context.Context, f Fetch, claim Claim, got Claimed) (Fetched, time.Duration, error) {
 	fetched := Fetched{Session: claim.Session, Next: got.Next}
 	counts, now := &c.program(f.Worker).counters, time.Now()
 	var known []Outcome // before the attempts

@@ -19,6 +19,11 @@ func Insert(ctx context.Context, in Inserter, jobs ...*Job) ([]Enqueued, error) 
 		return nil, nil
 	}
 	ids, err := in.Insert(ctx, jobs...)
+	return enqueued(jobs, ids, err)
+}
+
+// enqueued returns what became of jobs of which a store has returned ids.
+func enqueued(jobs []*Job, ids []ID, err error) ([]Enqueued, error) {
 	if err != nil {
 		if len(jobs) == 1 {
 			return nil, fmt.Errorf("enqueue %s: %w", jobs[0].Kind, err)

@@ -34,15 +34,6 @@ type Options struct {
 	Cost     int               `json:"cost,omitempty"`      // see the option [Cost]
 }
 
-// encodedOptions is how Options are kept. Nothing in it but Meta has a string that belongs to a name, see [Filter.MetaTexts]. Cost is the first
-// and LimitKey the last: the store on PostgreSQL reads them there.
-type encodedOptions struct {
-	Cost     int               `json:"cost,omitempty"`
-	Timeout  time.Duration     `json:"timeout,omitempty"`
-	Meta     map[string]string `json:"meta,omitempty"`
-	LimitKey []string          `json:"limit_key,omitempty"` // one, or none
-}
-
 // Meta gives a job a note beside its args, such as the tenant or the request that it is for: up to 32 of them, with 4 KiB of keys and
 // values together. Jobs are found by it, see [Filter], and handlers read it from Job.Meta. Of a key that is given twice the last value
 // counts, also where a kind has it as a default.
@@ -74,40 +65,6 @@ func checkMeta(meta map[string]string) error {
 	}
 	if size > MaxMetaBytes {
 		return fmt.Errorf("the keys and values of meta have %d bytes, at most %d are allowed: keep large data in the args", size, MaxMetaBytes)
-	}
-	return nil
-}
-
-// EncodeOptions returns the options as a store keeps them: JSON, or nil for none. The limit key is the first element of limit_key, and
-// the cost is the number cost.
-func (j *Job) EncodeOptions() []byte {
-	if j.Timeout == 0 && len(j.Meta) == 0 && j.LimitKey == "" && j.Cost == 0 {
-		return nil
-	}
-	o := encodedOptions{Cost: j.Cost, Timeout: j.Timeout, Meta: j.Meta}
-	if j.LimitKey != "" {
-		o.LimitKey = []string{j.LimitKey}
-	}
-	text, err := json.Marshal(&o)
-	if err != nil {
-		panic("job: options of " + j.ID.String() + ": " + err.Error()) // numbers and strings
-	}
-	return text
-}
-
-// DecodeOptions sets the options from what EncodeOptions returned.
-func (j *Job) DecodeOptions(text []byte) error {
-	j.Options = Options{}
-	if len(text) == 0 {
-		return nil
-	}
-	var o encodedOptions
-	if err := json.Unmarshal(text, &o); err != nil {
-		return err
-	}
-	j.Timeout, j.Meta, j.Cost = o.Timeout, o.Meta, o.Cost
-	if len(o.LimitKey) > 0 {
-		j.LimitKey = o.LimitKey[0]
 	}
 	return nil
 }

@@ -131,6 +131,13 @@ type WorkerStore interface {
 	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (Pruned, error)
 }
 
+// An InsertClaimer is a store that inserts and claims in one transaction, for who inserts jobs that another waits for: that saves a commit.
+type InsertClaimer interface {
+	// InsertAndClaim is Insert, and then Claim, which may take what was inserted. After an error neither counts, unless that leaves open what was
+	// written, as after either.
+	InsertAndClaim(ctx context.Context, jobs []*Job, c Claim) ([]ID, Claimed, error)
+}
+
 // An OperatorStore is the half by which jobs, queues and workers are seen and acted on from outside: by the command, the API, the dashboard.
 // Workers read their queues and crons by it.
 type OperatorStore interface {

@@ -1,11 +1,9 @@
 package faktory
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,33 +11,6 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
-
-// A fetched is a job as clients are sent it.
-type fetched struct {
-	ID        string          `json:"jid"`
-	Queue     string          `json:"queue"`
-	Kind      string          `json:"jobtype"`
-	Args      json.RawMessage `json:"args"`
-	Priority  int             `json:"priority"`
-	Created   time.Time       `json:"created_at"`
-	Enqueued  time.Time       `json:"enqueued_at"`
-	At        *time.Time      `json:"at,omitempty"`
-	Reserve   int             `json:"reserve_for"` // seconds
-	Retry     int             `json:"retry"`
-	Backtrace int             `json:"backtrace,omitempty"`
-	Failure   *failure        `json:"failure,omitempty"`
-	Custom    json.RawMessage `json:"custom,omitempty"`
-}
-
-type failure struct {
-	Count     int        `json:"retry_count"` // of the retry that failed; 0 for the first attempt
-	Remaining int        `json:"remaining"`
-	Failed    time.Time  `json:"failed_at"`
-	Next      *time.Time `json:"next_at,omitempty"`
-	Message   string     `json:"message,omitempty"`
-	Type      string     `json:"errtype,omitempty"`
-	Backtrace []string   `json:"backtrace,omitempty"`
-}
 
 // jidOf returns by what ID clients know a job: their own, or ours where it was enqueued by others.
 func jidOf(j *job.Job) string {
@@ -63,34 +34,6 @@ func retriesOf(j *job.Job) int {
 		return retry
 	}
 	return j.MaxAttempts - 1
-}
-
-// wireOf returns a job as clients are sent it. Args that are no array become the only element of one.
-func wireOf(j *job.Job) *fetched {
-	f := &fetched{
-		ID: jidOf(j), Queue: j.Queue, Kind: j.Kind, Args: j.Args, Priority: j.Priority, Created: j.Created.UTC(), Enqueued: j.RunAt.UTC(),
-		Reserve: int(reserveOf(j) / time.Second), Retry: retriesOf(j), Custom: json.RawMessage(j.Meta[metaCustom]),
-	}
-	if !bytes.HasPrefix(j.Args, []byte("[")) {
-		f.Args = fmt.Appendf(nil, "[%s]", j.Args)
-	}
-	if !json.Valid(f.Custom) {
-		f.Custom = nil
-	}
-	f.Backtrace, _ = strconv.Atoi(j.Meta[metaBacktrace])
-	if n := len(j.Failures); n > 0 {
-		last := j.Failures[n-1]
-		before := j.Used() // attempts that failed
-		if j.State == job.Running {
-			before--
-		}
-		f.Failure = &failure{Count: max(before-1, 0), Remaining: max(j.MaxAttempts-before, 0), Failed: last.Time.UTC()}
-		f.Failure.Type, f.Failure.Message = splitError(last.Error)
-		if last.Stack != "" {
-			f.Failure.Backtrace = strings.Split(strings.TrimSuffix(last.Stack, "\n"), "\n")
-		}
-	}
-	return f
 }
 
 // fetch gives the client a job, nil when there is none within two seconds.
@@ -142,11 +85,7 @@ func (c *conn) hold(j *job.Job) (*held, error) {
 		_, err := c.server.claimer.Finish(within, h.end(job.Cancel(errors.New("it expired at "+at.Format(time.RFC3339)+", before it was begun"))))
 		return nil, err
 	}
-	wire, err := json.Marshal(wireOf(j))
-	if err != nil {
-		return nil, err
-	}
-	h.wire, h.known = wire, true
+	h.wire, h.known = appendFetched(make([]byte, 0, len(j.Args)+usualFetched), j), true
 	j.Args = nil // which may be large, and are needed no more
 	c.server.clients.add(h)
 	return h, nil

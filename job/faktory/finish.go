@@ -20,12 +20,15 @@ const (
 	mostFrames    = 100 // lines of a backtrace
 )
 
+// An acked is what a client says of a job that is done.
+type acked struct {
+	ID string `json:"jid"`
+}
+
 // ack completes a job. That it is known to nobody is no error: its reservation may be over, or it was acknowledged before.
 func (c *conn) ack(ctx context.Context, args []byte) (reply, error) {
-	var what struct {
-		ID string `json:"jid"`
-	}
-	if json.Unmarshal(args, &what) != nil || what.ID == "" {
+	var what acked
+	if unmarshal(args, &what, scanAcked) != nil || what.ID == "" {
 		return nil, refuse(`invalid ACK: give {"jid":"…"}`)
 	}
 	_, err := c.finish(ctx, what.ID, func(*job.Job) error { return nil }, "")

@@ -235,8 +235,7 @@ func (m *mutation) matches(j *job.Job) bool {
 	if m.Filter.Pattern == "" {
 		return true
 	}
-	text, err := json.Marshal(wireOf(j))
-	return err == nil && glob(m.Filter.Pattern, string(text))
+	return glob(m.Filter.Pattern, string(appendFetched(nil, j)))
 }
 
 // glob matches a text with a pattern in which * is any text and ? any byte.

@@ -29,7 +29,7 @@ const (
 	mostReserve    = 24 * time.Hour
 )
 
-// A pushed is a job as clients send it.
+// A pushed is a job as clients send it. Its parts may lie in what was received.
 type pushed struct {
 	ID        string          `json:"jid"`
 	Queue     string          `json:"queue"`
@@ -87,7 +87,7 @@ func (p *pushed) job() (*job.Job, error) {
 	return j, nil
 }
 
-// plain reports whether a jid is found by the indexes of stores, and stands in answers as it is.
+// plain reports whether a text stands in JSON as it is. A jid that is so is found by the indexes of stores.
 func plain(id string) bool {
 	for i := range len(id) {
 		if c := id[i]; c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
@@ -186,7 +186,7 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 // push enqueues a job.
 func (c *conn) push(ctx context.Context, args []byte) (reply, error) {
 	var p pushed
-	if err := json.Unmarshal(args, &p); err != nil {
+	if err := unmarshal(args, &p, scanPushed); err != nil {
 		return nil, refuse("PUSH: it is no job in JSON: %v", err)
 	}
 	j, err := p.job()
@@ -217,9 +217,8 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	all := make([]inserted, len(jobs))
-	done, err := job.Insert(ctx, s.config.Store, jobs...)
+	done, err := s.room.insert(ctx, jobs)
 	if err == nil {
-		s.room.pushed(jobs)
 		for i := range jobs {
 			all[i].enqueued = done[i]
 		}
@@ -229,10 +228,9 @@ func (s *Server) insertAll(ctx context.Context, jobs []*job.Job) ([]inserted, er
 		return nil, err
 	}
 	for i, j := range jobs {
-		if done, err := job.Insert(ctx, s.config.Store, j); err != nil {
+		if done, err := s.room.insert(ctx, []*job.Job{j}); err != nil {
 			all[i].err = err
 		} else {
-			s.room.pushed(jobs[i : i+1])
 			all[i].enqueued = done[0]
 		}
 	}
@@ -245,15 +243,14 @@ const pushPart = 1000
 // pushAll enqueues what is right of many jobs, and answers what was wrong with the others.
 func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	var all []pushed
-	if err := json.Unmarshal(args, &all); err != nil {
+	if err := unmarshal(args, &all, scanAllPushed); err != nil {
 		return nil, refuse("PUSHB: it is no array of jobs in JSON: %v", err)
 	}
 	if len(all) > MaxJobs {
 		return nil, refuse("PUSHB: %d jobs: give at most %d", len(all), MaxJobs)
 	}
 	wrong := map[string]string{}
-	var jobs []*job.Job
-	var ids []string
+	jobs, ids := make([]*job.Job, 0, len(all)), make([]string, 0, len(all))
 	for i := range all {
 		j, err := all[i].job()
 		if err != nil {
@@ -264,11 +261,9 @@ func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	}
 	for from := 0; from < len(jobs); from += pushPart {
 		part := jobs[from:min(from+pushPart, len(jobs))]
-		done, err := job.Insert(ctx, c.server.config.Store, part...)
+		done, err := c.server.room.insert(ctx, part)
 		if err != nil {
 			c.server.config.Logger.Warn("faktory: a command failed", "command", "PUSHB", "error", err)
-		} else {
-			c.server.room.pushed(part)
 		}
 		for i := range part {
 			switch {

@@ -46,11 +46,20 @@ type line struct {
 	key     string
 	queues  []string
 	users   int // fetches
-	waiting []chan struct{}
+	waiting []*waiter
 	state   supply
 	notices int       // of jobs that may be due
 	swept   time.Time // when leases that have run out were looked for
 	next    *time.Timer
+}
+
+// A waiter is a fetch that waits in a line.
+type waiter struct {
+	wanted
+	client *client
+	turn   chan struct{} // closed when it may claim
+	handed chan given    // of capacity 1: what was claimed for it, see room.insert
+	taken  bool          // something is about to be handed to it
 }
 
 func newRoom(store job.Store, claimer *job.Claimer) *room {
@@ -64,12 +73,20 @@ func (r *room) fetch(ctx, work context.Context, cl *client, f job.Fetch, d time.
 	over := time.NewTimer(d)
 	defer over.Stop()
 	for {
-		if !r.await(ctx, l, over.C) {
+		w, turn := r.await(ctx, l, cl, f, over.C)
+		var got given
+		var err error
+		switch {
+		case turn:
+			got.job, err = r.claim(work, l, cl, f)
+		case w != nil:
+			got = <-w.handed
+			err = got.err
+		default:
 			return nil, nil
 		}
-		j, err := r.claim(work, l, cl, f)
-		if j != nil || err != nil {
-			return j, err
+		if got.job != nil || err != nil {
+			return got.job, err
 		}
 	}
 }
@@ -101,10 +118,10 @@ func (r *room) exit(l *line) {
 	}
 }
 
-// await returns true when it is the turn of a fetch to claim.
-func (r *room) await(ctx context.Context, l *line, over <-chan time.Time) bool {
+// await returns true when it is the turn of a fetch to claim, or a waiter to which is handed what was claimed for it, or neither when the time is over.
+func (r *room) await(ctx context.Context, l *line, cl *client, f job.Fetch, over <-chan time.Time) (w *waiter, turn bool) {
 	if ctx.Err() != nil {
-		return false
+		return nil, false
 	}
 	r.mu.Lock()
 	if l.state != dry {
@@ -112,31 +129,34 @@ func (r *room) await(ctx context.Context, l *line, over <-chan time.Time) bool {
 			l.state = dry // it asks for the others, too
 		}
 		r.mu.Unlock()
-		return true
+		return nil, true
 	}
-	turn := make(chan struct{})
-	l.waiting = append(l.waiting, turn)
+	w = &waiter{wanted: wanted{l, f}, client: cl, turn: make(chan struct{}), handed: make(chan given, 1)}
+	l.waiting = append(l.waiting, w)
 	r.mu.Unlock()
 	select {
-	case <-turn:
-		return true
+	case <-w.turn:
+		return w, !w.taken
 	case <-over:
 	case <-ctx.Done():
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if i := slices.Index(l.waiting, turn); i >= 0 {
+	if w.taken {
+		return w, false
+	}
+	if i := slices.Index(l.waiting, w); i >= 0 {
 		l.waiting = slices.Delete(l.waiting, i, i+1)
 	} else {
 		l.ask() // it was this one's turn
 	}
-	return false
+	return nil, false
 }
 
 // wake gives the turn to those that have waited longest. r.mu is held.
 func (l *line) wake(n int) {
 	for range min(n, len(l.waiting)) {
-		close(l.waiting[0])
+		close(l.waiting[0].turn)
 		l.waiting = l.waiting[1:]
 	}
 }
@@ -278,31 +298,6 @@ func (r *room) notice() {
 	defer r.mu.Unlock()
 	for _, l := range r.lines {
 		l.notice()
-	}
-}
-
-// pushed has fetches ask for jobs that this server has enqueued, before the store gives notice of them.
-func (r *room) pushed(jobs []*job.Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.lines) == 0 {
-		return
-	}
-	now, due := time.Now(), map[string]int{}
-	for _, j := range jobs {
-		if !j.RunAt.After(now) {
-			due[j.Queue]++
-		}
-	}
-	for _, l := range r.lines {
-		n := 0
-		for _, q := range l.queues {
-			n += due[q]
-		}
-		if n > 0 {
-			l.notice()
-			l.wake(n - 1)
-		}
 	}
 }
 

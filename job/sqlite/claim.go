@@ -29,6 +29,22 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	return claimed, nil
 }
 
+// InsertAndClaim stores new jobs, and takes due jobs for a worker, in one transaction that is on disk when it returns.
+func (s *Store) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) (ids []job.ID, claimed job.Claimed, err error) {
+	var taken []stored
+	err = s.write(ctx, "insert and claim jobs", func(t *txn) (err error) {
+		if ids, err = t.insert(jobs); err == nil {
+			claimed, taken, err = t.claim(c)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, job.Claimed{}, err
+	}
+	s.holdings.add(taken)
+	return ids, claimed, nil
+}
+
 // A claimQueue is a queue that jobs are claimed from.
 type claimQueue struct {
 	id         int64
@@ -234,36 +250,39 @@ func scanDue(priority int64) scanner {
 		}
 		j := &job.Job{
 			ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: blob(v[4]), Priority: int(priority),
-			RunAt: timeOf(v[3]), MaxAttempts: usualAttempts, UniqueKey: text(v[7]),
+			RunAt: timeOf(v[3]), MaxAttempts: usualAttempts, UniqueKey: text(v[8]),
 		}
 		if j.Created = j.RunAt; v[5] != nil {
 			j.Created = timeOf(v[5])
 		}
 		if v[6] != nil {
-			if err := scanCounts(j, text(v[6])); err != nil {
+			j.MaxAttempts = int(integer(v[6]))
+		}
+		if v[7] != nil {
+			if err := scanCounts(j, text(v[7])); err != nil {
 				return stored{}, err
 			}
 		}
-		if v[9] != nil {
-			if err := j.DecodeOptions([]byte(text(v[9]))); err != nil {
+		if v[10] != nil {
+			if err := j.DecodeOptions([]byte(text(v[10]))); err != nil {
 				return stored{}, err
 			}
 		}
-		j.LimitKey = text(v[10])
-		if v[8] == nil {
+		j.LimitKey = text(v[11])
+		if v[9] == nil {
 			return stored{j, integer(v[0]), last}, nil
 		}
-		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[8])))
+		return stored{j, integer(v[0]), last}, j.DecodeDetail([]byte(text(v[9])))
 	}
 }
 
-// usualAttempts are the attempts of a job of which the columns of a due job say nothing of its counts.
+// usualAttempts are the most attempts of a job whose columns do not say them.
 const usualAttempts = 20
 
-// scanCounts reads what the columns of a due job say of it where it is not as most are.
+// scanCounts reads what the columns of a due job say of one that was claimed before, or holds its unique key for a time.
 func scanCounts(j *job.Job, text string) error {
 	uniqueFor := int64(0)
-	if _, err := fmt.Sscanf(text, "%d %d %d %d %d", &j.Attempt, &j.Uncounted, &j.Crashed, &j.MaxAttempts, &uniqueFor); err != nil {
+	if _, err := fmt.Sscanf(text, "%d %d %d %d", &j.Attempt, &j.Uncounted, &j.Crashed, &uniqueFor); err != nil {
 		return fmt.Errorf("counts %q of job %v: %w", text, j.ID, err)
 	}
 	if uniqueFor >= 0 {

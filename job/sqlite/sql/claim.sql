@@ -6,7 +6,8 @@ select id, kind from meanwhile_class where queue = ?1
 
 -- name: due
 -- The columns of a due job. Each costs time for each job, so those are null that say nothing of most.
-seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(format('%d %d %d %d %d', attempt, spared, died, max_attempts, ifnull(unique_for, -1)), '0 0 0 20 -1'),
+seq, id, class, run_at, cast(args as blob), nullif(created, run_at), nullif(max_attempts, 20),
+    case when attempt > 0 or spared > 0 or died > 0 or unique_for is not null then format('%d %d %d %d', attempt, spared, died, ifnull(unique_for, -1)) end,
     unique_key, detail, options, limit_key
 
 -- name: claim_due

@@ -1,0 +1,115 @@
+package faktory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// insert enqueues jobs, and has fetches that wait here get them before the store gives notice. A store that can do so claims for some of them in the
+// same transaction: they wait for one commit instead of two.
+func (r *room) insert(ctx context.Context, jobs []*job.Job) ([]job.Enqueued, error) {
+	waiting := r.takeWaiting(jobs)
+	if len(waiting) == 0 {
+		done, err := job.Insert(ctx, r.store, jobs...)
+		if err == nil {
+			r.pushed(jobs, nil)
+		}
+		return done, err
+	}
+	var got job.Fetched
+	err := errors.New("the claim has not returned")
+	defer func() { hand(waiting, got.Jobs, err) }()
+	var done []job.Enqueued
+	f := waiting[0].fetch
+	f.Limit, f.DueOnly = len(waiting), true
+	if done, got, err = r.claimer.InsertAndFetch(ctx, f, jobs...); done == nil {
+		return nil, err
+	}
+	r.pushed(jobs, got.Jobs)
+	return done, nil
+}
+
+// takeWaiting takes those fetches out of a line that jobs are claimed for when they are inserted: of one client, as a claim is of one session.
+func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
+	if _, able := r.store.(job.InsertClaimer); !able {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lines) == 0 {
+		return nil
+	}
+	due := dueIn(jobs)
+	for _, l := range r.lines {
+		n := min(l.due(due), mostTogether)
+		if n == 0 || len(l.waiting) == 0 {
+			continue
+		}
+		rest, cl := l.waiting[:0], l.waiting[0].client
+		for _, w := range l.waiting {
+			if w.client != cl || len(taken) == n {
+				rest = append(rest, w)
+				continue
+			}
+			w.taken = true
+			close(w.turn)
+			taken = append(taken, w)
+		}
+		clear(l.waiting[len(rest):])
+		l.waiting = rest
+		return taken
+	}
+	return nil
+}
+
+// hand gives each waiter a job, as long as there are any, or the error.
+func hand(waiting []*waiter, jobs []*job.Job, err error) {
+	for i, w := range waiting {
+		g := given{err: err}
+		if i < len(jobs) {
+			g = given{job: jobs[i]}
+		}
+		w.handed <- g
+	}
+}
+
+// dueIn counts the jobs that are due by queue.
+func dueIn(jobs []*job.Job) map[string]int {
+	now, due := time.Now(), map[string]int{}
+	for _, j := range jobs {
+		if !j.RunAt.After(now) {
+			due[j.Queue]++
+		}
+	}
+	return due
+}
+
+// due returns how many of the jobs that are due in queues are for a line.
+func (l *line) due(queues map[string]int) (n int) {
+	for _, q := range l.queues {
+		n += queues[q]
+	}
+	return n
+}
+
+// pushed has fetches ask for jobs that this server has enqueued, but for those that were handed to some.
+func (r *room) pushed(jobs, handed []*job.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.lines) == 0 {
+		return
+	}
+	due := dueIn(jobs)
+	for _, j := range handed {
+		due[j.Queue]--
+	}
+	for _, l := range r.lines {
+		if n := l.due(due); n > 0 {
+			l.notice()
+			l.wake(n - 1)
+		}
+	}
+}

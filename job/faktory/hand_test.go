@@ -1,0 +1,125 @@
+package faktory_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/faktory"
+)
+
+// A handStore inserts and claims in one call, and gives no notice of jobs.
+type handStore struct {
+	silentStore
+	takes    time.Duration
+	err      error
+	together atomic.Int32 // calls of InsertAndClaim
+	inserts  atomic.Int32
+}
+
+func (s *handStore) Insert(ctx context.Context, jobs ...*job.Job) ([]job.ID, error) {
+	s.inserts.Add(1)
+	return s.Store.Insert(ctx, jobs...)
+}
+
+func (s *handStore) InsertAndClaim(ctx context.Context, jobs []*job.Job, c job.Claim) ([]job.ID, job.Claimed, error) {
+	s.together.Add(1)
+	time.Sleep(s.takes)
+	if s.err != nil {
+		return nil, job.Claimed{}, s.err
+	}
+	ids, err := s.Store.Insert(ctx, jobs...)
+	if err != nil {
+		return nil, job.Claimed{}, err
+	}
+	claimed, err := s.Store.Claim(ctx, c)
+	return ids, claimed, err
+}
+
+// handRig has n connections of one client wait in FETCH, and one that may push.
+func handRig(b *bubble, s *handStore, n int) (producer *peer, fetched chan string) {
+	s.silentStore = silentStore{b.store}
+	b.store = s
+	node := b.serve(faktory.Config{})
+	fetched = make(chan string, n)
+	for range n {
+		p := node.worker("w")
+		go func() { fetched <- p.ask("FETCH default") }()
+	}
+	producer = node.open()
+	producer.want(`HELLO {"v":2}`, "+OK")
+	time.Sleep(100 * time.Millisecond)
+	return producer, fetched
+}
+
+// TestPushIsHandedToWhoWaits: what waits in FETCH gets what is pushed by the transaction that inserts it.
+func TestPushIsHandedToWhoWaits(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := &handStore{}
+		p, fetched := handRig(b, s, 3)
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
+		if got := <-fetched; !strings.Contains(got, "job-000001") {
+			t.Fatalf("fetched %s", got)
+		}
+		p.want(`PUSHB [{"jid":"job-000002","jobtype":"a","args":[]},{"jid":"job-000003","jobtype":"a","args":[]},{"jid":"job-000004","jobtype":"a","args":[]}]`, "{}")
+		for range 2 {
+			if got := <-fetched; !strings.Contains(got, "jid") {
+				t.Errorf("fetched %s", got)
+			}
+		}
+		p.want(`PUSH {"jid":"job-000005","jobtype":"a","args":[]}`, "+OK") // nothing waits
+		if together, inserts := s.together.Load(), s.inserts.Load(); together != 2 || inserts != 1 {
+			t.Errorf("%d calls inserted and claimed, and %d inserted, want 2 and 1", together, inserts)
+		}
+		if j := b.one("job-000001"); j.State != job.Running || j.Worker != "faktory/w" {
+			t.Errorf("it is %s at %s", j.State, j.Worker)
+		}
+	})
+}
+
+// TestNotHanded: a push of a job that is not due, of one for another queue, and of a duplicate leaves the fetch waiting, which gets the next job.
+func TestNotHanded(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := &handStore{}
+		p, fetched := handRig(b, s, 1)
+		const unique = `,"custom":{"unique_for":60}`
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"at":"2999-01-01T00:00:00Z"`+unique+`}`, "+OK")
+		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[],"queue":"other"}`, "+OK")
+		if n := s.together.Load(); n != 0 {
+			t.Errorf("%d calls claimed for a fetch that is for no job", n)
+		}
+		p.want(`PUSH {"jid":"job-000003","jobtype":"a","args":[]`+unique+`}`, "-NOTUNIQUE Job not unique")
+		p.want(`PUSH {"jid":"job-000004","jobtype":"a","args":[]}`, "+OK")
+		if got := <-fetched; !strings.Contains(got, "job-000004") {
+			t.Errorf("fetched %s", got)
+		}
+	})
+}
+
+// TestHandedLate: a fetch whose time is over while a job is claimed for it gets that.
+func TestHandedLate(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := &handStore{takes: 3 * time.Second}
+		p, fetched := handRig(b, s, 1)
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "+OK")
+		if got := <-fetched; !strings.Contains(got, "job-000001") {
+			t.Errorf("fetched %s", got)
+		}
+	})
+}
+
+// TestNothingHanded: when the store fails, who pushes and who waits are told.
+func TestNothingHanded(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		s := &handStore{err: errors.New("broken")}
+		p, fetched := handRig(b, s, 1)
+		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "-ERR the store failed")
+		if got := <-fetched; !strings.HasPrefix(got, "-ERR the store failed") {
+			t.Errorf("fetched %s", got)
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package faktory
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
+)
+
+// mostScanned is in how many objects and arrays a value may be that is scanned.
+const mostScanned = 100
+
+// unmarshal reads what a client sends: by scan, which knows what clients usually write and is a fraction of the cost, or else by encoding/json. What both
+// read is the same, and scan may leave parts of text in value.
+func unmarshal[T any](text []byte, value *T, scan func(s *jsonscan.Scanner, value *T) bool) error {
+	if !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' }) { // which JSON does not allow in texts, and scan would
+		s := jsonscan.New(text)
+		s.Space()
+		if scan(&s, value) {
+			if s.Space(); s.AtEnd() {
+				return nil
+			}
+		}
+		*value = *new(T)
+	}
+	return json.Unmarshal(text, value)
+}
+
+// scanFields reads an object, and calls field for each of its fields, before the value.
+func scanFields(s *jsonscan.Scanner, field func(name []byte) bool) bool {
+	if !s.Take('{') {
+		return false
+	}
+	if s.Space(); s.Take('}') {
+		return true
+	}
+	for {
+		s.Space()
+		name, _, err := s.String()
+		if s.Space(); err != nil || !s.Take(':') {
+			return false
+		}
+		if s.Space(); !field(name) {
+			return false
+		}
+		if s.Space(); s.Take('}') {
+			return true
+		}
+		if !s.Take(',') {
+			return false
+		}
+	}
+}
+
+// scanPushed reads a job. A field with another name may be one of these in capitals, to encoding/json.
+func scanPushed(s *jsonscan.Scanner, p *pushed) bool {
+	return scanFields(s, func(name []byte) bool {
+		switch string(name) {
+		case "jid":
+			return scanText(s, &p.ID)
+		case "queue":
+			return scanText(s, &p.Queue)
+		case "jobtype":
+			return scanText(s, &p.Kind)
+		case "at":
+			return scanText(s, &p.At)
+		case "args":
+			return scanRaw(s, &p.Args)
+		case "priority":
+			return scanRaw(s, &p.Priority)
+		case "custom":
+			return scanRaw(s, &p.Custom)
+		case "retry":
+			p.Retry = new(int)
+			return scanInteger(s, p.Retry)
+		case "backtrace":
+			return scanInteger(s, &p.Backtrace)
+		case "reserve_for":
+			var seconds int
+			ok := scanInteger(s, &seconds)
+			p.Reserve = float64(seconds)
+			return ok
+		case "created_at", "enqueued_at":
+			return s.Skip(mostScanned) == nil
+		}
+		return false
+	})
+}
+
+// scanAllPushed reads an array of jobs.
+func scanAllPushed(s *jsonscan.Scanner, all *[]pushed) bool {
+	if !s.Take('[') {
+		return false
+	}
+	for {
+		var p pushed
+		if s.Space(); !scanPushed(s, &p) {
+			return false
+		}
+		*all = append(*all, p)
+		if s.Space(); s.Take(']') {
+			return true
+		}
+		if !s.Take(',') {
+			return false
+		}
+	}
+}
+
+// scanAcked reads the object of an ACK.
+func scanAcked(s *jsonscan.Scanner, a *acked) bool {
+	return scanFields(s, func(name []byte) bool { return string(name) == "jid" && scanText(s, &a.ID) })
+}
+
+func scanText(s *jsonscan.Scanner, text *string) bool {
+	raw, _, err := s.String()
+	*text = string(raw)
+	return err == nil && plain(*text)
+}
+
+func scanRaw(s *jsonscan.Scanner, raw *json.RawMessage) bool {
+	from := s.Offset()
+	err := s.Skip(mostScanned)
+	*raw = s.Since(from)
+	return err == nil
+}
+
+func scanInteger(s *jsonscan.Scanner, n *int) (ok bool) {
+	var err error
+	*n, err = strconv.Atoi(string(s.Number()))
+	return err == nil
+}
