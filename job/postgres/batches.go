@@ -58,12 +58,12 @@ func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 		return s.inBatches(ctx, read)
 	}
 	left := time.Until(deadline)
-	own := left * 9 / 10
+	own := max(left*9/10, time.Millisecond)
 	err := s.inBatches(ctx, func(b *batches) error {
-		b.later(s.sql("set_timeout"), []any{max(own.Milliseconds(), 1)}, []any{new(string)}, nothing)
+		b.later(s.sql("set_timeout"), []any{own.Milliseconds()}, []any{new(string)}, nothing)
 		return read(b)
 	})
-	if codeOf(err) == codeCanceled && time.Until(deadline) < left-own { // otherwise somebody else has stopped it
+	if codeOf(err) == codeCanceled && time.Until(deadline) < 2*(left-own) { // otherwise somebody else has stopped it
 		<-ctx.Done()
 		return ctx.Err()
 	}
