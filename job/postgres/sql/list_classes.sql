@@ -58,7 +58,7 @@ union all
             ) q
             where ($5::uuid is null or q.id >= $5) and ($6::uuid is null or q.id < $6)
             order by q.id desc
-            limit case when $11 and num_nonnulls($7::uuid[], $8::text[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 then $4 end
+            limit case when $11 and num_nonnulls($7::uuid[], $14::text, $15::text, $17::text[], $18::text, $19::text[]) = 0 then $4 end
         ))
         and ($7::uuid[] is null or id = any ($7))
         and ($14::text is null or worker = $14)
