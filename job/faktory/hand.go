@@ -2,7 +2,6 @@ package faktory
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -20,14 +19,15 @@ func (r *room) insert(ctx context.Context, jobs []*job.Job) ([]job.Enqueued, err
 		return done, err
 	}
 	var got job.Fetched
-	err := errors.New("the claim has not returned")
-	defer func() { hand(waiting, got.Jobs, err) }()
-	var done []job.Enqueued
+	var failed error // of the fetch
+	defer func() { hand(waiting, got.Jobs, failed) }()
 	f := waiting[0].fetch
 	f.Limit, f.DueOnly = len(waiting), true
-	if done, got, err = r.claimer.InsertAndFetch(ctx, f, jobs...); done == nil {
-		return nil, err
+	done, got, err := r.claimer.InsertAndFetch(ctx, f, jobs...)
+	if done == nil {
+		return nil, err // which is not theirs who wait
 	}
+	failed = err
 	r.pushed(jobs, got.Jobs)
 	return done, nil
 }
@@ -65,7 +65,7 @@ func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
 	return nil
 }
 
-// hand gives each waiter a job, as long as there are any, or the error.
+// hand gives each waiter a job, as long as there are any, or the error. One that is given neither goes on waiting.
 func hand(waiting []*waiter, jobs []*job.Job, err error) {
 	for i, w := range waiting {
 		g := given{err: err}

@@ -112,13 +112,15 @@ func TestHandedLate(t *testing.T) {
 	})
 }
 
-// TestNothingHanded: when the store fails, who pushes and who waits are told.
+// TestNothingHanded: when the store takes no job, who pushes is told, and who waits goes on waiting.
 func TestNothingHanded(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{err: errors.New("broken")}
 		p, fetched := handRig(b, s, 1)
 		p.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`, "-ERR the store failed")
-		if got := <-fetched; !strings.HasPrefix(got, "-ERR the store failed") {
+		s.err = nil
+		p.want(`PUSH {"jid":"job-000002","jobtype":"a","args":[]}`, "+OK")
+		if got := <-fetched; !strings.Contains(got, "job-000002") {
 			t.Errorf("fetched %s", got)
 		}
 	})
