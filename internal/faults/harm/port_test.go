@@ -3,7 +3,13 @@
 package harm
 
 import (
+	"bufio"
+	"fmt"
+	"io"
 	"net"
+	"os"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 )
@@ -27,4 +33,52 @@ func TestFreePort(t *testing.T) {
 		seen[port] = true
 		nextPort.Add(ports - 1) // the same is next, on which somebody listens now
 	}
+}
+
+// TestFreePortOfAnotherProcess: a port that another process was given is not given again.
+func TestFreePortOfAnotherProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("ports are reserved on Linux only")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestGivePort$", "-test.v")
+	cmd.Env = append(os.Environ(), "MEANWHILE_GIVE_PORT=1")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	given := 0
+	for lines := bufio.NewScanner(out); given == 0 && lines.Scan(); {
+		_, _ = fmt.Sscanf(lines.Text(), "given %d", &given)
+	}
+	if given == 0 || reserve(given) {
+		t.Errorf("port %d of another process is given again", given)
+	}
+	in.Close() // it ends
+	_, _ = io.Copy(io.Discard, out)
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if !reserve(given) {
+		t.Errorf("port %d of a process that has ended is not given again", given)
+	}
+}
+
+// TestGivePort is the other process.
+func TestGivePort(t *testing.T) {
+	if os.Getenv("MEANWHILE_GIVE_PORT") == "" {
+		return
+	}
+	port, err := FreePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Printf("given %d\n", port)
+	_, _ = io.Copy(io.Discard, os.Stdin)
 }
