@@ -193,6 +193,7 @@ func TestNobodyLooks(t *testing.T) {
 			r.leave()
 			<-r.ended // nothing is left of it: synctest would find a goroutine
 		}
+		synctest.Wait() // until the page is drawn, if that had begun
 		n := s.lists.Load()
 		time.Sleep(time.Hour)
 		if got := s.lists.Load(); n == 0 || got != n {

@@ -108,11 +108,11 @@ func (p *pageState) draw() {
 		return err
 	}, meanwhile.Name("live page"))
 	<-p.hub.draws
-	if p.ctx.Err() != nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ctx.Err() != nil { // end has stopped the timer, or is about to
+		return
+	}
 	if p.note(parts, err) {
 		for f := range p.follows {
 			f.Wake()
