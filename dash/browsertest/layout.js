@@ -41,7 +41,7 @@
   for (const input of document.querySelectorAll("input[placeholder]")) {
     if (!input.checkVisibility({ visibilityProperty: true }) || input.value) continue;
     const style = getComputedStyle(input);
-    pen.font = style.font;
+    pen.font = `${style.fontSize} ${style.fontFamily}`; // style.font is empty where digits are tabular
     const room = input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     if (pen.measureText(input.placeholder).width > room + 1) faults.push(`the placeholder ${quote(input.placeholder)} is cut`);
   }
