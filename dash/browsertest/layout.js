@@ -37,6 +37,23 @@
     return c;
   };
 
+  const pen = document.createElement("canvas").getContext("2d");
+  for (const input of document.querySelectorAll("input[placeholder]")) {
+    if (!input.checkVisibility({ visibilityProperty: true }) || input.value) continue;
+    const style = getComputedStyle(input);
+    pen.font = `${style.fontSize} ${style.fontFamily}`; // style.font is empty where digits are tabular
+    const room = input.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    if (pen.measureText(input.placeholder).width > room + 1) faults.push(`the placeholder ${quote(input.placeholder)} is cut`);
+  }
+
+  // A time is one line, and what is in the cells of a card begins at one edge.
+  for (const e of document.querySelectorAll(".list td time")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
+  for (const row of document.querySelectorAll(".list.failures tbody tr, .list.queues tbody tr")) {
+    if (width > 640) break;
+    const edges = [...row.cells].filter((e) => e.getBoundingClientRect().left - row.getBoundingClientRect().left < 20);
+    if (new Set(edges.map((e) => Math.round(e.getBoundingClientRect().left + parseFloat(getComputedStyle(e).paddingLeft)))).size > 1) faults.push(`${name(row.closest("table"))} has two left edges in a card`);
+  }
+
   const texts = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node; (node = walker.nextNode()); ) {

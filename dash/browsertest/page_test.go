@@ -287,7 +287,7 @@ func (s *stage) testDisconnected(t *testing.T) {
 			b.wrong = true
 			b.open("/queues")
 			state.away(server, true)
-			b.run(Until(notice+`.startsWith("This page is not up to date: ")`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
+			b.run(Until(notice+`.startsWith("This page is not up to date: ") && document.querySelector("#live.is-lost")?.innerText === "no answer"`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
 			state.away(server, false)
 			b.run(Until(notice + ` === "" && document.querySelector("#live.is-live")`))
 			b.still("a page whose server was away")
