@@ -62,7 +62,7 @@ func (t *txn) readChanges(m *laneMemory) error {
 	return nil
 }
 
-// note is told of a change, see the table meanwhile_change.
+// note applies a change to what is known, see the table meanwhile_change.
 func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) {
 	q := m.queues[queue]
 	switch {

@@ -5,9 +5,9 @@
 -- options have. Null is no bound.
 -- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Those queued
 -- have no such index, and are not looked for where counts says that there are none. Where it says that they are few of all, their IDs are read from
--- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them. Few are those of which
--- there are fewer than rows would be read of the newest to find as many as are wanted, of which each costs as much as two entries of an index; where
--- something else narrows the search, and by kinds, of which the index has those of other kinds as well, a fiftieth.
+-- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them.
+-- They are few if it costs less to read their entries of the index than the newest jobs until enough of them match, where a row costs as much as two
+-- entries. For kinds, of which the index has others as well, and where another condition narrows the search, they are few if they are a fiftieth of all.
 with total as materialized (
     select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts
