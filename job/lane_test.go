@@ -295,7 +295,7 @@ func TestOneJobWaitsForItsTurn(t *testing.T) {
 func TestIdleLaneMayBeForgotten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
-			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.IntRange(500_000, 3600_000_000).Draw(t, "per in µs")) * time.Microsecond,
+			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.Int64Range(500_000, 3600_000_000).Draw(t, "per in µs")) * time.Microsecond,
 			Burst: rapid.IntRange(0, 100).Draw(t, "burst"),
 		}
 		last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -18,7 +18,7 @@ import (
 func TestRateLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
-			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.IntRange(500_000, 86400_000_000).Draw(t, "per in µs")) * time.Microsecond,
+			N: rapid.IntRange(1, 5000).Draw(t, "n"), Per: time.Duration(rapid.Int64Range(500_000, 86400_000_000).Draw(t, "per in µs")) * time.Microsecond,
 			Burst: rapid.IntRange(0, 100).Draw(t, "burst"),
 		}
 		if err := job.CheckLimits("q", job.Limits{Starts: r}); err != nil {

@@ -19,7 +19,7 @@ import (
 func TestUnitsLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := job.Rate{
-			N: rapid.IntRange(100, 1e6).Draw(t, "n"), Per: time.Duration(rapid.IntRange(1000, 3600_000_000).Draw(t, "per in µs")) * time.Microsecond,
+			N: rapid.IntRange(100, 1e6).Draw(t, "n"), Per: time.Duration(rapid.Int64Range(1000, 3600_000_000).Draw(t, "per in µs")) * time.Microsecond,
 			Burst: rapid.IntRange(0, 1e6).Draw(t, "burst"),
 		}
 		if job.CheckLimits("q", job.Limits{Units: r}) != nil {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
 // A replacer replaces nothing where there is no signal to ask for it.
@@ -17,20 +17,20 @@ type replacer struct{}
 
 func newReplacer(*plan) (*replacer, error) { return &replacer{}, nil }
 
-func (r *replacer) close()                                {}
-func (r *replacer) ready() error                          { return nil }
-func (r *replacer) asked() bool                           { return false }
-func (r *replacer) ask()                                  {}
-func (r *replacer) inherited() ([]logs.HandedConn, error) { return nil, nil }
-func (r *replacer) listen(l *logs.Listener) (net.Listener, error) {
+func (r *replacer) close()                                    {}
+func (r *replacer) ready() error                              { return nil }
+func (r *replacer) asked() bool                               { return false }
+func (r *replacer) ask()                                      {}
+func (r *replacer) inherited() ([]server.HandoverConn, error) { return nil, nil }
+func (r *replacer) listen(l *server.Listener) (net.Listener, error) {
 	return net.Listen("tcp", l.Address)
 }
 
-func (r *replacer) listenPacket(l *logs.Listener) (net.PacketConn, error) {
+func (r *replacer) listenPacket(l *server.Listener) (net.PacketConn, error) {
 	return net.ListenPacket("udp", l.Address)
 }
 
-func (r *replacer) replace(context.Context, []logs.HandedConn) error {
+func (r *replacer) replace(context.Context, []server.HandoverConn) error {
 	return errors.New("this system cannot replace a running program")
 }
 

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func wild() []inspect.Node {
 	return []inspect.Node{
 		deep, odd,
 		task(51, "a\x1b[31m\nb\t\u202e\u009b"),
-		with(task(52, "e\u0301 👩‍👩‍👧 ❤️ 🇩🇪"), func(n *inspect.Node) { n.More = 1 << 40 }),
+		with(task(52, "e\u0301 👩‍👩‍👧 ❤️ 🇩🇪"), func(n *inspect.Node) { n.More = math.MaxInt }),
 		with(task(53, "joining", task(54, "x")), func(n *inspect.Node) { n.State = "joining" }),
 		with(task(55, ""), func(n *inspect.Node) { n.Wait = inspect.Wait{For: "task", On: "a", Deadlock: true} }),
 	}
