@@ -15,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
@@ -188,6 +189,9 @@ func TestAdaptiveLimitReachesTheBestFixedLimit(t *testing.T) {
 		"few":                   {phases: []int{3, 1, 5}, length: 30 * time.Second, jitter: heavyTail, queue: 2, refusal: 20 * ms},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if strings.HasPrefix(name, "noise") {
+				testenv.LongTest(t)
+			}
 			t.Parallel()
 			s.service = 50 * ms
 			compare(t, s)

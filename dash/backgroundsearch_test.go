@@ -199,6 +199,7 @@ func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 			if !strings.Contains(page, going) {
 				break
 			}
+			time.Sleep(time.Second)
 			page = storeCache(t, h, rare)
 		}
 		if rows(page) != 50 || strings.Contains(page, going) {
@@ -217,6 +218,7 @@ func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
 			if !strings.Contains(page, going) {
 				break
 			}
+			time.Sleep(time.Second)
 			page = storeCache(t, h, rare+"&"+older)
 		}
 		if rows(page) != 20 {

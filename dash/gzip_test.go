@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -81,6 +82,7 @@ func TestGzipStream(t *testing.T) {
 		if len(packed.events())*3 > len(plain.events()) {
 			t.Errorf("%d bytes of %d", len(packed.events()), len(plain.events()))
 		}
+		testenv.LongTest(t) // pages are drawn for ten minutes
 		<-packed.ended
 		<-plain.ended
 		if got := unzipped(t, packed.events()); got != plain.events() {

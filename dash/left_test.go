@@ -65,7 +65,7 @@ func readersLeaveNothing(t *testing.T, detached bool) {
 		}
 		testenv.Await(t, func() bool { return runtime.NumGoroutine() <= goroutines+2 })
 	}
-	const n = 400
+	const n = 150
 	round(10) // what is made once
 	before := inUse()
 	round(n)

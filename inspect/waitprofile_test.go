@@ -54,7 +54,7 @@ func (r *truth) shares(name string) map[string]float64 {
 func TestWaitsAreTrue(t *testing.T) {
 	testenv.NeedExact(t)
 	real := &truth{times: make(map[[2]string]time.Duration)}
-	p := waitsOfAMinute(t, WatchConfig{Log: quiet}, func(ctx context.Context) error {
+	p := waitsDuring(t, 59*time.Second, WatchConfig{Log: quiet}, func(ctx context.Context) error {
 		api := NewSemaphore(2)
 		for range 12 {
 			Go(ctx, func(ctx context.Context) error { return callAPI(ctx, real, api) }, Name("order"))
@@ -79,20 +79,20 @@ func TestWaitsAreTrue(t *testing.T) {
 // 590 snapshots of one task can tell.
 func TestWaitsOfWorkInARhythm(t *testing.T) {
 	real := &truth{times: make(map[[2]string]time.Duration)}
-	p := waitsOfAMinute(t, WatchConfig{Log: quiet}, func(ctx context.Context) error {
+	p := waitsDuring(t, 59*time.Second, WatchConfig{Log: quiet}, func(ctx context.Context) error {
 		Go(ctx, func(ctx context.Context) error { return beat(ctx, real, 30*time.Millisecond, 70*time.Millisecond) }, Name("beat"))
 		return nil
 	})
 	checkShares(t, p, real, "beat", 0.1)
 }
 
-// waitsOfAMinute runs fn for a minute below a watch, in a bubble, and returns the profile of it.
-func waitsOfAMinute(t *testing.T, c WatchConfig, fn func(ctx context.Context) error) (p WaitProfile) {
+// waitsDuring runs fn for some time below a watch, in a bubble, and returns the profile of it.
+func waitsDuring(t *testing.T, d time.Duration, c WatchConfig, fn func(ctx context.Context) error) (p WaitProfile) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		watched(t, c, func(ctx context.Context, _ *findings) {
 			shop := Go(ctx, fn, Name("shop"))
-			_ = Sleep(ctx, 59*time.Second)
+			_ = Sleep(ctx, d)
 			p = Waits()
 			shop.Cancel(nil)
 			_, _ = shop.Wait(ctx)
@@ -157,7 +157,7 @@ func short(ctx context.Context, real *truth) error {
 // A profile has a thousand names, and a hundred waits of each; the time of further ones is in it all the same.
 func TestWaitsAreBounded(t *testing.T) {
 	testenv.NeedExact(t)
-	p := waitsOfAMinute(t, only(CancellationIgnored), func(ctx context.Context) error {
+	p := waitsDuring(t, 10*time.Second, only(CancellationIgnored), func(ctx context.Context) error {
 		for i := range 1200 {
 			Go(ctx, func(ctx context.Context) error { return Sleep(ctx, time.Hour) }, Name(strconv.Itoa(i)))
 		}

@@ -287,18 +287,18 @@ func TestWatchFindsTasksThatPileUp(t *testing.T) {
 			}
 		}},
 		"many at once": {false, func(ctx context.Context, to chan int) {
-			for range 500 {
+			for range 200 {
 				Go(ctx, func(ctx context.Context) error { return send(ctx, to) })
 			}
 			_ = Sleep(ctx, 3*time.Minute)
 		}},
 		"more and more that wait shortly": {false, func(ctx context.Context, to chan int) {
 			for second := range 180 {
-				for range 2 * second {
+				for range second {
 					Go(ctx, func(ctx context.Context) error { return send(ctx, to) })
 				}
 				_ = Sleep(ctx, time.Second)
-				for range 2 * second {
+				for range second {
 					<-to
 				}
 			}

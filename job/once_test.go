@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-var charge = job.Define[note]("charge", job.AtMostOnce(), job.Backoff(second), job.Timeout(time.Hour))
+var charge = job.Define[note]("charge", job.AtMostOnce(), job.Backoff(second), job.Timeout(time.Minute))
 
 // A onceRig runs jobs of a kind that is run at most once, by workers that come and go, and counts how often its handler begins.
 type onceRig struct {
@@ -159,7 +159,7 @@ func TestAtMostOnce(t *testing.T) {
 				}
 				id := test.drive(r)
 				r.start(r.store)
-				seconds(2 * 3600)
+				seconds(600)
 				r.stopWorker()
 				if n := r.begins.Load(); n != 1 {
 					t.Errorf("the handler began %d times, want once", n)

@@ -137,10 +137,10 @@ func fatal(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrNoSchema) || errors.Is(err, ErrSchema)
 }
 
-// version is what workers say of the program they are part of.
-func version() string {
+// version is what workers say of the program they are part of, with each renewal: reading it takes longer than all else of one.
+var version = sync.OnceValue(func() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version
 	}
 	return ""
-}
+})

@@ -173,7 +173,7 @@ func TestSpoolTorn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for size := range len(data) {
+	for size := 0; size < len(data); size += testenv.Rounds(3, 1) {
 		folder := t.TempDir()
 		dir := filepath.Join(folder, id.String())
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -300,7 +300,7 @@ func TestSpoolTaken(t *testing.T) {
 	})
 	defer looking.Wait()
 	defer over.Store(true)
-	for range 200 {
+	for range testenv.Rounds(50, 200) {
 		id := NewClient()
 		s := newSpool(folder, id, 1<<20)
 		writeSpool(t, s, 0, 0, spoolBatch(id, 1, 1))

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/faktory"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -148,7 +149,7 @@ func TestShortPassword(t *testing.T) {
 // TestIdleConnectionsAreSmall holds both ends of them, in less memory than is promised for one.
 func TestIdleConnectionsAreSmall(t *testing.T) {
 	const most = 200 << 20
-	connections := 10_000
+	connections := testenv.Rounds(2000, 10_000)
 	if n := openFiles(); n < uint64(2*connections+500) {
 		connections = int(n-500) / 2
 	}

@@ -107,7 +107,7 @@ func TestOpenURLs(t *testing.T) {
 func TestBusy(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	tx, err := s.DB().BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestFileGone(t *testing.T) {
 		"replaced": {replace, "was replaced by another file while it was open"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := file(t)
+			path := migrated(t)
 			s := open(t, path)
 			insert(t, s, []*job.Job{newJob(t)})
 			tx, err := s.DB().BeginTx(t.Context(), nil)
@@ -78,7 +78,7 @@ func TestFileGoneByFolder(t *testing.T) {
 
 // TestFileGoneUnderAWorker: the health of a worker says so.
 func TestFileGoneUnderAWorker(t *testing.T) {
-	path := file(t)
+	path := migrated(t)
 	s := open(t, path)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -138,7 +138,7 @@ func TestMigrateUniqueKeys(t *testing.T) {
 
 // TestMigrateUniqueKeysDown: of two keys that are one in the old form one stays.
 func TestMigrateUniqueKeysDown(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	a, b := keyed(t, "a", "b:c"), keyed(t, "a:b", "c")
 	insertKeyed(t, s, a, b)
 	if err := s.MigrateTo(t.Context(), keyVersion); err != nil {

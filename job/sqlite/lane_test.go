@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
 )
@@ -12,7 +13,7 @@ import (
 // TestNewKeysByPriority: however many new limit keys there are, a claim finds the one with a job of the highest priority among them, and
 // those whose jobs have ended before all new ones.
 func TestNewKeysByPriority(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestNewKeysByPriority(t *testing.T) {
 
 // TestFullNewKeys: keys that are new to the store, since none of their jobs waited, and whose jobs may not start, do not hold up another.
 func TestFullNewKeys(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +88,9 @@ func TestFullNewKeys(t *testing.T) {
 
 // TestMoreKeysThanAreKnown: however many keys have jobs that may start, or that are for later, a process knows so many of them, and all have their turns.
 func TestMoreKeysThanAreKnown(t *testing.T) {
+	testenv.LongTest(t) // with fifty thousand jobs
 	const keys, each, most = sqlite.MostKnown * 9 / 8, 3, 2000
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{Running: job.MaxLimit}); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +141,7 @@ func TestMoreKeysThanAreKnown(t *testing.T) {
 
 // TestJobsThatAnotherProcessTook: a claim takes as many jobs as it may, also where another process has taken those that this one knew of.
 func TestJobsThatAnotherProcessTook(t *testing.T) {
-	path := file(t)
+	path := migrated(t)
 	a, b := open(t, path), open(t, path)
 	var jobs []*job.Job
 	for i := range 90 {
@@ -157,7 +159,7 @@ func TestJobsThatAnotherProcessTook(t *testing.T) {
 
 // TestMigrateRates: what the rate of a key says is the same in the schema of before.
 func TestMigrateRates(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Hour}}}); err != nil {
 		t.Fatal(err)
 	}

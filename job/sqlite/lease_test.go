@@ -12,7 +12,7 @@ const sessionVersion = 4
 
 // TestMigrateLeases: what runs when the schema is migrated is held as long as before, and no longer.
 func TestMigrateLeases(t *testing.T) {
-	ctx, s := t.Context(), open(t, file(t))
+	ctx, s := t.Context(), open(t, migrated(t))
 	insert(t, s, []*job.Job{newJob(t), newJob(t)})
 	for worker, lease := range map[string]time.Duration{"long": time.Hour, "short": time.Minute} {
 		got, err := s.Claim(ctx, job.Claim{

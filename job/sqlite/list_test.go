@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -15,11 +16,11 @@ import (
 // TestListLooksEverywhere compares the lists of two stores with the same jobs, of which most are alike, so that the store
 // looks for the rest in each of its ways.
 func TestListLooksEverywhere(t *testing.T) {
-	here, there := open(t, file(t)), memory.New()
+	here, there := open(t, migrated(t)), memory.New()
 	random := rand.New(rand.NewPCG(1, 2))
 	states := []job.State{job.Queued, job.Completed, job.Canceled, job.Discarded}
 	rare := func(n int) string { return fmt.Sprint(random.IntN(n)) }
-	for range 40 {
+	for range testenv.Rounds(10, 40) {
 		var jobs []*job.Job
 		for i := range 100 {
 			var opts []job.EnqueueOption
@@ -74,7 +75,7 @@ func TestListLooksEverywhere(t *testing.T) {
 		return of[:random.IntN(3)]
 	}
 	matched := 0
-	for range 500 {
+	for range testenv.Rounds(100, 500) {
 		f := job.Filter{Limit: 1 + random.IntN(50), Kinds: some("rare0", "rare1", "rare2", "common", "none"), Queues: some("q0", "q1", "q2", "default", "claimed")}
 		for _, name := range some("queued", "running", "completed", "canceled", "discarded", "scheduled", "retrying") {
 			f.States = append(f.States, job.State(name))
@@ -109,7 +110,7 @@ func TestListLooksEverywhere(t *testing.T) {
 
 // TestListOfScheduledBehindRetried: those that are scheduled are found behind many others that are due as late, which have failed before.
 func TestListOfScheduledBehindRetried(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	add := func(n int, queue string, opts ...job.EnqueueOption) (jobs []*job.Job) {
 		for range n {
 			j, err := job.New("k", json.RawMessage("null"), append(opts, job.Queue(queue))...)
@@ -153,7 +154,7 @@ func TestListOfScheduledBehindRetried(t *testing.T) {
 
 // TestSearchLeavesNoneOut: however args are written, a search finds those that match.
 func TestSearchLeavesNoneOut(t *testing.T) {
-	s, all := open(t, file(t)), memory.New() // which does not look at args before List does
+	s, all := open(t, migrated(t)), memory.New() // which does not look at args before List does
 	texts := []string{
 		`{"id":7}`, `{"id":"7"}`, `{"id": 7}`, `{"id" :7}`, "{\"id\":\n\t7}", "{\"id\"\r:7}", `{"\u0069d":7}`, `{"id":"\u0037"}`, `{"id":1,"id":7}`,
 		`{"a":{"id":7}}`, `{"a":[{"id":7}]}`, `{"a":[7]}`, `{"a":{"0":7}}`, `{"a":["7"]}`, `{"id":70}`, `{"id":[7]}`, `{"to":"it's: \" a@b.c"}`,

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMinutes(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	back := func(by time.Duration) {
 		t.Helper()
 		for _, statement := range []string{"update meanwhile_order set made = made - ?", "update meanwhile_watch set until = until - ?"} {

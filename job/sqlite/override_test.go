@@ -9,7 +9,7 @@ import (
 
 // TestMostOverrides: so many keys of a queue have limits of their own, and no more.
 func TestMostOverrides(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	for _, sql := range []string{
 		"insert into meanwhile_queue (name, overrides) values ('q', 9999)",
 		`with recursive n(n) as (select 1 union all select n + 1 from n where n < 9999)

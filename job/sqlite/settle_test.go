@@ -9,7 +9,7 @@ import (
 
 // TestSettleAfterOthers settles jobs of which this store believes that they are held.
 func TestSettleAfterOthers(t *testing.T) {
-	path := file(t)
+	path := migrated(t)
 	s, other := open(t, path), open(t, path)
 	insert(t, s, newJobs(t, 1, job.Unique("a")))
 	insert(t, s, newJobs(t, 99))

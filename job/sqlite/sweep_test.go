@@ -9,7 +9,7 @@ import (
 
 func TestSweep(t *testing.T) {
 	jobtest.TestSweep(t, func(t *testing.T) (job.Store, []jobtest.Damage) {
-		s := open(t, file(t))
+		s := open(t, migrated(t))
 		harm := func(sql string) func(t *testing.T) {
 			return func(t *testing.T) {
 				t.Helper()

@@ -10,7 +10,7 @@ import (
 // TestInsertAndClaim: what is inserted is claimed by the same call, older jobs come first, and of a call that fails nothing counts. What it has claimed is
 // settled like all else.
 func TestInsertAndClaim(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	jobs := newJobs(t, 3)
 	insert(t, s, jobs[:1])
 	claim := benchClaim

@@ -43,7 +43,7 @@ func list(t *testing.T, s job.Store) string {
 }
 
 func TestTxInsert(t *testing.T) {
-	path := file(t)
+	path := migrated(t)
 	s := open(t, path)
 	own, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(5000)")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestTxInsert(t *testing.T) {
 }
 
 func TestTxInsertFails(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	there := newJob(t)
 	insert(t, s, []*job.Job{there})
 	tx := begin(t, s.DB())
@@ -112,7 +112,7 @@ func TestTxInsertFails(t *testing.T) {
 }
 
 func TestTxSettle(t *testing.T) {
-	s := open(t, file(t))
+	s := open(t, migrated(t))
 	insert(t, s, []*job.Job{newJob(t, job.Unique("a"))})
 	got, err := s.Claim(t.Context(), benchClaim)
 	if err != nil || len(got.Jobs) != 1 {
@@ -152,7 +152,7 @@ func TestTxSettle(t *testing.T) {
 }
 
 func TestWaitForOthers(t *testing.T) {
-	path := file(t)
+	path := migrated(t)
 	s, other := open(t, path), open(t, path)
 	insertHere := func() {
 		tx := begin(t, s.DB())

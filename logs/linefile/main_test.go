@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.FewerChecks(30)
+	testenv.FewerChecks(10)
 	os.Exit(m.Run())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/journal"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -79,7 +80,7 @@ func (s *Store) rotateNow(t *testing.T) {
 func TestCrashWhileTurning(t *testing.T) {
 	t.Parallel()
 	client := logs.Client{1}
-	for step := 0; ; step++ {
+	for step := 0; ; step += testenv.Rounds(3, 1) { // what of it is done
 		dir, crashed := t.TempDir(), false
 		err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 			s, bad := sabotagedWith(t, dir, Config{Sync: OS, Logger: quietly})

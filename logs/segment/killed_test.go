@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	testenv.FewerChecks(30)
+	testenv.FewerChecks(10)
 	os.Exit(m.Run())
 }
 

@@ -15,7 +15,7 @@ import (
 // A search over many services has no file of each open, and finds the same.
 func TestSearchOfManyServices(t *testing.T) {
 	t.Parallel()
-	const services = 3 * maxOpen
+	const services = 3 * maxOpen / 2
 	opened := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
 		if err != nil {

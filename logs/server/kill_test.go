@@ -104,7 +104,7 @@ func TestKilledServerOfFiles(t *testing.T) {
 		l.Wait(t, "begun")
 		loggers = append(loggers, l)
 	}
-	for range testenv.Rounds(3, 12) {
+	for range testenv.Rounds(2, 12) {
 		<-time.After(time.Duration(rand.N(150)) * time.Millisecond)
 		server.Kill()
 		server = testenv.StartRole(t, "files", address, dir)

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Whoever asks the system for any port gets one above these, on Linux from 32768 on, elsewhere from 49152 on.
@@ -23,14 +25,22 @@ func init() { nextPort.Store(rand.Uint32N(ports)) }
 func FreePort() (int, error) {
 	for range ports {
 		port := int(firstPort + nextPort.Add(1)%ports)
-		if !reserve(port) {
-			continue
-		}
-		if l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err == nil {
-			return port, l.Close()
+		if reserve(port) && !listens(port) {
+			return port, nil
 		}
 	}
 	return 0, errors.New("there is no free port")
+}
+
+// listens reports whether somebody listens on a port. It asks by connecting: had it listened itself, a process that is started just then
+// would have a copy of its socket, and keep the port until it runs its own program.
+func listens(port int) bool {
+	conn, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), 5*time.Second)
+	if err == nil {
+		_ = conn.Close()
+		return true
+	}
+	return errors.Is(err, os.ErrDeadlineExceeded) // for somebody who listens and does not accept
 }
 
 // reserved are sockets without a file, one for each port of this process, which end with it.

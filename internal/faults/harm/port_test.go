@@ -27,11 +27,43 @@ func TestFreePort(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
+		if !listens(port) {
+			t.Errorf("port %d counts as free while somebody listens there", port)
+		}
 		if seen[port] {
 			t.Errorf("port %d is given twice", port)
 		}
 		seen[port] = true
 		nextPort.Add(ports - 1) // the same is next, on which somebody listens now
+	}
+}
+
+// TestFreePortBesideProcesses: it is free also while processes are started, which have copies of what is open just then.
+func TestFreePortBesideProcesses(t *testing.T) {
+	t.Parallel()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				_ = exec.Command(os.Args[0], "-test.run", "^$").Run()
+			}
+		}
+	}()
+	defer func() { close(done); <-ended }()
+	for range 1000 {
+		port, err := FreePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
 	}
 }
 

@@ -1,0 +1,13 @@
+package top
+
+import (
+	"os"
+	"testing"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	testenv.FewerChecks(30)
+	os.Exit(m.Run())
+}
