@@ -181,3 +181,53 @@ func TestMigrateRates(t *testing.T) {
 	}
 	checkIntegrity(t, s)
 }
+
+// TestFullLaneWaitsForNoTime: a lane of which as many jobs run as may is right though nothing says when its next job becomes due, since the end of
+// one of them has it looked at. Another process has claimed what this one took for due, so that this one never saw that only a later job waits.
+func TestFullLaneWaitsForNoTime(t *testing.T) {
+	path := migrated(t)
+	one, other := open(t, path), open(t, path)
+	if err := one.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	claim := func(s *sqlite.Store, n int, kinds ...string) []*job.Job {
+		t.Helper()
+		c := benchClaim
+		c.Limit, c.Queues, c.Kinds = n, []job.QueueLimit{{Queue: job.DefaultQueue, Limit: n}}, kinds
+		got, err := s.Claim(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Jobs
+	}
+	insert(t, one, []*job.Job{
+		newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("a"), job.In(time.Hour)), newJob(t),
+	})
+	if got := claim(one, 5, "unknown"); len(got) != 0 {
+		t.Fatalf("claimed %d jobs of an unknown kind", len(got))
+	}
+	running := claim(other, 3)
+	if len(running) != 3 || len(claim(one, 5)) != 0 {
+		t.Fatalf("the other process has claimed %d jobs, want 3, and this one none", len(running))
+	}
+	swept := func() {
+		t.Helper()
+		for range 3 {
+			pruned, err := one.Prune(t.Context(), nil, 10)
+			if err != nil || len(pruned.Repaired) > 0 {
+				t.Fatalf("repaired %+v, %v", pruned.Repaired, err)
+			}
+		}
+	}
+	swept()
+	for _, j := range running {
+		j.State = job.Completed
+	}
+	if lost, err := other.Settle(t.Context(), 1, job.Outcomes(running...)...); err != nil || len(lost) > 0 {
+		t.Fatalf("settle lost %d: %v", len(lost), err)
+	}
+	if got, err := one.Claim(t.Context(), benchClaim); err != nil || len(got.Jobs) != 0 || got.Next <= 0 || got.Next > time.Hour {
+		t.Errorf("claimed %d jobs, the next in %s, %v; want none, and the next within an hour", len(got.Jobs), got.Next, err)
+	}
+	swept()
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -207,7 +208,10 @@ func (w *sweeping) compare(key string) error {
 	if err := w.complete(lanes); err != nil {
 		return err
 	}
-	want := w.hint(lanes[0], due)
+	want, limits := w.hint(lanes[0], due), w.q.lanes.Limits
+	if w.known.atCapacity && !lanes[0].Open(limits, w.at) && !lanes[0].Next(limits, w.at).After(w.at) {
+		want.Wake = time.Time{} // as many of its jobs run as may: when one has ended, the lane has changed
+	}
 	if want.None || kept.Priority > want.Priority {
 		return nil
 	}
