@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostKeyed = 1000                   // jobs of a queue whose limit keys are counted
+	mostKeyed = 500                    // jobs of a queue whose limit keys are counted
 	mostKeys  = 10                     // that are shown
 	keysTime  = 500 * time.Millisecond // for which jobs are read
 )
