@@ -73,10 +73,11 @@ func (a *API) limits(w http.ResponseWriter, r *http.Request) error {
 	if err := checkRest(query); err != nil {
 		return err
 	}
-	use, err := a.config.Store.Limits(r.Context(), r.PathValue("name"), key)
+	uses, err := a.config.Store.Limits(r.Context(), r.PathValue("name"), key)
 	if err != nil {
 		return err
 	}
+	use := uses[0]
 	shown := shownLimits{Running: use.Running, Starts: showRate(use.Starts), Units: showRate(use.Units), EachKey: showKeyLimits(use.EachKey)}
 	answer := map[string]any{
 		"limits": shown, "running": use.QueueRunning, "next": use.QueueNext.Seconds(), "units_next": use.QueueUnits.Seconds(), "held": use.QueueHeld.Seconds(),

@@ -64,7 +64,11 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		}
 	}
 	if j.State == job.Queued {
-		if d.Why, err = h.why(ctx, j); err != nil {
+		use, err := h.limitUse(ctx, j.Queue, j.LimitKey)
+		if err != nil {
+			return nil, err
+		}
+		if d.Why, err = h.why(ctx, j, use); err != nil {
 			return nil, err
 		}
 	}

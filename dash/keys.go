@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostKeyed = 1000                   // jobs of a queue whose limit keys are counted
+	mostKeyed = 500                    // jobs of a queue whose limit keys are counted
 	mostKeys  = 10                     // that are shown
 	keysTime  = 500 * time.Millisecond // for which jobs are read
 )
@@ -24,7 +24,8 @@ type waitingKeys struct {
 	Part bool // there are more of them
 	Late bool // there was no time for them
 
-	newest *job.Job // that is due, among the first mostNewest; nil for none
+	newest    *job.Job     // that is due, among the first mostNewest; nil for none
+	newestUse job.LimitUse // of its limits, and those of the queue without one
 }
 
 // A keyRow is a limit key of a queue.
@@ -41,17 +42,17 @@ type keyRow struct {
 func (h *handler) keysOf(ctx context.Context, queue string, use job.LimitUse) (*waitingKeys, error) {
 	return h.waiting.get(queue, func() (*waitingKeys, error) {
 		if use.EachKey == (job.KeyLimits{}) && use.Overrides == 0 {
-			if few, err := h.findKeys(ctx, queue, mostNewest); err != nil || len(few.Rows) == 0 {
+			if few, err := h.findKeys(ctx, queue, use, mostNewest); err != nil || len(few.Rows) == 0 {
 				return few, err
 			}
 		}
-		return h.findKeys(ctx, queue, mostKeyed)
+		return h.findKeys(ctx, queue, use, mostKeyed)
 	})
 }
 
 // findKeys counts the keys of the newest queued jobs.
-func (h *handler) findKeys(ctx context.Context, queue string, most int) (*waitingKeys, error) {
-	found := &waitingKeys{}
+func (h *handler) findKeys(ctx context.Context, queue string, use job.LimitUse, most int) (*waitingKeys, error) {
+	found := &waitingKeys{newestUse: use}
 	rows, oldest := map[string]*keyRow{}, map[string]*job.Job{}
 	limited, cancel := context.WithTimeoutCause(ctx, keysTime, errLate)
 	defer cancel()
@@ -86,22 +87,34 @@ func (h *handler) findKeys(ctx context.Context, queue string, most int) (*waitin
 	slices.SortFunc(found.Rows, func(a, b keyRow) int { return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Key, b.Key)) })
 	found.Left = max(len(found.Rows)-mostKeys, 0)
 	found.Rows = found.Rows[:min(len(found.Rows), mostKeys)]
-	return found, h.explainKeys(ctx, queue, found.Rows, oldest)
+	return found, h.explainKeys(ctx, queue, found, oldest)
 }
 
-// explainKeys fills in how many jobs of each key run, and why its oldest one does not.
-func (h *handler) explainKeys(ctx context.Context, queue string, rows []keyRow, oldest map[string]*job.Job) error {
-	reads := make([]func(context.Context) error, len(rows))
-	for i := range rows {
-		row := &rows[i]
-		reads[i] = func(ctx context.Context) error {
-			use, err := h.limitUse(ctx, queue, row.Key)
-			if err == nil {
-				row.Running = use.KeyRunning
-				row.Why, err = h.why(ctx, oldest[row.Key])
-			}
+// explainKeys fills in how many jobs of each key run, and why its oldest one does not, and how far the limits of the newest job are used.
+func (h *handler) explainKeys(ctx context.Context, queue string, found *waitingKeys, oldest map[string]*job.Job) error {
+	var keys []string
+	for i := range found.Rows {
+		keys = append(keys, found.Rows[i].Key)
+	}
+	if found.newest != nil && found.newest.LimitKey != "" {
+		keys = append(keys, found.newest.LimitKey)
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	uses, err := h.Store.Limits(ctx, queue, keys...)
+	if err != nil {
+		return err
+	}
+	for i := range found.Rows {
+		row := &found.Rows[i]
+		row.Running = uses[i].KeyRunning
+		if row.Why, err = h.why(ctx, oldest[row.Key], uses[i]); err != nil {
 			return err
 		}
 	}
-	return beside(ctx, reads...)
+	if len(keys) > len(found.Rows) {
+		found.newestUse = uses[len(keys)-1]
+	}
+	return nil
 }

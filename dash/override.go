@@ -27,20 +27,21 @@ func (h *handler) removeLimits(ctx context.Context, r *http.Request, queue strin
 	}
 	*done = job.AuditEntry{Action: "set limits of key", Target: queue + " " + key + " " + job.KeyLimits{}.String(), Changed: 1}
 	back := "/queue?" + url.Values{"name": {queue}, "did-text": {"limits-gone"}}.Encode()
-	use, err := h.Store.Limits(ctx, queue, key)
+	uses, err := h.Store.Limits(ctx, queue, key)
 	if err != nil {
 		return "", err
 	}
-	if err := h.setKeyLimits(ctx, queue, key, job.KeyLimits{}); err != nil || use.Own == (job.KeyLimits{}) {
+	before := uses[0].Own
+	if err := h.setKeyLimits(ctx, queue, key, job.KeyLimits{}); err != nil || before == (job.KeyLimits{}) {
 		return back, err
 	}
 	entry := *done
 	entry.Actor = h.actor(r)
 	id := h.undos.add(&undo{Entry: entry, run: func(ctx context.Context) (job.ActionResult, error) {
-		if now, err := h.Store.Limits(ctx, queue, key); err != nil || now.Own != (job.KeyLimits{}) {
+		if now, err := h.Store.Limits(ctx, queue, key); err != nil || now[0].Own != (job.KeyLimits{}) {
 			return job.ActionResult{}, err
 		}
-		return job.ActionResult{Changed: 1}, h.setKeyLimits(ctx, queue, key, use.Own)
+		return job.ActionResult{Changed: 1}, h.setKeyLimits(ctx, queue, key, before)
 	}})
 	return withQuery(back, url.Values{"did-undo": {id}}), nil
 }

@@ -38,8 +38,8 @@ func TestLimitsOfKeys(t *testing.T) {
 	}
 	did(t, h, post(t, h, "/undo", "undo", undo, "back", page), "The action is undone.")
 	has(t, get(t, h, page), http.StatusOK, listed)
-	if use, err := s.Limits(t.Context(), job.DefaultQueue, "<tenant> 7"); err != nil || use.Own != own {
-		t.Errorf("the limits are %+v, %v", use.Own, err)
+	if uses, err := s.Limits(t.Context(), job.DefaultQueue, "<tenant> 7"); err != nil || uses[0].Own != own {
+		t.Errorf("the limits are %+v, %v", uses, err)
 	}
 
 	undo = did(t, h, post(t, h, "/queues", "act", "remove-limits", "queue", job.DefaultQueue, "key", "other"), "are removed.")

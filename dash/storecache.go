@@ -30,12 +30,13 @@ func newStoreCache(s job.Store) *storeCache {
 	return l
 }
 
-// A cachedStore answers what job.Why asks about a job, and about queues, workers and limits, from what was read a moment ago: a page asks it about
-// several jobs.
+// A cachedStore answers what job.Why asks about a job and its limits, and about queues and workers, from what was read a moment ago: a page asks it
+// about several jobs.
 type cachedStore struct {
 	job.Store
-	h *handler
-	j *job.Job
+	h   *handler
+	j   *job.Job
+	use job.LimitUse
 }
 
 func (s cachedStore) List(context.Context, job.Filter) ([]*job.Job, error) {
@@ -53,18 +54,24 @@ func (s cachedStore) Workers(ctx context.Context, names ...string) ([]job.Worker
 	return s.h.cache.workers.get(ctx)
 }
 
-func (s cachedStore) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	return s.h.limitUse(ctx, queue, key)
+func (s cachedStore) Limits(context.Context, string, ...string) ([]job.LimitUse, error) {
+	return []job.LimitUse{s.use}, nil
 }
 
 // limitUse returns how far the limits of a queue and a key are used.
 func (h *handler) limitUse(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	return h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) { return h.Store.Limits(ctx, queue, key) })
+	return h.limitUses.get(limitUseOf(queue, key), func() (job.LimitUse, error) {
+		uses, err := h.Store.Limits(ctx, queue, key)
+		if err != nil {
+			return job.LimitUse{}, err
+		}
+		return uses[0], nil
+	})
 }
 
-// why says why a job, as it was read, does not run.
-func (h *handler) why(ctx context.Context, j *job.Job) (string, error) {
-	return job.Why(ctx, cachedStore{h.Store, h, j}, j.ID)
+// why says why a job, as it was read, does not run where the limits of its queue and its key are used so far.
+func (h *handler) why(ctx context.Context, j *job.Job, use job.LimitUse) (string, error) {
+	return job.Why(ctx, cachedStore{h.Store, h, j, use}, j.ID)
 }
 
 // forget lets what is read next be read anew, after a change.

@@ -94,7 +94,7 @@ func (h *handler) queue(ctx context.Context, v *view) (*page, error) {
 	}
 	if row.Wait > 0 && d.Keys.newest != nil {
 		d.Newest = d.Keys.newest.ID
-		if d.Why, err = h.why(ctx, d.Keys.newest); err != nil {
+		if d.Why, err = h.why(ctx, d.Keys.newest, d.Keys.newestUse); err != nil {
 			return nil, err
 		}
 	}

@@ -77,12 +77,13 @@ func TestLimitsOfOneKeyOfTheGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]int{}
-		for _, key := range []string{"tenant-7", "tenant-8"} {
-			use, err := store.Limits(ctx, "models", key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got[key] = use.KeyRunning
+		keys := []string{"tenant-7", "tenant-8"}
+		uses, err := store.Limits(ctx, "models", keys...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, key := range keys {
+			got[key] = uses[i].KeyRunning
 		}
 		if want := map[int]map[string]int{4: {"tenant-7": 3, "tenant-8": 1}, 40: {"tenant-7": 20, "tenant-8": 4}}[n]; !maps.Equal(got, want) {
 			t.Errorf("after a claim of %d, %v run, want %v", n, got, want)
@@ -124,11 +125,14 @@ func TestUnitsOfTheGuide(t *testing.T) {
 		if _, err := job.Await(ctx, store, enqueued.ID); err != nil {
 			return err
 		}
-		use, err := store.Limits(ctx, "models", "")
-		if use.QueueUnits < time.Minute {
-			t.Errorf("the next job starts in %v, want about two minutes", use.QueueUnits)
+		uses, err := store.Limits(ctx, "models", "")
+		if err != nil {
+			return err
 		}
-		return err
+		if next := uses[0].QueueUnits; next < time.Minute {
+			t.Errorf("the next job starts in %v, want about two minutes", next)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -232,8 +236,8 @@ func TestThrottledOfTheGuide(t *testing.T) {
 			return err
 		}
 		for {
-			use, err := store.Limits(ctx, "models", "tenant-7")
-			if err != nil || use.KeyHeld > 0 {
+			uses, err := store.Limits(ctx, "models", "tenant-7")
+			if err != nil || uses[0].KeyHeld > 0 {
 				return err
 			}
 			if err := meanwhile.Sleep(ctx, time.Millisecond); err != nil {

@@ -94,8 +94,8 @@ func TestClaimerFinishesAsAWorkerDoes(t *testing.T) {
 				c.must(err)
 				byWorker, err := r.store.Limits(r.ctx, job.DefaultQueue, "")
 				c.must(err)
-				if (byClaimer.QueueHeld - byWorker.QueueHeld).Abs() > 2*time.Second {
-					t.Errorf("finished by a claimer it holds back the queue for %v, by a worker for %v", byClaimer.QueueHeld, byWorker.QueueHeld)
+				if (byClaimer[0].QueueHeld - byWorker[0].QueueHeld).Abs() > 2*time.Second {
+					t.Errorf("finished by a claimer it holds back the queue for %v, by a worker for %v", byClaimer[0].QueueHeld, byWorker[0].QueueHeld)
 				}
 			})
 		})

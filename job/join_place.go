@@ -98,9 +98,9 @@ func (j *Joined) isLimited(ctx context.Context, queue string) (bool, error) {
 	}
 	var last error
 	for _, p := range j.ranked(queueKeys + queue) {
-		a := ask(ctx, j, p, partCall, func(ctx context.Context, p *part) (LimitUse, error) { return p.Limits(ctx, queue, "") })
+		a := ask(ctx, j, p, partCall, func(ctx context.Context, p *part) ([]LimitUse, error) { return p.Limits(ctx, queue, "") })
 		if a.err == nil {
-			limited = a.got.Limits != Limits{} || a.got.Overrides > 0
+			limited = a.got[0].Limits != Limits{} || a.got[0].Overrides > 0
 			j.limited.set(queue, limited)
 			return limited, nil
 		}

@@ -68,32 +68,39 @@ func (j *Joined) Overrides(ctx context.Context, queue, after string, n int) ([]O
 }
 
 // Limits returns the limits of a queue, and adds up how far they are used at the stores that answer.
-func (j *Joined) Limits(ctx context.Context, queue, key string) (LimitUse, error) {
+func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]LimitUse, error) {
 	if err := j.enter(ctx, "read limits"); err != nil {
-		return LimitUse{}, err
+		return nil, err
 	}
-	answers := askSome(ctx, j, j.ranked(queueKeys+queue), 0, func(ctx context.Context, p *part) (LimitUse, error) { return p.Limits(ctx, queue, key) })
-	var use LimitUse
+	answers := askSome(ctx, j, j.ranked(queueKeys+queue), 0, func(ctx context.Context, p *part) ([]LimitUse, error) { return p.Limits(ctx, queue, keys...) })
+	var uses []LimitUse
 	for _, a := range answers {
 		switch {
 		case a.err != nil:
-		case use.Now.IsZero():
-			use = a.got
+		case uses == nil:
+			uses = a.got
 		default:
-			use.QueueRunning += a.got.QueueRunning
-			use.KeyRunning += a.got.KeyRunning
-			use.QueueNext, use.KeyNext = max(use.QueueNext, a.got.QueueNext), max(use.KeyNext, a.got.KeyNext)
-			use.QueueUnits, use.KeyUnits = max(use.QueueUnits, a.got.QueueUnits), max(use.KeyUnits, a.got.KeyUnits)
-			use.QueueHeld, use.KeyHeld = max(use.QueueHeld, a.got.QueueHeld), max(use.KeyHeld, a.got.KeyHeld)
-			if use.KeyFirst == (ID{}) {
-				use.KeyFirst = a.got.KeyFirst
-			}
-			if use.KeyDiscarded == (ID{}) {
-				use.KeyDiscarded = a.got.KeyDiscarded
+			for i := range uses {
+				uses[i].add(&a.got[i])
 			}
 		}
 	}
-	return use, noneAnswered(answers)
+	return uses, noneAnswered(answers)
+}
+
+// add adds how far the same limits are used at another store.
+func (u *LimitUse) add(at *LimitUse) {
+	u.QueueRunning += at.QueueRunning
+	u.KeyRunning += at.KeyRunning
+	u.QueueNext, u.KeyNext = max(u.QueueNext, at.QueueNext), max(u.KeyNext, at.KeyNext)
+	u.QueueUnits, u.KeyUnits = max(u.QueueUnits, at.QueueUnits), max(u.KeyUnits, at.KeyUnits)
+	u.QueueHeld, u.KeyHeld = max(u.QueueHeld, at.QueueHeld), max(u.KeyHeld, at.KeyHeld)
+	if u.KeyFirst == (ID{}) {
+		u.KeyFirst = at.KeyFirst
+	}
+	if u.KeyDiscarded == (ID{}) {
+		u.KeyDiscarded = at.KeyDiscarded
+	}
 }
 
 // Tick enqueues the job of a cron at the store that owns the cron.

@@ -344,8 +344,8 @@ func TestJoinedLimitsHold(t *testing.T) {
 		if len(keys) != 3 {
 			t.Errorf("the jobs that run have %d keys", len(keys))
 		}
-		if use, err := other.Limits(r.ctx, "q", jobs[0].LimitKey); err != nil || use.QueueRunning != 3 || use.KeyRunning != 1 || use.Running != 3 {
-			t.Errorf("use %+v, %v", use, err)
+		if uses, err := other.Limits(r.ctx, "q", "none", jobs[0].LimitKey); err != nil || uses[1].QueueRunning != 3 || uses[1].KeyRunning != 1 || uses[0].KeyRunning != 0 || uses[0].Running != 3 {
+			t.Errorf("use %+v, %v", uses, err)
 		}
 		if lost, err := other.Settle(r.ctx, 7, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
 			t.Fatalf("lost %v, %v", lost, err)

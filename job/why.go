@@ -20,10 +20,11 @@ func Why(ctx context.Context, s Store, id ID) (string, error) {
 	if j.State != Queued {
 		return string(j.State), nil
 	}
-	use, err := s.Limits(ctx, j.Queue, j.LimitKey)
+	uses, err := s.Limits(ctx, j.Queue, j.LimitKey)
 	if err != nil {
 		return "", fmt.Errorf("why job %v does not run: %w", id, err)
 	}
+	use := uses[0]
 	if wait := j.RunAt.Sub(use.Now); wait > 0 {
 		return fmt.Sprintf("due in %v", rounded(wait)), nil
 	}

@@ -37,6 +37,7 @@ type broken struct {
 	setKey    func(ctx context.Context, queue, key string, l job.KeyLimits) error
 	overrides func(ctx context.Context, queue, after string, n int) ([]job.Override, error)
 	limits    func(use job.LimitUse) job.LimitUse
+	limitsAll func(uses []job.LimitUse)
 	audit     func(entries []job.AuditEntry) []job.AuditEntry
 	audited   func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error)
 }
@@ -202,12 +203,17 @@ func (b *broken) Overrides(ctx context.Context, queue, after string, n int) ([]j
 	return b.Store.Overrides(ctx, queue, after, n)
 }
 
-func (b *broken) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	use, err := b.Store.Limits(ctx, queue, key)
-	if b.limits != nil {
-		use = b.limits(use)
+func (b *broken) Limits(ctx context.Context, queue string, keys ...string) ([]job.LimitUse, error) {
+	uses, err := b.Store.Limits(ctx, queue, keys...)
+	for i := range uses {
+		if b.limits != nil {
+			uses[i] = b.limits(uses[i])
+		}
 	}
-	return use, err
+	if b.limitsAll != nil {
+		b.limitsAll(uses)
+	}
+	return uses, err
 }
 
 func (b *broken) Leave(ctx context.Context, worker string, session job.Session) error {

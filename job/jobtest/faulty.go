@@ -126,8 +126,8 @@ func (f *faulty) SetLimits(ctx context.Context, queue string, l job.Limits) erro
 	return f.do("SetLimits", func() error { return f.store.SetLimits(ctx, queue, l) })
 }
 
-func (f *faulty) Limits(ctx context.Context, queue, key string) (job.LimitUse, error) {
-	return try(f, "Limits", func() (job.LimitUse, error) { return f.store.Limits(ctx, queue, key) })
+func (f *faulty) Limits(ctx context.Context, queue string, keys ...string) ([]job.LimitUse, error) {
+	return try(f, "Limits", func() ([]job.LimitUse, error) { return f.store.Limits(ctx, queue, keys...) })
 }
 
 func (f *faulty) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo, error) {

@@ -31,8 +31,8 @@ var holdFaults = []fault{
 	}, apply: func(b *broken) {
 		b.claim = func(ctx context.Context, c job.Claim) (job.Claimed, error) {
 			for _, q := range c.Queues {
-				use, err := b.Store.Limits(ctx, q.Queue, "a")
-				if err == nil && use.KeyDiscarded != (job.ID{}) {
+				uses, err := b.Store.Limits(ctx, q.Queue, "a")
+				if err == nil && uses[0].KeyDiscarded != (job.ID{}) {
 					c.Queues = nil
 				}
 			}

@@ -129,6 +129,34 @@ var limitPromises = []promise{
 		f.used("", job.LimitUse{Limits: l, QueueRunning: 4, QueueNext: time.Hour / 2})
 		f.queues(job.QueueInfo{Name: job.DefaultQueue, Running: 4})
 	}},
+	{"limits are returned of several keys at once, in their order", func(f *fixture) {
+		if none := f.uses(); len(none) != 0 {
+			f.Errorf("of no keys the limits are %+v", none)
+		}
+		f.isUse(f.uses("a", "a")[1], job.LimitUse{})
+		l := job.Limits{Running: 9, EachKey: job.KeyLimits{Starts: job.Rate{N: 1, Per: time.Minute, Burst: 2}, InOrder: true, HoldOnDiscard: true}}
+		f.limit(l)
+		f.limitKey("c", job.KeyLimits{Weight: 2})
+		f.insert(f.job(job.LimitKey("b")), f.job(job.LimitKey("c")))
+		queue := job.LimitUse{Limits: l, Overrides: 1, QueueRunning: 1}
+		b, c := queue, queue
+		for _, j := range f.take("w", 2) {
+			if j.LimitKey == "c" {
+				c.KeyDiscarded = j.ID
+				j.State = job.Discarded
+				f.settle("w", j)
+			}
+		}
+		b.KeyRunning, b.KeyFirst = 1, f.insertNew(job.LimitKey("b")).ID
+		c.Own, c.KeyFirst = job.KeyLimits{Weight: 2}, f.insertNew(job.LimitKey("c")).ID
+		uses := f.uses("c", "", "none", "b", "c")
+		for i, want := range []job.LimitUse{c, queue, queue, b, c} {
+			f.isUse(uses[i], want)
+			if !uses[i].Now.Equal(uses[0].Now) {
+				f.Errorf("the limits of the keys are of %v and of %v, want one time", uses[0].Now, uses[i].Now)
+			}
+		}
+	}},
 	{"limits out of their range are refused", func(f *fixture) {
 		for _, l := range []job.Limits{{Running: -1}, {Starts: job.Rate{N: 1}}, {EachKey: job.KeyLimits{Running: job.MaxLimit + 1}}, {EachKey: job.KeyLimits{Running: 2, InOrder: true}}, {EachKey: job.KeyLimits{HoldOnDiscard: true}}, {EachKey: job.KeyLimits{Starts: job.Rate{N: -1, Per: 1}}}} {
 			if err := f.SetLimits(f.ctx, job.DefaultQueue, l); err == nil {
@@ -156,13 +184,24 @@ func (f *fixture) limit(l job.Limits) {
 	}
 }
 
+// uses returns how far the limits of the default queue and of keys are used.
+func (f *fixture) uses(keys ...string) []job.LimitUse {
+	f.Helper()
+	got, err := f.Limits(f.ctx, job.DefaultQueue, keys...)
+	if err != nil || len(got) != len(keys) {
+		f.Fatalf("the limits of %d keys are %+v, %v", len(keys), got, err)
+	}
+	return got
+}
+
 // used tests how far the limits of the default queue and a key are used.
 func (f *fixture) used(key string, want job.LimitUse) {
 	f.Helper()
-	got, err := f.Limits(f.ctx, job.DefaultQueue, key)
-	if err != nil {
-		f.Fatalf("limits: %v", err)
-	}
+	f.isUse(f.uses(key)[0], want)
+}
+
+func (f *fixture) isUse(got, want job.LimitUse) {
+	f.Helper()
 	if (got.QueueNext-want.QueueNext).Abs() > slack || (got.KeyNext-want.KeyNext).Abs() > slack || (got.KeyNext > 0) != (want.KeyNext > 0) ||
 		(got.QueueHeld-want.QueueHeld).Abs() > slack || (got.KeyHeld-want.KeyHeld).Abs() > slack ||
 		(got.QueueUnits-want.QueueUnits).Abs() > slack || (got.KeyUnits-want.KeyUnits).Abs() > slack {

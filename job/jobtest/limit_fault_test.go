@@ -122,8 +122,11 @@ var limitFaults = []fault{
 			if err != nil || len(got.Jobs) > 0 {
 				return got, err
 			}
-			use, err := b.Store.Limits(ctx, job.DefaultQueue, "")
-			for _, l := range []job.Limits{{}, use.Limits} {
+			uses, err := b.Store.Limits(ctx, job.DefaultQueue, "")
+			if err != nil {
+				return got, err
+			}
+			for _, l := range []job.Limits{{}, uses[0].Limits} {
 				if err == nil {
 					err = b.Store.SetLimits(ctx, job.DefaultQueue, l)
 				}
@@ -157,6 +160,16 @@ var limitFaults = []fault{
 	{name: "the limit key is cut short", noticed: []string{"the limit key of a job stays what it is"}, apply: insertAs(func(j *job.Job) { j.LimitKey = j.LimitKey[:min(len(j.LimitKey), 3)] })},
 	{name: "the use of limits is not returned", noticed: []string{"limits are returned, with how far they are used"}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse { return job.LimitUse{Limits: use.Limits} }
+	}},
+	{name: "the limits of several keys are returned in another order", noticed: []string{"limits are returned of several keys at once, in their order"}, apply: func(b *broken) {
+		b.limitsAll = slices.Reverse[[]job.LimitUse]
+	}},
+	{name: "the limits of several keys are of several times", noticed: []string{"limits are returned of several keys at once, in their order"}, apply: func(b *broken) {
+		b.limitsAll = func(uses []job.LimitUse) {
+			for i := range uses {
+				uses[i].Now = uses[i].Now.Add(time.Duration(i) * time.Microsecond)
+			}
+		}
 	}},
 	{name: "all limits are taken", noticed: []string{"limits out of their range are refused"}, apply: func(b *broken) {
 		b.setLimits = func(ctx context.Context, queue string, l job.Limits) error {

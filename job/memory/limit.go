@@ -102,16 +102,26 @@ func (s *Store) Overrides(ctx context.Context, name, after string, n int) ([]job
 }
 
 // Limits returns the limits of a queue, and how far they are used.
-func (s *Store) Limits(ctx context.Context, name, key string) (job.LimitUse, error) {
+func (s *Store) Limits(ctx context.Context, name string, keys ...string) ([]job.LimitUse, error) {
 	now, err := s.enter(ctx, "limits of queue "+name)
 	if err != nil {
-		return job.LimitUse{}, err
+		return nil, err
 	}
 	defer s.mu.Unlock()
+	uses := make([]job.LimitUse, len(keys))
 	q := s.queues[name]
-	if q == nil {
-		return job.LimitUse{Now: now}, nil
+	for i, key := range keys {
+		if q == nil {
+			uses[i].Now = now
+			continue
+		}
+		uses[i] = q.use(key, now)
 	}
+	return uses, nil
+}
+
+// use returns how far the limits of the queue are used by it and one of its keys.
+func (q *queue) use(key string, now time.Time) job.LimitUse {
 	q.Running = q.running.Len()
 	l := q.lanes.byKey[key]
 	if l == nil {
@@ -124,5 +134,5 @@ func (s *Store) Limits(ctx context.Context, name, key string) (job.LimitUse, err
 	if holder := q.holder(l); holder != nil {
 		use.KeyDiscarded = holder.ID
 	}
-	return use, nil
+	return use
 }

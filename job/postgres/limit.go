@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -51,35 +50,33 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 }
 
 // Limits returns the limits of a queue, and how far they are used.
-func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse, err error) {
+func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	err = s.call(ctx, "limits of queue "+queue, func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("limits"), queue, key)
-		if err != nil {
-			return err
-		}
-		var q job.LaneQueue
-		l := job.Lane{Key: key}
+		uses = make([]job.LimitUse, 0, len(keys))
+		var key string
+		var running, keyRunning int
 		var limits, own pgtype.Text
 		var overrides pgtype.Int4
 		var full, held, paid, laneFull, laneHeld, lanePaid pgtype.Timestamptz
 		var first, holder pgtype.UUID
 		var now time.Time
-		to := []any{&limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &q.Running, &l.Running, &first, &holder, &now}
-		if _, err := pgx.ForEachRow(rows, to, func() error { return nil }); err != nil {
-			return err
-		}
-		q.Full, q.Held, q.Paid, q.Overrides = timeOf(full), timeOf(held), timeOf(paid), int(overrides.Int32)
-		if err := decodeOverride(key, own, &l.Own); err != nil {
-			return err
-		}
-		l.Full, l.Held, l.Paid = timeOf(laneFull), timeOf(laneHeld), timeOf(lanePaid)
-		if err := decodeLimits(queue, limits, &q.Limits); err != nil {
-			return err
-		}
-		if use = q.Use(l, now.UTC()); use.EachKey.InOrder {
-			use.KeyFirst, use.KeyDiscarded = first.Bytes, holder.Bytes
-		}
-		return nil
+		to := []any{&key, &limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &running, &keyRunning, &first, &holder, &now}
+		return s.run().each(ctx, s.sql("limits"), []any{queue, keys}, to, func() error {
+			q := job.LaneQueue{Running: running, Full: timeOf(full), Held: timeOf(held), Paid: timeOf(paid), Overrides: int(overrides.Int32)}
+			if err := decodeLimits(queue, limits, &q.Limits); err != nil {
+				return err
+			}
+			l := job.Lane{Key: key, Running: keyRunning, Full: timeOf(laneFull), Held: timeOf(laneHeld), Paid: timeOf(lanePaid)}
+			if err := decodeOverride(key, own, &l.Own); err != nil {
+				return err
+			}
+			use := q.Use(l, now.UTC())
+			if use.EachKey.InOrder {
+				use.KeyFirst, use.KeyDiscarded = first.Bytes, holder.Bytes
+			}
+			uses = append(uses, use)
+			return nil
+		})
 	})
-	return use, err
+	return uses, err
 }

@@ -1,8 +1,11 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +62,50 @@ func TestListKeepsAShorterTimeout(t *testing.T) {
 	if err == nil || errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 		t.Errorf("%v, want that of the server", err)
 	}
+}
+
+// TestNewestOfManyClasses: where finished jobs are looked for in many ranges of an index, the list is of the newest, whether they are spread over all of
+// the ranges or are of one.
+func TestNewestOfManyClasses(t *testing.T) {
+	const queues, limit = 50, 100 // so that the list finds out first from which ID on they are
+	s := open(t, database(t, server()))
+	var ids []job.ID
+	finish := func(n int, queue func(i int) string) {
+		t.Helper()
+		jobs := make([]*job.Job, n)
+		for i := range jobs {
+			jobs[i] = newJob(t, job.Queue(queue(i)))
+			ids = append(ids, jobs[i].ID)
+		}
+		if _, err := s.Insert(t.Context(), jobs...); err != nil {
+			t.Fatal(err)
+		}
+		if done, err := s.Apply(t.Context(), job.Filter{States: []job.State{job.Queued}, Limit: n}, job.ActionCancel); err != nil || done.Changed != n {
+			t.Fatalf("%+v, %v", done, err)
+		}
+	}
+	check := func(of string) {
+		t.Helper()
+		jobs, err := s.List(t.Context(), job.Filter{States: []job.State{job.Canceled}, Limit: limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := slices.Clone(ids)
+		slices.SortFunc(want, func(a, b job.ID) int { return bytes.Compare(b[:], a[:]) })
+		want = want[:min(len(want), limit)]
+		if !slices.EqualFunc(jobs, want, func(j *job.Job, id job.ID) bool { return j.ID == id }) {
+			t.Errorf("%s: a list of %d jobs, which are not the newest %d", of, len(jobs), len(want))
+		}
+	}
+	each := func(i int) string { return fmt.Sprint("q", i%queues) }
+	finish(queues, each)
+	check("fewer than the limit")
+	finish(9*queues, each)
+	check("spread over all")
+	finish(2*limit, func(int) string { return "q7" })
+	check("of one")
+	finish(queues, each)
+	check("of both")
 }
 
 // prepareList has the server prepare a statement, which otherwise waits for the lock of a table before there is a deadline.

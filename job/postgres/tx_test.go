@@ -112,10 +112,11 @@ func TestTxUnits(t *testing.T) {
 			held := claim(t, s, 2)
 			use := func(key string) [3]time.Duration {
 				t.Helper()
-				use, err := s.Limits(t.Context(), job.DefaultQueue, key)
+				uses, err := s.Limits(t.Context(), job.DefaultQueue, key)
 				if err != nil {
 					t.Fatal(err)
 				}
+				use := uses[0]
 				return [3]time.Duration{use.QueueUnits.Round(time.Hour), use.KeyUnits.Round(time.Hour), use.KeyHeld.Round(time.Hour)}
 			}
 			for _, end := range []string{"rollback", "commit"} {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -48,34 +50,42 @@ func rateNumbers(r job.Rate) string {
 }
 
 // Limits returns the limits of a queue, and how far they are used.
-func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse, err error) {
+func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	err = s.call(ctx, "limits of queue "+queue, func(ctx context.Context) error {
-		got, err := s.run(ctx, limitsScript, queue, key)
+		got, err := s.run(ctx, limitsScript, append([]string{queue}, keys...)...)
 		if err != nil {
 			return err
 		}
-		at := func(i int) time.Time {
-			if number(got[i]) == 0 {
-				return time.Time{}
-			}
-			return time.UnixMicro(number(got[i])).UTC()
-		}
-		now := at(0)
-		q := job.LaneQueue{Running: int(number(got[2])), Full: at(3), Held: at(4), Paid: at(9), Overrides: int(number(got[11]))}
+		q := job.LaneQueue{Running: int(number(got[2])), Full: keptTime(got[3]), Held: keptTime(got[4]), Paid: keptTime(got[5]), Overrides: int(number(got[6]))}
 		if limits := text(got[1]); limits != "" {
 			if err := json.Unmarshal([]byte(limits), &q.Limits); err != nil {
 				return err
 			}
 		}
-		l := job.Lane{Key: key, Running: int(number(got[5])), Full: at(6), Held: at(7), Paid: at(10)}
-		if own := text(got[12]); own != "" {
-			if err := json.Unmarshal([]byte(own), &l.Own); err != nil {
+		uses = make([]job.LimitUse, len(keys))
+		for i, key := range keys {
+			of, err := got[7+i].ToArray()
+			if err != nil {
 				return err
 			}
+			l := job.Lane{Key: key, Running: int(number(of[0])), Full: keptTime(of[1]), Held: keptTime(of[2]), Paid: keptTime(of[3])}
+			if own := text(of[4]); own != "" {
+				if err := json.Unmarshal([]byte(own), &l.Own); err != nil {
+					return err
+				}
+			}
+			uses[i] = q.Use(l, keptTime(got[0]))
+			uses[i].KeyFirst, uses[i].KeyDiscarded = idOf(text(of[5])), idOf(text(of[6]))
 		}
-		use = q.Use(l, now)
-		use.KeyFirst, use.KeyDiscarded = idOf(text(got[8])), idOf(text(got[13]))
 		return nil
 	})
-	return use, err
+	return uses, err
+}
+
+// keptTime is a time of a queue or a lane; zero microseconds are none.
+func keptTime(m rueidis.RedisMessage) time.Time {
+	if number(m) == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(number(m)).UTC()
 }

@@ -48,35 +48,46 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 }
 
 // Limits returns the limits of a queue, and how far they are used.
-func (s *Store) Limits(ctx context.Context, queue, key string) (use job.LimitUse, err error) {
+func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	err = s.read(ctx, "limits of queue "+queue, func(t *txn) error {
 		id, q, err := t.limits(queue)
 		if err != nil {
 			return err
 		}
-		l, err := t.lane(id, q, key)
-		if err != nil {
-			return err
+		uses = make([]job.LimitUse, len(keys))
+		for i, key := range keys {
+			if uses[i], err = t.use(id, q, key); err != nil {
+				return err
+			}
 		}
-		if l.Running, err = t.laneRunning(id, key); err != nil {
-			return err
-		}
-		use = q.Use(l, timeOf(t.now))
-		if key == "" || !q.Limits.EachKey.InOrder {
-			return nil
-		}
-		row, err := one(t, statement("lane_first"), id, key)
-		if err == nil && row != nil {
-			use.KeyFirst = idOf(row[2])
-		}
-		if err == nil {
-			row, err = one(t, statement("lane_holder"), id, key)
-		}
-		if err == nil && row != nil {
-			use.KeyDiscarded = idOf(row[0])
-		}
-		return err
+		return nil
 	})
+	return uses, err
+}
+
+// use reads how far the limits of a queue are used by it and one of its keys.
+func (t *txn) use(queue int64, q *job.LaneQueue, key string) (use job.LimitUse, err error) {
+	l, err := t.lane(queue, q, key)
+	if err != nil {
+		return use, err
+	}
+	if l.Running, err = t.laneRunning(queue, key); err != nil {
+		return use, err
+	}
+	use = q.Use(l, timeOf(t.now))
+	if key == "" || !q.Limits.EachKey.InOrder {
+		return use, nil
+	}
+	row, err := one(t, statement("lane_first"), queue, key)
+	if err == nil && row != nil {
+		use.KeyFirst = idOf(row[2])
+	}
+	if err == nil {
+		row, err = one(t, statement("lane_holder"), queue, key)
+	}
+	if err == nil && row != nil {
+		use.KeyDiscarded = idOf(row[0])
+	}
 	return use, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -73,6 +74,7 @@ type search struct {
 	*txn
 	mask    int64 // of states, and above them of views
 	classes any   // their numbers as JSON, or nil for all
+	between []any // the lowest and the highest of them
 	most    bool  // of the queues have one of the classes
 	args    []any
 	limit   int
@@ -99,7 +101,7 @@ const (
 )
 
 func (t *txn) newSearch(f job.Filter) (*search, error) {
-	q := &search{txn: t, limit: f.Limit, most: true}
+	q := &search{txn: t, limit: f.Limit, most: true, between: []any{int64(0), int64(math.MaxInt64)}}
 	for _, s := range f.States {
 		switch s {
 		case job.Scheduled:
@@ -128,9 +130,9 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		if err != nil {
 			return nil, err
 		}
-		q.classes = jsonOf(numbers)
-		if len(numbers) == 0 {
-			q.classes = "[]"
+		q.classes = "[]"
+		if len(numbers) > 0 {
+			q.classes, q.between = jsonOf(numbers), []any{slices.Min(numbers), slices.Max(numbers)}
 		}
 	}
 	upper, lower := bytes.Repeat([]byte{0xff}, 17), []byte{}

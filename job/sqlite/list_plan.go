@@ -97,7 +97,7 @@ func (q *search) findQueued(waiting, all int64) ([][]byte, error) {
 			return found, err
 		}
 	}
-	return q.find("list_queued")
+	return q.find("list_queued", q.between...)
 }
 
 // findNewestQueued reads the rows of no more jobs than may be needed. It reports whether what it found is all that is wanted: the indexes do not
@@ -108,7 +108,7 @@ func (q *search) findNewestQueued() (found [][]byte, whole bool, err error) {
 		most *= spareScheduled
 	}
 	read := 0
-	err = q.each(statement("list_newest_queued"), slices.Concat(q.args, []any{int64(most)}), func(v []driver.Value) error {
+	err = q.each(statement("list_newest_queued"), slices.Concat(q.args, q.between, []any{int64(most)}), func(v []driver.Value) error {
 		if read++; integer(v[1]) == 1 {
 			id, _ := v[0].([]byte)
 			found = append(found, id)

@@ -38,7 +38,7 @@ func TestMostOverrides(t *testing.T) {
 			t.Errorf("set %+v of key %s of queue %s: %v, want %v", step.limits, step.key, step.queue, err, step.want)
 		}
 	}
-	if use, err := s.Limits(t.Context(), "q", "more"); err != nil || use.Overrides != job.MaxOverrides || use.Own.Running != 1 {
-		t.Errorf("the use is %+v, %v", use, err)
+	if uses, err := s.Limits(t.Context(), "q", "more"); err != nil || uses[0].Overrides != job.MaxOverrides || uses[0].Own.Running != 1 {
+		t.Errorf("the use is %+v, %v", uses, err)
 	}
 }

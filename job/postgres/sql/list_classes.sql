@@ -3,7 +3,8 @@
 -- wanted if $11, else those that are scheduled if $12, and those that are retried, which have an index of their own, if $13. $14 is the worker,
 -- $15 the unique key, $16 the time before which they finished. $17 are patterns of the args, $18 is one of the detail, $19 are texts that the
 -- options have. Null is no bound.
--- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Those queued
+-- Those finished are looked for by queue, kind and state, of which counts says what there is: each is one range of an index. Where $4 entries of
+-- each are many, a few of each tell first from which ID on the newest are, which those that are found are not below. Those queued
 -- have no such index, and are not looked for where counts says that there are none. Where it says that they are few of all, their IDs are read from
 -- the indexes of the queues, which are small beside the table; else the newest of all are likely to have enough of them.
 -- They are few if it costs less to read their entries of the index than the newest jobs until enough of them match, where a row costs as much as two
@@ -27,6 +28,14 @@ with total as materialized (
         values ('completed', t.completed), ('canceled', t.canceled), ('discarded', t.discarded)
     ) s(state, n)
     where $3 and s.n > 0 and ($10::text[] is null or s.state = any ($10))
+), bound as materialized (
+    select f.id
+    from class c cross join lateral meanwhile.list_finished(
+        c.queues, c.kinds, c.states, coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'),
+        coalesce($6::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), (2 * $4 / cardinality(c.queues) + 10)::int, null, null, null, null, null
+    ) f(id)
+    where cardinality(c.queues) * $4 > 4000 and num_nonnulls($14::text, $16::timestamptz, $17::text[], $18::text, $19::text[]) = 0
+    order by f.id desc offset $4 - 1 limit 1
 )
 (
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
@@ -108,7 +117,7 @@ union all
     where id = any (array(
         select f.id
         from class c cross join lateral meanwhile.list_finished(
-            c.queues, c.kinds, c.states, coalesce($5::uuid, '00000000-0000-0000-0000-000000000000'),
+            c.queues, c.kinds, c.states, coalesce((select id from bound), $5::uuid, '00000000-0000-0000-0000-000000000000'),
             coalesce($6::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'), $4::int, $14::text, $16::timestamptz, $17::text[],
             $18::text, $19::text[]
         ) f(id)

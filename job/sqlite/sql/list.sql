@@ -36,27 +36,32 @@ select id from meanwhile_job where unique_key = ?14 and $filter
 select id from meanwhile_job indexed by meanwhile_job_meta_id where json_extract(options, '$.meta.jid') = ?14 and $filter
 
 -- name: list_queued
+-- The classes are ?14 to ?15: nearly all that is queued is passed over, and to compare a number takes less than to look it up.
 select id from meanwhile_job
 where seq in (
     select seq from meanwhile_job indexed by meanwhile_job_queued
-    where state = 0 and limit_key is null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
+    where state = 0 and limit_key is null and class between ?14 and ?15
+        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
     union all
     select seq from meanwhile_job indexed by meanwhile_job_keyed
-    where state = 0 and limit_key is not null and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
+    where state = 0 and limit_key is not null and class between ?14 and ?15
+        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6
 ) and $filter
 
 -- name: list_newest_queued
--- The newest ?14 queued jobs as far as two indexes alone tell whether they match, and whether each does. Those that wait for another attempt are not
+-- The newest ?16 queued jobs as far as two indexes alone tell whether they match, and whether each does. The classes are ?14 to ?15. Those that wait for another attempt are not
 -- looked for.
 select j.id, state = 0 and (?1 & 1 or attempt <= spared) from (
     select seq, id from meanwhile_job indexed by meanwhile_job_queued
     where state = 0 and limit_key is null and queue in (select queue from meanwhile_class where ?3 is null or id in (select value from json_each(?3)))
-        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
+        and class between ?14 and ?15 and (?3 is null or class in (select value from json_each(?3)))
+        and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
     union all
     select seq, id from meanwhile_job indexed by meanwhile_job_keyed
     where state = 0 and limit_key is not null and queue in (select queue from meanwhile_class where ?3 is null or id in (select value from json_each(?3)))
-        and (?3 is null or class in (select value from json_each(?3))) and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
-    order by id desc limit ?14
+        and class between ?14 and ?15 and (?3 is null or class in (select value from json_each(?3)))
+        and id < ?5 and id >= ?6 and (?1 & 1 or run_at > ?2)
+    order by id desc limit ?16
 ) n cross join meanwhile_job j on j.seq = n.seq
 order by j.id desc
 

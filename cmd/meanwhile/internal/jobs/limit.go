@@ -62,10 +62,11 @@ func (l *Limit) Run(c *Command, streams probe.Streams) error {
 
 // ofQueue shows or sets the limits of the queue.
 func (l *Limit) ofQueue(ctx context.Context, s job.Store, change, asJSON bool, streams probe.Streams) error {
-	use, err := s.Limits(ctx, l.Queue, "")
+	uses, err := s.Limits(ctx, l.Queue, "")
 	if err != nil {
 		return err
 	}
+	use := uses[0]
 	if change {
 		if use.Limits = l.changed(use.Limits); l.Remove {
 			use.Limits = job.Limits{}

@@ -16,10 +16,11 @@ func (l *Limit) ofKey(ctx context.Context, s job.Store, change, asJSON bool, str
 	if err := job.CheckKeyLimits(l.Queue, key, job.KeyLimits{}); err != nil {
 		return fmt.Errorf("limits of a key of queue %s: %w", l.Queue, err)
 	}
-	use, err := s.Limits(ctx, l.Queue, key)
+	uses, err := s.Limits(ctx, l.Queue, key)
 	if err != nil {
 		return err
 	}
+	use := uses[0]
 	if change {
 		if use.Own = l.changedKey(use.Own); l.Remove {
 			use.Own = job.KeyLimits{}
