@@ -52,7 +52,7 @@ func TestWhy(t *testing.T) {
 		}
 		able := job.WorkerInfo{Queues: []string{"models"}, Kinds: []string{"k"}, Concurrency: 10, Running: 4}
 
-		want(insert(job.In(90*time.Minute)), "due in 1h30m0s")
+		want(insert(job.In(90*time.Minute)), "due in 1h30m")
 		id := insert(job.LimitKey("tenant-7"))
 		want(id, "no worker takes jobs of queue models")
 		worker(job.WorkerInfo{Queues: []string{"models"}, Kinds: []string{"other"}})
@@ -92,13 +92,13 @@ func TestWhy(t *testing.T) {
 		want(next, "2 of 2 jobs of key tenant-5 run (its own limit)")
 		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Starts: job.Rate{N: 60, Per: time.Hour}}))
 		claim(1)
-		want(next, "starts again in 1m0s: 60 per hour of key tenant-5 (its own limit)")
+		want(next, "starts again in 1m: 60 per hour of key tenant-5 (its own limit)")
 		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Units: job.Rate{N: 60, Per: time.Hour}}))
 		claim(1)
 		insert(job.LimitKey("tenant-5"), job.Cost(2), job.Priority(9))
 		claim(1)
 		next = insert(job.LimitKey("tenant-5"), job.Priority(9))
-		want(next, "starts again in 2m0s: 60 units per hour of key tenant-5 (its own limit)")
+		want(next, "starts again in 2m: 60 units per hour of key tenant-5 (its own limit)")
 		ok(s.SetKeyLimits(ctx, "models", "tenant-5", job.KeyLimits{Running: 9}))
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{InOrder: true}}))
 		want(next, "5 of 1 jobs of key tenant-5 run")
@@ -109,7 +109,7 @@ func TestWhy(t *testing.T) {
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 60, Per: time.Hour}}}))
 		claim(2)
 		next = insert(job.LimitKey("tenant-7"))
-		want(next, "starts again in 1m0s: 60 per hour of key tenant-7")
+		want(next, "starts again in 1m: 60 per hour of key tenant-7")
 		ok(s.SetLimits(ctx, "models", job.Limits{Starts: job.Rate{N: 500, Per: time.Minute, Burst: 1}}))
 		claim(1)
 		want(insert(), "starts again in 120ms: 500 per minute of queue models")
@@ -121,11 +121,11 @@ func TestWhy(t *testing.T) {
 		}))
 		insert(job.LimitKey("tenant-7"), job.Cost(3))
 		claim(1)
-		want(insert(job.LimitKey("tenant-7")), "starts again in 3m0s: 60 units per hour of key tenant-7")
+		want(insert(job.LimitKey("tenant-7")), "starts again in 3m: 60 units per hour of key tenant-7")
 		insert(job.Cost(180_000), job.Priority(9))
 		claim(1)
 		next = insert()
-		want(next, "starts again in 2m0s: 90000 units per minute, 5 at once of queue models")
+		want(next, "starts again in 2m: 90000 units per minute, 5 at once of queue models")
 		ok(s.SetLimits(ctx, "models", job.Limits{}))
 		claim(2)
 		ok(s.SetLimits(ctx, "models", job.Limits{EachKey: job.KeyLimits{InOrder: true}}))
@@ -184,4 +184,26 @@ func TestWhyOfOne(t *testing.T) {
 			t.Errorf("got %q, %v; want %q", got, err, want)
 		}
 	}
+}
+
+// TestWhyHowLong: a time to wait is told in as few words as it needs.
+func TestWhyHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		for in, want := range map[time.Duration]string{
+			71532 * time.Second: "19h52m", 2*time.Hour - time.Second: "2h", 90 * time.Minute: "1h30m", 61 * time.Second: "1m1s",
+			59_960 * time.Millisecond: "1m", 12_440 * time.Millisecond: "12.4s", 5 * time.Millisecond: "5ms",
+		} {
+			j, err := job.New("k", []byte("1"), job.In(in))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Insert(t.Context(), j); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := job.Why(t.Context(), s, j.ID); err != nil || got != "due in "+want {
+				t.Errorf("got %q, %v; want %q", got, err, "due in "+want)
+			}
+		}
+	})
 }
