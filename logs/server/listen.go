@@ -180,13 +180,13 @@ func (s *Server) serveOther(ctx context.Context, l *Listener, h HandoverConn) {
 		s.handOver(h)
 		return
 	}
-	_ = h.Conn.Close()
 	if err != nil && !s.ends() {
 		if reason := refusedFor(err); reason != "" {
 			s.inputCounts(l.Name).refuse(reason)
 		}
 		s.logLimited("logs: a connection is closed", l.Name, h.Origin, err)
 	}
+	_ = h.Conn.Close()
 }
 
 // refusedFor returns for what fault of the other side a session has ended, in the words of the counters; "" for none.
