@@ -145,7 +145,7 @@ func number(n int64, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// rounded is a duration without what nobody reads of it, such as 12.4s, 3m and 19h52m.
+// rounded formats a duration without units that are zero or too small to matter, such as 12.4s, 3m and 19h52m.
 func rounded(d time.Duration) string {
 	to := time.Millisecond
 	switch {

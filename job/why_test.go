@@ -186,7 +186,7 @@ func TestWhyOfOne(t *testing.T) {
 	}
 }
 
-// TestWhyHowLong: a time to wait is told in as few words as it needs.
+// TestWhyHowLong: a duration has no units that are zero or too small to matter.
 func TestWhyHowLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()
