@@ -83,6 +83,7 @@ func readersLeaveNothing(t *testing.T, detached bool) {
 
 // TestDetachedReaderIsCheap: a reader whose answer was detached takes less than 8 kB while it waits, both ends of its connection included.
 func TestDetachedReaderIsCheap(t *testing.T) {
+	testenv.LongTest(t)
 	if testenv.UnderRace {
 		t.Skip("the race detector takes more")
 	}

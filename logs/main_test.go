@@ -9,5 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	testenv.FewerChecks(30)
+	testenv.Parallel(8)
 	os.Exit(m.Run())
 }

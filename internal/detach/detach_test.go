@@ -170,6 +170,7 @@ func TestAnswerIsCanceled(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPlace(t, run, (*httptest.Server).Start)
 			p.dial("/", "")
 			c := <-p.conns

@@ -80,7 +80,7 @@ func TestServerThatHangs(t *testing.T) {
 			}
 			stop := errors.New("enough")
 			ctx, cancel := context.WithCancelCause(t.Context())
-			time.AfterFunc(time.Second, func() { <-stalled; cancel(stop) })
+			time.AfterFunc(100*time.Millisecond, func() { <-stalled; cancel(stop) })
 			began := time.Now()
 			if err := output.Send(ctx, records); !errors.Is(err, stop) {
 				t.Errorf("got %v, want the cause of ctx", err)

@@ -106,6 +106,7 @@ func (d *demo) versions(t *testing.T, index string) map[string]int {
 
 // TestShow indexes few documents in all three ways: each way has all of them in the end, each exactly once.
 func TestShow(t *testing.T) {
+	t.Parallel()
 	d, printed := newDemo(t, 30, time.Millisecond, nil)
 	if err := meanwhile.Run(t.Context(), d.compare); err != nil {
 		t.Fatal(err)
@@ -138,6 +139,7 @@ func TestShow(t *testing.T) {
 
 // TestPart indexes a part in the slow ways: it is what was asked for, the table says so, and no job is left behind.
 func TestPart(t *testing.T) {
+	t.Parallel()
 	d, printed := newDemo(t, 200, 0, nil)
 	if err := meanwhile.Run(t.Context(), d.compare); err != nil {
 		t.Fatal(err)
@@ -164,6 +166,7 @@ func TestPart(t *testing.T) {
 
 // TestSizes compares three sizes, the smallest first, and measures the process of the worker alone.
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	d, printed := newDemo(t, 1, time.Millisecond, nil)
 	all, err := corpus.Documents()
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *busyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAutoKeepsToWhatAServerTakes(t *testing.T) {
 	urls := 20_000
 	if !testenv.Long() || raceEnabled {
-		urls = 5000
+		urls = 2000
 	}
 	server := httptest.NewServer(new(busyServer))
 	defer server.Close()

@@ -51,6 +51,7 @@ func written(t *testing.T, text string) (name string) {
 
 // A server forwards what it keeps to one that comes later, and to one that never comes.
 func TestForward(t *testing.T) {
+	t.Parallel()
 	first, second := freeAddress(t), freeAddress(t)
 	dir := t.TempDir()
 	config := written(t, fmt.Sprintf("forward:\n  - to: otlp://%s\n    filter: level>=warn\n  - nats://127.0.0.1:1/nobody\n", second))

@@ -107,6 +107,7 @@ func freeAddress(t *testing.T) string {
 
 // TestClientCertificates has a server let in those whose certificates an authority has signed, and nobody else.
 func TestClientCertificates(t *testing.T) {
+	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
 	dir := t.TempDir()
 	cert, key := write(t, dir, "server", ours.sign(t))
