@@ -130,11 +130,14 @@ func runGo(t *testing.T, folder string, args ...string) {
 	t.Helper()
 	run := exec.Command("go", args...)
 	run.Dir = folder
-	run.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
+	run.Env = append(os.Environ(), "GOPROXY=off", flagsWithMod())
 	if out, err := run.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
+
+// flagsWithMod lets go commands complete go.mod. It keeps the flags that are set, with which packages have been compiled.
+func flagsWithMod() string { return "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -mod=mod") }
 
 // runStep starts the program of a step in its folder, types its commands, waits for its jobs, and stops it.
 func runStep(t *testing.T, s *tutorialStep, folder, program string) {
@@ -229,7 +232,7 @@ func typeCommands(t *testing.T, s *tutorialStep, folder, address string) {
 	for i, b := range s.commands {
 		run := exec.CommandContext(t.Context(), "sh", "-ec", strings.ReplaceAll(b.text, "localhost:8080", address))
 		run.Dir = folder
-		run.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "no_proxy=*")
+		run.Env = append(os.Environ(), "GOPROXY=off", flagsWithMod(), "no_proxy=*")
 		out, err := run.CombinedOutput()
 		if err != nil || s.outputs[i] != "" && string(out) != s.outputs[i] {
 			t.Errorf("%v: %v: got\n%s\nwant\n%s", b, err, out, s.outputs[i])
