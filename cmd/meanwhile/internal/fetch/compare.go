@@ -131,6 +131,9 @@ func (c *comparison) run(ctx context.Context) error {
 			i = (round + i) % len(c.variants)
 			r, err := c.runOne(ctx, c.variants[i].limit)
 			if err != nil {
+				if ctx.Err() != nil && c.rounds == 0 && !c.command.Silent {
+					_, _ = fmt.Fprintln(c.streams.Err, "Interrupted in the first round: there is nothing to compare.")
+				}
 				return err
 			}
 			ended[i], took[i] = r, r.stats.figures().elapsed

@@ -130,6 +130,26 @@ func TestCompareInterrupted(t *testing.T) {
 	})
 }
 
+// An interrupt in the first round leaves no table, and a line that says why.
+func TestCompareInterruptedInTheFirstRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at atomic.Int32
+		var out, notes bytes.Buffer
+		c := newTestComparison(t, urls(8), &out, &notes, busyWeb(&at), "--compare=1,8")
+		ctx, cancel := context.WithTimeout(t.Context(), 850*time.Millisecond) // a round takes 0.9 s
+		defer cancel()
+		if err := c.run(ctx); err == nil {
+			t.Error("it was not interrupted")
+		}
+		if err := c.print(); err != nil {
+			t.Error(err)
+		}
+		if got := notes.String(); out.Len() > 0 || !strings.HasSuffix(got, "Interrupted in the first round: there is nothing to compare.\n") {
+			t.Errorf("got %q and %q", &out, got)
+		}
+	})
+}
+
 // An interrupt may come as the last transfer ends.
 func TestCompareInterruptedAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
