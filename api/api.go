@@ -31,7 +31,7 @@ type Config struct {
 	// defaults. Default job.New, which takes any kind.
 	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
 	// Mask names fields whose values are shown as •••, at any depth of args and results, and behind their name in errors and
-	// records, regardless of case, "-" and "_". Jobs cannot be found by them. Default mask.Default, such as password, token
+	// records, regardless of case, "-" and "_". Jobs cannot be found by them. By default those of dash.DefaultMask, such as password, token
 	// and api_key; an empty list that is not nil masks nothing.
 	Mask []string
 	// Actor returns who sent a request, for the audit log. Default, and where it returns "", is the address that the request came from.

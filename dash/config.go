@@ -18,7 +18,7 @@ type Config struct {
 	Logs   storage.Finder // whose records are shown, such as a store of package logs or the client of a server; default none
 	Prefix string         // the path it is mounted at, such as "/jobs"; default "/"
 
-	// ReadOnly reports whether a request may only look: acts are then refused with 403, and not shown. Default none is.
+	// ReadOnly reports whether a request may only look: actions are then refused with 403, and not shown. Default none is.
 	ReadOnly func(*http.Request) bool
 
 	// Mask names fields whose values are shown as •••, at any depth of args and results and among the attributes of log

@@ -4,7 +4,7 @@ package jobs
 // A Command is what "meanwhile jobs" was asked for, as kong fills it. The flags are those of all its commands.
 type Command struct {
 	Target
-	JSON bool `name:"json" help:"Print JSON, one object per line; times are in nanoseconds."`
+	JSON bool `name:"json" help:"Print JSON, one object per line; durations are in nanoseconds."`
 
 	Enqueue  Enqueue  `cmd:"" help:"Enqueue a job, or one for each line of a file."`
 	List     List     `cmd:"" help:"List jobs, newest first."`

@@ -22,7 +22,7 @@ type Find struct {
 	Limit  int       `group:"Which records" default:"1000" placeholder:"N" help:"Print up to N records, the newest ones; 0 is all of them (default ${default})."`
 	Newest bool      `group:"Which records" help:"Print the newest record first."`
 
-	CountBy []string      `group:"How" placeholder:"KEY,…" help:"Print how many records have which values of these keys, such as level,service, instead of the records; --limit is for groups."`
+	CountBy []string      `group:"How" placeholder:"KEY" help:"Print how many records have which values of these keys, such as level,service, instead of the records; --limit is for groups."`
 	Every   time.Duration `group:"How" placeholder:"TIME" help:"With --count-by: draw how many there are in each such part of the time, such as 5m."`
 
 	Output

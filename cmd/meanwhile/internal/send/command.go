@@ -54,7 +54,7 @@ func (*Command) Help() string {
 
     server 2>&1 | meanwhile logs send --service api
     meanwhile logs send --service api -- server --port 80
-    journalctl --output json --all --follow | meanwhile logs send --service journal
+    journalctl -o json --all --follow | meanwhile logs send --service journal
     meanwhile logs send --service nginx --follow '/var/log/nginx/*.log'
 
 A line that is a JSON object becomes a record with its fields. Other lines are messages; a line that begins with white

@@ -56,7 +56,7 @@ func (m *model) figureLine() string {
 		tasks,
 		probe.Count(s.Goroutines, "goroutine"),
 		probe.Count(s.Threads, "thread"),
-		"look took " + probe.Span(s.Took),
+		"snapshot took " + probe.Span(s.Took),
 	}, "  ", m.width)
 }
 

@@ -29,7 +29,7 @@ func TestDrawing(t *testing.T) {
 	s.model.Update(beat(s.time.Add(3 * time.Second)))
 	got := strings.Join(s.lines(), "\n")
 	want := `shop  pid 7  localhost:6060                                               3s old
-6 tasks  1,310 goroutines  14 threads  look took 1.2ms
+6 tasks  1,310 goroutines  14 threads  snapshot took 1.2ms
 deadlock 1 · receive 3 · network 1 · sleep 1
 tree order
  TASK                     AGE  WAITS FOR             SINCE  WHERE

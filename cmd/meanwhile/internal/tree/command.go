@@ -13,7 +13,7 @@ import (
 // A Command is what "meanwhile tree" was asked for, as kong fills it.
 type Command struct {
 	probe.Target
-	JSON   bool   `name:"json" help:"Print the response as JSON; times are in nanoseconds."`
+	JSON   bool   `name:"json" help:"Print the response as JSON; durations are in nanoseconds."`
 	Max    int    `default:"10000" placeholder:"N" help:"List up to N tasks, those near the root first (default ${default}); the others are counted."`
 	Filter string `placeholder:"WORD" help:"Show only tasks with the word in their path, state, wait or place, and the tasks above them."`
 }

@@ -78,7 +78,7 @@ func (c *Command) work(ctx context.Context, streams probe.Streams) (err error) {
 	}
 	begun := time.Now()
 	if !c.Silent {
-		fmt.Fprintf(streams.Err, "Working on %s, %s; ctrl-C stops.\n", &c.Target, c.Queues())
+		fmt.Fprintf(streams.Err, "Working on %s, %s; Ctrl-C stops.\n", &c.Target, c.Queues())
 	}
 	if err := worker.Run(stop); err != nil {
 		return err
