@@ -35,7 +35,7 @@ type profile struct {
 }
 
 // A shopDB stands for a database; each query takes 100 ms.
-type shopDB struct{ broken bool }
+type shopDB struct{ broken, slow bool }
 
 func (db *shopDB) user(ctx context.Context, _ int) (string, error) {
 	return "Ada", meanwhile.Sleep(ctx, 100*time.Millisecond)
@@ -49,7 +49,14 @@ func (db *shopDB) orders(ctx context.Context, _ int) ([]string, error) {
 }
 
 func (db *shopDB) unread(ctx context.Context, _ int) (int, error) {
-	return 2, meanwhile.Sleep(ctx, 100*time.Millisecond)
+	took := 100 * time.Millisecond
+	if db.slow {
+		took = time.Hour
+	}
+	if err := meanwhile.Sleep(ctx, took); err != nil {
+		return 0, err
+	}
+	return 2, nil
 }
 
 // fetchProfile makes three queries concurrently, and returns when all of them have ended.
@@ -70,6 +77,30 @@ func fetchProfile(ctx context.Context, db *shopDB, id int) (p profile, err error
 		return nil
 	}, meanwhile.Name("profile"), meanwhile.Timeout(time.Second))
 	return p, err
+}
+
+// fetchUnread returns how many messages are unread, or 0 when that is not known within 300 ms: the page is served without it.
+func fetchUnread(ctx context.Context, db *shopDB, id int) (unread int) {
+	err := meanwhile.Run(ctx, func(ctx context.Context) (err error) {
+		unread, err = db.unread(ctx, id)
+		return err
+	}, meanwhile.Name("unread"), meanwhile.Timeout(300*time.Millisecond))
+	if err != nil {
+		slog.WarnContext(ctx, "unread messages left out", "error", err)
+	}
+	return unread
+}
+
+func TestHowtoOptionalQuery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if got := fetchUnread(t.Context(), &shopDB{}, 7); got != 2 {
+			t.Errorf("got %d, want 2", got)
+		}
+		start := time.Now()
+		if got, took := fetchUnread(t.Context(), &shopDB{slow: true}, 7), time.Since(start); got != 0 || took != 300*time.Millisecond {
+			t.Errorf("got %d after %v, want 0 after 300ms", got, took)
+		}
+	})
 }
 
 func TestHowtoQueriesRunConcurrently(t *testing.T) {
@@ -176,6 +207,10 @@ func mount(mux *http.ServeMux, store job.Store, signedIn func(*http.Request) (us
 		_, admin := signedIn(r)
 		return !admin
 	}
+	actor := func(r *http.Request) string { // for the audit log
+		user, _ := signedIn(r)
+		return user
+	}
 	guard := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if user, _ := signedIn(r); user == "" {
@@ -185,8 +220,8 @@ func mount(mux *http.ServeMux, store job.Store, signedIn func(*http.Request) (us
 			next.ServeHTTP(w, r)
 		})
 	}
-	mux.Handle("/admin/jobs/", guard(dash.New(dash.Config{Store: store, Prefix: "/admin/jobs", ReadOnly: readOnly})))
-	mux.Handle(api.Prefix+"/", guard(api.New(api.Config{Store: store, ReadOnly: readOnly})))
+	mux.Handle("/admin/jobs/", guard(dash.New(dash.Config{Store: store, Prefix: "/admin/jobs", ReadOnly: readOnly, Actor: actor})))
+	mux.Handle(api.Prefix+"/", guard(api.New(api.Config{Store: store, ReadOnly: readOnly, Actor: actor})))
 }
 
 func TestHowtoMount(t *testing.T) {

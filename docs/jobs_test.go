@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,6 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
+	"github.com/meanwhile-go/meanwhile/job/sqlite"
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
@@ -370,6 +372,28 @@ var handlers = []job.Handler{SendMail.Handle(func(ctx context.Context, _ Mail) e
 
 func serveJobs(ctx context.Context, store job.Store) error {
 	return job.NewWorker(store, job.Config{Grace: 20 * time.Second}, handlers...).Run(ctx)
+}
+
+func serveBoth(ctx context.Context, file string, serve func(context.Context) error) error {
+	store, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	return meanwhile.Run(ctx, func(ctx context.Context) error {
+		meanwhile.Go(ctx, job.NewWorker(store, job.Config{}, handlers...).Run, meanwhile.Name("worker"))
+		return serve(ctx)
+	})
+}
+
+// TestServeBothClosesTheStoreLast stops a server and its worker, which would fail on a store that is closed.
+func TestServeBothClosesTheStoreLast(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err := serveBoth(ctx, filepath.Join(t.TempDir(), "jobs.db"), func(context.Context) error { stop(); return nil })
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func TestServeJobsLetsThemEnd(t *testing.T) {

@@ -311,7 +311,7 @@ func TestActs(t *testing.T) {
 		"discarded": func(l *life) { l.work(moment, returns(retry.Permanent(errNotFound))) },
 	}
 	states := []string{"queued", "running", "completed", "canceled", "discarded"}
-	rows := table(t, "jobs.md", "| act | "+strings.Join(states, " | ")+" |")
+	rows := table(t, "jobs.md", "| action | "+strings.Join(states, " | ")+" |")
 	if len(rows) != len(actions) {
 		t.Errorf("the table has %d rows, the test %d", len(rows), len(actions))
 	}

@@ -6,9 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -244,4 +249,47 @@ func Example_chunks() {
 	// [9 1 16] <nil>
 	// [1 25 81] <nil>
 	// [4 36] <nil>
+}
+
+func TestStreamHonorsRetryAfter(t *testing.T) {
+	var requests atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			w.Header().Set("Retry-After", "0")
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "hello")
+	}))
+	defer server.Close()
+	ctx := t.Context()
+	urls := meanwhile.From(slices.Values([]string{server.URL}))
+	get := func(ctx context.Context, url string) (int64, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return 0, retry.Permanent(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0, err
+		}
+		defer response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return io.Copy(io.Discard, response.Body)
+		}
+		err = fmt.Errorf("get %s: %s", url, response.Status)
+		switch response.StatusCode {
+		case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+			if seconds, notANumber := strconv.Atoi(response.Header.Get("Retry-After")); notANumber == nil {
+				return 0, retry.After(err, time.Duration(seconds)*time.Second)
+			}
+			return 0, err
+		}
+		return 0, retry.Permanent(err)
+	}
+	pages := meanwhile.Map(ctx, urls, get, meanwhile.Limit(20), meanwhile.Retry(retry.Policy{Attempts: 5, MaxAfter: time.Minute}))
+	sizes, err := meanwhile.Collect(pages)
+	if err != nil || !slices.Equal(sizes, []int64{5}) || requests.Load() != 2 {
+		t.Errorf("got %v, %v after %d requests, want one page at the second", sizes, err, requests.Load())
+	}
 }
