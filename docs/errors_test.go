@@ -67,7 +67,7 @@ func Example_joined() {
 			return disk // a failure of its own, after it was canceled
 		}, meanwhile.Name("b"))
 		meanwhile.Go(ctx, func(ctx context.Context) error {
-			return meanwhile.Sleep(ctx, time.Hour) // only obeys
+			return meanwhile.Sleep(ctx, time.Hour) // ends because it is canceled
 		}, meanwhile.Name("c"))
 		return nil
 	})
