@@ -34,7 +34,7 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 			if !cron.Next.IsZero() && !cron.Paused {
 				next = "in " + probe.Span(cron.Next.Sub(now))
 			}
-			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, goesOn(cron.Paused), last, next}})
+			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, activity(cron.Paused), last, next}})
 		}
 		return c.table(streams, rows, "No worker has spoken of a cron.", column{title: "CRON", least: 10}, column{title: "SPEC", least: 12},
 			column{title: "STATE"}, column{title: "LAST", right: true}, column{title: "NEXT", right: true})

@@ -30,7 +30,7 @@ func (*Queues) Run(c *Command, streams probe.Streams) error {
 			if q.Wait > 0 {
 				wait = probe.Span(q.Wait)
 			}
-			rows = append(rows, row{cells: []string{q.Name, goesOn(q.Paused), probe.Number(int(q.Queued)), probe.Number(int(q.Running)), wait}})
+			rows = append(rows, row{cells: []string{q.Name, activity(q.Paused), probe.Number(int(q.Queued)), probe.Number(int(q.Running)), wait}})
 		}
 		return c.table(streams, rows, "No queue has unfinished jobs.", column{title: "QUEUE", least: 10}, column{title: "STATE"},
 			column{title: "QUEUED", right: true}, column{title: "RUNNING", right: true}, column{title: "WAIT", right: true})
@@ -52,11 +52,11 @@ func (c *Command) table(streams probe.Streams, rows []row, none string, columns 
 	return nil
 }
 
-func goesOn(paused bool) string {
+func activity(paused bool) string {
 	if paused {
 		return "paused"
 	}
-	return "going"
+	return "active"
 }
 
 type (
