@@ -1,5 +1,6 @@
-// Package meanwhile runs work that waits: for an API, a database, a search index, a model. Code stays plain and
-// sequential; a tree of tasks runs thousands of its waits at once.
+// Package meanwhile is structured concurrency for Go: tasks in a tree, without goroutine leaks, and streams with concurrency
+// limits, rate limits, retries and backpressure. It is for work that waits, for an API, a database or a disk: code stays plain
+// and sequential, and thousands of waits run at once.
 //
 //	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 //		user := meanwhile.Async(ctx, loadUser)

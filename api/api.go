@@ -1,5 +1,5 @@
-// Package api is an HTTP API over a store of jobs, for programs in any language: enqueue, look, act, and follow what
-// happens. Its paths begin with [Prefix]; openapi.yaml, which it serves itself, describes them.
+// Package api is an HTTP API over a store of jobs, for programs in any language: enqueue jobs, find, retry and cancel
+// them, run them in workers, and follow what happens. Its paths begin with [Prefix]; openapi.yaml, which it serves itself, describes them.
 //
 //	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
 //

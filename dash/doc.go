@@ -1,5 +1,5 @@
-// Package dash shows the jobs of a store in a browser: what needs attention, jobs to be found and acted on, what a running
-// job waits for, queues, workers and crons; and the records that programs have logged, to be searched and followed.
+// Package dash is a dashboard for jobs, an http.Handler: what needs attention, failures, a search of jobs with bulk actions such as
+// retry and cancel, what a running job waits for, queues, workers and crons; and a search of the logs of programs.
 //
 //	http.Handle("/jobs/", dash.New(dash.Config{Store: store, Prefix: "/jobs"}))
 //

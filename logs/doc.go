@@ -1,6 +1,7 @@
-// Package logs is records of what programs log, and the client that sends them to a log server and loses none of them.
+// Package logs sends what a program logs to a log server: a handler for log/slog with a buffer in memory, a spool on disk,
+// and acknowledgements. What is dropped, because both are full, is counted and reported.
 //
-// A program logs through log/slog, by a handler that never makes its caller wait:
+// The handler never makes its caller wait, unless [HandlerOptions].Block says so:
 //
 //	handler, err := logs.NewHandler("tcp://logs:6767", nil)
 //	slog.SetDefault(slog.New(handler))

@@ -1,5 +1,5 @@
-// Package process is for func main: [Main] runs a function as the scope of the whole process, cancels it by signals, grants it a
-// grace to end, prints what does not end, and chooses the exit code. [OnSignal] handles other signals in a task, and [AtExit]
+// Package process is for func main, and shuts a program down gracefully: [Main] runs a function as the scope of the whole process,
+// cancels it at a signal, gives it a grace period to end, prints what does not end, and chooses the exit code. [OnSignal] handles other signals in a task, and [AtExit]
 // registers what is done last. [SetMaxBlocking] sets a bound that belongs to
 // the process.
 //

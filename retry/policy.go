@@ -1,5 +1,5 @@
-// Package retry has what retries are described with: a [Policy] for the option [meanwhile.Retry], and marks that a function puts
-// on its errors for the code that calls it again: a retry, a stream's item, a job, an adaptive limit. A client of a server marks its errors
+// Package retry describes retries: a [Policy] of attempts, exponential backoff and jitter for the option [meanwhile.Retry], and marks
+// that a function puts on its errors for the code that calls it again: a retry, a stream's item, a job, an adaptive limit. A client of a server marks its errors
 // without knowing who calls it, and imports nothing else.
 //
 //	meanwhile.Run(ctx, fetch, meanwhile.Retry(retry.Policy{Attempts: 5}))

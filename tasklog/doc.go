@@ -1,4 +1,4 @@
-// Package tasklog is what log handlers ask of tasks: [Handler] adds the path and the attributes of the task to each record, and
+// Package tasklog adds the path and the attributes of the current task to the records of log/slog: [Handler] wraps a handler, and
 // [Attrs] and [AppendPath] are for handlers that do so themselves.
 //
 // It imports internal/scope.
