@@ -1,21 +1,17 @@
 package dash
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 )
-
-// kept is what precedes a number that says what happened: status 503, exit code 2.
-var kept = regexp.MustCompile(`(?i)\b(?:status|code|http(?:/[\d.]+)?|errno|exit|signal|sqlstate)[:=]? ?\(?$`)
-
-// named is what follows a number with a name of its own: 404 Not Found.
-var named = regexp.MustCompile(`^ [A-Z][a-z]+`)
 
 const (
 	anything  = "…" // stands for what was left out
 	shortWord = 6   // bytes, digits included, that are kept of a word such as sha256 or utf8
-	mostKept  = 32  // bytes before a number that are looked at: more than kept has
 )
+
+// saysWhat are the words before a number that says what happened: status 503, exit code 2.
+var saysWhat = [...]string{"status", "code", "http", "errno", "exit", "signal", "sqlstate"}
 
 // withoutIDs returns a text without what differs between texts that say the same.
 func withoutIDs(text string) string {
@@ -24,7 +20,7 @@ func withoutIDs(text string) string {
 	for at := 0; at < len(text); {
 		size := idSize(text[at:])
 		if size == 0 {
-			at++
+			at += max(plainSize(text[at:]), 1)
 			continue
 		}
 		from, word := at, text[at:at+size]
@@ -59,10 +55,22 @@ func idSize(text string) int {
 	return n + numbersSize(text[n:])
 }
 
+// plainSize returns how much of a word without digits is no begin of what idSize knows: its last bytes may be those of a UUID.
+func plainSize(text string) int {
+	n := run(text, isWord)
+	if n > uuidBegin {
+		return n - uuidBegin
+	}
+	return n
+}
+
+// uuidBegin is how many digits a UUID has before its first dash.
+const uuidBegin = 8
+
 // uuidSize returns the size of a UUID.
 func uuidSize(text string) int {
 	n := 0
-	for i, digits := range []int{8, 4, 4, 4, 12} {
+	for i, digits := range [...]int{uuidBegin, 4, 4, 4, 12} {
 		if i > 0 {
 			if n >= len(text) || text[n] != '-' {
 				return 0
@@ -125,10 +133,31 @@ func keepWord(word, before, after string) bool {
 	if letter && word[0] != '[' && len(word) <= shortWord {
 		return true
 	}
-	if len(word) == 3 && named.MatchString(after) {
-		return true
+	return len(word) == 3 && named(after) || len(word) <= 5 && kept(before)
+}
+
+// named reports whether a number before a text has a name of its own: 404 Not Found.
+func named(after string) bool {
+	return len(after) > 2 && after[0] == ' ' && 'A' <= after[1] && after[1] <= 'Z' && 'a' <= after[2] && after[2] <= 'z'
+}
+
+// kept reports whether a text says what the number behind it is. An expression took as long as the rest of withoutIDs.
+func kept(before string) bool {
+	before = strings.TrimSuffix(strings.TrimSuffix(before, "("), " ")
+	if n := len(before); n > 0 && (before[n-1] == ':' || before[n-1] == '=') {
+		before = before[:n-1]
 	}
-	return len(word) <= 5 && kept.MatchString(before[max(len(before)-mostKept, 0):])
+	if version := strings.TrimRight(before, "0123456789."); len(version) < len(before) {
+		version, cut := strings.CutSuffix(version, "/")
+		return cut && endsInWord(version, "http")
+	}
+	return slices.ContainsFunc(saysWhat[:], func(word string) bool { return endsInWord(before, word) })
+}
+
+// endsInWord reports whether a text ends in a whole word, in whatever case.
+func endsInWord(text, word string) bool {
+	begin := len(text) - len(word)
+	return begin >= 0 && (begin == 0 || !isWord(text[begin-1])) && strings.EqualFold(text[begin:], word)
 }
 
 // unit returns what follows the number of a duration or a size, such as ms, or nothing.

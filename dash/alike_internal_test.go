@@ -24,6 +24,38 @@ func TestIDSizeLaw(t *testing.T) {
 	})
 }
 
+// TestKeptLaw: numbers are kept behind and before what two expressions say.
+func TestKeptLaw(t *testing.T) {
+	keptBehind := regexp.MustCompile(`(?i)\b(?:status|code|http(?:/[\d.]+)?|errno|exit|signal|sqlstate)[:=]? ?\(?$`)
+	namedBefore := regexp.MustCompile(`^ [A-Z][a-z]+`)
+	part := rapid.SampledFrom([]string{"status", "CODE", "http", "HTTP/", "1.1", "errno", "exit", "Signal", "sqlstate", ":", "=", " ", "(", "x", "_", "-", "7", ".", "/", "A", "é"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "")
+		if got, want := kept(text), keptBehind.MatchString(text); got != want {
+			t.Errorf("behind %q a number is kept: %v, want %v", text, got, want)
+		}
+		if got, want := named(text), namedBefore.MatchString(text); got != want {
+			t.Errorf("before %q a number is kept: %v, want %v", text, got, want)
+		}
+	})
+}
+
+// TestPlainSizeLaw: what is passed over holds no begin of what differs between texts.
+func TestPlainSizeLaw(t *testing.T) {
+	part := rapid.SampledFrom([]string{"abcdefab", "-abcd", "-abcdefabcdef", "a", "G", "_", "7", " ", "-", "[::1]"})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(part, 0, 10).Draw(t, "parts"), "")
+		if idSize(text) > 0 {
+			return
+		}
+		for i := range plainSize(text) {
+			if n := idSize(text[i:]); n > 0 {
+				t.Errorf("%q: %d bytes are passed over, in which there are %q", text, plainSize(text), text[i:i+n])
+			}
+		}
+	})
+}
+
 func TestWithoutIDs(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"user 7 has no address", "user … has no address"},

@@ -126,6 +126,14 @@ func TestCronPage(t *testing.T) {
 	has(t, get(t, h, "/cron?name=none"), http.StatusNotFound, "There is no cron")
 }
 
+// TestDueCron: a cron that has not run when it should have is due, and did not run next.
+func TestDueCron(t *testing.T) {
+	s := memory.New()
+	tick(t, s, "nightly", -5*time.Minute)
+	tick(t, s, "weekly", time.Hour+time.Minute)
+	has(t, get(t, dash.New(dash.Config{Store: s}), "/crons"), http.StatusOK, ">due 5 min ago</time>", ">in 1 h</time>")
+}
+
 // TestPalette: the palette leads to the pages of what there is.
 func TestPalette(t *testing.T) {
 	s := memory.New()

@@ -41,7 +41,7 @@ func (p *past) failing() []failing {
 	}
 	var found []failing
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		lately, all := p.sum(hour-6, hour-1, subject{kind: kind}), p.sum(0, hour, subject{kind: kind})
+		lately, all := p.attempts(hour-6, hour-1, subject{kind: kind}), p.attempts(0, hour, subject{kind: kind})
 		f := failing{Kind: kind}
 		switch {
 		case lately.fails(lateShare):

@@ -67,7 +67,7 @@ func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 	shown.Groups = slices.Clone(found.Groups)
 	for i := range shown.Groups {
 		g := &shown.Groups[i]
-		if all := past.sum(0, hour, subject{kind: g.Kind}); all.Failed > 0 {
+		if all := past.attempts(0, hour, subject{kind: g.Kind}); all.Failed > 0 {
 			g.Attempts = all.Completed + all.Failed
 			g.Share = percent(all.Failed, g.Attempts)
 		}

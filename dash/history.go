@@ -31,6 +31,14 @@ func (m *minute) level() (sum level, seen bool) {
 	return sum, len(m.levels) > 0
 }
 
+// addUp makes all the sum of the queues, when all rows have been added.
+func (m *minute) addUp() {
+	m.all = work{}
+	for _, w := range m.queues {
+		m.all.merge(w)
+	}
+}
+
 func (m *minute) saw(s *job.Stat) {
 	if s.Queued+s.Running == 0 {
 		return
@@ -104,6 +112,11 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 			h.newest = at
 		}
 	}
+	for at, m := range next {
+		if !at.Before(since) {
+			m.addUp()
+		}
+	}
 	h.minutes = next
 	if h.newest.After(end) { // the store's clock is ahead
 		end = h.newest
@@ -111,14 +124,13 @@ func (h *historian) read(ctx context.Context) (*past, error) {
 	return &past{reach: reaches[0], end: end, minutes: next}, nil
 }
 
-// addTo adds a row to the step that began at a time.
+// addTo adds a row to the step that began at a time, but for what addUp does.
 func addTo(steps map[time.Time]*minute, at time.Time, s *job.Stat) {
 	m := steps[at]
 	if m == nil {
 		m = &minute{queues: map[string]*work{}, kinds: map[string]*work{}}
 		steps[at] = m
 	}
-	m.all.add(s)
 	of(m.queues, s.Queue).add(s)
 	if s.Kind != "" {
 		of(m.kinds, s.Kind).add(s)
@@ -178,6 +190,17 @@ func (p *past) sum(from, to int, s subject) work {
 		_, m := p.at(i)
 		if w := s.work(m); w != nil {
 			total.merge(w)
+		}
+	}
+	return total
+}
+
+// attempts is sum without how long they took.
+func (p *past) attempts(from, to int, s subject) (total work) {
+	for i := from; i < to; i++ {
+		_, m := p.at(i)
+		if w := s.work(m); w != nil {
+			total.Completed, total.Failed, total.Discarded = total.Completed+w.Completed, total.Failed+w.Failed, total.Discarded+w.Discarded
 		}
 	}
 	return total

@@ -74,6 +74,9 @@ func readPast(ctx context.Context, store job.Store, r reach, s subject) (*past, 
 		row.Queue, row.Kind = s.queue, s.kind
 		addTo(p.minutes, at, row)
 	}
+	for _, m := range p.minutes {
+		m.addUp()
+	}
 	return p, nil
 }
 

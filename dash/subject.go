@@ -165,7 +165,7 @@ func (h *handler) fillSubject(ctx context.Context, v *view, d *subjectPage, s su
 		part := &d.Parts[i]
 		if s.kind == "" {
 			kinds[part.Name] = true
-			all := past.sum(0, hour, subject{kind: part.Name})
+			all := past.attempts(0, hour, subject{kind: part.Name})
 			part.Failed, part.Attempts = all.Failed, all.Completed+all.Failed
 		}
 	}

@@ -106,6 +106,14 @@ func ago(d time.Duration) string {
 	return whole(d) + " ago"
 }
 
+// due is ago of what has not happened yet. dash.js writes the same.
+func due(d time.Duration) string {
+	if d >= time.Second {
+		return "due " + ago(d)
+	}
+	return ago(d)
+}
+
 // short is the end of an ID, which differs most.
 func short(id job.ID) string {
 	text := id.String()

@@ -69,3 +69,11 @@ func TestRoundUp(t *testing.T) {
 		}
 	}
 }
+
+func TestDue(t *testing.T) {
+	for d, want := range map[time.Duration]string{-3 * time.Minute: "in 3 min", 0: "now", 4 * time.Second: "due 4 s ago", 49 * time.Hour: "due 2 d ago"} {
+		if got := due(d); got != want {
+			t.Errorf("due(%v) is %q, want %q", d, got, want)
+		}
+	}
+}

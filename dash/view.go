@@ -92,6 +92,14 @@ func (v *view) Ago(t time.Time) template.HTML {
 	return v.clock("ago", t, ago(v.Now.Sub(t)))
 }
 
+// Due is Ago of a time at which something is to happen: when it has not, it is due.
+func (v *view) Due(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return v.clock("due", t, due(v.Now.Sub(t)))
+}
+
 // Since shows how long something has been going on.
 func (v *view) Since(t time.Time) template.HTML {
 	if t.IsZero() {

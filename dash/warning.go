@@ -36,7 +36,7 @@ const (
 // findWarnings returns what needs attention: the grave first, of these the newest.
 func findWarnings(counts []job.Count, past *past, kinds []failing, queues []queueRow, workers []workerRow, crons []cronRow) []warning {
 	found := slices.Concat(ofKinds(kinds), ofWorkers(workers), ofQueues(queues, past), ofCrons(crons), ofUnknown(counts, workers))
-	if lately := past.sum(0, hour, subject{}); lately.Discarded > 0 {
+	if lately := past.attempts(0, hour, subject{}); lately.Discarded > 0 {
 		found = append(found, warning{
 			Text: count(lately.Discarded, "job") + " discarded in the last hour", More: "Out of attempts, or failed for good.",
 			URL: jobsURL("state", string(job.Discarded)),

@@ -49,8 +49,8 @@ func bucketBegin(i int) time.Duration {
 
 // Merge adds the counts of other.
 func (h *Histogram) Merge(other Histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
+	for i := range h.counts {
+		h.counts[i] += other.counts[i]
 	}
 }
 

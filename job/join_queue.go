@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"fmt"
 )
 
 // Pause pauses a queue at all stores. When one does not answer, the others have done it, and the error names that one: repeat it then.
@@ -69,6 +70,9 @@ func (j *Joined) Overrides(ctx context.Context, queue, after string, n int) ([]O
 
 // Limits returns the limits of a queue, and adds up how far they are used at the stores that answer.
 func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]LimitUse, error) {
+	if err := CheckUses(keys); err != nil {
+		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
+	}
 	if err := j.enter(ctx, "read limits"); err != nil {
 		return nil, err
 	}

@@ -98,7 +98,16 @@ const (
 	MaxLimit    = 1_000_000 // jobs that run at once, and N and Burst of a rate of starts
 	MaxLimitKey = 255       // bytes of a limit key
 	MaxWeight   = 1_000     // of a key
+	MaxUses     = 1_000     // limit keys that [OperatorStore].Limits is asked about at once
 )
+
+// CheckUses returns what is wrong with a number of limit keys that Limits is asked about. Stores call it.
+func CheckUses(keys []string) error {
+	if len(keys) > MaxUses {
+		return fmt.Errorf("%d limit keys are more than %d: ask about them in several calls", len(keys), MaxUses)
+	}
+	return nil
+}
 
 // CheckLimits returns what is wrong with limits that are to be set for a queue. Stores call it.
 func CheckLimits(queue string, l Limits) error {

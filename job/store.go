@@ -192,7 +192,8 @@ type OperatorStore interface {
 	Overrides(ctx context.Context, queue, after string, n int) ([]Override, error)
 
 	// Limits returns the limits of a queue, and how far they are used by the queue and by its keys: one LimitUse for each of the given keys, in
-	// their order, all as they are at one time. Of the key "", which is none, it says what is true of the queue alone.
+	// their order, all as they are at one time. Of the key "", which is none, it says what is true of the queue alone. For more than MaxUses keys
+	// it returns what CheckUses does.
 	Limits(ctx context.Context, queue string, keys ...string) ([]LimitUse, error)
 
 	// Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names. Those not seen for a

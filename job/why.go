@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 )
 
 // workerHeard is for how long nothing may be heard of a worker that counts for [Why]: the default lease.
@@ -27,7 +28,7 @@ func Why(ctx context.Context, s Store, id ID) (string, error) {
 	}
 	use := uses[0]
 	if wait := j.RunAt.Sub(use.Now); wait > 0 {
-		return fmt.Sprintf("due in %s", rounded(wait)), nil
+		return fmt.Sprintf("due in %s", durationtext.Short(wait)), nil
 	}
 	queues, err := s.Queues(ctx)
 	if err != nil {
@@ -92,9 +93,9 @@ func (u *LimitUse) reason(j *Job) string {
 	case u.KeyDiscarded != ID{}:
 		return fmt.Sprintf("held by job %v of its key, which was discarded: retry or delete it", u.KeyDiscarded)
 	case u.QueueHeld > 0 && u.QueueHeld >= u.KeyHeld:
-		return fmt.Sprintf("starts again in %s: queue %s was throttled", rounded(u.QueueHeld), j.Queue)
+		return fmt.Sprintf("starts again in %s: queue %s was throttled", durationtext.Short(u.QueueHeld), j.Queue)
 	case u.KeyHeld > 0:
-		return fmt.Sprintf("starts again in %s: key %s was throttled", rounded(u.KeyHeld), j.LimitKey)
+		return fmt.Sprintf("starts again in %s: key %s was throttled", durationtext.Short(u.KeyHeld), j.LimitKey)
 	case u.Running > 0 && u.QueueRunning >= u.Running:
 		return running(u.QueueRunning, u.Running, "queue "+j.Queue)
 	case keyed && of.InOrder && u.KeyRunning > 0:
@@ -104,13 +105,13 @@ func (u *LimitUse) reason(j *Job) string {
 	case u.KeyFirst != ID{} && u.KeyFirst != j.ID:
 		return fmt.Sprintf("the jobs of key %s run in order: job %v comes first", j.LimitKey, u.KeyFirst)
 	case u.QueueNext > 0 && u.QueueNext >= max(u.KeyNext, u.QueueUnits, u.KeyUnits):
-		return fmt.Sprintf("starts again in %s: %v of queue %s", rounded(u.QueueNext), u.Starts, j.Queue)
+		return fmt.Sprintf("starts again in %s: %v of queue %s", durationtext.Short(u.QueueNext), u.Starts, j.Queue)
 	case u.QueueUnits > 0 && u.QueueUnits >= u.KeyUnits && u.QueueUnits >= u.KeyNext:
-		return fmt.Sprintf("starts again in %s: %v of queue %s", rounded(u.QueueUnits), u.Units.text("units "), j.Queue)
+		return fmt.Sprintf("starts again in %s: %v of queue %s", durationtext.Short(u.QueueUnits), u.Units.text("units "), j.Queue)
 	case keyed && u.KeyUnits > 0 && u.KeyUnits >= u.KeyNext:
-		return fmt.Sprintf("starts again in %s: %v of key %s", rounded(u.KeyUnits), of.Units.text("units "), j.LimitKey+own)
+		return fmt.Sprintf("starts again in %s: %v of key %s", durationtext.Short(u.KeyUnits), of.Units.text("units "), j.LimitKey+own)
 	case keyed && u.KeyNext > 0:
-		return fmt.Sprintf("starts again in %s: %v of key %s", rounded(u.KeyNext), of.Starts, j.LimitKey+own)
+		return fmt.Sprintf("starts again in %s: %v of key %s", durationtext.Short(u.KeyNext), of.Starts, j.LimitKey+own)
 	}
 	return ""
 }
@@ -143,25 +144,4 @@ func number(n int64, one, several string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, several)
-}
-
-// rounded formats a duration without units that are zero or too small to matter, such as 12.4s, 3m and 19h52m.
-func rounded(d time.Duration) string {
-	to := time.Millisecond
-	switch {
-	case d >= time.Hour:
-		to = time.Minute
-	case d >= time.Minute:
-		to = time.Second
-	case d >= time.Second:
-		to = 100 * time.Millisecond
-	}
-	text := d.Round(to).String()
-	if minutes, whole := strings.CutSuffix(text, "m0s"); whole {
-		text = minutes + "m"
-	}
-	if hours, whole := strings.CutSuffix(text, "h0m"); whole {
-		text = hours + "h"
-	}
-	return text
 }

@@ -323,7 +323,7 @@ func (s *stage) testShift(t *testing.T) {
 				b.drawn()
 				// Nor does it when its times are others.
 				b.run(
-					Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
+					Do(`var times = [...document.querySelectorAll("time[data-ago], time[data-due], time[data-since]")], texts = times.map(t => t.textContent); {const now = Date.now; Date.now = () => now() + 100_000}`),
 					Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
 				)
 				b.drawn()

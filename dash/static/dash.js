@@ -32,11 +32,13 @@ const ago = (s) => {
   return s < 0 ? `in ${whole(-s)}` : `${whole(s)} ago`;
 };
 
+const due = (s) => (s < 1 ? ago(s) : `due ${ago(s)}`);
+
 function tellTimes(root) {
   const now = Date.now();
-  for (const t of root.querySelectorAll("time[data-ago], time[data-since]")) {
+  for (const t of root.querySelectorAll("time[data-ago], time[data-due], time[data-since]")) {
     const seconds = (now - Date.parse(t.dateTime)) / 1000;
-    const text = "since" in t.dataset ? span(seconds) : ago(seconds);
+    const text = "since" in t.dataset ? span(seconds) : "due" in t.dataset ? due(seconds) : ago(seconds);
     if (t.textContent !== text) t.textContent = text;
   }
 }

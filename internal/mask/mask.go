@@ -80,35 +80,49 @@ func (m *Mask) hidesIn(value any) bool {
 
 // Text hides values in a text where they stand behind their name.
 func (m *Mask) Text(text string) string {
-	if m.text == nil || m.plain && !m.mayHide(text) {
+	if m.text == nil {
 		return text
 	}
-	return m.text.ReplaceAllString(text, "${1}"+Shown)
+	from := 0
+	if m.plain {
+		if from = m.mayHide(text); from < 0 {
+			return text
+		}
+	}
+	return text[:from] + m.text.ReplaceAllString(text[from:], "${1}"+Shown)
 }
 
-// mayHide reports whether a name may stand before what joins it to its value. It costs a fraction of the expression, which few texts match: a page
-// has a thousand of them.
-func (m *Mask) mayHide(text string) bool {
+// mayHide returns from where on a name may stand before what joins it to its value, with the byte before it, or -1. It costs a fraction of the
+// expression, which few texts match, and those near their end: a page has a thousand of them.
+func (m *Mask) mayHide(text string) int {
 	for i := range len(text) {
 		switch c := text[i]; {
 		case c >= utf8.RuneSelf: // some are letters of ASCII in another case
-			return true
+			return 0
 		case c == ':', c == '=':
 			before := strings.TrimRight(text[:i], " \t\n\f\r")
 			before = strings.TrimSuffix(strings.TrimSuffix(before, `"`), `\`)
+			from := -1
 			for name := range m.names {
-				if endsIn(before, name) {
-					return true
+				if at := endsIn(before, name); at >= 0 && (from < 0 || at < from) {
+					from = at
 				}
+			}
+			if from >= 0 {
+				return max(from-1, 0)
 			}
 		}
 	}
-	return false
+	return -1
 }
 
-// endsIn reports whether a text of ASCII ends in a folded name.
-func endsIn(text, name string) bool {
-	for i := len(text) - 1; i >= 0 && name != ""; i-- {
+// endsIn returns where the folded name begins in which a text of ASCII ends, or -1.
+func endsIn(text, name string) int {
+	i := len(text)
+	for name != "" {
+		if i--; i < 0 {
+			return -1
+		}
 		c := text[i]
 		if 'A' <= c && c <= 'Z' {
 			c += 'a' - 'A'
@@ -118,10 +132,10 @@ func endsIn(text, name string) bool {
 		case c == name[last]:
 			name = name[:last]
 		case c != '-' && c != '_':
-			return false
+			return -1
 		}
 	}
-	return name == ""
+	return i
 }
 
 // JSON hides values in JSON, at any depth. Fields keep their order and numbers their digits. What is no JSON becomes a string of it,

@@ -38,6 +38,7 @@ type broken struct {
 	overrides func(ctx context.Context, queue, after string, n int) ([]job.Override, error)
 	limits    func(use job.LimitUse) job.LimitUse
 	limitsAll func(uses []job.LimitUse)
+	limitsOf  func(ctx context.Context, queue string, keys []string) ([]job.LimitUse, error)
 	audit     func(entries []job.AuditEntry) []job.AuditEntry
 	audited   func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error)
 }
@@ -204,6 +205,9 @@ func (b *broken) Overrides(ctx context.Context, queue, after string, n int) ([]j
 }
 
 func (b *broken) Limits(ctx context.Context, queue string, keys ...string) ([]job.LimitUse, error) {
+	if b.limitsOf != nil {
+		return b.limitsOf(ctx, queue, keys)
+	}
 	uses, err := b.Store.Limits(ctx, queue, keys...)
 	for i := range uses {
 		if b.limits != nil {

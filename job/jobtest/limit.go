@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -155,6 +156,16 @@ var limitPromises = []promise{
 			if !uses[i].Now.Equal(uses[0].Now) {
 				f.Errorf("the limits of the keys are of %v and of %v, want one time", uses[0].Now, uses[i].Now)
 			}
+		}
+	}},
+	{"limits are returned of up to so many keys", func(f *fixture) {
+		keys := make([]string, job.MaxUses+1)
+		for i := range keys {
+			keys[i] = fmt.Sprint("key ", i)
+		}
+		f.uses(keys[1:]...)
+		if uses, err := f.Limits(f.ctx, job.DefaultQueue, keys...); err == nil {
+			f.Errorf("the limits of %d keys were returned for %d, want an error", len(uses), len(keys))
 		}
 	}},
 	{"limits out of their range are refused", func(f *fixture) {

@@ -2,6 +2,7 @@ package jobtest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -160,6 +161,15 @@ var limitFaults = []fault{
 	{name: "the limit key is cut short", noticed: []string{"the limit key of a job stays what it is"}, apply: insertAs(func(j *job.Job) { j.LimitKey = j.LimitKey[:min(len(j.LimitKey), 3)] })},
 	{name: "the use of limits is not returned", noticed: []string{"limits are returned, with how far they are used"}, apply: func(b *broken) {
 		b.limits = func(use job.LimitUse) job.LimitUse { return job.LimitUse{Limits: use.Limits} }
+	}},
+	{name: "limits are returned of any number of keys", noticed: []string{"limits are returned of up to so many keys"}, apply: func(b *broken) {
+		b.limitsOf = func(ctx context.Context, queue string, keys []string) (uses []job.LimitUse, err error) {
+			for part := range slices.Chunk(keys, job.MaxUses) {
+				got, partErr := b.Store.Limits(ctx, queue, part...)
+				uses, err = append(uses, got...), errors.Join(err, partErr)
+			}
+			return uses, err
+		}
 	}},
 	{name: "the limits of several keys are returned in another order", noticed: []string{"limits are returned of several keys at once, in their order"}, apply: func(b *broken) {
 		b.limitsAll = slices.Reverse[[]job.LimitUse]

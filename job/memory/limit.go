@@ -103,6 +103,9 @@ func (s *Store) Overrides(ctx context.Context, name, after string, n int) ([]job
 
 // Limits returns the limits of a queue, and how far they are used.
 func (s *Store) Limits(ctx context.Context, name string, keys ...string) ([]job.LimitUse, error) {
+	if err := job.CheckUses(keys); err != nil {
+		return nil, fmt.Errorf("limits of queue %s: %w", name, err)
+	}
 	now, err := s.enter(ctx, "limits of queue "+name)
 	if err != nil {
 		return nil, err

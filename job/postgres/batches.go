@@ -58,7 +58,7 @@ func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 		return s.inBatches(ctx, read)
 	}
 	left := time.Until(deadline)
-	own := max(left*9/10, time.Millisecond)
+	own := max((left * 9 / 10).Truncate(time.Millisecond), time.Millisecond) // as exact as the server takes it
 	err := s.inBatches(ctx, func(b *batches) error {
 		b.later(s.sql("set_timeout"), []any{own.Milliseconds()}, []any{new(string)}, nothing)
 		return read(b)

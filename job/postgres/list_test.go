@@ -50,6 +50,25 @@ func TestLateListKeepsItsConnection(t *testing.T) {
 	}
 }
 
+// TestListWithLittleTime: a list that the server stops has the error of its ctx, however little of a whole millisecond the time for it was cut to.
+func TestListWithLittleTime(t *testing.T) {
+	url := database(t, server())
+	_, store := onePool(t, url, "")
+	f := job.Filter{Limit: 10}
+	for _, timeout := range []time.Duration{2200, 3300, 4400, 5500, 6600, 7700} {
+		for range 5 { // of which the first may have to connect, and ends before it has asked
+			prepareList(t, store, f)
+			unlock := lockJobs(t, url)
+			late, cancel := context.WithTimeout(t.Context(), timeout*time.Microsecond)
+			if _, err := store.List(late, f); !errors.Is(err, context.DeadlineExceeded) || late.Err() == nil {
+				t.Errorf("list with %v: %v, want the error of its ctx, after this has ended", timeout*time.Microsecond, err)
+			}
+			cancel()
+			unlock()
+		}
+	}
+}
+
 // TestListKeepsAShorterTimeout is of a statement timeout that the user has set.
 func TestListKeepsAShorterTimeout(t *testing.T) {
 	url := database(t, server())

@@ -51,6 +51,9 @@ func rateNumbers(r job.Rate) string {
 
 // Limits returns the limits of a queue, and how far they are used.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
+	if err := job.CheckUses(keys); err != nil {
+		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
+	}
 	err = s.call(ctx, "limits of queue "+queue, func(ctx context.Context) error {
 		got, err := s.run(ctx, limitsScript, append([]string{queue}, keys...)...)
 		if err != nil {

@@ -49,6 +49,9 @@ func (s *Store) SetLimits(ctx context.Context, queue string, l job.Limits) error
 
 // Limits returns the limits of a queue, and how far they are used.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
+	if err := job.CheckUses(keys); err != nil {
+		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
+	}
 	err = s.read(ctx, "limits of queue "+queue, func(t *txn) error {
 		id, q, err := t.limits(queue)
 		if err != nil {

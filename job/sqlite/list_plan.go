@@ -107,8 +107,11 @@ func (q *search) findNewestQueued() (found [][]byte, whole bool, err error) {
 	if q.mask>>queued&1 == 0 {
 		most *= spareScheduled
 	}
-	read := 0
-	err = q.each(statement("list_newest_queued"), slices.Concat(q.args, q.between, []any{int64(most)}), func(v []driver.Value) error {
+	read, name := 0, "list_newest_queued"
+	if q.most {
+		name = "list_newest_of_most"
+	}
+	err = q.each(statement(name), slices.Concat(q.args, q.between, []any{int64(most)}), func(v []driver.Value) error {
 		if read++; integer(v[1]) == 1 {
 			id, _ := v[0].([]byte)
 			found = append(found, id)

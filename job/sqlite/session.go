@@ -133,6 +133,9 @@ func (d *direct) close() error {
 type foreign struct {
 	ctx context.Context
 	tx  *sql.Tx
+	// prepared are the statements that were run, nil where none is to be kept: the second time one is run it is prepared, and from then on SQLite
+	// does not parse it again, which may take longer than to run it. They last as long as the transaction.
+	prepared map[string]*sql.Stmt
 }
 
 func (f foreign) exec(query string, args ...any) (int64, error) {
@@ -144,7 +147,7 @@ func (f foreign) exec(query string, args ...any) (int64, error) {
 }
 
 func (f foreign) each(query string, args []any, row func(v []driver.Value) error) error {
-	rows, err := f.tx.QueryContext(f.ctx, query, args...)
+	rows, err := f.query(query, args)
 	if err != nil {
 		return err
 	}
@@ -169,4 +172,22 @@ func (f foreign) each(query string, args []any, row func(v []driver.Value) error
 		}
 	}
 	return rows.Err()
+}
+
+func (f foreign) query(query string, args []any) (*sql.Rows, error) {
+	s, again := f.prepared[query]
+	if f.prepared != nil && !again {
+		f.prepared[query] = nil
+	}
+	if !again {
+		return f.tx.QueryContext(f.ctx, query, args...)
+	}
+	if s == nil {
+		var err error
+		if s, err = f.tx.PrepareContext(f.ctx, query); err != nil {
+			return nil, err
+		}
+		f.prepared[query] = s
+	}
+	return s.QueryContext(f.ctx, args...)
 }

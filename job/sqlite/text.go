@@ -29,7 +29,7 @@ var texts = sync.OnceValue(func() map[string]string {
 			named[name] = strings.TrimSpace(body)
 		}
 	}
-	insert := strings.NewReplacer("$job", named["job"], "$filter", named["filter"], "$due", named["due"])
+	insert := strings.NewReplacer("$job", named["job"], "$filter", named["filter"], "$due", named["due"], "$newest_of", named["newest_of"])
 	for name, text := range named {
 		named[name] = insert.Replace(text)
 	}

@@ -49,7 +49,7 @@ func (u userTx) run(ctx context.Context, what string, call func(t *txn) error) e
 	if err := u.store.identity.check(); err != nil {
 		return u.store.explain(what, err)
 	}
-	t := u.store.newTxn(foreign{ctx, u.tx})
+	t := u.store.newTxn(foreign{ctx: ctx, tx: u.tx})
 	t.callers = true
 	if _, err := t.exec(statement("savepoint")); err != nil {
 		return u.store.explain(what, err)
@@ -62,7 +62,7 @@ func (u userTx) run(ctx context.Context, what string, call func(t *txn) error) e
 		err = t.writeCounts()
 	}
 	// Both go on when ctx is canceled. They fail when SQLite has rolled the whole transaction back by itself.
-	end := foreign{context.WithoutCancel(ctx), u.tx}
+	end := foreign{ctx: context.WithoutCancel(ctx), tx: u.tx}
 	if err != nil {
 		_, _ = end.exec(statement("undo"))
 		_, _ = end.exec(statement("release"))

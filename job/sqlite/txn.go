@@ -165,7 +165,7 @@ func (s *Store) readUnexplained(ctx context.Context, run func(t *txn) error) err
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
-	t := s.newTxn(foreign{ctx, tx})
+	t := s.newTxn(foreign{ctx, tx, map[string]*sql.Stmt{}})
 	if err := s.checkSchema(t); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -151,7 +152,7 @@ func describeLimits(queue string, use job.LimitUse) string {
 		lines = append(lines, [2]string{"keys", probe.Number(use.Overrides) + " with limits of their own, which --keys lists"})
 	}
 	if use.QueueHeld > 0 {
-		lines = append(lines, [2]string{"throttled", "starts again in " + use.QueueHeld.Round(time.Millisecond).String()})
+		lines = append(lines, [2]string{"throttled", "starts again in " + durationtext.Short(use.QueueHeld)})
 	}
 	return inColumns(lines)
 }

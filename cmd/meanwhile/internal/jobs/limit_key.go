@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -66,7 +66,7 @@ func describeKeyLimits(queue, key string, use job.LimitUse) string {
 		lines[2][1] = "1, in order, " + probe.Number(use.KeyRunning) + " run"
 	}
 	if use.KeyHeld > 0 {
-		lines = append(lines, [2]string{"throttled", "starts again in " + use.KeyHeld.Round(time.Millisecond).String()})
+		lines = append(lines, [2]string{"throttled", "starts again in " + durationtext.Short(use.KeyHeld)})
 	}
 	return inColumns(lines)
 }
