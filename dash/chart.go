@@ -53,8 +53,8 @@ type numbered struct {
 	Cells     []string // by chart, "" for none
 }
 
-// quantileTexts leaves out the names of quantiles, which are in the head of a table.
-var quantileTexts = strings.NewReplacer("p50 ", "", ", p99 ", " · ")
+// cellTexts leaves out the names of quantiles, which are in the head of a table, and keeps numbers and units on one line.
+var cellTexts = strings.NewReplacer("p50 ", "", ", p99 ", "\u00a0· ", " ", "\u00a0")
 
 // Rows are the steps in which something was done, the newest first: what the points of the charts say, for those who do not point.
 func (d *drawing) Rows() []numbered {
@@ -67,7 +67,7 @@ func (d *drawing) Rows() []numbered {
 				byX[p.X] = row
 			}
 			row.Text, row.Cells[i], _ = strings.Cut(p.Text, ": ")
-			row.Cells[i] = quantileTexts.Replace(row.Cells[i])
+			row.Cells[i] = cellTexts.Replace(row.Cells[i])
 			if len(p.URL) < len(row.URL) { // of jobs in any state
 				row.URL = p.URL
 			}

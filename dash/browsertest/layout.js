@@ -111,6 +111,22 @@
     for (const r of lines.getClientRects()) if (r.height < 30 && r.top < c.bottom - 3 && r.bottom > c.bottom + 3) faults.push(`a line of ${name(box)} is cut at ${box.clientHeight} of ${box.scrollHeight}`);
   }
 
+  // What the page itself says is not shortened, and no number is divided from its unit.
+  for (const e of document.querySelectorAll(".tabs span, .tabs b, .list th, main h2, main button, main summary, .tile")) {
+    if (getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1) faults.push(`${quote(e.innerText)} is shortened`);
+  }
+  for (const e of document.querySelectorAll(".list td.num, .list td.num *, .chart b")) {
+    for (const node of e.childNodes) {
+      if (node.nodeType !== Node.TEXT_NODE) continue;
+      for (const found of node.data.matchAll(/\d\s(?:µs|ms|s|min|h|d|%)\b/g)) {
+        const range = document.createRange();
+        range.setStart(node, found.index);
+        range.setEnd(node, found.index + found[0].length);
+        if (new Set([...range.getClientRects()].filter((r) => r.width > 0).map((r) => r.top)).size > 1) faults.push(`${quote(node.data)} is divided before its unit`);
+      }
+    }
+  }
+
   // A time is one line, and what is in the cells of a card begins at one edge.
   for (const e of document.querySelectorAll(".list td time")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
   for (const row of document.querySelectorAll(".list.failures tbody tr, .list.queues tbody tr")) {
