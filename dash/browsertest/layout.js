@@ -59,6 +59,13 @@
     if (r.right > edge.right - parseFloat(style.paddingRight) + 1 || r.left < edge.left + parseFloat(style.paddingLeft) - 1) faults.push(`${name(e)} ${quote(e.innerText)} lies on the padding of its cell`);
   }
 
+  for (const e of document.querySelectorAll("td :is(button, .button)")) {
+    for (const svg of e.checkVisibility() ? e.closest("tr").querySelectorAll("svg") : []) {
+      const [a, b] = [e.getBoundingClientRect(), svg.getBoundingClientRect()];
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) faults.push(`${name(e)} ${quote(e.innerText)} lies on a chart`);
+    }
+  }
+
   // Buttons that stand in a line do so at even distances.
   for (const row of document.querySelectorAll("main .buttons")) {
     const line = [...row.querySelectorAll("button, .button, summary")].filter((e) => e.checkVisibility() && !e.closest(".menu > div")).map((e) => e.getBoundingClientRect()).sort((a, b) => a.left - b.left);
