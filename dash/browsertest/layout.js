@@ -9,7 +9,8 @@
   for (const menu of document.querySelectorAll("details.menu")) {
     menu.open = true;
     const r = menu.querySelector("div").getBoundingClientRect();
-    if (r.left < 0 || r.right > width) faults.push(`a menu opens at ${box(r)}`);
+    const from = menu.querySelector("summary").getBoundingClientRect();
+    if (r.left < 0 || r.right > width || r.left > from.right || r.right < from.left || r.top - from.bottom > 16) faults.push(`a menu opens at ${box(r)}, from ${box(from)}`);
     menu.open = false;
   }
 
