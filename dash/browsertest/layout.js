@@ -110,6 +110,7 @@
   // The counts of states stand all beside their names, or all below them.
   const beside = [...document.querySelectorAll(".tabs a")].filter((a) => a.querySelector("b").innerText.trim()).map((a) => a.querySelector("b").getBoundingClientRect().left > a.querySelector("span").getBoundingClientRect().right);
   if (new Set(beside).size > 1) faults.push("some counts of states stand beside their names, some below");
+  if (beside.length && beside.every(Boolean) && document.querySelector(".tabs").clientHeight > 45) faults.push("states with their counts beside them take two lines");
 
   // A box that scrolls ends between two lines of what needs attention.
   for (const box of document.querySelectorAll(".attention .box")) {
