@@ -59,7 +59,7 @@ var actions = []action{
 	},
 	{
 		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", act: plainAct(job.ActionRetry),
-		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone. Finished jobs cannot be put back to what they were.",
+		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone. Finished jobs cannot be restored.",
 		suits: func(s job.State) bool { return s.Finished() },
 	},
 	{

@@ -35,6 +35,7 @@ func (d *drawing) Links() bool {
 // A chart draws a value, or two, for each step of a past.
 type chart struct {
 	ID, Title string
+	Unit      string // of its values: "per minute"
 	Now       string // what it is at present
 	Top       string // the value at the upper edge
 	Names     []string
@@ -52,8 +53,8 @@ type numbered struct {
 	Cells     []string // by chart, "" for none
 }
 
-// quantileTexts leaves out the names of quantiles, which are in the head of a table.
-var quantileTexts = strings.NewReplacer("p50 ", "", ", p99 ", " · ")
+// cellTexts leaves out the names of quantiles, which are in the head of a table, and keeps numbers and units on one line.
+var cellTexts = strings.NewReplacer("p50 ", "", ", p99 ", "\u00a0· ", " ", "\u00a0")
 
 // Rows are the steps in which something was done, the newest first: what the points of the charts say, for those who do not point.
 func (d *drawing) Rows() []numbered {
@@ -66,7 +67,7 @@ func (d *drawing) Rows() []numbered {
 				byX[p.X] = row
 			}
 			row.Text, row.Cells[i], _ = strings.Cut(p.Text, ": ")
-			row.Cells[i] = quantileTexts.Replace(row.Cells[i])
+			row.Cells[i] = cellTexts.Replace(row.Cells[i])
 			if len(p.URL) < len(row.URL) { // of jobs in any state
 				row.URL = p.URL
 			}
@@ -157,7 +158,7 @@ func (c *chart) draw(r reach, values []value, lines bool, in scale) {
 			c.Points = append(c.Points, point{X: i * chartStep, Text: r.Clock(v.at) + ": " + strings.Join(texts, ", "), URL: v.url})
 		}
 	}
-	if lines {
+	if lines && top > 0 {
 		for k := range paths {
 			c.Lines = append(c.Lines, paths[k].String())
 		}
@@ -198,8 +199,8 @@ func roundUpTime(n float64) float64 {
 // draw draws the past of a subject, of which there are now so many jobs and which did recent in the last five minutes. Its points lead to the
 // jobs of their time if urls is set.
 func (p *past) draw(s subject, now level, recent work, urls func(from, until time.Time, states ...job.State) string) drawing {
-	completed := &chart{ID: "completed", Title: "Completed per " + p.Per, Names: []string{"completed"}}
-	failed := &chart{ID: "failed", Title: "Failed attempts per " + p.Per, Names: []string{"failed"}}
+	completed := &chart{ID: "completed", Title: "Completed", Unit: "per " + p.Per, Names: []string{"completed"}}
+	failed := &chart{ID: "failed", Title: "Failed attempts", Unit: "per " + p.Per, Names: []string{"failed"}}
 	queued := &chart{ID: "queued", Title: "Queued", Names: []string{"queued"}}
 	run := &chart{ID: "run", Title: "Run time", Names: []string{"p50", "p99"}}
 	wait := &chart{ID: "wait", Title: "Wait for a worker", Names: []string{"p50", "p99"}}
@@ -257,7 +258,7 @@ func (p *past) draw(s subject, now level, recent work, urls func(from, until tim
 	queued.Now, running.Now = number(now.queued), number(now.running)
 	for chart, n := range map[*chart]int64{queued: now.queued, running: now.running} {
 		if chart.None != "" && n > 0 {
-			chart.None = "no worker has reported any in the last " + p.Last()
+			chart.None = "none reported in the last " + p.Last()
 		}
 	}
 	d.Charts = []*chart{completed, failed, queued, run, wait, running}

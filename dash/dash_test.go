@@ -206,7 +206,7 @@ func (hanging) Counts(ctx context.Context) ([]job.Count, error) {
 
 func TestStoreFails(t *testing.T) {
 	h := dash.New(dash.Config{Store: failing{memory.New(), job.ErrNoSchema}})
-	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store did not do what it was asked", "migrate it")
+	has(t, get(t, h, "/jobs"), http.StatusServiceUnavailable, "The store returned an error: ", "migrate it")
 	refused := errors.New("dial tcp db.internal:5432: connection refused")
 	has(t, get(t, dash.New(dash.Config{Store: failing{memory.New(), refused}}), "/jobs"), http.StatusServiceUnavailable, "db.internal:5432")
 	viewer := dash.New(dash.Config{Store: failing{memory.New(), refused}, ReadOnly: func(*http.Request) bool { return true }})

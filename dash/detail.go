@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -17,6 +18,7 @@ type detail struct {
 	*job.Job
 	View     job.State
 	Why      string // it does not run, while it is queued
+	Later    bool   // because it is not due, which the page says in its own words, so that they count down
 	Actions  []action
 	Args     string // masked, indented
 	Result   string
@@ -71,6 +73,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		if d.Why, err = h.why(ctx, j, use); err != nil {
 			return nil, err
 		}
+		d.Later = strings.HasPrefix(d.Why, "due in ")
 	}
 	if h.Logs != nil {
 		d.Log = h.jobLog(ctx, v, j, now)

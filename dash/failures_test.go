@@ -39,7 +39,7 @@ func TestFailures(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 
 	w := get(t, h, "/failures")
-	has(t, w, http.StatusOK, "user …: status 503", "3 retrying, 2 discarded", "user …: status 402", "1 discarded", "main.charge()", newest.ID.String(), "Retry",
+	has(t, w, http.StatusOK, "user …: status 503", `3 retrying,</span> <span class="of">2 discarded</span>`, "user …: status 402", "1 discarded", "main.charge()", newest.ID.String(), "Retry",
 		"not well", "not and more", "not <b>", "not <script>", "up to 5 failures in two minutes")
 	body := w.Body.String()
 	if i, k := strings.Index(body, "status 503"), strings.Index(body, "status 402"); i > k {

@@ -95,7 +95,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		status, reason = http.StatusServiceUnavailable, v.trouble(err)
 	}
-	v.page = &page{Title: http.StatusText(status), Data: reason, status: status, frozen: true}
+	v.page = &page{Title: statusText(status), Data: reason, status: status, frozen: true}
 	h.render(w, v)
 }
 
@@ -116,9 +116,15 @@ func (v *view) trouble(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The store did not answer in time. Try again."
 	case v.ReadOnly:
-		return "The store does not answer, or did not do what it was asked. Whoever may change something here is shown why."
+		return "The store does not answer, or returned an error. The reason is shown to those who may change something here."
 	}
-	return "The store did not do what it was asked: " + v.Mask(err.Error())
+	return "The store returned an error: " + v.Mask(err.Error())
+}
+
+// statusText is what a status means, in the way the pages write headings.
+func statusText(status int) string {
+	text := http.StatusText(status)
+	return text[:1] + strings.ToLower(text[1:])
 }
 
 func (h *handler) render(w http.ResponseWriter, v *view) {

@@ -30,9 +30,9 @@ func TestReach(t *testing.T) {
 		}
 		h := dash.New(dash.Config{Store: s})
 		for page, only := range map[string]job.StatsFilter{"/queue?name=mail": {Queue: "mail"}, "/kind?name=mail.send": {Kind: "mail.send"}} {
-			has(t, get(t, h, page), http.StatusOK, "Completed per minute", "the last hour, up to 5\"", ": 3</title>", "not : 42", "not : 700", `aria-current="true">1 hour<`)
-			has(t, get(t, h, page+"&range=24h"), http.StatusOK, "Completed per half hour", "45 in all", ": 42</title>", "not : 700", `aria-current="true">24 hours<`)
-			has(t, get(t, h, page+"&range=7d"), http.StatusOK, "Completed per 3 hours", "745 in all", ": 700</title>", `aria-current="true">7 days<`)
+			has(t, get(t, h, page), http.StatusOK, "Completed per minute, the last hour", "the last hour, up to 5\"", ": 3</title>", "not : 42", "not : 700", `aria-current="true">1 hour<`)
+			has(t, get(t, h, page+"&range=24h"), http.StatusOK, "Completed per half hour, the last 24 hours", "45 in all", ": 42</title>", "not : 700", `aria-current="true">24 hours<`)
+			has(t, get(t, h, page+"&range=7d"), http.StatusOK, "Completed per 3 hours, the last 7 days", "745 in all", ": 700</title>", `aria-current="true">7 days<`)
 			if got := s.filter.Load(); got.Queue != only.Queue || got.Kind != only.Kind {
 				t.Errorf("%s reads a week of %+v, want of %+v", page, got, only)
 			}

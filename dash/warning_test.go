@@ -174,10 +174,10 @@ func TestCharts(t *testing.T) {
 		time.Sleep(2 * time.Hour)
 		enqueue(t, s, "mail", `{}`, 3)
 		h := dash.New(dash.Config{Store: s})
-		has(t, get(t, h, "/"), http.StatusOK, "no worker has reported any in the last hour")
+		has(t, get(t, h, "/"), http.StatusOK, "none reported in the last hour")
 		stat(t, s, 3, 50, 0)
 		time.Sleep(time.Second)
-		has(t, get(t, h, "/"), http.StatusOK, ": 500</title>", ": 50</title>", "Completed per minute <b class=\"num\">100</b>", "Failed attempts per minute <b class=\"num\">10</b>",
+		has(t, get(t, h, "/"), http.StatusOK, ": 500</title>", ": 50</title>", "Completed <b class=\"num\">100</b>", "Failed attempts <b class=\"num\">10</b>",
 			"not Run time <b class=\"num\">–", "not Wait for a worker <b class=\"num\">–", "Queued <b class=\"num\">3</b>", "up to 500")
 		has(t, get(t, h, "/queues"), http.StatusOK, `data-label="Per minute">100<`)
 

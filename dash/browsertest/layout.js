@@ -2,14 +2,15 @@
 (width) => {
   const faults = [];
   const box = (r) => [r.left, r.top, r.width, r.height].map(Math.round).join(" ");
-  const name = (e) => `${e.localName}${e.id ? "#" + e.id : ""}${e.className.baseVal === undefined && e.className ? "." + e.className.replaceAll(" ", ".") : ""}`;
+  const name = (e) => `${e.localName}${e.getAttribute("id") ? "#" + e.getAttribute("id") : ""}${e.className.baseVal === undefined && e.className ? "." + e.className.replaceAll(" ", ".") : ""}`;
   const quote = (text) => JSON.stringify(text.trim().slice(0, 40));
 
   for (const d of document.querySelectorAll("details:not(.menu)")) d.open = true;
   for (const menu of document.querySelectorAll("details.menu")) {
     menu.open = true;
     const r = menu.querySelector("div").getBoundingClientRect();
-    if (r.left < 0 || r.right > width) faults.push(`a menu opens at ${box(r)}`);
+    const from = menu.querySelector("summary").getBoundingClientRect();
+    if (r.left < 0 || r.right > width || r.left > from.right || r.right < from.left || r.top - from.bottom > 16) faults.push(`a menu opens at ${box(r)}, from ${box(from)}`);
     menu.open = false;
   }
 
@@ -46,6 +47,95 @@
     if (pen.measureText(input.placeholder).width > room + 1) faults.push(`the placeholder ${quote(input.placeholder)} is cut`);
   }
 
+  // What has an edge of its own is whole, and lies within the padding of its cell.
+  for (const e of document.querySelectorAll("main :is(button, .button, .state, .tag, .tile, pre)")) {
+    if (!e.checkVisibility({ visibilityProperty: true }) || e.closest("dialog")) continue;
+    const r = e.getBoundingClientRect();
+    const c = clip(e.parentElement);
+    if (r.right > c.right + 0.5 || r.left < c.left - 0.5) faults.push(`the edge of ${name(e)} ${quote(e.innerText)} is cut off`);
+    const cell = e.closest("td");
+    if (!cell || e.matches("pre")) continue;
+    const style = getComputedStyle(cell);
+    const edge = cell.getBoundingClientRect();
+    if (r.right > edge.right - parseFloat(style.paddingRight) + 1 || r.left < edge.left + parseFloat(style.paddingLeft) - 1) faults.push(`${name(e)} ${quote(e.innerText)} lies on the padding of its cell`);
+  }
+
+  for (const e of document.querySelectorAll("td :is(button, .button)")) {
+    for (const svg of e.checkVisibility() ? e.closest("tr").querySelectorAll("svg") : []) {
+      const [a, b] = [e.getBoundingClientRect(), svg.getBoundingClientRect()];
+      if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1) faults.push(`${name(e)} ${quote(e.innerText)} lies on a chart`);
+    }
+  }
+
+  // Buttons that stand in a line do so at even distances.
+  for (const row of document.querySelectorAll("main .buttons")) {
+    const line = [...row.querySelectorAll("button, .button, summary")].filter((e) => e.checkVisibility() && !e.closest(".menu > div")).map((e) => e.getBoundingClientRect()).sort((a, b) => a.left - b.left);
+    const gaps = line.slice(1).map((r, i) => Math.round(r.left - line[i].right)).filter((gap) => gap > 0);
+    if (gaps.length > 1 && Math.max(...gaps) > Math.min(...gaps) + 2 || gaps[0] > 24) faults.push(`buttons of ${name(row)} stand ${gaps.join(" and ")} apart`);
+  }
+
+  // The head of a column ends where its figures do; fields in a line have their names in a line.
+  for (const th of document.querySelectorAll(".list th")) {
+    if (width <= 640 || getComputedStyle(th).textAlign !== "end" || !th.innerText.trim() || th.querySelector(".over")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(th.querySelector("a")?.firstChild ?? th);
+    const rest = th.getBoundingClientRect().right - parseFloat(getComputedStyle(th).paddingRight) - Math.max(...[...range.getClientRects()].map((r) => r.right));
+    if (Math.abs(rest) > 2) faults.push(`the head ${quote(th.innerText)} ends ${Math.round(rest)} px before its column does`);
+  }
+  const fields = [...document.querySelectorAll(".search > .field")].map((e) => ({ e, bottom: e.getBoundingClientRect().bottom, top: e.getBoundingClientRect().top }));
+  for (const a of fields) for (const b of fields) if (Math.abs(a.bottom - b.bottom) < 0.5 && a.top < b.top - 0.3) faults.push(`the field ${quote(a.e.innerText)} begins above ${quote(b.e.innerText)}`);
+
+  // What is opened in a list has the width of the list; a value that takes many lines has that of its card.
+  for (const pre of document.querySelectorAll("td pre")) {
+    const list = pre.closest("table").clientWidth;
+    const r = pre.getBoundingClientRect();
+    if (r.width < list * 0.9 || r.right > pre.closest("table").getBoundingClientRect().right) faults.push(`${quote(pre.innerText)} takes ${Math.round(r.width)} of the ${list} of its list`);
+  }
+  for (const td of width > 640 ? [] : document.querySelectorAll(".list:not(.jobs) td")) {
+    const text = document.createRange();
+    text.selectNodeContents(td);
+    const r = { width: td.getBoundingClientRect().width, height: text.getBoundingClientRect().height };
+    const row = td.parentElement.getBoundingClientRect();
+    if (r.width < row.width * 0.7 && r.height > 75) faults.push(`${quote(td.innerText)} takes ${Math.round(r.height)} px of height in ${Math.round(r.width)} of ${Math.round(row.width)}`);
+  }
+
+  // A chart has a heading of one line.
+  for (const h of document.querySelectorAll(".chart h2")) {
+    const parts = document.createRange();
+    parts.selectNodeContents(h);
+    const lines = [...parts.getClientRects()].filter((r) => r.width > 0);
+    if (width > 640 && Math.max(...lines.map((r) => r.top)) > Math.min(...lines.map((r) => r.bottom))) faults.push(`the heading ${quote(h.innerText)} takes two lines`);
+  }
+
+  // The counts of states stand all beside their names, or all below them.
+  const beside = [...document.querySelectorAll(".tabs a")].filter((a) => a.querySelector("b").innerText.trim()).map((a) => a.querySelector("b").getBoundingClientRect().left > a.querySelector("span").getBoundingClientRect().right);
+  if (new Set(beside).size > 1) faults.push("some counts of states stand beside their names, some below");
+  if (beside.length && beside.every(Boolean) && document.querySelector(".tabs").clientHeight > 45) faults.push("states with their counts beside them take two lines");
+
+  // A box that scrolls ends between two lines of what needs attention.
+  for (const box of document.querySelectorAll(".attention .box")) {
+    const c = box.getBoundingClientRect();
+    const lines = document.createRange();
+    lines.selectNodeContents(box);
+    for (const r of lines.getClientRects()) if (r.height < 30 && r.top < c.bottom - 3 && r.bottom > c.bottom + 3) faults.push(`a line of ${name(box)} is cut at ${box.clientHeight} of ${box.scrollHeight}`);
+  }
+
+  // What the page itself says is not shortened, and no number is divided from its unit.
+  for (const e of document.querySelectorAll(".tabs span, .tabs b, .list th, main h2, main button, main summary, .tile")) {
+    if (getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1) faults.push(`${quote(e.innerText)} is shortened`);
+  }
+  for (const e of document.querySelectorAll(".list td.num, .list td.num *, .chart b")) {
+    for (const node of e.childNodes) {
+      if (node.nodeType !== Node.TEXT_NODE) continue;
+      for (const found of node.data.matchAll(/\d\s(?:µs|ms|s|min|h|d|%)\b/g)) {
+        const range = document.createRange();
+        range.setStart(node, found.index);
+        range.setEnd(node, found.index + found[0].length);
+        if (new Set([...range.getClientRects()].filter((r) => r.width > 0).map((r) => r.top)).size > 1) faults.push(`${quote(node.data)} is divided before its unit`);
+      }
+    }
+  }
+
   // A time is one line, and what is in the cells of a card begins at one edge.
   for (const e of document.querySelectorAll(".list td time")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
   for (const row of document.querySelectorAll(".list.failures tbody tr, .list.queues tbody tr")) {
@@ -61,7 +151,7 @@
     if (!node.data.trim() || e.closest(".over, .skip, #trouble, svg, script, noscript, datalist, select, textarea, dialog:not([open])")) continue;
     if (!e.checkVisibility({ visibilityProperty: true })) continue;
     const c = clip(e);
-    const cell = e.closest("td, th, button, .button, .tag, .tile, .chart, section, li, main, header");
+    const cell = e.closest("td, th, button, .button, .tag, .tile, .chart, section, li, main, header, pre");
     const edge = cell.getBoundingClientRect();
     const range = document.createRange();
     range.selectNodeContents(node);
@@ -73,6 +163,21 @@
       texts.push(t);
     }
   }
+
+  // There is no gap between two things that are drawn, one below the other.
+  const drawn = texts.filter((t) => t.node.parentElement.closest("main")).map((t) => [t.top + scrollY, t.bottom + scrollY]);
+  for (const e of document.querySelectorAll("main *")) {
+    if (e.closest("#trouble, dialog") || !e.checkVisibility({ visibilityProperty: true })) continue;
+    const style = getComputedStyle(e);
+    if (parseFloat(style.borderBottomWidth) > 0 || e.matches(".empty, svg, progress, input, pre")) drawn.push([e.getBoundingClientRect().top + scrollY, e.getBoundingClientRect().bottom + scrollY]);
+  }
+  drawn.sort((a, b) => a[0] - b[0]);
+  let end = drawn[0]?.[0];
+  for (const [top, bottom] of drawn) {
+    if (top - end > 48) faults.push(`there is nothing from ${Math.round(end)} to ${Math.round(top)}`);
+    end = Math.max(end, bottom);
+  }
+
   texts.sort((a, b) => a.top - b.top);
   texts.forEach((a, i) => {
     for (let k = i + 1; k < texts.length && texts[k].top < a.bottom - 3; k++) {

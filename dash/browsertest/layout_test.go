@@ -10,7 +10,7 @@ import (
 )
 
 // layoutWidths are those of phones, of a window that is zoomed to 200 %, of laptops and of a large screen.
-var layoutWidths = []int64{360, 390, 640, 1024, 1440, 2560}
+var layoutWidths = []int64{360, 390, 640, 1024, 1280, 1440, 2560}
 
 // layoutFaults is a function of JavaScript that returns what is wrong with how a page is laid out.
 //

@@ -171,7 +171,7 @@ func (s *stage) testReach(t *testing.T) {
 	b.run(Until(`document.querySelector("#charts a")`))
 	b.click("#ranges", "7 days")
 	b.run(Until(`location.search === "?name=mail&range=7d" && document.querySelector("#ranges [aria-current]")?.innerText === "7 days"`))
-	b.sees("Completed per 3 hours")
+	b.sees("per 3 hours")
 	b.run(Until(`document.querySelector("#charts a")`), Do(`document.querySelector("#charts a").dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true, view: window}))`))
 	b.run(Until(`location.pathname === "/jobs" && location.search.includes("since=") && document.querySelectorAll("tr[data-id]").length > 0`))
 }
@@ -287,7 +287,7 @@ func (s *stage) testDisconnected(t *testing.T) {
 			b.wrong = true
 			b.open("/queues")
 			state.away(server, true)
-			b.run(Until(notice+`.startsWith("This page is not up to date: ") && document.querySelector("#live.is-lost")?.innerText === "no answer"`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
+			b.run(Until(notice+`.startsWith("This page is not up to date") && document.querySelector("#live.is-lost")?.innerText === "no answer"`), Until(`getComputedStyle(document.querySelector("#trouble")).position === "fixed"`))
 			state.away(server, false)
 			b.run(Until(notice + ` === "" && document.querySelector("#live.is-live")`))
 			b.still("a page whose server was away")
@@ -295,7 +295,8 @@ func (s *stage) testDisconnected(t *testing.T) {
 	}
 }
 
-// Twenty jobs are in view on a common laptop as soon as the page is there, and eight fit the screen of a phone.
+// Twenty jobs are in view on a common laptop as soon as the page is there, and so would be twenty queues or crons; eight jobs fit the screen of a
+// phone.
 func (s *stage) testRows(t *testing.T) {
 	t.Parallel()
 	s = s.apart(t)
@@ -303,6 +304,12 @@ func (s *stage) testRows(t *testing.T) {
 	b.open("/jobs")
 	if got := eval[int](b, `[...document.querySelectorAll("tr[data-id]")].filter(r => r.getBoundingClientRect().bottom <= innerHeight).length`); got < 20 {
 		t.Errorf("%d jobs are in view, want 20", got)
+	}
+	for _, path := range []string{"/queues", "/crons"} {
+		b.open(path)
+		if got := eval[int](b, `{const row = document.querySelector(".list tbody tr").getBoundingClientRect(); Math.floor((innerHeight - row.top) / row.height)}`); got < 20 {
+			t.Errorf("%d rows of %s would be in view, want 20", got, path)
+		}
 	}
 	b = s.tab(t, Look(390, 844, "light", true))
 	b.open("/jobs")

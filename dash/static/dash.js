@@ -197,7 +197,7 @@ function connect() {
   source.addEventListener("trouble", (event) => {
     forgetLoss();
     tellLive("no answer");
-    trouble(`This page is not up to date: ${JSON.parse(event.data)}`);
+    trouble(`This page is not up to date. ${JSON.parse(event.data)}`);
   });
   source.addEventListener("error", () => {
     tellLive("no answer");

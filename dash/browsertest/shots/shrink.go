@@ -10,7 +10,11 @@ import (
 	"slices"
 )
 
-// shrink redraws a PNG with the 256 colours that it has most of, which is a third of its size.
+// mostCommon of the 256 colours are those that a picture has most of; the others are those that are least like any of them, so that a red figure
+// stays red.
+const mostCommon = 200
+
+// shrink redraws a PNG with 256 colours, which is a third of its size.
 func shrink(drawn []byte) ([]byte, error) {
 	picture, err := png.Decode(bytes.NewReader(drawn))
 	if err != nil {
@@ -28,8 +32,24 @@ func shrink(drawn []byte) ([]byte, error) {
 		return cmp.Or(seen[b]-seen[a], int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B))
 	})
 	var palette color.Palette
-	for _, c := range common[:min(256, len(common))] {
+	for _, c := range common[:min(mostCommon, len(common))] {
 		palette = append(palette, c)
+	}
+	rest := common[len(palette):]
+	away := make([]int, len(rest)) // of each the distance to the palette
+	for i, c := range rest {
+		away[i] = distance(c, palette[palette.Index(c)].(color.RGBA))
+	}
+	for len(palette) < 256 && len(rest) > 0 {
+		i := slices.Index(away, slices.Max(away))
+		if away[i] == 0 {
+			break
+		}
+		next := rest[i]
+		palette = append(palette, next)
+		for k, c := range rest {
+			away[k] = min(away[k], distance(c, next))
+		}
 	}
 	nearest := map[color.RGBA]uint8{}
 	for c := range seen {
@@ -44,4 +64,9 @@ func shrink(drawn []byte) ([]byte, error) {
 	var out bytes.Buffer
 	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small)
 	return out.Bytes(), err
+}
+
+func distance(a, b color.RGBA) int {
+	r, g, bl := int(a.R)-int(b.R), int(a.G)-int(b.G), int(a.B)-int(b.B)
+	return r*r + g*g + bl*bl
 }
