@@ -138,7 +138,7 @@ type InsertClaimer interface {
 	InsertAndClaim(ctx context.Context, jobs []*Job, c Claim) ([]ID, Claimed, error)
 }
 
-// An OperatorStore is the half by which jobs, queues and workers are seen and acted on from outside: by the command, the API, the dashboard.
+// An OperatorStore is the half by which jobs, queues and workers are seen and changed from outside: by the command, the API, the dashboard.
 // Workers read their queues and crons by it.
 type OperatorStore interface {
 	Inserter
