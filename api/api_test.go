@@ -144,14 +144,14 @@ func TestBulk(t *testing.T) {
 	}
 }
 
-func TestActs(t *testing.T) {
+func TestActions(t *testing.T) {
 	h := api.New(api.Config{Store: memory.New()})
 	for i := range 300 {
 		read[enqueued](t, ask(h, "POST", "/jobs", fmt.Sprintf(`{"kind":"k","args":{"n":%d}}`, i%3)), 201)
 	}
 	apply := func(body string) job.ActionResult {
 		t.Helper()
-		return read[job.ActionResult](t, ask(h, "POST", "/acts", body), 200)
+		return read[job.ActionResult](t, ask(h, "POST", "/actions", body), 200)
 	}
 	count := func(query string, want int) {
 		t.Helper()
@@ -159,19 +159,19 @@ func TestActs(t *testing.T) {
 			t.Errorf("%s: %d jobs, want %d", query, got, want)
 		}
 	}
-	if got := apply(`{"act":"move","queue":"other","filter":{"args":["n=1"],"state":["queued"]}}`); got.Changed != 100 {
+	if got := apply(`{"action":"move","queue":"other","filter":{"args":["n=1"],"state":["queued"]}}`); got.Changed != 100 {
 		t.Errorf("move: %+v", got)
 	}
 	count("queue=other", 100)
-	if got := apply(`{"act":"cancel","filter":{"queue":["other"]},"limit":30}`); got.Changed != 30 {
+	if got := apply(`{"action":"cancel","filter":{"queue":["other"]},"limit":30}`); got.Changed != 30 {
 		t.Errorf("cancel with a limit: %+v", got)
 	}
 	count("state=canceled", 30)
-	if got := apply(`{"act":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.ActionResult{Changed: 70, Skipped: 30}) {
+	if got := apply(`{"action":"schedule","delay":3600,"filter":{"queue":["other"]}}`); got != (job.ActionResult{Changed: 70, Skipped: 30}) {
 		t.Errorf("schedule: %+v", got)
 	}
 	count("state=scheduled", 70)
-	if got := apply(`{"act":"delete","all":true}`); got.Changed != 300 {
+	if got := apply(`{"action":"delete","all":true}`); got.Changed != 300 {
 		t.Errorf("delete all: %+v", got)
 	}
 	count("", 0)
@@ -244,7 +244,7 @@ func TestReadOnlyAndOtherOrigins(t *testing.T) {
 		{"POST", "/jobs/bulk", `{"kind":"k"}`},
 		{"POST", "/jobs/" + id + "/cancel", ""},
 		{"DELETE", "/jobs/" + id, ""},
-		{"POST", "/acts", `{"act":"delete","all":true}`},
+		{"POST", "/actions", `{"action":"delete","all":true}`},
 		{"POST", "/queues/default/pause", ""},
 		{"POST", "/crons/c/pause", ""},
 	} {

@@ -21,11 +21,11 @@ func (a *API) crons(w http.ResponseWriter, r *http.Request) error {
 // goneAfter is for how long nothing has been heard of a worker that is taken for gone: the default lease.
 const goneAfter = 30 * time.Second
 
-// actOnCron pauses a cron, lets it go on, or has it tick now.
-func (a *API) actOnCron(w http.ResponseWriter, r *http.Request) error {
-	action := r.PathValue("act")
+// cronAction pauses or resumes a cron, or has it tick now.
+func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
+	action := r.PathValue("action")
 	if action != "pause" && action != "resume" && action != "run" {
-		return refuse(http.StatusNotFound, "%.40q is no act here: there are pause, resume and run", action)
+		return refuse(http.StatusNotFound, "%.40q is no action on a cron: there are pause, resume and run", action)
 	}
 	name := r.PathValue("name")
 	crons, err := a.config.Store.Crons(r.Context())

@@ -175,13 +175,13 @@ func TestDescription(t *testing.T) {
 
 	d.ask(t, "DELETE", "/jobs/"+done.String(), "", 204)
 
-	d.ask(t, "POST", "/acts", `{"act":"schedule","delay":"1m","filter":{"kind":["k"],"state":["queued"],"args":["n=1"]},"limit":5}`, 200)
-	d.ask(t, "POST", "/acts", `{"act":"priority","priority":9,"all":true}`, 200)
-	d.ask(t, "POST", "/acts", `{"act":1}`, 400)
-	d.ask(t, "POST", "/acts", `{"act":"retry","all":true}`, 403, viewer...)
-	d.ask(t, "POST", "/acts", huge, 413)
-	d.ask(t, "POST", "/acts", `{}`, 415, plain...)
-	d.ask(t, "POST", "/acts", `{"act":"retry"}`, 422)
+	d.ask(t, "POST", "/actions", `{"action":"schedule","delay":"1m","filter":{"kind":["k"],"state":["queued"],"args":["n=1"]},"limit":5}`, 200)
+	d.ask(t, "POST", "/actions", `{"action":"priority","priority":9,"all":true}`, 200)
+	d.ask(t, "POST", "/actions", `{"action":1}`, 400)
+	d.ask(t, "POST", "/actions", `{"action":"retry","all":true}`, 403, viewer...)
+	d.ask(t, "POST", "/actions", huge, 413)
+	d.ask(t, "POST", "/actions", `{}`, 415, plain...)
+	d.ask(t, "POST", "/actions", `{"action":"retry"}`, 422)
 
 	d.ask(t, "POST", "/queues/q/pause", "", 204)
 	d.ask(t, "POST", "/queues/q/resume", "", 403, viewer...)

@@ -31,8 +31,8 @@ func (a *API) queues(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"queues": shown})
 }
 
-// actOnQueue pauses a queue, or lets it go on.
-func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
+// queueAction pauses or resumes a queue.
+func (a *API) queueAction(w http.ResponseWriter, r *http.Request) error {
 	paused, err := isPause(r)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusUnprocessableEntity, "%v", err)
 	}
 	err = a.config.Store.Pause(r.Context(), name, paused)
-	a.record(r, job.AuditEntry{Action: r.PathValue("act") + " queue", Target: name, Changed: 1}, err)
+	a.record(r, job.AuditEntry{Action: r.PathValue("action") + " queue", Target: name, Changed: 1}, err)
 	if err != nil {
 		return err
 	}
@@ -52,12 +52,12 @@ func (a *API) actOnQueue(w http.ResponseWriter, r *http.Request) error {
 
 // isPause reads the action at the end of a path, on a queue or a cron.
 func isPause(r *http.Request) (bool, error) {
-	switch action := r.PathValue("act"); action {
+	switch action := r.PathValue("action"); action {
 	case "pause":
 		return true, nil
 	case "resume":
 		return false, nil
 	default:
-		return false, refuse(http.StatusNotFound, "%.40q is no act here: there are pause and resume", action)
+		return false, refuse(http.StatusNotFound, "%.40q is no action on a queue: there are pause and resume", action)
 	}
 }

@@ -426,8 +426,8 @@ func TestForWorkers(t *testing.T) {
 	for what, want := range map[string]bool{
 		"POST /api/v1/worker/claim": true, "POST /api/v1/jobs": true, "POST /api/v1/jobs/bulk": true, "GET /api/v1/jobs/" + job.NewID().String(): true,
 		"GET /api/v1/jobs": false, "GET /api/v1/jobs/": false, "DELETE /api/v1/jobs/" + job.NewID().String(): false,
-		"POST /api/v1/jobs/" + job.NewID().String() + "/cancel": false, "POST /api/v1/acts": false, "GET /api/v1/workers": false, "GET /": false,
-		"GET /metrics": false, "POST /api/v1/worker": true, "GET /api/v1/jobs/../acts": false, "POST /jobs": false,
+		"POST /api/v1/jobs/" + job.NewID().String() + "/cancel": false, "POST /api/v1/actions": false, "GET /api/v1/workers": false, "GET /": false,
+		"GET /metrics": false, "POST /api/v1/worker": true, "GET /api/v1/jobs/../actions": false, "POST /jobs": false,
 	} {
 		method, path, _ := strings.Cut(what, " ")
 		r := httptest.NewRequest(method, "http://h/", nil)

@@ -16,13 +16,13 @@ func (a *API) workers(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, map[string]any{"workers": list(workers)})
 }
 
-// actOnWorker leaves an order for a worker.
-func (a *API) actOnWorker(w http.ResponseWriter, r *http.Request) error {
-	do := job.CommandKind(r.PathValue("act"))
+// workerAction leaves a command for a worker.
+func (a *API) workerAction(w http.ResponseWriter, r *http.Request) error {
+	do := job.CommandKind(r.PathValue("action"))
 	switch do {
 	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 	default:
-		return refuse(http.StatusNotFound, "%.40q is no act on a worker: there are quiet, resume and stop", string(do))
+		return refuse(http.StatusNotFound, "%.40q is no action on a worker: there are quiet, resume and stop", string(do))
 	}
 	name := r.PathValue("name")
 	err := a.sendCommand(r, name, job.Command{Do: do})

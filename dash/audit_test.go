@@ -24,15 +24,15 @@ func TestAudit(t *testing.T) {
 	h := dash.New(dash.Config{
 		Store: s, Actor: func(*http.Request) string { return "ann" }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
-	post(t, h, "/jobs/act", "act", "cancel", "all", "1", "kind", "mail")
-	post(t, h, "/jobs/act", "act", "priority", "argument", "none", "id", jobs[0].ID.String())
-	post(t, h, "/jobs/act", "act", "delete", "id", jobs[0].ID.String())
-	post(t, h, "/queues", "act", "pause", "queue", "nothing")
+	post(t, h, "/jobs/action", "action", "cancel", "all", "1", "kind", "mail")
+	post(t, h, "/jobs/action", "action", "priority", "argument", "none", "id", jobs[0].ID.String())
+	post(t, h, "/jobs/action", "action", "delete", "id", jobs[0].ID.String())
+	post(t, h, "/queues", "action", "pause", "queue", "nothing")
 	enqueue(t, s, "mail", `{}`, 1)
-	post(t, h, "/queues", "act", "pause", "queue", "default")
-	post(t, h, "/crons", "act", "pause", "cron", "nightly")
-	post(t, h, "/workers", "act", "quiet", "worker", "w")
-	post(t, h, "/workers", "act", "quiet", "worker", "none")
+	post(t, h, "/queues", "action", "pause", "queue", "default")
+	post(t, h, "/crons", "action", "pause", "cron", "nightly")
+	post(t, h, "/workers", "action", "quiet", "worker", "w")
+	post(t, h, "/workers", "action", "quiet", "worker", "none")
 
 	entries, err := s.Audited(t.Context(), 0, 100)
 	if err != nil {

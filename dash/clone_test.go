@@ -99,7 +99,7 @@ func TestCloneRefused(t *testing.T) {
 func TestCopies(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{"password":"hunter2","to":"o'hara"}`, 1)[0].ID.String()
-	has(t, get(t, dash.New(dash.Config{Store: s}), "/jobs/"+id), http.StatusOK, "Copy curl", "not hunter2", "o&#39;\\&#39;&#39;hara", `data-copy="copy-0"`, "act=move&amp;id="+id, "act=schedule&amp;id="+id)
+	has(t, get(t, dash.New(dash.Config{Store: s}), "/jobs/"+id), http.StatusOK, "Copy curl", "not hunter2", "o&#39;\\&#39;&#39;hara", `data-copy="copy-0"`, "action=move&amp;id="+id, "action=schedule&amp;id="+id)
 }
 
 // TestCronPage: the page of a cron has when it runs next, and the jobs that it enqueued.
@@ -120,7 +120,7 @@ func TestCronPage(t *testing.T) {
 	if n := strings.Count(w.Body.String(), "data-open"); n != 2 {
 		t.Errorf("%d jobs are shown, want 2", n)
 	}
-	w = post(t, h, "/crons", "act", "pause", "cron", "nightly", "page", "1")
+	w = post(t, h, "/crons", "action", "pause", "cron", "nightly", "page", "1")
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "The cron is paused.", "<h1>Cron nightly", "none while it is paused")
 	has(t, get(t, h, "/crons"), http.StatusOK, `"/cron?name=nightly"`)
 	has(t, get(t, h, "/cron?name=none"), http.StatusNotFound, "There is no cron")

@@ -36,16 +36,16 @@ func TestOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	renew(t, s, "w", func(r *job.Renewal) { r.Info.Crons = []string{"nightly"} })
-	has(t, get(t, h, "/workers/act?act=stop&worker=w"), http.StatusOK, "Stop worker w?")
+	has(t, get(t, h, "/workers/action?action=stop&worker=w"), http.StatusOK, "Stop worker w?")
 	for _, step := range []struct {
 		path, reported string
 		fields         []string
 		want           job.Command
 	}{
-		{"/workers", "will claim no more jobs", []string{"act", "quiet", "worker", "w"}, job.Command{Do: job.CommandQuiet}},
-		{"/workers", "will claim jobs again", []string{"act", "resume", "worker", "w"}, job.Command{Do: job.CommandResume}},
-		{"/workers", "will stop", []string{"act", "stop", "worker", "w"}, job.Command{Do: job.CommandStop}},
-		{"/crons", "will run it now", []string{"act", "run", "cron", "nightly"}, job.Command{Do: job.CommandTick, Cron: "nightly"}},
+		{"/workers", "will claim no more jobs", []string{"action", "quiet", "worker", "w"}, job.Command{Do: job.CommandQuiet}},
+		{"/workers", "will claim jobs again", []string{"action", "resume", "worker", "w"}, job.Command{Do: job.CommandResume}},
+		{"/workers", "will stop", []string{"action", "stop", "worker", "w"}, job.Command{Do: job.CommandStop}},
+		{"/crons", "will run it now", []string{"action", "run", "cron", "nightly"}, job.Command{Do: job.CommandTick, Cron: "nightly"}},
 	} {
 		w := post(t, h, step.path, step.fields...)
 		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.reported)
@@ -54,12 +54,12 @@ func TestOrders(t *testing.T) {
 			t.Errorf("%v leaves %+v, want %+v", step.fields, commands, step.want)
 		}
 	}
-	has(t, post(t, h, "/workers", "act", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
-	has(t, post(t, h, "/workers", "act", "burn", "worker", "w"), http.StatusBadRequest, "is no action on workers")
-	has(t, get(t, h, "/workers/act?act=burn&worker=w"), http.StatusBadRequest, "is no action on workers")
-	has(t, post(t, h, "/crons", "act", "burn", "cron", "nightly"), http.StatusBadRequest, "is no action on crons")
+	has(t, post(t, h, "/workers", "action", "quiet", "worker", "nobody"), http.StatusNotFound, "There is no worker &#34;nobody&#34; any more")
+	has(t, post(t, h, "/workers", "action", "burn", "worker", "w"), http.StatusBadRequest, "is no action on workers")
+	has(t, get(t, h, "/workers/action?action=burn&worker=w"), http.StatusBadRequest, "is no action on workers")
+	has(t, post(t, h, "/crons", "action", "burn", "cron", "nightly"), http.StatusBadRequest, "is no action on crons")
 	renew(t, s, "w", nil) // which has the cron no more
-	has(t, post(t, h, "/crons", "act", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
+	has(t, post(t, h, "/crons", "action", "run", "cron", "nightly"), http.StatusConflict, "No worker that runs has cron &#34;nightly&#34;")
 	has(t, get(t, h, "/crons"), http.StatusOK, "disabled title=")
 }
 

@@ -112,7 +112,7 @@ func (h *handler) jobsOfCron(ctx context.Context, c *cronRow) ([]row, error) {
 	return found, nil
 }
 
-func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
+func (h *handler) cronAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	h.cache.forget()
 	rows, err := h.cronRows(ctx)
 	if err != nil {
@@ -127,8 +127,8 @@ func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.Audi
 	if i < 0 {
 		return "", refuse(http.StatusNotFound, "There is no cron %.130q.", name)
 	}
-	act := r.PostForm.Get("act")
-	*done = job.AuditEntry{Action: act + " cron", Target: name, Changed: 1}
+	action := r.PostForm.Get("action")
+	*done = job.AuditEntry{Action: action + " cron", Target: name, Changed: 1}
 	cron := pausable{
 		paused: func(ctx context.Context) (bool, error) {
 			crons, err := h.Store.Crons(ctx)
@@ -136,7 +136,7 @@ func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.Audi
 		},
 		pause: func(ctx context.Context, paused bool) error { return h.Store.PauseCron(ctx, name, paused) },
 	}
-	switch act {
+	switch action {
 	case "pause":
 		return h.pause(ctx, r, *done, cron, true, back+"did-text=cron-paused")
 	case "resume":
@@ -144,7 +144,7 @@ func (h *handler) actOnCron(ctx context.Context, r *http.Request, done *job.Audi
 	case "run":
 		return back + "did-text=cron-run", h.runCron(ctx, rows[i])
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on crons.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on crons.", action)
 }
 
 // runCron has one of the workers that have a cron run it now.

@@ -113,7 +113,7 @@ func TestPages(t *testing.T) {
 	ran := enqueue(t, s, "mail.send", `{"to":"ada"}`, 1)[0]
 	settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Completed })
 	h := dash.New(dash.Config{Store: s, Title: "shop", Version: "1.2.3"})
-	for _, path := range append(allPages, "/jobs/"+ran.ID.String(), "/jobs/act?act=retry&all=1", "/nothing") {
+	for _, path := range append(allPages, "/jobs/"+ran.ID.String(), "/jobs/action?action=retry&all=1", "/nothing") {
 		w := get(t, h, path)
 		status := http.StatusOK
 		if path == "/nothing" {
@@ -166,7 +166,7 @@ func TestPrefix(t *testing.T) {
 	has(t, get(t, h, "/admin/jobs/jobs"), http.StatusOK, `href="/admin/jobs/jobs/`+id+`"`, `src="/admin/jobs/static/dash.js?v=`, `data-page="/admin/jobs/jobs"`, `not href="/jobs`)
 	has(t, get(t, h, "/jobs"), http.StatusNotFound, `mounted below "/admin/jobs"`, "set Prefix in dash.Config")
 	has(t, get(t, h, "/admin/jobsters"), http.StatusNotFound, "set Prefix in dash.Config")
-	w = post(t, h, "/admin/jobs/jobs/act", "act", "cancel", "id", id, "back", "/jobs?kind=mail")
+	w = post(t, h, "/admin/jobs/jobs/action", "action", "cancel", "id", id, "back", "/jobs?kind=mail")
 	if got := w.Header().Get("Location"); !strings.HasPrefix(got, "/admin/jobs/jobs?") {
 		t.Errorf("leads to %q", got)
 	}

@@ -62,12 +62,12 @@ func TestEscaping(t *testing.T) {
 	h := dash.New(dash.Config{Store: hostile{memory.New()}, Title: evil, Version: evil, SignOut: evil})
 	query := url.Values{}
 	for _, name := range []string{
-		"kind", "queue", "state", "args", "error", "worker", "since", "until", "key", "before", "sort", "act", "argument", "back", "done", "did", "did-act",
+		"kind", "queue", "state", "args", "error", "worker", "since", "until", "key", "before", "sort", "action", "argument", "back", "done", "did", "did-action",
 		"did-text", "did-undo", "worker", "task", "theme", evil,
 	} {
 		query.Add(name, evil)
 	}
-	paths := append([]string{"/jobs/" + job.NewID().String(), "/jobs/act?act=move&all=1&back=" + url.QueryEscape("/"+evil), "/jobs/" + url.PathEscape(evil)}, allPages...)
+	paths := append([]string{"/jobs/" + job.NewID().String(), "/jobs/action?action=move&all=1&back=" + url.QueryEscape("/"+evil), "/jobs/" + url.PathEscape(evil)}, allPages...)
 	for _, path := range paths {
 		for _, q := range []string{"", query.Encode()} {
 			if q != "" && strings.Contains(path, "?") {
@@ -82,7 +82,7 @@ func TestEscaping(t *testing.T) {
 	}
 	for _, write := range writes {
 		var fields []string
-		for _, field := range []string{"act", "id", "queue", "worker", "cron", "argument", "back", "args"} {
+		for _, field := range []string{"action", "id", "queue", "worker", "cron", "argument", "back", "args"} {
 			fields = append(fields, field, evil)
 		}
 		w := post(t, h, write[0], fields...)

@@ -72,7 +72,7 @@ func (h *handler) failures(ctx context.Context, v *view) (*page, error) {
 			g.Share = percent(all.Failed, g.Attempts)
 		}
 		if g.Jobs = v.URL(g.jobsURL()); literal(g.Error) != "" { // else all failed jobs of the kind would be found
-			g.Retry = v.URL(g.actURL("retry", v.Here()))
+			g.Retry = v.URL(g.actionURL("retry", v.Here()))
 		}
 	}
 	return &page{Title: "Failures", Section: "failures", Data: &shown}, nil
@@ -89,9 +89,9 @@ func (g *failureGroup) search() []string {
 
 func (g *failureGroup) jobsURL() string { return jobsURL(g.search()...) }
 
-func (g *failureGroup) actURL(act, back string) string {
-	_, query, _ := strings.Cut(jobsURL(append(g.search(), "act", act, "all", "1", "back", back)...), "?")
-	return "/jobs/act?" + query
+func (g *failureGroup) actionURL(name, back string) string {
+	_, query, _ := strings.Cut(jobsURL(append(g.search(), "action", name, "all", "1", "back", back)...), "?")
+	return "/jobs/action?" + query
 }
 
 // findFailures groups the newest jobs that have failed.

@@ -53,8 +53,8 @@ func TestFailures(t *testing.T) {
 	query, _, _ := strings.Cut(rest, `"`)
 	query = html.UnescapeString(query)
 	has(t, get(t, h, "/jobs?"+query), http.StatusOK, "status 503", "not status 402")
-	has(t, get(t, h, "/jobs/act?act=retry&all=1&"+query), http.StatusOK, "Retry 5 jobs?", "Every job whose error contains the text matches")
-	has(t, get(t, h, "/jobs/act?act=retry&all=1&kind=card.charge"), http.StatusOK, "Retry 6 jobs?", "not contains the text")
+	has(t, get(t, h, "/jobs/action?action=retry&all=1&"+query), http.StatusOK, "Retry 5 jobs?", "Every job whose error contains the text matches")
+	has(t, get(t, h, "/jobs/action?action=retry&all=1&kind=card.charge"), http.StatusOK, "Retry 6 jobs?", "not contains the text")
 
 	reader := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
 	has(t, get(t, reader, "/failures"), http.StatusOK, "status 503", "not >Retry<")

@@ -13,11 +13,11 @@ import (
 
 // writes are all ways to change something in a store.
 var writes = [][]string{
-	{"/jobs/act", "act", "cancel", "all", "1"},
-	{"/queues", "act", "pause", "queue", "default"},
-	{"/queues", "act", "remove-limits", "queue", "default", "key", "a"},
-	{"/workers", "act", "stop", "worker", "w"},
-	{"/crons", "act", "pause", "cron", "nightly"},
+	{"/jobs/action", "action", "cancel", "all", "1"},
+	{"/queues", "action", "pause", "queue", "default"},
+	{"/queues", "action", "remove-limits", "queue", "default", "key", "a"},
+	{"/workers", "action", "stop", "worker", "w"},
+	{"/crons", "action", "pause", "cron", "nightly"},
 	{"/undo", "undo", "none"},
 	{"/jobs/00000000-0000-0000-0000-000000000001/clone", "args", "{}"},
 }
@@ -32,14 +32,14 @@ func TestOtherSites(t *testing.T) {
 		}
 	}
 	// A browser that does not tell the site tells the origin.
-	r := httptest.NewRequest("POST", "/jobs/act?act=cancel&all=1", nil)
+	r := httptest.NewRequest("POST", "/jobs/action?action=cancel&all=1", nil)
 	r.Header.Set("Origin", "https://evil.example")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	has(t, w, http.StatusForbidden, "comes from a page of another site")
 	// Nothing changes something by a GET.
 	for _, write := range writes {
-		get(t, h, write[0]+"?act="+write[2]+"&all=1&id="+id.String()+"&queue=default&worker=w&cron=nightly")
+		get(t, h, write[0]+"?action="+write[2]+"&all=1&id="+id.String()+"&queue=default&worker=w&cron=nightly")
 	}
 	checkUntouched(t, s, id)
 }
@@ -60,20 +60,20 @@ func TestReadOnly(t *testing.T) {
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID
 	h := dash.New(dash.Config{Store: s, ReadOnly: func(r *http.Request) bool { return r.Header.Get("X-Role") != "full" }})
 	for _, path := range append(allPages, "/jobs/"+id.String()) {
-		has(t, get(t, h, path), http.StatusOK, "read-only", `not name="act"`, `not type="checkbox" name="id"`, `not class="c-pick"`, `not class="c-acts"`)
+		has(t, get(t, h, path), http.StatusOK, "read-only", `not name="action"`, `not type="checkbox" name="id"`, `not class="c-pick"`, `not class="c-actions"`)
 		r := httptest.NewRequest("GET", path, nil)
 		r.Header.Set("X-Role", "full")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		has(t, w, http.StatusOK, "not read-only")
-		if events := read(t, h, path); strings.Contains(events, `name=\"act\"`) {
-			t.Errorf("the stream of %s offers acts", path)
+		if events := read(t, h, path); strings.Contains(events, `name=\"action\"`) {
+			t.Errorf("the stream of %s offers actions", path)
 		}
 	}
 	for _, write := range writes {
 		has(t, post(t, h, write[0], write[1:]...), http.StatusForbidden, "You may look, but not change anything.")
 	}
-	has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusForbidden, "You may look, but not change anything.")
-	has(t, get(t, h, "/workers/act?act=stop&worker=w"), http.StatusForbidden, "You may look, but not change anything.")
+	has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusForbidden, "You may look, but not change anything.")
+	has(t, get(t, h, "/workers/action?action=stop&worker=w"), http.StatusForbidden, "You may look, but not change anything.")
 	checkUntouched(t, s, id)
 }

@@ -65,7 +65,7 @@ func New(c Config) http.Handler {
 	return h
 }
 
-// serveJobs serves the pages about jobs, and the acts on them.
+// serveJobs serves the pages about jobs, and the actions on them.
 func (h *handler) serveJobs() {
 	h.page("/{$}", "overview", h.overview)
 	h.page("/jobs", "jobs", h.jobs)
@@ -73,24 +73,24 @@ func (h *handler) serveJobs() {
 	h.page("/jobs/{id}/raw", "", h.raw)
 	h.page("/jobs/{id}/task", "confirm", h.confirmTask)
 	h.page("/jobs/{id}/clone", "clone", h.confirmClone)
-	h.page("/jobs/act", "confirm", h.confirmJobs)
+	h.page("/jobs/action", "confirm", h.confirmJobs)
 	h.page("/failures", "failures", h.failures)
 	h.page("/queues", "queues", h.queues)
 	h.page("/queue", "subject", h.queue)
 	h.page("/kind", "subject", h.kind)
 	h.page("/workers", "workers", h.workers)
-	h.page("/workers/act", "confirm", h.confirmWorker)
+	h.page("/workers/action", "confirm", h.confirmWorker)
 	h.page("/crons", "crons", h.crons)
 	h.page("/cron", "cron", h.cron)
 	h.page("/palette", "", h.palette)
 	h.page("/audit", "audit", h.audit)
-	h.write("/jobs/act", h.actOnJobs)
+	h.write("/jobs/action", h.jobsAction)
 	h.write("/jobs/{id}/clone", h.clone)
 	h.write("/undo", h.undo)
-	h.write("/queues", h.actOnQueue)
+	h.write("/queues", h.queueAction)
 	h.write("/jobs/{id}/task", h.cancelTask)
-	h.write("/workers", h.actOnWorker)
-	h.write("/crons", h.actOnCron)
+	h.write("/workers", h.workerAction)
+	h.write("/crons", h.cronAction)
 }
 
 // A refusal is an error that the reader is told as it is.

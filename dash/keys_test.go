@@ -107,13 +107,13 @@ func TestIdleQueues(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	has(t, get(t, h, "/queues"), http.StatusOK, `name=done"`, `name=ready"`, ">idle<", "not >paused<")
 	has(t, get(t, h, "/"), http.StatusOK, "No queue has unfinished jobs.")
-	if w := post(t, h, "/queues", "act", "pause", "queue", "ready"); w.Code != http.StatusSeeOther {
+	if w := post(t, h, "/queues", "action", "pause", "queue", "ready"); w.Code != http.StatusSeeOther {
 		t.Errorf("pause: status %d", w.Code)
 	}
 	if queues, err := s.Queues(t.Context()); err != nil || len(queues) != 1 || queues[0].Name != "ready" || !queues[0].Paused {
 		t.Errorf("queues %+v, %v", queues, err)
 	}
-	has(t, post(t, h, "/queues", "act", "pause", "queue", "redy"), http.StatusNotFound, "There is no queue")
+	has(t, post(t, h, "/queues", "action", "pause", "queue", "redy"), http.StatusNotFound, "There is no queue")
 }
 
 // TestNoEmptyFields: the address of a search has only what it searches for, whatever the form sent.

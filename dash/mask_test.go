@@ -48,13 +48,13 @@ func TestMask(t *testing.T) {
 	// Nobody finds out by searching.
 	for _, path := range []string{"password", "Password", "deep.0.API-Key.id", "apiKey.0"} {
 		has(t, get(t, h, "/jobs?args="+path+"%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
-		has(t, get(t, h, "/jobs/act?act=retry&all=1&args="+path+"%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
+		has(t, get(t, h, "/jobs/action?action=retry&all=1&args="+path+"%3D"+hush), http.StatusBadRequest, "is masked, and cannot be searched")
 	}
 	has(t, get(t, h, "/jobs?error=REFUSED"), http.StatusOK, id)
 	for _, part := range []string{hush, "token%3Dh", "hunt"} {
 		has(t, get(t, h, "/jobs?error="+part), http.StatusOK, "No job matches")
-		has(t, get(t, h, "/jobs/act?act=delete&all=1&error="+part), http.StatusOK, "No job matches")
-		post(t, h, "/jobs/act", "act", "delete", "all", "1", "error", strings.ReplaceAll(part, "%3D", "="))
+		has(t, get(t, h, "/jobs/action?action=delete&all=1&error="+part), http.StatusOK, "No job matches")
+		post(t, h, "/jobs/action", "action", "delete", "all", "1", "error", strings.ReplaceAll(part, "%3D", "="))
 	}
 	find(t, s, jobID(t, id)) // it is there
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-// TestLimitsOfKeys: the page of a queue lists the keys with limits of their own; who may act removes those of one, and undoes that.
+// TestLimitsOfKeys: the page of a queue lists the keys with limits of their own; who may change something removes those of one, and undoes that.
 func TestLimitsOfKeys(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{}`, 1)
@@ -30,7 +30,7 @@ func TestLimitsOfKeys(t *testing.T) {
 	has(t, get(t, h, page), http.StatusOK, "Limit keys with limits of their own", "&lt;tenant&gt; 7", listed, "not not shown", `value="remove-limits"`)
 	has(t, get(t, dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }}), page), http.StatusOK, listed, `not value="remove-limits"`)
 
-	undo := did(t, h, post(t, h, "/queues", "act", "remove-limits", "queue", job.DefaultQueue, "key", "<tenant> 7"), "The limits of the key are removed.")
+	undo := did(t, h, post(t, h, "/queues", "action", "remove-limits", "queue", job.DefaultQueue, "key", "<tenant> 7"), "The limits of the key are removed.")
 	has(t, get(t, h, page), http.StatusOK, "weight 2", "not "+listed, "not not shown")
 	entries, err := s.Audited(t.Context(), 0, 1)
 	if err != nil || entries[0].Action != "set limits of key" || entries[0].Target != "default <tenant> 7 no limits" || entries[0].Changed != 1 {
@@ -42,7 +42,7 @@ func TestLimitsOfKeys(t *testing.T) {
 		t.Errorf("the limits are %+v, %v", uses, err)
 	}
 
-	undo = did(t, h, post(t, h, "/queues", "act", "remove-limits", "queue", job.DefaultQueue, "key", "other"), "are removed.")
+	undo = did(t, h, post(t, h, "/queues", "action", "remove-limits", "queue", job.DefaultQueue, "key", "other"), "are removed.")
 	set("other", job.KeyLimits{Weight: 5}) // by somebody else
 	did(t, h, post(t, h, "/undo", "undo", undo, "back", page), "Nothing is undone")
 	for i := range 30 {

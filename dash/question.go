@@ -32,14 +32,14 @@ type question struct {
 	Undo    string // whether it can be undone
 }
 
-// confirmJobs asks whether to act on the jobs that were selected, or on everything that matches.
+// confirmJobs asks whether to change the jobs that were selected, or all that match.
 func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
 	}
 	t, err := h.readTarget(v.Query)
 	if errors.Is(err, errNoneSelected) {
-		q := question{Text: "No job is selected", Note: "Tick some jobs, or act on all that match.", Back: backTo(v.Query.Get("back"), "/jobs"), Nothing: true}
+		q := question{Text: "No job is selected", Note: "Tick some jobs, or choose all that match.", Back: backTo(v.Query.Get("back"), "/jobs"), Nothing: true}
 		return &page{Title: q.Text, Section: "jobs", Data: q, frozen: true}, nil
 	}
 	if err != nil {
@@ -49,7 +49,7 @@ func (h *handler) confirmJobs(ctx context.Context, v *view) (*page, error) {
 	return &page{Title: t.Verb + " jobs", Section: "jobs", Data: q, frozen: true}, err
 }
 
-// ask makes the question whether to act.
+// ask makes the question.
 func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 	n, more, err := h.countTarget(ctx, t)
 	if err != nil {
@@ -63,7 +63,7 @@ func (h *handler) ask(ctx context.Context, t *target) (question, error) {
 		text = "more than " + text
 	}
 	q := question{
-		Text: fmt.Sprintf(cmp.Or(t.Ask, t.Verb+" %s?"), text), Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/act", Hidden: t.hidden(),
+		Text: fmt.Sprintf(cmp.Or(t.Ask, t.Verb+" %s?"), text), Note: t.Note, Verb: t.Verb, Danger: t.Danger, To: "/jobs/action", Hidden: t.hidden(),
 		Field: t.Field, Hint: t.Hint, Low: t.Low, High: t.High, Back: t.back, Nothing: n == 0 && !more, Total: n,
 	}
 	if t.Error != "" {
@@ -104,19 +104,19 @@ type askedAgain struct {
 
 func (a *askedAgain) Error() string { return a.refused.reason }
 
-// readAct returns the action that a target is for, or asks again.
-func (h *handler) readAct(ctx context.Context, t *target) (job.Action, error) {
-	act, err := t.act(t.argument)
+// readAction returns the action that a target is for, or asks again.
+func (h *handler) readAction(ctx context.Context, t *target) (job.Action, error) {
+	do, err := t.parse(t.argument)
 	refused, ok := errors.AsType[*refusal](err)
 	if !ok || t.Field == "" {
-		return act, err
+		return do, err
 	}
 	given := t.argument
 	t.argument = ""
 	q, err := h.ask(ctx, t)
 	if err != nil {
-		return act, err
+		return do, err
 	}
 	q.Value, q.Wrong = given, refused.reason
-	return act, &askedAgain{q, refused}
+	return do, &askedAgain{q, refused}
 }

@@ -113,7 +113,7 @@ func withIdle(queues []job.QueueInfo, counts []job.Count, workers []job.WorkerIn
 	return all
 }
 
-func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
+func (h *handler) queueAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
 	name := r.PostForm.Get("queue")
 	h.cache.forget()
 	rows, err := h.queueRows(ctx)
@@ -124,8 +124,8 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 	if !slices.ContainsFunc(rows, func(q queueRow) bool { return q.Name == name }) {
 		return "", refuse(http.StatusNotFound, "There is no queue %.130q.", name)
 	}
-	act := r.PostForm.Get("act")
-	*done = job.AuditEntry{Action: act + " queue", Target: name, Changed: 1}
+	action := r.PostForm.Get("action")
+	*done = job.AuditEntry{Action: action + " queue", Target: name, Changed: 1}
 	queue := pausable{
 		paused: func(ctx context.Context) (bool, error) {
 			queues, err := h.Store.Queues(ctx)
@@ -133,7 +133,7 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 		},
 		pause: func(ctx context.Context, paused bool) error { return h.Store.Pause(ctx, name, paused) },
 	}
-	switch act {
+	switch action {
 	case "pause":
 		return h.pause(ctx, r, *done, queue, true, "/queues?did-text=paused")
 	case "resume":
@@ -141,5 +141,5 @@ func (h *handler) actOnQueue(ctx context.Context, r *http.Request, done *job.Aud
 	case "remove-limits":
 		return h.removeLimits(ctx, r, name, done)
 	}
-	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", act)
+	return "", refuse(http.StatusBadRequest, "%.40q is no action on queues.", action)
 }

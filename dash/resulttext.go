@@ -14,10 +14,10 @@ func (v *view) Told() string {
 		n, _ := strconv.ParseInt(v.Query.Get(name), 10, 64) // what is no number is none
 		return n
 	}
-	if v.Query.Get("did-act") == "undo" {
+	if v.Query.Get("did-action") == "undo" {
 		return undoneText(n("did"), n("did-skipped"), n("did-conflicts"))
 	}
-	a, err := findAction(v.Query.Get("did-act"))
+	a, err := findAction(v.Query.Get("did-action"))
 	if err != nil {
 		return ""
 	}
@@ -51,7 +51,7 @@ func conflictText(conflicts int64) string {
 	return either(conflicts, "another job holds its unique key", "other jobs hold their unique keys")
 }
 
-// resultTexts are the sentences of acts that are not on jobs, so that an address cannot make the page say anything else.
+// resultTexts are the sentences of actions that are not on jobs, so that an address cannot make the page say anything else.
 var resultTexts = map[string]string{
 	"paused":      "The queue is paused. What runs goes on; nothing new starts.",
 	"resumed":     "The queue is resumed.",

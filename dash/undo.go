@@ -107,7 +107,7 @@ func (h *handler) undo(ctx context.Context, r *http.Request, done *job.AuditEntr
 		h.undos.add(u)
 		return "", err
 	}
-	q := url.Values{"did-act": {"undo"}}
+	q := url.Values{"did-action": {"undo"}}
 	for name, n := range map[string]int{"did": put.Changed, "did-skipped": put.Skipped, "did-conflicts": put.Conflicts} {
 		q.Set(name, strconv.Itoa(n))
 	}
@@ -239,9 +239,9 @@ func (h *handler) revert(ctx context.Context, changes map[job.ID]change) (done j
 		}
 	}
 	for r, ids := range reversals {
-		act := r.act()
+		do := r.restore()
 		for part := range slices.Chunk(ids, mostSelected) {
-			put, err := job.Apply(ctx, h.Store, job.Filter{IDs: part, States: act.From}, act)
+			put, err := job.Apply(ctx, h.Store, job.Filter{IDs: part, States: do.From}, do)
 			done.Changed, done.Conflicts = done.Changed+put.Changed, done.Conflicts+put.Conflicts
 			if err != nil {
 				return done, err
@@ -267,13 +267,13 @@ func (c change) reversal() (r standing) {
 	return r
 }
 
-// act is the action that takes the change back.
-func (r standing) act() job.Action {
+// restore is the action that takes the change back.
+func (r standing) restore() job.Action {
 	switch {
 	case r.state != "":
-		act := job.ActionRestore
-		act.From = []job.State{r.state}
-		return act
+		do := job.ActionRestore
+		do.From = []job.State{r.state}
+		return do
 	case r.queue != "":
 		return job.ActionMove(r.queue)
 	case r.priority != 0:

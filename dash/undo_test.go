@@ -54,7 +54,7 @@ func TestUndo(t *testing.T) {
 				{"cancel", ""}, {"discard", ""}, {"move", "slow"}, {"priority", "9"}, {"schedule", "48h"}, {"run", ""}, {"retry", ""},
 			} {
 				before := describe(t, s, jobs)
-				undo := did(t, h, post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "all", "1", "kind", "mail"), "3 jobs ")
+				undo := did(t, h, post(t, h, "/jobs/action", "action", test.action, "argument", test.argument, "all", "1", "kind", "mail"), "3 jobs ")
 				if undo == "" || describe(t, s, jobs) == before {
 					t.Fatalf("%s: undo %q of\n%s", test.action, undo, describe(t, s, jobs))
 				}
@@ -89,7 +89,7 @@ func TestUndoLeavesAlone(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	jobs := enqueue(t, s, "mail", `{}`, 4, job.In(time.Hour))
 	held := enqueue(t, s, "mail", `{}`, 1, job.Unique("a"), job.In(time.Hour))[0]
-	undo := did(t, h, post(t, h, "/jobs/act", "act", "cancel", "all", "1"), "5 jobs canceled")
+	undo := did(t, h, post(t, h, "/jobs/action", "action", "cancel", "all", "1"), "5 jobs canceled")
 	enqueue(t, s, "page", `{}`, 1, job.In(time.Hour))
 	again, err := job.New("mail", []byte(`{}`), job.Unique("a"), job.In(time.Hour))
 	if err != nil {
@@ -98,9 +98,9 @@ func TestUndoLeavesAlone(t *testing.T) {
 	if _, err := job.Insert(t.Context(), s, again); err != nil {
 		t.Fatal(err)
 	}
-	post(t, h, "/jobs/act", "act", "retry", "id", jobs[0].ID.String())
+	post(t, h, "/jobs/action", "action", "retry", "id", jobs[0].ID.String())
 	ran := settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State = job.Canceled }) // canceled as before, but it has run
-	post(t, h, "/jobs/act", "act", "delete", "id", jobs[1].ID.String())
+	post(t, h, "/jobs/action", "action", "delete", "id", jobs[1].ID.String())
 	did(t, h, post(t, h, "/undo", "undo", undo), "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 1 left alone, as another job holds its unique key.")
 	for _, test := range []struct {
 		id   job.ID
@@ -111,13 +111,13 @@ func TestUndoLeavesAlone(t *testing.T) {
 		}
 	}
 	// Nothing is offered where nothing can be put back, or nothing was changed.
-	if undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "5", "id", jobs[2].ID.String()), "1 job changed"); undo != "" {
+	if undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "5", "id", jobs[2].ID.String()), "1 job changed"); undo != "" {
 		t.Error("an action that changed nothing can be undone")
 	}
-	if undo := did(t, h, post(t, h, "/jobs/act", "act", "retry", "id", ran.ID.String()), "1 job retried"); undo != "" {
+	if undo := did(t, h, post(t, h, "/jobs/action", "action", "retry", "id", ran.ID.String()), "1 job retried"); undo != "" {
 		t.Error("the retry of a finished job can be undone")
 	}
-	if undo := did(t, h, post(t, h, "/jobs/act", "act", "delete", "id", jobs[2].ID.String()), "1 job deleted"); undo != "" {
+	if undo := did(t, h, post(t, h, "/jobs/action", "action", "delete", "id", jobs[2].ID.String()), "1 job deleted"); undo != "" {
 		t.Error("a delete can be undone")
 	}
 }
@@ -140,7 +140,7 @@ func TestUndoOfWhatRunsAtOnce(t *testing.T) {
 		settle(t, s, job.DefaultQueue, func(j *job.Job) { j.State, j.RunAt, j.Delay = job.Queued, time.Time{}, time.Hour })
 	}}})
 	enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))
-	if undo := did(t, h, post(t, h, "/jobs/act", "act", "run", "all", "1"), "1 job due now"); undo != "" {
+	if undo := did(t, h, post(t, h, "/jobs/action", "action", "run", "all", "1"), "1 job due now"); undo != "" {
 		t.Error("what has run can be undone")
 	}
 }
@@ -153,7 +153,7 @@ func TestUndoPause(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	for path, fields := range map[string][]string{"/queues": {"queue", "default"}, "/crons": {"cron", "nightly"}} {
 		apply := func(name string) string {
-			return did(t, h, post(t, h, path, append(fields, "act", name)...), "is "+name+"d")
+			return did(t, h, post(t, h, path, append(fields, "action", name)...), "is "+name+"d")
 		}
 		first := apply("pause")
 		if again := apply("pause"); again != "" {
@@ -178,23 +178,23 @@ func TestUndoIsBounded(t *testing.T) {
 		h := dash.New(dash.Config{Store: s})
 		enqueue(t, s, "mail", `{}`, 1000)
 		const few = "For 10 min it can be undone"
-		has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusOK, few)
-		has(t, get(t, h, "/jobs/act?act=delete&all=1"), http.StatusOK, "This cannot be undone", "not "+few)
-		undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "9", "all", "1"), "1,000 jobs changed")
+		has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusOK, few)
+		has(t, get(t, h, "/jobs/action?action=delete&all=1"), http.StatusOK, "This cannot be undone", "not "+few)
+		undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "9", "all", "1"), "1,000 jobs changed")
 		if undo == "" {
 			t.Error("1,000 jobs cannot be put back")
 		}
 		one := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
-		has(t, get(t, h, "/jobs/act?act=cancel&all=1"), http.StatusOK, "This cannot be undone: only what changes up to 1,000 jobs can be.", "not "+few)
-		if undo := did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", "8", "all", "1"), "1,001 jobs changed"); undo != "" {
+		has(t, get(t, h, "/jobs/action?action=cancel&all=1"), http.StatusOK, "This cannot be undone: only what changes up to 1,000 jobs can be.", "not "+few)
+		if undo := did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", "8", "all", "1"), "1,001 jobs changed"); undo != "" {
 			t.Error("1,001 jobs can be put back")
 		}
 		time.Sleep(10 * time.Minute)
 		has(t, get(t, h, "/audit"), http.StatusOK, "not Can be undone")
 		has(t, post(t, h, "/undo", "undo", undo), http.StatusGone, "longer than 10 min ago")
-		first := did(t, h, post(t, h, "/jobs/act", "act", "move", "argument", "q", "id", one), "1 job moved")
+		first := did(t, h, post(t, h, "/jobs/action", "action", "move", "argument", "q", "id", one), "1 job moved")
 		for i := range 50 {
-			did(t, h, post(t, h, "/jobs/act", "act", "priority", "argument", fmt.Sprint(1+i%9), "id", one), "1 job changed")
+			did(t, h, post(t, h, "/jobs/action", "action", "priority", "argument", fmt.Sprint(1+i%9), "id", one), "1 job changed")
 		}
 		has(t, post(t, h, "/undo", "undo", first), http.StatusGone, "cannot be undone any more")
 	})
@@ -205,7 +205,7 @@ func TestUndoReadOnly(t *testing.T) {
 	s, viewer := memory.New(), false
 	h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return viewer }})
 	enqueue(t, s, "mail", `{}`, 1)
-	w := post(t, h, "/jobs/act", "act", "cancel", "all", "1")
+	w := post(t, h, "/jobs/action", "action", "cancel", "all", "1")
 	for _, path := range []string{w.Header().Get("Location"), "/audit"} {
 		viewer = false
 		has(t, get(t, h, path), http.StatusOK, ">Undo</button>")

@@ -81,7 +81,7 @@ func (v *view) Mask(text string) string { return v.h.masker.Text(text) }
 func (v *view) HasJobs() bool { return v.h.Store != nil }
 func (v *view) HasLogs() bool { return v.h.Logs != nil }
 
-// Can reports whether the reader may act.
+// Can reports whether the reader may change anything.
 func (v *view) Can() bool { return !v.ReadOnly }
 
 // Ago shows how long ago a time was or how far away it is, and the time itself to whoever points at it.

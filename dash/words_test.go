@@ -34,10 +34,10 @@ func TestAttemptsOfAJob(t *testing.T) {
 func TestPluralsOfResults(t *testing.T) {
 	h := dash.New(dash.Config{Store: memory.New()})
 	for query, want := range map[string]string{
-		"did-act=retry&did=1&did-skipped=1&did-conflicts=1": "1 job retried, 1 left alone for its state, 1 left alone since another job holds its unique key.",
-		"did-act=retry&did=2&did-skipped=2&did-conflicts=2": "2 jobs retried, 2 left alone for their state, 2 left alone since other jobs hold their unique keys.",
-		"did-act=undo&did=1&did-skipped=1&did-conflicts=1":  "Undone for 1 job; 1 left alone, as it has run or was changed since; 1 left alone, as another job holds its unique key.",
-		"did-act=undo&did=2&did-skipped=2&did-conflicts=2":  "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 2 left alone, as other jobs hold their unique keys.",
+		"did-action=retry&did=1&did-skipped=1&did-conflicts=1": "1 job retried, 1 left alone for its state, 1 left alone since another job holds its unique key.",
+		"did-action=retry&did=2&did-skipped=2&did-conflicts=2": "2 jobs retried, 2 left alone for their state, 2 left alone since other jobs hold their unique keys.",
+		"did-action=undo&did=1&did-skipped=1&did-conflicts=1":  "Undone for 1 job; 1 left alone, as it has run or was changed since; 1 left alone, as another job holds its unique key.",
+		"did-action=undo&did=2&did-skipped=2&did-conflicts=2":  "Undone for 2 jobs; 2 left alone, as they have run or were changed since; 2 left alone, as other jobs hold their unique keys.",
 	} {
 		has(t, get(t, h, "/jobs?"+query), http.StatusOK, want)
 	}

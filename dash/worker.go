@@ -44,19 +44,19 @@ func (h *handler) confirmWorker(_ context.Context, v *view) (*page, error) {
 	if v.ReadOnly {
 		return nil, refuse(http.StatusForbidden, "You may look, but not change anything.")
 	}
-	if v.Query.Get("act") != string(job.CommandStop) {
-		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("act"))
+	if v.Query.Get("action") != string(job.CommandStop) {
+		return nil, refuse(http.StatusBadRequest, "%.40q is no action on workers that needs to be confirmed.", v.Query.Get("action"))
 	}
 	name := clip(v.Query.Get("worker"), job.MaxKey)
 	return &page{Title: "Stop a worker", Section: "workers", frozen: true, Data: question{
 		Text: "Stop worker " + name + "?", Verb: "Stop", Danger: true, To: "/workers", Back: "/workers",
 		Note:   "It claims no more jobs, gives those that run its grace to end, and releases the others. It cannot be started from here.",
-		Hidden: [][2]string{{"act", string(job.CommandStop)}, {"worker", name}},
+		Hidden: [][2]string{{"action", string(job.CommandStop)}, {"worker", name}},
 	}}, nil
 }
 
-func (h *handler) actOnWorker(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
-	command := job.CommandKind(r.PostForm.Get("act"))
+func (h *handler) workerAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (string, error) {
+	command := job.CommandKind(r.PostForm.Get("action"))
 	switch command {
 	case job.CommandQuiet, job.CommandResume, job.CommandStop:
 		name := r.PostForm.Get("worker")

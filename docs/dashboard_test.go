@@ -47,7 +47,7 @@ func TestDashboard(t *testing.T) {
 		ReadOnly: func(r *http.Request) bool { return r.Header.Get("X-Role") != "operator" },
 		Mask:     append(dash.DefaultMask(), "iban", "card_number"),
 	})
-	for role, mayAct := range map[string]bool{"": false, "operator": true} {
+	for role, mayChange := range map[string]bool{"": false, "operator": true} {
 		r := httptest.NewRequest("GET", "/jobs/jobs/"+j.ID.String(), nil)
 		r.Header.Set("X-Role", role)
 		w := httptest.NewRecorder()
@@ -56,8 +56,8 @@ func TestDashboard(t *testing.T) {
 		if strings.Contains(page, "DE02") || strings.Contains(page, "x7y") || !strings.Contains(page, "&#34;sum&#34;: 5") {
 			t.Error("args are not masked as they should be")
 		}
-		if got := strings.Contains(page, `name="act"`); got != mayAct {
-			t.Errorf("role %q can act: %t, want %t", role, got, mayAct)
+		if got := strings.Contains(page, `name="action"`); got != mayChange {
+			t.Errorf("role %q can change jobs: %t, want %t", role, got, mayChange)
 		}
 	}
 	w := httptest.NewRecorder()

@@ -211,17 +211,21 @@ func mount(mux *http.ServeMux, store job.Store, signedIn func(*http.Request) (us
 		user, _ := signedIn(r)
 		return user
 	}
-	guard := func(next http.Handler) http.Handler {
+	guard := func(next, without http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if user, _ := signedIn(r); user == "" {
-				http.Redirect(w, r, "/login", http.StatusSeeOther)
+				without.ServeHTTP(w, r)
 				return
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
-	mux.Handle("/admin/jobs/", guard(dash.New(dash.Config{Store: store, Prefix: "/admin/jobs", ReadOnly: readOnly, Actor: actor})))
-	mux.Handle(api.Prefix+"/", guard(api.New(api.Config{Store: store, ReadOnly: readOnly, Actor: actor})))
+	page := http.RedirectHandler("/login", http.StatusSeeOther)
+	program := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { // it cannot use a login page
+		http.Error(w, "not signed in", http.StatusUnauthorized)
+	})
+	mux.Handle("/admin/jobs/", guard(dash.New(dash.Config{Store: store, Prefix: "/admin/jobs", ReadOnly: readOnly, Actor: actor}), page))
+	mux.Handle(api.Prefix+"/", guard(api.New(api.Config{Store: store, ReadOnly: readOnly, Actor: actor}), program))
 }
 
 func TestHowtoMount(t *testing.T) {
@@ -237,6 +241,7 @@ func TestHowtoMount(t *testing.T) {
 		want                     int
 	}{
 		{"", "GET", "/admin/jobs/", "", http.StatusSeeOther},
+		{"", "GET", "/api/v1/jobs", "", http.StatusUnauthorized},
 		{"ada", "GET", "/admin/jobs/", "", http.StatusOK},
 		{"ada", "GET", "/api/v1/jobs", "", http.StatusOK},
 		{"ada", "POST", "/api/v1/jobs", `{"kind":"a"}`, http.StatusForbidden},

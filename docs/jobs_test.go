@@ -415,7 +415,7 @@ func TestServeJobsLetsThemEnd(t *testing.T) {
 	})
 }
 
-func Example_acts() {
+func Example_actions() {
 	show(func(ctx context.Context, store job.Store) error {
 		for range 3 {
 			if _, err := SendMail.Enqueue(ctx, store, Mail{User: 1}, job.MaxAttempts(1)); err != nil {

@@ -290,8 +290,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestActs does each act of the table of acts in jobs.md to a job in each state, and compares.
-func TestActs(t *testing.T) {
+// TestActions does each action of the table of actions in jobs.md to a job in each state, and compares.
+func TestActions(t *testing.T) {
 	later := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	actions := map[string]job.Action{
 		"`ActionRetry`":       job.ActionRetry,
@@ -318,7 +318,7 @@ func TestActs(t *testing.T) {
 	for _, row := range rows {
 		action, ok := actions[row[0]]
 		if !ok {
-			t.Errorf("the test does not know the act %s", row[0])
+			t.Errorf("the test does not know the action %s", row[0])
 			continue
 		}
 		for i, state := range states {

@@ -37,7 +37,7 @@ func inState(t *testing.T, state job.State) (job.Store, job.ID) {
 	return store, done.ID
 }
 
-func TestActs(t *testing.T) {
+func TestActions(t *testing.T) {
 	const gone, skipped = job.State("gone"), job.State("")
 	states := []job.State{job.Queued, job.Running, job.Completed, job.Canceled, job.Discarded}
 	at := time.Now().Add(time.Hour).Truncate(time.Second)
@@ -89,7 +89,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-func TestActErrors(t *testing.T) {
+func TestActionErrors(t *testing.T) {
 	store, _ := inState(t, job.Queued)
 	for _, test := range []struct {
 		action job.Action
@@ -224,8 +224,8 @@ func TestCancelAJobOfADeadProcess(t *testing.T) {
 	})
 }
 
-// TestActsSuitViews: what is offered for a view is what is done to its jobs.
-func TestActsSuitViews(t *testing.T) {
+// TestActionsSuitViews: what is offered for a view is what is done to its jobs.
+func TestActionsSuitViews(t *testing.T) {
 	for _, s := range job.States() {
 		waits := s == job.Queued || s == job.Scheduled || s == job.Retrying
 		for _, test := range []struct {

@@ -60,8 +60,8 @@ func TestAuditOf(t *testing.T) {
 	at := time.Date(2026, 1, 31, 15, 4, 0, 0, time.UTC)
 	for _, c := range []struct {
 		filter job.Filter
-		act    job.Action
-		action string
+		action job.Action
+		name   string
 		target string
 	}{
 		{job.Filter{}, job.ActionRetry, "retry", "all jobs"},
@@ -69,9 +69,9 @@ func TestAuditOf(t *testing.T) {
 		{job.Filter{Kinds: []string{"a", "b"}, States: []job.State{job.Queued}, CreatedAfter: at}, job.ActionPriority(9), "set priority 9", "kind=a,b state=queued created_after=2026-01-31T15:04:00Z"},
 		{job.Filter{Args: []job.ArgsMatch{{Path: "user", Value: "7"}}, Error: "no route", Meta: map[string]string{"b": "2", "a": "1"}}, job.ActionRunAt(at), "schedule for 2026-01-31T15:04:00Z", "meta.a=1 meta.b=2 args.user=7 error=no route"},
 	} {
-		e := job.AuditOf(c.filter, c.act, job.ActionResult{Changed: 4, Skipped: 1})
-		if e.Action != c.action || e.Target != c.target || e.Changed != 4 {
-			t.Errorf("got %+v, want %q of %q", e, c.action, c.target)
+		e := job.AuditOf(c.filter, c.action, job.ActionResult{Changed: 4, Skipped: 1})
+		if e.Action != c.name || e.Target != c.target || e.Changed != 4 {
+			t.Errorf("got %+v, want %q of %q", e, c.name, c.target)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type Filter struct {
 
 	Meta map[string]string // entries that the Meta of the job has, all of them
 
-	// These two are checked exactly by [List] and by the acts; for Store.List they are hints.
+	// These two are checked exactly by [List] and by actions; for Store.List they are hints.
 	Args  []ArgsMatch
 	Error string // part of the text of a failure, regardless of case
 

@@ -138,7 +138,7 @@ type InsertClaimer interface {
 	InsertAndClaim(ctx context.Context, jobs []*Job, c Claim) ([]ID, Claimed, error)
 }
 
-// An OperatorStore is the half by which jobs, queues and workers are seen and acted on from outside: by the command, the API, the dashboard.
+// An OperatorStore is the half by which jobs, queues and workers are seen and changed from outside: by the command, the API, the dashboard.
 // Workers read their queues and crons by it.
 type OperatorStore interface {
 	Inserter
@@ -154,7 +154,7 @@ type OperatorStore interface {
 	// Apply applies an action to the newest f.Limit jobs that match the filter, or to all of them if they are fewer, in one transaction and
 	// without sending them anywhere. Of these jobs
 	//
-	//   - one whose state is not among act.From is left alone, and counted as skipped;
+	//   - one whose state is not among action.From is left alone, and counted as skipped;
 	//   - one that is to be deleted is, with its unique key if it holds it;
 	//   - a running one stays so, and CancelRequested is set;
 	//   - a queued one gets Queue, Priority and the time of the action, as far as they are set, and finishes if To is a final state:

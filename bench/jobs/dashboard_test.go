@@ -172,12 +172,12 @@ func (o *operated) pages() []webPage {
 		{name: "audit", paths: []string{"/audit", "/audit?before=2500"}},
 		{name: "palette", paths: []string{"/palette"}},
 		{name: "ask-before-an-action", paths: []string{
-			"/jobs/act?act=retry&id=" + one.ID.String(), "/jobs/act?act=retry&all=1&state=discarded", "/jobs/act?act=delete&all=1&kind=" + common,
-			"/workers/act?act=stop&worker=worker-1",
+			"/jobs/action?action=retry&id=" + one.ID.String(), "/jobs/action?action=retry&all=1&state=discarded", "/jobs/action?action=delete&all=1&kind=" + common,
+			"/workers/action?action=stop&worker=worker-1",
 		}},
 		{name: "ask-before-an-action-on-a-search", paths: []string{
-			"/jobs/act?act=retry&all=1&state=retrying", "/jobs/act?act=delete&all=1&until=1d", "/jobs/act?act=retry&all=1&state=discarded&error=timed+out",
-			"/jobs/act?act=delete&all=1&error=no+such+text", "/jobs/act?act=delete&all=1&args=user%3D-1",
+			"/jobs/action?action=retry&all=1&state=retrying", "/jobs/action?action=delete&all=1&until=1d", "/jobs/action?action=retry&all=1&state=discarded&error=timed+out",
+			"/jobs/action?action=delete&all=1&error=no+such+text", "/jobs/action?action=delete&all=1&args=user%3D-1",
 		}},
 	}
 	var live []string

@@ -109,7 +109,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if selected := context.Selected(); selected != nil && oneDash.MatchString(err.Error()) && slices.ContainsFunc(selected.Positional, isFilter) {
 			err = fmt.Errorf("%w; a filter that begins with - stands behind --, or begins with not instead", err)
 		}
-		return fail(stderr, context, args, &probe.UsageError{Err: err})
+		return fail(stderr, context, args, &probe.UsageError{Err: plainly(err)})
 	}
 	return fail(stderr, context, args, context.Run(
 		fetch.Streams{In: stdin, Out: stdout, Err: stderr},

@@ -412,15 +412,15 @@ func (s *stage) testNavigation(t *testing.T) {
 	}
 }
 
-// What acts on the selected jobs can be used when one is.
+// Actions on the selected jobs can be used when one is.
 func (s *stage) testNoneSelected(t *testing.T) {
 	b := s.tab(t, desk())
 	b.open("/jobs")
-	const usable = `[...document.querySelectorAll("#acts button")].filter(e => !e.disabled).length`
+	const usable = `[...document.querySelectorAll("#actions button")].filter(e => !e.disabled).length`
 	b.run(Until(usable+" === 0"), chromedp.Click(`tbody input[name="id"]`), Until(usable+" === 7"), chromedp.Click(`tbody input[name="id"]`), Until(usable+" === 0"))
 	b = s.tab(t, look(false))
 	b.visit("/jobs")
-	b.click("#acts", "Retry")
+	b.click("#actions", "Retry")
 	b.sees("No job is selected")
 }
 

@@ -1,4 +1,4 @@
-// Package browsertest opens the dashboard in a real browser: its tests use every page and every act, on SQLite and PostgreSQL,
+// Package browsertest opens the dashboard in a real browser: its tests use every page and every action, on SQLite and PostgreSQL,
 // and its program shots takes the pictures of the guide.
 package browsertest
 

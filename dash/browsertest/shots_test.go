@@ -78,7 +78,7 @@ func (s *stage) dialogs() []dialog {
 	return []dialog{
 		{"dialog-palette", "/queues", []Action{chromedp.KeyEvent("k", chromedp.KeyModifiers(chromedp.ModifierCtrl)), Until(`document.querySelectorAll("#palette-list li").length > 8`)}},
 		{"dialog-keys", "/jobs", []Action{click("#help")}},
-		{"dialog-selected", "/jobs", []Action{click(`tbody input[name="id"]`), click("#acts summary")}},
+		{"dialog-selected", "/jobs", []Action{click(`tbody input[name="id"]`), click("#actions summary")}},
 		{"dialog-all", "/jobs", []Action{click(".everyone summary")}},
 		{"dialog-fields", "/jobs", []Action{click(".more summary")}},
 		{"dialog-retry", "/jobs?state=discarded", []Action{click(`.everyone button[value="retry"]`), asked}},

@@ -20,7 +20,7 @@ type state struct {
 	away func(server *httptest.Server, away bool)
 }
 
-// states are: what a scene has; nothing at all; failures, trouble and long names; for those who may not act; a store that does not answer; a
+// states are: what a scene has; nothing at all; failures, trouble and long names; for those who may only read; a store that does not answer; a
 // server, and a store, that answers no more while a page is shown; no jobs but logs. Each has all the pages that it can have.
 func (s *stage) states() []state {
 	title := "shop"
@@ -37,9 +37,9 @@ func (s *stage) states() []state {
 	return []state{
 		{name: "full", h: dashboard(dash.Config{Store: s.Store, Logs: s.logs}), paths: append(
 			s.paths(), "/jobs/"+s.completed.String(), "/jobs/"+s.scheduled.String(), "/kind?name=feed.import", "/jobs?args=user%3D7&kind=mail.send", "/jobs?args=wrong",
-			"/jobs?worker=shop-1&sort=-took", "/jobs/act?act=delete&all=1", "/jobs/act?act=priority&all=1&kind=mail.send", "/workers/act?worker=shop-1&act=stop",
+			"/jobs?worker=shop-1&sort=-took", "/jobs/action?action=delete&all=1", "/jobs/action?action=priority&all=1&kind=mail.send", "/workers/action?worker=shop-1&action=stop",
 			"/jobs/"+s.Failed.String()+"/clone", "/logs?q=nothing", "/logs?q=%28wrong", "/nothing", "/jobs?before="+s.Failed.String(), "/failures?kind=mail.send",
-			"/jobs?did-act=cancel&did=1&did-skipped=2",
+			"/jobs?did-action=cancel&did=1&did-skipped=2",
 		)},
 		{name: "empty", h: dashboard(dash.Config{Store: memory.New()}), paths: []string{
 			"/", "/jobs", "/failures", "/queues", "/workers", "/crons", "/audit", "/logs", "/jobs?kind=none", "/queue?name=mail", "/jobs/" + s.Failed.String(), "/failures?kind=mail.send",

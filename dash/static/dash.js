@@ -227,7 +227,7 @@ if (live) {
   connect();
 }
 
-// What an act did is told once, not at each reload.
+// The result of an action is shown once, not at each reload.
 if (byId("told")) {
   const clean = new URL(location);
   for (const name of [...clean.searchParams.keys()]) if (name.startsWith("did")) clean.searchParams.delete(name);
@@ -236,7 +236,7 @@ if (byId("told")) {
 
 // --- selecting
 
-const boxes = () => [...document.querySelectorAll('input[name="id"][form="acts"]')];
+const boxes = () => [...document.querySelectorAll('input[name="id"][form="actions"]')];
 const everything = document.querySelector("[data-all]");
 
 function tellSelected() {
@@ -246,7 +246,7 @@ function tellSelected() {
   everything.checked = n > 0 && n === all.length;
   everything.indeterminate = n > 0 && n < all.length;
   document.querySelector("[data-selected]").textContent = n ? `${n} selected` : "all";
-  for (const button of byId("acts").querySelectorAll("button")) button.disabled = n === 0;
+  for (const button of byId("actions").querySelectorAll("button")) button.disabled = n === 0;
 }
 everything?.addEventListener("change", () => {
   for (const box of boxes()) box.checked = everything.checked;
@@ -274,7 +274,7 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   const q = new URLSearchParams(new FormData(form, event.submitter));
   for (const menu of document.querySelectorAll("details.menu[open]")) menu.open = false;
-  const url = `${form.action}?${q}`;
+  const url = `${form.getAttribute("action")}?${q}`; // form.action is the button of that name
   question(url).catch(() => location.assign(url));
 });
 document.addEventListener("click", (event) => {
@@ -290,7 +290,7 @@ ask.addEventListener("click", (event) => {
   }
 });
 
-// An act that takes longer than a request goes on by itself until it is stopped.
+// An action that takes longer than a request continues by itself until it is stopped.
 document.querySelector("main > [data-go-on] form")?.submit();
 
 // --- menus close when something else is clicked

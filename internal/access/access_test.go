@@ -294,13 +294,13 @@ func TestPages(t *testing.T) {
 		{[]func(*http.Request){with("Authorization", "Basic YTpi")}, 401, "not of the form"},
 		{[]func(*http.Request){elsewhere}, 421, "not called"},
 	} {
-		page := ask(h, "POST", "/jobs/act", append(test.edits, with("Accept", "text/html,application/xhtml+xml"))...)
+		page := ask(h, "POST", "/jobs/action", append(test.edits, with("Accept", "text/html,application/xhtml+xml"))...)
 		body := page.Body.String()
 		if page.Code != test.status || !strings.HasPrefix(page.Header().Get("Content-Type"), "text/html") || !strings.Contains(body, test.want) || !strings.Contains(body, "<h1>") ||
 			!strings.HasPrefix(page.Header().Get("Content-Security-Policy"), "default-src 'none'") || strings.Contains(body, "<b>") || strings.Contains(body, "<i>") {
 			t.Errorf("%s: a browser gets %d %v\n%s", test.want, page.Code, page.Header(), body)
 		}
-		program := ask(h, "POST", "/jobs/act", append(test.edits, with("Accept", "*/*"))...)
+		program := ask(h, "POST", "/jobs/action", append(test.edits, with("Accept", "*/*"))...)
 		if program.Code != test.status || program.Header().Get("Content-Type") != "application/problem+json" || !strings.Contains(program.Body.String(), test.want) {
 			t.Errorf("%s: a program gets %d %v\n%s", test.want, program.Code, program.Header(), program.Body)
 		}

@@ -2,14 +2,23 @@
 package durationtext
 
 import (
+	"strconv"
 	"strings"
 	"time"
 )
 
-// Short formats a duration without units that are zero or too small to matter, such as 12.4s, 3m and 19h52m.
+// Short formats a duration without units that are zero or too small to matter, such as 12.4s, 3m, 19h52m and 20d3h.
 func Short(d time.Duration) string {
+	const day, days = 24 * time.Hour, 100 * time.Hour // from which on days are counted
 	to := time.Millisecond
 	switch {
+	case d >= days:
+		d = d.Round(time.Hour)
+		text := strconv.FormatInt(int64(d/day), 10) + "d"
+		if hours := int64(d % day / time.Hour); hours > 0 {
+			text += strconv.FormatInt(hours, 10) + "h"
+		}
+		return text
 	case d >= time.Hour:
 		to = time.Minute
 	case d >= time.Minute:

@@ -20,6 +20,9 @@ func TestShort(t *testing.T) {
 		19*time.Hour + 52*time.Minute:       "19h52m",
 		30*time.Hour + 29*time.Second:       "30h",
 		time.Hour + 59*time.Minute + 31*1e9: "2h",
+		99 * time.Hour:                      "99h",
+		100 * time.Hour:                     "4d4h",
+		720*time.Hour + 20*time.Minute:      "30d",
 	} {
 		if got := durationtext.Short(d); got != want {
 			t.Errorf("%v: got %s, want %s", d, got, want)

@@ -180,7 +180,7 @@ type mutation struct {
 	} `json:"filter"`
 }
 
-// mutate acts on the jobs of a set.
+// mutate changes the jobs of a set.
 func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 	var m mutation
 	if err := json.Unmarshal(args, &m); err != nil {

@@ -25,7 +25,7 @@ var applyPromises = []promise{
 				if got != want {
 					f.Errorf("%s of a %s job returned %+v, want %+v", action, before.State, got, want)
 				}
-				f.acted(action, before)
+				f.checkAction(action, before)
 			}
 			f.emptyQueues()
 		}
@@ -46,7 +46,7 @@ var applyPromises = []promise{
 		f.near("due", f.read(b.ID).RunAt, f.now())
 		f.due(b)
 	}},
-	{"acts move queued jobs within the order", func(f *fixture) {
+	{"actions move queued jobs within the order", func(f *fixture) {
 		a, b, c := f.insertNew(), f.insertNew(), f.insertNew()
 		f.apply(job.ActionPriority(9), c.ID)
 		f.apply(job.ActionRunAt(f.read(b.ID).RunAt.Add(-time.Hour)), b.ID)
@@ -219,7 +219,7 @@ var applyPromises = []promise{
 		}
 		f.insert(again...)
 	}},
-	{"acts at once change each job once", func(f *fixture) {
+	{"concurrent actions change each job once", func(f *fixture) {
 		jobs := make([]*job.Job, 200)
 		for i := range jobs {
 			jobs[i] = f.job()
@@ -329,8 +329,8 @@ func (f *fixture) emptyQueues() {
 	f.applied(job.Filter{States: []job.State{job.Queued}, Limit: 100}, job.ActionCancel)
 }
 
-// acted tests what became of a job to which act was done.
-func (f *fixture) acted(action job.Action, before *job.Job) {
+// checkAction tests what became of a job to which an action was applied.
+func (f *fixture) checkAction(action job.Action, before *job.Job) {
 	f.Helper()
 	if action.To == "" && action.Suits(before.State) {
 		if f.exists(before.ID) {

@@ -24,7 +24,7 @@ var applyFaults = []fault{
 	}, nil)},
 	{name: "an action drops the time", noticed: []string{
 		"a queued job is due when an action says",
-		"acts move queued jobs within the order",
+		"actions move queued jobs within the order",
 	}, apply: applyAs(func(_ *job.Filter, action *job.Action) { action.Due = false }, nil)},
 	{name: "an action drops the queue", noticed: []string{
 		"an action moves jobs of several kinds to a queue",
@@ -35,7 +35,7 @@ var applyFaults = []fault{
 		"a retried job holds its unique key again",
 		"wait is woken by a retry",
 		"a claim clears the request to cancel",
-	}, apply: withoutAct(job.Queued, finalStates)},
+	}, apply: withoutAction(job.Queued, finalStates)},
 	{name: "a restore is a retry", noticed: []string{
 		"a restored job is queued as it was",
 	}, apply: applyAs(func(_ *job.Filter, action *job.Action) {
@@ -46,12 +46,12 @@ var applyFaults = []fault{
 		"a claim of a job whose lease ran out keeps the request to cancel",
 		"settle as queued of a job that is to be canceled finishes it",
 		"a job that is claimed at the same time is canceled as well",
-	}, apply: withoutAct(job.Canceled, []job.State{job.Running})},
+	}, apply: withoutAction(job.Canceled, []job.State{job.Running})},
 	{name: "a deleted job stays", noticed: []string{
 		"a deleted job is gone",
 		"a unique key is free when its job was finished or deleted by an action",
-	}, apply: withoutAct("", []job.State{job.Queued})},
-	{name: "a discarded job stays queued", noticed: []string{"acts at once change each job once"}, apply: withoutAct(job.Discarded, []job.State{job.Queued})},
+	}, apply: withoutAction("", []job.State{job.Queued})},
+	{name: "a discarded job stays queued", noticed: []string{"concurrent actions change each job once"}, apply: withoutAction(job.Discarded, []job.State{job.Queued})},
 	{name: "conflicts are not returned", noticed: []string{
 		"a retried job whose unique key is taken stays finished",
 		"of two retried jobs with one unique key one is queued",
@@ -78,7 +78,7 @@ var applyFaults = []fault{
 	{name: "an action ignores the limit", noticed: []string{"an action goes on after a part, the newest first"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.Limit = 5000 }, nil)},
 	{name: "an action does not say how to go on", noticed: []string{"an action goes on after a part, the newest first"}, apply: applyAs(nil, func(done *job.ActionResult) { done.Next = job.ID{} })},
 	{name: "an action takes long between finding jobs and changing them", noticed: []string{
-		"acts at once change each job once",
+		"concurrent actions change each job once",
 		"a job that is claimed at the same time is canceled as well",
 	}, apply: func(b *broken) {
 		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
@@ -105,8 +105,8 @@ var applyFaults = []fault{
 	}},
 }
 
-// withoutAct leaves out, of the acts that lead to a state, jobs in the states from, and says that it has not.
-func withoutAct(to job.State, from []job.State) func(b *broken) {
+// withoutAction leaves out, of the actions that lead to a state, jobs in the states from, and says that it has not.
+func withoutAction(to job.State, from []job.State) func(b *broken) {
 	return func(b *broken) {
 		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 			if action.To == to {

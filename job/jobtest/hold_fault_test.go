@@ -24,7 +24,7 @@ var holdFaults = []fault{
 		"a discarded job that is deleted, or pruned, lets its key go on",
 		"each discarded job holds those behind it, and not those before it",
 		"a key in order is held as long as that is set, by what was discarded since",
-		"after random acts no job in order runs that a discarded one holds, and all others do",
+		"after random actions no job in order runs that a discarded one holds, and all others do",
 	}, apply: heldAs(func(l *job.Limits) { l.EachKey.HoldOnDiscard = false })},
 	{name: "a discarded job holds its whole queue", noticed: []string{
 		"a discarded job holds no other key",

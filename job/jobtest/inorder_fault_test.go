@@ -23,7 +23,7 @@ var inOrderFaults = []fault{
 		"workers at once keep the order",
 		"a job in order of another kind holds back its key, and no other",
 		"jobs are put in order, and out of it, at once",
-		"after random acts what runs is what the limits allow",
+		"after random actions what runs is what the limits allow",
 	}, apply: limitAs(oneAtATime)},
 	{name: "jobs in order begin in order, two at a time", noticed: []string{
 		"jobs of a key in order run one at a time, as they were enqueued",

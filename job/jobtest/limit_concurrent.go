@@ -58,9 +58,9 @@ var limitConcurrentPromises = []promise{
 			}
 		}
 	}},
-	{"after random acts what runs is what the limits allow", func(f *fixture) {
+	{"after random actions what runs is what the limits allow", func(f *fixture) {
 		for seed := range uint64(4) {
-			a := &limitActs{
+			a := &limitActions{
 				fixture: f, rand: rand.New(rand.NewPCG(seed, 3)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}, own: map[string]job.KeyLimits{},
 				discarded: map[job.ID]*job.Job{},
 			}
@@ -69,9 +69,9 @@ var limitConcurrentPromises = []promise{
 			}
 		}
 	}},
-	{"after random acts no job in order runs that a discarded one holds, and all others do", func(f *fixture) {
+	{"after random actions no job in order runs that a discarded one holds, and all others do", func(f *fixture) {
 		for seed := range uint64(3) {
-			a := &limitActs{
+			a := &limitActions{
 				fixture: f, rand: rand.New(rand.NewPCG(seed, 4)), queue: fmt.Sprint("q", seed), held: map[job.ID]*job.Job{}, own: map[string]job.KeyLimits{},
 				discarded: map[job.ID]*job.Job{}, holding: true,
 			}
@@ -160,8 +160,8 @@ func (f *fixture) runAtOnce(keys, inQueue, ofKey int) {
 	}
 }
 
-// limitActs are random acts on a queue with limits, beside a naive model: what runs, one by one.
-type limitActs struct {
+// limitActions are random actions on a queue with limits, beside a naive model: what runs, one by one.
+type limitActions struct {
 	*fixture
 	rand    *rand.Rand
 	queue   string
@@ -173,7 +173,7 @@ type limitActs struct {
 	discarded map[job.ID]*job.Job
 }
 
-func (a *limitActs) step() {
+func (a *limitActions) step() {
 	a.Helper()
 	switch a.rand.IntN(9) {
 	case 8:
@@ -201,7 +201,7 @@ func (a *limitActs) step() {
 }
 
 // setLimits sets other limits.
-func (a *limitActs) setLimits() {
+func (a *limitActions) setLimits() {
 	a.Helper()
 	before := a.limits
 	a.limits = job.Limits{Running: a.rand.IntN(6), EachKey: job.KeyLimits{Running: a.rand.IntN(3), Weight: a.rand.IntN(3)}}
@@ -220,7 +220,7 @@ func (a *limitActs) setLimits() {
 }
 
 // end ends one of the jobs that run.
-func (a *limitActs) end() {
+func (a *limitActions) end() {
 	a.Helper()
 	held := slices.SortedFunc(func(yield func(*job.Job) bool) {
 		for _, j := range a.held {
@@ -240,7 +240,7 @@ func (a *limitActs) end() {
 }
 
 // discard gives up a queued job.
-func (a *limitActs) discard() {
+func (a *limitActions) discard() {
 	a.Helper()
 	queued := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Queued}})
 	if len(queued) == 0 {
@@ -252,14 +252,14 @@ func (a *limitActs) discard() {
 }
 
 // noteDiscarded notes what a job that was discarded holds.
-func (a *limitActs) noteDiscarded(j *job.Job) {
+func (a *limitActions) noteDiscarded(j *job.Job) {
 	if j.State == job.Discarded && a.limits.EachKey.HoldOnDiscard {
 		a.discarded[j.ID] = j
 	}
 }
 
 // release retries or deletes a discarded job.
-func (a *limitActs) release() {
+func (a *limitActions) release() {
 	a.Helper()
 	found := a.list(job.Filter{Queues: []string{a.queue}, States: []job.State{job.Discarded}})
 	if len(found) == 0 {
@@ -271,7 +271,7 @@ func (a *limitActs) release() {
 }
 
 // holds reports whether a discarded job of its key was created before a job.
-func (a *limitActs) holds(j *job.Job) bool {
+func (a *limitActions) holds(j *job.Job) bool {
 	for _, d := range a.discarded {
 		if j.LimitKey != "" && d.LimitKey == j.LimitKey && createdBefore(d, j) {
 			return true
@@ -286,7 +286,7 @@ func createdBefore(a, b *job.Job) bool {
 }
 
 // atOnce returns how many jobs of a key may run at once; zero is no bound.
-func (a *limitActs) atOnce(key string) int {
+func (a *limitActions) atOnce(key string) int {
 	of := a.limits.EachKey
 	if own := a.own[key]; own != (job.KeyLimits{}) {
 		of.Running = own.Running
@@ -301,7 +301,7 @@ func (a *limitActs) atOnce(key string) int {
 }
 
 // claim takes as many as the limits allow, no more and no less.
-func (a *limitActs) claim() {
+func (a *limitActions) claim() {
 	a.Helper()
 	n := 1 + a.rand.IntN(6)
 	got := a.claimBy(job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(n, a.queue), Limit: n, Lease: long}).Jobs

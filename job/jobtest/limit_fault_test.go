@@ -25,7 +25,7 @@ var limitFaults = []fault{
 		"no more jobs of a queue run than its limit",
 		"a job gives its room back once, whatever becomes of it",
 		"limits are raised, lowered and removed at once",
-		"after random acts what runs is what the limits allow",
+		"after random actions what runs is what the limits allow",
 	}, apply: limitAs(func(l *job.Limits) { l.Running = 0 })},
 	{name: "a queue may run one more", noticed: []string{
 		"no more jobs of a queue run than its limit",
@@ -46,7 +46,7 @@ var limitFaults = []fault{
 	})},
 	{name: "a full key holds up the others", noticed: []string{
 		"no more jobs of a key run than its limit, which holds up no others",
-		"after random acts what runs is what the limits allow",
+		"after random actions what runs is what the limits allow",
 	}, apply: limitAs(func(l *job.Limits) {
 		if l.EachKey.Running > 0 {
 			l.Running = l.EachKey.Running

@@ -80,7 +80,7 @@ var listFaults = []fault{
 			return q
 		}
 	}},
-	{name: "queues are not counted", noticed: []string{"acts move queued jobs within the order"}, apply: func(b *broken) {
+	{name: "queues are not counted", noticed: []string{"actions move queued jobs within the order"}, apply: func(b *broken) {
 		b.queues = func(q []job.QueueInfo) []job.QueueInfo {
 			for i := range q {
 				q[i].Queued++

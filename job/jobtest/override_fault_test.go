@@ -15,7 +15,7 @@ var overrideFaults = []fault{
 		"units of one key are its own, also what is booked when a job is settled",
 		"the limits of one key are returned with how far they are used",
 		"the limits of single keys are listed in pages, by key",
-		"after random acts what runs is what the limits allow",
+		"after random actions what runs is what the limits allow",
 	}, apply: func(b *broken) {
 		b.setKey = func(context.Context, string, string, job.KeyLimits) error { return nil }
 	}},

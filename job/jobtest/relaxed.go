@@ -49,8 +49,8 @@ var relaxed = map[Relaxation][]string{
 	LimitsFirst: {
 		"limits are raised, lowered and removed at once",
 		"limits that are set beside claims count what those take",
-		"after random acts what runs is what the limits allow",
-		"after random acts no job in order runs that a discarded one holds, and all others do",
+		"after random actions what runs is what the limits allow",
+		"after random actions no job in order runs that a discarded one holds, and all others do",
 	},
 	ThrottleInParts: {
 		"a throttled job without a key holds back its queue",

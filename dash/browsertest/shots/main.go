@@ -79,7 +79,7 @@ func shoot(ctx context.Context, folder string) error {
 		tree := browsertest.Until(`document.querySelectorAll(".task").length > 8`)
 		ask := browsertest.Do(`document.querySelector('.everyone button[value="retry"]').click()`)
 		cancel := []browsertest.Action{
-			browsertest.Do(`document.querySelector('tbody input[name="id"]').click(); document.querySelector('#acts button[value="cancel"]').click()`),
+			browsertest.Do(`document.querySelector('tbody input[name="id"]').click(); document.querySelector('#actions button[value="cancel"]').click()`),
 			browsertest.Until(`document.querySelector("#ask").open`), browsertest.Do(`document.querySelector("#ask button.danger").click()`),
 			browsertest.Until(`document.querySelector("#told") && document.querySelector("#live.is-live")`),
 		}
@@ -90,7 +90,7 @@ func shoot(ctx context.Context, folder string) error {
 			{"dashboard-job", running, 1280, 900, "light", []browsertest.Action{tree}},
 			{"dashboard-job-dark", running, 1280, 900, "dark", []browsertest.Action{tree}},
 			{"dashboard-failed", failed, 1280, 900, "light", nil},
-			{"dashboard-act", "/jobs?state=discarded", 1280, 640, "light", []browsertest.Action{ask, browsertest.Until(`document.querySelector("#ask").open`)}},
+			{"dashboard-action", "/jobs?state=discarded", 1280, 640, "light", []browsertest.Action{ask, browsertest.Until(`document.querySelector("#ask").open`)}},
 			{"dashboard-queues", "/queues", 1280, 420, "light", nil},
 			{"dashboard-queue", "/queue?name=mail", 1280, 1000, "light", nil},
 			{"dashboard-week", "/queue?name=mail&range=7d", 1280, 720, "dark", nil},

@@ -1,5 +1,5 @@
 -- Cancels or discards the jobs that were found: those queued become finished in the state $21, and workers are asked to cancel those
--- running if $22. $20 are the states in which the act makes sense. A job in order
+-- running if $22. $20 are the states in which the action makes sense. A job in order
 -- that goes away lets the next of its lane start.
 , gone as (
     delete from meanwhile.queued where id = any (array(select id from found where state = 'queued'))

@@ -1,4 +1,4 @@
--- Does an act to jobs. ARGV: the filter, hi, lo, how many jobs at most, the states from which the act is, to which it leads ("" deletes), queue,
+-- Applies an action to jobs. ARGV: the filter, hi, lo, how many jobs at most, the states from which the action is, to which it leads ("" deletes), queue,
 -- priority, "1" where it sets when the job is due, that time ("" is now), then the IDs to look among, if it is by IDs. Returns the ID to go on
 -- before, or "", how many matched, were changed, were skipped, and were conflicts.
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
@@ -21,7 +21,7 @@ local function uncounted(detail)
   return (string.gsub(detail, ',"released":%d+}$', '}'))
 end
 
-local function act(j)
+local function change(j)
   if to ~= '' and j.s == 'running' then
     j.x = true
     save(j)
@@ -58,7 +58,7 @@ local function visit(id)
   elseif to == 'queued' and j.s ~= 'queued' and not takeKey(j) then
     conflicts = conflicts + 1
   else
-    act(j)
+    change(j)
     changed = changed + 1
   end
   return found == limit

@@ -8,7 +8,8 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -21,7 +22,7 @@ import (
 // A Command is what "meanwhile demo" was asked for, as kong fills it.
 type Command struct {
 	Listen    string        `default:"127.0.0.1:0" placeholder:"ADDRESS" help:"Serve the dashboard at this loopback address; port 0 picks a free one (default ${default})."`
-	Documents []int         `default:"1000" placeholder:"N,…" help:"Index this many documents, up to 1,000; several sizes are separated by commas, as in 10,100,1000 (default ${default})."`
+	Documents sizes         `default:"1000" placeholder:"N,…" help:"Index this many documents, up to 1,000; several sizes are separated by commas, as in 10,100,1000 (default ${default})."`
 	Latency   time.Duration `default:"50ms" placeholder:"TIME" help:"Latency of each request to the search engine (default ${default})."`
 	Exit      bool          `help:"Exit after the comparison."`
 	Worker    bool          `hidden:"" help:"Be the process that does the work of one way."`
@@ -59,13 +60,27 @@ func (c *Command) Run(streams probe.Streams) error {
 	return nil
 }
 
+// sizes are numbers of documents.
+type sizes []int
+
+// UnmarshalText reads numbers that are separated by commas.
+func (s *sizes) UnmarshalText(text []byte) error {
+	*s = nil
+	for _, word := range strings.Split(string(text), ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 || n > corpus.Size {
+			return fmt.Errorf("%.100q is no number from 1 to %d", word, corpus.Size)
+		}
+		*s = append(*s, n)
+	}
+	return nil
+}
+
 // check finds what kong cannot know to be wrong.
 func (c *Command) check() error {
 	switch {
-	case len(c.Documents) == 0 || slices.Min(c.Documents) < 1 || slices.Max(c.Documents) > corpus.Size:
-		return fmt.Errorf("--documents: give a number from 1 to %d", corpus.Size)
 	case c.Latency < 0 || c.Latency > longestLatency:
-		return fmt.Errorf("--latency: give a time from 0s to %v", longestLatency)
+		return fmt.Errorf("--latency: %v: give a time from 0s to %v", c.Latency, longestLatency)
 	}
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {

@@ -258,6 +258,8 @@ func (c *canceler) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+var interruptedLine = regexp.MustCompile(`\nInterrupted\. \S*meanwhile-demo-\d+ is removed\.\n$`)
+
 // TestInterrupted stops the command in the middle and after its table. Its folder is removed, and so are those of nobody else.
 func TestInterrupted(t *testing.T) {
 	for _, test := range []struct {
@@ -283,6 +285,9 @@ func TestInterrupted(t *testing.T) {
 		cancel(nil)
 		if !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
 			t.Errorf("%s: got %v, want %v\n%s", test.text, err, test.want, &out.printed)
+		}
+		if !interruptedLine.Match(out.printed.Bytes()) {
+			t.Errorf("%s: it does not end with what became of its folder:\n%s", test.text, &out.printed)
 		}
 		if names := folders(t, temporary); len(names) != 1 || names[0] != "meanwhile-demo-1" {
 			t.Errorf("%s: got folders %q", test.text, names)
@@ -332,20 +337,31 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*Command){
-		"--documents: give a number from 1 to 1000": func(c *Command) { c.Documents = []int{10, 0} },
-		"--documents: give a number from 1 to":      func(c *Command) { c.Documents = []int{1001, 1} },
-		"--latency: give a time from 0s to 10s":     func(c *Command) { c.Latency = -1 },
-		"--latency: give a time":                    func(c *Command) { c.Latency = time.Minute },
-		`--listen: "x" is no address`:               func(c *Command) { c.Listen = "x" },
-		`--listen: ":80" is open to others`:         func(c *Command) { c.Listen = ":80" },
-		`--listen: "0.0.0.0:80" is open`:            func(c *Command) { c.Listen = "0.0.0.0:80" },
-		`--listen: "[::]:80" is open`:               func(c *Command) { c.Listen = "[::]:80" },
-		`--listen: "example.com:80" is open`:        func(c *Command) { c.Listen = "example.com:80" },
+		"--latency: -1ns: give a time from 0s to 10s": func(c *Command) { c.Latency = -1 },
+		"--latency: 1m0s: give a time":                func(c *Command) { c.Latency = time.Minute },
+		`--listen: "x" is no address`:                 func(c *Command) { c.Listen = "x" },
+		`--listen: ":80" is open to others`:           func(c *Command) { c.Listen = ":80" },
+		`--listen: "0.0.0.0:80" is open`:              func(c *Command) { c.Listen = "0.0.0.0:80" },
+		`--listen: "[::]:80" is open`:                 func(c *Command) { c.Listen = "[::]:80" },
+		`--listen: "example.com:80" is open`:          func(c *Command) { c.Listen = "example.com:80" },
 	} {
 		c := sound
 		change(&c)
 		if err := c.check(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestReadSizes(t *testing.T) {
+	for text, want := range map[string]string{
+		"1": "[1]", "10, 1000": "[10 1000]",
+		"10,0": `"0" is no number from 1 to 1000`, "1001,1": `"1001" is no number from 1 to 1000`, "": `"" is no number from 1 to 1000`,
+	} {
+		var s sizes
+		got := s.UnmarshalText([]byte(text))
+		if fmt.Sprint(got) != want && (got != nil || fmt.Sprint(s) != want) {
+			t.Errorf("%q: got %v, %v, want %s", text, s, got, want)
 		}
 	}
 }

@@ -48,7 +48,13 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	console := newConsole(streams)
+	defer func() {
+		removed := os.RemoveAll(folder)
+		if err = errors.Join(err, removed); ctx.Err() != nil && removed == nil {
+			console.line("\nInterrupted. %s is removed.", folder)
+		}
+	}()
 	file := filepath.Join(folder, "jobs.db")
 	store, err := sqlite.Open(ctx, file)
 	if err != nil {
@@ -60,7 +66,7 @@ func (c *Command) run(ctx context.Context, streams probe.Streams) (err error) {
 
 	d := &demo{
 		address: "http://" + listener.Addr().String() + "/", file: file,
-		latency: c.Latency, console: newConsole(streams), store: store,
+		latency: c.Latency, console: console, store: store,
 		engine: &gauge{next: search}, client: newClient(listener.Addr().String(), c.Latency),
 	}
 	defer d.client.close()

@@ -38,7 +38,7 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := (&Delete{Act{All: true}}).Run(c, probe.Streams{In: terminal, Out: &out, Err: terminal}); err != nil {
+		if err := (&Delete{Action{All: true}}).Run(c, probe.Streams{In: terminal, Out: &out, Err: terminal}); err != nil {
 			t.Errorf("%q: %v", test.answer, err)
 		}
 		_ = terminal.Close()

@@ -29,10 +29,10 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 			}
 			last, next := "", ""
 			if cron.Job != (job.ID{}) {
-				last = probe.Span(now.Sub(cron.Last)) + " ago"
+				last = ago(now.Sub(cron.Last))
 			}
 			if !cron.Next.IsZero() && !cron.Paused {
-				next = "in " + probe.Span(cron.Next.Sub(now))
+				next = in(cron.Next.Sub(now))
 			}
 			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, activity(cron.Paused), last, next}})
 		}

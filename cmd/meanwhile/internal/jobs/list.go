@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/internal/durationtext"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -92,7 +93,7 @@ func listRow(j *job.Job, now time.Time) row {
 	return r
 }
 
-// stateTime says for how long a job has been in its state, or until when it will.
+// stateTime says when a job came into its state, or when it is due.
 func stateTime(j *job.Job, now time.Time) string {
 	since := j.RunAt
 	switch {
@@ -101,7 +102,26 @@ func stateTime(j *job.Job, now time.Time) string {
 	case j.State == job.Running:
 		since = j.Started
 	case j.RunAt.After(now):
-		return "in " + probe.Span(j.RunAt.Sub(now))
+		return in(j.RunAt.Sub(now).Round(time.Second))
 	}
-	return probe.Span(now.Sub(since))
+	return ago(coarse(now.Sub(since)))
 }
+
+// coarse drops all but the largest unit of an age, so that a usual job fits a line of 80 columns.
+func coarse(age time.Duration) time.Duration {
+	switch {
+	case age >= 100*time.Hour:
+		return age.Truncate(24 * time.Hour)
+	case age >= time.Hour:
+		return age.Truncate(time.Hour)
+	case age >= time.Minute:
+		return age.Truncate(time.Minute)
+	}
+	return age.Truncate(time.Second)
+}
+
+// in says in how long something is.
+func in(d time.Duration) string { return "in " + durationtext.Short(d) }
+
+// ago says for how long something has been.
+func ago(d time.Duration) string { return durationtext.Short(max(d, 0)) + " ago" }

@@ -112,7 +112,7 @@ func describe(j *job.Job, why string, now time.Time, stacks bool) string {
 		if p.Total > 0 {
 			text += fmt.Sprintf(" of %s (%d%%)", probe.Number(int(p.Total)), int(float64(p.Done)/float64(p.Total)*100))
 		}
-		field("progress", "%s, %s ago", text, probe.Span(now.Sub(p.Time)))
+		field("progress", "%s, %s", text, ago(now.Sub(p.Time)))
 	}
 	section(&b, "Args", pretty(j.Args))
 	b.WriteString("\nTimeline\n")
@@ -199,9 +199,9 @@ func timeline(j *job.Job, now time.Time) []lifeEvent {
 		}
 		events = append(events, lifeEvent{at: j.Finished, text: text})
 	case j.RunAt.After(now):
-		events = append(events, lifeEvent{at: j.RunAt, text: "due, in " + probe.Span(j.RunAt.Sub(now))})
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + in(j.RunAt.Sub(now))})
 	default:
-		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + probe.Span(now.Sub(j.RunAt)) + " ago"})
+		events = append(events, lifeEvent{at: j.RunAt, text: "due, " + ago(now.Sub(j.RunAt))})
 	}
 	slices.SortStableFunc(events, func(a, b lifeEvent) int { return cmp.Compare(a.at.UnixNano(), b.at.UnixNano()) })
 	return events

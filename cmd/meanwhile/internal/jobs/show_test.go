@@ -40,7 +40,7 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"attempts   2 of 20; 1 uncounted; the process crashed 1 time", "progress   1,500 of 3,000 (50%), 1.0s ago", "attempt 1 failed after 1m00s, on ",
+		"attempts   2 of 20; 1 uncounted; the process crashed 1 time", "progress   1,500 of 3,000 (50%), 1s ago", "attempt 1 failed after 1m00s, on ",
 		"\n      one\n      two?[2Jx", "\n      main.f()\n", "\n      … and 12 more lines (--stacks)\n", "attempt 3 runs, for 1.0s", "  INFO  said",
 		"\nResult\n  {\n    \"b\":",
 	} {
@@ -62,8 +62,8 @@ func TestTimelineEnds(t *testing.T) {
 		job  job.Job
 		want string
 	}{
-		{job.Job{State: job.Queued, RunAt: now.Add(time.Hour)}, "due, in 1h00m"},
-		{job.Job{State: job.Queued, RunAt: now.Add(-time.Minute)}, "due, 1m00s ago"},
+		{job.Job{State: job.Queued, RunAt: now.Add(time.Hour)}, "due, in 1h"},
+		{job.Job{State: job.Queued, RunAt: now.Add(-time.Minute)}, "due, 1m ago"},
 		{job.Job{State: job.Completed, Attempt: 2, Started: now.Add(-3 * time.Second), Finished: now}, "completed by attempt 2, after 3.0s"},
 		{job.Job{State: job.Canceled, Finished: now}, "canceled"},
 	} {

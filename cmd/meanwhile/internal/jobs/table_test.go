@@ -37,6 +37,23 @@ func TestTable(t *testing.T) {
 	}
 }
 
+func TestStateTime(t *testing.T) {
+	now := time.Now()
+	for since, want := range map[time.Duration]string{
+		0: "0s ago", 1900 * time.Millisecond: "1s ago", -time.Second: "0s ago", 5*time.Minute + 40*time.Second: "5m ago",
+		2*time.Hour + 59*time.Minute: "2h ago", 120*time.Hour + time.Minute: "5d ago",
+	} {
+		if got := stateTime(&job.Job{State: job.Completed, Finished: now.Add(-since)}, now); got != want {
+			t.Errorf("finished %v before: got %q, want %q", since, got, want)
+		}
+	}
+	for in, want := range map[time.Duration]string{2 * time.Hour: "in 2h", 90 * time.Second: "in 1m30s", 200 * time.Hour: "in 8d8h"} {
+		if got := stateTime(&job.Job{State: job.Queued, RunAt: now.Add(in)}, now); got != want {
+			t.Errorf("due in %v: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestListRowFits(t *testing.T) {
 	now := time.Now()
 	j := &job.Job{Kind: "http.request", Queue: "default", State: job.Discarded, Attempt: 20, MaxAttempts: 20, Finished: now.Add(-100 * time.Hour)}

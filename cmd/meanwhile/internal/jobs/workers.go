@@ -31,7 +31,7 @@ func (*Workers) Run(c *Command, streams probe.Streams) error {
 			}
 			rows = append(rows, row{cells: []string{
 				w.Name, workerState(w), strings.Join(w.Queues, ","), fmt.Sprintf("%d/%d", w.Running, w.Concurrency),
-				fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(now.Sub(w.Started)), probe.Span(now.Sub(w.Seen)) + " ago",
+				fmt.Sprintf("%dMB", w.Memory>>20), probe.Span(now.Sub(w.Started)), ago(now.Sub(w.Seen)),
 			}})
 		}
 		return c.table(streams, rows, "There are no workers.", column{title: "WORKER", least: 16}, column{title: "STATE"},

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/meanwhile-go/meanwhile"
-	"github.com/meanwhile-go/meanwhile/inspect"
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/server"
@@ -62,12 +61,7 @@ func (p *plan) once(ctx context.Context, r *replacer, resume []server.HandoverCo
 		}
 		server, err := p.run(ctx, store, server.Config{
 			Listen: r.listen, ListenPacket: r.listenPacket, Ready: r.ready, Resume: resume,
-			Stopping: func() {
-				p.logger.Info("logs: stopping")
-				for _, tree := range inspect.Trees() {
-					fmt.Fprint(p.streams.Err, tree)
-				}
-			},
+			Stopping: func() { p.logger.Info("logs: stopping") }, // Main prints what does not end
 		})
 		if server != nil {
 			handover = server.HandoverConns()

@@ -20,7 +20,7 @@ const (
 	mostChanged  = 1000                  // jobs that are changed at once
 	mostCounted  = mostUndone            // jobs that are counted one by one: of more it does not matter how many they are
 	mostCount    = 20 * time.Millisecond // and for how long
-	mostAct      = 5 * time.Second       // after which a form is asked to go on
+	mostAction   = 5 * time.Second       // after which a form is asked to go on
 )
 
 // An action is one on jobs, as a page shows it.
@@ -37,43 +37,43 @@ type action struct {
 	Danger bool
 	Undone bool                 // it can be undone for queued jobs
 	suits  func(job.State) bool // whether it is offered for a job
-	act    func(argument string) (job.Action, error)
+	parse  func(argument string) (job.Action, error)
 }
 
-func plainAct(act job.Action) func(string) (job.Action, error) {
-	return func(string) (job.Action, error) { return act, nil }
+func plain(action job.Action) func(string) (job.Action, error) {
+	return func(string) (job.Action, error) { return action, nil }
 }
 
-// actRun makes queued jobs due now, and leaves those that have finished meanwhile alone.
-var actRun = func() job.Action {
-	act := job.ActionRetry
-	act.From = []job.State{job.Queued}
-	return act
+// runNow makes queued jobs due now, and leaves those that have finished meanwhile alone.
+var runNow = func() job.Action {
+	do := job.ActionRetry
+	do.From = []job.State{job.Queued}
+	return do
 }()
 
 var actions = []action{
 	{
-		Name: "run", Undone: true, Verb: "Run now", Ask: "Run %s now?", Done: "due now", act: plainAct(actRun),
+		Name: "run", Undone: true, Verb: "Run now", Ask: "Run %s now?", Done: "due now", parse: plain(runNow),
 		Note:  "Queued jobs are due now. Others are left alone.",
-		suits: actRun.Suits,
+		suits: runNow.Suits,
 	},
 	{
-		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", act: plainAct(job.ActionRetry),
+		Name: "retry", Undone: true, Verb: "Retry", Done: "retried", parse: plain(job.ActionRetry),
 		Note:  "Finished jobs are run again, with all their attempts; queued ones are due now. Running ones are left alone. Finished jobs cannot be restored.",
 		suits: func(s job.State) bool { return s.Finished() },
 	},
 	{
-		Name: "cancel", Undone: true, Verb: "Cancel", Done: "canceled", Danger: true, act: plainAct(job.ActionCancel),
+		Name: "cancel", Undone: true, Verb: "Cancel", Done: "canceled", Danger: true, parse: plain(job.ActionCancel),
 		Note:  "Queued jobs are canceled. Workers are asked to stop running ones, which takes as long as their handlers take and cannot be undone. Finished ones are left alone.",
 		suits: job.ActionCancel.Suits,
 	},
 	{
-		Name: "discard", Undone: true, Verb: "Discard", Done: "discarded", Danger: true, act: plainAct(job.ActionDiscard),
+		Name: "discard", Undone: true, Verb: "Discard", Done: "discarded", Danger: true, parse: plain(job.ActionDiscard),
 		Note:  "Queued jobs are given up. Others are left alone.",
 		suits: job.ActionDiscard.Suits,
 	},
 	{
-		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, act: plainAct(job.ActionDelete),
+		Name: "delete", Verb: "Delete", Done: "deleted", Danger: true, parse: plain(job.ActionDelete),
 		Note:  "Jobs are deleted, with all that is known of them. This cannot be undone. Running ones are left alone.",
 		suits: job.ActionDelete.Suits,
 	},
@@ -81,7 +81,7 @@ var actions = []action{
 		Name: "move", Undone: true, Verb: "Move", Done: "moved", Field: "To queue", Hint: "the name of the other queue",
 		Note:  "Queued jobs go to another queue. Others are left alone.",
 		suits: job.ActionMove("").Suits,
-		act: func(queue string) (job.Action, error) {
+		parse: func(queue string) (job.Action, error) {
 			if _, err := job.New("any", json.RawMessage("null"), job.Queue(queue)); queue == "" || err != nil {
 				return job.Action{}, refuse(http.StatusBadRequest, "To queue: %.40q is no name of a queue: give one of up to %d bytes, without spaces.", queue, job.MaxName)
 			}
@@ -92,7 +92,7 @@ var actions = []action{
 		Name: "priority", Undone: true, Verb: "Set priority", Ask: "Set the priority of %s?", Done: "changed", Field: "Priority", Hint: "1 to 9; 9 is run first",
 		Note:  "Queued jobs get another priority. Others are left alone.",
 		suits: job.ActionPriority(0).Suits, Low: job.LowestPriority, High: job.HighestPriority,
-		act: func(text string) (job.Action, error) {
+		parse: func(text string) (job.Action, error) {
 			p, err := strconv.Atoi(text)
 			if err != nil || p < job.LowestPriority || p > job.HighestPriority {
 				return job.Action{}, refuse(http.StatusBadRequest, "Priority: %.40q is no number from %d to %d.", text, job.LowestPriority, job.HighestPriority)
@@ -104,7 +104,7 @@ var actions = []action{
 		Name: "schedule", Undone: true, Verb: "Schedule", Done: "scheduled", Field: "Due", Hint: "after 90s, 2h or 7d, or at 2026-01-31 15:04 (UTC)",
 		Note:  "Queued jobs are due at another time. Others are left alone.",
 		suits: job.ActionRunAt(time.Time{}).Suits,
-		act: func(text string) (job.Action, error) {
+		parse: func(text string) (job.Action, error) {
 			at, err := readDue(text, time.Now())
 			return job.ActionRunAt(at), err
 		},
@@ -131,7 +131,7 @@ func findAction(name string) (action, error) {
 	return actions[i], nil
 }
 
-// actionsFor returns the acts that make sense for a job.
+// actionsFor returns the actions that make sense for a job.
 func actionsFor(state job.State) []action {
 	var found []action
 	for _, a := range actions {
@@ -142,7 +142,7 @@ func actionsFor(state job.State) []action {
 	return found
 }
 
-// A target is which jobs to act on, and how.
+// A target is which jobs to change, and how.
 type target struct {
 	action
 	*search  // of everything that matches; of jobs that were selected it has the IDs alone
@@ -154,11 +154,11 @@ type target struct {
 	conflict int64
 }
 
-var errNoneSelected = refuse(http.StatusBadRequest, "No job is selected: tick some, or act on all that match.")
+var errNoneSelected = refuse(http.StatusBadRequest, "No job is selected: tick some, or choose all that match.")
 
 // readTarget reads a form: ids, or all and a search.
 func (h *handler) readTarget(q url.Values) (*target, error) {
-	a, err := findAction(q.Get("act"))
+	a, err := findAction(q.Get("action"))
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (h *handler) readTarget(q url.Values) (*target, error) {
 
 // hidden are the fields of the form that say the same.
 func (t *target) hidden() [][2]string {
-	fields := [][2]string{{"act", t.Name}, {"back", t.back}, {"all", "1"}}
+	fields := [][2]string{{"action", t.Name}, {"back", t.back}, {"all", "1"}}
 	for name, n := range map[string]int64{"done": t.Done, "total": t.total, "skipped": t.skipped, "conflicts": t.conflict} {
 		if n > 0 {
 			fields = append(fields, [2]string{name, strconv.FormatInt(n, 10)})
@@ -224,13 +224,13 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	return n, false, nil
 }
 
-// actOnJobs applies an action, for some seconds. When there is more to do, the page that it leads to asks to go on.
-func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
+// jobsAction applies an action, for some seconds. When there is more to do, the page that it leads to asks to go on.
+func (h *handler) jobsAction(ctx context.Context, r *http.Request, done *job.AuditEntry) (back string, err error) {
 	t, err := h.readTarget(r.PostForm)
 	if err != nil {
 		return "", err
 	}
-	act, err := h.readAct(ctx, t)
+	do, err := h.readAction(ctx, t)
 	if err != nil {
 		return "", err
 	}
@@ -239,8 +239,8 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 		return "", err
 	}
 	before := t.Done
-	over, err := h.apply(ctx, t, act)
-	*done = job.AuditOf(t.whole(), act, job.ActionResult{Changed: int(t.Done - before)})
+	over, err := h.apply(ctx, t, do)
+	*done = job.AuditOf(t.whole(), do, job.ActionResult{Changed: int(t.Done - before)})
 	if err != nil {
 		return "", err
 	}
@@ -249,7 +249,7 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 		for _, field := range t.hidden() {
 			q.Add(field[0], field[1])
 		}
-		return "/jobs/act?" + q.Encode(), nil
+		return "/jobs/action?" + q.Encode(), nil
 	}
 	if t.Name == "delete" && strings.HasPrefix(t.back, "/jobs/") {
 		t.back = "/jobs" // rather than the page of a job that is gone
@@ -257,7 +257,7 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 	for name, n := range map[string]int64{"did": t.Done, "did-skipped": t.skipped, "did-conflicts": t.conflict} {
 		q.Set(name, strconv.FormatInt(n, 10))
 	}
-	q.Set("did-act", t.Name)
+	q.Set("did-action", t.Name)
 	if id, err := h.undoJobs(ctx, r, *done, queued); err != nil {
 		h.Logger.Warn("dash: an action cannot be undone", "action", done.Action, "error", err)
 	} else if id != "" {
@@ -266,19 +266,19 @@ func (h *handler) actOnJobs(ctx context.Context, r *http.Request, done *job.Audi
 	return withQuery(t.back, q), nil
 }
 
-// apply acts on a part of the jobs after the other, the newest first, and reports whether all have had their turn. t.Before is then the
+// apply changes a part of the jobs after the other, the newest first, and reports whether all have had their turn. t.Before is then the
 // job after which it goes on.
-func (h *handler) apply(ctx context.Context, t *target, act job.Action) (over bool, err error) {
-	limited, cancel := context.WithTimeoutCause(ctx, mostAct, errLate)
+func (h *handler) apply(ctx context.Context, t *target, do job.Action) (over bool, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, mostAction, errLate)
 	defer cancel()
 	if len(t.filter.Args) > 0 || t.filter.Error != "" {
-		return h.applyListed(ctx, limited, t, act)
+		return h.applyListed(ctx, limited, t, do)
 	}
 	part := t.filter
 	part.Limit = mostChanged
 	for limited.Err() == nil {
 		// Not with the limit of the time: a part is done or not.
-		done, err := job.Apply(ctx, h.Store, part, act)
+		done, err := job.Apply(ctx, h.Store, part, do)
 		t.add(done)
 		if err != nil {
 			return false, err
@@ -292,14 +292,14 @@ func (h *handler) apply(ctx context.Context, t *target, act job.Action) (over bo
 }
 
 // applyListed is apply for jobs of which only h.list knows whether they match.
-func (h *handler) applyListed(ctx, limited context.Context, t *target, act job.Action) (over bool, err error) {
+func (h *handler) applyListed(ctx, limited context.Context, t *target, do job.Action) (over bool, err error) {
 	late := func(err error) bool { return err != nil && errors.Is(context.Cause(limited), errLate) }
 	var ids []job.ID
 	flush := func() error {
 		if len(ids) == 0 {
 			return nil
 		}
-		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, act)
+		done, err := job.Apply(ctx, h.Store, job.Filter{IDs: ids, States: t.filter.States, Queues: t.filter.Queues}, do)
 		t.add(done)
 		t.Before, ids = ids[len(ids)-1].String(), ids[:0]
 		return err

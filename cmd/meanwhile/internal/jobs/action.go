@@ -15,37 +15,37 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// An Act is what the commands that act on jobs have in common, as kong fills it.
-type Act struct {
+// An Action is what the commands that change jobs have in common, as kong fills it.
+type Action struct {
 	Filter
 	All   bool `group:"Which jobs" help:"Select all jobs."`
 	Limit int  `placeholder:"N" group:"Which jobs" help:"At most N jobs, the newest."`
 	Yes   bool `short:"y" help:"Do not ask for confirmation."`
 }
 
-// The commands that act on jobs.
+// The commands that change jobs.
 type (
 	// Retry is "meanwhile jobs retry".
-	Retry struct{ Act }
+	Retry struct{ Action }
 	// Cancel is "meanwhile jobs cancel".
-	Cancel struct{ Act }
+	Cancel struct{ Action }
 	// Discard is "meanwhile jobs discard".
-	Discard struct{ Act }
+	Discard struct{ Action }
 	// Delete is "meanwhile jobs delete".
-	Delete struct{ Act }
+	Delete struct{ Action }
 	// Move is "meanwhile jobs move".
 	Move struct {
-		Act
+		Action
 		To string `required:"" placeholder:"NAME" help:"The queue to move them to."`
 	}
 	// Priority is "meanwhile jobs priority".
 	Priority struct {
-		Act
+		Action
 		To int `required:"" placeholder:"N" help:"From 1 to 9; 9 is run first."`
 	}
 	// Schedule is "meanwhile jobs schedule".
 	Schedule struct {
-		Act
+		Action
 		In *when.Span  `placeholder:"TIME" help:"Due after this long, as in 90s, 2h or 7d."`
 		At when.Moment `placeholder:"TIME" help:"Due at this time, such as \"2026-01-31 15:04\"."`
 	}
@@ -107,7 +107,7 @@ func (r *Schedule) Run(c *Command, streams probe.Streams) error {
 }
 
 // apply applies an action. The two words name it: "retry 3 jobs", "3 jobs retried".
-func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, action job.Action) error {
+func (a *Action) apply(c *Command, streams probe.Streams, verb, done string, action job.Action) error {
 	filter, err := a.filter()
 	switch {
 	case err != nil:
@@ -136,7 +136,7 @@ func (a *Act) apply(c *Command, streams probe.Streams, verb, done string, action
 }
 
 // report says what was done. What was named and could not be done is an error.
-func (a *Act) report(c *Command, streams probe.Streams, done string, result job.ActionResult) error {
+func (a *Action) report(c *Command, streams probe.Streams, done string, result job.ActionResult) error {
 	if c.JSON {
 		if err := writeJSON(streams.Out, result); err != nil {
 			return err

@@ -57,7 +57,7 @@ func (n *actionRequest) action(name string) (job.Action, error) {
 		}
 		return checked(job.ActionRunAt(time.Now().Add(time.Duration(*n.Delay))))
 	}
-	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no act: give retry, cancel, discard, delete, move, priority or schedule", name)
+	return job.Action{}, refuse(http.StatusUnprocessableEntity, "%.40q is no action: give retry, cancel, discard, delete, move, priority or schedule", name)
 }
 
 // checked refuses an action with an argument that is none.
@@ -68,17 +68,17 @@ func checked(done job.Action) (job.Action, error) {
 	return done, nil
 }
 
-// actOnOne applies an action to one job and shows it.
-func (a *API) actOnOne(w http.ResponseWriter, r *http.Request) error {
+// jobAction applies an action to one job and shows it.
+func (a *API) jobAction(w http.ResponseWriter, r *http.Request) error {
 	id, err := pathID(r)
 	if err != nil {
 		return err
 	}
-	name := r.PathValue("act")
+	name := r.PathValue("action")
 	switch name {
 	case "retry", "cancel", "discard", "move", "priority", "schedule":
 	default:
-		return refuse(http.StatusNotFound, "%.40q is no act on a job: there are retry, cancel, discard, move, priority and schedule", name)
+		return refuse(http.StatusNotFound, "%.40q is no action on a job: there are retry, cancel, discard, move, priority and schedule", name)
 	}
 	var with actionRequest
 	if r.ContentLength != 0 || r.Header.Get("Content-Type") != "" {
@@ -129,10 +129,10 @@ func (a *API) apply(r *http.Request, id job.ID, name string, with *actionRequest
 	return nil
 }
 
-// actOnAll applies an action to everything that matches.
-func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
+// bulkAction applies an action to everything that matches.
+func (a *API) bulkAction(w http.ResponseWriter, r *http.Request) error {
 	var wanted struct {
-		Act    string `json:"act"`
+		Action string `json:"action"`
 		Filter filter `json:"filter"`
 		All    bool   `json:"all"`
 		Limit  *int   `json:"limit"`
@@ -141,7 +141,7 @@ func (a *API) actOnAll(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &wanted, mostOne); err != nil {
 		return err
 	}
-	do, err := wanted.actionRequest.action(wanted.Act)
+	do, err := wanted.actionRequest.action(wanted.Action)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-func TestActs(t *testing.T) {
+func TestActions(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		for _, scripts := range []bool{true, false} {
 			t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
@@ -45,7 +45,7 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 		t.Fatal(err)
 	}
 	b.run(chromedp.Click(`tbody input[name="id"]`))
-	b.click("#acts", "Cancel")
+	b.click("#actions", "Cancel")
 	b.sees("Cancel 1 job?")
 	b.click(".question", "Cancel")
 	b.sees("1 job canceled")
@@ -55,12 +55,12 @@ func (s *stage) testSelection(t *testing.T, scripts bool) {
 	if scripts { // which take the report from the address once the page is there
 		b.run(Until(`location.search === "?state=scheduled"`))
 	}
-	// An act that takes a value.
+	// An action that takes a value.
 	b.visit("/jobs?state=scheduled")
 	id, _ = job.ParseID(eval[string](b, `document.querySelector("tr[data-id]").dataset.id`))
 	b.run(chromedp.Click(`tbody input[name="id"]`))
-	b.click("#acts", "More")
-	b.click("#acts", "Move to a queue")
+	b.click("#actions", "More")
+	b.click("#actions", "Move to a queue")
 	b.run(chromedp.SendKeys(`.question [name="argument"]`, "print"))
 	b.click(".question", "Move")
 	b.sees("1 job moved")

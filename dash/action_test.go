@@ -15,14 +15,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
 
-func TestActOnSelection(t *testing.T) {
+func TestActionOnSelection(t *testing.T) {
 	s := memory.New()
 	jobs := enqueue(t, s, "mail", `{}`, 3)
 	h := dash.New(dash.Config{Store: s})
 	ids := []string{"id", jobs[0].ID.String(), "id", jobs[1].ID.String()}
-	query := url.Values{"act": {"cancel"}, "id": {ids[1], ids[3]}, "back": {"/jobs?kind=mail"}}
-	has(t, get(t, h, "/jobs/act?"+query.Encode()), http.StatusOK, "Cancel 2 jobs?", `href="/jobs?kind=mail"`)
-	w := post(t, h, "/jobs/act", append(ids, "act", "cancel", "back", "/jobs?kind=mail")...)
+	query := url.Values{"action": {"cancel"}, "id": {ids[1], ids[3]}, "back": {"/jobs?kind=mail"}}
+	has(t, get(t, h, "/jobs/action?"+query.Encode()), http.StatusOK, "Cancel 2 jobs?", `href="/jobs?kind=mail"`)
+	w := post(t, h, "/jobs/action", append(ids, "action", "cancel", "back", "/jobs?kind=mail")...)
 	back := w.Header().Get("Location")
 	if w.Code != http.StatusSeeOther || !strings.HasPrefix(back, "/jobs?") || !strings.Contains(back, "kind=mail") {
 		t.Fatalf("status %d to %q", w.Code, back)
@@ -34,11 +34,11 @@ func TestActOnSelection(t *testing.T) {
 		}
 	}
 	// Canceled ones are left alone by what is for queued ones.
-	w = post(t, h, "/jobs/act", append(ids, "act", "discard")...)
+	w = post(t, h, "/jobs/action", append(ids, "action", "discard")...)
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "0 jobs discarded, 2 left alone for their state.")
 }
 
-func TestEveryAct(t *testing.T) {
+func TestEveryAction(t *testing.T) {
 	tests := []struct {
 		action, argument string
 		done             func(j *job.Job) bool
@@ -57,7 +57,7 @@ func TestEveryAct(t *testing.T) {
 			s := memory.New()
 			j := enqueue(t, s, "mail", `{}`, 1, job.In(time.Hour))[0]
 			h := dash.New(dash.Config{Store: s})
-			w := post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "id", j.ID.String())
+			w := post(t, h, "/jobs/action", "action", test.action, "argument", test.argument, "id", j.ID.String())
 			has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "1 job ")
 			if got := find(t, s, j.ID); !test.done(got) {
 				t.Errorf("got %+v", got)
@@ -67,18 +67,20 @@ func TestEveryAct(t *testing.T) {
 }
 
 // In a bubble, as what matches is counted for a second at most.
-func TestActOnEverythingThatMatches(t *testing.T) { synctest.Test(t, testActOnEverythingThatMatches) }
+func TestActionOnEverythingThatMatches(t *testing.T) {
+	synctest.Test(t, testActionOnEverythingThatMatches)
+}
 
-func testActOnEverythingThatMatches(t *testing.T) {
+func testActionOnEverythingThatMatches(t *testing.T) {
 	s := memory.New()
 	enqueue(t, s, "mail", `{"user":1}`, 450)
 	enqueue(t, s, "mail", `{"user":2}`, 70)
 	enqueue(t, s, "page", `{"user":1}`, 30)
 	h := dash.New(dash.Config{Store: s})
-	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=mail"), http.StatusOK, "Delete 520 jobs?", `name="kind" value="mail"`)
-	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=mail&args=user%3D1"), http.StatusOK, "Delete 450 jobs?")
-	has(t, get(t, h, "/jobs/act?act=delete&all=1&kind=nothing"), http.StatusOK, "No job matches", "not <button class=\"danger\"")
-	w := post(t, h, "/jobs/act", "act", "delete", "all", "1", "kind", "mail", "args", "user=1")
+	has(t, get(t, h, "/jobs/action?action=delete&all=1&kind=mail"), http.StatusOK, "Delete 520 jobs?", `name="kind" value="mail"`)
+	has(t, get(t, h, "/jobs/action?action=delete&all=1&kind=mail&args=user%3D1"), http.StatusOK, "Delete 450 jobs?")
+	has(t, get(t, h, "/jobs/action?action=delete&all=1&kind=nothing"), http.StatusOK, "No job matches", "not <button class=\"danger\"")
+	w := post(t, h, "/jobs/action", "action", "delete", "all", "1", "kind", "mail", "args", "user=1")
 	has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, "450 jobs deleted.")
 	left := 0
 	for j, err := range job.List(t.Context(), s, job.Filter{}) {
@@ -102,8 +104,8 @@ func TestCountIsBounded(t *testing.T) {
 			enqueue(t, s, "mail", `{"user":1}`, 1000)
 		}
 		h := dash.New(dash.Config{Store: s})
-		has(t, get(t, h, "/jobs/act?act=retry&all=1"), http.StatusOK, "Retry 3,000 jobs?")
-		has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 1,000 jobs?", "This cannot be undone")
+		has(t, get(t, h, "/jobs/action?action=retry&all=1"), http.StatusOK, "Retry 3,000 jobs?")
+		has(t, get(t, h, "/jobs/action?action=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 1,000 jobs?", "This cannot be undone")
 	})
 }
 
@@ -125,9 +127,9 @@ func TestCountIsGivenUp(t *testing.T) {
 		enqueue(t, s, "mail", `{"user":1}`, 300)
 		h := dash.New(dash.Config{Store: s})
 		begun := time.Now()
-		has(t, get(t, h, "/jobs/act?act=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 200 jobs?",
+		has(t, get(t, h, "/jobs/action?action=retry&all=1&args=user%3D1"), http.StatusOK, "Retry more than 200 jobs?",
 			"Finding all of them takes longer than this page may.", "if it changes no more than 1,000 jobs.")
-		has(t, get(t, h, "/jobs/act?act=delete&all=1&error=none"), http.StatusOK, "Delete all jobs that match?", "not No job matches", `class="danger"`)
+		has(t, get(t, h, "/jobs/action?action=delete&all=1&error=none"), http.StatusOK, "Delete all jobs that match?", "not No job matches", `class="danger"`)
 		if took := time.Since(begun); took > 80*time.Millisecond {
 			t.Errorf("two questions took %v", took)
 		}
@@ -143,21 +145,21 @@ func (s slow) Apply(ctx context.Context, f job.Filter, action job.Action) (job.A
 }
 
 // What cannot be done in the time of a request goes on where it was, and each job has its turn once.
-func TestLongAct(t *testing.T) {
+func TestLongAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := slow{memory.New()}
 		for range 5 {
 			enqueue(t, s, "mail", `{}`, 1000)
 		}
 		h := dash.New(dash.Config{Store: s})
-		w := post(t, h, "/jobs/act", "act", "priority", "argument", "7", "all", "1", "kind", "mail", "back", "/jobs?kind=mail")
+		w := post(t, h, "/jobs/action", "action", "priority", "argument", "7", "all", "1", "kind", "mail", "back", "/jobs?kind=mail")
 		var parts []string
 		for range 5 {
 			next, err := url.Parse(w.Header().Get("Location"))
 			if err != nil || w.Code != http.StatusSeeOther {
 				t.Fatalf("status %d: %v", w.Code, err)
 			}
-			if next.Path != "/jobs/act" {
+			if next.Path != "/jobs/action" {
 				has(t, get(t, h, next.String()), http.StatusOK, "5,000 jobs changed.")
 				break
 			}
@@ -168,7 +170,7 @@ func TestLongAct(t *testing.T) {
 			for name, values := range q {
 				fields = append(fields, name, values[0])
 			}
-			w = post(t, h, "/jobs/act", fields...)
+			w = post(t, h, "/jobs/action", fields...)
 		}
 		if got, want := fmt.Sprint(parts), "[2000 4000]"; got != want {
 			t.Errorf("parts end at %s, want %s", got, want)
@@ -181,7 +183,7 @@ func TestLongAct(t *testing.T) {
 	})
 }
 
-func TestWrongActs(t *testing.T) {
+func TestWrongActions(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
 	h := dash.New(dash.Config{Store: s})
@@ -191,20 +193,20 @@ func TestWrongActs(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/jobs/act", []string{"act", "explode", "id", id}, 400, "&#34;explode&#34; is no action"},
-		{"/jobs/act", []string{"act", "retry"}, 400, "No job is selected"},
-		{"/jobs/act", []string{"act", "retry", "id", "7"}, 400, "is no job ID"},
-		{"/jobs/act", []string{"act", "priority", "argument", "10", "id", id}, 400, "is no number from 1 to 9"},
-		{"/jobs/act", []string{"act", "schedule", "argument", "soon", "id", id}, 400, "neither a time from now"},
-		{"/jobs/act", []string{"act", "schedule", "argument", "", "id", id}, 400, "neither a time from now"},
-		{"/jobs/act", []string{"act", "move", "argument", "", "id", id}, 400, "is no name of a queue"},
-		{"/jobs/act", []string{"act", "move", "argument", "a b", "id", id}, 400, "is no name of a queue"},
-		{"/jobs/act", []string{"act", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
-		{"/queues", []string{"act", "pause", "queue", "nowhere"}, 404, "There is no queue &#34;nowhere&#34;"},
-		{"/queues", []string{"act", "burn", "queue", "default"}, 400, "is no action on queues"},
-		{"/queues", []string{"act", "remove-limits", "queue", "default"}, 400, "the limit key is empty"},
-		{"/crons", []string{"act", "pause", "cron", "nothing"}, 404, "There is no cron"},
-		{"/jobs/act", []string{"act", strings.Repeat("x", 70<<10)}, 413, "The form is longer than"},
+		{"/jobs/action", []string{"action", "explode", "id", id}, 400, "&#34;explode&#34; is no action"},
+		{"/jobs/action", []string{"action", "retry"}, 400, "No job is selected"},
+		{"/jobs/action", []string{"action", "retry", "id", "7"}, 400, "is no job ID"},
+		{"/jobs/action", []string{"action", "priority", "argument", "10", "id", id}, 400, "is no number from 1 to 9"},
+		{"/jobs/action", []string{"action", "schedule", "argument", "soon", "id", id}, 400, "neither a time from now"},
+		{"/jobs/action", []string{"action", "schedule", "argument", "", "id", id}, 400, "neither a time from now"},
+		{"/jobs/action", []string{"action", "move", "argument", "", "id", id}, 400, "is no name of a queue"},
+		{"/jobs/action", []string{"action", "move", "argument", "a b", "id", id}, 400, "is no name of a queue"},
+		{"/jobs/action", []string{"action", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
+		{"/queues", []string{"action", "pause", "queue", "nowhere"}, 404, "There is no queue &#34;nowhere&#34;"},
+		{"/queues", []string{"action", "burn", "queue", "default"}, 400, "is no action on queues"},
+		{"/queues", []string{"action", "remove-limits", "queue", "default"}, 400, "the limit key is empty"},
+		{"/crons", []string{"action", "pause", "cron", "nothing"}, 404, "There is no cron"},
+		{"/jobs/action", []string{"action", strings.Repeat("x", 70<<10)}, 413, "The form is longer than"},
 	}
 	for _, test := range tests {
 		has(t, post(t, h, test.path, test.fields...), test.status, test.want)
@@ -239,7 +241,7 @@ func TestPause(t *testing.T) {
 		{"/crons", "cron", "nightly", "pause", "The cron is paused", "Resume"},
 		{"/crons", "cron", "nightly", "resume", "The cron is resumed", "Pause"},
 	} {
-		w := post(t, h, step.path, step.field, step.name, "act", step.action)
+		w := post(t, h, step.path, step.field, step.name, "action", step.action)
 		has(t, get(t, h, w.Header().Get("Location")), http.StatusOK, step.reported, ">"+step.button+"</button>")
 	}
 }
@@ -254,7 +256,7 @@ func TestAskedAgain(t *testing.T) {
 		{"move", "a b", "Move 1 job?"},
 		{"schedule", "soon", "Schedule 1 job?"},
 	} {
-		w := post(t, h, "/jobs/act", "act", test.action, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
+		w := post(t, h, "/jobs/action", "action", test.action, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
 		has(t, w, http.StatusBadRequest, test.want, `value="`+test.argument+`" aria-invalid="true"`, `role="alert"`, `name="id" value="`+id+`"`, `href="/jobs?kind=mail"`,
 			`not name="argument" value="`+test.argument+`"><input`)
 	}
@@ -264,15 +266,15 @@ func TestQuestions(t *testing.T) {
 	s := memory.New()
 	id := enqueue(t, s, "mail", `{}`, 1)[0].ID.String()
 	h := dash.New(dash.Config{Store: s})
-	has(t, get(t, h, "/jobs/act?act=retry"), http.StatusOK, "No job is selected", "Tick some jobs", "not <button class=\"main\">")
-	has(t, get(t, h, "/jobs/act?act=priority&all=1"), http.StatusOK, "Set the priority of 1 job?")
-	has(t, get(t, h, "/jobs/act?act=run&id="+id), http.StatusOK, "Run 1 job now?")
+	has(t, get(t, h, "/jobs/action?action=retry"), http.StatusOK, "No job is selected", "Tick some jobs", "not <button class=\"main\">")
+	has(t, get(t, h, "/jobs/action?action=priority&all=1"), http.StatusOK, "Set the priority of 1 job?")
+	has(t, get(t, h, "/jobs/action?action=run&id="+id), http.StatusOK, "Run 1 job now?")
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="run">Run now</button>`, `not value="retry"`)
 	if _, err := job.Apply(t.Context(), s, job.Filter{}, job.ActionCancel); err != nil {
 		t.Fatal(err)
 	}
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, `value="retry">Retry</button>`, `not value="run"`)
-	post(t, h, "/jobs/act", "act", "run", "id", id)
+	post(t, h, "/jobs/action", "action", "run", "id", id)
 	for j, err := range job.List(t.Context(), s, job.Filter{}) {
 		if err != nil || j.State != job.Canceled {
 			t.Errorf("a canceled job was run: %v, %v", j, err)
