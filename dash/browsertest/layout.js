@@ -112,6 +112,17 @@
   if (new Set(beside).size > 1) faults.push("some counts of states stand beside their names, some below");
   if (beside.length && beside.every(Boolean) && document.querySelector(".tabs").clientHeight > 45) faults.push("states with their counts beside them take two lines");
 
+  // States in a line stand near each other, however wide the window is.
+  const tabs = [...document.querySelectorAll(".tabs a")].map((a) => [...a.children].map((e) => {
+    const text = document.createRange();
+    text.selectNodeContents(e);
+    return text.getBoundingClientRect();
+  }).filter((r) => r.width > 0));
+  tabs.slice(1).forEach(([next], i) => {
+    const rest = next.left - Math.max(...tabs[i].map((r) => r.right));
+    if (rest > 200) faults.push(`there are ${Math.round(rest)} px before the state ${i + 2}`);
+  });
+
   // A box that scrolls ends between two lines of what needs attention.
   for (const box of document.querySelectorAll(".attention .box")) {
     const c = box.getBoundingClientRect();
