@@ -171,6 +171,7 @@
       if (c.hides && (r.right > c.right + 1 || r.left < c.left - 1) && t.bottom > t.top) faults.push(`${quote(node.data)} is cut off by ${name(c.hides)}`);
       if (t.right - t.left < 2 || t.bottom - t.top < 2) continue;
       if (t.right > edge.right + 1 || t.left < edge.left - 1) faults.push(`${quote(node.data)} sticks out of ${name(cell)}`);
+      if (cell.matches("td.num") && t.right > edge.right - parseFloat(getComputedStyle(cell).paddingRight) + 1) faults.push(`${quote(node.data)} ends beyond the other figures of its column`);
       texts.push(t);
     }
   }
