@@ -11,6 +11,11 @@
     const r = menu.querySelector("div").getBoundingClientRect();
     const from = menu.querySelector("summary").getBoundingClientRect();
     if (r.left < 0 || r.right > width || r.left > from.right || r.right < from.left || r.top - from.bottom > 16) faults.push(`a menu opens at ${box(r)}, from ${box(from)}`);
+    for (const item of menu.querySelectorAll("div button")) {
+      const text = document.createRange();
+      text.selectNodeContents(item);
+      if (new Set([...text.getClientRects()].map((r) => Math.round(r.top))).size > 1) faults.push(`${quote(item.innerText)} takes two lines of a menu`);
+    }
     menu.open = false;
   }
 
@@ -135,7 +140,7 @@
   for (const e of document.querySelectorAll(".tabs span, .tabs b, .list th, main h2, main button, main summary, .tile")) {
     if (getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1) faults.push(`${quote(e.innerText)} is shortened`);
   }
-  for (const e of document.querySelectorAll(".list td.num, .list td.num *, .chart b")) {
+  for (const e of document.querySelectorAll(".list td.num, .list td.num *, .chart b, .timeline .what, .timeline .what *")) {
     for (const node of e.childNodes) {
       if (node.nodeType !== Node.TEXT_NODE) continue;
       for (const found of node.data.matchAll(/\d\s(?:µs|ms|s|min|h|d|%)\b/g)) {
@@ -147,8 +152,8 @@
     }
   }
 
-  // A time is one line, and what is in the cells of a card begins at one edge.
-  for (const e of document.querySelectorAll(".list td time")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
+  // A time is one line, and so is a link beside a fact; what is in the cells of a card begins at one edge.
+  for (const e of document.querySelectorAll(".list td time, .facts .hint")) if (e.getClientRects().length > 1) faults.push(`${quote(e.innerText)} takes two lines`);
   for (const row of document.querySelectorAll(".list.failures tbody tr, .list.queues tbody tr")) {
     if (width > 640) break;
     const edges = [...row.cells].filter((e) => e.getBoundingClientRect().left - row.getBoundingClientRect().left < 20);
