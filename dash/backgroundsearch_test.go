@@ -117,8 +117,8 @@ func TestSlowSearchIsThereAtOnceAndGoesOn(t *testing.T) {
 			}
 			before = n
 		}
-		if page := r.page(t); rows(page["rows"]) != 10 || strings.Contains(page["hunt"], going) {
-			t.Errorf("after a minute and a half %d jobs are shown, and %q", rows(page["rows"]), page["hunt"])
+		if page := r.page(t); rows(page["rows"]) != 10 || strings.Contains(page["scan"], going) {
+			t.Errorf("after a minute and a half %d jobs are shown, and %q", rows(page["rows"]), page["scan"])
 		}
 		storeCache(t, h, rare) // beside the one that goes on
 	})
@@ -162,8 +162,8 @@ func TestSlowSearchBeginsAgain(t *testing.T) {
 			j.Failures = []job.Failure{{Attempt: 1, Started: j.Started, Time: time.Now(), Worker: "w", Error: "it broke"}}
 		})
 		time.Sleep(10 * time.Minute)
-		if page := r.page(t); rows(page["rows"]) != 1 || strings.Contains(page["hunt"], going) {
-			t.Errorf("%d jobs are shown, want the one that failed meanwhile; %q", rows(page["rows"]), page["hunt"])
+		if page := r.page(t); rows(page["rows"]) != 1 || strings.Contains(page["scan"], going) {
+			t.Errorf("%d jobs are shown, want the one that failed meanwhile; %q", rows(page["rows"]), page["scan"])
 		}
 	})
 }
@@ -235,8 +235,8 @@ func TestSearchThatTakesTooLongSaysSo(t *testing.T) {
 		r := open(t, h, rare, 0)
 		defer r.leave()
 		time.Sleep(time.Minute)
-		if page := r.page(t); !strings.Contains(page["hunt"], tired) {
-			t.Errorf("the page says %q", page["hunt"])
+		if page := r.page(t); !strings.Contains(page["scan"], tired) {
+			t.Errorf("the page says %q", page["scan"])
 		}
 	})
 }

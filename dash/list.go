@@ -23,7 +23,7 @@ type listing struct {
 	Rows    []row
 	Total   int64 // how many match
 	Known   bool  // Total does
-	Hunt    searchProgress
+	Scan    searchProgress
 	Wrong   string
 	Tabs    []stateLink
 	Columns []column
@@ -115,13 +115,13 @@ func (h *handler) findListed(ctx context.Context, l *listing, live bool) (found 
 	f := l.filter
 	f.Limit = pageSize + 1
 	err = beside(ctx, func(ctx context.Context) (err error) {
-		if l.Hunts() {
-			l.Hunt, err = h.continueSearch(ctx, l.search, f, live)
-			found = l.Hunt.Jobs
+		if l.Scans() {
+			l.Scan, err = h.continueSearch(ctx, l.search, f, live)
+			found = l.Scan.Jobs
 			return err
 		}
 		if found, err = h.find(ctx, f); errors.Is(err, errLate) {
-			l.Hunt.Late, err = true, nil
+			l.Scan.Late, err = true, nil
 		}
 		return err
 	}, h.cache.counts.fill)

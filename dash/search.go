@@ -170,8 +170,8 @@ func (s *search) Narrows() bool {
 // More reports whether one of the fields that are folded away is set.
 func (s *search) More() bool { return s.Worker+s.Since+s.Until+s.Key+s.Meta+s.ID != "" }
 
-// Hunts reports whether jobs are searched by what no index finds.
-func (s *search) Hunts() bool {
+// Scans reports whether jobs are searched by what no index finds.
+func (s *search) Scans() bool {
 	f := &s.filter
 	return (len(f.Args)+len(f.Meta) > 0 || f.Error+f.Worker != "") && len(f.IDs) == 0 && f.UniqueKey == ""
 }

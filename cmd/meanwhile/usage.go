@@ -6,27 +6,31 @@ import (
 	"strings"
 )
 
-// flagErrors are the texts of kong about the value of a flag or an argument, and how the other flags say it.
-var flagErrors = []struct {
+// A flagError is a text of kong about the value of a flag or an argument, and how the other flags say it.
+type flagError struct {
 	text    *regexp.Regexp
 	instead string
-}{
-	{regexp.MustCompile(`expected a valid \d+ bit u?int but got ("[^"]*")`), `$1 is no whole number`},
-	{regexp.MustCompile(`expected a float but got ("[^"]*")(?: \(\w+\))?`), `$1 is no number`},
-	{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is no time such as 500ms, 10s or 2h`},
-	{regexp.MustCompile(`bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")`), `$1 is neither true nor false`},
-	{regexp.MustCompile(` \(from envar (\w+)=.*\)$`), ` (from the variable $1)`},
 }
 
-var oneOf = regexp.MustCompile(`^(?:(--\S+)|\[?<\w+>\]?) must be one of ("[^ ]*") but got ("[^"]*")`)
+// flagErrors are compiled when there is an error, and not by each command that starts.
+func flagErrors() []flagError {
+	return []flagError{
+		{regexp.MustCompile(`expected a valid \d+ bit u?int but got ("[^"]*")`), `$1 is no whole number`},
+		{regexp.MustCompile(`expected a float but got ("[^"]*")(?: \(\w+\))?`), `$1 is no number`},
+		{regexp.MustCompile(`expected duration but got ("[^"]*"): time: (?:invalid|missing unit in|unknown unit "[^"]*" in) duration "[^"]*"`), `$1 is no time such as 500ms, 10s or 2h`},
+		{regexp.MustCompile(`bool value must be true, 1, yes, false, 0 or no but got ("[^"]*")`), `$1 is neither true nor false`},
+		{regexp.MustCompile(` \(from envar (\w+)=.*\)$`), ` (from the variable $1)`},
+	}
+}
 
 // plainly returns an error of kong in the words that the flags of this command use: the value, and what is allowed.
 func plainly(err error) error {
 	text := err.Error()
+	oneOf := regexp.MustCompile(`^(?:(--\S+)|\[?<\w+>\]?) must be one of ("[^ ]*") but got ("[^"]*")`)
 	if m := oneOf.FindStringSubmatch(text); m != nil {
 		return errors.New(strings.TrimPrefix(m[1]+": ", ": ") + m[3] + " is none of " + list(m[2]))
 	}
-	for _, e := range flagErrors {
+	for _, e := range flagErrors() {
 		text = e.text.ReplaceAllString(text, e.instead)
 	}
 	if text == err.Error() {

@@ -91,7 +91,7 @@ func TestKilled(t *testing.T) {
 				}
 			}
 		}
-		testenv.Await(t, func() bool { // it goes on turning what was killed
+		testenv.Await(t, func() bool { // segments are built of the journals that are left
 			stats, err := s.Services(ctx)
 			if err != nil || len(stats) != victims {
 				t.Fatal(stats, err)
@@ -106,7 +106,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// haveSegments reports whether journals have been turned into segments of each client: where files are in memory, 60 calls take less time than that.
+// haveSegments reports whether each client has a segment: where files are in memory, 60 calls take less time than that.
 func haveSegments(dir string) bool {
 	for i := range victims {
 		if names, _ := filepath.Glob(filepath.Join(dir, "services", fmt.Sprint("own", i), "*.segment")); len(names) == 0 {
@@ -116,7 +116,7 @@ func haveSegments(dir string) bool {
 	return true
 }
 
-// kills starts a process and kills it when it has told of some calls. Unless it is to be killed at once, segments have begun by then.
+// kills starts a process and kills it when it has reported some calls. Unless it is killed at once, each client has a segment by then.
 func kills(t *testing.T, dir string, after int, reported *[victims]uint64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -78,8 +78,7 @@ func (s *sizes) UnmarshalText(text []byte) error {
 
 // check finds what kong cannot know to be wrong.
 func (c *Command) check() error {
-	switch {
-	case c.Latency < 0 || c.Latency > longestLatency:
+	if c.Latency < 0 || c.Latency > longestLatency {
 		return fmt.Errorf("--latency: %v: give a time from 0s to %v", c.Latency, longestLatency)
 	}
 	host, _, err := net.SplitHostPort(c.Listen)
