@@ -334,6 +334,9 @@ func (s *stage) testShift(t *testing.T) {
 					Until(`times.length === 0 || times.some((t, i) => t.textContent !== texts[i])`),
 				)
 				b.drawn()
+				// Nor when a job of a list gets another state.
+				b.run(Do(`for (const state of document.querySelectorAll(".c-state .state")) state.textContent = state.textContent === "queued" ? "cancelled" : "queued"`))
+				b.drawn()
 				b.still(fmt.Sprintf("%s, %d wide,", path, size[0]))
 			}
 		})
