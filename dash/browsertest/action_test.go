@@ -14,6 +14,9 @@ import (
 func TestActions(t *testing.T) {
 	play(t, func(t *testing.T, s *stage) {
 		for _, scripts := range []bool{true, false} {
+			if !scripts && s.store != "sqlite" {
+				continue // the same requests come from pages without scripts
+			}
 			t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
 				t.Run("selection", func(t *testing.T) { s.testSelection(t, scripts) })
 				t.Run("undo", func(t *testing.T) { s.testUndo(t, scripts) })

@@ -50,6 +50,7 @@ type stage struct {
 func play(t *testing.T, test func(t *testing.T, s *stage)) {
 	for name, open := range map[string]func(testing.TB) job.Store{"sqlite": openSQLite, "postgres": openPostgres} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			limit := 8 * time.Minute
 			if *shots != "" {
 				limit = time.Hour

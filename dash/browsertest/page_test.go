@@ -36,7 +36,6 @@ func TestPages(t *testing.T) {
 		t.Run("reach", s.testReach)
 		t.Run("live", s.testLive)
 		t.Run("logs", s.testLogs)
-		t.Run("axe", s.testAxe) // once the others are through, as all that says Parallel: it changes nothing that another looks at
 		if s.store != "sqlite" {
 			return // what a page looks like, and how it is used, does not depend on the store
 		}
@@ -46,7 +45,8 @@ func TestPages(t *testing.T) {
 		t.Run("copy", s.testCopy)
 		t.Run("none selected", s.testNoneSelected)
 		t.Run("colours", s.testColours)
-		// These run at once, too.
+		// These run at once when the others are through, since they change nothing that another looks at.
+		t.Run("axe", s.testAxe)
 		t.Run("axe of states", s.testAxeStates)
 		t.Run("layout", s.testLayout)
 		t.Run("disconnected", s.testDisconnected)
