@@ -20,7 +20,7 @@ var ErrNoBrowser = errors.New("no Chromium: install it (apt-get install chromium
 // Start starts a browser, in whose context tabs are opened by chromedp.NewContext. It ends with ctx, or by stop.
 func Start(ctx context.Context) (browser context.Context, stop func(), err error) {
 	path := os.Getenv("MEANWHILE_CHROMIUM")
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path == "" {
 			path, _ = exec.LookPath(name)
 		}

@@ -141,7 +141,7 @@ func importFeed(ctx context.Context, f Feed) error {
 	}, meanwhile.Name("progress"))
 }
 
-// fill enqueues the jobs, and waits until they are where they belong.
+// fill enqueues the jobs, and waits until they are where they belong and their worker has reported them.
 func (s *Scene) fill(ctx context.Context) error {
 	var jobs []*job.Job
 	add := func(j *job.Job, err error) *job.Job {
@@ -178,7 +178,20 @@ func (s *Scene) fill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		settled = true
+		stats, err := s.Store.Stats(ctx, job.StatsFilter{})
+		if err != nil {
+			return err
+		}
+		var attempts, counted int64
+		for _, stat := range stats {
+			counted += stat.Completed + stat.Retried + stat.Snoozed + stat.Canceled + stat.Discarded
+		}
+		for _, j := range found {
+			if j.State != job.Running {
+				attempts += int64(j.Used())
+			}
+		}
+		settled = counted >= attempts
 		for _, j := range found {
 			view := j.View(time.Now())
 			settled = settled && (view != job.Queued || j.Queue == "print") && (view != job.Running || j.ID == s.Import) &&
