@@ -35,7 +35,7 @@ func (a *API) cronAction(w http.ResponseWriter, r *http.Request) error {
 	i := slices.IndexFunc(crons, func(c job.CronInfo) bool { return c.Name == name })
 	switch {
 	case i < 0:
-		return refuse(http.StatusNotFound, "no worker has ever spoken of a cron %.40q", name)
+		return refuse(http.StatusNotFound, "no worker has reported a cron %.40q", name)
 	case action == "run":
 		err = a.runCron(r, crons[i])
 	default:

@@ -94,7 +94,7 @@ func TestRefusals(t *testing.T) {
 		{"PUT", "/queues/q/key-limits?key=a", `{"in_order":true}`, nil, 422, "set limits of key a of queue q: in order: the jobs of one key alone cannot run in order: set it for each key of the queue, and leave it out here"},
 		{"PUT", "/queues/q/key-limits", `{"running":1}`, nil, 422, "set limits of a key of queue q: the limit key is empty: name the one that is to have limits of its own"},
 		{"PUT", "/queues/q/key-limits?key=a&x=1", `{}`, nil, 400, `"x" is no parameter of this path`},
-		{"POST", "/crons/c/pause", "", nil, 404, `no worker has ever spoken of a cron "c"`},
+		{"POST", "/crons/c/pause", "", nil, 404, `no worker has reported a cron "c"`},
 		{"GET", "/events?id=x", "", nil, 422, `"x" is no job ID`},
 		{"GET", "/events?" + strings.Repeat("id="+id+"&", 101), "", nil, 422, "101 jobs: follow at most 100 in one stream"},
 		{"GET", "/events?kind=k", "", nil, 400, `"kind" is no parameter of this path`},

@@ -167,7 +167,7 @@ func TestKeysReadOnce(t *testing.T) {
 			enqueue(t, s, "mail.send", `{}`, 2, job.Queue("mail"), job.LimitKey(fmt.Sprint("key-", i)))
 		}
 		time.Sleep(time.Second)
-		has(t, get(t, dash.New(dash.Config{Store: s}), "/queue?name=mail"), http.StatusOK, "no worker takes jobs of queue mail")
+		has(t, get(t, dash.New(dash.Config{Store: s}), "/queue?name=mail"), http.StatusOK, "no worker claims jobs of queue mail")
 		if s.queues != 1 || s.workers != 1 || s.limits != 2 || s.lists != 1 {
 			t.Errorf("asked %d times about queues, %d about workers, %d about limits, %d for jobs; want 1, 1, 2, 1", s.queues, s.workers, s.limits, s.lists)
 		}

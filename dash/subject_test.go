@@ -60,7 +60,7 @@ func TestQueuePageSaysWhy(t *testing.T) {
 	enqueue(t, s, "mail.send", `{}`, 3, job.Queue("mail"), job.In(time.Hour))
 	time.Sleep(2 * time.Millisecond) // so that it has been due for a while
 	h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return true }})
-	has(t, get(t, h, "/queue?name=mail"), http.StatusOK, "Waits because", "no worker takes jobs of queue mail", "</a>, none was completed in the last five minutes", "/jobs/"+due.ID.String(), "not >Pause<")
+	has(t, get(t, h, "/queue?name=mail"), http.StatusOK, "Waits because", "no worker claims jobs of queue mail", "</a>, none was completed in the last five minutes", "/jobs/"+due.ID.String(), "not >Pause<")
 	scheduled := memory.New()
 	enqueue(t, scheduled, "mail.send", `{}`, 3, job.Queue("mail"), job.In(time.Hour))
 	has(t, get(t, dash.New(dash.Config{Store: scheduled}), "/queue?name=mail"), http.StatusOK, "not Waits because", "No worker claims its jobs.")

@@ -93,7 +93,7 @@ func ofQueues(queues []queueRow, past *past) (found []warning) {
 			w.Text, w.More = "Queue "+q.Name+" is paused", are(q.Queued, "job")+" queued in it."
 		case q.Workers == 0 && q.Queued > 0:
 			w.many = " have queued jobs and no worker"
-			w.Text = fmt.Sprintf("No worker works on queue %s, with %s queued", q.Name, count(q.Queued, "job"))
+			w.Text = fmt.Sprintf("No worker claims jobs of queue %s, with %s queued", q.Name, count(q.Queued, "job"))
 			w.More = "Start a worker with this queue in its Config."
 		case q.Wait > longWait:
 			w.many, w.since = " are behind", past.end.Add(-q.Wait)

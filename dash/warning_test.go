@@ -42,7 +42,7 @@ func TestAttention(t *testing.T) {
 				t.Fatal(err)
 			}
 		}},
-		{"queue without worker", "No worker works on queue slow, with 3 jobs queued", func(t *testing.T, s job.Store) {
+		{"queue without worker", "No worker claims jobs of queue slow, with 3 jobs queued", func(t *testing.T, s job.Store) {
 			enqueue(t, s, "mail", `{}`, 3, job.Queue("slow"))
 			beat(t, s, nil)
 		}},

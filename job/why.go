@@ -74,7 +74,7 @@ func ableWorkers(workers []WorkerInfo, j *Job, now time.Time) ([]WorkerInfo, str
 	}
 	switch {
 	case !ofQueue:
-		return nil, fmt.Sprintf("no worker takes jobs of queue %s", j.Queue)
+		return nil, fmt.Sprintf("no worker claims jobs of queue %s", j.Queue)
 	case !handles:
 		return nil, fmt.Sprintf("no worker of queue %s handles the kind %s", j.Queue, j.Kind)
 	case len(able) == 0:

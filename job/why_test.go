@@ -54,7 +54,7 @@ func TestWhy(t *testing.T) {
 
 		want(insert(job.In(90*time.Minute)), "due in 1h30m")
 		id := insert(job.LimitKey("tenant-7"))
-		want(id, "no worker takes jobs of queue models")
+		want(id, "no worker claims jobs of queue models")
 		worker(job.WorkerInfo{Queues: []string{"models"}, Kinds: []string{"other"}})
 		want(id, "no worker of queue models handles the kind k")
 		quiet := able
@@ -155,7 +155,7 @@ func TestWhy(t *testing.T) {
 		want(next, "starts again in 40s: queue models was throttled")
 
 		time.Sleep(time.Minute)
-		want(insert(), "no worker takes jobs of queue models")
+		want(insert(), "no worker claims jobs of queue models")
 		if _, err := job.Why(ctx, s, job.NewID()); !errors.Is(err, job.ErrNotFound) {
 			t.Errorf("of a job that does not exist: %v", err)
 		}

@@ -67,7 +67,7 @@ func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	defer s.mu.Unlock()
 	c := s.crons[name]
 	if c == nil {
-		return fmt.Errorf("pause cron %s: no worker has ever spoken of it", name)
+		return fmt.Errorf("pause cron %s: no worker has reported it", name)
 	}
 	c.Paused = paused
 	return nil

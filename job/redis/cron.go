@@ -3,7 +3,7 @@ package redis
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -78,7 +78,7 @@ func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	return s.call(ctx, "pause cron "+name, func(ctx context.Context) error {
 		m, err := s.runOne(ctx, cronPauseScript, name, flag(paused))
 		if err == nil && number(m) == 0 {
-			err = fmt.Errorf("no worker has ever reported it")
+			err = errors.New("no worker has reported it")
 		}
 		return err
 	})

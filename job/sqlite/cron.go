@@ -67,7 +67,7 @@ func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	return s.write(ctx, "pause cron "+name, func(t *txn) error {
 		changed, err := t.exec(statement("cron_pause"), name, flag(paused))
 		if err == nil && changed == 0 {
-			err = errors.New("no worker has ever spoken of it")
+			err = errors.New("no worker has reported it")
 		}
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 // Crons is "meanwhile jobs crons".
 type Crons struct{}
 
-// Run lists the crons that workers have spoken of.
+// Run lists the crons that workers have reported.
 func (*Crons) Run(c *Command, streams probe.Streams) error {
 	return c.use(false, func(ctx context.Context, s job.Store) error {
 		crons, err := s.Crons(ctx)
@@ -36,7 +36,7 @@ func (*Crons) Run(c *Command, streams probe.Streams) error {
 			}
 			rows = append(rows, row{cells: []string{cron.Name, cron.Spec, activity(cron.Paused), last, next}})
 		}
-		return c.table(streams, rows, "No worker has spoken of a cron.", column{title: "CRON", least: 10}, column{title: "SPEC", least: 12},
+		return c.table(streams, rows, "No worker has reported a cron.", column{title: "CRON", least: 10}, column{title: "SPEC", least: 12},
 			column{title: "STATE"}, column{title: "LAST", right: true}, column{title: "NEXT", right: true})
 	})
 }
