@@ -1,62 +1,62 @@
 package postgres_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
-	"github.com/meanwhile-go/meanwhile/job/jobtest"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
 
-// TestJoinedStores holds three databases behind one store to the contract, but for what holds in each of them only.
+// TestJoinedStores has one worker run what is in three databases. Those on Redis and in memory are held to the contract.
 func TestJoinedStores(t *testing.T) {
-	testenv.LongTest(t)
 	t.Parallel()
-	urls := []string{database(t, server()), database(t, server()), database(t, server())}
-	var pools []*pgxpool.Pool
-	for _, url := range urls {
-		open(t, url)
-		pools = append(pools, connect(t, url))
-	}
-	jobtest.TestStore(t, func(t *testing.T) job.Store {
-		var stores []job.Store
-		for i, url := range urls {
-			execSQL(t, pools[i], emptyTables)
-			s, err := postgres.Open(t.Context(), url+"?pool_max_conns=4")
-			if err != nil {
-				t.Fatal(err)
-			}
-			stores = append(stores, s)
+	parts := []job.Store{open(t, database(t, server())), open(t, database(t, server())), open(t, database(t, server()))}
+	joined := job.Join(parts...)
+	double := job.Define[int]("double")
+	var jobs []*job.Job
+	for i := range 300 {
+		j, err := double.New(i)
+		if err != nil {
+			t.Fatal(err)
 		}
-		joined := job.Join(stores...)
-		t.Cleanup(func() {
-			if err := joined.Close(); err != nil {
-				t.Errorf("close: %v", err)
+		jobs = append(jobs, j)
+	}
+	for few := range slices.Chunk(jobs, 5) { // one call inserts into one of them
+		if _, err := job.Insert(t.Context(), joined, few...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	worker := job.NewWorker(joined, job.Config{}, job.HandleResult(double, func(_ context.Context, n int) (int, error) { return 2 * n, nil }))
+	err := meanwhile.Run(ctx, func(ctx context.Context) error {
+		runs := meanwhile.Go(ctx, worker.Run)
+		defer runs.Cancel(nil)
+		for i, j := range jobs {
+			var result int
+			if err := double.Await(ctx, joined, j.ID, &result); err != nil {
+				return err
 			}
-		})
-		return joined
-	}, jobtest.OrderInParts, jobtest.CallsInParts, jobtest.UniqueInParts, jobtest.LimitsFirst, jobtest.ThrottleInParts, jobtest.SessionsInParts)
+			if result != 2*i {
+				t.Errorf("the result of %d is %d", i, result)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, part := range parts {
+		if done, err := part.List(t.Context(), job.Filter{States: []job.State{job.Completed}, Limit: len(jobs)}); err != nil || len(done) == 0 || len(done) == len(jobs) {
+			t.Errorf("%d of %d jobs are in database %d, %v", len(done), len(jobs), i, err)
+		}
+	}
 }
-
-// emptyTables deletes all rows but that of the schema's version. It truncates large tables alone: a truncated one gets new files, and so do
-// its indexes, which for all of them takes longer than most clauses of the contract.
-const emptyTables = `do $$
-	declare
-		t regclass;
-	begin
-		set local session_replication_role = replica; -- no trigger is to count what is deleted
-		for t in select format('meanwhile.%I', tablename) from pg_tables where schemaname = 'meanwhile' and tablename <> 'version' loop
-			case
-			when pg_relation_size(t) = 0 then
-			when pg_relation_size(t) > 1000000 then execute format('truncate %s', t);
-			else execute format('delete from %s', t);
-			end case;
-		end loop;
-	end $$`
 
 // TestAJoinedStoreIsNamedWithoutItsPassword by the server, the database and the schema.
 func TestAJoinedStoreIsNamedWithoutItsPassword(t *testing.T) {
