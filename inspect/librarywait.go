@@ -2,7 +2,7 @@ package inspect
 
 import "strings"
 
-// A libraryWait is what a function of a library waits for at a channel, a lock or a condition of its own.
+// A libraryWait is what a function of a library waits for at a channel or a condition of its own.
 type libraryWait struct {
 	reason, on string
 	wrapped    bool // the function that called it may know better
@@ -19,9 +19,12 @@ const (
 var libraryWaits = map[string]libraryWait{
 	"net/http.(*Transport).getConn":            {reason: "network", on: httpConnection},
 	"net/http.(*persistConn).roundTrip":        {reason: "network", on: httpAnswer},
+	"net/http.(*Transport).dialConn":           {reason: "network", on: httpConnection},
+	"net/http.(*persistConn).addTLS":           {reason: "network", on: httpConnection},
 	"http2.(*ClientConn).roundTrip":            {reason: "network", on: httpAnswer},
 	"http2.(*pipe).Read":                       {reason: "network", on: "read"}, // the body of a request or an answer
 	"http2.(*serverConn).writeDataFromHandler": {reason: "network", on: "write"},
+	"http2.(*serverConn).writeHeaders":         {reason: "network", on: "write"},
 
 	"os/exec.(*Cmd).awaitGoroutines": {reason: "file", on: "pipes of a process that has ended"},
 
@@ -31,6 +34,8 @@ var libraryWaits = map[string]libraryWait{
 	"github.com/jackc/puddle/v2.(*Pool).acquire":           {wrapped: true},
 	"github.com/jackc/puddle/v2.(*Pool).Acquire":           {wrapped: true},
 	"github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire":      {reason: "database pool"},
+
+	"github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).Read": {reason: "network", on: "read"},
 }
 
 // http2Homes are how the names of what belongs to package http2 begin: in Go 1.26, in Go 1.27, and in golang.org/x/net.
@@ -47,8 +52,8 @@ func libraryName(function string) string {
 	return name
 }
 
-// dialHTTP is the function in which a transport of net/http makes a connection for whom it may be.
-const dialHTTP = "net/http.(*Transport).dialConnFor"
+// dialsHTTP are the functions in which a transport of net/http makes a connection: for whom it may be, and for its caller.
+var dialsHTTP = map[string]bool{"net/http.(*Transport).dialConnFor": true, "net/http.(*Transport).dialConn": true}
 
 // narrow says more of a task that waits for a connection of net/http. Where none is being made in the whole process, it
 // waits until one of those that there are comes back.

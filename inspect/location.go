@@ -83,7 +83,7 @@ func describe(f Frame) *location {
 	p.stub = strings.Contains(f.Func, stubMark)
 	p.parks = parkReasons[f.Func]
 	p.waits = libraryWaits[libraryName(f.Func)]
-	p.dials = f.Func == dialHTTP
+	p.dials = dialsHTTP[f.Func]
 	if p.origin == ofUs {
 		name := strings.ReplaceAll(f.Func[strings.LastIndexByte(f.Func, '/')+1:], "[...]", "")
 		p.ours, p.begins = ourReasons[name], beginnings[name]

@@ -198,8 +198,10 @@ func (one *runner) ended() bool {
 // group is that of the tasks with one name path, and of one kind.
 func (one *runner) group() groupKey { return groupKey{scope.NamePath(one.labels.Labels()), one.kind} }
 
-// sizes returns how many there are in each group.
-func (r *runners) sizes() map[groupKey]int {
+// sizesOfGroups returns how many tasks each group has in the whole process: other trees may have the same names.
+func sizesOfGroups() map[groupKey]int {
+	r := collectRunners(scope.Roots(), true)
+	defer r.release()
 	sizes := make(map[groupKey]int)
 	for one := range r.all() {
 		sizes[one.group()]++

@@ -14,7 +14,7 @@ type snapshot struct {
 	*runners
 	stacks stacks
 	groups map[groupKey]*group // nil until a task was not found among the stacks
-	tasks  map[groupKey]int    // how many there are; made with groups
+	tasks  map[groupKey]int    // how many each has; made with groups
 	now    time.Duration       // when the stacks were read, since seenFrom
 	moment scope.Moment        // the same, for ages
 	waitGraph
@@ -118,7 +118,8 @@ func (s *snapshot) place(n *Node, one *runner) {
 // because label sets cannot be told apart on this version of Go.
 func (s *snapshot) groupWait(key groupKey) Wait {
 	if s.groups == nil {
-		s.groups, s.tasks = takeGroups(), s.sizes()
+		s.tasks = sizesOfGroups()
+		s.groups = takeGroups()
 	}
 	if g := s.groups[key]; g != nil {
 		return g.wait(s.tasks[key])

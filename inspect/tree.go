@@ -34,7 +34,7 @@ type Node struct {
 type Wait struct {
 	// For is what kind of wait it is:
 	//
-	//	running       none: the task uses a processor, or is about to
+	//	running       none: the task uses a processor, or is about to, or helps or waits for the garbage collector
 	//	start         its goroutine has not begun yet
 	//	network       I/O on a connection, a listener or a name server; On says which call, see docs/hangs.md
 	//	HTTP connection pool    a connection of an http.Transport that has as many to the host as it may have, all in use

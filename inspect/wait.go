@@ -65,15 +65,20 @@ func reasonOf(calls []*location, below int) (reason, on string) {
 	if reason := ourReason(parked); reason != "" {
 		return reason, ""
 	}
+	reason, around := "unknown", parked
 	for i, p := range parked {
+		if p.origin != ofRuntime {
+			break
+		}
 		if p.parks != "" {
-			return refine(p.parks, calls[i+2:])
+			reason, around = p.parks, calls[i+2:]
 		}
 	}
-	return "unknown", ""
+	return refine(reason, around)
 }
 
-// parkReasons are the functions of the runtime that park a goroutine.
+// parkReasons are the functions of the runtime that park a goroutine, and those that do so with one of its own locks, which then is
+// not the reason.
 var parkReasons = map[string]string{
 	"runtime.chanrecv":               "receive",
 	"runtime.chansend":               "send",
@@ -86,6 +91,8 @@ var parkReasons = map[string]string{
 	"runtime.gcAssistAlloc":          "running", // helps the collector
 	"runtime.gcStart":                "running",
 	"runtime.gcWaitOnMark":           "running", // asked for a collection
+	"runtime.stopTheWorld":           "running", // for a short time, as soon as the collector lets it
+	"runtime.stopTheWorldGC":         "running",
 }
 
 // refine makes a reason more exact by the calls around it, the innermost first.
@@ -94,7 +101,10 @@ func refine(reason string, calls []*location) (better, on string) {
 	case "poll":
 		return pollReason(calls)
 	case "lock":
-		reason = lockReason(calls)
+		return lockReason(calls), ""
+	case "receive", "send", "select", "cond":
+	default:
+		return reason, ""
 	}
 	for len(calls) > 0 && (calls[0].origin == ofRuntime || calls[0].pkg == "sync" || calls[0].pkg == "internal/sync") {
 		calls = calls[1:]
@@ -129,8 +139,8 @@ func knownWait(calls []*location) (w libraryWait, ok bool) {
 	return w, ok
 }
 
-// lockReason names a lock by the outermost call into package sync. There is none for a lock inside the standard library,
-// such as the one around the writes of a connection.
+// lockReason names a lock by the innermost call into package sync that says more than that it is a mutex; what is further out may be
+// a Once that calls it. There is none for a lock inside the standard library, such as the one around the writes of a connection.
 func lockReason(calls []*location) string {
 	reason := "mutex"
 	for _, p := range calls {
@@ -139,6 +149,7 @@ func lockReason(calls []*location) string {
 		}
 		name := strings.TrimPrefix(p.Func, p.pkg+".")
 		switch {
+		case reason != "mutex":
 		case strings.Contains(name, "Once"):
 			reason = "once"
 		case strings.HasPrefix(name, "(*RWMutex)."), strings.HasPrefix(name, "(*rlocker)."):

@@ -302,3 +302,40 @@ func TestWaitIsADeadlockAndDoneIsNot(t *testing.T) {
 		})
 	}
 }
+
+// A task that is not among the stacks, because its own is too deep, is not described as the one of another tree that has its name.
+func TestTreesOfOneName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := make(chan int)
+		var dive func(calls int)
+		dive = func(calls int) {
+			if calls > 0 {
+				dive(calls - 1)
+			}
+			<-never
+		}
+		begin := func(query func()) context.Context {
+			begun := make(chan context.Context)
+			go func() {
+				_ = Run(t.Context(), func(ctx context.Context) error {
+					Go(ctx, func(context.Context) error { query(); return nil }, Name("query"))
+					begun <- ctx
+					return nil
+				}, Name("request"))
+			}()
+			return <-begun
+		}
+		deep := begin(func() { dive(2 * goroutine.MaxDepth) })
+		begin(func() {
+			select {
+			case <-never:
+			case <-t.Context().Done():
+			}
+		})
+		synctest.Wait()
+		if got := Tree(deep).Tasks[0].Wait; got.For != "unknown" || got.File != "" {
+			t.Errorf("got %v, want unknown", got)
+		}
+		close(never)
+	})
+}

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
+	"sync/atomic"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/meanwhile-go/meanwhile"
@@ -21,11 +24,18 @@ func init() {
 		}},
 		stuckCase{name: "sql-rows", start: sqlRows, want: []want{{path: "waiter", wait: "network", on: "read", at: "sql-rows"}}},
 		stuckCase{name: "sql-connect", start: sqlConnect, want: []want{{path: "waiter", wait: "receive", at: "sql-connect"}}},
+		stuckCase{name: "sql-lock", start: sqlLock, want: []want{
+			{path: "first", wait: "receive", at: "sql-lock-held"},
+			{path: "second", wait: "mutex", at: "sql-lock"},
+		}},
 		stuckCase{name: "pgx-pool", start: pgxPool, want: []want{
 			{path: "waiter", wait: "database pool", at: "pgx-pool"},
 		}},
 		stuckCase{name: "pgx-query", start: pgxQuery, want: []want{
 			{path: "waiter", wait: "network", on: "read", at: "pgx-query"},
+		}},
+		stuckCase{name: "pgx-slow", start: pgxSlow, want: []want{
+			{path: "waiter", wait: "network", on: "read", at: "pgx-slow"},
 		}},
 		stuckCase{name: "pgx-connect", start: pgxConnect, want: []want{
 			{path: "waiter", wait: "database pool", on: "new resource", at: "pgx-connect"},
@@ -72,6 +82,30 @@ func sqlPool(ctx context.Context) error {
 		hold(conn)
 		return err
 	}, meanwhile.Name("conn"))
+	return nil
+}
+
+// A slowDone is a ctx that does not come to the point: package database/sql asks for its Done with a lock of the pool.
+type slowDone struct {
+	context.Context
+	begun, never chan struct{}
+}
+
+func (d slowDone) Done() <-chan struct{} {
+	close(d.begun)
+	<-d.never // stuck: sql-lock-held
+	return nil
+}
+
+// sqlLock has two tasks ask for a connection. The second does not wait for one, but for the lock that the first has.
+func sqlLock(ctx context.Context) error {
+	db := sql.OpenDB(database{})
+	slow := slowDone{ctx, make(chan struct{}), make(chan struct{})}
+	meanwhile.Go(ctx, func(context.Context) error { return db.PingContext(slow) }, meanwhile.Name("first"))
+	<-slow.begun
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		return db.PingContext(ctx) // stuck: sql-lock
+	}, meanwhile.Name("second"))
 	return nil
 }
 
@@ -182,6 +216,56 @@ func pgxQuery(ctx context.Context) error {
 	conn.Release()
 	meanwhile.Go(ctx, func(ctx context.Context) error {
 		_, err := pool.Exec(ctx, "SELECT 1") // stuck: pgx-query
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// A slowConn takes what is written, once it is slow, when somebody reads from it.
+type slowConn struct {
+	net.Conn
+	slow atomic.Bool
+	once sync.Once
+	read chan struct{}
+}
+
+func (c *slowConn) Read(p []byte) (int, error) {
+	if c.slow.Load() {
+		c.once.Do(func() { close(c.read) })
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	if c.slow.Load() {
+		<-c.read
+	}
+	return c.Conn.Write(p)
+}
+
+// pgxSlow has a query whose writing took so long that pgx began to read the answer in the background.
+func pgxSlow(ctx context.Context) error {
+	address, err := postgres()
+	if err != nil {
+		return err
+	}
+	config, err := pgx.ParseConfig("postgres://stuck@" + address + "/stuck?sslmode=disable")
+	if err != nil {
+		return err
+	}
+	slow := &slowConn{read: make(chan struct{})}
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		var err error
+		slow.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
+		return slow, err
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	slow.slow.Store(true)
+	meanwhile.Go(ctx, func(ctx context.Context) error {
+		_, err := conn.Exec(ctx, "SELECT 1") // stuck: pgx-slow
 		return err
 	}, meanwhile.Name("waiter"))
 	return nil

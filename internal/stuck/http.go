@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -29,6 +30,13 @@ func init() {
 		}},
 		stuckCase{name: "http2-unread", start: http2Unread, want: []want{
 			{path: "writer", wait: "network", on: "write", at: "http2-unread"},
+		}},
+		stuckCase{name: "http2-flush", start: http2Flush, want: []want{
+			{path: "handler", wait: "network", on: "write", at: "http2-flush"},
+		}},
+		stuckCase{name: "http-client-conn", start: httpClientConn, want: []want{
+			{path: "handshake", wait: "network", on: "HTTP connection", at: "http-client-conn"},
+			{path: "proxy", wait: "network", on: "HTTP connection", at: "http-client-conn"},
 		}},
 		stuckCase{name: "http-shutdown", start: httpShutdown, want: []want{
 			{path: "stopper", wait: "select", at: "http-shutdown", polls: true},
@@ -183,6 +191,82 @@ func http2Unread(ctx context.Context) error {
 	body, err := get(newHTTP2(), url)
 	hold(body)
 	return err
+}
+
+// A stuckListener has connections to which nothing can be written once full is closed.
+type stuckListener struct {
+	net.Listener
+	full chan struct{}
+}
+
+type stuckConn struct {
+	net.Conn
+	full chan struct{}
+}
+
+func (l stuckListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return stuckConn{conn, l.full}, err
+}
+
+func (c stuckConn) Write(p []byte) (int, error) {
+	select {
+	case <-c.full:
+		select {}
+	default:
+		return c.Conn.Write(p)
+	}
+}
+
+// http2Flush has a handler that sends the head of its answer by a connection that is stuck in a write, that of the answer before.
+func http2Flush(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	full, begun := make(chan struct{}), make(chan struct{})
+	mux := http.NewServeMux()
+	mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
+		close(full)
+		_ = http.NewResponseController(w).Flush() // it does not wait: the head is in a buffer
+		close(begun)
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("/second", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain") // what was set is not copied, so the handler waits until it is written
+		_ = meanwhile.Run(ctx, func(context.Context) error {
+			return http.NewResponseController(w).Flush() // stuck: http2-flush
+		}, meanwhile.Name("handler"))
+	})
+	server := &http.Server{Protocols: new(http.Protocols), Handler: mux}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	go func() { _ = server.Serve(stuckListener{l, full}) }()
+	client := newHTTP2()
+	ask := func(path string) {
+		body, err := get(client, "http://"+l.Addr().String()+path)
+		hold(body, err)
+	}
+	go ask("/first")
+	<-begun
+	go ask("/second")
+	return nil
+}
+
+// httpClientConn makes connections to a server and a proxy that never answer, in the goroutine of a task.
+func httpClientConn(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	proxy := http.ProxyURL(&url.URL{Scheme: "http", Host: l.Addr().String()})
+	for name, transport := range map[string]*http.Transport{"handshake": {}, "proxy": {Proxy: proxy}} {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			conn, err := transport.NewClientConn(ctx, "https", l.Addr().String()) // stuck: http-client-conn
+			hold(conn)
+			return err
+		}, meanwhile.Name(name))
+	}
+	return nil
 }
 
 // httpShutdown has a server that waits for the end of a request. It asks for that again and again, twice a second in the end, so

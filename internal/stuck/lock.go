@@ -22,6 +22,10 @@ func init() {
 			{path: "first", wait: "receive", at: "once-inside"},
 			{path: "second", wait: "once", at: "once"},
 		}},
+		stuckCase{name: "once-value", start: onceValue, want: []want{
+			{path: "group", wait: "waitgroup", at: "once-group"},
+			{path: "reader", wait: "rwmutex", at: "once-reader"},
+		}},
 		stuckCase{name: "logger", start: logger, want: []want{
 			{path: "first", wait: "receive", at: "logger-write"},
 			{path: "second", wait: "mutex", at: "logger"},
@@ -100,6 +104,24 @@ func once(ctx context.Context) error {
 		o.Do(func() {}) // stuck: once
 		return nil
 	}, meanwhile.Name("second"))
+	return nil
+}
+
+// onceValue has the methods of others of package sync called once.
+func onceValue(ctx context.Context) error {
+	var group sync.WaitGroup
+	group.Add(1)
+	wait := sync.OnceFunc(group.Wait)
+	meanwhile.Go(ctx, func(context.Context) error {
+		wait() // stuck: once-group
+		return nil
+	}, meanwhile.Name("group"))
+	written, once := new(sync.RWMutex), new(sync.Once)
+	written.Lock()
+	meanwhile.Go(ctx, func(context.Context) error {
+		once.Do(written.RLock) // stuck: once-reader
+		return nil
+	}, meanwhile.Name("reader"))
 	return nil
 }
 

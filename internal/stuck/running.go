@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -10,6 +11,11 @@ import (
 func init() {
 	know(
 		stuckCase{name: "running", start: running, want: []want{{path: "busy", wait: "running", at: "running"}}},
+		stuckCase{name: "collector", start: collector, want: []want{
+			{path: "one", wait: "running", anyPlace: true},
+			{path: "two", wait: "running", anyPlace: true},
+			{path: "statistics", wait: "running", anyPlace: true},
+		}},
 	)
 }
 
@@ -20,5 +26,22 @@ func running(ctx context.Context) error {
 		}
 		return nil
 	}, meanwhile.Name("busy"))
+	return nil
+}
+
+// collector has tasks that collect the garbage, and one that reads how much there is. They wait for each other inside the runtime.
+func collector(ctx context.Context) error {
+	collect := func(context.Context) error {
+		for {
+			runtime.GC()
+		}
+	}
+	meanwhile.Go(ctx, collect, meanwhile.Name("one"))
+	meanwhile.Go(ctx, collect, meanwhile.Name("two"))
+	meanwhile.Go(ctx, func(context.Context) error {
+		for {
+			runtime.ReadMemStats(new(runtime.MemStats))
+		}
+	}, meanwhile.Name("statistics"))
 	return nil
 }
