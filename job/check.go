@@ -88,6 +88,17 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// checkWorkerName returns what is wrong with the name of a worker. Not all stores keep every text.
+func checkWorkerName(name string) error {
+	switch {
+	case len(name) > MaxKey:
+		return fmt.Errorf("the name of the worker has %d bytes, at most %d are allowed: %.40q…", len(name), MaxKey, name)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the name of the worker is not UTF-8 or has a control character in it: %q", name)
+	}
+	return nil
+}
+
 func checkPriority(p int) error {
 	if p < LowestPriority || p > HighestPriority {
 		return fmt.Errorf("priority %d: give from %d to %d", p, LowestPriority, HighestPriority)
