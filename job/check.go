@@ -59,6 +59,19 @@ func checkJob(j *Job) error {
 	return nil
 }
 
+// checkMade returns an error for jobs that were not made by New, as far as stores rely on it.
+func checkMade(jobs ...*Job) error {
+	for _, j := range jobs {
+		if j == nil || j.ID == (ID{}) || j.Kind == "" || j.Queue == "" || j.MaxAttempts < 1 {
+			return errors.New("a job is nil or not whole: make it by job.New, or New of its kind")
+		}
+		if err := checkPriority(j.Priority); err != nil {
+			return fmt.Errorf("job kind %q: %w", j.Kind, err)
+		}
+	}
+	return nil
+}
+
 // checkName returns what is wrong with the name of a kind, a queue or a cron. They stand in commands, logs and addresses.
 func checkName(what, name string) error {
 	switch {
@@ -71,6 +84,17 @@ func checkName(what, name string) error {
 	}
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
 		return fmt.Errorf("the name of the %s has a space or a control character in it: %q", what, name)
+	}
+	return nil
+}
+
+// checkWorkerName returns what is wrong with the name of a worker. Not all stores keep every text.
+func checkWorkerName(name string) error {
+	switch {
+	case len(name) > MaxKey:
+		return fmt.Errorf("the name of the worker has %d bytes, at most %d are allowed: %.40q…", len(name), MaxKey, name)
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("the name of the worker is not UTF-8 or has a control character in it: %q", name)
 	}
 	return nil
 }

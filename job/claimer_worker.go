@@ -75,10 +75,11 @@ func (c *Claimer) Leave(ctx context.Context, worker string) error {
 }
 
 const (
-	mostPrograms = 10_000           // that are remembered
-	listEach     = 10 * time.Second // how often a program that only fetches is listed
-	askedKept    = time.Minute      // how long it is listed with what it has fetched
-	mostAsked    = 200              // queues, or kinds, that it is listed with
+	mostPrograms = 10_000                   // that are remembered
+	stateKnown   = 10 * time.Second         // within which a program that only fetches knows what an operator wants of it
+	listEach     = stateKnown - defaultPoll // how often it is listed, and asked for: it waits for no longer than a poll until it asks again
+	askedKept    = time.Minute              // how long it is listed with what it has fetched
+	mostAsked    = 200                      // queues, or kinds, that it is listed with
 )
 
 // A program is a worker of a claimer, by its name. What counts is in the store, since other processes may have claimers as well.

@@ -100,6 +100,20 @@ func TestClaimerHearsOrdersWhileItWaits(t *testing.T) {
 	})
 }
 
+// TestClaimerHearsOrdersInTime: a fetch that waits returns within ten seconds of an order, also when jobs that are not for it wake it in between.
+func TestClaimerHearsOrdersInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounter(t)
+		time.AfterFunc(time.Millisecond, func() { c.order("ruby-1", job.Command{Do: job.CommandStop}) })
+		time.AfterFunc(9500*time.Millisecond, func() { c.enqueue() })
+		begun := time.Now()
+		got := c.fetch(job.Fetch{Wait: time.Minute, Kinds: []string{"another"}})
+		if got.State != job.WorkerStops || time.Since(begun) > 10*time.Second {
+			t.Errorf("after %v: state %s, want stop within ten seconds", time.Since(begun), got.State)
+		}
+	})
+}
+
 // TestClaimersCountTogether: what two servers count for one program is added up.
 func TestClaimersCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -32,7 +32,7 @@ type Config struct {
 	Middleware []Middleware // around every handler, the first outermost
 	Observe    func(Event)  // called with what happens; by many goroutines at once, which wait for it. Default none
 	Logger     *slog.Logger // for failed attempts, discarded jobs and trouble with the store; default slog.Default()
-	Name       string       // unique among all workers; default host, process ID and a random part
+	Name       string       // unique among all workers, at most 255 bytes; default host, process ID and a random part
 }
 
 // A QueueConfig is a queue that a worker works on.

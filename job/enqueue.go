@@ -18,6 +18,9 @@ func Insert(ctx context.Context, in Inserter, jobs ...*Job) ([]Enqueued, error) 
 	if len(jobs) == 0 {
 		return nil, nil
 	}
+	if err := checkMade(jobs...); err != nil {
+		return nil, fmt.Errorf("enqueue: %w", err)
+	}
 	ids, err := in.Insert(ctx, jobs...)
 	return enqueued(jobs, ids, err)
 }

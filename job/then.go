@@ -104,6 +104,9 @@ func (e *execution) follow(jobs []*Job) error {
 	if err := e.job.checkThen(len(e.then) + len(jobs)); err != nil {
 		return err
 	}
+	if err := checkMade(jobs...); err != nil {
+		return err
+	}
 	for i, j := range jobs {
 		same := func(other *Job) bool { return other.ID == j.ID }
 		if slices.ContainsFunc(e.then, same) || slices.ContainsFunc(jobs[:i], same) {

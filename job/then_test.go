@@ -180,3 +180,22 @@ func TestThenRefuses(t *testing.T) {
 		t.Errorf("jobtest.Run tells of %d jobs that follow, want 1", len(got.Then))
 	}
 }
+
+// TestThenTakesJobsThatWereMade: a job that was not made by New fails the attempt that gives it, and not the worker.
+func TestThenTakesJobsThatWereMade(t *testing.T) {
+	for name, follower := range map[string]*job.Job{"nil": nil, "zero": {}, "not whole": {ID: job.NewID(), Kind: "next", Queue: job.DefaultQueue, MaxAttempts: 1, Priority: 10}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, job.Config{}, noteKind.Handle(func(ctx context.Context, _ note) error { return job.Then(ctx, follower) }))
+				id := r.enqueue(job.MaxAttempts(1))
+				seconds(1)
+				if j := r.wantState(id, job.Discarded); !strings.Contains(j.LastError(), "by job.New") && !strings.Contains(j.LastError(), "priority 10") {
+					t.Errorf("error %q, want one that says how jobs are made", j.LastError())
+				}
+				if _, err := job.Insert(r.ctx, r.store, follower); err == nil {
+					t.Error("Insert takes it")
+				}
+			})
+		})
+	}
+}

@@ -208,6 +208,9 @@ func (c *cronState) makeJob(at time.Time) (j *Job, err error) {
 	if j, err = c.Job(at.In(c.Zone)); j == nil || err != nil {
 		return nil, err
 	}
+	if err := checkMade(j); err != nil {
+		return nil, err
+	}
 	noted := *j
 	if noted.Meta = maps.Clone(j.Meta); noted.Meta == nil {
 		noted.Meta = map[string]string{}

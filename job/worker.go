@@ -79,6 +79,9 @@ func (w *Worker) prepare(handlers []Handler) error {
 	case c.Poll < 0:
 		return fmt.Errorf("a poll interval of %v: give a positive duration", c.Poll)
 	}
+	if err := checkWorkerName(c.Name); err != nil {
+		return err
+	}
 	if len(c.Queues) == 0 {
 		slices.Sort(queues)
 		for _, q := range slices.Compact(queues) {

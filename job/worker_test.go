@@ -1071,3 +1071,14 @@ func TestALongTransactionWithComplete(t *testing.T) {
 		}
 	})
 }
+
+// TestWorkerNames: a name that some store cannot keep is refused by Run, before the store is asked for jobs again and again.
+func TestWorkerNames(t *testing.T) {
+	for _, name := range []string{"a\x00b", "a\nb", "a\xffb", strings.Repeat("w", 256)} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := job.NewWorker(memory.New(), job.Config{Name: name}).Run(ctx); err == nil || !strings.Contains(err.Error(), "name of the worker") {
+			t.Errorf("Run with the name %.10q: %v", name, err)
+		}
+	}
+}

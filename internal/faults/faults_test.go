@@ -91,7 +91,7 @@ func TestWrongClocksAreNoticed(t *testing.T) {
 }
 
 // haveClocksJump has the clocks of all workers be an hour ahead until the cron has ticked by one of them.
-func haveClocksJump(ctx context.Context, store job.Store, workers []*harm.Process) error {
+func haveClocksJump(ctx context.Context, _ *round, store job.Store, workers, _ []*harm.Process) error {
 	for _, w := range workers {
 		if err := w.Clock.Jump(time.Hour, time.Hour); err != nil {
 			return err
@@ -125,9 +125,23 @@ func prove(t *testing.T, defect string, args ...string) (string, error) {
 	return proveChanged(t, nil, nil, defect, args...)
 }
 
-type drive = func(ctx context.Context, store job.Store, workers []*harm.Process) error
+type drive = func(ctx context.Context, o *round, store job.Store, workers, enqueuers []*harm.Process) error
 
 func proveChanged(t *testing.T, changes []harm.Change, drive drive, defect string, args ...string) (string, error) {
+	t.Helper()
+	return proveBy(t, func(c *config) {
+		c.env, c.drive = []string{breakWay + "=" + defect}, drive
+		if c.store != "sqlite" && c.losses == "" {
+			c.self = filepath.Join(c.dir, "program")
+			if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, args...)
+}
+
+// proveBy runs the program as a function sets it, in a folder whose other files go with it.
+func proveBy(t *testing.T, set func(c *config), args ...string) (string, error) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "faults-test-*") // not t.TempDir, which is closed to the user of the server
 	if err != nil {
@@ -141,14 +155,7 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, defect strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.env, c.drive = []string{breakWay + "=" + defect}, drive
-	if c.store != "sqlite" && c.losses == "" {
-		c.self = filepath.Join(dir, "program")
-		if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
-			t.Fatal(err)
-		}
-		defer os.Remove(c.self)
-	}
+	set(&c)
 	var out strings.Builder
 	err = meanwhile.Run(t.Context(), func(ctx context.Context) error { return c.prove(ctx, &out) })
 	if left, _ := filepath.Glob(filepath.Join(dir, "faults-*")); len(left) > 0 {

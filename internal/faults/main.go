@@ -54,8 +54,12 @@ type config struct {
 	losses    string // of what the acknowledged jobs that are lost are counted, instead of all else
 	dir       string // for the folder
 	keep      bool
-	self      string                                                                    // the program of the processes, built already, in tests
-	drive     func(ctx context.Context, store job.Store, workers []*harm.Process) error // breaks things in its own time, in tests
+	self      string // the program of the processes, built already, in tests
+
+	// What tests change.
+	prepare func(ctx context.Context, store job.Store) error                                               // the store, before there are processes
+	program func(process, start string) string                                                             // of a start of a process; nil is self
+	drive   func(ctx context.Context, o *round, store job.Store, workers, enqueuers []*harm.Process) error // breaks things in its own time
 
 	// Of a process that the program starts.
 	url, ledger, name string

@@ -17,8 +17,12 @@ func (o *round) newProcess(role string, i int) (p *harm.Process, err error) {
 	p = &harm.Process{
 		Name: role + "-" + strconv.Itoa(i+1), Env: o.env, Folder: o.ledgers, Seed: seed, Guard: o.guard, Violated: o.violated,
 		Command: func(name string, n int) []string {
+			program := o.self
+			if o.program != nil {
+				program = o.program(p.Name, name)
+			}
 			return []string{
-				o.self, "-role", role, "-url", o.url, "-name", name, "-ledger", filepath.Join(o.ledgers, name+".ledger"),
+				program, "-role", role, "-url", o.url, "-name", name, "-ledger", filepath.Join(o.ledgers, name+".ledger"),
 				"-lease", o.lease.String(), "-rate", strconv.Itoa(max(o.rate/o.enqueuers, 1)), "-seed", strconv.FormatUint(seed+uint64(n)<<20, 10),
 			}
 		},

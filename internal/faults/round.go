@@ -74,6 +74,11 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 	if err := setLimits(ctx, store); err != nil {
 		return err
 	}
+	if o.prepare != nil {
+		if err := o.prepare(ctx, store); err != nil {
+			return err
+		}
+	}
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		workers, stopWorkers, err := o.start(ctx, "worker", o.workers)
 		if err != nil {
@@ -86,7 +91,7 @@ func (o *round) run(ctx context.Context, d time.Duration) error {
 		operator := meanwhile.Go(ctx, func(ctx context.Context) error { return o.operate(ctx, store) }, meanwhile.Name("operator"))
 		sweeper := meanwhile.Go(ctx, func(ctx context.Context) error { return o.sweep(ctx, store) }, meanwhile.Name("sweeper"))
 		if o.drive != nil {
-			err = o.drive(ctx, store, workers)
+			err = o.drive(ctx, o, store, workers, enqueuers)
 		} else {
 			err = o.inject(ctx, o.faults(workers, enqueuers), d)
 		}

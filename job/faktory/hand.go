@@ -44,25 +44,28 @@ func (r *room) takeWaiting(jobs []*job.Job) (taken []*waiter) {
 	}
 	due := dueIn(jobs)
 	for _, l := range r.lines {
-		n := min(l.due(due), mostTogether)
-		if n == 0 || len(l.waiting) == 0 {
-			continue
+		if n := min(l.due(due), mostTogether); n > 0 && len(l.waiting) > 0 {
+			return l.take(n)
 		}
-		rest, cl := l.waiting[:0], l.waiting[0].client
-		for _, w := range l.waiting {
-			if w.client != cl || len(taken) == n {
-				rest = append(rest, w)
-				continue
-			}
-			w.taken = true
-			close(w.turn)
-			taken = append(taken, w)
-		}
-		clear(l.waiting[len(rest):])
-		l.waiting = rest
-		return taken
 	}
 	return nil
+}
+
+// take takes up to n fetches out of the line, those of the client whose fetch has waited longest. The room's mu is held.
+func (l *line) take(n int) (taken []*waiter) {
+	rest, cl := l.waiting[:0], l.waiting[0].client
+	for _, w := range l.waiting {
+		if w.client != cl || len(taken) == n {
+			rest = append(rest, w)
+			continue
+		}
+		w.taken = true
+		close(w.turn)
+		taken = append(taken, w)
+	}
+	clear(l.waiting[len(rest):])
+	l.waiting = rest
+	return taken
 }
 
 // hand gives each waiter a job, as long as there are any, or the error. One that is given neither goes on waiting.

@@ -100,8 +100,8 @@ func TestNotHanded(t *testing.T) {
 	})
 }
 
-// TestHandedLate: a fetch whose time is over while a job is claimed for it gets that.
-func TestHandedLate(t *testing.T) {
+// TestHandedSlowly: a fetch whose time is over before the claim for it has ended gets the job.
+func TestHandedSlowly(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		s := &handStore{takes: 3 * time.Second}
 		p, fetched := handRig(b, s, 1)

@@ -310,7 +310,7 @@ func (f *fixture) eventually(what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-f.ctx.Done():
-			f.Fatalf("waited %v for %s", patience, what)
+			f.Fatalf("waited in vain for %s", what)
 		case <-time.After(pause):
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // TestMinutes tests that an empty store drops commands and ends watches a minute after they were written, and prunes both. It does
 // not wait: back moves what was written back in time, and rows counts commands and watches. It closes the store.
 func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows func() int) {
-	keeps(t, promise{test: func(f *fixture) {
+	keeps(t.Context(), t, promise{test: func(f *fixture) {
 		f.renew("w", long)
 		f.insertNew()
 		f.watch(f.claimOne("w").ID, time.Hour)

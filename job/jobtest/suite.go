@@ -26,17 +26,16 @@ var contract = slices.Concat(
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
 // empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It may call t.Parallel: then the tests run at once. They take some
-// seconds, since they wait for leases to run out. The tests that a relaxation leaves out are skipped.
+// seconds, since they wait for leases to run out. For what the store does not do they wait until go test's own timeout, which shows where: how long a
+// call takes depends on the machine. The tests that a relaxation leaves out are skipped.
 func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
-	testPromises(t, by, func(t *testing.T, p promise) { keeps(t, p, open) })
+	testPromises(t, by, func(t *testing.T, p promise) { keeps(t.Context(), t, p, open) })
 }
 
 // TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
 // nothing is waited for. open is called within the bubble.
 func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
-	testPromises(t, by, func(t *testing.T, p promise) {
-		synctest.Test(t, func(t *testing.T) { keeps(t, p, open) })
-	})
+	testPromises(t, by, func(t *testing.T, p promise) { keepsInBubble(t, p, open) })
 }
 
 func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promise)) {
@@ -50,11 +49,20 @@ func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promi
 	}
 }
 
+// patience is how long a test in a bubble, where only waiting takes time, waits for what should happen.
+const patience = time.Minute
+
+func keepsInBubble(t *testing.T, p promise, open func(t *testing.T) job.Store) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		keeps(ctx, t, p, open)
+	})
+}
+
 // keeps tests one promise, and after it that the counts are right, and lanes what their jobs say.
-func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
+func keeps(ctx context.Context, t *testing.T, p promise, open func(t *testing.T) job.Store) {
 	f := &fixture{T: t, Store: open(t)}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
 	defer func() {
 		if err := f.Close(); err != nil && !f.closed {
 			t.Errorf("close: %v", err)
@@ -73,6 +81,3 @@ func keeps(t *testing.T, p promise, open func(t *testing.T) job.Store) {
 		t.Error(err)
 	}
 }
-
-// patience is how long the tests wait for what should happen soon.
-const patience = time.Minute

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
@@ -69,12 +68,10 @@ func TestBrokenStores(t *testing.T) {
 			for _, name := range fault.noticed {
 				i := slices.IndexFunc(contract, func(p promise) bool { return p.name == name })
 				t.Run(name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						keeps(t, contract[i], func(*testing.T) job.Store {
-							b := &broken{Store: memory.New()}
-							fault.apply(b)
-							return b
-						})
+					keepsInBubble(t, contract[i], func(*testing.T) job.Store {
+						b := &broken{Store: memory.New()}
+						fault.apply(b)
+						return b
 					})
 				})
 			}

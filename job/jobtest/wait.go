@@ -153,7 +153,7 @@ func (f *fixture) returned(done <-chan error, cause time.Time) time.Duration {
 			f.Fatalf("wait: %v", err)
 		}
 	case <-f.ctx.Done():
-		f.Fatalf("wait was not woken within %v", patience)
+		f.Fatal("wait was not woken")
 	}
 	return time.Since(cause)
 }

@@ -230,3 +230,56 @@ func TestFullLaneWaitsForNoTime(t *testing.T) {
 	}
 	swept()
 }
+
+// TestEndsAreNoChangesWithoutLimits: where a key was at capacity, the end of each job is a change that every process reads, but only while the queue has
+// limits.
+func TestEndsAreNoChangesWithoutLimits(t *testing.T) {
+	path := migrated(t)
+	worker, operator := open(t, path), open(t, path)
+	claim := benchClaim
+	claim.Limit = 1
+	limit := func(l job.KeyLimits) {
+		t.Helper()
+		if err := operator.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: l}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(n int) []*job.Job {
+		t.Helper()
+		got, err := worker.Claim(t.Context(), claim)
+		if err != nil || len(got.Jobs) != n {
+			t.Fatalf("claimed %d jobs, %v; want %d", len(got.Jobs), err, n)
+		}
+		return got.Jobs
+	}
+	end := func(jobs []*job.Job) (changes int) {
+		t.Helper()
+		const last = "select coalesce(max(n), 0) from meanwhile_change"
+		var before, after int
+		err := worker.DB().QueryRow(last).Scan(&before)
+		for _, j := range jobs {
+			j.State = job.Completed
+		}
+		if lost, err := worker.Settle(t.Context(), 1, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
+			t.Fatalf("settle lost %d: %v", len(lost), err)
+		}
+		if err = errors.Join(err, worker.DB().QueryRow(last).Scan(&after)); err != nil {
+			t.Fatal(err)
+		}
+		return after - before
+	}
+	for range 2 {
+		limit(job.KeyLimits{Running: 1})
+		insert(t, worker, []*job.Job{newJob(t, job.LimitKey("a")), newJob(t, job.LimitKey("a"))})
+		first := take(1)
+		take(0)
+		if n := end(first); n != 1 {
+			t.Errorf("the end of a job whose key is at capacity is %d changes, want 1", n)
+		}
+		second := take(1)
+		limit(job.KeyLimits{})
+		if n := end(second); n != 0 {
+			t.Errorf("the end of a job is %d changes after the limits were removed, want none", n)
+		}
+	}
+}

@@ -83,7 +83,7 @@ local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn),
 local function laneOf(q, name, kept, running, own)
   local noted = lanes[q.name] and lanes[q.name][name]
   if noted ~= nil then kept = noted end
-  -- They are packed behind an empty string; programs of schema 2 wrote them as text.
+  -- All programs of schema 3 read them as text; some have packed them behind an empty string.
   local v = { 0, 0, 0, 0, 0, 0 }
   if kept and string.byte(kept) == 0xa0 then
     v = { select(2, cmsgpack.unpack(kept)) }
@@ -116,7 +116,7 @@ local function openLane(q, name)
 end
 
 local function saveLane(q, l)
-  local text = cmsgpack.pack('', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
+  local text = string.format('%d %.0f %.0f %d %.0f %d %.0f %d %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
   if text == l.kept then return end -- most lanes that are looked at again are as they were
   local of = lanes[q.name]
   if not of then

@@ -53,7 +53,8 @@ insert into meanwhile_change (queue, key, priority) values {(?1, ?, 0)}
 update meanwhile_queue set at_capacity = 1 where id = ?1
 
 -- name: lane_is_at_capacity
-select at_capacity from meanwhile_queue where id = ?1
+-- No lane of a queue without limits is. at_capacity stays as it is: other processes, of earlier builds too, remember that they have set it.
+select at_capacity <> 0 and (limits is not null or overrides > 0) from meanwhile_queue where id = ?1
 
 -- name: lane_find
 select free, paid, held from meanwhile_lane where queue = ?1 and key = ?2

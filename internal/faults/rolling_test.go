@@ -1,0 +1,286 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
+	"github.com/meanwhile-go/meanwhile/internal/migrate"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+var before = flag.String("before", "", "the `commit` whose program TestRollingDeployment runs beside today's; the oldest one that can work with today's tables by default")
+
+// firstComparable is the commit from which on this program has queues with limits, and a ledger that today's reads.
+const firstComparable = "ef2d50078260"
+
+// phase is how long each step of a deployment takes, in which processes are killed and stopped past their leases.
+const phase = 3 * time.Second
+
+// TestRollingDeployment has processes of an earlier build and of today's work on one store, with limits and limit keys, while they are killed: those of
+// before alone with the tables of before, then with the tables of today, then beside those of today; those of today alone; and, after a rollback, those of
+// before with the tables of today. Nothing is lost or doubled, no limit is exceeded, and what is in order runs in order.
+func TestRollingDeployment(t *testing.T) {
+	testenv.LongTest(t)
+	t.Parallel()
+	for _, store := range []string{"sqlite", "postgres", "redis"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			switch store {
+			case "postgres":
+				needServer(t)
+			case "redis":
+				testenv.Program(t, "redis-server")
+			}
+			commit, version := findBefore(t, store)
+			d := &deployment{version: version}
+			out, err := proveBy(t, func(c *config) {
+				d.before, d.today = filepath.Join(c.dir, "before"), executable(t)
+				buildCommit(t, commit, d.before)
+				c.lease = 2 * time.Second // the first claim of a process may take long
+				c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
+			}, "-store", store)
+			t.Logf("beside %s\n%s", commit, out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, least := range []string{"in all", countAcknowledged, countFollowed, countLimited, countHolds, countDealt, countSweeps} {
+				if figure(t, out, least) == 0 {
+					t.Errorf("the table has no %s", least)
+				}
+			}
+			for _, build := range []string{d.before, d.today} {
+				for _, l := range limitedQueues {
+					if d.done[worked{build, l.name}] == 0 {
+						t.Errorf("the build %s ended no job of queue %s", filepath.Base(build), l.name)
+					}
+				}
+			}
+		})
+	}
+}
+
+func executable(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// findBefore returns the first commit whose program works with the tables that a store has today, and their version then, or the one that the command line
+// names. Without the history of the repository it skips the test.
+func findBefore(t *testing.T, store string) (commit string, version int) {
+	t.Helper()
+	if shallow, err := git(t, "rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
+		t.Skipf("the history of the repository is not there: %s %v", shallow, err)
+	}
+	folder := "job/" + store + "/migrations"
+	if commit = *before; commit == "" {
+		if store == "redis" {
+			commit = firstLayout(t)
+		} else {
+			file := filepath.Base(readableFrom(t, filepath.Join("..", "..", folder)))
+			commit = first(t, "--diff-filter=A", "--", folder+"/"+file)
+		}
+		if _, err := git(t, "merge-base", "--is-ancestor", firstComparable, commit); err != nil {
+			commit = firstComparable
+		}
+	}
+	if store == "redis" {
+		return commit, 0
+	}
+	files, err := git(t, "ls-tree", "--name-only", commit, folder+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit, strings.Count(files, ".up.sql")
+}
+
+// readableFrom returns the file of the oldest migration whose program works with the tables of the newest.
+func readableFrom(t *testing.T, folder string) string {
+	t.Helper()
+	all, err := migrate.Load(os.DirFS(folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := all[migrate.ReadableFrom(all, len(all))-1]
+	return filepath.Join(folder, fmt.Sprintf("%04d_%s.up.sql", m.Version, m.Name))
+}
+
+// firstLayout returns the first commit with the layout of keys that Redis has today.
+func firstLayout(t *testing.T) string {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join("..", "..", "job", "redis", "check.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "\nconst schema = "
+	_, rest, found := strings.Cut(string(source), name)
+	if !found {
+		t.Fatalf("job/redis/check.go has no %q", name)
+	}
+	number, _, _ := strings.Cut(rest, "\n")
+	return first(t, "-S"+strings.TrimSpace(name)+" "+number, "--", "job/redis/check.go")
+}
+
+// first returns the oldest commit that git log finds.
+func first(t *testing.T, args ...string) string {
+	t.Helper()
+	found, err := git(t, append([]string{"log", "--reverse", "--format=%H"}, args...)...)
+	commit, _, _ := strings.Cut(found, "\n")
+	if err != nil || commit == "" {
+		t.Fatalf("git log %q finds no commit: %v", args, err)
+	}
+	return commit
+}
+
+func git(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", filepath.Join("..", "..")}, args...)...).Output()
+	return strings.TrimSpace(string(out)), err
+}
+
+// buildCommit builds this program as it was at a commit, with today's modules, which are here.
+func buildCommit(t *testing.T, commit, path string) {
+	t.Helper()
+	folder := t.TempDir()
+	sources, err := exec.CommandContext(t.Context(), "git", "-C", filepath.Join("..", ".."), "archive", "--format=tar", commit).Output()
+	if err == nil {
+		unpack := exec.CommandContext(t.Context(), "tar", "x", "-C", folder)
+		unpack.Stdin = bytes.NewReader(sources)
+		err = unpack.Run()
+	}
+	if err != nil {
+		t.Fatalf("sources of %s: %v", commit, err)
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", path, "./internal/faults")
+	build.Dir = folder
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build %s: %v: %s", commit, err, out)
+	}
+}
+
+// A deployment replaces the programs of processes.
+type deployment struct {
+	before, today string // programs
+	version       int    // of the tables of before; zero for a store that has none
+
+	mu     sync.Mutex
+	stage  stage
+	builds map[string]string // by the starts of processes
+	done   map[worked]int
+}
+
+// A stage says which processes are of which build when they start.
+type stage int
+
+const (
+	allBefore stage = iota
+	eachInTurn
+	allToday
+)
+
+// worked is what jobs are counted by that have ended.
+type worked struct{ build, queue string }
+
+// choose returns the program of a start of a process: where both are there, each process becomes the other whenever it starts again.
+func (d *deployment) choose(process, start string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	build := d.before
+	number, _ := strconv.Atoi(process[strings.LastIndex(process, "-")+1:])
+	nth, _ := strconv.Atoi(start[strings.LastIndex(start, ".")+1:])
+	if d.stage == allToday || d.stage == eachInTurn && (number+nth)%2 == 0 {
+		build = d.today
+	}
+	if d.builds == nil {
+		d.builds = map[string]string{}
+	}
+	d.builds[start] = build
+	return build
+}
+
+func (d *deployment) migrateDown(ctx context.Context, store job.Store) error {
+	if d.version == 0 {
+		return nil
+	}
+	return store.(interface {
+		MigrateTo(ctx context.Context, version int) error
+	}).MigrateTo(ctx, d.version)
+}
+
+func (d *deployment) drive(ctx context.Context, o *round, store job.Store, workers, enqueuers []*harm.Process) error {
+	harmAll := func() error { return o.inject(ctx, processFaults(o.lease, workers, enqueuers), phase) }
+	if err := harmAll(); err != nil {
+		return err
+	}
+	if m, is := store.(interface{ Migrate(context.Context) error }); is {
+		if err := m.Migrate(ctx); err != nil {
+			return err
+		}
+	}
+	if err := harmAll(); err != nil {
+		return err
+	}
+	for _, next := range []stage{eachInTurn, allToday, eachInTurn, allBefore} {
+		d.mu.Lock()
+		d.stage = next
+		d.mu.Unlock()
+		for _, p := range append(enqueuers, workers...) {
+			if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+				return err
+			}
+			if err := meanwhile.Sleep(ctx, 100*time.Millisecond); err != nil {
+				return err
+			}
+		}
+		if err := harmAll(); err != nil {
+			return err
+		}
+	}
+	return d.count(ctx, store)
+}
+
+// count counts the jobs that have ended in queues with limits.
+func (d *deployment) count(ctx context.Context, store job.Store) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.done = map[worked]int{}
+	for _, l := range limitedQueues {
+		found, err := store.List(ctx, job.Filter{Queues: []string{l.name}, States: []job.State{job.Completed, job.Discarded}, Limit: pageSize})
+		if err != nil {
+			return err
+		}
+		for _, j := range found {
+			d.done[worked{d.builds[j.Worker], l.name}]++
+		}
+	}
+	return nil
+}
