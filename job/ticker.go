@@ -198,14 +198,10 @@ func (r *run) tick(ctx context.Context, c *cronState, at time.Time) error {
 	return err
 }
 
-// makeJob calls the cron's function, which is not ours: its panic is an error. The job gets the name of the cron.
-func (c *cronState) makeJob(at time.Time) (j *Job, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	if j, err = c.Job(at.In(c.Zone)); j == nil || err != nil {
+// makeJob calls the cron's function. The job gets the name of the cron.
+func (c *cronState) makeJob(at time.Time) (*Job, error) {
+	j, err := c.callJob(at.In(c.Zone))
+	if j == nil || err != nil {
 		return nil, err
 	}
 	if err := checkMade(j); err != nil {
@@ -222,4 +218,21 @@ func (c *cronState) makeJob(at time.Time) (j *Job, err error) {
 		return j, nil
 	}
 	return &noted, nil
+}
+
+// callJob calls what is not ours, in a goroutine that it may end: a panic and runtime.Goexit are errors.
+func (c *cronState) callJob(at time.Time) (j *Job, err error) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("panic: %v", v)
+			}
+		}()
+		err = meanwhile.ErrGoexit // unless it returns
+		j, err = c.Job(at)
+	}()
+	<-ended
+	return j, err
 }

@@ -3,6 +3,7 @@ package job_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -234,11 +235,15 @@ func (s *aheadStore) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return s.Store.Tick(ctx, t)
 }
 
-// TestCronWithoutAJobOfNew: a cron whose function returns a job that was not made by New is reported, and the worker goes on.
+// TestCronWithoutAJobOfNew: a cron whose function returns a job that was not made by New, or does not return, is reported, and the worker goes on.
 func TestCronWithoutAJobOfNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		empty := job.Cron{Name: "empty", Spec: "@every 1s", Job: func(time.Time) (*job.Job, error) { return &job.Job{}, nil }}
-		r := newRig(t, job.Config{Crons: []job.Cron{empty}}, noteKind.Handle(func(context.Context, note) error { return nil }))
+		ends := job.Cron{Name: "ends", Spec: "@every 1s", Job: func(time.Time) (*job.Job, error) {
+			runtime.Goexit()
+			return nil, nil
+		}}
+		r := newRig(t, job.Config{Crons: []job.Cron{empty, ends}}, noteKind.Handle(func(context.Context, note) error { return nil }))
 		seconds(3)
 		id := r.enqueue()
 		seconds(1)
