@@ -89,8 +89,8 @@ func executable(t *testing.T) string {
 // names. Without the history of the repository it skips the test.
 func findBefore(t *testing.T, store string) (commit string, version int) {
 	t.Helper()
-	if shallow, err := git(t, "rev-parse", "--is-shallow-repository"); err != nil || shallow != "false" {
-		t.Skipf("the history of the repository is not there: %s %v", shallow, err)
+	if _, err := git(t, "merge-base", "--is-ancestor", firstComparable, "HEAD"); err != nil {
+		t.Skipf("commit %s is not in the history, as in a shallow clone", firstComparable)
 	}
 	folder := "job/" + store + "/migrations"
 	if commit = *before; commit == "" {
