@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 			case "redis":
 				testenv.Program(t, "redis-server")
 			}
-			out, err := prove(t, "", "-store", store, "-for", "10s")
+			out, err := prove(t, "", "-store", store, "-for", "20s")
 			t.Log(out)
 			if err != nil {
 				t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 func TestFaults(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
-	out, err := prove(t, "", nil, "-for", "8s", "-records", "20000", "-kills", "8")
+	out, err := prove(t, "", nil, "-for", "15s", "-records", "200000", "-kills", "15")
 	t.Log(out)
 	if err != nil {
 		t.Fatal(err)
