@@ -88,13 +88,14 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// checkWorkerName returns what is wrong with the name of a worker. Not all stores keep every text.
-func checkWorkerName(name string) error {
+// checkText returns what is wrong with a text that stands in a row: not all stores keep every text. The name of what it is begins the errors, long that
+// of one that is too long.
+func checkText(what, long, text string, most int) error {
 	switch {
-	case len(name) > MaxKey:
-		return fmt.Errorf("the name of the worker has %d bytes, at most %d are allowed: %.40q…", len(name), MaxKey, name)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return fmt.Errorf("the name of the worker is not UTF-8 or has a control character in it: %q", name)
+	case len(text) > most:
+		return fmt.Errorf("%s has %d bytes, at most %d are allowed: %.60q…", long, len(text), most, text)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Errorf("%s is not UTF-8 or has a control character in it: %q", what, text)
 	}
 	return nil
 }
@@ -114,13 +115,7 @@ func checkTime(t time.Time) error {
 }
 
 func checkKey(key string) error {
-	if len(key) > MaxKey {
-		return fmt.Errorf("the unique key, with the kind, has %d bytes, at most %d are allowed: %.60q…", len(key), MaxKey, key)
-	}
-	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
-		return fmt.Errorf("the unique key is not UTF-8 or has a control character in it: %q", key)
-	}
-	return nil
+	return checkText("the unique key", "the unique key, with the kind,", key, MaxKey)
 }
 
 // checkArgs returns the JSON without spaces around its tokens.

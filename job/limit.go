@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Limits bound how many jobs of a queue run at once, how fast they start and how fast they use units, over all workers. They are kept in the store, see
@@ -169,11 +167,5 @@ func LimitKey(key string) Option {
 }
 
 func checkLimitKey(key string) error {
-	if len(key) > MaxLimitKey {
-		return fmt.Errorf("the limit key has %d bytes, at most %d are allowed: %.60q…", len(key), MaxLimitKey, key)
-	}
-	if !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl) {
-		return fmt.Errorf("the limit key is not UTF-8 or has a control character in it: %q", key)
-	}
-	return nil
+	return checkText("the limit key", "the limit key", key, MaxLimitKey)
 }

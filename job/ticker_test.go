@@ -235,7 +235,7 @@ func (s *aheadStore) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	return s.Store.Tick(ctx, t)
 }
 
-// TestCronWithoutAJobOfNew: a cron whose function returns a job that was not made by New, or does not return, is reported, and the worker goes on.
+// TestCronWithoutAJobOfNew: a cron whose function returns a job that was not made by New, or does not return, leaves out its tick, and the worker goes on.
 func TestCronWithoutAJobOfNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		empty := job.Cron{Name: "empty", Spec: "@every 1s", Job: func(time.Time) (*job.Job, error) { return &job.Job{}, nil }}

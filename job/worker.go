@@ -79,7 +79,7 @@ func (w *Worker) prepare(handlers []Handler) error {
 	case c.Poll < 0:
 		return fmt.Errorf("a poll interval of %v: give a positive duration", c.Poll)
 	}
-	if err := checkWorkerName(c.Name); err != nil {
+	if err := checkText("the name of the worker", "the name of the worker", c.Name, MaxKey); err != nil {
 		return err
 	}
 	if len(c.Queues) == 0 {

@@ -22,6 +22,18 @@ import (
 
 // TestFaults breaks things for some seconds; all is kept that was promised.
 func TestFaults(t *testing.T) {
+	onEachStore(t, func(t *testing.T, store string) {
+		out, err := prove(t, "", "-store", store, "-for", "20s")
+		t.Log(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, out, "in all", countAcknowledged, countTicks, countExecutions, countFollowed, countLimited, countHolds, countDealt, countSweeps)
+	})
+}
+
+// onEachStore runs a test that takes long on each store, at once.
+func onEachStore(t *testing.T, test func(t *testing.T, store string)) {
 	testenv.LongTest(t)
 	t.Parallel()
 	for _, store := range []string{"sqlite", "postgres", "redis"} {
@@ -33,17 +45,18 @@ func TestFaults(t *testing.T) {
 			case "redis":
 				testenv.Program(t, "redis-server")
 			}
-			out, err := prove(t, "", "-store", store, "-for", "20s")
-			t.Log(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, least := range []string{"in all", countAcknowledged, countTicks, countExecutions, countFollowed, countLimited, countHolds, countDealt, countSweeps} {
-				if figure(t, out, least) == 0 {
-					t.Errorf("the table has no %s", least)
-				}
-			}
+			test(t, store)
 		})
+	}
+}
+
+// wantRows fails the test when the table counts nothing in one of its rows.
+func wantRows(t *testing.T, out string, rows ...string) {
+	t.Helper()
+	for _, row := range rows {
+		if figure(t, out, row) == 0 {
+			t.Errorf("the table has no %s", row)
+		}
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/internal/faults/harm"
 	"github.com/meanwhile-go/meanwhile/internal/migrate"
-	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -37,43 +36,28 @@ const phase = 3 * time.Second
 // before alone with the tables of before, then with the tables of today, then beside those of today; those of today alone; and, after a rollback, those of
 // before with the tables of today. Nothing is lost or doubled, no limit is exceeded, and what is in order runs in order.
 func TestRollingDeployment(t *testing.T) {
-	testenv.LongTest(t)
-	t.Parallel()
-	for _, store := range []string{"sqlite", "postgres", "redis"} {
-		t.Run(store, func(t *testing.T) {
-			t.Parallel()
-			switch store {
-			case "postgres":
-				needServer(t)
-			case "redis":
-				testenv.Program(t, "redis-server")
-			}
-			commit, version := findBefore(t, store)
-			d := &deployment{version: version}
-			out, err := proveBy(t, func(c *config) {
-				d.before, d.today = filepath.Join(c.dir, "before"), executable(t)
-				buildCommit(t, commit, d.before)
-				c.lease = 2 * time.Second // the first claim of a process may take long
-				c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
-			}, "-store", store)
-			t.Logf("beside %s\n%s", commit, out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, least := range []string{"in all", countAcknowledged, countFollowed, countLimited, countHolds, countDealt, countSweeps} {
-				if figure(t, out, least) == 0 {
-					t.Errorf("the table has no %s", least)
+	onEachStore(t, func(t *testing.T, store string) {
+		commit, version := findBefore(t, store)
+		d := &deployment{version: version}
+		out, err := proveBy(t, func(c *config) {
+			d.before, d.today = filepath.Join(c.dir, "before"), executable(t)
+			buildCommit(t, commit, d.before)
+			c.lease = 2 * time.Second // the first claim of a process may take long
+			c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
+		}, "-store", store)
+		t.Logf("beside %s\n%s", commit, out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantRows(t, out, "in all", countAcknowledged, countFollowed, countLimited, countHolds, countDealt, countSweeps)
+		for _, build := range []string{d.before, d.today} {
+			for _, l := range limitedQueues {
+				if d.done[worked{build, l.name}] == 0 {
+					t.Errorf("the build %s ended no job of queue %s", filepath.Base(build), l.name)
 				}
 			}
-			for _, build := range []string{d.before, d.today} {
-				for _, l := range limitedQueues {
-					if d.done[worked{build, l.name}] == 0 {
-						t.Errorf("the build %s ended no job of queue %s", filepath.Base(build), l.name)
-					}
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func executable(t *testing.T) string {

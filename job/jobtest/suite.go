@@ -26,10 +26,14 @@ var contract = slices.Concat(
 
 // TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
 // empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It may call t.Parallel: then the tests run at once. They take some
-// seconds, since they wait for leases to run out. For what the store does not do they wait until go test's own timeout, which shows where: how long a
-// call takes depends on the machine. The tests that a relaxation leaves out are skipped.
+// seconds, since they wait for leases to run out. What a store does not do fails a test ten seconds
+// before the timeout of go test, and not earlier: how long a call takes depends on the machine. The tests that a relaxation leaves out are skipped.
 func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
-	testPromises(t, by, func(t *testing.T, p promise) { keeps(t.Context(), t, p, open) })
+	testPromises(t, by, func(t *testing.T, p promise) {
+		ctx, cancel := beforeTimeout(t)
+		defer cancel()
+		keeps(ctx, t, p, open)
+	})
 }
 
 // TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
@@ -47,6 +51,15 @@ func testPromises(t *testing.T, by []Relaxation, test func(t *testing.T, p promi
 			test(t, p)
 		})
 	}
+}
+
+// beforeTimeout returns a ctx that ends some seconds before go test ends the program, so that the test can say what it waited for.
+func beforeTimeout(t *testing.T) (context.Context, context.CancelFunc) {
+	const toReport = 10 * time.Second
+	if end, ok := t.Deadline(); ok {
+		return context.WithDeadline(t.Context(), end.Add(-toReport))
+	}
+	return context.WithCancel(t.Context())
 }
 
 // patience is how long a test in a bubble, where only waiting takes time, waits for what should happen.

@@ -94,3 +94,13 @@ func TestRelaxationsLeaveOutPromises(t *testing.T) {
 		t.Errorf("%q is left out by %q", contract[0].name, got)
 	}
 }
+
+// TestBeforeTimeout: the tests of a store end before go test ends the program.
+func TestBeforeTimeout(t *testing.T) {
+	ctx, cancel := beforeTimeout(t)
+	defer cancel()
+	got, bounded := ctx.Deadline()
+	if end, want := t.Deadline(); bounded != want || want && !got.Before(end) {
+		t.Errorf("they end at %v, %t; go test at %v, %t", got, bounded, end, want)
+	}
+}

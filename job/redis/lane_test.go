@@ -354,3 +354,55 @@ func (b *both) applyTo(state job.State, action job.Action) {
 		b.Fatalf("%s changed %+v, in memory %+v", action, done[0], done[1])
 	}
 }
+
+// TestPackedLanes: what is kept of limit keys counts as well where a program has packed it, which some of schema 3 did.
+func TestPackedLanes(t *testing.T) {
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Starts: job.Rate{N: 2, Per: 1000 * time.Hour, Burst: 2}}}); err != nil {
+		t.Fatal(err)
+	}
+	claim := func() int {
+		t.Helper()
+		got, err := s.Claim(t.Context(), job.Claim{
+			Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 100}}, Limit: 100, Lease: time.Hour,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(got.Jobs)
+	}
+	kind := job.Define[int]("k")
+	enqueue := func(n int) {
+		t.Helper()
+		for i := range n {
+			for _, key := range []string{"a", "b"} {
+				if _, err := kind.Enqueue(t.Context(), s, i, job.LimitKey(key)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	enqueue(1)
+	if n := claim(); n != 2 {
+		t.Fatalf("claimed %d jobs, want one of each key", n)
+	}
+	if n := server.do(t, "EVAL", `
+		local n = 0
+		for _, lanes in ipairs(redis.call('KEYS', '{meanwhile}:l:*')) do
+			local all = redis.call('HGETALL', lanes)
+			for i = 1, #all, 2 do
+				local v = {}
+				for word in string.gmatch(all[i + 1], '%S+') do v[#v + 1] = tonumber(word) end
+				redis.call('HSET', lanes, all[i], cmsgpack.pack('', unpack(v)))
+				n = n + 1
+			end
+		end
+		return n`, "0"); n != ":2\r\n" {
+		t.Fatalf("packed %q lanes, want 2", n)
+	}
+	enqueue(2)
+	if n := claim(); n != 2 {
+		t.Errorf("claimed %d jobs, want one more of each key", n)
+	}
+}

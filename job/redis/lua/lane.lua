@@ -83,7 +83,7 @@ local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn),
 local function laneOf(q, name, kept, running, own)
   local noted = lanes[q.name] and lanes[q.name][name]
   if noted ~= nil then kept = noted end
-  -- All programs of schema 3 read them as text; some have packed them behind an empty string.
+  -- All programs of schema 3 read text; some of them have written lanes that are packed, behind an empty string.
   local v = { 0, 0, 0, 0, 0, 0 }
   if kept and string.byte(kept) == 0xa0 then
     v = { select(2, cmsgpack.unpack(kept)) }
