@@ -74,8 +74,9 @@ func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) 
 	}
 	l := q.byKey[text(key)]
 	switch p := int(integer(priority)); {
-	case priority != nil && p == 0 && l != nil && l.priority > 0:
-		// A job of it has ended: it may go on starting others.
+	case priority != nil && p == 0 && l != nil && l.priority > 0 && !q.inOrder:
+		// A job of it has ended: it may go on starting others, by no higher priority. Of jobs in order the next one may have a higher one than one
+		// that another process has claimed.
 	case p > 0 && l != nil && l.behind(p, runAt):
 		l.more = true
 	default:

@@ -158,6 +158,40 @@ func TestJobsThatAnotherProcessTook(t *testing.T) {
 	}
 }
 
+// TestOrderThatAnotherProcessWentOnWith: of jobs in order, the next one counts by its own priority, also where another process ran the one before.
+func TestOrderThatAnotherProcessWentOnWith(t *testing.T) {
+	path := migrated(t)
+	a, b := open(t, path), open(t, path)
+	if err := a.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{InOrder: true}}); err != nil {
+		t.Fatal(err)
+	}
+	claim := benchClaim
+	claim.Limit = 1
+	one := func(s *sqlite.Store, priority int) *job.Job {
+		t.Helper()
+		got, err := s.Claim(t.Context(), claim)
+		if err != nil || len(got.Jobs) != 1 || got.Jobs[0].Priority != priority {
+			t.Fatalf("claimed %+v, %v; want a job of priority %d", got.Jobs, err, priority)
+		}
+		return got.Jobs[0]
+	}
+	for _, j := range []*job.Job{
+		newJob(t, job.LimitKey("a"), job.Priority(4)), newJob(t, job.LimitKey("a"), job.Priority(6)), newJob(t, job.Priority(9)), newJob(t, job.Priority(8)),
+	} {
+		insert(t, a, []*job.Job{j})
+	}
+	one(b, 9) // which makes the index of jobs in order, so that all is read again
+	one(b, 8) // it knows the key by now
+	ended := one(a, 4)
+	insert(t, a, []*job.Job{newJob(t, job.LimitKey("b"), job.Priority(5))})
+	ended.State = job.Completed
+	if lost, err := a.Settle(t.Context(), benchClaim.Session, job.Outcomes(ended)...); err != nil || len(lost) > 0 {
+		t.Fatalf("settle lost %d: %v", len(lost), err)
+	}
+	one(b, 6)
+	one(b, 5)
+}
+
 // TestMigrateRates: what the rate of a key says is the same in the schema of before.
 func TestMigrateRates(t *testing.T) {
 	s := open(t, migrated(t))
