@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 
 	"github.com/meanwhile-go/meanwhile"
 )
@@ -193,25 +194,27 @@ func http2Unread(ctx context.Context) error {
 	return err
 }
 
-// A stuckListener has connections to which nothing can be written once full is closed.
+// A stuckListener has connections to which nothing can be written once full is closed. The first write that is stuck closes stuck.
 type stuckListener struct {
 	net.Listener
-	full chan struct{}
+	full, stuck chan struct{}
+	once        *sync.Once
 }
 
 type stuckConn struct {
 	net.Conn
-	full chan struct{}
+	of stuckListener
 }
 
 func (l stuckListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
-	return stuckConn{conn, l.full}, err
+	return stuckConn{conn, l}, err
 }
 
 func (c stuckConn) Write(p []byte) (int, error) {
 	select {
-	case <-c.full:
+	case <-c.of.full:
+		c.of.once.Do(func() { close(c.of.stuck) })
 		select {}
 	default:
 		return c.Conn.Write(p)
@@ -224,12 +227,11 @@ func http2Flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	full, begun := make(chan struct{}), make(chan struct{})
+	full, stuck := make(chan struct{}), make(chan struct{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("/first", func(w http.ResponseWriter, r *http.Request) {
 		close(full)
 		_ = http.NewResponseController(w).Flush() // it does not wait: the head is in a buffer
-		close(begun)
 		<-r.Context().Done()
 	})
 	mux.HandleFunc("/second", func(w http.ResponseWriter, _ *http.Request) {
@@ -240,14 +242,14 @@ func http2Flush(ctx context.Context) error {
 	})
 	server := &http.Server{Protocols: new(http.Protocols), Handler: mux}
 	server.Protocols.SetUnencryptedHTTP2(true)
-	go func() { _ = server.Serve(stuckListener{l, full}) }()
+	go func() { _ = server.Serve(stuckListener{l, full, stuck, new(sync.Once)}) }()
 	client := newHTTP2()
 	ask := func(path string) {
 		body, err := get(client, "http://"+l.Addr().String()+path)
 		hold(body, err)
 	}
 	go ask("/first")
-	<-begun
+	<-stuck // an answer that is sent before would be in the buffer as well
 	go ask("/second")
 	return nil
 }
