@@ -63,7 +63,8 @@ func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 		b.later(s.sql("set_timeout"), []any{own.Milliseconds()}, []any{new(string)}, nothing)
 		return read(b)
 	})
-	if codeOf(err) == codeCanceled && time.Until(deadline) < 2*(left-own) { // otherwise somebody else has stopped it
+	// With less than a millisecond left the deadline is over by then. Where more is left, somebody else has stopped it.
+	if codeOf(err) == codeCanceled && time.Until(deadline) < max(2*(left-own), 0) {
 		<-ctx.Done()
 		return ctx.Err()
 	}

@@ -55,7 +55,7 @@ func TestListWithLittleTime(t *testing.T) {
 	url := database(t, server())
 	_, store := onePool(t, url, "")
 	f := job.Filter{Limit: 10}
-	for _, timeout := range []time.Duration{2200, 3300, 4400, 5500, 6600, 7700} {
+	for _, timeout := range []time.Duration{300, 500, 700, 900, 2200, 3300, 4400, 5500, 6600, 7700} {
 		for range 5 { // of which the first may have to connect, and ends before it has asked
 			prepareList(t, store, f)
 			unlock := lockJobs(t, url)
