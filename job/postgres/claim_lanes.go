@@ -2,64 +2,92 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A claiming is a claim from a queue with limits or lanes, in a transaction that holds the lock of it. It implements job.Lanes.
+// countedFrom is from which bound on of the jobs of each key that run all of the queue are counted now and then, see lanes_begin, and not those of each key.
+const countedFrom = 10_000
+
+// mostExpired bounds how many lanes a claim deletes that say nothing any more.
+const mostExpired = 2000
+
+// A claiming is a claim from a queue with limits or lanes, in a transaction that holds the lock of it. It implements lanes.Rows.
 type claiming struct {
-	ctx    context.Context
-	s      *Store
-	b      *batches
-	c      job.Claim
-	queue  string
-	at     time.Time
-	lanes  job.LaneQueue
-	keyed  bool // it has lanes of keys
-	strict bool // a job that runs already is an error
-	counts bool // running jobs of each key matter
-	taken  []*job.Job
-	after  []laneState // the lanes that jobs were taken of, right after that
+	ctx     context.Context
+	s       *Store
+	b       *batches
+	c       job.Claim
+	queue   string
+	at      time.Time
+	lanes   job.LaneQueue
+	keyed   bool       // it has lanes of keys
+	kept    bool       // rates or throttling say something of lanes
+	strict  bool       // a job that runs already is an error
+	plain   *lanes.Due // of the jobs without a key; nil when that is to be read
+	known   *knownQueue
+	changes changes
+	taken   []*job.Job
 }
 
 // claimLanes takes up to n due jobs of a queue with limits or lanes, and returns when to claim again.
 func (s *Store) claimLanes(ctx context.Context, c job.Claim, queue string, n int) (taken []*job.Job, next time.Duration, err error) {
-	cl := &claiming{ctx: ctx, s: s, c: c, queue: queue, strict: true}
-	if next, err = cl.claim(n); codeOf(err) == codeUnique {
-		cl = &claiming{ctx: ctx, s: s, c: c, queue: queue}
+	known, strict := s.known.find(queue), true
+	for {
+		cl := &claiming{ctx: ctx, s: s, c: c, queue: queue, strict: strict, known: known, changes: newChanges()}
 		next, err = cl.claim(n)
+		switch {
+		case errors.Is(err, errLaned):
+			known = s.known.add(queue)
+		case strict && codeOf(err) == codeUnique:
+			known, strict = s.known.add(queue), false
+		default:
+			return cl.taken, next, err
+		}
 	}
-	return cl.taken, next, err
 }
 
 func (cl *claiming) claim(n int) (next time.Duration, err error) {
+	if cl.known != nil {
+		if err := cl.known.use(cl.ctx); err != nil {
+			return 0, err
+		}
+		defer cl.known.free()
+	}
 	var rest func() time.Duration
 	err = cl.s.inBatches(cl.ctx, func(b *batches) error {
 		cl.b = b
 		may, err := cl.begin(n)
-		if err != nil || !may {
+		switch {
+		case err != nil || !may:
 			return err
-		}
-		if !cl.keyed && cl.strict && cl.lanes.Limits.Units.N == 0 {
+		case !cl.keyed && cl.strict && cl.lanes.Limits.Units.N == 0:
 			rest, err = cl.takeKeyless(n)
-			return err
+		case cl.known == nil:
+			err = errLaned
+		default:
+			rest, err = cl.takeByLanes(n)
 		}
-		if err := cl.refresh(); err != nil {
-			return err
-		}
-		if _, err := job.TakeTurns(cl, &cl.lanes, n, cl.at); err != nil {
-			return err
-		}
-		rest = cl.end()
-		return nil
+		return err
 	})
-	if err == nil && rest != nil {
+	if err != nil {
+		if cl.known != nil {
+			cl.known.forget()
+		}
+		return 0, err
+	}
+	if rest != nil {
 		next = rest()
 	}
-	return next, err
+	return next, nil
 }
 
 // begin begins the claim of the session, locks the queue and reads what is kept of it, and reports whether it may take jobs.
@@ -67,20 +95,72 @@ func (cl *claiming) begin(n int) (may bool, err error) {
 	var paused bool
 	var limits pgtype.Text
 	var full, held, paid pgtype.Timestamptz
+	var r changeRow
+	var plain plainRow
 	q := &cl.lanes
-	args := []any{int64(cl.c.Session), cl.c.Call, cl.c.Worker, interval(cl.c.Lease), cl.queue, n}
-	to := []any{&paused, &limits, &q.Turn, &full, &held, &paid, &q.Overrides, &q.Running, &cl.at, &cl.keyed}
+	args := append([]any{int64(cl.c.Session), cl.c.Call, cl.c.Worker, interval(cl.c.Lease), cl.queue, n}, cl.changes.ask(cl.known)...)
+	to := append([]any{&paused, &limits, &full, &held, &paid, &q.Overrides, &q.Running, &cl.at, &cl.keyed, &cl.kept}, append(plain.columns(), r.columns()...)...)
 	err = cl.b.each(cl.ctx, cl.s.sql("lane_begin"), args, to, func() error {
-		may = !paused
+		if may = !paused; cl.keyed {
+			cl.plain = plain.due()
+		}
+		cl.changes.add(&r)
 		return nil
 	})
 	if err != nil {
 		return false, err
 	}
 	q.Full, q.Held, q.Paid = timeOf(full), timeOf(held), timeOf(paid)
-	err = decodeLimits(cl.queue, limits, &q.Limits)
-	cl.counts = q.Limits.EachKey.AtOnce() > 0 || q.Overrides > 0
-	return may, err
+	return may, decodeLimits(cl.queue, limits, &q.Limits)
+}
+
+// takeByLanes takes up to n due jobs by what is known of lanes. It returns what says when to claim again, once the transaction is over.
+func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
+	cl.changes.apply(cl.known)
+	if cl.kept {
+		cl.b.later(cl.s.sql("lane_expire"), []any{cl.queue, cl.at, mostExpired}, nil, nothing)
+	}
+	q := &cl.lanes
+	full, paid := q.Full, q.Paid
+	claim := &lanes.Claim{Rows: cl, Queue: q, At: cl.at, Most: math.MaxInt, Kept: cl.kept, Kinds: cl.c.Kinds != nil || !cl.strict}
+	if cl.most() != nil {
+		claim.Most = q.Running + n
+	}
+	claim.Use(cl.known.lanes)
+	if err := claim.Run(n); err != nil {
+		return nil, err
+	}
+	cl.keepRates(claim.Moved())
+	if len(cl.taken) > 0 || cl.most() != nil || q.Full != full || q.Paid != paid {
+		cl.b.later(cl.s.sql("lane_queue"), []any{cl.queue, instant(q.Full), instant(q.Paid), cl.most()}, nil, nothing)
+	}
+	changed := claim.Changed() && cl.keyed
+	if changed && !cl.changes.moved { // it leaves a change of its own
+		cl.b.later(cl.s.sql("lane_mark"), []any{cl.queue, cl.changes.last + 1, cl.changes.tag}, nil, nothing)
+	}
+	return func() time.Duration {
+		cl.changes.committed(cl.known, changed)
+		limited := cl.limited()
+		cl.s.laned.set(cl.queue, limited || cl.keyed, limited)
+		if cl.changes.more {
+			return time.Microsecond
+		}
+		return claim.Next()
+	}, nil
+}
+
+// keepRates has what is kept of the rates of lanes written.
+func (cl *claiming) keepRates(moved map[string]job.Lane) {
+	if len(moved) == 0 {
+		return
+	}
+	keys := slices.Sorted(maps.Keys(moved))
+	full, paid, idle := make([]*time.Time, len(keys)), make([]*time.Time, len(keys)), make([]time.Time, len(keys))
+	for i, key := range keys {
+		l := moved[key]
+		full[i], paid[i], idle[i] = instant(l.Full), instant(l.Paid), l.Idle()
+	}
+	cl.b.later(cl.s.sql("lane_put"), []any{cl.queue, keys, full, paid, idle}, nil, nothing)
 }
 
 // takeKeyless takes up to n due jobs of a queue without lanes of keys. It returns what says when to claim again, once the transaction is over.
@@ -128,15 +208,16 @@ func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 func (cl *claiming) noteKeyless(due time.Duration) time.Duration {
 	limited := cl.limited()
 	cl.s.laned.set(cl.queue, limited, limited)
+	cl.s.known.drop(cl.queue)
 	if cl.lanes.Left(cl.at) == 0 {
 		return cl.lanes.Next(cl.at).Sub(cl.at)
 	}
 	return due
 }
 
-// most returns how many jobs of the queue run at most, or nil where nothing bounds that.
+// most returns how many jobs of the queue run at most, or nil where that is not known.
 func (cl *claiming) most() *int {
-	if cl.lanes.Limits.Running == 0 {
+	if l := cl.lanes.Limits; l.Running == 0 && (!cl.keyed || l.EachKey.Running < countedFrom) {
 		return nil
 	}
 	return &cl.lanes.Running

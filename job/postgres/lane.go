@@ -12,11 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 	"github.com/meanwhile-go/meanwhile/job"
 )
-
-// mostWoken bounds how many lanes a claim looks at again, so that none takes long. The next one goes on.
-const mostWoken = 2000
 
 // laned are the queues that had lanes, and those that had limits, when this process claimed from them last.
 type laned struct {
@@ -63,7 +61,7 @@ func (l *laned) freed(o outcomes) []string {
 func (s *Store) lockQueue(ctx context.Context, r runner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
 	var limits pgtype.Text
 	var full, held, paid pgtype.Timestamptz
-	to := []any{&paused, &limits, &q.Turn, &full, &held, &paid, &q.Overrides, at}
+	to := []any{&paused, &limits, &full, &held, &paid, &q.Overrides, at}
 	err = r.each(ctx, s.sql("lane_lock"), []any{queue}, to, func() error { return nil })
 	if err != nil {
 		return false, err
@@ -82,185 +80,147 @@ func decodeLimits(queue string, text pgtype.Text, l *job.Limits) error {
 	return nil
 }
 
-// refresh brings the lanes up to date that have changed, or whose time has come, and that of the jobs without a key.
-func (cl *claiming) refresh() error {
-	found, err := cl.read(nil)
-	if err == nil {
-		cl.settle(found, nil)
+// readKept reads what is kept of lanes, the limits of their keys alone, and how many of their jobs run: what is wanted of these.
+func (s *Store) readKept(ctx context.Context, r runner, queue string, of []job.Lane, counts, kept, own bool) error {
+	keys := make([]string, len(of))
+	for i := range of {
+		keys[i] = of[i].Key
 	}
-	return err
-}
-
-// A laneState is a lane as it is kept, and what its rows say.
-type laneState struct {
-	job.Lane
-	due    int       // the highest priority of a due job
-	next   time.Time // when the first job that is not due becomes so, or its lane goes on that was throttled
-	queued bool
-}
-
-// settle finds out whether jobs of lanes may start, and writes the lanes. What is known of some is served.
-func (cl *claiming) settle(found []laneState, served map[string]job.Lane) {
-	var put lanePut
-	for _, l := range found {
-		if s, ok := served[l.Key]; ok {
-			l.Turn, l.Served, l.Running, l.Full, l.Paid = s.Turn, s.Served, s.Running, s.Full, s.Paid
-			l.Own = s.Own
-		}
-		put.add(cl, l, cl.hint(l))
-	}
-	cl.put(&put)
-}
-
-// put has lanes written.
-func (cl *claiming) put(p *lanePut) {
-	if len(p.keys) == 0 {
-		return
-	}
-	cl.b.later(cl.s.sql("lane_put"), []any{cl.queue, p.keys, p.priorities, p.turns, p.full, p.wake, p.over, p.paid, p.served}, nil, nothing)
-}
-
-// read reads lanes, and what their rows say; keys of nil is all that changed.
-func (cl *claiming) read(keys []string) ([]laneState, error) {
-	var found []laneState
-	cl.readLater(keys, cl.counts, &found)
-	if err := cl.b.send(cl.ctx); err != nil {
-		return nil, err
-	}
-	lanes := make([]*job.Lane, len(found))
-	for i := range found {
-		lanes[i] = &found[i].Lane
-	}
-	return found, cl.readMore(lanes)
-}
-
-// readLater has lanes read, without what readMore reads, and without how many of their jobs run unless that is to be counted.
-func (cl *claiming) readLater(keys []string, counts bool, found *[]laneState) {
-	var l laneState
-	var full, next pgtype.Timestamptz
-	to := []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running, &l.due, &next, &l.queued}
-	cl.b.later(cl.s.sql("lane_read"), []any{cl.queue, keys, cl.at, counts, mostWoken}, to, func() error {
-		l.Full, l.next = timeOf(full), timeOf(next)
-		*found = append(*found, l)
-		return nil
+	var n, running int
+	var full, paid, held pgtype.Timestamptz
+	var limits pgtype.Text
+	to := []any{&n, &full, &paid, &held, &limits, &running}
+	return r.each(ctx, s.sql("lane_kept"), []any{queue, keys, counts, kept, own}, to, func() error {
+		l := &of[n-1]
+		l.Full, l.Paid, l.Held, l.Running = timeOf(full), timeOf(paid), timeOf(held), running
+		return decodeOverride(l.Key, limits, &l.Own)
 	})
 }
 
-// readMore reads what lanes_read and lanes_open leave out, where limits need it.
-func (cl *claiming) readMore(lanes []*job.Lane) error {
-	if each := cl.lanes.Limits.EachKey; each.Units.N == 0 && each.Weight <= 1 && cl.lanes.Overrides == 0 {
-		return nil
-	}
-	return cl.s.readMore(cl.ctx, cl.b, cl.queue, lanes)
+// Complete sets what is kept of lanes, and how many of their jobs run where that may matter.
+func (cl *claiming) Complete(of []job.Lane, most int) error {
+	atOnce := cl.lanes.Limits.EachKey.AtOnce()
+	own := cl.lanes.Overrides > 0
+	return cl.s.readKept(cl.ctx, cl.b, cl.queue, of, own || atOnce > 0 && atOnce <= most, cl.kept, own)
 }
 
-// readMore reads what is kept of the units and of the turns of lanes, and the limits of their keys alone.
-func (s *Store) readMore(ctx context.Context, r runner, queue string, lanes []*job.Lane) error {
-	byKey, keys := make(map[string]*job.Lane, len(lanes)), make([]string, len(lanes))
-	for i, l := range lanes {
-		keys[i], byKey[l.Key] = l.Key, l
+// A headRow is a row of waiting jobs of lanes.
+type headRow struct {
+	lane     int
+	key      string
+	priority int
+	runAt    pgtype.Timestamptz
+	id       [16]byte
+	place    pgtype.TID
+}
+
+// head makes a head of the row. Its number says where the row of the job is, which another job may have later.
+func (r *headRow) head() lanes.Head {
+	return lanes.Head{
+		Priority: r.priority, RunAt: r.runAt.Time.UnixMicro(), ID: r.id, Row: int64(r.place.BlockNumber)<<16 | int64(r.place.OffsetNumber),
 	}
+}
+
+// heads reads waiting jobs of n lanes, by their numbers.
+func (cl *claiming) heads(n int, statement string, args ...any) ([][]lanes.Head, error) {
+	found := make([][]lanes.Head, n)
+	var r headRow
+	err := cl.b.each(cl.ctx, cl.s.sql(statement), args, []any{&r.lane, &r.priority, &r.runAt, &r.id, &r.place}, func() error {
+		found[r.lane-1] = append(found[r.lane-1], r.head())
+		return nil
+	})
+	return found, err
+}
+
+// Heads returns the first waiting jobs of lanes.
+func (cl *claiming) Heads(of []lanes.HeadsOf, n int) ([][]lanes.Head, error) {
+	keys, below := make([]string, len(of)), make([]int16, len(of))
+	for i, l := range of {
+		keys[i], below[i] = l.Key, int16(l.Below)
+	}
+	return cl.heads(len(of), "lane_heads", cl.queue, keys, below, n)
+}
+
+// More returns due jobs of lanes behind others.
+func (cl *claiming) More(of []lanes.MoreOf) ([][]lanes.Head, error) {
+	keys, priorities, want := make([]string, len(of)), make([]int16, len(of)), make([]int32, len(of))
+	after, ids := make([]time.Time, len(of)), make([][16]byte, len(of))
+	for i, l := range of {
+		keys[i], priorities[i], want[i] = l.Key, int16(l.Priority), int32(l.N)
+		after[i], ids[i] = time.UnixMicro(l.After.RunAt), l.After.ID
+	}
+	return cl.heads(len(of), "lane_rest", cl.queue, keys, priorities, after, ids, want, cl.at)
+}
+
+// Load returns the next lanes for the background search.
+func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded, err error) {
+	var r headRow
+	to := []any{&r.key, &r.priority, &r.runAt, &r.id, &r.place}
+	err = cl.b.each(cl.ctx, cl.s.sql("lane_load"), []any{cl.queue, after, n, rowsOfLane}, to, func() error {
+		if len(found) == 0 || found[len(found)-1].Key != r.key {
+			found = append(found, lanes.Loaded{Key: r.key})
+		}
+		l := &found[len(found)-1]
+		l.Heads = append(l.Heads, r.head())
+		return nil
+	})
+	return found, err
+}
+
+// Plain returns what is due of the jobs without a key, which the beginning of the claim has read.
+func (cl *claiming) Plain() (lanes.Due, error) {
+	if cl.plain != nil {
+		return *cl.plain, nil
+	}
+	r := new(plainRow)
+	err := cl.b.each(cl.ctx, cl.s.sql("lane_plain"), []any{cl.queue, cl.at}, r.columns(), nothing)
+	cl.plain = r.due()
+	return *cl.plain, err
+}
+
+// A plainRow is what lane_plain returns.
+type plainRow struct {
+	priority pgtype.Int4
+	next     pgtype.Timestamptz
+	queued   pgtype.Bool
+}
+
+func (r *plainRow) columns() []any { return []any{&r.priority, &r.next, &r.queued} }
+
+func (r *plainRow) due() *lanes.Due {
+	return &lanes.Due{Priority: int(r.priority.Int32), Wake: timeOf(r.next), Queued: r.queued.Bool}
+}
+
+// First returns what is due of lanes whose jobs run in order.
+func (cl *claiming) First(keys []string) ([]lanes.Due, error) {
+	due := make([]lanes.Due, len(keys))
+	var n int
+	var d lanes.Due
+	var next pgtype.Timestamptz
+	err := cl.b.each(cl.ctx, cl.s.sql("lane_first"), []any{cl.queue, keys, cl.at}, []any{&n, &d.Priority, &next, &d.Queued}, func() error {
+		d.Wake = timeOf(next)
+		due[n-1] = d
+		return nil
+	})
+	return due, err
+}
+
+// Has returns those of some lanes that have a due job of a priority.
+func (cl *claiming) Has(keys []string, priority int) (map[string]bool, error) {
+	has := map[string]bool{}
 	var key string
-	var paid pgtype.Timestamptz
-	var served int
-	var own pgtype.Text
-	return r.each(ctx, s.sql("lane_more"), []any{queue, keys}, []any{&key, &paid, &served, &own}, func() error {
-		l := byKey[key]
-		l.Paid, l.Served = timeOf(paid), served
-		return decodeOverride(key, own, &l.Own)
-	})
-}
-
-// lanePut are the columns of lanes to write.
-type lanePut struct {
-	keys       []string
-	priorities []int16
-	turns      []int64
-	full, wake []*time.Time
-	paid       []*time.Time
-	served     []int32
-	over       []bool
-}
-
-// hint returns what is to be kept of a lane.
-func (cl *claiming) hint(l laneState) job.LaneHint {
-	hint := job.LaneHint{Priority: l.due, Wake: l.next}
-	limits := cl.lanes.Limits
-	switch {
-	case l.due > 0 && !l.Open(limits, cl.at):
-		hint = job.LaneHint{}
-		if next := l.Lane.Next(limits, cl.at); next.After(cl.at) {
-			hint.Wake = next
-		}
-	case !l.queued && l.Idle().After(cl.at) && l.Idle().After(hint.Wake):
-		hint.Wake = l.Idle()
-	}
-	hint.None = !l.queued && hint.Wake.IsZero()
-	return hint
-}
-
-// add adds a lane as it is to be now. One of which no job could start until now gets in line behind the others.
-func (p *lanePut) add(cl *claiming, l laneState, hint job.LaneHint) {
-	if hint.Priority != l.Priority {
-		cl.lanes.Turn++
-		l.Turn, l.Served = cl.lanes.Turn, 0
-	}
-	p.keys, p.priorities, p.turns = append(p.keys, l.Key), append(p.priorities, int16(hint.Priority)), append(p.turns, l.Turn)
-	p.full, p.wake = append(p.full, instant(l.Full)), append(p.wake, instant(hint.Wake))
-	p.paid, p.over = append(p.paid, instant(l.Paid)), append(p.over, hint.None)
-	p.served = append(p.served, int32(l.Served))
-}
-
-// end has what is kept of the queue written, and returns what says when to claim again, once the transaction is over; zero for never.
-func (cl *claiming) end() (next func() time.Duration) {
-	var wake pgtype.Timestamptz
-	args := []any{cl.queue, cl.lanes.Turn, instant(cl.lanes.Full), instant(cl.lanes.Paid), cl.most()}
-	cl.b.later(cl.s.sql("lane_queue"), args, []any{&wake, &cl.keyed}, nothing)
-	return func() time.Duration {
-		limited := cl.limited()
-		cl.s.laned.set(cl.queue, limited || cl.keyed, limited)
-		switch {
-		case cl.lanes.Left(cl.at) == 0:
-			return cl.lanes.Next(cl.at).Sub(cl.at)
-		case !wake.Valid:
-			return 0
-		}
-		return max(wake.Time.Sub(cl.at), time.Microsecond)
-	}
-}
-
-// Open returns lanes that have due jobs, and may start them.
-func (cl *claiming) Open(top int, after, until int64, n int) ([]job.Lane, error) {
-	var found []job.Lane
-	var l job.Lane
-	var full pgtype.Timestamptz
-	args := []any{cl.queue, top, after, until, n, cl.counts, cl.c.Kinds != nil, cl.at}
-	err := cl.b.each(cl.ctx, cl.s.sql("lane_open"), args, []any{&l.Key, &l.Priority, &l.Turn, &full, &l.Running}, func() error {
-		if l.Full = timeOf(full); len(found) == 0 || found[0].Priority == l.Priority {
-			found = append(found, l)
-		}
+	err := cl.b.each(cl.ctx, cl.s.sql("lane_due"), []any{cl.queue, keys, int16(priority), cl.at}, []any{&key}, func() error {
+		has[key] = true
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(found, func(a, b job.Lane) int { return cmp.Compare(a.Turn, b.Turn) })
-	lanes := make([]*job.Lane, len(found))
-	for i := range found {
-		lanes[i] = &found[i]
-	}
-	return found, cl.readMore(lanes)
+	return has, err
 }
 
 // Costs returns what due jobs of lanes cost.
-func (cl *claiming) Costs(lanes []job.Lane, want []int) ([][]int, error) {
-	costs := make([][]int, len(lanes))
-	keys, wants := make([]string, len(lanes)), make([]int32, len(lanes))
-	for i, l := range lanes {
-		keys[i], wants[i] = l.Key, int32(want[i])
-	}
+func (cl *claiming) Costs(keys []string, want []int, priority int) ([][]int, error) {
+	costs := make([][]int, len(keys))
 	var lane, cost int
-	args := []any{cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Kinds}
+	args := []any{cl.queue, priority, keys, wants(want), cl.at, cl.c.Kinds}
 	err := cl.b.each(cl.ctx, cl.s.sql("lane_cost"), args, []any{&lane, &cost}, func() error {
 		costs[lane-1] = append(costs[lane-1], cost)
 		return nil
@@ -268,49 +228,64 @@ func (cl *claiming) Costs(lanes []job.Lane, want []int) ([][]int, error) {
 	return costs, err
 }
 
-// Take takes due jobs of lanes, and reads what is left of them.
-func (cl *claiming) Take(lanes []job.Lane, want []int) ([]job.Taken, error) {
-	got, place := make([]job.Taken, len(lanes)), make(map[string]int, len(lanes))
-	keys, wants, all := make([]string, 0, len(lanes)), make([]int32, 0, len(lanes)), make([]string, len(lanes))
-	for i, l := range lanes {
-		place[l.Key], all[i] = i, l.Key
-		if want[i] > 0 {
-			keys, wants = append(keys, l.Key), append(wants, int32(want[i]))
-		}
+func wants(want []int) []int32 {
+	of := make([]int32, len(want))
+	for i, n := range want {
+		of[i] = int32(n)
+	}
+	return of
+}
+
+// Take takes jobs that the heads of lanes name, those that still wait.
+func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, error) {
+	ids, places, rows := make([][16]byte, len(wanted)), make([]string, len(wanted)), make(map[job.ID]int64, len(wanted))
+	for i, w := range wanted {
+		ids[i], places[i], rows[w.ID] = w.ID, fmt.Sprintf("(%d,%d)", w.Row>>16, w.Row&0xffff), w.Row
+	}
+	costs := make(map[int64]int, len(wanted))
+	args := []any{cl.queue, int16(priority), ids, places, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Call}
+	err := cl.take("lane_hold", args, func(j *job.Job) { costs[rows[j.ID]] = j.Cost })
+	return costs, err
+}
+
+// TakeOf takes due jobs of lanes, in their order.
+func (cl *claiming) TakeOf(keys []string, want []int, priority int) ([]job.Taken, error) {
+	got, place := make([]job.Taken, len(keys)), make(map[string]int, len(keys))
+	for i, key := range keys {
+		place[key] = i
 	}
 	take := "lane_take"
+	cl.plain = nil
 	if cl.strict {
 		take = "lane_give"
 	}
+	args := []any{cl.queue, priority, keys, wants(want), cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call}
+	err := cl.take(take, args, func(j *job.Job) {
+		of := &got[place[j.LimitKey]]
+		of.N++
+		of.Cost += j.Cost
+	})
+	return got, err
+}
+
+// take runs a statement that takes jobs.
+func (cl *claiming) take(name string, args []any, took func(j *job.Job)) error {
 	var r row
 	var taken []*job.Job
-	args := []any{cl.queue, lanes[0].Priority, keys, wants, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Kinds, cl.c.Call}
-	cl.b.later(cl.s.sql(take), args, r.common(), func() error {
+	err := cl.b.each(cl.ctx, cl.s.sql(name), args, r.common(), func() error {
 		j, err := r.running()
 		if err == nil {
-			of := &got[place[j.LimitKey]]
-			of.N++
-			of.Cost += j.Cost
+			took(j)
 			taken = append(taken, j)
 		}
 		return err
 	})
-	cl.after = nil
-	cl.readLater(all, false, &cl.after)
-	err := cl.b.send(cl.ctx)
 	slices.SortFunc(taken, func(a, b *job.Job) int {
 		return cmp.Or(a.RunAt.Compare(b.RunAt), bytes.Compare(a.ID[:], b.ID[:]))
 	})
 	cl.taken = append(cl.taken, taken...)
-	return got, err
+	return err
 }
 
-// Keep has written what became of the lanes that Take was called for.
-func (cl *claiming) Keep(lanes []job.Lane) error {
-	served := make(map[string]job.Lane, len(lanes))
-	for _, l := range lanes {
-		served[l.Key] = l
-	}
-	cl.settle(cl.after, served)
-	return nil
-}
+// Used does nothing: the rows of jobs that were taken are gone.
+func (cl *claiming) Used(string, lanes.Head, bool) error { return nil }

@@ -57,8 +57,7 @@ func TestLimitsOfKeysLockNoQueue(t *testing.T) {
 	}
 }
 
-// TestMostRunning: as long as it is known that few enough run, none are counted; a program that does not know of that makes it unknown, and so does a change
-// of the limits.
+// TestMostRunning: as long as it is known that few enough run, none are counted; a change of the limits makes it unknown.
 func TestMostRunning(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -73,17 +72,10 @@ func TestMostRunning(t *testing.T) {
 	if got := claim(t, s, 4); len(got) != 2 || number(t, pool, most) != 10 {
 		t.Fatalf("claimed %d jobs, and %d run at most, want 2 and 10", len(got), number(t, pool, most))
 	}
-	for _, forget := range []func(){
-		func() { execSQL(t, pool, "update meanwhile.queues set turn = turn") }, // as programs of before do
-		func() { setLimits(t, s, job.Limits{Running: 12}) },
-	} {
-		forget()
-		if got := number(t, pool, most); got != -1 {
-			t.Errorf("%d run at most, want it not to be known", got)
-		}
-		execSQL(t, pool, "update meanwhile.queues set claims = claims + 1, most = 10, turn = turn")
+	setLimits(t, s, job.Limits{Running: 12})
+	if got := number(t, pool, most); got != -1 {
+		t.Errorf("%d run at most, want it not to be known", got)
 	}
-	execSQL(t, pool, "update meanwhile.queues set claims = claims + 1, most = null, turn = turn")
 	if got := claim(t, s, 4); len(got) != 2 || number(t, pool, most) != 12 {
 		t.Errorf("claimed %d jobs, and %d run at most, want 2 and 12", len(got), number(t, pool, most))
 	}
@@ -157,5 +149,69 @@ func TestStartsWithoutKeys(t *testing.T) {
 		if err != nil || len(done.Jobs) != want || done.Next < 55*time.Minute || done.Next > time.Hour {
 			t.Errorf("claimed %d jobs, the next in %v, %v; want %d, and the next in an hour", len(done.Jobs), done.Next, err, want)
 		}
+	}
+}
+
+// TestLockedJobOfKey: a job that a transaction has locked is not waited for, and is claimed when that was rolled back, by a process that has met it.
+func TestLockedJobOfKey(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	insertWithKeys(t, s, 2, func(i int) string { return fmt.Sprint("key ", i) })
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(t.Context()) }() // which ends it in any case
+	if _, err := tx.Exec(t.Context(), "delete from meanwhile.queued where limit_key = 'key 1'"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{1, 0} {
+		if got := claim(t, s, 10); len(got) != want {
+			t.Fatalf("claimed %d jobs while one is locked, want %d", len(got), want)
+		}
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := claim(t, s, 10); len(got) != 1 {
+		t.Errorf("claimed %d jobs after the rollback, want 1", len(got))
+	}
+}
+
+// TestServerThatIsBehind: what a process knows of lanes does not count where its last claims never were, as on a standby that had not received them.
+func TestServerThatIsBehind(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	insertWithKeys(t, s, 20, func(i int) string { return fmt.Sprint("key ", i%5) })
+	claim(t, s, 5)
+	last := number(t, pool, "select changed from meanwhile.queues")
+	if got := claim(t, s, 20); len(got) != 15 {
+		t.Fatalf("claimed %d jobs, want 15", len(got))
+	}
+	execSQL(t, pool, fmt.Sprintf(`do $$ begin
+		set local session_replication_role = replica;
+		insert into meanwhile.queued (id, run_at, created, priority, attempt, spared, died, max_attempts, queue, kind, args, options)
+			select id, run_at, created, priority, attempt - 1, spared, died, max_attempts, queue, kind, args, options
+			from (select * from meanwhile.running order by started desc limit 15) r;
+		delete from meanwhile.running where id in (select id from meanwhile.queued);
+		delete from meanwhile.changes where n > %d;
+		update meanwhile.queues set changed = %d;
+	end $$`, last, last))
+	if got := claim(t, s, 20); len(got) != 15 {
+		t.Errorf("claimed %d jobs of a server that is behind, want 15", len(got))
+	}
+}
+
+// TestChangesAreFew: the log of changes has the last ones alone.
+func TestChangesAreFew(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	for range 3 {
+		insertWithKeys(t, s, 250, func(i int) string { return fmt.Sprint("key ", i%50) })
+		for len(claim(t, s, 1)) > 0 {
+		}
+	}
+	if n := number(t, pool, "select count(*) from meanwhile.changes"); n == 0 || n > 410 {
+		t.Errorf("there are %d changes after %d", n, number(t, pool, "select max(n) from meanwhile.changes"))
 	}
 }

@@ -43,10 +43,11 @@ func (s *Store) putOverride(ctx context.Context, r pgxRunner, queue, key string,
 	if _, err := s.lockQueue(ctx, r, queue, &q, &at); err != nil {
 		return err
 	}
-	before := job.Lane{Key: key}
-	if err := s.readMore(ctx, r, queue, []*job.Lane{&before}); err != nil {
+	found := []job.Lane{{Key: key}}
+	if err := s.readKept(ctx, r, queue, found, false, false, true); err != nil {
 		return err
 	}
+	before := found[0]
 	more := 0
 	switch had := before.Own != (job.KeyLimits{}); {
 	case had && kept == nil:

@@ -24,10 +24,15 @@ func TestPlans(t *testing.T) {
 		"settle_strict":  {"Index Scan using running_pkey on running"},
 		"settle_keyed":   {"Index Scan using running_pkey on running"},
 		"claim_keyless":  {"Index Scan using queued_due on queued"},
-		"lanes_read":     {"Index Scan using lanes_pkey on lanes", "running_lane on running", "queued_in_order on queued", "holders_pkey on holders"},
-		"lanes_open":     {"lanes_open on lanes", "running_lane on running", "queued_due on queued", "queued_lane on queued"},
+		"lanes_changed":  {"Index Scan using changes_pkey on changes"},
+		"lanes_heads":    {"Index Scan using queued_lane on queued"},
+		"lanes_more":     {"Index Scan using queued_lane on queued"},
+		"lanes_load":     {"Index Scan using queued_lane on queued"},
+		"lanes_first":    {"queued_in_order on queued", "holders_pkey on holders"},
+		"lanes_due":      {"queued_due on queued", "queued_lane on queued"},
+		"lanes_kept":     {"Index Scan using lanes_pkey on lanes", "running_lane on running", "Index Scan using overrides_pkey on overrides"},
+		"lanes_hold":     {"Tid Scan on queued"},
 		"lanes_give":     {"queued_lane on queued", "queued_due on queued", "queued_in_order on queued", "holders_pkey on holders"},
-		"lanes_put":      {"Index Scan using lanes_pkey on lanes"},
 		"list_finished":  {"Index Only Scan Backward using finished_class", "Index Only Scan Backward using finished_failed"},
 		"running_counts": {"Index Scan using running_pkey on running"},
 	}
@@ -52,8 +57,6 @@ func TestPlans(t *testing.T) {
 					}
 					// That by which a list looks at one job.
 					plan = strings.ReplaceAll(plan, "Index Scan using finished_pkey on finished w", "")
-					// Lanes come by their turns: each list is read along the index, and has as many as are wanted.
-					plan = turnsOfLanes.ReplaceAllString(plan, "")
 					if bad := badStep.FindString(plan); bad != "" {
 						t.Errorf("the plan of %s has a %q:\n%s", name, bad, plan)
 					}
@@ -62,8 +65,6 @@ func TestPlans(t *testing.T) {
 		}
 	}
 }
-
-var turnsOfLanes = regexp.MustCompile(`(Sort  \(cost=[^\n]*\n\s*)?Sort Key: l(_1)?\.turn`)
 
 // TestPlanOfMetaID: a job is found by the ID of another system along an index, wherever it is.
 func TestPlanOfMetaID(t *testing.T) {
@@ -131,33 +132,6 @@ func TestPlanOfUniqueKey(t *testing.T) {
 	}
 	plan := strings.Join(lines, "\n")
 	if !regexp.MustCompile(`queued_pkey on queued \(actual .* rows=1 loops=1`).MatchString(plan) || strings.Contains(plan, "Seq Scan on queued") {
-		t.Errorf("the plan is\n%s", plan)
-	}
-}
-
-// TestPlanOfOverrides: what a claim reads of the keys that it takes jobs of comes along two indexes, however many others there are.
-func TestPlanOfOverrides(t *testing.T) {
-	url := database(t, server())
-	open(t, url)
-	pool := connect(t, url)
-	execSQL(t, pool, `insert into meanwhile.overrides select 'q', 'k' || n, '{"running":1}' from generate_series(1, 10000) n`)
-	execSQL(t, pool, "insert into meanwhile.lanes (queue, key, priority, turn) select 'q', 'k' || n, 5, n from generate_series(1, 10000) n")
-	execSQL(t, pool, "analyze")
-	sql, err := os.ReadFile("sql/lane_more.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, sqlText, _ := strings.Cut(string(sql), "\n") // without the comment
-	rows, err := pool.Query(t.Context(), "explain "+sqlText, pgx.QueryExecModeDescribeExec, "q", []string{"k1", "k2", "k3"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := strings.Join(lines, "\n")
-	if !strings.Contains(plan, "overrides_pkey") || !strings.Contains(plan, "lanes_pkey") || badStep.MatchString(plan) {
 		t.Errorf("the plan is\n%s", plan)
 	}
 }
@@ -323,8 +297,10 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		mu.Lock()
 		defer mu.Unlock()
 		for name, statement := range map[string]string{
-			"claim_strict": "with wanted", "settle_strict": "select g.*, now()", "settle_keyed": "array_agg(limit_key), false", "list_finished": ".finished l\n",
-			"claim_keyless": "q.claims + 1", "lanes_read": "unnest(keys)", "lanes_open": "p(p)", "lanes_give": "w(key, want)", "lanes_put": "set priority = w.priority",
+			"claim_strict": "with wanted", "settle_strict": "select g.*, now()", "settle_keyed": "array_agg(limit_key), 0", "list_finished": ".finished l\n",
+			"claim_keyless": "set most = $10", "lanes_changed": "c.n > $2 order by c.n", "lanes_heads": "q.priority < w.below", "lanes_more": "(w.run_at, w.id)",
+			"lanes_load": "limit $3 * $4", "lanes_first": "w.key collate \"C\" and (h.created, h.id) <", "lanes_due": "select w.key from unnest", "lanes_kept": "o.limits, case when $3",
+			"lanes_hold": "q.ctid = w.place", "lanes_give": "w(key, want)",
 			"running_counts": "group by queue, kind",
 		} {
 			if strings.Contains(n.Message, statement) {
@@ -349,11 +325,20 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 	}
 	call := func() {
 		t.Helper()
-		run("select meanwhile.lanes_read('keyed', null, now(), true, 2000)")
-		run("insert into meanwhile.lanes select 'keyed', 'key ' || n, 5, n from generate_series(0, 1999) n on conflict do nothing")
-		run("select meanwhile.lanes_open('keyed', 9, 0, 1000000, 500, true, true, now())")
+		run("insert into meanwhile.queues (queue, paused) values ('keyed', false) on conflict do nothing")
+		run("insert into meanwhile.changes select 'keyed', n, 0, '{}' from generate_series(1, 100) n on conflict do nothing")
+		run("update meanwhile.queues set changed = (select max(n) from meanwhile.changes) where queue = 'keyed'")
+		run("select meanwhile.lanes_changed('keyed', 100, 0, 0)")
+		run("insert into meanwhile.lanes select 'keyed', 'key ' || n, now(), null, null, now() from generate_series(0, 1999) n on conflict do nothing")
+		run("insert into meanwhile.overrides select 'keyed', 'key ' || n, '{\"running\":1}' from generate_series(0, 1999) n on conflict do nothing")
+		run("select meanwhile.lanes_heads('keyed', $1, array_fill(10::smallint, '{500}'), 17)", keys)
+		run("select meanwhile.lanes_more('keyed', $1, array_fill(5::smallint, '{500}'), array_fill(now() - interval '1 hour', '{500}'), array_fill(gen_random_uuid(), '{500}'), array_fill(3, '{500}'), now())", keys)
+		run("select meanwhile.lanes_load('keyed', '', 10000, 17)")
+		run("select meanwhile.lanes_first('keyed', $1, now())", keys)
+		run("select meanwhile.lanes_due('keyed', $1, 5::smallint, now())", keys)
+		run("select meanwhile.lanes_kept('keyed', $1, true, true, true)", keys)
+		run("select meanwhile.lanes_hold('keyed', 5::smallint, i.ids, i.places, now(), 'w', 1, 1) from (select array_agg(id) ids, array_agg(ctid) places from (select id, ctid from meanwhile.queued where queue = 'keyed' limit 500) q) i")
 		run("select meanwhile.lanes_give('keyed', 5, $1, $2, now(), 'w', 1, '{k}', 1)", keys, wants)
-		run("select meanwhile.lanes_put('keyed', $1, array_fill(5::smallint, '{500}'), array_fill(1::bigint, '{500}'), null, null, array_fill(false, '{500}'), null, array_fill(0, '{500}'))", keys)
 		run("select meanwhile.settle_keyed(2, (select array_agg(id) from meanwhile.running), 1, 'completed')")
 		run("select meanwhile.claim_keyless($1, 5, 'w', 1, 1, $2, $3, '{k}', now(), 1)", job.DefaultQueue, make([]time.Time, 9), make([][16]byte, 9))
 		run("select meanwhile.running_counts()")
@@ -362,7 +347,7 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		run("select meanwhile.list_finished('{default}', '{k}', '{completed}', $1, $2, 200, null, null, null, null, null)", [16]byte{}, [16]byte{0xff})
 	}
 	if first != "" {
-		for _, table := range []string{"queued", "running", "finished", "lanes", "touched", "noted", "holders"} {
+		for _, table := range []string{"queued", "running", "finished", "lanes", "touched", "noted", "changes", "overrides", "holders"} {
 			run(first + " meanwhile." + table)
 		}
 	}

@@ -53,6 +53,7 @@ type Store struct {
 	inserts *group.Group[[]*job.Job, inserted]
 	cursors cursors
 	laned   laned
+	known   knownLanes
 	swept   sweep
 	notices notices
 	waits   waits

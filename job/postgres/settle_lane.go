@@ -69,23 +69,25 @@ func (s *Store) bookQueue(ctx context.Context, r runner, queue string, units map
 	if q.Limits.Units.N == 0 && q.Limits.EachKey.Units.N == 0 && q.Overrides == 0 {
 		return nil
 	}
-	var booked []*job.Lane
+	var booked []job.Lane
 	for _, key := range slices.Sorted(maps.Keys(units)) {
-		booked = append(booked, &job.Lane{Key: key})
+		booked = append(booked, job.Lane{Key: key})
 	}
-	if err := s.readMore(ctx, r, queue, booked); err != nil {
+	if err := s.readKept(ctx, r, queue, booked, false, true, true); err != nil {
 		return err
 	}
 	var lanes []string
 	var times []*time.Time
-	for _, l := range booked {
+	var idle []time.Time
+	for i := range booked {
+		l := &booked[i]
 		for _, n := range units[l.Key] {
 			q.Book(l, n, at)
 		}
 		if l.Key != "" && q.Limits.OfKey(l.Own).Units.N > 0 {
-			lanes, times = append(lanes, l.Key), append(times, instant(l.Paid))
+			lanes, times, idle = append(lanes, l.Key), append(times, instant(l.Paid)), append(idle, l.Idle())
 		}
 	}
-	_, err := r.ids(ctx, s.sql("lane_book"), queue, instant(q.Paid), lanes, times)
+	_, err := r.ids(ctx, s.sql("lane_book"), queue, instant(q.Paid), lanes, times, idle)
 	return err
 }

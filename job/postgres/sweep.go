@@ -2,10 +2,10 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"sync"
 
-	"github.com/jackc/pgx/v5/pgtype"
-
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -30,10 +30,12 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 				}
 				s.swept.queue, s.swept.key = next, ""
 			}
-			return s.inBatches(ctx, func(b *batches) error {
-				step = &sweeping{claiming: claiming{ctx: ctx, s: s, b: b, queue: s.swept.queue}, key: s.swept.key}
-				return step.run()
-			})
+			known := s.known.find(s.swept.queue)
+			if known == nil {
+				known = newKnownQueue()
+			}
+			step = &sweeping{claiming: claiming{ctx: ctx, s: s, queue: s.swept.queue, kept: true, known: known, changes: newChanges()}, key: s.swept.key}
+			return step.compareNext()
 		})
 		if err != nil || step == nil {
 			return repaired, err
@@ -63,14 +65,34 @@ type sweeping struct {
 	claiming
 	key      string
 	over     bool // the queue is done
+	compared bool // the next lanes, to which the changes until now were noted
 	repaired []job.LaneRepair
+}
+
+// compareNext compares the next lanes, in a transaction.
+func (w *sweeping) compareNext() error {
+	if err := w.known.use(w.ctx); err != nil {
+		return err
+	}
+	defer w.known.free()
+	err := w.s.inBatches(w.ctx, func(b *batches) error {
+		w.b = b
+		return w.run()
+	})
+	if err != nil {
+		w.known.forget()
+		return err
+	}
+	if w.compared {
+		w.changes.committed(w.known, false)
+	}
+	return nil
 }
 
 func (w *sweeping) run() error {
 	if _, err := w.s.lockQueue(w.ctx, w.b, w.queue, &w.lanes, &w.at); err != nil {
 		return err
 	}
-	w.counts = w.lanes.Limits.EachKey.AtOnce() > 0 || w.lanes.Overrides > 0
 	var keys []string
 	var key string
 	err := w.b.each(w.ctx, w.s.sql("sweep_keys"), []any{w.queue, w.key, job.SweepLanes}, []any{&key}, func() error {
@@ -99,52 +121,40 @@ func (w *sweeping) run() error {
 	return w.compare(keys, wrong)
 }
 
-// compare compares lanes with their jobs, those that were held by nothing among them. Marks are read after the jobs: a change that is seen has left its mark
-// by then, which none but the holder of the lock takes away.
+// compare compares lanes with their jobs, those that were held by nothing among them. Changes are read after the jobs: one that is seen has left its mark by
+// then, which none but the holder of the lock takes away.
 func (w *sweeping) compare(keys []string, wrong map[string]string) error {
-	found, err := w.read(keys)
+	claim := &lanes.Claim{Rows: w, Queue: &w.lanes, At: w.at, Most: math.MaxInt, Kept: true}
+	kept, err := claim.Read(keys)
 	if err != nil {
 		return err
 	}
-	kept, err := w.marks(keys)
-	if err != nil {
-		return err
-	}
-	var put lanePut
-	for _, l := range found {
-		k, want := kept[l.Key], w.hint(l)
-		k.Priority = l.Priority
-		if wrong[l.Key] == "" && !k.marked {
-			wrong[l.Key] = k.Wrong(want)
-		}
-		if wrong[l.Key] != "" {
-			w.repaired = append(w.repaired, job.LaneRepair{Queue: w.queue, Key: l.Key, Wrong: wrong[l.Key]})
-			put.add(&w.claiming, l, want)
-		}
-	}
-	if len(w.repaired) == 0 {
-		return nil
-	}
-	w.put(&put)
-	w.b.later(w.s.sql("lane_turn"), []any{w.queue, w.lanes.Turn}, nil, nothing)
-	return nil
-}
-
-// A keptLane is what is kept of a lane, and whether the next claim looks at it anyway.
-type keptLane struct {
-	job.LaneHint
-	marked bool
-}
-
-func (w *sweeping) marks(keys []string) (map[string]keptLane, error) {
-	kept := make(map[string]keptLane, len(keys))
-	var key string
-	var there, touched bool
-	var wake pgtype.Timestamptz
-	err := w.b.each(w.ctx, w.s.sql("sweep_marks"), []any{w.queue, keys}, []any{&key, &there, &wake, &touched}, func() error {
-		hint := job.LaneHint{None: !there, Wake: timeOf(wake)}
-		kept[key] = keptLane{hint, touched || wake.Valid && !wake.Time.After(w.at)}
+	var r changeRow
+	args := append([]any{w.queue}, w.changes.ask(w.known)...)
+	err = w.b.each(w.ctx, w.s.sql("lane_changed"), args, r.columns(), func() error {
+		w.changes.add(&r)
 		return nil
 	})
-	return kept, err
+	if err != nil {
+		return err
+	}
+	if w.compared = true; w.known.lanes != nil && w.changes.known {
+		w.changes.apply(w.known)
+		if !w.changes.more {
+			kept.Compare(w.known.lanes, wrong)
+		}
+	} else {
+		w.known.forget()
+	}
+	var repaired []string
+	for _, key := range keys {
+		if wrong[key] != "" {
+			repaired = append(repaired, key)
+			w.repaired = append(w.repaired, job.LaneRepair{Queue: w.queue, Key: key, Wrong: wrong[key]})
+		}
+	}
+	if len(repaired) > 0 {
+		w.b.later(w.s.sql("lane_touch"), []any{w.queue, repaired}, nil, nothing)
+	}
+	return nil
 }

@@ -25,12 +25,11 @@ func TestSweep(t *testing.T) {
 				}
 			}
 		}
-		return open(t, url), []jobtest.Damage{
-			{Name: "closed", Do: harm("update meanwhile.lanes set priority = 0, wake = null where key = 'a'")},
-			{Name: "missing", Do: harm("delete from meanwhile.lanes where key = 'a'")},
-			{Name: "closed until later", Do: harm("update meanwhile.lanes set priority = 0, wake = now() + interval '1 day' where key = 'a'")},
-			{Name: "held by nothing", Do: harm(`insert into meanwhile.holders select queue, key, '2000-01-01', gen_random_uuid() from meanwhile.lanes where key = 'a';
-				update meanwhile.lanes set priority = 0 where key = 'a'`)},
+		s := open(t, url)
+		return s, []jobtest.Damage{
+			{Name: "not known", Do: func(*testing.T) { s.ForgetLane("a") }},
+			{Name: "held by nothing", Do: harm(`insert into meanwhile.holders select queue, limit_key, '2000-01-01', gen_random_uuid() from meanwhile.queued where limit_key = 'a' limit 1;
+				insert into meanwhile.touched (queue, key) select queue, key from meanwhile.holders`)},
 		}
 	})
 }

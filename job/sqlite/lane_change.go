@@ -3,6 +3,8 @@ package sqlite
 import (
 	"database/sql/driver"
 	"errors"
+
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
 // mostChanges is how many changes of lanes the file has: a process that has seen none of them reads all lanes again.
@@ -12,7 +14,7 @@ const mostChanges = 10_000
 var errGap = errors.New("changes of lanes are missing")
 
 // knownQueue returns what is known of the lanes of a queue, with all that has changed until now.
-func (t *txn) knownQueue(queue int64) (*knownQueue, error) {
+func (t *txn) knownQueue(queue int64) (*lanes.Queue, error) {
 	m := &t.store.lanes
 	m.use(t)
 	if err := t.readChanges(m); err != nil {
@@ -24,8 +26,8 @@ func (t *txn) knownQueue(queue int64) (*knownQueue, error) {
 		if err != nil {
 			return nil, err
 		}
-		q = newKnownQueue()
-		q.atCapacity = integer(row[0]) == 1
+		q = lanes.New()
+		q.AtCapacity = integer(row[0]) == 1
 		m.queues[queue] = q
 	}
 	return q, nil
@@ -64,32 +66,21 @@ func (t *txn) readChanges(m *laneMemory) error {
 
 // note applies a change to what is known, see the table meanwhile_change.
 func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) {
-	q := m.queues[queue]
-	switch {
-	case q == nil:
-		return
-	case key == nil:
-		q.changeAll()
-		return
-	}
-	l := q.byKey[text(key)]
+	q, known := m.queues[queue], true
 	switch p := int(integer(priority)); {
-	case priority != nil && p == 0 && l != nil && l.priority > 0 && !q.inOrder:
-		// A job of it has ended: it may go on starting others, by no higher priority. Of jobs in order the next one may have a higher one than one
-		// that another process has claimed.
-	case p > 0 && l != nil && l.behind(p, runAt):
-		l.more = true
+	case q == nil:
+	case key == nil:
+		q.ChangeAll()
+	case priority == nil:
+		known = q.Change(text(key))
+	case p == 0:
+		known = q.Ended(text(key))
 	default:
-		if q.change(text(key)); len(q.changed) > mostWoken {
-			delete(m.queues, queue) // to search for them costs less
-		}
+		known = q.Added(text(key), p, runAt)
 	}
-}
-
-// behind reports whether a new job comes after all of the lane that are known.
-func (l *knownLane) behind(priority int, runAt int64) bool {
-	n := len(l.heads)
-	return n > 0 && l.place != nil && (priority < l.priority || priority == l.priority && runAt > l.heads[n-1].runAt)
+	if !known {
+		delete(m.queues, queue) // to search for its lanes costs less
+	}
 }
 
 var laneEnded = repeated("lane_ended")

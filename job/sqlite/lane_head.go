@@ -3,8 +3,8 @@ package sqlite
 import (
 	"database/sql/driver"
 	"errors"
-	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -13,207 +13,114 @@ var laneCleanAll = repeated("lane_clean_all")
 // errEnough ends the reading of rows.
 var errEnough = errors.New("enough rows")
 
-// A laneDue is the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any is queued.
-type laneDue struct {
-	priority int
-	wake     time.Time
-	queued   bool
+func scanHead(v []driver.Value) lanes.Head {
+	return lanes.Head{Priority: int(integer(v[0])), RunAt: integer(v[1]), ID: idOf(v[2]), Row: integer(v[3])}
 }
 
-// due finds out what of a lane is due, and reads its heads where it has a key and its jobs do not run in order.
-func (cl *claiming) due(l *knownLane) (laneDue, error) {
-	l.heads, l.more = nil, false
-	switch {
-	case l.key == "":
-		return cl.duePlain()
-	case cl.inOrder(l.key):
-		return cl.dueInOrder(l.key)
+// readHeads reads waiting jobs of a lane.
+func (cl *claiming) readHeads(name string, args ...any) (heads []lanes.Head, err error) {
+	return heads, cl.each(statement(name), args, func(v []driver.Value) error {
+		heads = append(heads, scanHead(v))
+		return nil
+	})
+}
+
+// Heads returns the first waiting jobs of lanes.
+func (cl *claiming) Heads(of []lanes.HeadsOf, n int) (found [][]lanes.Head, err error) {
+	found = make([][]lanes.Head, len(of))
+	for i, l := range of {
+		if found[i], err = cl.readHeads("lane_heads", cl.q.id, l.Key, int64(l.Below), int64(n)); err != nil {
+			return nil, err
+		}
 	}
-	if err := cl.clean(l); err != nil {
-		return laneDue{}, err
+	return found, nil
+}
+
+// More returns due jobs of lanes behind others.
+func (cl *claiming) More(of []lanes.MoreOf) (found [][]lanes.Head, err error) {
+	found = make([][]lanes.Head, len(of))
+	for i, l := range of {
+		if found[i], err = cl.readHeads("lane_heads_more", cl.q.id, l.Key, int64(l.Priority), l.After.RunAt, l.After.ID[:], cl.now, int64(l.N)); err != nil {
+			return nil, err
+		}
 	}
-	var d laneDue
-	for below := job.HighestPriority + 1; below > 0 && d.priority == 0; {
-		first := head{}
-		err := cl.each(statement("lane_heads"), []any{cl.q.id, l.key, int64(below), int64(mostHeads + 1)}, func(v []driver.Value) error {
-			h := scanHead(v)
-			switch {
-			case first.priority == 0:
-				first = h
-			case h.priority != first.priority:
-				l.more = true
-				return nil
+	return found, nil
+}
+
+// Load returns the next lanes for the background search. It stops behind one that has more jobs than are read of a lane: they are passed over.
+func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded, err error) {
+	err = cl.each(statement("lane_load"), []any{cl.q.id, after, int64(n * rowsOfLane)}, func(v []driver.Value) error {
+		key := text(v[0])
+		if len(found) == 0 || found[len(found)-1].Key != key {
+			if len(found) == n {
+				return errEnough
 			}
-			l.add(h, cl.now)
-			return nil
-		})
-		if err != nil {
-			return laneDue{}, err
+			found = append(found, lanes.Loaded{Key: key})
 		}
-		switch below = first.priority; {
-		case below == 0:
-		case len(l.heads) > 0:
-			d.priority = below
-		default:
-			d.later(first.runAt)
+		l := &found[len(found)-1]
+		if l.Heads = append(l.Heads, scanHead(v[1:])); len(l.Heads) == rowsOfLane {
+			return errEnough
 		}
-		d.queued = d.queued || below > 0
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
-	return d, nil
+	return found, err
 }
 
-// add adds a job that waits behind the heads to them, if it is due and they are not too many.
-func (l *knownLane) add(h head, now int64) {
-	if h.runAt > now || len(l.heads) >= mostHeads {
-		l.more = true
-		return
-	}
-	l.heads = append(l.heads, h)
-}
-
-// later notes when a job of another priority becomes due.
-func (d *laneDue) later(at int64) {
-	if d.wake.IsZero() || at < d.wake.UnixMicro() {
-		d.wake = timeOf(at)
-	}
-}
-
-func scanHead(v []driver.Value) head {
-	return head{int(integer(v[0])), integer(v[1]), idOf(v[2]), integer(v[3])}
-}
-
-// duePlain is due for the jobs without a key.
-func (cl *claiming) duePlain() (d laneDue, err error) {
+// Plain returns what is due of the jobs without a key.
+func (cl *claiming) Plain() (d lanes.Due, err error) {
 	for p := int64(job.HighestPriority + 1); ; {
 		row, err := one(cl, statement("lane_due_plain"), cl.q.id, p)
 		if err != nil || row == nil {
 			return d, err
 		}
-		d.queued, p = true, integer(row[0])
+		d.Queued, p = true, integer(row[0])
 		if at := integer(row[1]); at > cl.now {
-			d.later(at)
+			d.Later(timeOf(at))
 			continue
 		}
-		d.priority = int(p)
+		d.Priority = int(p)
 		return d, nil
 	}
 }
 
-// inOrder reports whether the jobs of a lane run in order.
-func (cl *claiming) inOrder(key string) bool { return key != "" && cl.q.lanes.Limits.EachKey.InOrder }
+// First returns what is due of lanes whose jobs run in order.
+func (cl *claiming) First(keys []string) (due []lanes.Due, err error) {
+	due = make([]lanes.Due, len(keys))
+	for i, key := range keys {
+		if due[i], err = cl.first(key); err != nil {
+			return nil, err
+		}
+	}
+	return due, nil
+}
 
-// dueInOrder is due for a lane of which only the first job may start.
-func (cl *claiming) dueInOrder(key string) (laneDue, error) {
+// first returns what is due of a lane of which only the first job may start.
+func (cl *claiming) first(key string) (lanes.Due, error) {
 	row, err := one(cl, statement("lane_first"), cl.q.id, key)
 	if err != nil || row == nil {
-		return laneDue{}, err
+		return lanes.Due{}, err
 	}
 	if cl.q.lanes.Limits.EachKey.HoldOnDiscard {
 		if holder, err := one(cl, statement("lane_holder"), cl.q.id, key); err != nil || holder != nil {
-			return laneDue{queued: true}, err
+			return lanes.Due{Queued: true}, err
 		}
 	}
 	if at := integer(row[1]); at > cl.now {
-		return laneDue{wake: timeOf(at), queued: true}, nil
+		return lanes.Due{Wake: timeOf(at), Queued: true}, nil
 	}
-	return laneDue{priority: int(integer(row[0])), queued: true}, nil
+	return lanes.Due{Priority: int(integer(row[0])), Queued: true}, nil
 }
 
-// load goes on with the background search: it reads some of the lanes that are not known, for a claim of n jobs.
-func (cl *claiming) load(n int) error {
-	q := cl.known
-	for left := rowsOfLane * max(n, leastLoaded); q.searching && left > 0 && q.openLanes < mostKnown; {
-		rows, err := cl.loadSome(left)
-		if err != nil {
-			return err
-		}
-		if left -= rows; rows > 0 {
-			continue
-		}
-		q.searching, q.after = q.forgotten, ""
-		if q.forgotten = false; q.searching {
-			return nil
-		}
-	}
-	return nil
-}
-
-// loadSome reads up to n rows of lanes behind those that the search has read, and returns how many it has read, zero at the end.
-func (cl *claiming) loadSome(n int) (int, error) {
-	var found []*knownLane
-	var first []head // of each
-	rows, of, lanes := 0, 0, 0
-	after := cl.known.after
-	err := cl.each(statement("lane_load"), []any{cl.q.id, after, int64(n)}, func(v []driver.Value) error {
-		rows++
-		key := text(v[0])
-		if lanes == 0 || key != after {
-			if lanes == n/rowsOfLane {
-				return errEnough
-			}
-			lanes++
-			after, of = key, 0
-			if cl.known.byKey[key] == nil {
-				found = append(found, &knownLane{key: key})
-				first = append(first, scanHead(v[1:]))
-			}
-		}
-		if of++; of > mostHeads+1 {
-			return errEnough // the others of this lane are passed over
-		}
-		if len(found) > 0 && found[len(found)-1].key == key {
-			if l, h := found[len(found)-1], scanHead(v[1:]); h.priority == first[len(first)-1].priority {
-				l.add(h, cl.now)
-			} else {
-				l.more = true
-			}
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return 0, err
-	}
-	if i := len(found) - 1; rows == n && i >= 0 && found[i].key == after {
-		found[i].more = true // than was read
-	}
-	cl.known.after = after
-	due := make([]laneDue, len(found))
-	for i, l := range found {
-		switch {
-		case cl.inOrder(l.key) || len(l.heads) == 0:
-			if due[i], err = cl.due(l); err != nil {
-				return 0, err
-			}
-		default:
-			due[i] = laneDue{priority: first[i].priority, queued: true}
-		}
-	}
-	return rows, cl.settleLanes(found, due)
-}
-
-// extend reads more heads of a lane, of which so many are to be taken by a priority.
-func (cl *claiming) extend(l *knownLane, priority, want int) error {
-	if want <= len(l.heads) || !l.more {
+// Used removes from the file what was taken of a lane.
+func (cl *claiming) Used(key string, upTo lanes.Head, all bool) error {
+	if all {
+		cl.drained = append(cl.drained, key)
 		return nil
 	}
-	last, n := l.used, want-len(l.heads)
-	if len(l.heads) > 0 {
-		last = l.heads[len(l.heads)-1]
-	}
-	args := []any{cl.q.id, l.key, int64(priority), last.runAt, last.id[:], cl.now, int64(n)}
-	return cl.each(statement("lane_heads_more"), args, func(v []driver.Value) error {
-		l.heads = append(l.heads, scanHead(v))
-		return nil
-	})
-}
-
-// clean removes from the file what was taken of a lane.
-func (cl *claiming) clean(l *knownLane) error {
-	if l.used.seq == 0 {
-		return nil
-	}
-	_, err := cl.exec(statement("lane_clean"), cl.q.id, l.key, int64(l.used.priority), l.used.runAt, l.used.id[:])
-	l.used = head{}
+	_, err := cl.exec(statement("lane_clean"), cl.q.id, key, int64(upTo.Priority), upTo.RunAt, upTo.ID[:])
 	return err
 }
 

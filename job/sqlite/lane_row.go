@@ -14,51 +14,33 @@ var (
 	lanePut         = repeated("lane_put")
 )
 
-// complete sets what the file says of lanes: their rates, the limits that they have of their own, and how many of their jobs run, where that may matter.
-func (cl *claiming) complete(lanes []job.Lane) (err error) {
-	if err := cl.readRates(lanes); err != nil {
-		return err
+// Complete sets what the file says of lanes: their rates, the limits that they have of their own, and how many of their jobs run, where that may matter.
+func (cl *claiming) Complete(of []job.Lane, most int) (err error) {
+	at, keys := make(map[string]*job.Lane, len(of)), make([]string, len(of))
+	for i := range of {
+		at[of[i].Key], keys[i] = &of[i], of[i].Key
 	}
-	var bounded []string
-	for i := range lanes {
-		l := &lanes[i]
-		if l.Own, err = cl.override(cl.q.id, cl.q.lanes, l.Key); err != nil {
+	if cl.kept {
+		err = cl.ofKeys(laneFindSome, keys, func(v []driver.Value) error {
+			setRates(at[text(v[0])], v[1:])
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		of := cl.q.lanes.Limits.OfKey(l.Own)
-		if atOnce := of.AtOnce(); l.Key != "" && atOnce > 0 && atOnce <= cl.most {
-			bounded = append(bounded, l.Key)
+	}
+	var bounded []string
+	for key, l := range at {
+		if l.Own, err = cl.override(cl.q.id, cl.q.lanes, key); err != nil {
+			return err
+		}
+		limits := cl.q.lanes.Limits.OfKey(l.Own)
+		if atOnce := limits.AtOnce(); atOnce > 0 && atOnce <= most {
+			bounded = append(bounded, key)
 		}
 	}
-	running := make(map[string]int, len(bounded))
-	err = cl.ofKeys(laneRunningSome, bounded, func(v []driver.Value) error {
-		running[text(v[0])] = int(integer(v[1]))
-		return nil
-	})
-	for i := range lanes {
-		lanes[i].Running = running[lanes[i].Key]
-	}
-	return err
-}
-
-// readRates sets what rates and throttling say of lanes.
-func (cl *claiming) readRates(lanes []job.Lane) error {
-	if !cl.kept && len(cl.rates) == 0 {
-		return nil
-	}
-	var keys []string
-	at := make(map[string]*job.Lane, len(lanes))
-	for i := range lanes {
-		l := &lanes[i]
-		if moved := cl.rates[l.Key]; moved != nil {
-			l.Full, l.Paid, l.Held = moved.Full, moved.Paid, moved.Held
-		} else if l.Key != "" && cl.kept {
-			at[l.Key] = l
-			keys = append(keys, l.Key)
-		}
-	}
-	return cl.ofKeys(laneFindSome, keys, func(v []driver.Value) error {
-		setRates(at[text(v[0])], v[1:])
+	return cl.ofKeys(laneRunningSome, bounded, func(v []driver.Value) error {
+		at[text(v[0])].Running = int(integer(v[1]))
 		return nil
 	})
 }
@@ -105,19 +87,12 @@ func (t *txn) laneRunning(queue int64, key string) (int, error) {
 	return int(integer(row[0])), nil
 }
 
-// moved notes that the rates of a lane have moved, if it has any.
-func (cl *claiming) moved(l job.Lane) {
-	if of := cl.q.lanes.Limits.OfKey(l.Own); l.Key != "" && (of.Starts.N > 0 || of.Units.N > 0) {
-		cl.rates[l.Key] = &l
-	}
-}
-
-// flush writes the rates that have moved, each once whatever the claim did.
-func (cl *claiming) flush() error {
+// keepRates writes the rates that have moved, each once whatever the claim did.
+func (cl *claiming) keepRates(moved map[string]job.Lane) error {
 	const columns = 4
 	args := []any{cl.q.id}
-	for _, key := range slices.Sorted(maps.Keys(cl.rates)) {
-		l := cl.rates[key]
+	for _, key := range slices.Sorted(maps.Keys(moved)) {
+		l := moved[key]
 		args = append(args, key, micro(l.Full), micro(l.Paid), micro(l.Idle()))
 	}
 	return lanePut.chunks(len(args)/columns, func(sql string, from, size int) error {

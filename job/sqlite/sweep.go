@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -36,7 +36,7 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	for range job.SweepSteps {
 		var step *sweeping
 		err := s.write(ctx, "compare limit keys with their jobs", func(t *txn) error {
-			step = &sweeping{claiming: *newClaiming(t, job.Claim{}, nil), place: s.swept.place}
+			step = &sweeping{claiming: claiming{txn: t, kept: true}, place: s.swept.place}
 			return step.run()
 		})
 		if err != nil {
@@ -71,11 +71,11 @@ func (w *sweeping) run() error {
 		w.place = sweepPlace{queue: id}
 	}
 	w.name = text(row[1])
-	_, lanes, err := w.limits(w.name)
+	_, limits, err := w.limits(w.name)
 	if err != nil {
 		return err
 	}
-	w.q, w.most = &claimQueue{id: w.place.queue, name: w.name, lanes: lanes}, math.MaxInt
+	w.q = &claimQueue{id: w.place.queue, name: w.name, lanes: limits}
 	if w.place.jobs {
 		err = w.compareJobs()
 	} else {
@@ -99,8 +99,6 @@ func (w *sweeping) compareKeys() error {
 	if err := w.readChanges(m); err != nil {
 		return err
 	}
-	w.known = m.queues[w.place.queue]
-	w.kept = true
 	var keys []string
 	err := w.each(statement("sweep_keys"), []any{w.place.queue, w.place.key, int64(job.SweepLanes)}, func(v []driver.Value) error {
 		keys = append(keys, text(v[0]))
@@ -109,11 +107,11 @@ func (w *sweeping) compareKeys() error {
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
-		if err := w.compare(key); err != nil {
-			return err
-		}
-		w.place.key = key
+	if err := w.compare(m.queues[w.place.queue], keys); err != nil {
+		return err
+	}
+	if len(keys) > 0 {
+		w.place.key = keys[len(keys)-1]
 	}
 	w.place.jobs = len(keys) < job.SweepLanes
 	return nil
@@ -179,44 +177,33 @@ func (w *sweeping) compareRunning() error {
 	return err
 }
 
-// compare compares a lane with its jobs, unless the next claim looks at it anyway. One may be thought open that is not: a claim finds that out.
-func (w *sweeping) compare(key string) error {
-	released, err := w.exec(statement("sweep_holders"), w.place.queue, key)
-	if err != nil {
-		return err
-	}
-	if released > 0 {
-		return w.repair(key, "it was held by jobs that are not discarded")
-	}
-	if w.known == nil || w.known.searching || w.known.again != 0 || w.known.isChanged[key] {
-		return nil
-	}
-	kept := job.LaneHint{}
-	if k := w.known.byKey[key]; k != nil {
-		if kept.Priority = k.priority; k.wake != 0 {
-			kept.Wake = timeOf(k.wake)
+// compare compares lanes with what is known of them.
+func (w *sweeping) compare(q *lanes.Queue, keys []string) error {
+	wrong := map[string]string{}
+	for _, key := range keys {
+		released, err := w.exec(statement("sweep_holders"), w.place.queue, key)
+		if err != nil {
+			return err
 		}
-		if k.wake != 0 && k.wake <= w.now {
-			return nil
+		if released > 0 {
+			wrong[key] = "it was held by jobs that are not discarded"
 		}
 	}
-	due, err := w.due(&knownLane{key: key})
-	if err != nil {
-		return err
+	if q != nil {
+		claim := &lanes.Claim{Rows: w, Queue: w.q.lanes, At: timeOf(w.now), Most: math.MaxInt, Kept: true}
+		right, err := claim.Read(keys)
+		if err != nil {
+			return err
+		}
+		right.Compare(q, wrong)
 	}
-	lanes := []job.Lane{{Key: key}}
-	if err := w.complete(lanes); err != nil {
-		return err
-	}
-	want, limits := w.hint(lanes[0], due), w.q.lanes.Limits
-	if w.known.atCapacity && !lanes[0].Open(limits, w.at) && !lanes[0].Next(limits, w.at).After(w.at) {
-		want.Wake = time.Time{} // as many of its jobs run as may: when one has ended, the lane has changed
-	}
-	if want.None || kept.Priority > want.Priority {
-		return nil
-	}
-	if wrong := kept.Wrong(want); wrong != "" {
-		return w.repair(key, wrong)
+	for _, key := range keys {
+		if wrong[key] == "" {
+			continue
+		}
+		if err := w.repair(key, wrong[key]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -4,8 +4,8 @@
     delete from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     returning id, queue, kind, unique_key, 'queued' state, limit_key
 ), touched as (
-    insert into meanwhile.touched (queue, key, queued)
-    select distinct queue, limit_key, true from waiting where limit_key is not null
+    insert into meanwhile.touched (queue, key)
+    select distinct queue, limit_key from waiting where limit_key is not null
     returning queue
 ), archived as (
     delete from meanwhile.finished where id = any (array(select id from found where state not in ('queued', 'running')))

@@ -11,8 +11,8 @@
         unique_key, args, detail, options, now(), $21::text
     from gone
 ), touched as (
-    insert into meanwhile.touched (queue, key, queued)
-    select distinct queue, limit_key, true from gone where limit_key is not null
+    insert into meanwhile.touched (queue, key)
+    select distinct queue, limit_key from gone where limit_key is not null
     returning queue
 ), asked as (
     update meanwhile.running set cancel_requested = true

@@ -5,8 +5,8 @@
     select id, queue, kind, limit_key from meanwhile.queued where id = any (array(select id from found where state = 'queued'))
     order by id for update
 ), touched as (
-    insert into meanwhile.touched (queue, key, queued)
-    select distinct queue, limit_key, true from before where $21::text is not null and limit_key is not null
+    insert into meanwhile.touched (queue, key)
+    select distinct queue, limit_key from before where $21::text is not null and limit_key is not null
     returning queue
 ), changed as (
     update meanwhile.queued

@@ -1,1 +1,1 @@
-select * from meanwhile.lanes_begin($1, $2, $3, $4, $5, $6)
+select * from meanwhile.lanes_begin($1, $2, $3, $4, $5, $6, $7, $8, $9)

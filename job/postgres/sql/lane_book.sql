@@ -1,7 +1,9 @@
--- Writes what is kept of the rate of units of the queue $1, $2, and that of its lanes $3, $4, which the next claim looks at again.
+-- Writes what is kept of the rate of units of the queue $1, $2, and that of its lanes $3, $4, until $5.
 with q as (
     update meanwhile.queues set paid = $2 where queue = $1
+), t as (
+    insert into meanwhile.touched (queue, key) select $1, unnest($3::text[])
 )
-insert into meanwhile.lanes (queue, key, priority, turn, paid, wake)
-select $1, w.key, 0, 0, w.paid, now() from unnest($3::text[], $4::timestamptz[]) w(key, paid)
-on conflict (queue, key) do update set paid = excluded.paid, wake = excluded.wake
+insert into meanwhile.lanes as l (queue, key, paid, idle)
+select $1, w.key, w.paid, w.idle from unnest($3::text[], $4::timestamptz[], $5::timestamptz[]) w(key, paid, idle)
+on conflict (queue, key) do update set paid = excluded.paid, idle = greatest(l.idle, excluded.idle)

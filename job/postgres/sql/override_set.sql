@@ -1,7 +1,9 @@
 -- Sets the limits of the key $2 of the queue $1 to $3, which are $4 more keys with limits. With $5 its rate of starts begins anew, with $6 that of units.
 with w as (
-    update meanwhile.lanes set wake = now(), free = case when $5 then null else free end, paid = case when $6 then null else paid end
+    update meanwhile.lanes set free = case when $5 then null else free end, paid = case when $6 then null else paid end
     where queue = $1 and key = $2
+), t as (
+    insert into meanwhile.touched (queue, key) values ($1, $2)
 ), n as (
     update meanwhile.queues set overrides = overrides + $4 where queue = $1 and $4 <> 0
 ), gone as (

@@ -10,8 +10,11 @@ with held as materialized (
     select queue, false, max(until) filter (where key = '') from held group by queue order by queue
     on conflict (queue) do update set held = greatest(q.held, excluded.held)
     returning q.queue
+), touched as (
+    insert into meanwhile.touched (queue, key)
+    select distinct h.queue, h.key from held h join locked k on k.queue = h.queue where h.key <> ''
 )
-insert into meanwhile.lanes as l (queue, key, priority, turn, held, wake)
-select h.queue, h.key, 0, 0, max(h.until), max(h.until) from held h join locked k on k.queue = h.queue
+insert into meanwhile.lanes as l (queue, key, held, idle)
+select h.queue, h.key, max(h.until), max(h.until) from held h join locked k on k.queue = h.queue
 where h.key <> '' group by h.queue, h.key
-on conflict (queue, key) do update set priority = 0, held = greatest(l.held, excluded.held), wake = greatest(l.held, excluded.held)
+on conflict (queue, key) do update set held = greatest(l.held, excluded.held), idle = greatest(l.idle, excluded.held)

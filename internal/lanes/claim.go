@@ -1,0 +1,320 @@
+package lanes
+
+import (
+	stdheap "container/heap"
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// The background search reads in a claim as many lanes as jobs are claimed, or leastLoaded, and rowsOfLane waiting jobs of each.
+const (
+	leastLoaded = 400
+	rowsOfLane  = mostHeads + 1
+)
+
+// searchPause is how long a claim that found nothing waits for the next, while the background search waits for lanes that are known to be served.
+const searchPause = 50 * time.Millisecond
+
+// Rows are what a claim reads and writes of a queue, from which no other call claims meanwhile. A store implements it.
+type Rows interface {
+	// Heads returns up to n waiting jobs of each lane that have less than a priority, the highest priority first, then by time and ID.
+	Heads(of []HeadsOf, n int) ([][]Head, error)
+
+	// More returns due jobs of lanes that have a priority, from one on, by time and ID.
+	More(of []MoreOf) ([][]Head, error)
+
+	// Load returns up to n lanes after a key, in the order of the keys, each with its first rowsOfLane waiting jobs: at least one, or none at the end.
+	Load(after string, n, rowsOfLane int) ([]Loaded, error)
+
+	// Plain and First return what is due of the jobs without a key, and of lanes whose jobs run in order.
+	Plain() (Due, error)
+	First(keys []string) ([]Due, error)
+
+	// Has returns those of some lanes, "" among them, that have a due job of a priority.
+	Has(keys []string, priority int) (map[string]bool, error)
+
+	// Complete sets Full, Paid, Held, Own and Running of lanes. Of one of which as many jobs may run as the most that run in all, Running may be zero.
+	Complete(lanes []job.Lane, most int) error
+
+	// Take takes those of some jobs that still wait, in their lanes and by their priorities, and returns what these cost, by their rows.
+	Take(priority int, wanted []Wanted) (map[int64]int, error)
+
+	// TakeOf takes up to want[i] of the due jobs of the lane of keys[i] that have a priority: of the kinds that are claimed, and the first only of
+	// those in order.
+	TakeOf(keys []string, want []int, priority int) ([]job.Taken, error)
+
+	// Costs returns what the jobs cost that Take and TakeOf would take.
+	Costs(keys []string, want []int, priority int) ([][]int, error)
+
+	// Used is called for a lane of which the heads up to one have been taken, before that is forgotten. With all, none of its jobs is left.
+	Used(key string, upTo Head, all bool) error
+}
+
+// HeadsOf is what is asked of a lane.
+type HeadsOf struct {
+	Key   string
+	Below int
+}
+
+// MoreOf is what more is asked of a lane.
+type MoreOf struct {
+	Key      string
+	Priority int
+	After    Head // zero for the beginning
+	N        int
+}
+
+// Wanted is a job that waited by what was read.
+type Wanted struct {
+	Key string
+	Head
+}
+
+// Loaded is a lane that the background search has come to.
+type Loaded struct {
+	Key   string
+	Heads []Head
+}
+
+// Due is the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any is queued.
+type Due struct {
+	Priority int
+	Wake     time.Time
+	Queued   bool
+}
+
+// Later notes when a job of another priority becomes due.
+func (d *Due) Later(at time.Time) {
+	if d.Wake.IsZero() || at.Before(d.Wake) {
+		d.Wake = at
+	}
+}
+
+// A Claim is one from a queue with lanes. It implements job.Lanes.
+type Claim struct {
+	Rows  Rows
+	Queue *job.LaneQueue
+	At    time.Time
+	Most  int  // jobs of the queue that may run when the claim has ended; a bound that is higher bounds nothing
+	Kept  bool // rates or throttling say something of lanes of the queue
+	Kinds bool // only jobs of some kinds are claimed
+
+	known   *Queue
+	changed bool                // what is known
+	lanes   map[string]job.Lane // as they are by now
+	moved   map[string]bool     // lanes whose rates have moved
+	above   map[string]bool     // lanes that are open by a higher priority than they were asked for by
+}
+
+// Use has the claim use what is known of its queue, and notes there what it finds.
+func (c *Claim) Use(q *Queue) {
+	c.known, c.lanes, c.moved = q, map[string]job.Lane{}, map[string]bool{}
+	if inOrder := c.Queue.Limits.EachKey.InOrder; inOrder != q.inOrder {
+		turn := q.turn
+		*q = *New()
+		q.turn, q.inOrder = turn, inOrder
+	}
+	c.Queue.Turn = q.turn
+}
+
+// Run takes up to n jobs.
+func (c *Claim) Run(n int) error {
+	if err := c.refresh(n); err != nil {
+		return err
+	}
+	if _, err := job.TakeTurns(c, c.Queue, n, c.At); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+// Changed reports whether the claim has changed what is known.
+func (c *Claim) Changed() bool { return c.changed }
+
+// Moved returns the lanes whose rates have moved, by their keys.
+func (c *Claim) Moved() map[string]job.Lane {
+	moved := make(map[string]job.Lane, len(c.moved))
+	for key := range c.moved {
+		moved[key] = c.lanes[key]
+	}
+	return moved
+}
+
+// Next returns when to claim again; zero for never.
+func (c *Claim) Next() time.Duration {
+	if c.Queue.Left(c.At) == 0 {
+		return c.Queue.Next(c.At).Sub(c.At)
+	}
+	q, now := c.known, c.At.UnixMicro()
+	next, at := time.Duration(0), q.again
+	if len(q.wakes) > 0 && (at == 0 || q.wakes[0].wake < at) {
+		at = q.wakes[0].wake
+	}
+	if at != 0 {
+		next = max(time.Duration(at-now), 1) * time.Microsecond
+	}
+	switch {
+	case !q.searching:
+		return next
+	case q.openLanes < MostKnown:
+		return time.Microsecond
+	case next == 0:
+		return searchPause
+	}
+	return min(next, searchPause)
+}
+
+// refresh looks at the lanes that have changed, or whose time has come, and at that of the jobs without a key, and goes on with the background search.
+func (c *Claim) refresh(n int) error {
+	q, now := c.known, c.At.UnixMicro()
+	if q.again != 0 && q.again <= now {
+		q.again = 0
+		q.search()
+	}
+	for len(q.wakes) > 0 && q.wakes[0].wake <= now && len(q.changed) < mostWoken {
+		l := stdheap.Pop(&q.wakes).(*lane)
+		l.wake = 0
+		q.change(l.key)
+	}
+	q.change("")
+	c.changed = c.changed || len(q.changed) > 1
+	found, due := make([]*lane, 0, len(q.changed)), make([]Due, 0, len(q.changed))
+	var read []*lane
+	for _, key := range q.changed {
+		switch l := q.byKey[key]; {
+		case l == nil:
+			read = append(read, &lane{key: key})
+		case l.full && !l.unsure: // a job of it has ended
+			found, due = append(found, l), append(due, Due{Priority: l.heads[0].Priority, Queued: true})
+		default:
+			read = append(read, l)
+		}
+	}
+	q.changed = q.changed[:0]
+	clear(q.isChanged)
+	more, err := c.due(read)
+	if err != nil {
+		return err
+	}
+	if err := c.settle(append(found, read...), append(due, more...)); err != nil {
+		return err
+	}
+	return c.load(n)
+}
+
+// settle finds out whether jobs of lanes may start, and notes that.
+func (c *Claim) settle(found []*lane, due []Due) error {
+	of := make([]job.Lane, len(found))
+	for i, l := range found {
+		of[i] = job.Lane{Key: l.key}
+	}
+	if err := c.complete(of); err != nil {
+		return err
+	}
+	for i, l := range found {
+		if err := c.keep(of[i], l, due[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete sets what is known of lanes in this claim, or else what the store says.
+func (c *Claim) complete(of []job.Lane) error {
+	each := c.Queue.Limits.EachKey
+	atOnce := each.AtOnce()
+	if !c.Kept && c.Queue.Overrides == 0 && each.Starts.N == 0 && each.Units.N == 0 && (atOnce == 0 || atOnce > c.Most) {
+		return nil
+	}
+	asked, at := make([]job.Lane, 0, len(of)), make([]int, 0, len(of))
+	for i := range of {
+		l := &of[i]
+		if is, ok := c.lanes[l.Key]; ok {
+			l.Full, l.Paid, l.Held, l.Own, l.Running = is.Full, is.Paid, is.Held, is.Own, is.Running
+		} else if l.Key != "" {
+			asked, at = append(asked, *l), append(at, i)
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	if err := c.Rows.Complete(asked, c.Most); err != nil {
+		return err
+	}
+	for i, l := range asked {
+		of[at[i]], c.lanes[l.Key] = l, l
+	}
+	return nil
+}
+
+// hint returns when jobs of a lane may start.
+func (c *Claim) hint(l job.Lane, d Due) job.LaneHint {
+	switch limits := c.Queue.Limits; {
+	case d.Priority > 0 && !l.Open(limits, c.At):
+		d.Priority, d.Wake = 0, time.Time{}
+		if next := l.Next(limits, c.At); next.After(c.At) {
+			d.Wake = next
+		}
+	case !d.Queued:
+		return job.LaneHint{None: true}
+	}
+	return job.LaneHint{Priority: d.Priority, Wake: d.Wake}
+}
+
+// keep notes what is known of a lane. Of one that could not start jobs by this priority until now, they get in line behind the others.
+func (c *Claim) keep(l job.Lane, k *lane, d Due) error {
+	hint := c.hint(l, d)
+	full := d.Priority > 0 && hint.Priority == 0 && hint.Wake.IsZero()
+	c.known.AtCapacity = c.known.AtCapacity || full
+	full = full && d.Wake.IsZero() && len(k.heads) > 0 && (k.full || c.known.fullLanes < MostKnown)
+	if c.known.setFull(k, full); hint.Priority == 0 {
+		if !full {
+			k.heads = nil
+		}
+		if err := c.used(k); err != nil {
+			return err
+		}
+	}
+	if hint.Priority != k.priority {
+		c.Queue.Turn++
+		k.turn, k.served = c.Queue.Turn, 0
+	}
+	c.known.put(k, hint.Priority)
+	wake := int64(0)
+	if !hint.Wake.IsZero() {
+		wake = hint.Wake.UnixMicro()
+	}
+	c.known.setWake(k, wake)
+	if hint.Priority == 0 && wake == 0 && !full {
+		delete(c.known.byKey, k.key)
+	} else {
+		c.known.byKey[k.key] = k
+	}
+	return nil
+}
+
+// used lets the store know what was taken of a lane.
+func (c *Claim) used(l *lane) error {
+	if !l.unsaid {
+		return nil
+	}
+	l.unsaid = false
+	return c.Rows.Used(l.key, l.used, false)
+}
+
+// end forgets lanes that are too many.
+func (c *Claim) end() error {
+	q := c.known
+	q.turn = c.Queue.Turn
+	for q.openLanes > MostKnown {
+		l := q.last()
+		if err := c.used(l); err != nil {
+			return err
+		}
+		q.forget(l)
+		q.search()
+	}
+	q.forgetLate()
+	return nil
+}

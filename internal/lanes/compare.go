@@ -1,0 +1,56 @@
+package lanes
+
+import (
+	"time"
+
+	"github.com/meanwhile-go/meanwhile/job"
+)
+
+// Right is what is to be known of lanes, by what their jobs say.
+type Right struct {
+	claim *Claim
+	lanes []job.Lane
+	due   []Due
+}
+
+// Read reads what is to be known of lanes.
+func (c *Claim) Read(keys []string) (*Right, error) {
+	c.lanes = map[string]job.Lane{}
+	r := &Right{claim: c, lanes: make([]job.Lane, len(keys))}
+	read := make([]*lane, len(keys))
+	for i, key := range keys {
+		read[i], r.lanes[i] = &lane{key: key}, job.Lane{Key: key}
+	}
+	var err error
+	if r.due, err = c.due(read); err != nil {
+		return nil, err
+	}
+	return r, c.complete(r.lanes)
+}
+
+// Compare adds to wrong in what lanes that are known differ from that, by their keys, unless the next claim looks at them anyway. One may be thought open
+// that is not: a claim finds that out. Changes until after the lanes were read are noted.
+func (r *Right) Compare(q *Queue, wrong map[string]string) {
+	limits, at := r.claim.Queue.Limits, r.claim.At
+	if q.searching || q.again != 0 || q.inOrder != limits.EachKey.InOrder {
+		return
+	}
+	for i, l := range r.lanes {
+		k := q.byKey[l.Key]
+		if wrong[l.Key] != "" || q.isChanged[l.Key] || k != nil && k.wake != 0 && k.wake <= at.UnixMicro() {
+			continue
+		}
+		kept, want := job.LaneHint{}, r.claim.hint(l, r.due[i])
+		if k != nil {
+			if kept.Priority = k.priority; k.wake != 0 {
+				kept.Wake = time.UnixMicro(k.wake)
+			}
+		}
+		if q.AtCapacity && !l.Open(limits, at) && !l.Next(limits, at).After(at) {
+			want.Wake = time.Time{} // as many of its jobs run as may: when one has ended, the lane has changed
+		}
+		if text := kept.Wrong(want); text != "" && !want.None && kept.Priority <= want.Priority {
+			wrong[l.Key] = text
+		}
+	}
+}

@@ -1,0 +1,1 @@
+select * from meanwhile.lanes_due($1, $2, $3, $4)

@@ -1,0 +1,1 @@
+select * from meanwhile.lanes_first($1, $2, $3)

@@ -1,0 +1,1 @@
+select * from meanwhile.lanes_load($1, $2, $3, $4)

@@ -1,0 +1,1 @@
+select * from meanwhile.lane_plain($1, $2)

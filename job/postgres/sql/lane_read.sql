@@ -1,1 +1,0 @@
-select * from meanwhile.lanes_read($1, $2, $3, $4, $5)

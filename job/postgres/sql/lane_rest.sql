@@ -1,0 +1,1 @@
+select * from meanwhile.lanes_more($1, $2, $3, $4, $5, $6, $7)
