@@ -28,9 +28,12 @@ func TestLaneLaw(t *testing.T) {
 			_, err := pool.Exec(rt.Context(), sql)
 			return err
 		}
-		err := exec(`truncate meanwhile.queued, meanwhile.running, meanwhile.finished, meanwhile.queues, meanwhile.lanes, meanwhile.touched, meanwhile.noted,
-			meanwhile.changes, meanwhile.holders, meanwhile.counts, meanwhile.sessions, failing`)
-		if err != nil {
+		for _, table := range []string{"queued", "running", "finished", "queues", "lanes", "touched", "noted", "changes", "holders", "counts", "sessions"} {
+			if err := exec("delete from meanwhile." + table); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if err := exec("delete from failing"); err != nil {
 			rt.Fatal(err)
 		}
 		return lanelaw.Database{
@@ -39,7 +42,7 @@ func TestLaneLaw(t *testing.T) {
 				if on {
 					return exec("insert into failing values (1)")
 				}
-				return exec("truncate failing")
+				return exec("delete from failing")
 			},
 			Forget: func() error { return exec("delete from meanwhile.changes") },
 			Late: func(jobs []*job.Job, meanwhile func(), commit bool) error {
