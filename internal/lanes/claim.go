@@ -1,7 +1,10 @@
 package lanes
 
 import (
+	"cmp"
 	stdheap "container/heap"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -104,16 +107,16 @@ type Claim struct {
 	changed bool                // what is known
 	lanes   map[string]job.Lane // as they are by now
 	moved   map[string]bool     // lanes whose rates have moved
+	turns   map[string]turn     // lanes of which jobs have started
 	above   map[string]bool     // lanes that are open by a higher priority than they were asked for by
 }
 
 // Use has the claim use what is known of its queue, and notes there what it finds.
 func (c *Claim) Use(q *Queue) {
-	c.known, c.lanes, c.moved = q, map[string]job.Lane{}, map[string]bool{}
+	c.known, c.lanes, c.moved, c.turns = q, map[string]job.Lane{}, map[string]bool{}, map[string]turn{}
 	if inOrder := c.Queue.Limits.EachKey.InOrder; inOrder != q.inOrder {
-		turn := q.turn
-		*q = *New()
-		q.turn, q.inOrder = turn, inOrder
+		q.Renew()
+		q.inOrder = inOrder
 	}
 	c.Queue.Turn = q.turn
 }
@@ -139,6 +142,40 @@ func (c *Claim) Moved() map[string]job.Lane {
 		moved[key] = c.lanes[key]
 	}
 	return moved
+}
+
+// A turn is what a claim has made of that of a lane.
+type turn struct {
+	at     int64 // its place in line
+	ended  bool
+	served int
+}
+
+// Turns calls leave for what other processes are to note of turns, by [Queue.Turned] in the same order, with a mark below zero: the keys of lanes whose turns have
+// ended, by their places in line, and of those in whose turns jobs have started.
+func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
+	var ended []string
+	served := map[int][]string{}
+	for key, t := range c.turns {
+		if t.ended {
+			ended = append(ended, key)
+		}
+		if t.served > 0 {
+			served[t.served] = append(served[t.served], key)
+		}
+	}
+	slices.SortFunc(ended, func(a, b string) int { return cmp.Compare(c.turns[a].at, c.turns[b].at) })
+	if len(ended) > 0 {
+		if err := leave(ended, turnsEnded); err != nil {
+			return err
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(served)) {
+		if err := leave(served[n], turnsEnded-n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Next returns when to claim again; zero for never.

@@ -113,10 +113,7 @@ func (c *Claim) load(n int) error {
 		if left -= read; read > 0 {
 			continue
 		}
-		q.searching, q.after = q.forgotten, ""
-		if q.forgotten = false; q.searching {
-			return nil
-		}
+		q.searching, q.after, q.forgotten = q.forgotten, "", false
 	}
 	return nil
 }

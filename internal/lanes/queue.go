@@ -33,6 +33,7 @@ type Queue struct {
 	changed   []string        // keys of lanes that have changed since the last claim
 	isChanged map[string]bool // the same
 	turn      int64           // the last that was given
+	latest    string          // the key whose turn ended last in a claim of this process
 	inOrder   bool            // the jobs of a key run in order
 
 	// AtCapacity is set when a lane is found at capacity. Before that, the end of a job says nothing of a lane that is not known.
@@ -48,6 +49,14 @@ type Queue struct {
 // New returns a queue of which nothing is known: the background search begins.
 func New() *Queue {
 	return &Queue{byKey: map[string]*lane{}, isChanged: map[string]bool{}, searching: true}
+}
+
+// Renew has nothing be known of the queue. The search begins behind the key whose turn ended last: however often all is forgotten, each key has its turn.
+func (q *Queue) Renew() {
+	renewed := New()
+	renewed.turn, renewed.inOrder = q.turn, q.inOrder
+	renewed.latest, renewed.after, renewed.forgotten = q.latest, q.latest, q.latest != ""
+	*q = *renewed
 }
 
 // A lane is one with the first of its waiting jobs.
@@ -218,6 +227,25 @@ func (q *Queue) Ended(key string) bool {
 	}
 	q.change(key)
 	return len(q.changed) <= mostWoken
+}
+
+// turnsEnded marks lanes whose turns have ended. Less one for each, a mark is how many jobs have started in their turns.
+const turnsEnded = -1
+
+// Turned notes what another process has left of turns, see [Claim.Turns]. Lanes whose turns have ended get in line behind the others.
+func (q *Queue) Turned(keys []string, mark int) {
+	for _, key := range keys {
+		l := q.byKey[key]
+		switch {
+		case l == nil || l.place == nil:
+		case mark == turnsEnded:
+			q.turn++
+			l.turn, l.served = q.turn, 0
+			q.put(l, l.priority)
+		default:
+			l.served = turnsEnded - mark
+		}
+	}
 }
 
 // search has the background search find lanes that were forgotten.

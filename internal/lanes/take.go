@@ -158,7 +158,10 @@ func (c *Claim) Keep(of []job.Lane) error {
 	for i := range of {
 		l := &of[i]
 		k := c.known.byKey[l.Key]
-		ended[i] = k.turn != l.Turn
+		if ended[i] = k.turn != l.Turn; ended[i] || k.served != l.Served {
+			c.turns[l.Key] = turn{l.Turn, ended[i] || c.turns[l.Key].ended, l.Served}
+			c.known.latest = l.Key
+		}
 		if k.turn, k.served = l.Turn, l.Served; c.above[l.Key] {
 			l.Priority = k.priority
 		}

@@ -134,12 +134,14 @@ func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	if len(cl.taken) > 0 || cl.most() != nil || q.Full != full || q.Paid != paid {
 		cl.b.later(cl.s.sql("lane_queue"), []any{cl.queue, instant(q.Full), instant(q.Paid), cl.most()}, nil, nothing)
 	}
-	changed := claim.Changed() && cl.keyed
-	if changed && !cl.changes.moved { // it leaves a change of its own
-		cl.b.later(cl.s.sql("lane_mark"), []any{cl.queue, cl.changes.last + 1, cl.changes.tag}, nil, nothing)
+	left := int64(0)
+	if cl.keyed {
+		if left, err = cl.leave(claim); err != nil {
+			return nil, err
+		}
 	}
 	return func() time.Duration {
-		cl.changes.committed(cl.known, changed)
+		cl.changes.committed(cl.known, left)
 		limited := cl.limited()
 		cl.s.laned.set(cl.queue, limited || cl.keyed, limited)
 		if cl.changes.more {
@@ -147,6 +149,24 @@ func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 		}
 		return claim.Next()
 	}, nil
+}
+
+// leave has changes written that say what the claim has made of turns, for other processes, and one at least where it has changed what is known: by it this
+// process knows that what it knows is of this server. It returns how many.
+func (cl *claiming) leave(claim *lanes.Claim) (n int64, err error) {
+	leave := func(keys []string, mark *int16) {
+		n++
+		cl.b.later(cl.s.sql("lane_mark"), []any{cl.queue, cl.changes.last + n, cl.changes.tag, keys, mark}, nil, nothing)
+	}
+	err = claim.Turns(func(keys []string, mark int) error {
+		m := int16(mark) // job.MaxWeight is the most below zero
+		leave(keys, &m)
+		return nil
+	})
+	if n == 0 && claim.Changed() && !cl.changes.moved {
+		leave([]string{}, nil)
+	}
+	return n, err
 }
 
 // keepRates has what is kept of the rates of lanes written.

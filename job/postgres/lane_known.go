@@ -73,7 +73,12 @@ func (k *knownQueue) use(ctx context.Context) error {
 func (k *knownQueue) free() { <-k.inUse }
 
 // forget is for when it is not certain that what was noted is what the server says.
-func (k *knownQueue) forget() { k.lanes, k.seen, k.tag = nil, 0, 0 }
+func (k *knownQueue) forget() {
+	if k.lanes != nil {
+		k.lanes.Renew()
+	}
+	k.seen, k.tag = 0, 0
+}
 
 // changes are those of lanes that a claim has found, while it is under way.
 type changes struct {
@@ -110,7 +115,7 @@ func newChanges() changes { return changes{tag: rand.Int64()} }
 
 // ask returns what a claim says of what is known.
 func (c *changes) ask(k *knownQueue) []any {
-	if k == nil || k.lanes == nil {
+	if k == nil {
 		return []any{int64(0), int64(0), c.tag}
 	}
 	return []any{k.seen, k.tag, c.tag}
@@ -128,13 +133,16 @@ func (c *changes) add(r *changeRow) {
 
 // apply notes what has changed.
 func (c *changes) apply(k *knownQueue) {
-	if !c.known || k.lanes == nil {
+	if k.lanes == nil {
 		k.lanes = lanes.New()
+	}
+	if !c.known {
+		k.lanes.Renew()
 		return
 	}
 	for _, change := range c.found {
 		if !change.apply(k.lanes) {
-			k.lanes = lanes.New()
+			k.lanes.Renew()
 			return
 		}
 	}
@@ -142,10 +150,19 @@ func (c *changes) apply(k *knownQueue) {
 
 // apply reports whether what is known is worth to be kept.
 func (c *change) apply(q *lanes.Queue) bool {
-	if c.keys == nil {
+	switch {
+	case c.keys == nil:
 		q.ChangeAll()
-		return true
+	case c.priority.Int16 < 0:
+		q.Turned(c.keys, int(c.priority.Int16))
+	default:
+		return c.applyEach(q)
 	}
+	return true
+}
+
+// applyEach is apply for lanes that are to be looked at.
+func (c *change) applyEach(q *lanes.Queue) bool {
 	for _, key := range c.keys {
 		ok := true
 		switch {
@@ -163,13 +180,11 @@ func (c *change) apply(q *lanes.Queue) bool {
 	return true
 }
 
-// committed notes up to where what is known counts. A claim that has changed it, and found no changes to number, has left one behind the last.
-func (c *changes) committed(k *knownQueue, changed bool) {
+// committed notes up to where what is known counts: a claim has left so many changes behind the last that it found.
+func (c *changes) committed(k *knownQueue, left int64) {
 	switch {
-	case c.moved:
-		k.seen, k.tag = c.last, c.tag
-	case changed:
-		k.seen, k.tag = c.last+1, c.tag
+	case c.moved || left > 0:
+		k.seen, k.tag = c.last+left, c.tag
 	case len(c.found) > 0:
 		k.seen, k.tag = c.last, c.found[len(c.found)-1].tag
 	case !c.known:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes/lanelaw"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -206,12 +207,30 @@ func TestServerThatIsBehind(t *testing.T) {
 func TestChangesAreFew(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
-	for range 3 {
-		insertWithKeys(t, s, 250, func(i int) string { return fmt.Sprint("key ", i%50) })
+	round := func() {
+		t.Helper()
+		insertWithKeys(t, s, 100, func(i int) string { return fmt.Sprint("key ", i%50) })
 		for len(claim(t, s, 1)) > 0 {
 		}
 	}
-	if n := number(t, pool, "select count(*) from meanwhile.changes"); n == 0 || n > 410 {
-		t.Errorf("there are %d changes after %d", n, number(t, pool, "select max(n) from meanwhile.changes"))
+	round()
+	execSQL(t, pool, `insert into meanwhile.changes (queue, n, tag, keys) select 'default', n, 0, '{}' from generate_series((select changed from meanwhile.queues) + 1, 990) n`)
+	execSQL(t, pool, "update meanwhile.queues set changed = 990")
+	round()
+	if n, last := number(t, pool, "select count(*) from meanwhile.changes"), number(t, pool, "select max(n) from meanwhile.changes"); n < 900 || n > 1010 || last < 1090 {
+		t.Errorf("there are %d changes after %d", n, last)
 	}
+}
+
+// TestTurns: processes share the turns of keys.
+func TestTurns(t *testing.T) {
+	url := database(t, server())
+	lanelaw.CheckTurns(t, open(t, url), open(t, url))
+}
+
+// TestTurnsAreNotForgotten: each key has its turn, also where a process has to forget what it knows.
+func TestTurnsAreNotForgotten(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	lanelaw.CheckForgotten(t, s, func() { execSQL(t, pool, "delete from meanwhile.changes") })
 }

@@ -84,7 +84,7 @@ func (w *sweeping) compareNext() error {
 		return err
 	}
 	if w.compared {
-		w.changes.committed(w.known, false)
+		w.changes.committed(w.known, 0)
 	}
 	return nil
 }

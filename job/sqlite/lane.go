@@ -67,5 +67,8 @@ func (cl *claiming) end(claim *lanes.Claim) error {
 	if err := cl.keepRates(claim.Moved()); err != nil {
 		return err
 	}
+	if err := cl.leaveTurns(cl.q.id, claim); err != nil {
+		return err
+	}
 	return cl.pruneChanges()
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
@@ -59,7 +60,9 @@ func (t *txn) readChanges(m *laneMemory) error {
 			return err
 		}
 	}
-	clear(m.queues)
+	for _, q := range m.queues {
+		q.Renew()
+	}
 	m.seen = last
 	return nil
 }
@@ -73,13 +76,18 @@ func (m *laneMemory) note(queue int64, key, priority driver.Value, runAt int64) 
 		q.ChangeAll()
 	case priority == nil:
 		known = q.Change(text(key))
+	case p < 0:
+		var keys []string
+		if err := json.Unmarshal([]byte(text(key)), &keys); err == nil { // as leaveTurns writes it
+			q.Turned(keys, p)
+		}
 	case p == 0:
 		known = q.Ended(text(key))
 	default:
 		known = q.Added(text(key), p, runAt)
 	}
 	if !known {
-		delete(m.queues, queue) // to search for its lanes costs less
+		q.Renew() // to search for its lanes costs less
 	}
 }
 
@@ -106,6 +114,22 @@ func (t *txn) markEnded(queue int64, keys []string) error {
 func (t *txn) mark(queue int64, key any) error {
 	_, err := t.exec(statement("lane_mark"), queue, key)
 	return err
+}
+
+// leaveTurns has other processes note what a claim has made of turns. What it writes right after what is known is not read again.
+func (t *txn) leaveTurns(queue int64, claim *lanes.Claim) error {
+	return claim.Turns(func(keys []string, mark int) error {
+		text, err := json.Marshal(keys)
+		if err != nil {
+			return err
+		}
+		return t.each(statement("lane_turns"), []any{queue, string(text), int64(mark)}, func(v []driver.Value) error {
+			if m := &t.store.lanes; integer(v[0]) == m.seen+1 {
+				m.seen++
+			}
+			return nil
+		})
+	})
 }
 
 // pruneChanges keeps the last changes alone.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meanwhile-go/meanwhile/internal/lanes/lanelaw"
 	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/sqlite"
@@ -190,6 +191,22 @@ func TestOrderThatAnotherProcessWentOnWith(t *testing.T) {
 	}
 	one(b, 6)
 	one(b, 5)
+}
+
+// TestTurns: processes share the turns of keys.
+func TestTurns(t *testing.T) {
+	path := migrated(t)
+	lanelaw.CheckTurns(t, open(t, path), open(t, path))
+}
+
+// TestTurnsAreNotForgotten: each key has its turn, also where a process has to forget what it knows.
+func TestTurnsAreNotForgotten(t *testing.T) {
+	s := open(t, migrated(t))
+	lanelaw.CheckForgotten(t, s, func() {
+		if _, err := s.DB().ExecContext(t.Context(), "update meanwhile_change set n = n + 20000"); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // TestMigrateRates: what the rate of a key says is the same in the schema of before.

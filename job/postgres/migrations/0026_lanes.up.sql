@@ -22,7 +22,8 @@ create index lanes_idle on meanwhile.lanes (queue, idle);
 
 -- The lanes that have changed, by those who changed them: touched is a row for each job or lane, noted has those of one call. The next claim moves them to
 -- changes, by the number that it gives: all processes that claim read them there. The key, or the keys, are null where any lane of the queue may have changed
--- but for its jobs. Priority and run_at are of new jobs, the highest and the first; the priority is 0 where jobs have ended; null otherwise.
+-- but for its jobs. Priority and run_at are of new jobs, the highest and the first; the priority is 0 where jobs have ended, less where a claim says
+-- what it has made of turns; null otherwise.
 alter table meanwhile.touched drop column queued, alter column key drop not null, add column priority smallint, add column run_at timestamptz;
 alter table meanwhile.noted drop column queued, add column priority smallint, add column run_at timestamptz;
 create table meanwhile.changes (
@@ -124,7 +125,7 @@ begin
 end $$;
 
 -- What has changed in the lanes of the queue $1, whose lock is held, behind the change $2, if that is there and has the tag $3: otherwise, and when there are
--- more than 200 changes, known is false, and none is returned. Last is the number of the last one. What nobody has numbered gets its number and the
+-- more than 1,000 changes, or 50,000 keys in them, known is false, and none is returned. Last is the number of the last one. What nobody has numbered gets its number and the
 -- tag $4: moved is whether there was any, more whether some are left.
 create function meanwhile.lanes_changed(text, bigint, bigint, bigint) returns table (
     known boolean, last bigint, moved boolean, more boolean, n bigint, tag bigint, keys text[], priority smallint, run_at timestamptz
@@ -155,9 +156,12 @@ begin
     select (select count(*) from t) = 2000 or (select count(*) from n) = 20, (select count(*) from put) into is_more, number;
     if number > 0 then
         update meanwhile.queues set changed = before + number where queue = $1;
-        delete from meanwhile.changes where queue = $1 and n > before - 400 and n <= before + number - 400;
+        delete from meanwhile.changes where queue = $1 and n > before - 1000 and n <= before + number - 1000;
     end if;
-    is_known := is_known and before + number - $2 <= 200;
+    if is_known then
+        is_known := before + number - $2 <= 1000
+            and (select coalesce(sum(cardinality(c.keys)), 0) from meanwhile.changes c where c.queue = $1 and c.n > $2) <= 50000;
+    end if;
     return query
     select is_known, before + number, number > 0, is_more, c.n, c.tag, c.keys, c.priority, c.run_at
     from (select 1) one left join lateral (

@@ -49,6 +49,10 @@ insert into meanwhile_change (queue, key) values (?1, ?2)
 -- Jobs of lanes have ended: more may start of those that are at capacity.
 insert into meanwhile_change (queue, key, priority) values {(?1, ?, 0)}
 
+-- name: lane_turns
+-- What a claim has made of turns: the key is a list of keys, in JSON, and the priority is below zero.
+insert into meanwhile_change (queue, key, priority) values (?1, ?2, ?3) returning n
+
 -- name: lane_at_capacity
 update meanwhile_queue set at_capacity = 1 where id = ?1
 
