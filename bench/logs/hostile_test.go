@@ -49,11 +49,12 @@ func hostiles() map[string]hostile {
 	for i := range garbage {
 		garbage[i] = byte(r.Uint32())
 	}
-	greeting := func(key string) []byte {
-		identity := [16]byte{7}
+	clients := byte(0)
+	greeting := func(key string) []byte { // of another client each time: a second connection of one would end the first
+		clients++
+		identity := [16]byte{clients}
 		return frame('H', append(append(identity[:], byte(len(key)), 0), key...))
 	}
-	hello := greeting("right")
 	own := func(frames ...[]byte) []byte { return append([]byte("mwlogs1\n"), bytes.Join(frames, nil)...) }
 	return map[string]hostile{
 		"Analogger, garbage":         {to: "analogger", send: garbage, answer: "error: checksum failed\n"},
@@ -67,11 +68,11 @@ func hostiles() map[string]hostile {
 		"syslog, a line of 8 MB":     {to: "syslog", send: append([]byte("<14>"), bytes.Repeat([]byte("a"), 8<<20)...), ends: true},
 		"syslog, garbage":            {to: "syslog", send: garbage, ends: true},
 		"own protocol, garbage":      {to: "own", send: garbage},
-		"own protocol, half a frame": {to: "own", send: own(hello[:12]), ends: true},
+		"own protocol, half a frame": {to: "own", send: own(greeting("right")[:12]), ends: true},
 		"own protocol, wrong key":    {to: "own", send: own(greeting("wrong"))},
-		"own protocol, giant":        {to: "own", send: own(hello, []byte{'D', 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})},
-		"own protocol, wrong sum":    {to: "own", send: own(hello, []byte{'P', 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})},
-		"own protocol, bomb":         {to: "own", send: own(hello, frame('D', bomb()))},
+		"own protocol, giant":        {to: "own", send: own(greeting("right"), []byte{'D', 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})},
+		"own protocol, wrong sum":    {to: "own", send: own(greeting("right"), []byte{'P', 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8})},
+		"own protocol, bomb":         {to: "own", send: own(greeting("right"), frame('D', bomb()))},
 	}
 }
 
