@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
-// errLaned is for a claim that was to use what is known of lanes, and had not taken its turn to.
+// errLaned is for a claim that finds lanes in a queue that had none: it begins again, so that no other claim of this process uses what is known meanwhile.
 var errLaned = errors.New("the queue has lanes")
 
 // knownLanes is what this process knows of the lanes of queues.
@@ -113,7 +113,7 @@ func (r *changeRow) columns() []any {
 // newChanges returns those of a claim that has found none.
 func newChanges() changes { return changes{tag: rand.Int64()} }
 
-// ask returns what a claim says of what is known.
+// ask returns the arguments by which the server finds out whether what is known still counts.
 func (c *changes) ask(k *knownQueue) []any {
 	if k == nil {
 		return []any{int64(0), int64(0), c.tag}
