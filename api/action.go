@@ -145,6 +145,9 @@ func (a *API) bulkAction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := wanted.Filter.checkGiven(); err != nil {
+		return err
+	}
 	if wanted.Filter.empty() != wanted.All {
 		return refuse(http.StatusUnprocessableEntity, "give a filter, or \"all\":true, and not both")
 	}

@@ -10,44 +10,71 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A filter says which jobs are meant: in the query of a list, and in the body of an action.
+// A filter says which jobs are meant: in the query of a list, and in the body of an action. A nil field is not given.
 type filter struct {
 	ID             []string `json:"id"`
 	Kind           []string `json:"kind"`
 	Queue          []string `json:"queue"`
 	State          []string `json:"state"`
-	Worker         string   `json:"worker"`
+	Worker         *string  `json:"worker"`
 	Args           []string `json:"args"`
 	Meta           []string `json:"meta"`
-	Error          string   `json:"error"`
-	CreatedAfter   string   `json:"created_after"`
-	CreatedBefore  string   `json:"created_before"`
-	FinishedBefore string   `json:"finished_before"`
-	UniqueKey      string   `json:"unique_key"`
+	Error          *string  `json:"error"`
+	CreatedAfter   *string  `json:"created_after"`
+	CreatedBefore  *string  `json:"created_before"`
+	FinishedBefore *string  `json:"finished_before"`
+	UniqueKey      *string  `json:"unique_key"`
 }
 
 const mostListed = 1000 // values of one field of a filter
 
 var states = job.States()
 
-// queryFilter reads a filter from a query. Its own fields are taken out of the query.
+// lists returns the fields of several values, by their names.
+func (f *filter) lists() map[string]*[]string {
+	return map[string]*[]string{"id": &f.ID, "kind": &f.Kind, "queue": &f.Queue, "state": &f.State, "args": &f.Args, "meta": &f.Meta}
+}
+
+// texts returns the fields of one value, by their names.
+func (f *filter) texts() map[string]**string {
+	return map[string]**string{
+		"worker": &f.Worker, "error": &f.Error, "unique_key": &f.UniqueKey,
+		"created_after": &f.CreatedAfter, "created_before": &f.CreatedBefore, "finished_before": &f.FinishedBefore,
+	}
+}
+
+// queryFilter reads a filter from a query, in which an empty value is one that is not given. Its own fields are taken out of the query.
 func queryFilter(query url.Values) (filter, error) {
 	var f filter
-	for name, many := range map[string]*[]string{"id": &f.ID, "kind": &f.Kind, "queue": &f.Queue, "state": &f.State, "args": &f.Args, "meta": &f.Meta} {
+	for name, many := range f.lists() {
 		*many = query[name]
 		query.Del(name)
 	}
-	for name, one := range map[string]*string{
-		"worker": &f.Worker, "error": &f.Error, "unique_key": &f.UniqueKey,
-		"created_after": &f.CreatedAfter, "created_before": &f.CreatedBefore, "finished_before": &f.FinishedBefore,
-	} {
+	for name, one := range f.texts() {
 		value, err := single(query, name)
 		if err != nil {
 			return f, err
 		}
-		*one = value
+		if value != "" {
+			*one = &value
+		}
 	}
 	return f, nil
+}
+
+// checkGiven refuses a field that is given as nothing: who has a list of jobs to change that is empty does not mean all.
+func (f *filter) checkGiven() error {
+	for name, many := range f.lists() {
+		if *many != nil && len(*many) == 0 {
+			return refuse(http.StatusUnprocessableEntity, "%s of the filter is empty: give a value, or leave it out", name)
+		}
+	}
+	for name, one := range f.texts() {
+		if *one != nil && **one == "" {
+			return refuse(http.StatusUnprocessableEntity, "%s of the filter is empty: give a value, or leave it out", name)
+		}
+	}
+	return nil
 }
 
 // single takes a parameter that may come once out of a query.
@@ -79,17 +106,33 @@ func checkRest(query url.Values) error {
 
 // empty reports whether a filter means all jobs.
 func (f *filter) empty() bool {
-	return len(f.ID)+len(f.Kind)+len(f.Queue)+len(f.State)+len(f.Args)+len(f.Meta) == 0 &&
-		f.Worker+f.Error+f.CreatedAfter+f.CreatedBefore+f.FinishedBefore+f.UniqueKey == ""
+	for _, many := range f.lists() {
+		if len(*many) > 0 {
+			return false
+		}
+	}
+	for _, one := range f.texts() {
+		if *one != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func textOf(given *string) string {
+	if given == nil {
+		return ""
+	}
+	return *given
 }
 
 // filter returns the filter as package job knows it. Its errors are refusals.
 func (a *API) filter(f filter) (job.Filter, error) {
-	wanted := job.Filter{Kinds: f.Kind, Queues: f.Queue, Worker: f.Worker, Error: f.Error, UniqueKey: f.UniqueKey}
+	wanted := job.Filter{Kinds: f.Kind, Queues: f.Queue, Worker: textOf(f.Worker), Error: textOf(f.Error), UniqueKey: textOf(f.UniqueKey)}
 	err := func() error {
-		for _, many := range [][]string{f.ID, f.Kind, f.Queue, f.State, f.Args, f.Meta} {
-			if len(many) > mostListed {
-				return fmt.Errorf("%d values of one field: give at most %d", len(many), mostListed)
+		for name, many := range f.lists() {
+			if len(*many) > mostListed {
+				return fmt.Errorf("%s has %d values: give at most %d", name, len(*many), mostListed)
 			}
 		}
 		for _, text := range f.ID {
@@ -132,11 +175,11 @@ func (a *API) filter(f filter) (job.Filter, error) {
 			wanted.Meta[key] = value
 		}
 		var moments [3]moment
-		for i, text := range []string{f.CreatedAfter, f.CreatedBefore, f.FinishedBefore} {
-			if text == "" {
+		for i, given := range []*string{f.CreatedAfter, f.CreatedBefore, f.FinishedBefore} {
+			if given == nil {
 				continue
 			}
-			if err := moments[i].UnmarshalText([]byte(text)); err != nil {
+			if err := moments[i].UnmarshalText([]byte(*given)); err != nil {
 				return err
 			}
 		}

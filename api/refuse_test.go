@@ -82,6 +82,8 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/actions", `{"action":"delete"}`, nil, 422, `give a filter, or "all":true, and not both`},
 		{"POST", "/actions", `{"action":"delete","filter":{}}`, nil, 422, `give a filter, or "all":true, and not both`},
 		{"POST", "/actions", `{"action":"delete","filter":{"kind":["k"]},"all":true}`, nil, 422, `give a filter, or "all":true, and not both`},
+		{"POST", "/actions", `{"action":"delete","filter":{"kind":["k"],"id":[]}}`, nil, 422, "id of the filter is empty: give a value, or leave it out"},
+		{"POST", "/actions", `{"action":"delete","filter":{"kind":["k"],"worker":""}}`, nil, 422, "worker of the filter is empty: give a value, or leave it out"},
 		{"POST", "/actions", `{"action":"eat","all":true}`, nil, 422, `"eat" is no action: give retry`},
 		{"POST", "/actions", `{"action":"retry","filter":{"kinds":["k"]}}`, nil, 400, `unknown field "kinds"`},
 		{"POST", "/actions", `{"action":"retry","all":true,"limit":0}`, nil, 422, "limit 0: give a positive number, or leave it out"},

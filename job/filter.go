@@ -2,7 +2,8 @@ package job
 
 import "time"
 
-// A Filter says which jobs are meant. The zero value means all; each field that is set narrows it.
+// A Filter says which jobs are meant. The zero value means all; each field that is set narrows it. An empty list is not set: before IDs that
+// were collected are given to [Apply], see that there are any.
 type Filter struct {
 	IDs    []ID
 	Kinds  []string

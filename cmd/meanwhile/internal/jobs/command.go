@@ -1,6 +1,8 @@
 // Package jobs is the command "meanwhile jobs".
 package jobs
 
+import "github.com/alecthomas/kong"
+
 // A Command is what "meanwhile jobs" was asked for, as kong fills it. The flags are those of all its commands.
 type Command struct {
 	Target
@@ -36,4 +38,10 @@ Select jobs by their IDs, or by filters such as --kind, --queue and --state; a j
 reports how many jobs match and asks for confirmation, unless --yes is given.
 
 Exit codes: 0 done, 1 not done, 2 usage error, 130 interrupted.`
+}
+
+// AfterApply refuses a flag that is given as nothing, as by a variable that is not set: without a filter, a bulk action would change jobs that
+// were not meant.
+func (*Command) AfterApply(ctx *kong.Context) error {
+	return refuseEmpty(ctx, func(*kong.Flag) bool { return true })
 }

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"reflect"
 	"strings"
 	"time"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/interrupt"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
@@ -27,6 +30,28 @@ const (
 	defaultStore = "sqlite:meanwhile.db"
 	pingTimeout  = 15 * time.Second
 )
+
+// AfterApply refuses a store that is given as nothing, as by a variable that is not set: another would be used than was meant.
+func (*Target) AfterApply(ctx *kong.Context) error {
+	return refuseEmpty(ctx, func(f *kong.Flag) bool { return f.Name == "store" })
+}
+
+// refuseEmpty returns an error for a flag of the command line that was given as nothing.
+func refuseEmpty(ctx *kong.Context, which func(*kong.Flag) bool) error {
+	for _, p := range ctx.Path {
+		if p.Flag == nil || p.Resolved || !which(p.Flag) {
+			continue
+		}
+		switch value := p.Flag.Target; value.Kind() {
+		case reflect.String, reflect.Slice, reflect.Map:
+			if value.Len() == 0 {
+				return usage("%s is empty: give a value, or leave the flag out", p.Flag.ShortSummary())
+			}
+		default:
+		}
+	}
+	return nil
+}
 
 // address returns the URL of the store.
 func (t *Target) address() string {
