@@ -23,7 +23,7 @@ func collect(t *testing.T, to string, c collecting) (p *process, address string)
 	} else {
 		config.WriteString("    sending_queue: {enabled: false}\n    retry_on_failure: {enabled: false}\n")
 	}
-	config.WriteString("service:\n  telemetry: {metrics: {level: none}, logs: {level: error, disable_stacktrace: true}}\n  pipelines:\n    logs: {receivers: [otlp], exporters: [otlp_http]}\n")
+	config.WriteString("service:\n  pipelines:\n    logs: {receivers: [otlp], exporters: [otlp_http]}\n")
 	path := written(t, t.TempDir(), "collector.yaml", config.String())
 	return start(t, address, built(t, buildCollector), "--config", path), address
 }

@@ -1,15 +1,18 @@
 // Command collector is an OpenTelemetry Collector of as few parts as its tests need: it takes OTLP and sends OTLP over HTTP.
-// All of them are as they are published; here is only which. The flag --config names its file.
+// They are as they are published; here is only which. The flag --config names its file.
 package main
 
 import (
+	"context"
 	"log"
 
+	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
-	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+	"go.opentelemetry.io/collector/service/telemetry"
+	"go.uber.org/zap"
 )
 
 func main() {
@@ -24,10 +27,19 @@ func main() {
 }
 
 func factories() (f otelcol.Factories, err error) {
-	f.Telemetry = otelconftelemetry.NewFactory()
+	f.Telemetry = telemetry.NewFactory(func() component.Config { return new(struct{}) }, telemetry.WithCreateLogger(logErrors))
 	if f.Receivers, err = otelcol.MakeFactoryMap(otlpreceiver.NewFactory()); err != nil {
 		return f, err
 	}
 	f.Exporters, err = otelcol.MakeFactoryMap(otlphttpexporter.NewFactory())
 	return f, err
+}
+
+// logErrors is all that it tells of itself: what does so for a collector that is published needs a hundred packages.
+func logErrors(_ context.Context, settings telemetry.LoggerSettings, _ component.Config) (*zap.Logger, component.ShutdownFunc, error) {
+	config := zap.NewProductionConfig()
+	config.Level.SetLevel(zap.ErrorLevel)
+	config.DisableStacktrace = true
+	logger, err := settings.BuildZapLogger(config)
+	return logger, nil, err
 }
