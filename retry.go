@@ -66,7 +66,7 @@ func (p *retryPolicy) runPaced(n *scope.Node, pacer *Pacer, fn func(context.Cont
 		if f, ok := n.Observer().(observerFunc); ok {
 			f(Event{Kind: TaskRetrying, Path: n.Path(), Err: err, Attempt: attempt + 1, Delay: delay})
 		}
-		if n.Sleep(n, delay) != nil || pacer != nil && pacer.Wait(n) != nil {
+		if Sleep(n, delay) != nil || pacer != nil && pacer.Wait(n) != nil {
 			return afterAttempts(attempt, err)
 		}
 	}

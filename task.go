@@ -37,7 +37,13 @@ func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOpt
 	if err != nil {
 		fn = func(context.Context) error { return err }
 	}
-	go t.start(fn)
+	// The goroutine begins with a function without arguments: for one with arguments the compiler puts another below it, which
+	// each snapshot has to go through. It has a copy of fn, as run is not assigned to again.
+	run := fn
+	go func() {
+		t.n.Enter()
+		t.n.End(t.call(run))
+	}()
 	if err != nil {
 		t.n.Await(context.Background())
 	}
@@ -65,7 +71,11 @@ func Async[T any](ctx context.Context, fn func(ctx context.Context) (T, error), 
 	if err != nil {
 		fn = func(context.Context) (none T, _ error) { return none, err }
 	}
-	go t.start(fn)
+	run := fn // as in Go
+	go func() {
+		t.n.Enter()
+		t.n.End(t.call(run))
+	}()
 	if err != nil {
 		t.n.Await(context.Background())
 	}
@@ -93,12 +103,6 @@ func openTask(ctx context.Context, n *scope.Node, caller string, o *taskOptions)
 // what that holds.
 type goTask struct{ Task[struct{}] }
 
-// start is the goroutine of the task.
-func (t *goTask) start(fn func(context.Context) error) {
-	t.n.Enter()
-	t.n.End(t.call(fn))
-}
-
 // call runs the function. A snapshot knows the goroutine of a task by the name of this function, which is called with the
 // task's labels in place.
 //
@@ -116,11 +120,6 @@ func (t *goTask) call(fn func(context.Context) error) (err error) {
 }
 
 type asyncTask[T any] struct{ Task[T] }
-
-func (t *asyncTask[T]) start(fn func(context.Context) (T, error)) {
-	t.n.Enter()
-	t.n.End(t.call(fn))
-}
 
 //go:noinline
 func (t *asyncTask[T]) call(fn func(context.Context) (T, error)) (err error) {

@@ -14,20 +14,25 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return scope.CtxError(ctx)
 	}
-	if n, ok := ctx.(*scope.Node); ok {
-		return n.Sleep(ctx, d)
+	n, own := ctx.(*scope.Node)
+	if !own {
+		if err := scope.CtxError(ctx); err != nil {
+			return err
+		}
+		if n = scope.From(ctx); n == nil {
+			return sleepAlone(ctx, d)
+		}
 	}
-	if err := scope.CtxError(ctx); err != nil {
+	// All here, in one function: a snapshot's time goes with the depth of the stacks.
+	alarm := n.SetAlarm(d)
+	alarm.Block(ctx, alarm)
+	if err := scope.CtxError(ctx); err != nil && n.StopAlarm(alarm) {
 		return err
 	}
-	if n := scope.From(ctx); n != nil {
-		return n.Sleep(ctx, d)
-	}
-	return sleepAlone(ctx, d)
+	return nil
 }
 
-// sleepAlone is Sleep outside of any tree. It is apart because of the room that it takes on the stack: see docs/design.md,
-// "Sleep".
+// sleepAlone is Sleep outside of any tree. It is apart so that who sleeps in a tree has no room for it on the stack.
 //
 //go:noinline
 func sleepAlone(ctx context.Context, d time.Duration) error {

@@ -256,7 +256,6 @@ func ourReason(calls []*location) string {
 
 var ourReasons = map[string]string{
 	"meanwhile.Sleep":                   "sleep",
-	"scope.(*Node).Sleep":               "sleep",
 	"meanwhile.(*Pacer).wait":           "rate",
 	"meanwhile.(*retryPolicy).runPaced": "retry",
 	"scope.(*Node).Join":                "tasks",

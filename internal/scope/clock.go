@@ -1,7 +1,6 @@
 package scope
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -45,18 +44,16 @@ func (n *Node) clock() *clock {
 	return r.clock
 }
 
-// Sleep waits for d, or for the cancellation of ctx, which is n's or derived from it, and whose error it returns.
-func (n *Node) Sleep(ctx context.Context, d time.Duration) error {
-	c := n.clock()
+// SetAlarm returns a waiter, not yet blocked, that is woken after d by the clock of n's tree.
+func (n *Node) SetAlarm(d time.Duration) *timeWaiter {
 	s := new(timeWaiter)
 	s.Ready()
-	c.add(s, d)
-	s.Block(ctx, s)
-	if err := CtxError(ctx); err != nil && c.remove(s) {
-		return err
-	}
-	return nil
+	n.clock().add(s, d)
+	return s
 }
+
+// StopAlarm reports whether it kept the time of s from coming; it had come otherwise.
+func (n *Node) StopAlarm(s *timeWaiter) bool { return n.clock().remove(s) }
 
 // Until is when s will be woken, or zero if it has been.
 func (s *timeWaiter) Until() time.Time {

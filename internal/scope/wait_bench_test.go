@@ -28,9 +28,8 @@ func BenchmarkIdentity(b *testing.B) {
 func BenchmarkSleep(b *testing.B) {
 	err := NewScope().Run(context.Background(), KindRun, func(ctx context.Context) error {
 		for b.Loop() {
-			if err := From(ctx).Sleep(ctx, time.Nanosecond); err != nil {
-				return err
-			}
+			alarm := From(ctx).SetAlarm(time.Nanosecond)
+			alarm.Block(ctx, alarm)
 		}
 		return nil
 	}, nil)
