@@ -238,9 +238,9 @@ func wants(want []int) []int32 {
 
 // Take takes jobs that the heads of lanes name, those that still wait.
 func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, error) {
-	ids, places, rows := make([][16]byte, len(wanted)), make([]string, len(wanted)), make(map[job.ID]int64, len(wanted))
+	ids, places, rows := make([][16]byte, len(wanted)), make([]pgtype.TID, len(wanted)), make(map[job.ID]int64, len(wanted))
 	for i, w := range wanted {
-		ids[i], places[i], rows[w.ID] = w.ID, fmt.Sprintf("(%d,%d)", w.Row>>16, w.Row&0xffff), w.Row
+		ids[i], places[i], rows[w.ID] = w.ID, pgtype.TID{BlockNumber: uint32(w.Row >> 16), OffsetNumber: uint16(w.Row), Valid: true}, w.Row
 	}
 	costs := make(map[int64]int, len(wanted))
 	args := []any{cl.queue, int16(priority), ids, places, cl.at, cl.c.Worker, int64(cl.c.Session), cl.c.Call}
