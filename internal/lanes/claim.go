@@ -113,7 +113,7 @@ type Claim struct {
 
 // Use has the claim use what is known of its queue, and notes there what it finds.
 func (c *Claim) Use(q *Queue) {
-	c.known, c.lanes, c.moved, c.turns = q, map[string]job.Lane{}, map[string]bool{}, map[string]turn{}
+	c.known, c.lanes, c.moved = q, map[string]job.Lane{}, map[string]bool{}
 	if inOrder := c.Queue.Limits.EachKey.InOrder; inOrder != q.inOrder {
 		q.Renew()
 		q.inOrder = inOrder
@@ -154,19 +154,26 @@ type turn struct {
 // Turns calls leave for what other processes are to note of turns, by [Queue.Turned] in the same order, with a mark below zero: the keys of lanes whose turns have
 // ended, by their places in line, and of those in whose turns jobs have started.
 func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
-	var ended []string
-	served := map[int][]string{}
+	type place struct {
+		key string
+		at  int64
+	}
+	ended, served := make([]place, 0, len(c.turns)), map[int][]string{}
 	for key, t := range c.turns {
 		if t.ended {
-			ended = append(ended, key)
+			ended = append(ended, place{key, t.at})
 		}
 		if t.served > 0 {
 			served[t.served] = append(served[t.served], key)
 		}
 	}
-	slices.SortFunc(ended, func(a, b string) int { return cmp.Compare(c.turns[a].at, c.turns[b].at) })
+	slices.SortFunc(ended, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	if len(ended) > 0 {
-		if err := leave(ended, turnsEnded); err != nil {
+		keys := make([]string, len(ended))
+		for i, p := range ended {
+			keys[i] = p.key
+		}
+		if err := leave(keys, turnsEnded); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,9 @@ func (c *Claim) Open(top int, after, until int64, n int) ([]job.Lane, error) {
 
 // openBy returns up to n lanes that are open by a priority.
 func (c *Claim) openBy(priority int, after, until int64, n int) (found []job.Lane) {
-	for place := c.known.open[priority-1].Front(); place != nil && len(found) < n; place = place.Next() {
+	open := &c.known.open[priority-1]
+	found = make([]job.Lane, 0, min(n, open.Len()))
+	for place := open.Front(); place != nil && len(found) < n; place = place.Next() {
 		if l := place.Value.(*lane); after < l.turn && l.turn <= until {
 			found = append(found, job.Lane{Key: l.key, Priority: priority, Turn: l.turn, Served: l.served})
 		}
@@ -107,8 +109,7 @@ func (c *Claim) Take(of []job.Lane, want []int) ([]job.Taken, error) {
 
 // takeHeads takes jobs that the heads of lanes name, up to as many as are wanted with those that are taken, and reports whether there may be others.
 func (c *Claim) takeHeads(of []job.Lane, want []int, got []job.Taken) (bool, error) {
-	var known []*lane
-	var at, wants []int
+	known, at, wants := make([]*lane, 0, len(of)), make([]int, 0, len(of)), make([]int, 0, len(of))
 	for i, l := range of {
 		if n := want[i] - got[i].N; n > 0 && c.byHeads(l.Key) {
 			known, at, wants = append(known, c.known.byKey[l.Key]), append(at, i), append(wants, n)
@@ -117,8 +118,12 @@ func (c *Claim) takeHeads(of []job.Lane, want []int, got []job.Taken) (bool, err
 	if err := c.extend(known, of[0].Priority, wants); err != nil {
 		return false, err
 	}
-	var wanted []Wanted
-	var lanes []int // of each
+	all := 0
+	for n, k := range known {
+		all += min(wants[n], len(k.heads))
+	}
+	wanted := make([]Wanted, 0, all)
+	lanes := make([]int, 0, all) // of each
 	for n, k := range known {
 		most := min(wants[n], len(k.heads))
 		if most == 0 {
@@ -155,6 +160,9 @@ func (c *Claim) Keep(of []job.Lane) error {
 	var again []*lane
 	var at []int // of these
 	ended := make([]bool, len(of))
+	if c.turns == nil {
+		c.turns = make(map[string]turn, len(of))
+	}
 	for i := range of {
 		l := &of[i]
 		k := c.known.byKey[l.Key]
