@@ -102,7 +102,7 @@ func (s *Store) leave(e *entry) {
 		q.queued--
 	case job.Running:
 		q := s.queue(e.Queue)
-		q.lane(e.LimitKey).Running--
+		q.ended(e.LimitKey)
 		if q.limited() {
 			s.notify(e.Queue)
 		}

@@ -50,6 +50,14 @@ func (ls *lanes) touch(l *lane) {
 	}
 }
 
+// ended notes that a job of a lane has ended. A lane that is open goes on being so.
+func (q *queue) ended(key string) {
+	l := q.lanes.byKey[key]
+	if l.Running--; l.Priority == 0 {
+		q.lanes.touch(l)
+	}
+}
+
 // refresh brings what has changed since the last claim, or by the time that has passed, up to date.
 func (q *queue) refresh(now time.Time) {
 	for _, l := range q.lanes.touched {

@@ -94,7 +94,10 @@ func (s *Store) throttle(e *entry, until time.Time) {
 // book counts units of a running job.
 func (s *Store) book(e *entry, units int, now time.Time) {
 	q := s.queue(e.Queue)
-	q.Book(&q.lane(e.LimitKey).Lane, units, now)
+	l := q.lanes.byKey[e.LimitKey]
+	if q.Book(&l.Lane, units, now); q.Limits.OfKey(l.Own).Units.N > 0 {
+		q.lanes.touch(l)
+	}
 }
 
 // requeue makes an unlinked job queued, as the fields of j say.

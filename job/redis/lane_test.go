@@ -206,7 +206,8 @@ func TestClaimOfSomeKindsIsInParts(t *testing.T) {
 	}
 }
 
-// TestLanesThatStayOpen: a claim that leaves due jobs in each of many lanes reads each lane once, and one that finds lanes as they were writes none.
+// TestLanesThatStayOpen: a claim that leaves due jobs in each of many lanes reads each lane once, also where jobs of it have ended since; one that leaves
+// none does not read it again; and one that finds lanes as they were writes none.
 func TestLanesThatStayOpen(t *testing.T) {
 	const keys = 100
 	server := ownServer(t)
@@ -215,7 +216,7 @@ func TestLanesThatStayOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	var jobs []*job.Job
-	for i := range 3 * keys {
+	for i := range 4 * keys {
 		jobs = append(jobs, newJob(t, "k", job.Queue("q"), job.LimitKey(fmt.Sprint(i%keys))))
 	}
 	insert(t, s, jobs...)
@@ -229,16 +230,23 @@ func TestLanesThatStayOpen(t *testing.T) {
 		count, _ := strconv.Atoi(n[1])
 		return count
 	}
-	got := claimed(t, s, 1, keys, nil, "q")
-	if n := calls("zrange"); len(got) != keys || n < keys || n > keys+30 {
-		t.Errorf("claimed %d, want one of each of %d keys; it read %d ranges", len(got), keys, n)
+	var got []*job.Job
+	for range 3 { // of which the last takes what is left
+		got = claimed(t, s, 1, keys, nil, "q")
+		if n := calls("zrangebyscore"); len(got) != keys || n < keys || n > keys+30 || calls("zrange") > 20 {
+			t.Errorf("claimed %d, want one of each of %d keys; it read %d due jobs and %d ranges", len(got), keys, n, calls("zrange"))
+		}
+		for _, j := range got {
+			j.State = job.Completed
+		}
+		if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
+			t.Fatalf("lost %v, %v", lost, err)
+		}
+		server.do(t, "CONFIG", "RESETSTAT")
 	}
-	for _, j := range got {
-		j.State = job.Completed
-	}
-	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(got...)...); err != nil || len(lost) > 0 {
-		t.Fatalf("lost %v, %v", lost, err)
-	}
+	claimed(t, s, 1, keys, nil, "q") // which drops the lanes
+	insert(t, s, newJob(t, "k", job.Queue("q"), job.LimitKey("0")))
+	claimed(t, s, 1, keys, func(c *job.Claim) { c.Kinds = []string{"other"} }, "q")
 	server.do(t, "CONFIG", "RESETSTAT")
 	got = claimed(t, s, 1, keys, func(c *job.Claim) { c.Kinds = []string{"other"} }, "q")
 	if n := calls("hset"); len(got) != 0 || n != 1 {
@@ -387,6 +395,39 @@ func TestPackedLanes(t *testing.T) {
 	if n := claim(); n != 2 {
 		t.Fatalf("claimed %d jobs, want one of each key", n)
 	}
+	packLanes(t, server)
+	enqueue(2)
+	if n := claim(); n != 2 {
+		t.Errorf("claimed %d jobs, want one more of each key", n)
+	}
+}
+
+// TestPackedLaneAtCapacity: a lane that was packed while as many of its jobs ran as may starts the next one when one of these has ended.
+func TestPackedLaneAtCapacity(t *testing.T) {
+	server := ownServer(t)
+	s := open(t, "redis://"+server.address())
+	if err := s.SetLimits(t.Context(), job.DefaultQueue, job.Limits{EachKey: job.KeyLimits{Running: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		insert(t, s, newJob(t, "k", job.LimitKey("a")), newJob(t, "k", job.LimitKey("b")))
+	}
+	running := claimed(t, s, 1, 4, nil, job.DefaultQueue)
+	packLanes(t, server)
+	for _, j := range running {
+		j.State = job.Completed
+	}
+	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(running...)...); err != nil || len(lost) > 0 {
+		t.Fatalf("lost %v, %v", lost, err)
+	}
+	if got := claimed(t, s, 1, 4, nil, job.DefaultQueue); len(running) != 2 || len(got) != 2 {
+		t.Errorf("claimed %d jobs, then %d, want one of each key both times", len(running), len(got))
+	}
+}
+
+// packLanes packs what is kept of two limit keys.
+func packLanes(t *testing.T, server *server) {
+	t.Helper()
 	if n := server.do(t, "EVAL", `
 		local n = 0
 		for _, lanes in ipairs(redis.call('KEYS', '{meanwhile}:l:*')) do
@@ -400,9 +441,5 @@ func TestPackedLanes(t *testing.T) {
 		end
 		return n`, "0"); n != ":2\r\n" {
 		t.Fatalf("packed %q lanes, want 2", n)
-	}
-	enqueue(2)
-	if n := claim(); n != 2 {
-		t.Errorf("claimed %d jobs, want one more of each key", n)
 	}
 }

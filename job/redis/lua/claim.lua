@@ -142,18 +142,25 @@ local function start(q, l, list)
   return bytes >= most
 end
 
--- begin starts jobs of a lane.
-local function begin(q, l, p, members)
-  local list, found = {}, {}
-  for n = 1, #members do list[n] = string.sub(members[n], 1, 16) end
-  call('ZREM', readyKey(q, l, p), unpack(members))
-  if l ~= '' then
-    call('ZREM', orderKey(q, l), unpack(members))
-    for n = 1, #list do put(P .. 'k:' .. q, false, list[n]) end
+-- begin starts jobs of lanes, whose members of these are listed.
+local function begin(q, lanes, p, found)
+  local keyed = {}
+  for i = 1, #lanes do
+    local l, members = lanes[i].key, found[i]
+    if #members > 0 then
+      call('ZREM', readyKey(q, l, p), unpack(members))
+      if l ~= '' then call('ZREM', orderKey(q, l), unpack(members)) end
+      local list = {}
+      for n = 1, #members do
+        local id = string.sub(members[n], 1, 16)
+        if l ~= '' then keyed[#keyed + 1] = id end
+        list[#list + 1] = load(id)
+      end
+      start(q, l, list)
+    end
   end
-  fetch(list)
-  for n = 1, #list do found[#found + 1] = load(list[n]) end
-  return start(q, l, found)
+  if #keyed > 0 then call('ZREM', P .. 'k:' .. q, unpack(keyed)) end
+  return bytes >= most
 end
 
 -- setAside puts jobs of a list, which others are to claim, into the sorted set.

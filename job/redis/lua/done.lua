@@ -2,25 +2,56 @@
 local ending = {}
 
 -- done writes what has gathered. Each script that changes jobs ends with it.
-local function done()
-  for i = 1, #ending do ending[i]() end
-  writeJobs()
-  writeLists()
-  writeLeft()
-  writeRuns()
-  writeMembers()
-  writeEnded()
-  for q, lanes in pairs(touched) do
-    local last, list = call('HINCRBY', P .. 'q:' .. q, 'tc', #lanes.names), {}
-    for i, l in ipairs(lanes.names) do
-      list[#list + 1] = last - #lanes.names + i
-      list[#list + 1] = l
-    end
-    for from = 1, #list, 1000 do call('ZADD', P .. 't:' .. q, 'NX', unpack(list, from, math.min(from + 999, #list))) end
-    call('SADD', P .. 'laned', q)
+local done
+do
+  -- isOpen reports whether jobs of a lane may start, by what is kept of it, see lane.lua: its priority is first, behind an empty string where it is packed.
+  local function isOpen(kept)
+    if not kept then return false end
+    if string.byte(kept) == 0xa0 then return string.byte(kept, 2) ~= 0 end
+    return string.byte(kept) ~= 0x30
   end
-  local names = {}
-  for key in pairs(classes) do names[#names + 1] = string.sub(key, #P + 3) end
-  if #names > 0 then call('SADD', P .. 'classes', unpack(names)) end
-  for q in pairs(woken) do call('PUBLISH', P .. 'wake', q) end
+
+  -- toMark returns the lanes of a queue that are to be marked, of those that were touched.
+  local function toMark(q, t)
+    local asked, open, names = {}, {}, {}
+    for i = 1, #t.names do
+      if t.ended[i] then asked[#asked + 1] = t.names[i] end
+    end
+    for from = 1, #asked, 1000 do
+      local to = math.min(from + 999, #asked)
+      local kept = call('HMGET', P .. 'l:' .. q, unpack(asked, from, to))
+      for i = from, to do open[asked[i]] = isOpen(kept[i - from + 1]) end
+    end
+    for i = 1, #t.names do
+      local l = t.names[i]
+      if not (t.ended[i] and open[l]) then names[#names + 1] = l end
+    end
+    return names
+  end
+
+  done = function()
+    for i = 1, #ending do ending[i]() end
+    writeJobs()
+    writeLists()
+    writeLeft()
+    writeRuns()
+    writeMembers()
+    writeEnded()
+    for q, t in pairs(touched) do
+      local names, list = toMark(q, t), {}
+      if #names > 0 then
+        local last = call('HINCRBY', P .. 'q:' .. q, 'tc', #names)
+        for i, l in ipairs(names) do
+          list[#list + 1] = last - #names + i
+          list[#list + 1] = l
+        end
+        for from = 1, #list, 1000 do call('ZADD', P .. 't:' .. q, 'NX', unpack(list, from, math.min(from + 999, #list))) end
+        call('SADD', P .. 'laned', q)
+      end
+    end
+    local names = {}
+    for key in pairs(classes) do names[#names + 1] = string.sub(key, #P + 3) end
+    if #names > 0 then call('SADD', P .. 'classes', unpack(names)) end
+    for q in pairs(woken) do call('PUBLISH', P .. 'wake', q) end
+  end
 end

@@ -1,7 +1,7 @@
 -- Scripts that read and write jobs gather what they write, and write each key once at the end, see done.lua: a command for each job would cost more than
 -- what it does. Nothing is written before a script has found that it can do all that it was asked for.
 
-local runs, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}
+local runs, counted, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 
 -- addTo adds to one of the lists that are written by one command each.
 local function addTo(lists, key, value, other)
@@ -42,21 +42,40 @@ local function count(q, l, d)
   if l ~= '' then r[l] = (r[l] or 0) + d end
 end
 
--- touch marks a lane, so that the next claim finds out whether it may start a job. Those that may get in line as they were marked.
-local function touch(q, l)
+-- touch marks a lane, so that the next claim finds out whether it may start a job. Those that may get in line as they were marked. A lane of which a job
+-- has ended, and nothing else, is marked unless it is open: one that is goes on being so.
+local function touch(q, l, hasEnded)
   if l == '' then return end
   local t = touched[q]
   if not t then
-    t = { names = {}, known = {} }
+    t = { names = {}, ended = {}, known = {} }
     touched[q] = t
   end
-  if not t.known[l] then
-    t.known[l] = true
-    t.names[#t.names + 1] = l
-  end
+  local before = t.known[l]
+  if before == 'touched' or before and hasEnded then return end
+  t.known[l] = hasEnded and 'ended' or 'touched'
+  t.names[#t.names + 1] = l
+  t.ended[#t.names] = hasEnded
 end
 
 local function wake(q) woken[q] = true end
+
+-- runningOf returns how many jobs of lanes run, as it is kept. It reads what the script has not read yet.
+local function runningOf(q, names)
+  local known, missing = counted[q], {}
+  if not known then
+    known = {}
+    counted[q] = known
+  end
+  for i = 1, #names do
+    if not known[names[i]] then missing[#missing + 1] = names[i] end
+  end
+  if #missing > 0 then
+    local kept = call('HMGET', P .. 'n:' .. q, unpack(missing))
+    for i = 1, #missing do known[missing[i]] = tonumber(kept[i] or 0) end
+  end
+  return known
+end
 
 local function writeRuns()
   for q, lanes in pairs(runs) do
@@ -65,12 +84,12 @@ local function writeRuns()
       if d ~= 0 then names[#names + 1] = l end
     end
     if #names > 0 then
-      local kept, sets, drops = call('HMGET', key, unpack(names)), {}, {}
+      local kept, sets, drops = runningOf(q, names), {}, {}
       for i = 1, #names do
-        local n = tonumber(kept[i] or 0) + lanes[names[i]]
+        local n = kept[names[i]] + lanes[names[i]]
         if n > 0 then
           sets[#sets + 1] = names[i]
-          sets[#sets + 1] = int(n)
+          sets[#sets + 1] = string.format('%d', n)
         else
           drops[#drops + 1] = names[i]
         end
@@ -79,7 +98,7 @@ local function writeRuns()
       if #drops > 0 then call('HDEL', key, unpack(drops)) end
     end
   end
-  runs = {}
+  runs, counted = {}, {}
 end
 
 local function writeMembers()

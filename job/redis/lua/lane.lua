@@ -48,7 +48,7 @@ local function nextStart(rate, full)
 end
 
 -- usedUp reports whether nothing is left of units.
-local function usedUp(rate, full) return nextStart(rate, full) > now end
+local function usedUp(rate, full) return rate.n > 0 and nextStart(rate, full) > now end
 
 local function free(limit, running)
   if limit == 0 then return math.huge end
@@ -64,7 +64,7 @@ local function openQueue(name)
   local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe', 'hd')
   return {
     name = name, limits = limitsOf(name) or none, turn = tonumber(v[1] or 0), full = tonumber(v[2] or 0), held = tonumber(v[3] or 0),
-    fullEpoch = tonumber(v[4] or 0), heldEpoch = tonumber(v[5] or 0), retouch = v[6], lanes = {},
+    fullEpoch = tonumber(v[4] or 0), heldEpoch = tonumber(v[5] or 0), retouch = v[6], lanes = {}, lines = {},
     paid = tonumber(v[7] or 0), paidEpoch = tonumber(v[8] or 0), holdEpoch = v[9],
   }
 end
@@ -79,23 +79,35 @@ local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn),
 
 -- A lane is kept as nine numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
 -- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that; and how many jobs started in its
--- turn. A time of another epoch does not count any more, but where the key has limits of its own. Older programs keep the first six, or eight.
-local function laneOf(q, name, kept, running, own)
-  local noted = lanes[q.name] and lanes[q.name][name]
-  if noted ~= nil then kept = noted end
-  -- All programs of schema 3 read text; some of them have written lanes that are packed, behind an empty string.
-  local v = { 0, 0, 0, 0, 0, 0 }
-  if kept and string.byte(kept) == 0xa0 then
-    v = { select(2, cmsgpack.unpack(kept)) }
-  elseif kept then
-    v = numbers(kept)
+-- turn. A time of another epoch does not count any more, but where the key has limits of its own. Older programs keep the first six, or eight. What is
+-- behind the turn is the same of most lanes, so it is read and written as a whole.
+local laneOf
+do
+  local rests, noRest = {}, { 0, 0, 0, 0 }
+
+  laneOf = function(q, name, kept, running, own)
+    local noted = lanes[q.name] and lanes[q.name][name]
+    if noted ~= nil then kept = noted end
+    local priority, turn, rest = 0, 0, noRest
+    -- All programs of schema 3 read text; some of them have written lanes that are packed, behind an empty string.
+    if kept and string.byte(kept) == 0xa0 then
+      local v = { select(2, cmsgpack.unpack(kept)) }
+      priority, turn, rest = v[1], v[2], { unpack(v, 3) }
+    elseif kept then
+      local p, t, text = string.match(kept, '^(%d+) (%d+)(.*)$')
+      priority, turn, rest = tonumber(p), tonumber(t), rests[text]
+      if not rest then
+        rest = numbers(text)
+        rests[text] = rest
+      end
+    end
+    local l = { key = name, priority = priority, turn = turn, full = 0, held = 0, paid = 0, served = rest[7] or 0, running = running, kept = kept }
+    if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
+    if own or rest[2] == q.fullEpoch then l.full = rest[1] end
+    if rest[4] == q.heldEpoch then l.held = rest[3] end
+    if own or rest[6] == q.paidEpoch then l.paid = rest[5] or 0 end
+    q.lanes[name] = l
   end
-  local l = { key = name, priority = v[1], turn = v[2], full = 0, held = 0, paid = 0, served = v[9] or 0, running = tonumber(running or 0), kept = kept }
-  if own then l.own = keyLimits(string.match(own, '^[^\n]*')) end
-  if own or v[4] == q.fullEpoch then l.full = v[3] end
-  if v[6] == q.heldEpoch then l.held = v[5] end
-  if own or v[8] == q.paidEpoch then l.paid = v[7] or 0 end
-  q.lanes[name] = l
 end
 
 -- readLanes reads lanes that are not read yet at once.
@@ -105,9 +117,9 @@ local function readLanes(q, names)
     if not q.lanes[names[i]] then missing[#missing + 1] = names[i] end
   end
   if #missing == 0 then return end
-  local kept, running, own = call('HMGET', P .. 'l:' .. q.name, unpack(missing)), call('HMGET', P .. 'n:' .. q.name, unpack(missing)), {}
+  local kept, run, own = call('HMGET', P .. 'l:' .. q.name, unpack(missing)), runningOf(q.name, missing), {}
   if q.limits.overrides > 0 then own = call('HMGET', P .. 'v:' .. q.name, unpack(missing)) end
-  for i = 1, #missing do laneOf(q, missing[i], kept[i], running[i], missing[i] ~= '' and own[i]) end
+  for i = 1, #missing do laneOf(q, missing[i], kept[i], run[missing[i]], missing[i] ~= '' and own[i]) end
 end
 
 local function openLane(q, name)
@@ -115,15 +127,35 @@ local function openLane(q, name)
   return q.lanes[name]
 end
 
-local function saveLane(q, l)
-  local text = string.format('%d %.0f %.0f %d %.0f %d %.0f %d %d', l.priority, l.turn, l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
-  if text == l.kept then return end -- most lanes that are looked at again are as they were
-  local of = lanes[q.name]
-  if not of then
-    of = {}
-    lanes[q.name] = of
+-- turnText is the turn of a lane as it is kept.
+local function turnText(l)
+  if l.textOf ~= l.turn then l.textOf, l.turnText = l.turn, int(l.turn) end
+  return l.turnText
+end
+
+local saveLane
+do
+  local a = {}
+
+  -- restOf is what is kept of a lane behind its turn.
+  local function restOf(q, l)
+    if a.q ~= q or a.full ~= l.full or a.held ~= l.held or a.paid ~= l.paid or a.served ~= l.served then
+      a.q, a.full, a.held, a.paid, a.served = q, l.full, l.held, l.paid, l.served
+      a.text = string.format(' %.0f %d %.0f %d %.0f %d %d', l.full, q.fullEpoch, l.held, q.heldEpoch, l.paid, q.paidEpoch, l.served)
+    end
+    return a.text
   end
-  of[l.key], l.kept = text, text
+
+  saveLane = function(q, l)
+    local text = l.priority .. ' ' .. turnText(l) .. restOf(q, l)
+    if text == l.kept then return end -- most lanes that are looked at again are as they were
+    local of = lanes[q.name]
+    if not of then
+      of = {}
+      lanes[q.name] = of
+    end
+    of[l.key], l.kept = text, text
+  end
 end
 
 local function dropLane(q, l)
@@ -182,8 +214,9 @@ local function firstInOrder(q, l)
   return first[1], holder[1]
 end
 
--- laneDue returns the priority of the job of a lane that is next, or 0, when the first that is not due yet will be, and whether there is any.
-local function laneDue(q, l)
+-- laneDue returns the priority of the job of a lane that is next, or 0, when the first that is not due yet will be, and whether there is any. Where the
+-- lane is known to have no jobs of a priority, it does not look for them.
+local function laneDue(q, l, empty)
   if inOrder(q, l) then
     local m, holder = firstInOrder(q, l)
     if not m or holder then return 0, nil, m end
@@ -196,8 +229,8 @@ local function laneDue(q, l)
   limitsOf(q.name)
   for p in string.gmatch(l.key == '' and '123456789' or used[q.name], '%d') do
     p = tonumber(p)
-    local e = call('ZRANGE', readyKey(q.name, l.key, p), 0, 0, 'WITHSCORES')
-    if e[1] then
+    local e = p ~= empty and call('ZRANGE', readyKey(q.name, l.key, p), 0, 0, 'WITHSCORES')
+    if e and e[1] then
       any = true
       local at = tonumber(e[2])
       if at <= now then
@@ -211,8 +244,8 @@ local function laneDue(q, l)
 end
 
 -- laneHint returns what is to be kept of a lane: the priority of the job that may start, or 0, when to look at it again, and whether nothing is.
-local function laneHint(q, l)
-  local priority, wakeAt, any = laneDue(q, l)
+local function laneHint(q, l, empty)
+  local priority, wakeAt, any = laneDue(q, l, empty)
   local idle = math.max(math.max(l.full, l.paid) + lateStart, l.held)
   local gone = false
   if priority > 0 and laneLeft(q, l) <= 0 then
@@ -227,17 +260,26 @@ local function laneHint(q, l)
   return priority, wakeAt, gone
 end
 
+local function lineKey(q, priority)
+  local key = q.lines[priority]
+  if not key then
+    key = P .. 'i:' .. priority .. ':' .. q.name
+    q.lines[priority] = key
+  end
+  return key
+end
+
 -- settleLane finds out whether a job of the lane may start. One that could not until now gets in line behind the others.
-local function settleLane(q, l)
+local function settleLane(q, l, empty)
   local before = l.priority
-  local priority, wakeAt, gone = laneHint(q, l)
+  local priority, wakeAt, gone = laneHint(q, l, empty)
   if priority ~= before then
     q.turn = q.turn + 1
     l.turn, l.served = q.turn, 0
   end
   l.priority = priority
-  if before > 0 and before ~= priority then put(P .. 'i:' .. before .. ':' .. q.name, false, l.key) end
-  if priority > 0 then put(P .. 'i:' .. priority .. ':' .. q.name, int(l.turn), l.key) end
+  if before > 0 and before ~= priority then put(lineKey(q, before), false, l.key) end
+  if priority > 0 then put(lineKey(q, priority), turnText(l), l.key) end
   put(P .. 'w:' .. q.name, wakeAt and int(wakeAt) or false, l.key)
   if gone then
     dropLane(q, l)
@@ -248,7 +290,7 @@ end
 
 -- keepInLine is settleLane for a lane that goes on being open at its priority: only its turn may have changed.
 local function keepInLine(q, l)
-  put(P .. 'i:' .. l.priority .. ':' .. q.name, int(l.turn), l.key)
+  put(lineKey(q, l.priority), turnText(l), l.key)
   saveLane(q, l)
 end
 

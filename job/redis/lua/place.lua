@@ -71,7 +71,7 @@ local function unlink(j)
       j.xp = false
     end
     count(j.q, j.l, -1)
-    touch(j.q, j.l)
+    touch(j.q, j.l, true)
     if limitsOf(j.q) then wake(j.q) end
   else
     leaveEnded(j.s, j.f, j.id)

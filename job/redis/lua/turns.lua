@@ -100,8 +100,19 @@ local function shares(q, lanes, n, all)
   return want, asked
 end
 
+-- dueFrom returns up to n due members of a sorted set, from a rank on. To find a rank costs the same anywhere in the set, but scores cost more than members.
+local function dueFrom(key, rank, n)
+  if rank == 0 then return call('ZRANGEBYSCORE', key, '-inf', nowText, 'LIMIT', 0, n) end
+  local page, found = call('ZRANGE', key, rank, rank + n - 1, 'WITHSCORES'), {}
+  for i = 1, #page, 2 do
+    if tonumber(page[i + 1]) > now then break end
+    found[#found + 1] = page[i]
+  end
+  return found
+end
+
 -- findDue returns up to n due jobs of a lane that have the priority and are wanted, from behind a member on; when it has looked at enough others,
--- the last of these; and whether it has seen another due job behind those.
+-- the last of these; whether it has seen another due job behind those; and whether these are all jobs of that priority.
 local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
@@ -117,18 +128,17 @@ local function findDue(q, l, p, n, wanted, behind)
   if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
   local size = math.min(n + 1, 100) -- at first those that are wanted, which mostly is enough, and the next one
   while #members < n do
-    local page = call('ZRANGE', key, rank, rank + size - 1, 'WITHSCORES')
-    for i = 1, #page, 2 do
-      local isDue = tonumber(page[i + 1]) <= now
-      if not isDue or #members == n then return members, nil, isDue end
+    local page = dueFrom(key, rank, size)
+    for i = 1, #page do
+      if #members == n then return members, nil, true end
       if wanted(page[i]) then
         members[#members + 1] = page[i]
       else
         q.looked = q.looked + 1
       end
     end
-    if #page < 2 * size then break end
-    if q.looked >= mostLooked then return members, page[#page - 1] end
+    if #page < size then return members, nil, false, #members == call('ZCARD', key) end
+    if q.looked >= mostLooked then return members, page[#page] end
     rank, size = rank + size, 100
   end
   return members
@@ -211,11 +221,13 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       local first = after == 0 or p ~= top
       top = p
       local want, asked = shares(q, lanes, n, first and #lanes < n) -- only where these are all lanes, one may give more than its turn
-      local found, goesOn, got, last = {}, {}, {}, nil
+      local found, goesOn, isAll, got, last = {}, {}, {}, {}, nil
       for i = 1, #lanes do
         found[i] = {}
         if i <= asked and not last then
-          found[i], last, goesOn[i] = findDue(q, lanes[i], p, want[i], wanted, behind)
+          local sure
+          found[i], last, goesOn[i], sure = findDue(q, lanes[i], p, want[i], wanted, behind)
+          isAll[i] = sure and #found[i]
           behind = nil
           if last and #found[i] > 0 then last = nil end
           if last or q.looked >= mostLooked then asked = i end
@@ -234,10 +246,8 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       end
       fetch(ids)
       local costs = ofUnits and affordable(q, lanes, found)
-      for i = 1, #lanes do
-        if #found[i] > 0 and begin(q.name, lanes[i].key, p, found[i]) then stopped = stopped or int(after) end
-        got[i] = #found[i]
-      end
+      if begin(q.name, lanes, p, found) then stopped = stopped or int(after) end
+      for i = 1, #lanes do got[i] = #found[i] end
       endTurns(q, lanes, got)
       if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the turn of the last one goes on
       local cost = 0
@@ -258,7 +268,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
         if all and goesOn[i] and laneLeft(q, lanes[i]) > 0 then
           keepInLine(q, lanes[i])
         elseif all or got[i] > 0 then
-          settleLane(q, lanes[i])
+          settleLane(q, lanes[i], isAll[i] == got[i] and p or nil)
         end
       end
     end
