@@ -40,8 +40,8 @@ reports how many jobs match and asks for confirmation, unless --yes is given.
 Exit codes: 0 done, 1 not done, 2 usage error, 130 interrupted.`
 }
 
-// AfterApply refuses a flag that is given as nothing, as by a variable that is not set: without a filter, a bulk action would change jobs that
+// AfterApply refuses a flag or an argument that is given as nothing, as by a variable that is not set: without a filter, a bulk action would change jobs that
 // were not meant.
 func (*Command) AfterApply(ctx *kong.Context) error {
-	return refuseEmpty(ctx, func(*kong.Flag) bool { return true })
+	return refuseEmpty(ctx, func(v *kong.Value) bool { return !v.Required }) // of what is required, the command says what it is
 }

@@ -86,6 +86,11 @@ func (p *pausing) set(c *Command, streams probe.Streams, paused bool) error {
 	if len(p.Queues)+len(p.Cron) == 0 {
 		return usage("give the name of a queue, or --cron with that of a cron")
 	}
+	for _, name := range p.Queues {
+		if err := job.ActionMove(name).Check(); err != nil { // what jobs can be moved to is the name of a queue
+			return &probe.UsageError{Err: err}
+		}
+	}
 	verb, done := "resume", "resumed"
 	if paused {
 		verb, done = "pause", "paused"

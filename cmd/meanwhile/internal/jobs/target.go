@@ -33,19 +33,23 @@ const (
 
 // AfterApply refuses a store that is given as nothing, as by a variable that is not set: another would be used than was meant.
 func (*Target) AfterApply(ctx *kong.Context) error {
-	return refuseEmpty(ctx, func(f *kong.Flag) bool { return f.Name == "store" })
+	return refuseEmpty(ctx, func(v *kong.Value) bool { return v.Flag != nil && v.Name == "store" })
 }
 
-// refuseEmpty returns an error for a flag of the command line that was given as nothing.
-func refuseEmpty(ctx *kong.Context, which func(*kong.Flag) bool) error {
+// refuseEmpty returns an error for a flag, or an argument that may be left out, which was given as nothing.
+func refuseEmpty(ctx *kong.Context, which func(*kong.Value) bool) error {
 	for _, p := range ctx.Path {
-		if p.Flag == nil || p.Resolved || !which(p.Flag) {
+		given := p.Positional
+		if p.Flag != nil {
+			given = p.Flag.Value
+		}
+		if given == nil || p.Resolved || !which(given) {
 			continue
 		}
-		switch value := p.Flag.Target; value.Kind() {
+		switch value := given.Target; value.Kind() {
 		case reflect.String, reflect.Slice, reflect.Map:
 			if value.Len() == 0 {
-				return usage("%s is empty: give a value, or leave the flag out", p.Flag.ShortSummary())
+				return usage("%s is empty: give a value, or leave it out", given.ShortSummary())
 			}
 		default:
 		}
