@@ -20,10 +20,15 @@ import (
 // the one index that is right for large tables, and stops at its limit.
 func TestPlans(t *testing.T) {
 	want := map[string][]string{
+		"claim_limited":  {"Index Only Scan using queued_lane on queued", "Index Scan using queues_pkey on queues"},
+		"claim_first":    {"Index Only Scan using queued_due on queued"},
 		"claim_strict":   {"Index Scan using queued_due on queued"},
+		"claim_next":     {"Index Only Scan using queued_due on queued"},
 		"settle_strict":  {"Index Scan using running_pkey on running"},
 		"settle_keyed":   {"Index Scan using running_pkey on running"},
+		"keyless_first":  {"Index Only Scan using queued_due on queued"},
 		"claim_keyless":  {"Index Scan using queued_due on queued"},
+		"keyless_next":   {"Index Only Scan using queued_due on queued"},
 		"lanes_changed":  {"Index Scan using changes_pkey on changes"},
 		"lanes_heads":    {"Index Scan using queued_lane on queued"},
 		"lanes_more":     {"Index Scan using queued_lane on queued"},
@@ -297,8 +302,8 @@ func callFunctions(t *testing.T, url, first string, grow func()) map[string]stri
 		mu.Lock()
 		defer mu.Unlock()
 		for name, statement := range map[string]string{
-			"claim_strict": "with wanted", "settle_strict": "select g.*, now()", "settle_keyed": "array_agg(limit_key), 0", "list_finished": ".finished l\n",
-			"claim_keyless": "set most = $10", "lanes_changed": "c.n > $2 order by c.n", "lanes_heads": "q.priority < w.below", "lanes_more": "(w.run_at, w.id)",
+			"claim_limited": "q.queue = any ($1) and q.limit_key", "claim_first": "a(run_at, id, n)", "claim_strict": "limit least(room", "claim_next": "q.run_at > now()", "settle_strict": "select g.*, now()", "settle_keyed": "array_agg(limit_key), 0", "list_finished": ".finished l\n",
+			"claim_keyless": "limit room", "keyless_first": "(10 - a.n)", "keyless_next": "q.run_at > $9", "lanes_changed": "c.n > $2 order by c.n", "lanes_heads": "q.priority < w.below", "lanes_more": "(w.run_at, w.id)",
 			"lanes_load": "limit $3 * $4", "lanes_first": "w.key collate \"C\" and (h.created, h.id) <", "lanes_due": "select w.key from unnest", "lanes_kept": "o.limits, case when $3",
 			"lanes_hold": "q.ctid = w.place", "lanes_give": "w(key, want)",
 			"running_counts": "group by queue, kind",
