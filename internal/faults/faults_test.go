@@ -146,7 +146,7 @@ func proveChanged(t *testing.T, changes []harm.Change, drive drive, defect strin
 		c.env, c.drive = []string{breakWay + "=" + defect}, drive
 		if c.store != "sqlite" && c.losses == "" {
 			c.self = filepath.Join(c.dir, "program")
-			if err := harm.Go(t.Context(), t.TempDir(), changes, "test", "-vet=off", "-c", "-o", c.self, "."); err != nil {
+			if err := harm.Go(t.Context(), t.TempDir(), changes, []string{"test", "-vet=off", "-c", "-o", c.self}, "."); err != nil {
 				t.Fatal(err)
 			}
 		}

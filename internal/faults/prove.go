@@ -100,7 +100,7 @@ func (s *site) findProgram(ctx context.Context, c *config) (err error) {
 	case c.self != "":
 	case s.server != nil || s.redis != nil:
 		c.self = filepath.Join(s.folder, "faults")
-		err = harm.Go(ctx, s.folder, nil, "build", "-o", c.self, "github.com/meanwhile-go/meanwhile/internal/faults")
+		err = harm.Go(ctx, s.folder, nil, []string{"build", "-o", c.self}, "github.com/meanwhile-go/meanwhile/internal/faults")
 	default:
 		c.self, err = os.Executable()
 	}

@@ -96,7 +96,7 @@ func (c config) before() (n int, err error) {
 
 // log logs until ctx ends. All of a client's records are logged some time before the run is over.
 func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *atomic.Int64, before int) error {
-	logger := slog.New(handler)
+	logger := slog.New(jumping{handler})
 	share := float64(c.records) / float64(c.clients)
 	var message []byte
 	for last := 0; ; {
@@ -116,6 +116,14 @@ func (c config) log(ctx context.Context, handler slog.Handler, l *ledger, n *ato
 		n.Store(int64(due))
 		l.write(logged, due)
 	}
+}
+
+// A jumping handler gives records the time of a clock that jumps, which package slog does not read: see [harm.Go].
+type jumping struct{ slog.Handler }
+
+func (h jumping) Handle(ctx context.Context, r slog.Record) error {
+	r.Time = time.Now()
+	return h.Handler.Handle(ctx, r)
 }
 
 // flush flushes again and again, and writes down what is acknowledged.

@@ -175,7 +175,7 @@ var builder = map[bool]func() (string, error){
 
 func build(name string, changes []harm.Change) (string, error) {
 	path := filepath.Join(builds, name)
-	return path, harm.Go(context.Background(), builds, changes, "test", "-vet=off", "-c", "-o", path, ".")
+	return path, harm.Go(context.Background(), builds, changes, []string{"test", "-vet=off", "-c", "-o", path}, ".")
 }
 
 func TestParse(t *testing.T) {

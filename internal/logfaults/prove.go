@@ -137,7 +137,7 @@ var hasty = []harm.Change{
 func (s *site) build(ctx context.Context) error {
 	begun := time.Now()
 	s.self, s.command = filepath.Join(s.folder, "logfaults"), filepath.Join(s.folder, "meanwhile")
-	err := harm.Go(ctx, s.folder, hasty, "build", "-o", s.folder, module+"/internal/logfaults", module+"/cmd/meanwhile")
+	err := harm.Go(ctx, s.folder, hasty, []string{"build", "-o", s.folder}, module+"/internal/logfaults", module+"/cmd/meanwhile")
 	s.built = time.Since(begun)
 	return err
 }

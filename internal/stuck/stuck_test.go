@@ -37,7 +37,7 @@ const oneCase = 6 * patience
 
 // TestStuck has the tree looked at in every way of being stuck; each look has to be right.
 func TestStuck(t *testing.T) {
-	snapshots := "100"
+	snapshots := "50"
 	if !testenv.Long() {
 		snapshots = "20"
 	}

@@ -16,5 +16,5 @@ func TestStoreWithAnotherClock(t *testing.T) {
 	if err != nil {
 		testenv.FakeTime.Missing(t, err)
 	}
-	jobtest.TestStore(t, emptied(t, newServer(t, "LD_PRELOAD="+library, "FAKETIME=-3600").url()))
+	jobtest.TestStore(t, sharing(t, newServer(t, "LD_PRELOAD="+library, "FAKETIME=-3600").url()))
 }

@@ -24,10 +24,11 @@ func TestStoreBehindPooler(t *testing.T) {
 	testenv.LongTest(t)
 	t.Parallel()
 	p := newPooler(t, database(t, server()))
-	store := emptied(t, p.url)
+	empty := emptied(t, p.url)
 	jobtest.TestStore(t, func(t *testing.T) job.Store {
 		p.check(t)
-		return store(t)
+		empty(t)
+		return open(t, p.url)
 	})
 }
 

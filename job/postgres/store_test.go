@@ -120,7 +120,7 @@ func claim(t testing.TB, s job.Store, n int) []*job.Job {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	jobtest.TestStore(t, emptied(t, database(t, server())))
+	jobtest.TestStore(t, sharing(t, database(t, server())))
 }
 
 // emptyTables deletes all rows but that of the schema's version. It truncates large tables alone: a truncated one gets new files, and so do
@@ -139,13 +139,32 @@ const emptyTables = `do $$
 		end loop;
 	end $$`
 
-// emptied returns what opens a store without jobs on the tables of a database, which no other store may use at the time: making them takes longer
-// than most clauses of the contract.
-func emptied(t *testing.T, url string) func(*testing.T) job.Store {
+// emptied makes the tables of a database, which no other store may use at the time, and returns what deletes their rows: making them takes longer than
+// most clauses of the contract.
+func emptied(t *testing.T, url string) func(*testing.T) {
 	open(t, url)
 	pool := connect(t, url)
-	return func(t *testing.T) job.Store {
+	return func(t *testing.T) {
+		t.Helper()
 		execSQL(t, pool, emptyTables)
-		return open(t, url)
+	}
+}
+
+// sharing returns what makes a store without jobs on the tables of a database, with one pool for all: to have connections begin, and plan what they run, takes longer
+// than most clauses of the contract.
+func sharing(t *testing.T, url string) func(*testing.T) job.Store {
+	empty, pool := emptied(t, url), connect(t, url)
+	return func(t *testing.T) job.Store {
+		empty(t)
+		s, err := postgres.New(t.Context(), pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+		return s
 	}
 }

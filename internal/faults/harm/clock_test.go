@@ -21,7 +21,7 @@ func TestClockJumps(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	program := filepath.Join(folder, "clock")
-	if err := Go(t.Context(), folder, nil, "build", "-o", program, "./testdata/clock"); err != nil {
+	if err := Go(t.Context(), folder, nil, []string{"build", "-o", program}, "./testdata/clock"); err != nil {
 		t.Fatal(err)
 	}
 	c, err := NewClock(filepath.Join(folder, "jump"))
@@ -138,7 +138,7 @@ func TestChanges(t *testing.T) {
 		return Change{"./testdata/clock", "main.go", before, after}
 	}
 	changes := []Change{main("now.UnixNano()", "1"), main("fmt.Println(1, ", "fmt.Println(2, ")}
-	if err := Go(t.Context(), folder, changes, "build", "-o", program, "./testdata/clock"); err != nil {
+	if err := Go(t.Context(), folder, changes, []string{"build", "-o", program}, "./testdata/clock"); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), program)
@@ -150,18 +150,18 @@ func TestChanges(t *testing.T) {
 
 func TestBuildsGoOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	o := &overlay{cache: t.TempDir()}
-	unlock, err := o.lock(t.Context())
+	cache := t.TempDir()
+	unlock, err := lock(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := o.lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := lock(ctx, cache); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("two build at once: %v", err)
 	}
 	unlock()
-	if unlock, err = o.lock(t.Context()); err != nil {
+	if unlock, err = lock(t.Context(), cache); err != nil {
 		t.Fatal(err)
 	}
 	unlock()
@@ -175,7 +175,7 @@ func TestChangesThatDoNotFit(t *testing.T) {
 		"no file":    {"time", "no.go", "func", ""},
 		"no package": {"no/such/package", "time.go", "func", ""},
 	} {
-		err := Go(t.Context(), t.TempDir(), []Change{c}, "build", "./testdata/clock")
+		err := Go(t.Context(), t.TempDir(), []Change{c}, []string{"build"}, "./testdata/clock")
 		if err == nil || !strings.Contains(err.Error(), c.File+" of package "+c.Package) {
 			t.Errorf("%s: got %v", name, err)
 		}

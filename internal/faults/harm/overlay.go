@@ -5,13 +5,14 @@ package harm
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -22,34 +23,21 @@ import (
 // A Change is of the source of a program that is to be broken: in a file of a package, one text becomes another.
 type Change struct{ Package, File, Old, New string }
 
-// clockJumps has [time.Now] ask the file of _time.
-var clockJumps = Change{"time", "time.go", "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n", "func Now() Time {\n\tsec, nsec, mono := runtimeNow()\n\tsec = jumped.wall(sec, nsec)\n"}
-
-//go:embed _time/clock.go
-var clockSource []byte
-
-// Go runs the go command, build or test -c, so that the [Clock] of what it builds can jump, and with more changes. What they need is
+// Go runs the go command, build or test -c, so that the [Clock] of what it builds of this module can jump, and with more changes. What they need is
 // made of the sources that are built, in a folder, and no source is touched.
-func Go(ctx context.Context, folder string, changes []Change, command string, args ...string) error {
+func Go(ctx context.Context, folder string, changes []Change, command []string, packages ...string) error {
 	folder, err := os.MkdirTemp(folder, "overlay-*")
 	if err != nil {
 		return err
 	}
 	o := &overlay{folder: folder, Replace: map[string]string{}}
-	if err := o.findGo(ctx); err != nil {
-		return err
-	}
-	for _, c := range append(changes, clockJumps) {
+	for _, c := range changes {
 		if err := o.change(ctx, c); err != nil {
 			return fmt.Errorf("change %s of package %s: %w", c.File, c.Package, err)
 		}
 	}
-	dir, err := o.packageDir(ctx, clockJumps.Package)
-	if err != nil {
-		return err
-	}
-	if err := o.put(filepath.Join(dir, "meanwhile_clock.go"), clockSource); err != nil {
-		return err
+	if err := o.haveClockJump(ctx, command[0], packages); err != nil {
+		return fmt.Errorf("have the clock of %q jump: %w", packages, err)
 	}
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -59,45 +47,72 @@ func Go(ctx context.Context, folder string, changes []Change, command string, ar
 	if err := os.WriteFile(list, text, 0o600); err != nil {
 		return err
 	}
-	unlock, err := o.lock(ctx)
+	cache, err := o.run(ctx, "env", "GOCACHE")
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, cache)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	_, err = o.run(ctx, command, append([]string{"-buildvcs=false", "-overlay", list}, args...)...)
+	_, err = o.run(ctx, slices.Concat(command, []string{"-buildvcs=false", "-overlay", list}, packages)...)
 	return err
 }
 
 // An overlay says which files the go command reads instead of others: see go help build.
 type overlay struct {
 	folder  string
-	env     []string // of the go command
-	program string   // it
-	cache   string   // the folder of what it has compiled
 	Replace map[string]string
 }
 
-// findGo finds the go command. One that was downloaded as a module, whose files must not be replaced, is given another path.
-func (o *overlay) findGo(ctx context.Context) error {
-	o.program = "go"
-	out, err := o.run(ctx, "env", "GOROOT", "GOMODCACHE", "GOCACHE")
+// asked is how a package asks for the time, and asking, behind its package clause, is what has it ask package jump.
+var (
+	asked  = regexp.MustCompile(`\btime\.(Now|Since|Until)\b`)
+	clause = regexp.MustCompile(`(?m)^package \w+`)
+)
+
+const asking = `; import meanwhilejump "github.com/meanwhile-go/meanwhile/internal/faults/harm/jump"`
+
+// haveClockJump has the packages of this module, among those that are built, ask for the time of a clock that can jump. All others go on as they are: to compile
+// the standard library and each module anew, for a clock in package time, took longer than all else that the tests of faults do.
+func (o *overlay) haveClockJump(ctx context.Context, command string, packages []string) error {
+	list := []string{"list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`}
+	if command == "test" {
+		list = append(list, "-test")
+	}
+	out, err := o.run(ctx, append(list, packages...)...)
 	if err != nil {
 		return err
 	}
-	root, modules, _ := strings.Cut(out, "\n")
-	modules, o.cache, _ = strings.Cut(modules, "\n")
-	if !strings.HasPrefix(root, modules+string(filepath.Separator)) {
-		return nil
+	files := strings.Fields(out)
+	slices.Sort(files)
+	for _, path := range slices.Compact(files) { // a package and the one that its tests are in have the same
+		if filepath.Base(filepath.Dir(path)) == "jump" || filepath.Base(path) == "_testmain.go" {
+			continue
+		}
+		text, err := os.ReadFile(cmp.Or(o.Replace[path], path))
+		if err != nil {
+			return err
+		}
+		if !asked.Match(text) {
+			continue
+		}
+		text = asked.ReplaceAll(text, []byte("meanwhilejump.$1"))
+		if at := clause.FindIndex(text); at != nil {
+			text = slices.Insert(text, at[1], []byte(asking)...)
+		}
+		if err := o.put(path, append(text, "\nvar _ time.Time\n"...)); err != nil { // for a file that used package time for nothing else
+			return err
+		}
 	}
-	link := filepath.Join(o.folder, "goroot")
-	o.program, o.env = filepath.Join(link, "bin", "go"), []string{"GOROOT=" + link, "GOTOOLCHAIN=local"}
-	return os.Symlink(root, link)
+	return nil
 }
 
-// lock waits until nobody else builds with the same cache, in whatever process. A clock that jumps has even the standard library
-// compiled anew, and of two that build at once each would compile all of it: neither finds what the other has not done yet.
-func (o *overlay) lock(ctx context.Context) (unlock func(), err error) {
-	file, err := os.OpenFile(filepath.Join(o.cache, "meanwhile-harm.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+// lock waits until nobody else builds with the same cache, a folder, in whatever process: of two that build at once each would compile all that has changed, since neither
+// finds what the other has not done yet.
+func lock(ctx context.Context, cache string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(cache, "meanwhile-harm.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +131,13 @@ func (o *overlay) lock(ctx context.Context) (unlock func(), err error) {
 }
 
 // run returns what the go command prints.
-func (o *overlay) run(ctx context.Context, command string, args ...string) (string, error) {
+func (o *overlay) run(ctx context.Context, args ...string) (string, error) {
 	var errs strings.Builder
-	cmd := exec.CommandContext(ctx, o.program, append([]string{command}, args...)...)
-	cmd.Env = append(os.Environ(), o.env...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("go %s: %w: %s", command, err, strings.TrimSpace(errs.String()))
+		return "", fmt.Errorf("go %s: %w: %s", args[0], err, strings.TrimSpace(errs.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
 }
