@@ -77,7 +77,7 @@ const asking = `; import meanwhilejump "github.com/meanwhile-go/meanwhile/intern
 // haveClockJump has the packages of this module, among those that are built, ask for the time of a clock that can jump. All others go on as they are: to compile
 // the standard library and each module anew, for a clock in package time, took longer than all else that the tests of faults do.
 func (o *overlay) haveClockJump(ctx context.Context, command string, packages []string) error {
-	list := []string{"list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}{{"\n"}}{{end}}{{end}}{{end}}`}
+	list := []string{"list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}{{end}}`}
 	if command == "test" {
 		list = append(list, "-test")
 	}
@@ -85,12 +85,14 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 	if err != nil {
 		return err
 	}
-	files := strings.Fields(out)
+	files := strings.Split(out, "\n")
 	slices.Sort(files)
-	for _, path := range slices.Compact(files) { // a package and the one that its tests are in have the same
-		if filepath.Base(filepath.Dir(path)) == "jump" || filepath.Base(path) == "_testmain.go" {
+	for _, file := range slices.Compact(files) { // a package and the one that its tests are in have the same
+		dir, name, _ := strings.Cut(file, "\t")
+		if filepath.Base(dir) == "jump" || filepath.IsAbs(name) { // what go test has made
 			continue
 		}
+		path := filepath.Join(dir, name)
 		text, err := os.ReadFile(cmp.Or(o.Replace[path], path))
 		if err != nil {
 			return err
@@ -102,7 +104,8 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 		if at := clause.FindIndex(text); at != nil {
 			text = slices.Insert(text, at[1], []byte(asking)...)
 		}
-		if err := o.put(path, append(text, "\nvar _ time.Time\n"...)); err != nil { // for a file that used package time for nothing else
+		// For a file that used package time for nothing else, or names it in a comment alone.
+		if err := o.put(path, append(text, "\nvar _ time.Time\nvar _ = meanwhilejump.Now\n"...)); err != nil {
 			return err
 		}
 	}
