@@ -311,13 +311,13 @@ func insertArgs(jobs []*job.Job) []any {
 	ids, queues, kinds, args := make([][16]byte, n), make([]string, n), make([]string, n), make([]string, n)
 	runAt, delays := make([]*time.Time, n), make([]*pgtype.Interval, n)
 	priorities, maxAttempts := make([]int16, n), make([]int32, n)
-	keys, holds, options := make([]*string, n), make([]*pgtype.Interval, n), make([]*string, n)
+	keys, holds, options, limitKeys := make([]*string, n), make([]*pgtype.Interval, n), make([]*string, n), make([]*string, n)
 	var d deltas
 	for i, j := range jobs {
 		ids[i], queues[i], kinds[i], args[i] = j.ID, j.Queue, j.Kind, string(j.Args)
 		priorities[i], maxAttempts[i] = int16(j.Priority), int32(j.MaxAttempts)
 		runAt[i], delays[i] = due(j)
-		options[i] = text(string(j.EncodeOptions()))
+		options[i], limitKeys[i] = text(string(j.EncodeOptions())), text(j.LimitKey)
 		if isKeyed(j) {
 			keys[i] = &j.UniqueKey
 			if j.UniqueFor > 0 {
@@ -326,7 +326,7 @@ func insertArgs(jobs []*job.Job) []any {
 		}
 		d.add(j.Queue, j.Kind, job.Queued, 1)
 	}
-	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds, options}, d.args()...)
+	return append([]any{ids, queues, runAt, delays, priorities, maxAttempts, kinds, args, keys, holds, options, limitKeys}, d.args()...)
 }
 
 // due returns when a queued job is due: at a time, or after a delay, or at once if both are nil.

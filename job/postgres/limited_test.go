@@ -191,8 +191,8 @@ func TestServerThatIsBehind(t *testing.T) {
 	}
 	execSQL(t, pool, fmt.Sprintf(`do $$ begin
 		set local session_replication_role = replica;
-		insert into meanwhile.queued (id, run_at, created, priority, attempt, spared, died, max_attempts, queue, kind, args, options)
-			select id, run_at, created, priority, attempt - 1, spared, died, max_attempts, queue, kind, args, options
+		insert into meanwhile.queued (id, run_at, created, priority, attempt, spared, died, max_attempts, queue, kind, args, options, limit_key)
+			select id, run_at, created, priority, attempt - 1, spared, died, max_attempts, queue, kind, args, options, limit_key
 			from (select * from meanwhile.running order by started desc limit 15) r;
 		delete from meanwhile.running where id in (select id from meanwhile.queued);
 		delete from meanwhile.changes where n > %d;

@@ -106,7 +106,7 @@ func TestMigrateRunningLimitKeys(t *testing.T) {
 	if lost, err := s.Settle(t.Context(), 1, job.Outcomes(jobs...)...); err != nil || len(lost) > 0 {
 		t.Fatalf("settle: lost %v, %v", lost, err)
 	}
-	if got := claim(t, s, 10); len(got) != 2 {
+	if got := append(claim(t, s, 10), claim(t, s, 10)...); len(got) != 2 { // the first finds that the rows have moved
 		t.Errorf("claimed %d jobs once others had ended, want 2", len(got))
 	}
 }

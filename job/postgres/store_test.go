@@ -150,8 +150,13 @@ func emptied(t *testing.T, url string) func(*testing.T) {
 	}
 }
 
+// keysMissing counts jobs that have another limit key, by which they are found, than their options say.
+const keysMissing = `select count(*) from (
+		select limit_key, options from meanwhile.queued union all select limit_key, options from meanwhile.running
+	) j where limit_key is distinct from case when strpos(options, '"limit_key":["') > 0 then options::jsonb #>> '{limit_key,0}' end`
+
 // sharing returns what makes a store without jobs on the tables of a database, with one pool for all: to have connections begin, and plan what they run, takes longer
-// than most clauses of the contract.
+// than most clauses of the contract. Whatever a clause does, its jobs have their limit keys at the end.
 func sharing(t *testing.T, url string) func(*testing.T) job.Store {
 	empty, pool := emptied(t, url), connect(t, url)
 	return func(t *testing.T) job.Store {
@@ -163,6 +168,10 @@ func sharing(t *testing.T, url string) func(*testing.T) job.Store {
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Errorf("close: %v", err)
+			}
+			var n int
+			if err := pool.QueryRow(context.Background(), keysMissing).Scan(&n); err != nil || n > 0 {
+				t.Errorf("%d jobs have another limit key than their options say: %v", n, err)
 			}
 		})
 		return s

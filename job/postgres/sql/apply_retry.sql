@@ -21,10 +21,11 @@
     returning *
 ), put as (
     insert into meanwhile.queued (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue,
-        kind, worker, unique_key, args, detail, options)
+        kind, worker, unique_key, args, detail, options, limit_key)
     select id, case when $21::boolean then now() else run_at end, created, started, unique_for, priority, attempt,
         case when $21 then attempt else spared end, died, max_attempts, queue, kind, worker, unique_key, args,
-        case when $21 then nullif(regexp_replace(detail, ',?"released":[0-9]+}$', '}'), '{}') else detail end, options
+        case when $21 then nullif(regexp_replace(detail, ',?"released":[0-9]+}$', '}'), '{}') else detail end, options,
+        case when strpos(options, '"limit_key":["') > 0 then left(substr(options, strpos(options, '"limit_key":["') + 12), -1)::jsonb ->> 0 end
     from gone
 ), waiting as (
     update meanwhile.queued set run_at = now()

@@ -1,10 +1,11 @@
--- Inserts jobs whose unique keys, if any, are theirs; they are due at $3, or after the delay $4, or at once. From $12 on
+-- Inserts jobs whose unique keys, if any, are theirs; they are due at $3, or after the delay $4, or at once. From $13 on
 -- are the changes of the counts.
 with job as (
-    insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for, options)
-    select id, queue, coalesce(run_at, now() + delay, now()), priority, max_attempts, kind, args, key, hold, options
+    insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for, options, limit_key)
+    select id, queue, coalesce(run_at, now() + delay, now()), priority, max_attempts, kind, args, key, hold, options, limit_key
     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::interval[], $5::smallint[], $6::int[], $7::text[], $8::text[],
-        $9::text[], $10::interval[], $11::text[]) j(id, queue, run_at, delay, priority, max_attempts, kind, args, key, hold, options)
+        $9::text[], $10::interval[], $11::text[], $12::text[])
+        j(id, queue, run_at, delay, priority, max_attempts, kind, args, key, hold, options, limit_key)
 )
 insert into meanwhile.counts (unfinished, completed, canceled, discarded, queue, kind)
-select * from unnest($12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::text[], $17::text[])
+select * from unnest($13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[], $18::text[])

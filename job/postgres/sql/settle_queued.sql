@@ -8,13 +8,13 @@ with outcome as materialized (
     delete from meanwhile.running r using outcome o
     where r.id = o.id and r.attempt = o.attempt and r.session = $1
     returning r.id, coalesce(o.run_at, now() + o.delay, now()) run_at, r.created, r.started, r.unique_for, o.priority,
-        r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options,
+        r.attempt, o.spared, r.died, o.max_attempts, o.queue, r.kind, r.worker, r.unique_key, r.args, o.detail, r.options, r.limit_key,
         r.queue as queue_before, r.cancel_requested
 ), put as (
     insert into meanwhile.queued (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
-        worker, unique_key, args, detail, options)
+        worker, unique_key, args, detail, options, limit_key)
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
-        unique_key, args, detail, options
+        unique_key, args, detail, options, limit_key
     from gone where not cancel_requested
 ), canceled as (
     insert into meanwhile.finished (id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind,
