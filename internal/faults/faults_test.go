@@ -23,7 +23,7 @@ import (
 // TestFaults breaks things for some seconds; all is kept that was promised.
 func TestFaults(t *testing.T) {
 	onEachStore(t, func(t *testing.T, store string) {
-		out, err := prove(t, "", "-store", store, "-for", "20s")
+		out, err := prove(t, "", "-store", store, "-for", "12s")
 		t.Log(out)
 		if err != nil {
 			t.Fatal(err)
