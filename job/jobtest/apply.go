@@ -115,6 +115,9 @@ var applyPromises = []promise{
 			f.sameIDs("canceled", f.renew("w", long, j.ID).Canceled, []job.ID{j.ID})
 		}
 		f.finish(j, job.Completed)
+		if f.read(j.ID).CancelRequested {
+			f.Error("cancellation is requested of a job that has finished")
+		}
 	}},
 	{"a deleted job is gone", func(f *fixture) {
 		queued, delayed := f.insertNew(job.Queue("q"), job.Unique("a")), f.insertNew(job.In(time.Hour))

@@ -187,6 +187,7 @@ var uniquePromises = []promise{
 		if got := f.read(a.ID); string(got.Args) != `{"n":2}` || string(a.Args) != `{"n":1}` {
 			f.Errorf("stored with args %s, and the caller's are %s", got.Args, a.Args)
 		}
+		f.sameIDs("claimed", ids(f.claim("w", 10)), []job.ID{a.ID})
 	}},
 	{"a unique key keeps others out in chosen states", func(f *fixture) {
 		while := func(states ...job.State) *job.Job {

@@ -123,7 +123,7 @@ func (t *txn) scanJob(v []driver.Value) (stored, error) {
 		ID: idOf(v[1]), Kind: name.kind, Queue: name.queue, Args: []byte(text(v[17])),
 		State: states[integer(v[3])], Priority: int(integer(v[4])), RunAt: timeOf(v[5]), Attempt: int(integer(v[6])),
 		Uncounted: int(integer(v[7])), Crashed: int(integer(v[8])), MaxAttempts: int(integer(v[9])), Created: timeOf(v[10]),
-		Started: timeOf(v[11]), Finished: timeOf(v[12]), Worker: text(v[13]), CancelRequested: integer(v[14]) == 1,
+		Started: timeOf(v[11]), Finished: timeOf(v[12]), Worker: text(v[13]), CancelRequested: integer(v[14]) == 1 && integer(v[3]) == running,
 		UniqueKey: text(v[15]), UniqueFor: time.Duration(integer(v[16])) * time.Microsecond,
 	}
 	if detail := text(v[18]); detail != "" {

@@ -24,7 +24,11 @@ end
 local function ready(j)
   local m = j.id .. j.k
   if j.l == '' and j.r == now and not limitsOf(j.q) then
-    addTo(lists, listKey(j.q, j.p), j.id .. dueNow)
+    local key = listKey(j.q, j.p)
+    if j.listed ~= key then -- one that is replaced by another of the same call is there already: a claim would take it twice
+      j.listed = key
+      addTo(lists, key, j.id .. dueNow)
+    end
     return
   end
   put(readyKey(j.q, j.l, j.p), int(j.r), m)
