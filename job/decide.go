@@ -36,6 +36,8 @@ const maxReleases = 20
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
 //
+// Cancel or Permanent around a Snooze or Throttled counts, and not that.
+//
 // Of a kind that is run at most once none is queued again: this attempt is the last, and none is uncounted.
 //
 // Throttled holds others back whatever becomes of the job.
@@ -55,6 +57,9 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Even
 // decideFailed is decide for an attempt that did not complete. snooze is what its error says of Snooze or Throttled, or nil.
 func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.Duration, d definition) Event {
 	j.Result = nil
+	if snooze != nil && endsAround(err, snooze) {
+		snooze = nil
+	}
 	stopping := errors.Is(cause, ErrStopping)
 	if stopping && !d.once && j.Released < maxReleases {
 		j.Released++
@@ -90,6 +95,15 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 	delay := retryDelay(err, j.Used(), d.backoff)
 	j.queueAgain(delay, false)
 	return Event{Kind: JobRetried, Err: err, Delay: delay}
+}
+
+// endsAround reports whether Cancel or retry.Permanent was given an error of Snooze or Throttled: the mark that was set last counts.
+func endsAround(err error, snooze *snoozeError) bool {
+	if mark, ok := errors.AsType[*cancelError](err); ok && errors.Is(mark, snooze) {
+		return true
+	}
+	mark, ok := errors.AsType[permanentMark](err)
+	return ok && mark.Permanent() && errors.Is(mark, snooze)
 }
 
 // decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
@@ -162,11 +176,14 @@ func cut(text string, n int) string {
 	return text[:n] + mark
 }
 
+// A permanentMark is an error as [retry.Permanent] makes one.
+type permanentMark interface {
+	error
+	Permanent() bool
+}
+
 func isPermanent(err error) bool {
-	mark, ok := errors.AsType[interface {
-		error
-		Permanent() bool
-	}](err)
+	mark, ok := errors.AsType[permanentMark](err)
 	return ok && mark.Permanent()
 }
 

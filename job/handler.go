@@ -18,6 +18,8 @@ import (
 //	a panic         as an error, with the stack
 //	runtime.Goexit  as an error, meanwhile.ErrGoexit: what testing's FailNow, Fatal and Skip call
 //
+// Of Cancel or retry.Permanent around the error of Snooze or Throttled, or the other way round, the outer one counts.
+//
 // It may set the job's Result, which must be JSON, and must not change its other fields. ctx is that of a task of its own: it may
 // start tasks with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
 type HandlerFunc func(ctx context.Context, j *Job) error

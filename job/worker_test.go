@@ -197,6 +197,19 @@ func TestWorkerOutcomes(t *testing.T) {
 			events: []string{"started", "snoozed: flaky again in 1m0s"},
 		},
 		{
+			name: "Cancel of one that is throttled", fn: failing(fmt.Errorf("stop: %w", job.Cancel(job.Throttled(errFlaky, time.Minute)))), state: job.Canceled,
+			error:  "stop: throttled for 1m0s: flaky",
+			events: []string{"started", "canceled: stop: throttled for 1m0s: flaky"},
+		},
+		{
+			name: "permanent around Snooze", fn: failing(retry.Permanent(job.Snooze(time.Minute))), state: job.Discarded, error: "again in 1m0s",
+			events: []string{"started", "discarded: again in 1m0s"},
+		},
+		{
+			name: "Throttled around permanent", fn: failing(job.Throttled(retry.Permanent(errFlaky), time.Minute)), state: job.Queued, uncounted: 1,
+			events: []string{"started", "snoozed: flaky again in 1m0s"},
+		},
+		{
 			name: "panic", fn: func(context.Context, note) error { panic("oh") }, state: job.Queued, error: "panic: oh",
 			events: []string{"started", "retried: panic: oh again in 1s"},
 		},
