@@ -200,6 +200,7 @@ var uniquePromises = []promise{
 		second := while(job.Queued)
 		f.insert(second)
 		f.taken("a", second.ID)
+		f.sameIDs("listed by the key while another job has it", ids(f.list(job.Filter{UniqueKey: first.UniqueKey})), []job.ID{second.ID, first.ID})
 		f.finish(running, job.Completed) // does not free the key, which is not its any more
 		f.taken("a", second.ID)
 		f.finish(f.claimOne("w"), job.Discarded)

@@ -111,7 +111,7 @@ func TestPlanOfMetaID(t *testing.T) {
 	}
 }
 
-// TestPlanOfUniqueKey: jobs with a unique key are found along the indexes of keys and IDs, wherever they are.
+// TestPlanOfUniqueKey: jobs with a unique key are found along an index of it.
 func TestPlanOfUniqueKey(t *testing.T) {
 	url := database(t, server())
 	s := open(t, url)
@@ -136,7 +136,7 @@ func TestPlanOfUniqueKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := strings.Join(lines, "\n")
-	if !regexp.MustCompile(`queued_pkey on queued \(actual .* rows=1 loops=1`).MatchString(plan) || strings.Contains(plan, "Seq Scan on queued") {
+	if !regexp.MustCompile(`queued_unique on queued \(actual .* rows=1 loops=1`).MatchString(plan) || strings.Contains(plan, "Seq Scan on queued") {
 		t.Errorf("the plan is\n%s", plan)
 	}
 }

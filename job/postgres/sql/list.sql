@@ -7,7 +7,7 @@
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail, options, false as cancel_requested, null::timestamptz as finished, 'queued' as state
     from meanwhile.queued
-    where $1 and ($15::text is null or id = any (array(select k.id from meanwhile.unique_keys k where k.key = $15)))
+    where $1
         and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
         and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))
@@ -24,7 +24,7 @@ union all
     select id, run_at, created, started, unique_for, priority, attempt, spared, died, max_attempts, queue, kind, worker,
         unique_key, args, detail, options, cancel_requested, null, 'running'
     from meanwhile.running
-    where $2 and ($15::text is null or id = any (array(select k.id from meanwhile.unique_keys k where k.key = $15)))
+    where $2
         and ($5::uuid is null or id >= $5) and ($6::uuid is null or id < $6)
         and ($7::uuid[] is null or id = any ($7))
         and ($8::text[] is null or kind = any ($8)) and ($9::text[] is null or queue = any ($9))

@@ -1,0 +1,1 @@
+drop index meanwhile.queued_unique;
