@@ -143,6 +143,20 @@ var applyPromises = []promise{
 		f.finish(f.claimOne("w"), job.Completed)
 		f.insertNew(job.Unique("a"))
 	}},
+	{"of the jobs of one unique key that are retried at once the newest gets it", func(f *fixture) {
+		for _, states := range [][]job.State{{job.Discarded, job.Discarded, job.Discarded}, {job.Completed, job.Discarded, job.Canceled}, {job.Canceled, job.Completed, job.Discarded}} {
+			var newest *job.Job
+			for i := range 9 {
+				newest = f.insertFinished(states[i%3], job.Unique("a"))
+			}
+			if got, want := f.applied(job.Filter{UniqueKey: newest.UniqueKey, Limit: 10}, job.ActionRetry), (job.ActionResult{Changed: 1, Conflicts: 8}); got != want {
+				f.Errorf("retry returned %+v, want %+v", got, want)
+			}
+			f.sameIDs("queued", ids(f.list(job.Filter{States: []job.State{job.Queued}})), []job.ID{newest.ID})
+			f.taken("a", newest.ID)
+			f.remove(ids(f.list(job.Filter{}))...)
+		}
+	}},
 	{"a retried job whose unique key is taken stays finished", func(f *fixture) {
 		a, b := f.insertFinished(job.Discarded, job.Unique("a")), f.insertFinished(job.Canceled, job.Unique("a"))
 		plain := f.insertFinished(job.Discarded)

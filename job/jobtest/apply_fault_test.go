@@ -73,6 +73,27 @@ var applyFaults = []fault{
 			})...)
 		}
 	}},
+	{name: "the oldest of the jobs that are queued again gets its key", noticed: []string{
+		"of the jobs of one unique key that are retried at once the newest gets it",
+	}, apply: func(b *broken) {
+		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
+			if action.To != job.Queued {
+				return b.Store.Apply(ctx, f, action)
+			}
+			jobs, err := b.Store.List(ctx, f)
+			if err != nil {
+				return done, err
+			}
+			for _, j := range slices.Backward(jobs) {
+				one, err := b.Store.Apply(ctx, job.Filter{IDs: []job.ID{j.ID}, Limit: 2}, action)
+				if err != nil {
+					return done, err
+				}
+				done.Changed, done.Skipped, done.Conflicts = done.Changed+one.Changed, done.Skipped+one.Skipped, done.Conflicts+one.Conflicts
+			}
+			return done, nil
+		}
+	}},
 	{name: "an action ignores the states of the filter", noticed: []string{"an action is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.States = nil }, nil)},
 	{name: "an action ignores the worker of the filter", noticed: []string{"an action is for the jobs that list returns"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.Worker = "" }, nil)},
 	{name: "an action ignores the limit", noticed: []string{"an action goes on after a part, the newest first"}, apply: applyAs(func(f *job.Filter, _ *job.Action) { f.Limit = 5000 }, nil)},

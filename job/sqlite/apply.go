@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -70,6 +72,9 @@ func (a *applying) applyTo(ids [][]byte) error {
 		}
 		found, err := a.census(sql, part)
 		if err != nil {
+			return err
+		}
+		if err := a.retryKeyed(found, part); err != nil {
 			return err
 		}
 		for state, numbers := range found {
@@ -159,31 +164,57 @@ func (a *applying) applyQueued(numbers map[int64]int64, ids []any) error {
 	return a.run(applyQueued, ids, priority, runAt)
 }
 
-// retry makes finished jobs queued, but for those whose unique keys others hold.
-func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error {
-	keyed, err := a.keyed(state, ids)
-	if err != nil {
-		return err
+// retryKeyed makes those finished jobs queued that have a unique key and get it, the newest first whatever their states are, and takes the others out of
+// the numbers.
+func (a *applying) retryKeyed(found map[int64]map[int64]int64, ids []any) error {
+	if a.action.To != job.Queued {
+		return nil
 	}
-	var due any // null leaves the time and the attempts as they are
-	if a.action.Due {
-		due = a.now
+	type ended struct {
+		keyedJob
+		state int64
 	}
-	for _, k := range keyed {
+	var all []ended
+	for state := range found {
+		if state == queued || !a.action.Suits(states[state]) {
+			continue
+		}
+		keyed, err := a.keyed(state, ids)
+		if err != nil {
+			return err
+		}
+		for _, k := range keyed {
+			all = append(all, ended{k, state})
+		}
+	}
+	slices.SortFunc(all, func(x, y ended) int { return bytes.Compare(y.id[:], x.id[:]) })
+	for _, k := range all {
 		holder, err := a.takeKey(k.key, k.id)
 		if err != nil {
 			return err
 		}
 		if holder != k.id {
-			a.done.Changed--
 			a.done.Conflicts++
-			numbers[k.class]--
+			found[k.state][k.class]--
 			continue
 		}
-		if _, err := a.exec(statement("apply_retry_keyed"), k.seq, due); err != nil {
+		if _, err := a.exec(statement("apply_retry_keyed"), k.seq, a.retriedAt()); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// retriedAt is when jobs that are retried are due; null leaves the time and the attempts as they are.
+func (a *applying) retriedAt() any {
+	if a.action.Due {
+		return a.now
+	}
+	return nil
+}
+
+// retry makes finished jobs queued that have no unique key, and counts those that have.
+func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error {
 	for class, n := range numbers {
 		name, err := a.className(class)
 		if err != nil {
@@ -193,7 +224,7 @@ func (a *applying) retry(state int64, numbers map[int64]int64, ids []any) error 
 		a.count(class, queued, n)
 		a.changed[name.queue] = true
 	}
-	return a.run(applyRetry, ids, state, due)
+	return a.run(applyRetry, ids, state, a.retriedAt())
 }
 
 // remove deletes jobs, with the unique keys that they hold.

@@ -1,4 +1,4 @@
--- Makes the queued jobs that were found due now, and runs the finished ones again, unless others hold their unique keys: now with all
+-- Makes the queued jobs that were found due now, and runs the finished ones again, unless others hold their unique keys (of several with one key the newest gets it): now with all
 -- their attempts if $21, and otherwise as they were. $20 are the states in which that makes sense. What a job has been released is the
 -- last entry of its detail.
 , archived as materialized (
@@ -9,7 +9,7 @@
     select distinct on (a.unique_key) a.unique_key, a.id
     from archived a left join meanwhile.unique_keys k on k.key = a.unique_key
     where a.unique_key is not null
-    order by a.unique_key, (k.id is not distinct from a.id) desc, a.id
+    order by a.unique_key, (k.id is not distinct from a.id) desc, a.id desc
 ), keyed as (
     insert into meanwhile.unique_keys as k (key, id)
     select unique_key, id from wanted
