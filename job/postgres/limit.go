@@ -64,7 +64,7 @@ func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses 
 		var first, holder pgtype.UUID
 		var now time.Time
 		to := []any{&key, &limits, &overrides, &own, &full, &held, &paid, &laneFull, &laneHeld, &lanePaid, &running, &keyRunning, &first, &holder, &now}
-		return s.run().each(ctx, s.sql("limits"), []any{queue, keys}, to, func() error {
+		return s.run().each(ctx, s.sql("limits"), []any{sought(queue), soughtAll(keys)}, to, func() error {
 			q := job.LaneQueue{Running: running, Full: timeOf(full), Held: timeOf(held), Paid: timeOf(paid), Overrides: int(overrides.Int32)}
 			if err := decodeLimits(queue, limits, &q.Limits); err != nil {
 				return err

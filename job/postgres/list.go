@@ -85,8 +85,8 @@ func filterArgs(f job.Filter) []any {
 	}
 	from, to := idRange(f)
 	return []any{
-		queued, running, finished, f.Limit, from, to, ids, names(f.Kinds), names(f.Queues), states, every, scheduled, retrying,
-		text(f.Worker), text(f.UniqueKey), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)), names(f.MetaTexts()),
+		queued, running, finished, f.Limit, from, to, ids, soughtAll(f.Kinds), soughtAll(f.Queues), states, every, scheduled, retrying,
+		text(sought(f.Worker)), text(sought(f.UniqueKey)), instant(f.FinishedBefore), hints(f), text(errorHint(f.Error)), soughtAll(f.MetaTexts()),
 	}
 }
 
@@ -117,11 +117,22 @@ func firstID(t time.Time) *[16]byte {
 	return &id
 }
 
-func names(list []string) []string {
+// sought returns what to look for in place of a text. PostgreSQL refuses one with a zero byte or that is not UTF-8, which no row has;
+// in its place stands another that no row has, as names have no control characters.
+func sought(s string) string {
+	const inNoName = "\x01"
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", inNoName), inNoName)
+}
+
+func soughtAll(list []string) []string {
 	if len(list) == 0 {
 		return nil
 	}
-	return list
+	all := make([]string, len(list))
+	for i, s := range list {
+		all[i] = sought(s)
+	}
+	return all
 }
 
 func text(s string) *string {

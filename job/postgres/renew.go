@@ -87,7 +87,7 @@ func (s *Store) Leave(ctx context.Context, worker string, session job.Session) e
 // Workers returns the workers that have called Renew and not Leave, by name: all, or those of the given names.
 func (s *Store) Workers(ctx context.Context, names ...string) (infos []job.WorkerInfo, err error) {
 	err = s.call(ctx, "list workers", func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("workers"), names)
+		rows, err := s.run().query(ctx, s.sql("workers"), soughtAll(names))
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ func statArgs(r job.Renewal) ([]any, error) {
 // Stats returns the rows that match, the oldest first.
 func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat, err error) {
 	err = s.call(ctx, "read the stats", func(ctx context.Context) (err error) {
-		stats, err = s.run().stats(ctx, s.sql("stats"), f.Since, text(f.Queue), text(f.Kind))
+		stats, err = s.run().stats(ctx, s.sql("stats"), f.Since, text(sought(f.Queue)), text(sought(f.Kind)))
 		return err
 	})
 	return stats, err
