@@ -96,13 +96,14 @@ func (c *conn) queue(ctx context.Context, args []byte) (reply, error) {
 	names := words[1:]
 	if slices.Equal(names, []string{"*"}) {
 		names = names[:0:0]
-		for _, q := range infos {
+		for _, q := range infos { // also those with names that no client can send
 			names = append(names, q.Name)
 		}
-	}
-	for _, name := range names {
-		if len(name) > job.MaxName || !isQueueName(name) {
-			return nil, refuse("QUEUE: %.60q is no name of a queue", name)
+	} else {
+		for _, name := range names {
+			if len(name) > job.MaxName || !isQueueName(name) {
+				return nil, refuse("QUEUE: %.60q is no name of a queue", name)
+			}
 		}
 	}
 	latency := map[string]float64{}

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -217,7 +218,13 @@ func TestInfoQueueMutateFlush(t *testing.T) {
 		if got := p.fetch("default"); got != nil {
 			t.Errorf("fetched %+v from a paused queue", got)
 		}
+		if err := r.store.Pause(context.Background(), "mails/eu", true); err != nil { // a name that only others give
+			t.Fatal(err)
+		}
 		p.want("QUEUE RESUME *", "+OK")
+		if queues, err := r.store.Queues(context.Background()); err != nil || slices.ContainsFunc(queues, func(q job.QueueInfo) bool { return q.Paused }) {
+			t.Errorf("after QUEUE RESUME * the queues are %+v, %v", queues, err)
+		}
 		p.want("QUEUE REMOVE default", "+OK")
 		if len(r.byJID("job-now001")) != 0 || len(r.byJID("job-later1")) != 1 {
 			t.Error("the queue was not removed, or more was")
