@@ -88,7 +88,7 @@ func decode(text []byte, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return explainJSON(err)
+		return explainJSON(err, reflect.TypeOf(into))
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more behind the JSON object")
@@ -96,8 +96,8 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// explainJSON says without the words of Go what encoding/json met.
-func explainJSON(err error) error {
+// explainJSON says without the words of Go what encoding/json met when it read a value of a type.
+func explainJSON(err error, into reflect.Type) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return errors.New("the JSON breaks off")
 	}
@@ -105,14 +105,42 @@ func explainJSON(err error) error {
 		return fmt.Errorf("no JSON: %w, at byte %d", syntax, syntax.Offset)
 	}
 	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		given, _, _ := strings.Cut(mismatch.Value, " ") // the rest is the value
-		where := "it"
+		given, value, _ := strings.Cut(mismatch.Value, " ")
+		where, want := "it", jsonType(mismatch.Type)
 		if mismatch.Field != "" {
-			where = fmt.Sprintf("%q", mismatch.Field)
+			where = fmt.Sprintf("%q", jsonField(into, mismatch.Field))
 		}
-		return fmt.Errorf("%s is of type %s: give one of type %s", where, given, jsonType(mismatch.Type))
+		if want == "integer" && value != "" {
+			return fmt.Errorf("%s is %.40s: give an integer, without a fraction or an exponent, of at most 18 digits", where, value)
+		}
+		return fmt.Errorf("%s is of type %s: give one of type %s", where, given, want)
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// jsonField returns where a field is in the JSON: encoding/json names the embedded structs on the way, too.
+func jsonField(in reflect.Type, field string) string {
+	var path []string
+	names := strings.Split(field, ".")
+	for i, name := range names {
+		for in.Kind() == reflect.Pointer || in.Kind() == reflect.Slice {
+			in = in.Elem()
+		}
+		if in.Kind() == reflect.Struct {
+			if f, ok := in.FieldByName(name); ok && f.Anonymous && i < len(names)-1 {
+				in = f.Type
+				continue
+			}
+			for _, f := range reflect.VisibleFields(in) {
+				if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag == name {
+					in = f.Type
+					break
+				}
+			}
+		}
+		path = append(path, name)
+	}
+	return strings.Join(path, ".")
 }
 
 func jsonType(t reflect.Type) string {
@@ -123,7 +151,9 @@ func jsonType(t reflect.Type) string {
 		return "array"
 	case reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Float64:
+	case reflect.Int, reflect.Int64:
+		return "integer"
+	case reflect.Float64:
 		return "number"
 	}
 	return "object"
