@@ -3,6 +3,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
@@ -71,8 +72,15 @@ func (file File) Read(name string, flags map[string]*kong.Flag) (map[string]stri
 		return nil, fmt.Errorf("--config: %w", err)
 	}
 	shown := probe.Printable(name)
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
+	var doc, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err = documents.Decode(&doc); err == nil {
+		err = documents.Decode(&second)
+	}
+	switch {
+	case err == nil:
+		return nil, fmt.Errorf("%s:%d: a second YAML document begins here: keep all settings in one, without --- between them", shown, second.Line)
+	case !errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%s: %s", shown, strings.TrimPrefix(probe.Printable(err.Error()), "yaml: "))
 	}
 	values := map[string]string{}
