@@ -46,6 +46,14 @@ func newServer() *server {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, "cut")
 	})
+	mux.HandleFunc("/more", func(w http.ResponseWriter, _ *http.Request) { // than a response without a body may have
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\nmore")
+	})
 	mux.HandleFunc("/closed", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/size/{n}", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.PathValue("n"))

@@ -3,6 +3,8 @@ package fetch
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"os"
 	"time"
@@ -33,6 +35,7 @@ type run struct {
 
 // Run fetches. It returns nil, [ErrFailed], [ErrInterrupted], a [*UsageError], or what else kept it from going on.
 func (c *Command) Run(streams Streams) error {
+	log.SetOutput(io.Discard) // net/http logs what servers send behind their responses, in the middle of the progress
 	if len(c.Compare) > 0 {
 		return c.compare(streams)
 	}
