@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"time"
 
@@ -43,6 +45,7 @@ func (c *Command) Run(streams probe.Streams) error {
 	if err := c.Check(1); err != nil {
 		return &probe.UsageError{Err: err}
 	}
+	log.SetOutput(io.Discard) // net/http logs what servers send behind their responses, between the attempts
 	process.Main(func(ctx context.Context) error { return c.work(ctx, streams) }, meanwhile.Name("meanwhile"))
 	return nil
 }
