@@ -95,7 +95,8 @@ func (c *conn) next(ctx context.Context) bool {
 	}
 	answer, delivered := c.answer(ctx, string(verb), args)
 	done() // the client may be slow to read the answer
-	if err := c.write(answer); err != nil {
+	// What is written to a connection that its client has closed while it waited for a job is no error yet.
+	if delivered != nil && gone(socketOf(c.socket)) || c.write(answer) != nil {
 		if delivered != nil {
 			c.server.release(c.work, delivered)
 		}
@@ -105,6 +106,14 @@ func (c *conn) next(ctx context.Context) bool {
 		delivered.wire = nil
 	}
 	return true
+}
+
+// socketOf returns the connection below TLS.
+func socketOf(conn net.Conn) net.Conn {
+	if secure, ok := conn.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return conn
 }
 
 // linger reads a little of what the client still sends: a connection that is closed before drops the last answer.

@@ -1,0 +1,26 @@
+package faktory_test
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// TestAClientThatEndsWhileItWaits: a job that comes after its connection is closed goes to another client at once, with all its attempts.
+func TestAClientThatEndsWhileItWaits(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a closed connection is seen by the next write there")
+	}
+	t.Parallel()
+	overEachStore(t, func(r *rig) {
+		ended, other := r.worker("ended"), r.worker("other")
+		ended.send("FETCH default\n")
+		time.Sleep(100 * time.Millisecond) // until it waits
+		ended.socket.Close()
+		time.Sleep(100 * time.Millisecond) // until that has arrived
+		other.want(`PUSH {"jid":"job-000001","jobtype":"a","args":[],"retry":0}`, "+OK")
+		if got := other.fetch("default"); got == nil {
+			r.Error("the job is held for a client that has ended")
+		}
+	})
+}
