@@ -118,7 +118,7 @@ func explainJSON(err error, into reflect.Type) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// jsonField returns where a field is in the JSON: encoding/json names the embedded structs on the way, too.
+// jsonField returns where a field is in the JSON: encoding/json names the embedded structs on the way, too, and elements from Go 1.27 on.
 func jsonField(in reflect.Type, field string) string {
 	var path []string
 	names := strings.Split(field, ".")
