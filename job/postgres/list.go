@@ -118,7 +118,7 @@ func firstID(t time.Time) *[16]byte {
 }
 
 // sought returns what to look for in place of a text. PostgreSQL refuses one with a zero byte or that is not UTF-8, which no row has;
-// in its place stands another that no row has, as names have no control characters.
+// in its place stands another that no row has, as names, keys and JSON have no control characters.
 func sought(s string) string {
 	const inNoName = "\x01"
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", inNoName), inNoName)

@@ -74,8 +74,8 @@ var (
 
 const asking = `; import meanwhilejump "github.com/meanwhile-go/meanwhile/internal/faults/harm/jump"`
 
-// haveClockJump has the packages of this module, among those that are built, ask for the time of a clock that can jump. All others go on as they are: to compile
-// the standard library and each module anew, for a clock in package time, took longer than all else that the tests of faults do.
+// haveClockJump has the packages of this module, among those that are built, ask for the time of a clock that can jump. The others keep theirs: for
+// a clock in package time the standard library and each module would be compiled anew.
 func (o *overlay) haveClockJump(ctx context.Context, command string, packages []string) error {
 	list := []string{"list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}{{"\t"}}{{.}}{{"\n"}}{{end}}{{end}}{{end}}`}
 	if command == "test" {
@@ -89,7 +89,7 @@ func (o *overlay) haveClockJump(ctx context.Context, command string, packages []
 	slices.Sort(files)
 	for _, file := range slices.Compact(files) { // a package and the one that its tests are in have the same
 		dir, name, _ := strings.Cut(file, "\t")
-		if filepath.Base(dir) == "jump" || filepath.IsAbs(name) { // what go test has made
+		if filepath.Base(dir) == "jump" || filepath.IsAbs(name) { // which go test has generated
 			continue
 		}
 		path := filepath.Join(dir, name)
