@@ -17,15 +17,15 @@ const hush = "hunter2"
 // secretive stores a job that has a secret in each of its texts.
 func secretive(t *testing.T, s job.Store) *job.Job {
 	t.Helper()
-	enqueue(t, s, "login", `{"user":"ada","Password":"hunter2","deep":[{"API-Key":{"id":"hunter2"}},"x"],"n":1.50,"apiKey":["hunter2"]}`, 1)
+	enqueue(t, s, "login", `{"user":"lovelace","Password":"hunter2","deep":[{"API-Key":{"id":"hunter2"}},"x"],"n":1.50,"apiKey":["hunter2"]}`, 1)
 	return settle(t, s, job.DefaultQueue, func(j *job.Job) {
 		j.State, j.Result = job.Discarded, json.RawMessage(`{"token":"hunter2","ok":true}`)
 		j.Failures = []job.Failure{{
 			Attempt: 1, Started: j.Started, Time: time.Now(), Worker: "w",
-			Error: `login at https://example.org/?user=ada&token=hunter2 with {"password":"hunter2"}: refused`,
+			Error: `login at https://example.org/?user=lovelace&token=hunter2 with {"password":"hunter2"}: refused`,
 			Stack: "main.login(password: hunter2)\nAuthorization: Bearer hunter2",
 		}}
-		j.Records = []job.Record{{Attempt: 1, Time: time.Now(), Level: "INFO", Message: "secret=hunter2", Attrs: `api_key="hunter2 hunter2" user=ada`}}
+		j.Records = []job.Record{{Attempt: 1, Time: time.Now(), Level: "INFO", Message: "secret=hunter2", Attrs: `api_key="hunter2 hunter2" user=lovelace`}}
 	})
 }
 
@@ -35,12 +35,12 @@ func TestMask(t *testing.T) {
 	h := dash.New(dash.Config{Store: s})
 	has(t, get(t, h, "/failures"), http.StatusOK, "not "+hush, "•••", "login at")
 	for _, path := range []string{"/jobs", "/jobs/" + id, "/jobs/" + id + "/raw"} {
-		has(t, get(t, h, path), http.StatusOK, "not "+hush, "•••", "ada")
+		has(t, get(t, h, path), http.StatusOK, "not "+hush, "•••", "lovelace")
 		if events := read(t, h, path); strings.Contains(events, hush) {
 			t.Errorf("the stream of %s has the secret: %s", path, events)
 		}
 	}
-	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "1.50", `user=ada&amp;token=•••`)
+	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "1.50", `user=lovelace&amp;token=•••`)
 	var raw job.Job
 	if err := json.Unmarshal(get(t, h, "/jobs/"+id+"/raw").Body.Bytes(), &raw); err != nil || raw.Kind != "login" {
 		t.Errorf("the raw view is no job: %v", err)
@@ -65,7 +65,7 @@ func TestMaskNothing(t *testing.T) {
 	h := dash.New(dash.Config{Store: s, Mask: []string{}})
 	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "not •••", hush)
 	h = dash.New(dash.Config{Store: s, Mask: []string{"user"}})
-	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "not ada", hush)
+	has(t, get(t, h, "/jobs/"+id), http.StatusOK, "not lovelace", hush)
 }
 
 // TestMetaOnThePage: a job's page shows its meta, masked, and jobs are found by it.
