@@ -96,6 +96,7 @@ func TestWaitsAsJSON(t *testing.T) {
 // go tool pprof gets the profile from a URL as the documentation has it.
 func TestWaitsForPprof(t *testing.T) {
 	testenv.NeedExact(t)
+	pprof := testenv.Pprof(t)
 	var recorded *httptest.ResponseRecorder
 	waitsOfAShop(t, func(h http.Handler) { recorded = ask(t, h, local("GET", "/?waits&format=pprof", "")) })
 	if recorded.Code != http.StatusOK {
@@ -114,7 +115,7 @@ func TestWaitsForPprof(t *testing.T) {
 			"task: Total", "shop/order", "wait: Total", "semaphore made at waits_test.go:",
 		},
 	} {
-		cmd := exec.CommandContext(t.Context(), "go", "tool", "pprof", flag, server.URL+"/debug/meanwhile?waits&format=pprof")
+		cmd := exec.CommandContext(t.Context(), pprof, flag, server.URL+"/debug/meanwhile?waits&format=pprof")
 		cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err != nil {

@@ -7,10 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // go tool pprof reads the samples, their places and their labels.
 func TestGoToolPprof(t *testing.T) {
+	pprof := testenv.Pprof(t)
 	p := New("wait", time.Minute)
 	query := Frame{"shop.query", "shop/db.go", 12}
 	p.Add(30*time.Second, []Frame{{"database/sql.(*DB).QueryContext", "sql.go", 7}, query, {"shop.order", "shop/order.go", 94}},
@@ -19,16 +22,7 @@ func TestGoToolPprof(t *testing.T) {
 		Label{"task", "shop/order"}, Label{"wait", "mutex"})
 	p.Add(5*time.Second, nil, Label{"task", "shop/mail"})
 	path := filepath.Join(t.TempDir(), "waits.pb.gz")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(f); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	write(t, p, path)
 	for _, test := range []struct {
 		flag  string
 		wants []string
@@ -40,7 +34,7 @@ func TestGoToolPprof(t *testing.T) {
 		{"-tags", []string{"task: Total", "shop/order", "shop/mail", "database pool"}},
 		{"-list=shop.query", []string{"shop/db.go"}},
 	} {
-		cmd := exec.Command("go", "tool", "pprof", test.flag, "-unit=s", path)
+		cmd := exec.Command(pprof, test.flag, "-unit=s", path)
 		cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -52,20 +46,22 @@ func TestGoToolPprof(t *testing.T) {
 			}
 		}
 	}
+	// A profile without samples can be read, too.
+	path = filepath.Join(t.TempDir(), "empty.pb.gz")
+	write(t, New("wait", 0), path)
+	if out, err := exec.Command(pprof, "-raw", path).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
-// A profile without samples can be read, too.
-func TestEmpty(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "waits.pb.gz")
+func write(t *testing.T, p *Profile, path string) {
+	t.Helper()
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := New("wait", 0).Write(f); err != nil {
+	if err := p.Write(f); err != nil {
 		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "tool", "pprof", "-raw", path).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -185,6 +185,17 @@ func findProgram(name string) (path string, err error) {
 	return path, err
 }
 
+// Pprof builds what go tool pprof runs, and returns its path. With go tool pprof itself, which takes no flags of the compiler, a run of the tests
+// that has some would compile most of the standard library once more.
+func Pprof(t testing.TB) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "pprof.exe")
+	if out, err := exec.Command("go", "build", "-o", path, "cmd/pprof").CombinedOutput(); err != nil {
+		t.Fatalf("go build cmd/pprof: %v\n%s", err, out)
+	}
+	return path
+}
+
 // NeedExact skips the rest of a test of what can be known only where it is known which goroutine runs which task.
 func NeedExact(t testing.TB) {
 	t.Helper()
