@@ -142,6 +142,7 @@ module Helper
   end
 
   def teardown
+    @workers.each { |w| warn w.log } unless passed?
     @workers.select(&:running?).each { |w| w.signal("KILL") && w.status }
     @server&.stop("KILL")
   ensure

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "logger"
+require "meanwhile/worker"
+require "stringio"
 
 class WorkerTest < Minitest::Test
   include Helper
@@ -127,10 +130,28 @@ class WorkerTest < Minitest::Test
     other = work("-q", "default")
     eventually("another runs it") { lines.include?("begun b") }
     other.signal("USR1")
-    eventually("what runs is logged") { other.log.match?(/GateJob #{second}, attempt 1:\n.*app\.rb:\d+:in .*gate/m) }
+    # The server may have claimed it for the first, which had just given up its claim.
+    eventually("what runs is logged") { other.log.match?(/GateJob #{second}, attempt \d+:\n.*app\.rb:\d+:in .*gate/m) }
     worker.signal("USR1")
     eventually("what runs is logged") { worker.log.include?("GateJob #{first}") }
     refute_includes worker.log, second
+  end
+
+  # An answer of the server that says nothing of it, and waits for its turn, leaves what a signal has asked for meanwhile.
+  def test_quiet_stays_by_signal
+    log = StringIO.new
+    worker = Meanwhile::Worker.new(client: @server.client("worker"), logger: Logger.new(log))
+    lock = worker.instance_variable_get(:@lock)
+    threads = []
+    lock.synchronize do
+      [[:quiet_by, { own: true }], [:order, "run"]].each do |name, given|
+        threads << Thread.new { given.is_a?(Hash) ? worker.send(name, **given) : worker.send(name, given) }
+        eventually("it waits for its turn") { threads.last.stop? }
+      end
+    end
+    threads.each(&:join)
+    assert_includes log.string, "claiming no more jobs"
+    refute_includes log.string, "claiming jobs again"
   end
 
   def test_orders_of_an_operator

@@ -108,11 +108,14 @@ module Meanwhile
       end
     end
 
-    def quiet_by(own: @own_quiet, ordered: @ordered_quiet)
-      quiet = own || ordered
+    # quiet_by sets who wants quiet, and leaves what is not given as it is.
+    def quiet_by(own: nil, ordered: nil)
       @lock.synchronize do
-        changed = quiet != (@own_quiet || @ordered_quiet)
-        @own_quiet, @ordered_quiet = own, ordered
+        before = @own_quiet || @ordered_quiet
+        @own_quiet = own unless own.nil?
+        @ordered_quiet = ordered unless ordered.nil?
+        quiet = @own_quiet || @ordered_quiet
+        changed = quiet != before
         @ledger.quiet = quiet
         @claiming&.raise(Recalled) if changed && quiet
         @logger.info(quiet ? "claiming no more jobs" : "claiming jobs again") if changed
