@@ -1,3 +1,5 @@
+//go:build !meanwhile_fewcases
+
 package main
 
 import (

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/signal"
 	"runtime"
@@ -25,7 +21,6 @@ import (
 
 func init() {
 	know(
-		stuckCase{name: "tls-read", start: tlsRead, want: []want{{path: "waiter", wait: "network", on: "read", at: "tls-read"}}},
 		stuckCase{name: "net-pipe", start: netPipe, want: []want{{path: "waiter", wait: "select", at: "net-pipe"}}},
 		stuckCase{name: "io-pipe", start: ioPipe, want: []want{
 			{path: "reader", wait: "select", at: "io-pipe-read"},
@@ -60,21 +55,6 @@ func init() {
 			{path: "group", wait: "waitgroup", at: "waitgroup-go"},
 		}},
 	)
-}
-
-// tlsRead reads a line from a server that says nothing after the handshake.
-func tlsRead(ctx context.Context) error {
-	server := httptest.NewTLSServer(http.HandlerFunc(sendHead))
-	hold(server)
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	if err != nil {
-		return err
-	}
-	meanwhile.Go(ctx, func(context.Context) error {
-		_, err := bufio.NewReader(conn).ReadString('\n') // stuck: tls-read
-		return err
-	}, meanwhile.Name("waiter"))
-	return nil
 }
 
 func netPipe(ctx context.Context) error {

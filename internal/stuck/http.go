@@ -1,11 +1,16 @@
+//go:build !meanwhile_fewcases
+
 package main
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"sync"
 
@@ -14,6 +19,16 @@ import (
 
 func init() {
 	know(
+		stuckCase{name: "tls-read", start: tlsRead, want: []want{{path: "waiter", wait: "network", on: "read", at: "tls-read"}}},
+		stuckCase{name: "tls-handshake", start: tlsHandshake, want: []want{
+			{path: "waiter", wait: "network", at: "tls-handshake"},
+		}},
+		stuckCase{name: "http-answer", start: httpAnswer, want: []want{
+			{path: "waiter", wait: "network", at: "http-answer"},
+		}},
+		stuckCase{name: "http-body", start: httpBody, want: []want{
+			{path: "waiter", wait: "network", at: "http-body"},
+		}},
 		stuckCase{name: "http-pool", start: httpPool, want: []want{
 			{path: "waiter", wait: "HTTP connection pool", at: "http-pool"},
 		}},
@@ -47,6 +62,79 @@ func init() {
 			{path: "server", wait: "network", on: "accept", at: "http-serve"},
 		}},
 	)
+}
+
+// tlsRead reads a line from a server that says nothing after the handshake.
+func tlsRead(ctx context.Context) error {
+	server := httptest.NewTLSServer(http.HandlerFunc(sendHead))
+	hold(server)
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := bufio.NewReader(conn).ReadString('\n') // stuck: tls-read
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func tlsHandshake(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		_, err := tls.Dial("tcp", l.Addr().String(), nil) // stuck: tls-handshake
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+func httpAnswer(ctx context.Context) error {
+	l, err := silent("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: new(http.Transport)} // no proxy
+	meanwhile.Go(ctx, func(context.Context) error {
+		answer, err := client.Get("http://" + l.Addr().String()) // stuck: http-answer
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
+	}, meanwhile.Name("waiter"))
+	return nil
+}
+
+// httpBody has a server that promises ten bytes and sends none.
+func httpBody(ctx context.Context) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	meanwhile.Go(ctx, func(context.Context) error {
+		conn, err := l.Accept()
+		hold(l, conn)
+		if err != nil {
+			return err
+		}
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return err
+		}
+		_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
+		return err
+	}, meanwhile.Name("server"))
+	client := &http.Client{Transport: new(http.Transport)}
+	meanwhile.Go(ctx, func(context.Context) error {
+		answer, err := client.Get("http://" + l.Addr().String())
+		if err != nil {
+			return err
+		}
+		_, err = io.ReadAll(answer.Body) // stuck: http-body
+		return err
+	}, meanwhile.Name("waiter"))
+	return nil
 }
 
 // get asks a server and returns the body of its answer.

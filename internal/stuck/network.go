@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
 	"path/filepath"
 
 	"github.com/meanwhile-go/meanwhile"
@@ -28,15 +25,6 @@ func init() {
 		}},
 		stuckCase{name: "unix-socket", start: unixSocket, want: []want{
 			{path: "waiter", wait: "network", at: "unix-socket", has: []string{"read"}},
-		}},
-		stuckCase{name: "tls-handshake", start: tlsHandshake, want: []want{
-			{path: "waiter", wait: "network", at: "tls-handshake"},
-		}},
-		stuckCase{name: "http-answer", start: httpAnswer, want: []want{
-			{path: "waiter", wait: "network", at: "http-answer"},
-		}},
-		stuckCase{name: "http-body", start: httpBody, want: []want{
-			{path: "waiter", wait: "network", at: "http-body"},
 		}},
 		stuckCase{name: "dns", start: dns, want: []want{
 			{path: "address", wait: "network", at: "dns-address", has: []string{"lookup"}},
@@ -132,64 +120,6 @@ func unixSocket(ctx context.Context) error {
 	}
 	meanwhile.Go(ctx, func(context.Context) error {
 		_, err := io.ReadFull(conn, make([]byte, 1)) // stuck: unix-socket
-		return err
-	}, meanwhile.Name("waiter"))
-	return nil
-}
-
-func tlsHandshake(ctx context.Context) error {
-	l, err := silent("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	meanwhile.Go(ctx, func(context.Context) error {
-		_, err := tls.Dial("tcp", l.Addr().String(), nil) // stuck: tls-handshake
-		return err
-	}, meanwhile.Name("waiter"))
-	return nil
-}
-
-func httpAnswer(ctx context.Context) error {
-	l, err := silent("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	client := &http.Client{Transport: new(http.Transport)} // no proxy
-	meanwhile.Go(ctx, func(context.Context) error {
-		answer, err := client.Get("http://" + l.Addr().String()) // stuck: http-answer
-		if err != nil {
-			return err
-		}
-		return answer.Body.Close()
-	}, meanwhile.Name("waiter"))
-	return nil
-}
-
-// httpBody has a server that promises ten bytes and sends none.
-func httpBody(ctx context.Context) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	meanwhile.Go(ctx, func(context.Context) error {
-		conn, err := l.Accept()
-		hold(l, conn)
-		if err != nil {
-			return err
-		}
-		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
-			return err
-		}
-		_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n")
-		return err
-	}, meanwhile.Name("server"))
-	client := &http.Client{Transport: new(http.Transport)}
-	meanwhile.Go(ctx, func(context.Context) error {
-		answer, err := client.Get("http://" + l.Addr().String())
-		if err != nil {
-			return err
-		}
-		_, err = io.ReadAll(answer.Body) // stuck: http-body
 		return err
 	}, meanwhile.Name("waiter"))
 	return nil

@@ -15,6 +15,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/demo/corpus"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/process"
 )
@@ -81,9 +82,9 @@ func (c *Command) check() error {
 	if c.Latency < 0 || c.Latency > longestLatency {
 		return fmt.Errorf("--latency: %v: give a time from 0s to %v", c.Latency, longestLatency)
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
+	host, err := settings.Address(c.Listen, "127.0.0.1:8080")
 	if err != nil {
-		return fmt.Errorf("--listen: %.100q is no address such as 127.0.0.1:8080", c.Listen)
+		return fmt.Errorf("--listen: %w", err)
 	}
 	if !loopback.IsHost(host) {
 		return fmt.Errorf("--listen: %.100q is open to others, who could do anything: give a loopback address such as 127.0.0.1:8080", c.Listen)

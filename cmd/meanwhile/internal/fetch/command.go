@@ -10,7 +10,7 @@ import (
 // A Command is what "meanwhile fetch" was asked for, as kong fills it.
 type Command struct {
 	URLs []string `arg:"" optional:"" name:"url" help:"URLs to fetch. example.com/x stands for http://example.com/x."`
-	From string   `placeholder:"FILE" help:"Read URLs from this file, one a line; - is standard input, which is also read when no URL is given. Empty lines and lines that begin with # are skipped."`
+	From path     `placeholder:"FILE" help:"Read URLs from this file, one a line; - is standard input, which is also read when no URL is given. Empty lines and lines that begin with # are skipped."`
 
 	Limit       limit   `short:"n" default:"64" placeholder:"N|auto" group:"How many at once" help:"Run up to N at once (default ${default}); auto adapts N to the capacity of the servers."`
 	Min         int     `default:"4" placeholder:"N" group:"How many at once" help:"Lowest limit of -n auto (default ${default})."`
@@ -39,11 +39,11 @@ type Command struct {
 	RetryDelay     seconds `default:"1s" placeholder:"TIME" group:"Bounds" help:"Maximum of the first backoff, which is random; it doubles each time (default ${default})."`
 	RetryMaxTime   seconds `placeholder:"TIME" group:"Bounds" help:"Timeout of all attempts of a URL and the waits between (default 5 minutes more than the attempts may take); a later Retry-After ends the retries."`
 
-	JSON       bool   `name:"json" group:"Output" help:"Print one JSON object per line: url, status, bytes, timings, attempts, then where they apply final_url, location, file, error, not_done. Timings are in milliseconds: dns, connect, tls, wait (to the first byte) and transfer of the last attempt, total of all. After an interrupt the last object has the place in the input where it stopped: not_started_from, line."`
-	Out        string `placeholder:"DIR" group:"Output" help:"Save the bodies to files in this folder, named after the URLs."`
-	Overwrite  bool   `group:"Output" help:"Replace files that exist; without it their URLs fail."`
-	Silent     bool   `short:"s" group:"Output" help:"Show neither progress nor summary."`
-	NoProgress bool   `group:"Output" help:"Show no progress."`
+	JSON       bool `name:"json" group:"Output" help:"Print one JSON object per line: url, status, bytes, timings, attempts, then where they apply final_url, location, file, error, not_done. Timings are in milliseconds: dns, connect, tls, wait (to the first byte) and transfer of the last attempt, total of all. After an interrupt the last object has the place in the input where it stopped: not_started_from, line."`
+	Out        path `placeholder:"DIR" group:"Output" help:"Save the bodies to files in this folder, named after the URLs."`
+	Overwrite  bool `group:"Output" help:"Replace files that exist; without it their URLs fail."`
+	Silent     bool `short:"s" group:"Output" help:"Show neither progress nor summary."`
+	NoProgress bool `group:"Output" help:"Show no progress."`
 }
 
 // Help is the text above the flags.

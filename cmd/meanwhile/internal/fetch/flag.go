@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -27,6 +28,18 @@ func (l *limit) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is neither a number from 1 to 1000000 nor auto", text)
 	}
 	*l = limit{n: n}
+	return nil
+}
+
+// path is a flag with the name of a file or folder. One that is given has a name: a script whose variable is empty would save nothing.
+type path string
+
+// UnmarshalText reads the flag.
+func (p *path) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("it is empty: give a name, or leave the flag out")
+	}
+	*p = path(text)
 	return nil
 }
 

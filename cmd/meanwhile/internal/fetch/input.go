@@ -59,11 +59,11 @@ func openInput(c *Command, s Streams, l *ledger) (*input, error) {
 	case c.From == "-":
 		in.name, in.reader = fromStandard, s.In
 	case c.From != "":
-		f, err := openRegular(c.From)
+		f, err := openRegular(string(c.From))
 		if err != nil {
 			return nil, fmt.Errorf("read URLs: %w", err)
 		}
-		in.name, in.reader = c.From, f
+		in.name, in.reader = string(c.From), f
 	case len(c.URLs) == 0 && terminal.Is(s.In):
 		return nil, fmt.Errorf("no URLs: give some, or --from FILE, or pipe them in")
 	case len(c.URLs) == 0:

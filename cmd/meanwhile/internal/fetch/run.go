@@ -63,7 +63,7 @@ func (c *Command) open(streams Streams) (*run, error) {
 	}
 	var out *folder
 	if c.Out != "" {
-		if out, err = openFolder(c.Out, c.Overwrite); err != nil {
+		if out, err = openFolder(string(c.Out), c.Overwrite); err != nil {
 			in.close()
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/logs/analogger"
 	"github.com/meanwhile-go/meanwhile/logs/jsonlines"
@@ -44,13 +45,16 @@ type listenerSetting struct {
 	authOff  bool
 }
 
-const off = "off"
+const (
+	off            = "off"
+	exampleAddress = "127.0.0.1:6767"
+)
 
 // parseListener reads the value of the flag with a name.
 func parseListener(name, text string) (s listenerSetting, err error) {
 	text, query, _ := strings.Cut(text, "?")
 	s.address = text
-	if err := address(text); err != nil {
+	if _, err := settings.Address(text, exampleAddress); err != nil {
 		return s, err
 	}
 	options, err := url.ParseQuery(query)
@@ -279,15 +283,4 @@ func (p *plan) openHTTP() (bool, error) {
 		return false, fmt.Errorf("--%s: %w", nameHTTP, err)
 	}
 	return c != nil && c.ClientCAs != nil, nil
-}
-
-func address(text string) error {
-	_, port, err := net.SplitHostPort(text)
-	if err != nil || port == "" {
-		return fmt.Errorf("%.100q is no address such as 127.0.0.1:6767", text)
-	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
-		return fmt.Errorf("%.100q has no port: give a number up to 65535", text)
-	}
-	return nil
 }

@@ -143,7 +143,7 @@ func (r *routeSettings) place(text string) (server.Destination, error) {
 		path, err := linePath(rest)
 		return server.Destination{File: &linefile.Config{Path: path}}, err
 	case kind == "socket" && rest != "":
-		if err := address(rest); err != nil {
+		if _, err := settings.Address(rest, exampleAddress); err != nil {
 			return server.Destination{}, err
 		}
 		return server.Destination{Socket: rest}, nil

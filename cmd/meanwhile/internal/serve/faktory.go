@@ -12,6 +12,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/probe"
+	"github.com/meanwhile-go/meanwhile/cmd/meanwhile/internal/settings"
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/faktory"
@@ -36,9 +37,9 @@ func (c *Command) planFaktory() (p faktoryPlan, err error) {
 		}
 		return p, nil
 	}
-	host, _, err := net.SplitHostPort(c.Faktory)
+	host, err := settings.Address(c.Faktory, "127.0.0.1:7419")
 	if err != nil {
-		return p, fmt.Errorf("--faktory: %.100q is no address such as 127.0.0.1:7419", c.Faktory)
+		return p, fmt.Errorf("--faktory: %w", err)
 	}
 	p = faktoryPlan{address: c.Faktory, exposed: !loopback.IsHost(host)}
 	if p.password, err = c.faktoryPassword(); err != nil {

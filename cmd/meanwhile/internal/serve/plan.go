@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -59,9 +58,9 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	if err != nil {
 		return nil, fmt.Errorf("--token: %w", err)
 	}
-	host, _, err := net.SplitHostPort(c.Listen)
+	host, err := settings.Address(c.Listen, "127.0.0.1:7070")
 	if err != nil {
-		return nil, fmt.Errorf("--listen: %.100q is no address such as 127.0.0.1:7070", c.Listen)
+		return nil, fmt.Errorf("--listen: %w", err)
 	}
 	p.local = loopback.IsHost(host)
 	asks := len(users)+len(tokens) > 0

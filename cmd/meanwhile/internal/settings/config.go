@@ -182,7 +182,7 @@ func settingOf(flag *kong.Flag, value *yaml.Node) (string, error) {
 	case value.Kind == yaml.SequenceNode && flag.IsSlice():
 		var all []string
 		for _, element := range value.Content {
-			if element.Kind != yaml.ScalarNode {
+			if element.Kind != yaml.ScalarNode || element.Tag == "!!null" {
 				return "", fmt.Errorf("line %d: give a list of texts", element.Line)
 			}
 			all = append(all, element.Value)
