@@ -193,6 +193,11 @@ func TestWorkerOutcomes(t *testing.T) {
 			events: []string{"started", "snoozed again in 1m0s"},
 		},
 		{
+			name:  "Snooze when its time is over",
+			fn:    func(ctx context.Context, _ note) error { <-ctx.Done(); return job.Snooze(time.Minute) },
+			state: job.Queued, uncounted: 1, events: []string{"started", "snoozed again in 1m0s"},
+		},
+		{
 			name: "Throttled", fn: failing(fmt.Errorf("ask: %w", job.Throttled(errFlaky, time.Minute))), state: job.Queued, uncounted: 1,
 			events: []string{"started", "snoozed: flaky again in 1m0s"},
 		},

@@ -7,9 +7,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/access"
 )
 
+// What stands in the place of an address that is none.
+const (
+	exampleListen  = "127.0.0.1:7070"
+	exampleFaktory = "127.0.0.1:7419"
+)
+
 // file is how the file of --config is read.
 var file = settings.File{Command: "meanwhile serve", Check: func(key string, value any) (err error) {
 	switch key {
+	case "listen":
+		_, err = settings.Address(value.(string), exampleListen)
+	case "faktory":
+		if address := value.(string); address != "" {
+			_, err = settings.Address(address, exampleFaktory)
+		}
 	case "user":
 		_, err = settings.ParseAll[access.User](value.([]string))
 	case "token":

@@ -37,7 +37,7 @@ func (c *Command) planFaktory() (p faktoryPlan, err error) {
 		}
 		return p, nil
 	}
-	host, err := settings.Address(c.Faktory, "127.0.0.1:7419")
+	host, err := settings.Address(c.Faktory, exampleFaktory)
 	if err != nil {
 		return p, fmt.Errorf("--faktory: %w", err)
 	}

@@ -58,7 +58,7 @@ func (c *Command) plan(logger *slog.Logger, streams probe.Streams) (*plan, error
 	if err != nil {
 		return nil, fmt.Errorf("--token: %w", err)
 	}
-	host, err := settings.Address(c.Listen, "127.0.0.1:7070")
+	host, err := settings.Address(c.Listen, exampleListen)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
