@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -56,12 +57,11 @@ func TestGoToolPprof(t *testing.T) {
 
 func write(t *testing.T, p *Profile, path string) {
 	t.Helper()
-	f, err := os.Create(path)
-	if err != nil {
+	var b bytes.Buffer
+	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	if err := p.Write(f); err != nil {
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
