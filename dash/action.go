@@ -208,11 +208,14 @@ func (h *handler) countTarget(ctx context.Context, t *target) (n int64, more boo
 	if n, ok := t.known(counts); ok {
 		return n, false, nil
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, mostCount, errLate)
-	defer cancel()
-	for _, err := range h.list(limited, t.filter) {
+	if len(t.filter.IDs) == 0 { // those that were selected are few, and asked about by their number also where a store is slow
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, mostCount, errLate)
+		defer cancel()
+	}
+	for _, err := range h.list(ctx, t.filter) {
 		switch {
-		case err != nil && errors.Is(context.Cause(limited), errLate):
+		case err != nil && errors.Is(context.Cause(ctx), errLate):
 			return n, true, nil
 		case err != nil:
 			return 0, false, err

@@ -136,6 +136,29 @@ func TestCountIsGivenUp(t *testing.T) {
 	})
 }
 
+// A busy store takes a second to find jobs.
+type busy struct{ *memory.Store }
+
+func (s busy) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
+	select {
+	case <-time.After(time.Second):
+		return s.Store.List(ctx, f)
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// The question about jobs that were selected is about these, and not about all that match, also where the store is busy.
+func TestQuestionOfABusyStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := busy{memory.New()}
+		jobs := enqueue(t, s, "mail", `{}`, 3)
+		h := dash.New(dash.Config{Store: s})
+		query := url.Values{"action": {"delete"}, "id": {jobs[0].ID.String(), jobs[1].ID.String()}}
+		has(t, get(t, h, "/jobs/action?"+query.Encode()), http.StatusOK, "Delete 2 jobs?", "not all jobs that match")
+	})
+}
+
 // A slow store takes some seconds for each change.
 type slow struct{ *memory.Store }
 

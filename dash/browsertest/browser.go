@@ -139,7 +139,7 @@ func Until(expression string) Action {
 			case <-ctx.Done():
 				seen, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 				defer cancel()
-				text, _ := chromedp.Evaluate[string](`location.href + ": " + document.body.innerText.slice(0, 600)`)(seen, t)
+				text, _ := chromedp.Evaluate[string](`location.href + ": " + (document.querySelector("dialog[open]") ?? document.body).innerText.slice(0, 600)`)(seen, t)
 				return fmt.Errorf("wait for %s: %w; the page is %s", expression, errors.Join(ctx.Err(), err), text)
 			}
 		}
