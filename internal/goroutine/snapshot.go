@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -31,17 +32,20 @@ const MaxDepth = 128
 // cannot be told on this version of Go. The records are valid until f returns. It stops the world twice for some
 // microseconds, not while it goes from one goroutine to the next: each of them is recorded before it runs again.
 func Snapshot(f func([]Record)) bool {
-	if !Exact || !truthful() {
+	if !Exact || tested.Load() == untruthful {
 		return false
 	}
 	b, _ := buffers.Get().(*buffer)
 	if b == nil {
 		b = new(buffer)
 	}
-	f(b.read())
+	records, ok := b.readTested()
+	if ok {
+		f(records)
+	}
 	b.clear()
 	buffers.Put(b)
-	return true
+	return ok
 }
 
 // buffers keeps what the last snapshot was read into, for the next one.
@@ -77,34 +81,53 @@ func (b *buffer) clear() {
 	clear(b.records)
 }
 
-// truthful reports whether a snapshot shows the label set of the goroutine that takes it, with that goroutine's stack. It
-// is found out before the first snapshot is used.
-var truthful = sync.OnceValue(func() bool {
+// tested is what the first snapshot has found out: whether it shows the label set of the goroutine that takes it, with that
+// goroutine's stack.
+var tested atomic.Int32
+
+const (
+	untested int32 = iota
+	truthful
+	untruthful
+)
+
+// readTested returns false when snapshots are not truthful.
+func (b *buffer) readTested() (records []Record, ok bool) {
+	if tested.Load() == truthful {
+		return b.read(), true
+	}
 	before := Current()
-	defer before.Restore()
 	probe := NewSet([]Label{{"task", "snapshot"}})
 	probe.Set()
-	if Current() != probe.Address() {
-		return false
+	if Current() == probe.Address() {
+		records, ok = b.readAs(probe, before)
 	}
-	return probe.shownOnce()
-})
+	before.Restore()
+	if ok {
+		tested.Store(truthful)
+	} else {
+		tested.Store(untruthful)
+	}
+	return records, ok
+}
 
-// shownOnce reports whether exactly one goroutine of a snapshot has the set, and is in this function.
+// readAs reports whether exactly one goroutine has the set, and is in this function. In the records it has the set that it had before.
 //
 //go:noinline
-func (s *Set) shownOnce() bool {
+func (b *buffer) readAs(set *Set, before Address) ([]Record, bool) {
 	found, here := 0, false
-	b := new(buffer)
-	for _, r := range b.read() {
-		if r.Set != s.Address() {
+	records := b.read()
+	for i := range records {
+		r := &records[i]
+		if r.Set != set.Address() {
 			continue
 		}
+		r.Set = before
 		found++
 		for _, pc := range r.Stack {
 			f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-			here = here || strings.HasSuffix(f.Function, ".(*Set).shownOnce")
+			here = here || strings.HasSuffix(f.Function, ".(*buffer).readAs")
 		}
 	}
-	return found == 1 && here
+	return records, found == 1 && here
 }
