@@ -39,12 +39,12 @@ const phase = 3 * time.Second
 func TestRollingDeployment(t *testing.T) {
 	onEachStore(t, func(t *testing.T, store string) {
 		commit, version := findBefore(t, store)
+		before := filepath.Join(t.TempDir(), "before")
+		buildCommit(t, commit, before)
 		rows := []string{"in all", countAcknowledged, countFollowed, countLimited, countHolds, countDealt, countSweeps}
 		untilAllHappened(t, func() []string {
-			d := &deployment{version: version}
+			d := &deployment{before: before, today: executable(t), version: version}
 			out, err := proveBy(t, func(c *config) {
-				d.before, d.today = filepath.Join(c.dir, "before"), executable(t)
-				buildCommit(t, commit, d.before)
 				c.lease = 2 * time.Second // the first claim of a process may take long
 				c.self, c.prepare, c.program, c.drive = d.today, d.migrateDown, d.choose, d.drive
 			}, "-store", store)
