@@ -36,7 +36,7 @@ const maxReleases = 20
 //	Permanent, or the last attempt   Discarded
 //	any other                        Queued, after the backoff
 //
-// Cancel or Permanent around a Snooze or Throttled counts, and not that.
+// Cancel or Permanent around a Snooze or Throttled counts, and not that. A panic with one of Snooze, Throttled or Cancel is any other error.
 //
 // Of a kind that is run at most once none is queued again: this attempt is the last, and none is uncounted.
 //
@@ -46,7 +46,7 @@ func (j *Job) decide(err, cause error, elapsed time.Duration, d definition) Even
 		j.State = Completed
 		return Event{Kind: JobCompleted}
 	}
-	snooze, _ := errors.AsType[*snoozeError](err)
+	snooze, _ := returned[*snoozeError](err)
 	event := j.decideFailed(err, cause, snooze, elapsed, d)
 	if snooze != nil && snooze.throttled != nil {
 		event.Throttle = min(snooze.delay, maxDelay)
@@ -79,7 +79,7 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 	case snooze != nil && d.once:
 		err = fmt.Errorf("the handler returned %s(%v), which is not for a kind that is run at most once", snooze.name(), snooze.delay)
 	}
-	_, canceled := errors.AsType[*cancelError](err)
+	_, canceled := returned[*cancelError](err)
 	if errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout) {
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
@@ -95,6 +95,15 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 	delay := retryDelay(err, j.Used(), d.backoff)
 	j.queueAgain(delay, false)
 	return Event{Kind: JobRetried, Err: err, Delay: delay}
+}
+
+// returned finds the error of Cancel, Snooze or Throttled in what a handler has returned. With one that it has panicked with, it has failed.
+func returned[T error](err error) (mark T, ok bool) {
+	mark, ok = errors.AsType[T](err)
+	if p, panicked := errors.AsType[*meanwhile.PanicError](err); ok && panicked && errors.Is(p, mark) {
+		return *new(T), false
+	}
+	return mark, ok
 }
 
 // endsAround reports whether Cancel or retry.Permanent was given an error of Snooze or Throttled: the mark that was set last counts.

@@ -30,7 +30,7 @@ func (handlerGoexit) Unwrap() error { return meanwhile.ErrGoexit }
 type cancelError struct{ err error }
 
 // Cancel is returned by a handler to stop the job for good: its state becomes Canceled, with err as the failure. A nil err
-// is allowed. The mark holds through wrapping.
+// is allowed. The mark holds through wrapping. A panic with it is a failure like any other, as it is with Snooze and Throttled.
 func Cancel(err error) error { return &cancelError{err} }
 
 func (e *cancelError) Error() string {

@@ -219,6 +219,22 @@ func TestWorkerOutcomes(t *testing.T) {
 			events: []string{"started", "retried: panic: oh again in 1s"},
 		},
 		{
+			name: "panic with Snooze", fn: func(context.Context, note) error { panic(job.Snooze(time.Minute)) }, state: job.Queued, error: "panic: again in 1m0s",
+			events: []string{"started", "retried: panic: again in 1m0s again in 1s"},
+		},
+		{
+			name: "panic with Throttled in a task",
+			fn: func(ctx context.Context, _ note) error {
+				meanwhile.Go(ctx, func(context.Context) error { panic(job.Throttled(errFlaky, time.Minute)) })
+				return nil
+			},
+			state: job.Queued, error: "panic: throttled for 1m0s: flaky",
+		},
+		{
+			name: "panic with Cancel", fn: func(context.Context, note) error { panic(job.Cancel(errFlaky)) }, state: job.Queued, error: "panic: flaky",
+			events: []string{"started", "retried: panic: flaky again in 1s"},
+		},
+		{
 			name: "timeout", fn: func(ctx context.Context, _ note) error { <-ctx.Done(); return ctx.Err() }, state: job.Queued,
 			error:  "context deadline exceeded: the attempt took longer than its timeout",
 			events: []string{"started", "retried: context deadline exceeded: the attempt took longer than its timeout again in 1s"},
