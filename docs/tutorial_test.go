@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,6 +90,33 @@ func TestTutorial(t *testing.T) {
 	}
 	if programs < 4 {
 		t.Errorf("the tutorial has %d steps that run", programs)
+	}
+}
+
+// TestTutorialTidies finds "go mod tidy" in each step whose files import a package of this module that no step before has imported: go get
+// adds the checksums of one package, and without those of the others the program does not build.
+func TestTutorialTidies(t *testing.T) {
+	text, err := os.ReadFile("tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{"github.com/meanwhile-go/meanwhile": true} // what the first go get is for
+	imported := regexp.MustCompile(`"(github\.com/meanwhile-go/meanwhile[^"]*)"`)
+	for _, step := range strings.Split(string(text), "\n## ")[1:] {
+		title, rest, _ := strings.Cut(step, "\n")
+		var added []string
+		for _, match := range imported.FindAllStringSubmatch(rest, -1) {
+			if !used[match[1]] {
+				used[match[1]] = true
+				added = append(added, match[1])
+			}
+		}
+		if len(added) > 0 && !strings.Contains(rest, "go mod tidy") && !strings.HasPrefix(title, "5.") { // that of jobtest needs no module more
+			t.Errorf("step %q imports %q and does not have go mod tidy", title, added)
+		}
+	}
+	if len(used) < 6 {
+		t.Errorf("the tutorial imports %d packages", len(used))
 	}
 }
 
