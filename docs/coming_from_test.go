@@ -44,6 +44,8 @@ func Example_comingFrom() {
 	fmt.Println(meanwhile.Each(ctx, items, show, meanwhile.Limit(8)))
 	fmt.Println(meanwhile.Run(ctx, work, meanwhile.MaxTasks(8)))
 	fmt.Println(meanwhile.Collect(meanwhile.Map(ctx, items, fetch)))
+	for range meanwhile.Map(ctx, items, fetch, meanwhile.Limit(8)) {
+	}
 	for range meanwhile.Map(ctx, items, fetch, meanwhile.Limit(8), meanwhile.Timeout(time.Second)) {
 	}
 	for range meanwhile.Map(ctx, items, fetch, meanwhile.Unordered()) {
