@@ -13,8 +13,8 @@
 //
 // A task is a function running in a tree, with a parent and an end. [Run] opens a scope, calls a function in it and
 // returns when every task started in it has ended; [Go] and [Async] start a task in the scope that their ctx belongs to.
-// The scope travels in ctx: a function that has one can start tasks without anybody above or below it changing, and no
-// goroutine is left behind.
+// The scope travels in ctx: any function that has the ctx can start tasks, the signatures around it stay as they are, and no
+// goroutine is leaked.
 //
 // A task that fails, or panics, cancels the others of its scope, and Run returns its failure. [Supervise] opens a scope
 // whose tasks fail alone. Each task is a scope for the tasks it starts.

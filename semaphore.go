@@ -52,7 +52,7 @@ func (s *Semaphore) Size() int {
 	return size
 }
 
-// Set changes the size. A larger one serves those who wait at once. A smaller one lets holders finish: Held is above the size
+// Set changes the size. A larger one serves those who wait at once. A smaller one lets holders finish: [Semaphore.InUse] is above the size
 // until they have released enough, and nothing is given before. Those who wait with a weight larger than the new size get the
 // error that [Semaphore.Acquire] returns for such a weight. Set panics unless size is positive.
 func (s *Semaphore) Set(size int) {

@@ -64,7 +64,8 @@ func Each[In any](ctx context.Context, in Stream[In], fn func(ctx context.Contex
 	return failed.Join()
 }
 
-// Collect returns the values of in up to the first error, and that error. The caller answers for their number.
+// Collect returns the values of in up to the first error, and that error. Their number is not bounded: the
+// slice holds all of them.
 func Collect[T any](in Stream[T]) ([]T, error) {
 	var values []T
 	for value, err := range in {

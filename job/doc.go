@@ -1,5 +1,5 @@
-// Package job runs durable background jobs, which survive the process. A job is enqueued in a store, a SQLite file or a PostgreSQL database, and
-// is run by a worker, in this process or another, until its handler succeeds; each as a task, so that one worker runs
+// Package job runs durable background jobs, which survive the process. A job is enqueued in a store, a SQLite file, a PostgreSQL
+// database or Redis, and is run by a worker, in this process or another, until its handler succeeds; each as a task, so that one worker runs
 // thousands of waiting jobs at once.
 //
 //	var Index = job.Define[Document]("search.index", job.MaxAttempts(5))

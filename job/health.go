@@ -22,14 +22,14 @@ type Health struct {
 
 	Started  time.Time // when Run was called; zero while it does not run, and so is all below
 	Stopping bool      // it is stopping, and claims no more
-	Full     bool      // it has no room, and does not claim until a job ends
+	Full     bool      // it is at capacity, and does not claim until a job ends
 	Running  int       // jobs, of at most Slots at once
 	Slots    int
-	Quiet    bool // it claims nothing because of an CommandQuiet; then it counts as full
+	Quiet    bool // it claims nothing because of a [CommandQuiet]; then Full is true as well
 }
 
-// Health returns how the worker is. A worker that has room for jobs claims at least once each Config.Poll; one that is full
-// does not claim until a job ends.
+// Health returns how the worker is. A worker with free slots claims at least once each Config.Poll; one at
+// capacity does not claim until a job ends. It may be called by many goroutines at once.
 func (w *Worker) Health() Health {
 	var h Health
 	if ns := w.health.claimed.Load(); ns != 0 {

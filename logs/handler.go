@@ -20,7 +20,7 @@ type HandlerOptions struct {
 	// AddSource adds the attribute "source": the file, without its folders but one, and the line that logged.
 	AddSource bool
 
-	// Block is how long a call waits for room when memory and spool are full, before its record is dropped. A ctx that ends sooner
+	// Block is how long a call waits for buffer space when memory and spool are full, before its record is dropped. A ctx that ends sooner
 	// ends the wait. Zero is not at all.
 	Block time.Duration
 

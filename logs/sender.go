@@ -60,12 +60,12 @@ type SenderOptions struct {
 	dial func(ctx context.Context) (net.Conn, error) // of tests
 }
 
-// A Sender brings records to a server and loses none while there is room: what is not acknowledged stays in memory or in
+// A Sender brings records to a server and loses none while memory or spool have space: what is not acknowledged stays in memory or in
 // the spool, and is sent again, in order, to be kept once. What is dropped is counted, and reported by records of its service with
-// the attribute logs.dropped as soon as there is a connection, also by the next process with the same spool. Methods may be called
-// at once.
+// the attribute logs.dropped as soon as there is a connection, also by the next process with the same spool. Its methods may be
+// called by many goroutines at once.
 //
-// It is what a [Handler] sends through, and serves who has records from elsewhere.
+// It is what a [Handler] sends through, and serves programs that have records from elsewhere.
 type Sender struct {
 	o            SenderOptions
 	to           target
@@ -242,8 +242,8 @@ func (s *Sender) Add(v *View) error {
 	return s.put(service, record, at)
 }
 
-// Send takes a record, and waits while there is no room for it, until ctx is canceled. It is for those who can make the one
-// wait who gives them the records, such as the end of a pipe.
+// Send takes a record, and waits while there is no buffer space for it, until ctx is canceled. It is for callers that can block the
+// writer of the records (backpressure), such as the reader of a pipe.
 func (s *Sender) Send(ctx context.Context, v *View) error {
 	e := newEncoding()
 	defer e.free()
