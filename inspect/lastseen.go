@@ -61,8 +61,8 @@ type waitIdentity struct {
 // keepLastSeen is how long a task of which no snapshot is taken is remembered.
 const keepLastSeen = time.Minute
 
-// Identity says which wait n, with all but its times known, is in; its waiter may be nil.
-func (w Wait) Identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
+// identity says which wait n, with all but its times known, is in; its waiter may be nil.
+func (w Wait) identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
 	if waiter != nil {
 		id.waiter = waiter.Identity()
 	}

@@ -94,18 +94,18 @@ func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 	w := &n.Wait
 	if one.inner != (goroutine.Address{}) {
 		w.For, w.On = "task", s.pathOf(one.inner)
-		return w.Identity(nil, one.inner)
+		return w.identity(nil, one.inner)
 	}
 	if w.For == "stream" {
 		w.On = n.Awaited()
 	}
 	kind := one.stack.waiter
 	if kind == scope.NoWaiter {
-		return w.Identity(nil, goroutine.Address{})
+		return w.identity(nil, goroutine.Address{})
 	}
 	waiter := s.waiter(one, kind)
 	s.detail(n, waiter)
-	return w.Identity(waiter, goroutine.Address{})
+	return w.identity(waiter, goroutine.Address{})
 }
 
 // place says what the stack of n shows.

@@ -73,13 +73,23 @@ func (t *Target) String() string { return probe.Printable(storeurl.Redacted(t.ad
 
 // CheckStore returns what is wrong with the name of the store, without showing it.
 func (t *Target) CheckStore() error {
-	for _, check := range []func(string) error{job.CheckURL, storeurl.Check} {
-		if err := check(t.address()); err != nil {
-			return fmt.Errorf("--store: %w", err)
-		}
+	if err := t.check(); err != nil {
+		return fmt.Errorf("--store: %w", err)
 	}
 	return nil
 }
+
+func (t *Target) check() error {
+	switch err := job.CheckURL(t.address()); {
+	case err != nil:
+		return err
+	case storeurl.Scheme(t.address()) == "memory":
+		return errMemory
+	}
+	return storeurl.Check(t.address())
+}
+
+var errMemory = errors.New("a store in memory is empty, and ends with the command: name a file, such as sqlite:jobs.db")
 
 // file returns the path of the file that the store is in, if it is.
 func (t *Target) file() (path string, ok bool) {
@@ -99,7 +109,7 @@ func (t *Target) file() (path string, ok bool) {
 
 // Open opens the store. A file that is not there is made only if create is set.
 func (t *Target) Open(ctx context.Context, create bool) (job.Store, error) {
-	if err := storeurl.Check(t.address()); err != nil {
+	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("store %s: %w", t, err)
 	}
 	if path, ok := t.file(); ok && !create {
