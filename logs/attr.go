@@ -154,7 +154,12 @@ func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Valu
 	case slog.KindDuration:
 		return binary.AppendVarint(append(data, kindDuration), int64(value.Duration()))
 	case slog.KindTime:
-		return binary.AppendVarint(append(data, kindTime), value.Time().UnixNano())
+		at := value.Time()
+		nanoseconds := at.UnixNano()
+		if !time.Unix(0, nanoseconds).Equal(at) { // they do not reach it, as they do not the zero time
+			return appendText(append(data, kindText), at.UTC().Format(time.RFC3339Nano))
+		}
+		return binary.AppendVarint(append(data, kindTime), nanoseconds)
 	}
 	return appendAny(data, value.Any())
 }

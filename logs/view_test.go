@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -111,6 +112,10 @@ func TestAttrsOfAllKinds(t *testing.T) {
 		"bytes":      {slog.Any("b", []byte("abc")), "b=abc"},
 		"valuer":     {slog.Any("v", slog.StringValue("abc")), "v=abc"},
 		"time":       {slog.Time("t", at), "t=2026-05-04T03:02:01Z"},
+		"zero time":  {slog.Time("t", time.Time{}), "t=0001-01-01T00:00:00Z"},
+		"far time":   {slog.Time("t", time.Date(2300, 1, 1, 0, 0, 0, 5, time.UTC)), "t=2300-01-01T00:00:00.000000005Z"},
+		"last time":  {slog.Time("t", time.Unix(0, math.MaxInt64)), "t=2262-04-11T23:47:16.854775807Z"},
+		"after it":   {slog.Time("t", time.Unix(0, math.MaxInt64).Add(1)), "t=2262-04-11T23:47:16.854775808Z"},
 		"duration":   {slog.Duration("took", 1500*time.Millisecond), "took=1.5s"},
 		"bool":       {slog.Bool("ok", false), "ok=false"},
 	}
