@@ -3,7 +3,6 @@ package logs
 import (
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"math"
 	"strconv"
@@ -162,38 +161,6 @@ func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Valu
 		return binary.AppendVarint(append(data, kindTime), nanoseconds)
 	}
 	return appendAny(data, value.Any())
-}
-
-// appendAny appends what slog has no kind for: errors and what prints itself as text, the rest as JSON.
-func appendAny(data []byte, value any) []byte {
-	switch value := value.(type) {
-	case json.RawMessage:
-		if json.Valid(value) {
-			return appendText(append(data, kindJSON), []byte(value))
-		}
-		return appendText(append(data, kindText), []byte(value))
-	case error:
-		return appendText(append(data, kindText), text(value.Error))
-	case fmt.Stringer:
-		return appendText(append(data, kindText), text(value.String))
-	case []byte:
-		return appendText(append(data, kindText), value)
-	}
-	encoded, err := json.Marshal(value)
-	if err != nil {
-		return appendText(append(data, kindText), fmt.Sprintf("%+v", value))
-	}
-	return appendText(append(data, kindJSON), encoded)
-}
-
-// text calls f, which a nil pointer may have panic.
-func text(f func() string) (s string) {
-	defer func() {
-		if p := recover(); p != nil {
-			s = fmt.Sprintf("!PANIC: %v", p)
-		}
-	}()
-	return f()
 }
 
 // FindAttr returns the value of the first attribute with a key among encoded ones, as [View.EncodedAttrs] returns them, and what

@@ -162,6 +162,37 @@ func TestHandlerOddValues(t *testing.T) {
 	}
 }
 
+// TestHandlerValuesInThemselves logs what JSON cannot represent, and package fmt would print until the stack is full.
+func TestHandlerValuesInThemselves(t *testing.T) {
+	type node struct {
+		Name string
+		In   map[string]any
+	}
+	inMap, inSlice, inNode := map[string]any{}, []any{nil}, &node{"a", map[string]any{}}
+	inMap["self"], inSlice[0], inNode.In["list"] = inMap, inSlice, []any{make(chan int), inNode.In}
+	deep := any(make(chan int))
+	for range 1500 {
+		deep = []any{deep}
+	}
+	h := newTestHandler(t, nil)
+	log := slog.New(h).With("with", inMap)
+	log.Info("in themselves", "map", inMap, "slice", inSlice, "node", inNode, "deep", deep, slog.Group("g", "map", inMap))
+	log.Info("twice", "x", []any{make(chan int), inMap["none"], []int{}, []int{}})
+
+	records := h.records(t)
+	for _, a := range records[0].Attrs {
+		if !strings.HasPrefix(a.Value.String(), "!ERROR: json: unsupported ") {
+			t.Errorf("got %s, want an error", a)
+		}
+	}
+	if len(records[0].Attrs) != 6 {
+		t.Errorf("got %d attributes, want 6", len(records[0].Attrs))
+	}
+	if got := records[1].Attrs[1].Value.String(); !strings.HasPrefix(got, "[0x") || !strings.HasSuffix(got, " <nil> [] []]") {
+		t.Errorf("got %s, want what package fmt prints", got)
+	}
+}
+
 func TestNewHandlerRefuses(t *testing.T) {
 	tests := []struct{ address, want string }{
 		{"logs:6767", "tcp://host:port"},
