@@ -108,21 +108,39 @@ func (a AttrValue) Number() (n float64, ok bool) {
 	return 0, false
 }
 
+// Bounds of a group. The LogValue of a member may return the group that it is in, and so on without an end.
+const (
+	maxGroupDepth = 100            // of groups in groups
+	maxGroupBytes = 16 * MaxRecord // of an attribute: of one that is longer, members are missing
+)
+
 // AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group is its
-// members; what is empty is left out, as slog's own handlers do.
+// members; what is empty is left out, as slog's own handlers do. A group that is in a
+// hundred others is an error as text.
 func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
+	return appendMember(data, len(data)+maxGroupBytes, 0, prefix, a)
+}
+
+// appendMember appends an attribute that is in so many groups, unless data is longer than most.
+func appendMember(data []byte, most, depth int, prefix string, a slog.Attr) []byte {
 	value := a.Value
 	kind := value.Kind()
 	if kind == slog.KindLogValuer {
 		value = value.Resolve()
 		kind = value.Kind()
 	}
+	if kind == slog.KindGroup && depth == maxGroupDepth {
+		return appendKind(data, prefix, a.Key, slog.KindString, slog.StringValue("!ERROR: a group in too many groups"))
+	}
 	if kind == slog.KindGroup {
 		if a.Key != "" {
 			prefix += a.Key + "."
 		}
 		for _, member := range value.Group() {
-			data = AppendAttr(data, prefix, member)
+			if len(data) > most {
+				break
+			}
+			data = appendMember(data, most, depth+1, prefix, member)
 		}
 		return data
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/slogtest"
@@ -190,6 +191,36 @@ func TestHandlerValuesInThemselves(t *testing.T) {
 	}
 	if got := records[1].Attrs[1].Value.String(); !strings.HasPrefix(got, "[0x") || !strings.HasSuffix(got, " <nil> [] []]") {
 		t.Errorf("got %s, want what package fmt prints", got)
+	}
+}
+
+// An endless value is a group with the value itself in it, twice.
+type endless struct{ level int }
+
+func (e endless) LogValue() slog.Value {
+	return slog.GroupValue(slog.Int("level", e.level), slog.Any("a", endless{e.level + 1}), slog.Any("b", endless{e.level + 1}))
+}
+
+// TestHandlerEndlessGroup logs a group that LogValue makes longer each time. It ends, and what was before it and behind it is logged.
+func TestHandlerEndlessGroup(t *testing.T) {
+	h := newTestHandler(t, nil)
+	slog.New(h).With("before", 1).Info("endless", "it", endless{})
+	slog.New(h).Info("nested", slog.Group("one", slog.Group("two", "three", 3)))
+
+	records := h.records(t)
+	attrs := records[0].Attrs
+	if got, want := attrs[0].String()+" "+attrs[1].String()+" "+attrs[2].String(), "before=1 it.level=0 it.a.level=1"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if last := attrs[len(attrs)-1]; last.Key != "logs.attributes_left_out" {
+		t.Errorf("the last attribute is %s", last)
+	}
+	deepest := "it." + strings.Repeat("a.", maxGroupDepth-1) + "a"
+	if i := slices.IndexFunc(attrs, func(a slog.Attr) bool { return a.Key == deepest }); i < 0 || attrs[i].Value.String() != "!ERROR: a group in too many groups" {
+		t.Errorf("got no error as the %dth group", maxGroupDepth)
+	}
+	if got, want := records[1].Attrs[0].String(), "one.two.three=3"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 
