@@ -31,6 +31,9 @@ func (c *Find) count(ctx context.Context, f storage.Finder, q storage.Query, str
 		return usage("%v", err)
 	case err != nil:
 		return err
+	}
+	limitGroups(counts, c.Limit)
+	switch {
 	case c.JSON:
 		text, err := json.Marshal(counts)
 		if err != nil {
@@ -42,11 +45,22 @@ func (c *Find) count(ctx context.Context, f storage.Finder, q storage.Query, str
 		fmt.Fprintln(streams.Err, "No records match.")
 		return nil
 	}
-	return printCounts(streams.Out, counts, c.Limit)
+	return printCounts(streams.Out, counts)
+}
+
+// limitGroups counts groups beyond a limit, if it is not 0, as others.
+func limitGroups(counts *storage.Counts, limit int) {
+	if limit == 0 || len(counts.Groups) <= limit {
+		return
+	}
+	for _, g := range counts.Groups[limit:] {
+		counts.Others += g.Count
+	}
+	counts.Groups = counts.Groups[:limit]
 }
 
 // printCounts prints a table with the largest groups first.
-func printCounts(w io.Writer, counts *storage.Counts, limit int) error {
+func printCounts(w io.Writer, counts *storage.Counts) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := append([]string{"COUNT"}, counts.By...)
 	for i := range head {
@@ -56,12 +70,7 @@ func printCounts(w io.Writer, counts *storage.Counts, limit int) error {
 		head = append(head, fmt.Sprintf("EACH %v FROM %s", counts.Every, counts.Since.UTC().Format(time.RFC3339)))
 	}
 	fmt.Fprintln(t, strings.Join(head, "\t"))
-	others := counts.Others
-	for i, g := range counts.Groups {
-		if limit > 0 && i >= limit {
-			others += g.Count
-			continue
-		}
+	for _, g := range counts.Groups {
 		row := []string{probe.Number(int(g.Count))}
 		for _, value := range g.Values {
 			row = append(row, string(appendValue(nil, value)))
@@ -71,8 +80,8 @@ func printCounts(w io.Writer, counts *storage.Counts, limit int) error {
 		}
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	if others > 0 {
-		fmt.Fprintf(t, "%s\tof others\n", probe.Number(int(others)))
+	if counts.Others > 0 {
+		fmt.Fprintf(t, "%s\tof others\n", probe.Number(int(counts.Others)))
 	}
 	return t.Flush()
 }
