@@ -3,6 +3,7 @@ package filter
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs"
@@ -39,9 +40,17 @@ func (f field) text(v *logs.View) []byte {
 	return v.Message
 }
 
-// AppendValue appends the value that a record has for a key of filters, as text: nothing when it has none.
+// AppendValue appends the value that a record has for a key of filters, as text: nothing when it has none. A key in quotes is that of an
+// attribute.
 func AppendValue(b []byte, v *logs.View, key string) []byte {
-	switch f := fields[key]; f {
+	f := fields[key]
+	if inner, ok := strings.CutPrefix(key, `"`); ok && len(inner) > 0 && strings.HasSuffix(inner, `"`) {
+		key, f = inner[:len(inner)-1], fieldAttr
+		if strings.Contains(key, `\`) {
+			key = quoted.Replace(key)
+		}
+	}
+	switch f {
 	case fieldAttr:
 		value, _, ok := logs.FindAttr(v.EncodedAttrs(), key)
 		if !ok {
@@ -58,6 +67,9 @@ func AppendValue(b []byte, v *logs.View, key string) []byte {
 		return append(b, f.text(v)...)
 	}
 }
+
+// quoted replaces what stands for a quote and a backslash between quotes.
+var quoted = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 
 // A between matches a time, a level or a number.
 type between struct {
