@@ -34,7 +34,19 @@ type Source struct {
 // A Place is a Source, or a folder.
 type Place struct {
 	Source
-	Dir string `group:"Where" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead."`
+	Dir folder `group:"Where" placeholder:"DIR" help:"Read the folder of a log server that is not running, instead."`
+}
+
+// A folder is a flag with the name of one. One that is given has a name: a script whose variable is empty would search the server.
+type folder string
+
+// UnmarshalText reads the flag.
+func (f *folder) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("it is empty: give a name, or leave the flag out")
+	}
+	*f = folder(text)
+	return nil
 }
 
 // mostToken is the longest token, in bytes.
@@ -112,14 +124,15 @@ func (p *Place) use(streams probe.Streams, fn func(ctx context.Context, f storag
 		defer func() { _ = client.Close() }()
 		return absent(interrupt.Run("logs", func(ctx context.Context) error { return fn(ctx, client) }))
 	}
-	if _, err := os.Stat(p.Dir); err != nil {
+	dir := string(p.Dir)
+	if _, err := os.Stat(dir); err != nil {
 		return usage("--dir: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(p.Dir, "lock")); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return usage("--dir: no records are kept in %s: give the folder that meanwhile logs serve has as --dir", safe(p.Dir))
+	if _, err := os.Stat(filepath.Join(dir, "lock")); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return usage("--dir: no records are kept in %s: give the folder that meanwhile logs serve has as --dir", safe(dir))
 	}
 	return interrupt.Run("logs", func(ctx context.Context) error {
-		store, err := segment.OpenReadOnly(p.Dir, segment.Config{})
+		store, err := segment.OpenReadOnly(dir, segment.Config{})
 		if err != nil {
 			return fmt.Errorf("--dir: %w", err)
 		}
