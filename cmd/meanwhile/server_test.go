@@ -46,14 +46,8 @@ func newServer() *server {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = io.WriteString(w, "cut")
 	})
-	mux.HandleFunc("/more", func(w http.ResponseWriter, _ *http.Request) { // than a response without a body may have
-		conn, _, err := w.(http.Hijacker).Hijack()
-		if err != nil {
-			panic(err)
-		}
-		defer conn.Close()
-		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\nmore")
-	})
+	mux.HandleFunc("/more", raw("HTTP/1.1 204 No Content\r\n\r\nmore")) // than a response without a body may have
+	mux.HandleFunc("/nought", raw("HTTP/1.1 000 \x1b[2J\r\nContent-Length: 2\r\n\r\nno"))
 	mux.HandleFunc("/closed", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("/size/{n}", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(r.PathValue("n"))
@@ -64,6 +58,18 @@ func newServer() *server {
 	mux.HandleFunc("/gzip", compressed)
 	s.Server = httptest.NewServer(s.count(mux))
 	return s
+}
+
+// raw answers with what net/http would not write.
+func raw(answer string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, answer)
+	}
 }
 
 // count keeps the figures by path. When it returns, the test that waits for a request may go on.

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -77,6 +78,9 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 		return explain(ctx, err, clock, t.bytes)
 	}
 	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode < 100 { // net/http takes any three digits
+		return &finalError{classStatus, fmt.Errorf("the status %q is none of HTTP", answer.Status)}
+	}
 	t.status = answer.StatusCode
 	if answer.Request.URL.String() != t.url.String() {
 		t.final = answer.Request.URL
