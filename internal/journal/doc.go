@@ -16,4 +16,6 @@
 //   - After a failed sync nobody knows what is on disk, and a second one may succeed without it. Frames that count only when they are
 //     on disk (see [Folder.Durable]) are cut off, and their [Commit] fails. Where frames count as soon as they are written, the file
 //     takes no more of them ([ErrBroken]), and the user begins the next.
+//   - A file that was deleted or moved while it was in use, as each sync finds out, takes no more either. What counts in it can still be
+//     read until it is closed, and no later.
 package journal

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type File struct {
 	waiting []*Commit
 	syncing chan struct{} // closed when the sync that runs has ended; nil when none does
 	failed  error         // of a sync, after which nobody knows what is on disk behind synced
+	gone    bool          // another file is in its place, or none
 }
 
 func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
@@ -36,8 +38,10 @@ func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
 	return f
 }
 
-// ErrBroken is that of a file that takes no more frames, as those before may not be on disk.
+// ErrBroken is that of a file that takes no more frames, as those before may not be on disk, or nobody finds it there.
 var ErrBroken = errors.New("the journal could not be brought to disk, and another one is to be begun")
+
+var errGone = errors.New("the file was deleted or moved while it was in use")
 
 var errTorn = errors.New("a failed write was not cut off the journal")
 
@@ -122,13 +126,16 @@ func (f *File) Repair() error {
 		f.mu.Unlock()
 		return ErrBroken
 	}
-	lost := f.failed != nil
+	lost, broken := f.failed != nil, error(nil)
 	if lost {
 		f.size, f.torn = f.synced, true
 	}
+	if f.gone {
+		broken = ErrBroken
+	}
 	f.mu.Unlock()
 	if !f.torn {
-		return nil
+		return broken
 	}
 	if err := f.folder.Disk.Truncate(f.file, f.size); err != nil {
 		return fmt.Errorf("cut a failed write off the journal: %w", err)
@@ -138,6 +145,21 @@ func (f *File) Repair() error {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.failed = nil
+	}
+	return broken
+}
+
+// inPlace returns an error when others do not find the file under its name.
+func (f *File) inPlace() error {
+	there, err := os.Stat(f.Path())
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return errGone
+		}
+		return nil // nothing is known
+	}
+	if own, err := f.file.Stat(); err == nil && !os.SameFile(own, there) {
+		return errGone
 	}
 	return nil
 }
@@ -165,5 +187,16 @@ func (f *File) Release() {
 	}
 }
 
-// Remove deletes the file. Who uses it may still read it.
-func (f *File) Remove() error { return f.folder.Disk.Remove(f.Path()) }
+// Remove deletes the file, unless somebody else has. Who uses it may still read it.
+func (f *File) Remove() error {
+	f.mu.Lock()
+	gone := f.gone
+	f.mu.Unlock()
+	if gone {
+		return nil
+	}
+	if err := f.folder.Disk.Remove(f.Path()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -85,8 +85,12 @@ func (f *File) lead() {
 	f.Use()
 	f.mu.Unlock()
 	err := f.folder.Disk.Sync(f.file)
+	gone := f.inPlace()
 	f.Release()
 	f.mu.Lock()
+	if gone != nil {
+		f.gone, err = true, gone
+	}
 	f.syncing = nil
 	close(syncing)
 	if err == nil {

@@ -526,6 +526,30 @@ func TestJournalSyncFails(t *testing.T) {
 	f.die()
 }
 
+// A file of the journal that somebody deletes is followed by another one, with what is known of the line files.
+func TestJournalDeleted(t *testing.T) {
+	f := newTestFile(t)
+	f.begin()
+	f.write("line one\n", Received{testClient, 1})
+	j := f.journal
+	number := j.number
+	if err := os.Remove(j.file.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.sync(); err == nil {
+		t.Error("a sync has not seen that the file is gone")
+	}
+	f.write("line two\n", Received{testClient, 2})
+	if j.number != number+1 {
+		t.Errorf("file %d of the journal after %d", j.number, number)
+	}
+	f.die()
+	f.begin()
+	f.want("killed", "line one\nline two\n")
+	f.wantLast("killed", 2)
+	f.die()
+}
+
 // Two processes cannot have it at once.
 func TestJournalIsLocked(t *testing.T) {
 	f := newTestFile(t)

@@ -299,6 +299,74 @@ func TestAnotherJournalAfterFailedSync(t *testing.T) {
 	}
 }
 
+// A journal that somebody deletes or moves takes no more: what it would have acknowledged would be gone with the process. What it has is
+// turned into segments, as long as its process lives.
+func TestAnotherJournalInPlaceOfOneThatIsGone(t *testing.T) {
+	for _, policy := range []Sync{Always, Interval} {
+		for name, take := range map[string]func(path string) error{
+			"deleted":  os.Remove,
+			"moved":    func(path string) error { return os.Rename(path, path+".old") },
+			"replaced": func(path string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+		} {
+			t.Run(fmt.Sprint(policy, " ", name), func(t *testing.T) {
+				dir := t.TempDir()
+				err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+					s, _ := sabotagedWith(t, dir, Config{Sync: policy, Logger: quietly})
+					if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 1, 10)); err != nil {
+						return err
+					}
+					gone := s.active.Path()
+					if err := take(gone); err != nil {
+						return err
+					}
+					appended := s.Append(ctx, logtest.Batch("a", logs.Client{}, 11, 10))
+					if policy == Interval {
+						if err := s.Sync(ctx); err == nil {
+							t.Error("a sync has not seen that the journal is gone")
+						}
+					} else if appended == nil {
+						t.Error("records were acknowledged that the next process would not find")
+					}
+					if appended != nil {
+						if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 11, 10)); err != nil {
+							return err
+						}
+					}
+					if err := s.Append(ctx, logtest.Batch("a", logs.Client{}, 21, 10)); err != nil {
+						return err
+					}
+					if s.active.Path() == gone {
+						t.Error("no other journal was begun")
+					}
+					if err := s.turnAll(ctx); err != nil {
+						return err
+					}
+					return s.Close()
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+					s, _ := sabotaged(t, dir)
+					records, err := meanwhile.Collect(s.Find(ctx, storage.Query{}))
+					if err != nil || len(records) != 30 {
+						t.Fatalf("afterwards: %d records, %v, want 30", len(records), err)
+					}
+					for i, r := range records {
+						if r.Number != uint64(i+1) || r.Message != logtest.Message(uint64(i+1)) {
+							t.Errorf("record %d is %d, %q", i+1, r.Number, r.Message)
+						}
+					}
+					return s.Close()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 // A journal that cannot be repaired is not closed: what failed in it would count for the next process, and its numbers be given twice.
 func TestNoAnotherJournalBeforeRepair(t *testing.T) {
 	dir := t.TempDir()

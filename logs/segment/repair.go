@@ -1,14 +1,21 @@
 package segment
 
+import (
+	"errors"
+
+	"github.com/meanwhile-go/meanwhile/internal/journal"
+)
+
 // repair cuts off what a failed write or sync has left, if there is any, and takes back its numbers. The caller holds s.writing.
 func (s *Store) repair() error {
-	if err := s.active.Repair(); err != nil {
+	err := s.active.Repair()
+	if err != nil && !errors.Is(err, journal.ErrBroken) {
 		return err
 	}
 	for c := s.lastFailed(); c != nil; c = s.lastFailed() {
 		s.undo(c)
 	}
-	return nil
+	return err
 }
 
 // lastFailed takes the newest commit from those that nobody sees, if it never counts.

@@ -18,7 +18,7 @@ func (s *Store) rotateIfDue() error {
 		return err
 	}
 	j, now, size := s.active, time.Now(), s.active.Size()
-	if size <= journal.HeadSize { // nothing is in it
+	if size <= journal.HeadSize && !broken { // nothing is in it
 		j.Made = now
 		return nil
 	}
@@ -48,6 +48,9 @@ func (s *Store) rotate(now time.Time) error {
 	if err != nil {
 		s.log().Warn("the journal is due to be closed, and another cannot be made", "error", err)
 		return nil
+	}
+	if errors.Is(s.active.Repair(), journal.ErrBroken) {
+		s.log().Error("another journal is begun: a sync of this one failed, or it was deleted or moved", "journal", s.active.Path())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
