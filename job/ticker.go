@@ -149,25 +149,32 @@ func (r *run) noteCrons(ctx context.Context, crons []*cronState, now time.Time) 
 	return errors.Join(failed...)
 }
 
-// tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take holds up no other; a
-// store that does not answer is not asked for each.
+// tickAll enqueues what is due and returns how long nothing will be. A cron whose job the store does not take, or not in time, as while a
+// transaction of somebody's has its unique key, holds up no other; a store that does not answer is not asked for each.
 func (r *run) tickAll(ctx context.Context, crons []*cronState) (time.Duration, error) {
-	begun := time.Now()
-	now := r.clock.at(begun)
-	wait := noteEach
+	until := time.Now().Add(noteEach)
 	var failed []error
 	for _, c := range crons {
+		begun := time.Now()
+		now := r.clock.at(begun)
 		if err := r.tickDue(ctx, c, now); err != nil {
 			failed = append(failed, err)
-			if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			if ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded) && !r.pings(ctx) {
 				break
 			}
 		}
 		if next := c.schedule.next(now); !next.IsZero() {
-			wait = min(wait, next.Sub(now))
+			until = earlier(until, begun.Add(next.Sub(now)))
 		}
 	}
-	return wait - time.Since(begun), errors.Join(failed...)
+	return time.Until(until), errors.Join(failed...)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func (r *run) tickDue(ctx context.Context, c *cronState, now time.Time) error {

@@ -43,6 +43,34 @@ func TestACronThatFailsHoldsUpNoOther(t *testing.T) {
 	})
 }
 
+// TestACronThatHangsHoldsUpNoOther has a cron whose job the store does not take in time, though it answers.
+func TestACronThatHangsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newCronRig(t, job.CatchUpAll)
+		hangs := r.config.Crons[0]
+		hangs.Name = "a"
+		r.config.Crons = []job.Cron{hangs, r.config.Crons[0]}
+		r.workUntil(&hangingTicks{Store: r.store, cron: hangs.Name}, 90)
+		if got := r.ticks(); len(got) < 10 {
+			t.Errorf("ticks at %v, want those of a minute at least", got)
+		}
+	})
+}
+
+// hangingTicks is a store that does not take the jobs of a cron before the call ends.
+type hangingTicks struct {
+	job.Store
+	cron string
+}
+
+func (s *hangingTicks) Tick(ctx context.Context, t job.Tick) (bool, error) {
+	if t.Cron == s.cron && t.Job != nil {
+		<-ctx.Done()
+		return false, ctx.Err()
+	}
+	return s.Store.Tick(ctx, t)
+}
+
 // A cronRig has a cron that ticks each five seconds, from the beginning of the bubble on. Nothing runs its jobs.
 type cronRig struct {
 	*rig
