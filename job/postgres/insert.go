@@ -25,7 +25,8 @@ const (
 	gatherTime   = time.Millisecond // at most, see group.Gather
 )
 
-// Insert stores new jobs. Calls that come while a transaction is under way share the next one.
+// Insert stores new jobs. Calls that come while a transaction is under way share the next one; those with unique keys have one of their own, so
+// that only they wait while a transaction of the user's has one of these keys.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -42,7 +43,11 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 	}
 	ctx, cancel := bounded(ctx, callTimeout)
 	defer cancel()
-	done, err := s.inserts.Do(ctx, jobs)
+	inserts := s.inserts
+	if slices.ContainsFunc(jobs, isKeyed) {
+		inserts = s.keyed
+	}
+	done, err := inserts.Do(ctx, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("insert jobs: %w", err)
 	}

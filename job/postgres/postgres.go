@@ -51,6 +51,7 @@ type Store struct {
 	closing atomic.Bool
 
 	inserts *group.Group[[]*job.Job, inserted]
+	keyed   *group.Group[[]*job.Job, inserted] // of jobs with unique keys, which may wait for a transaction of the user's that has one of these
 	cursors cursors
 	laned   laned
 	known   knownLanes
@@ -115,8 +116,9 @@ func newStore(schema string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
-	s.inserts = group.New(groupedCalls, 1, s.flushInserts)
+	s.inserts, s.keyed = group.New(groupedCalls, 1, s.flushInserts), group.New(groupedCalls, 1, s.flushInserts)
 	s.inserts.Gather(gatherTime)
+	s.keyed.Gather(gatherTime)
 	s.notices.setUp()
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/postgres"
 )
@@ -208,5 +209,41 @@ func TestTxNotice(t *testing.T) {
 		if err := <-notified; err != nil {
 			t.Errorf("Wait = %v", err)
 		}
+	}
+}
+
+// TestTxWithAUniqueKeyDelaysOnlyKeys: while a transaction of the user's has a unique key, who enqueues that key waits, and who enqueues jobs without
+// one does not.
+func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	tx := pgxTx(t, s, url)
+	first := newJob(t, job.Unique("key"))
+	if _, err := tx.Insert(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			ids, err := s.Insert(ctx, newJob(t, job.Unique("key")))
+			if err == nil && ids[0] != first.ID {
+				t.Errorf("the second job with the key is %v, want that of the transaction, %v", ids[0], first.ID)
+			}
+			return err
+		})
+		waits := "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+		for n := 0; n == 0; {
+			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
+				return err
+			}
+		}
+		inTime, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if _, err := s.Insert(inTime, newJob(t)); err != nil {
+			t.Errorf("a job without a key: %v", err)
+		}
+		return tx.commit()
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
