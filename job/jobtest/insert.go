@@ -87,7 +87,9 @@ var insertPromises = []promise{
 		j := f.insertNew(job.At(at))
 		f.sameTime("due", f.read(j.ID).RunAt, at)
 		past := f.insertNew(job.At(at.Add(-48 * time.Hour)))
-		f.due(past)
+		first := f.insertNew(job.At(time.Unix(0, 0)))
+		f.sameTime("due", f.read(first.ID).RunAt, time.Unix(0, 0))
+		f.due(first, past)
 	}},
 	{"insert of a delayed job is due later", func(f *fixture) {
 		j := f.insertNew(job.In(2 * short))

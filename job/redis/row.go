@@ -72,7 +72,7 @@ func jobOf(id job.ID, text string) (*job.Job, error) {
 	j.Started, j.Finished, j.Worker = when(), when(), string(u.text())
 	detail := u.text()
 	j.Queue, j.Priority, j.Kind, j.LimitKey = string(u.text()), count(), string(u.text()), string(u.text())
-	j.RunAt, j.Created = when(), when()
+	j.RunAt, j.Created = time.UnixMicro(u.number()).UTC(), when() // due at zero is the beginning of 1970
 	j.MaxAttempts = count()
 	flags := count()
 	j.Uncounted, j.Crashed = count(), count()
