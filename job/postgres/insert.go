@@ -207,39 +207,56 @@ func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids [
 		if !j.Replace && j.UniqueWhile == nil {
 			continue
 		}
-		found, err := r.ids(ctx, s.sql("keys_lock"), j.UniqueKey)
+		taken, err := meetHolder(ctx, s, r, j)
 		if err != nil {
 			return err
 		}
-		if j.UniqueWhile != nil {
-			states := make([]string, len(j.UniqueWhile))
-			for i, state := range j.UniqueWhile {
-				states[i] = string(state)
-			}
-			taken, err := r.ids(ctx, s.sql("keys_give"), j.UniqueKey, [16]byte(j.ID), states)
-			if err != nil {
-				return err
-			}
-			if len(taken) > 0 {
-				ids[i], given[j.UniqueKey] = j.ID, j.ID
-				if err := insertRows(ctx, s, r, []*job.Job{j}); err != nil {
-					return err
-				}
-				continue
-			}
-		}
-		if j.Replace && len(found) > 0 {
-			runAt, delay := due(j)
-			var within *pgtype.Interval
-			if j.ReplaceWithin > 0 {
-				within = interval(j.ReplaceWithin)
-			}
-			if _, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay, within); err != nil {
+		if taken {
+			ids[i], given[j.UniqueKey] = j.ID, j.ID
+			if err := insertRows(ctx, s, r, []*job.Job{j}); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// metTries is how often a job that does not find the holder of its key queued any more meets it again.
+const metTries = 3
+
+// meetHolder gives a job the key if its holder is in none of the states of UniqueWhile, and reports that, or gives the holder what the job
+// replaces. A holder that is being claimed is queued for the first statement and gone for the second, which waits for the claim: then it is
+// met again as it is by then, or what the job is about would be lost.
+func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job) (taken bool, err error) {
+	found, err := r.ids(ctx, s.sql("keys_lock"), j.UniqueKey)
+	if err != nil {
+		return false, err
+	}
+	states := make([]string, len(j.UniqueWhile))
+	for i, state := range j.UniqueWhile {
+		states[i] = string(state)
+	}
+	for range metTries {
+		if j.UniqueWhile != nil {
+			given, err := r.ids(ctx, s.sql("keys_give"), j.UniqueKey, [16]byte(j.ID), states)
+			if err != nil || len(given) > 0 {
+				return err == nil, err
+			}
+		}
+		if !j.Replace || len(found) == 0 {
+			return false, nil
+		}
+		runAt, delay := due(j)
+		var within *pgtype.Interval
+		if j.ReplaceWithin > 0 {
+			within = interval(j.ReplaceWithin)
+		}
+		replaced, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay, within)
+		if err != nil || len(replaced) > 0 || j.UniqueWhile == nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // takeKeys takes the unique keys of jobs, where they are free, and returns the holders of all of them by key.

@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
@@ -38,5 +41,65 @@ func TestInsertGivesNotice(t *testing.T) {
 	})
 	if len(writes) != 1 {
 		t.Errorf("the insert ran these statements: %q", tr.ran)
+	}
+}
+
+// TestDebounceWhileItsHolderIsClaimed: a job that replaces one which is just being claimed is one more, so that its args are run.
+func TestDebounceWhileItsHolderIsClaimed(t *testing.T) {
+	url := database(t, server())
+	s, pool := open(t, url), connect(t, url)
+	debounced := func() *job.Job { return newJob(t, job.Debounce("key", time.Millisecond, time.Millisecond)) }
+	first, second := debounced(), debounced()
+	if _, err := s.Insert(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	// A claim waits for this lock when it has taken the job, before it is committed.
+	_, err := pool.Exec(t.Context(), `create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(4711); return new; end';
+		create trigger wait before insert on meanwhile.running for each row execute function wait()`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := pgxTx(t, s, url)
+	if err := tx.exec("select pg_advisory_xact_lock(4711)"); err != nil {
+		t.Fatal(err)
+	}
+	waiting := func(ctx context.Context, want int) error {
+		for n := 0; n < want; {
+			waits := "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+			if err := pool.QueryRow(ctx, waits).Scan(&n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			for claimed := 0; claimed == 0; { // when it is due
+				c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute}
+				got, err := s.Claim(ctx, c)
+				if err != nil {
+					return err
+				}
+				claimed = len(got.Jobs)
+			}
+			return nil
+		})
+		if err := waiting(ctx, 1); err != nil {
+			return err
+		}
+		meanwhile.Go(ctx, func(ctx context.Context) error {
+			ids, err := s.Insert(ctx, second)
+			if err == nil && ids[0] != second.ID {
+				t.Errorf("the second job is %v, want its own ID %v, since %v runs with other args", ids[0], second.ID, first.ID)
+			}
+			return err
+		})
+		if err := waiting(ctx, 2); err != nil {
+			return err
+		}
+		return tx.commit()
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
