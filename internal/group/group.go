@@ -6,17 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// A Group flushes what its callers give it in batches. It starts no goroutine: one of the callers whose turn it is leads,
-// which means that it runs the flush for the others. It may be used by many goroutines at once.
+// A Group flushes what its callers give it in batches. It starts no goroutine, unless [Group.Detach] was called: one of the callers whose turn it is
+// leads, which means that it runs the flush for the others. It may be used by many goroutines at once.
 type Group[In, Out any] struct {
 	flush         func(ctx context.Context, in []In) ([]Out, error)
 	max, parallel int
 	most          time.Duration // that a leader waits for others, see Gather
+	detached      bool          // see Detach
 
 	mu      sync.Mutex
 	waiting []*call[In, Out] // by the time they came
@@ -62,11 +65,16 @@ func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in 
 // first of them would otherwise lead a flush of its own, and the others the next one. A caller that is alone does not wait. Call it before Do.
 func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
 
+// Detach has each flush run in a goroutine of its own, so that its leader can return when its ctx is canceled, as the others do. It is for flushes
+// that may wait for long, as those over a network. Call it before Do.
+func (g *Group[In, Out]) Detach() { g.detached = true }
+
 // Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
 // more is held than what they gave.
 //
 // When ctx is canceled before the flush has begun, in is left out of it and Do returns ctx's error; when it is canceled
-// later, Do returns ctx's error and says that the outcome is open. A caller that leads returns when its flush has ended.
+// later, Do returns ctx's error and says that the outcome is open. A caller that leads returns when its flush has ended, unless flushes are
+// detached.
 func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	c := &call[In, Out]{in: in}
 	if err := ctx.Err(); err != nil {
@@ -78,8 +86,7 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 		c.phase = leads
 		g.waiting = append(g.waiting, c)
 		g.mu.Unlock()
-		g.lead(ctx, c)
-		return c.out, c.err
+		return g.leadAndReturn(ctx, c)
 	}
 	c.wake = make(chan bool, 1)
 	g.waiting = append(g.waiting, c)
@@ -91,15 +98,60 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	select {
 	case isLeader := <-c.wake:
 		if isLeader {
-			g.lead(ctx, c)
+			return g.leadAndReturn(ctx, c)
 		}
 	case <-ctx.Done():
 		switch g.leave(c) {
 		case waits, leads:
 			return c.out, ctxError(ctx)
 		case flushed:
-			return *new(Out), fmt.Errorf("it was being written, the outcome is open: %w", ctxError(ctx))
+			return open[Out](ctx)
 		}
+	}
+	return c.out, c.err
+}
+
+// open is returned for a call whose flush goes on.
+func open[Out any](ctx context.Context) (out Out, err error) {
+	return out, fmt.Errorf("it was being written, the outcome is open: %w", ctxError(ctx))
+}
+
+// leadAndReturn leads, and returns when the flush has ended, or at the end of ctx where flushes are detached.
+func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (Out, error) {
+	if !g.detached || ctx.Done() == nil {
+		g.lead(ctx, c)
+		return c.out, c.err
+	}
+	var first atomic.Int32 // whether the flush has ended or the leader has left
+	const ended, left = 1, 2
+	panicked := make(chan any, 1) // with nil when it has not
+	go func() {
+		defer func() {
+			p := recover()
+			if p != nil {
+				p = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+			if !first.CompareAndSwap(0, ended) && p != nil {
+				panic(p) // nobody else would see it
+			}
+			panicked <- p
+		}()
+		g.lead(ctx, c)
+	}()
+	select {
+	case p := <-panicked:
+		return result(c, p)
+	case <-ctx.Done():
+		if first.CompareAndSwap(0, left) {
+			return open[Out](ctx)
+		}
+		return result(c, <-panicked)
+	}
+}
+
+func result[In, Out any](c *call[In, Out], panicked any) (Out, error) {
+	if panicked != nil {
+		panic(panicked)
 	}
 	return c.out, c.err
 }

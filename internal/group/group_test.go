@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -82,6 +83,9 @@ func TestGather(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 			})
+			if i == 0 {
+				synctest.Wait() // until it leads
+			}
 		}
 		wg.Wait()
 		var sizes []int
@@ -213,6 +217,56 @@ func TestCanceledDuringFlush(t *testing.T) {
 			t.Errorf("flushed %v, want %v", r.batches, want)
 		}
 	})
+}
+
+// A leader of detached flushes returns when its ctx is canceled; the others get their results, and the next one leads.
+func TestDetachedLeaderLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := new(recorder)
+		g := New(4, 1, r.flush)
+		g.Detach()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun := time.Now()
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_, err := g.Do(ctx, 1)
+			if !errors.Is(err, errLeft) || !strings.Contains(err.Error(), "outcome is open") {
+				t.Errorf("Do of the leader = %v, want that it is canceled and open", err)
+			}
+			if took := time.Since(begun); took != 500*time.Millisecond {
+				t.Errorf("it returned after %v", took)
+			}
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if got, err := g.Do(t.Context(), 2); got != 4 || err != nil {
+				t.Errorf("Do of the next = %d, %v, want 4", got, err)
+			}
+		})
+		time.Sleep(500 * time.Millisecond)
+		cancel(errLeft)
+		wg.Wait()
+		if want := [][]int{{1}, {2}}; !slices.EqualFunc(r.batches, want, slices.Equal[[]int]) {
+			t.Errorf("flushed %v, want %v", r.batches, want)
+		}
+	})
+}
+
+var errLeft = errors.New("left")
+
+// A panic of a detached flush is the leader's, with the stack of where it happened.
+func TestDetachedFlushPanics(t *testing.T) {
+	g := New(4, 1, func(context.Context, []int) ([]int, error) { panic("oh") })
+	g.Detach()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "oh\n") || !strings.Contains(text, "TestDetachedFlushPanics.func") {
+			t.Errorf("the leader recovered %s", text)
+		}
+	}()
+	_, _ = g.Do(ctx, 1)
+	t.Error("Do has returned")
 }
 
 func TestLeadIsPassedOnByCanceled(t *testing.T) {

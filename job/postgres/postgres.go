@@ -117,8 +117,10 @@ func newStore(schema string) (*Store, error) {
 	}
 	s := &Store{schema: schema, queries: loadQueries(schema), closed: make(chan struct{})}
 	s.inserts, s.keyed = group.New(groupedCalls, 1, s.flushInserts), group.New(groupedCalls, 1, s.flushInserts)
-	s.inserts.Gather(gatherTime)
-	s.keyed.Gather(gatherTime)
+	for _, g := range []*group.Group[[]*job.Job, inserted]{s.inserts, s.keyed} {
+		g.Gather(gatherTime)
+		g.Detach()
+	}
 	s.notices.setUp()
 	return s, nil
 }

@@ -212,8 +212,8 @@ func TestTxNotice(t *testing.T) {
 	}
 }
 
-// TestTxWithAUniqueKeyDelaysOnlyKeys: while a transaction of the user's has a unique key, who enqueues that key waits, and who enqueues jobs without
-// one does not.
+// TestTxWithAUniqueKeyDelaysOnlyKeys: while a transaction of the user's has a unique key, who enqueues that key waits, until its ctx ends, and who
+// enqueues jobs without one does not.
 func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
 	url := database(t, server())
 	s, pool := open(t, url), connect(t, url)
@@ -221,6 +221,12 @@ func TestTxWithAUniqueKeyDelaysOnlyKeys(t *testing.T) {
 	first := newJob(t, job.Unique("key"))
 	if _, err := tx.Insert(t.Context(), first); err != nil {
 		t.Fatal(err)
+	}
+	begun := time.Now()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Insert(short, newJob(t, job.Unique("key"))); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) > 10*time.Second {
+		t.Errorf("one that has 50 ms: %v after %v", err, time.Since(begun))
 	}
 	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
 		meanwhile.Go(ctx, func(ctx context.Context) error {

@@ -108,6 +108,7 @@ type inserted struct {
 func groupInserts(flush func(ctx context.Context, jobs []*job.Job) ([]inserted, error)) *group.Group[*job.Job, inserted] {
 	g := group.New(groupedCalls, groupedAtOnce, flush)
 	g.Gather(gathering)
+	g.Detach()
 	return g
 }
 
