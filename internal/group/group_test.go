@@ -119,6 +119,7 @@ func TestGatherAlone(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() { do() })
+			synctest.Wait() // the first is flushed alone, and the others together
 		}
 		wg.Wait()
 		if got, want := do(), time.Second+10*time.Millisecond; got != want {
