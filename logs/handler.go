@@ -64,7 +64,7 @@ func NewHandler(address string, o *HandlerOptions) (*Handler, error) {
 // Sender returns what the handler sends through.
 func (h *Handler) Sender() *Sender { return h.sender }
 
-// Flush returns when the server has acknowledged everything logged before; see [Sender.Flush].
+// Flush returns when the server has acknowledged everything logged before, but for records that were dropped; see [Sender.Flush].
 func (h *Handler) Flush(ctx context.Context) error { return h.sender.Flush(ctx) }
 
 // Close sends or spools what was logged; see [Sender.Close]. It ends all handlers made from this one.
