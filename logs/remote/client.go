@@ -137,6 +137,9 @@ func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream
 
 // CountBy asks the server, which counts where the records are; see [storage.CountBy].
 func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, every time.Duration) (counts *storage.Counts, err error) {
+	if err := storage.CheckCounts(by, every); err != nil {
+		return nil, err
+	}
 	v := encode(q)
 	v["by"] = by
 	v.Set("every", every.String())

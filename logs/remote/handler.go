@@ -81,6 +81,9 @@ func (h *handler) count(w http.ResponseWriter, r *http.Request) {
 			err = fmt.Errorf("every: %.40q is no time such as 5m", text)
 		}
 	}
+	if err == nil {
+		err = storage.CheckCounts(v["by"], every)
+	}
 	if !enter(w, err, h.searches) {
 		return
 	}

@@ -51,7 +51,7 @@ var ErrCounts = errors.New("these counts cannot be made")
 // is some 4,000 with every: records of groups that come after these are others. Values of more than 200 bytes are cut, and end with "…". The
 // limit of the query has no meaning here. It reads all records that match.
 func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Duration) (*Counts, error) {
-	if err := checkCounts(by, every); err != nil {
+	if err := CheckCounts(by, every); err != nil {
 		return nil, err
 	}
 	q.Limit, q.Newest = 0, false
@@ -68,7 +68,8 @@ func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Dur
 	return c.finish(), nil
 }
 
-func checkCounts(by []string, every time.Duration) error {
+// CheckCounts returns the error, an [ErrCounts], with which [CountBy] refuses its keys and parts of the time before it reads a record.
+func CheckCounts(by []string, every time.Duration) error {
 	if every < 0 || len(by) > 10 {
 		return fmt.Errorf("%w: count by up to ten keys, in parts of a positive time", ErrCounts)
 	}
