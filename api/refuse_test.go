@@ -76,6 +76,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/jobs", `{"kind":"k","delay":-1}`, nil, 400, `-1 is no duration`},
 		{"POST", "/jobs", `{"kind":"k","delay":1,"run_at":"2030-01-01T00:00:00Z"}`, nil, 422, "run_at and delay: give one of them"},
 		{"POST", "/jobs", `{"kind":"k","run_at":"tomorrow"}`, nil, 400, `"tomorrow" is no time`},
+		{"POST", "/jobs", `{"kind":"k","run_at":"9999-12-31T23:59:59-23:59"}`, nil, 422, "a run time in the year 10000: give one from 1970 to 9999"},
 		{"POST", "/jobs", `{"kind":"k","unique_key":"k","unique_args":true}`, nil, 422, "unique_key and unique_args: give one of them"},
 		{"POST", "/jobs", `{"kind":"k","unique_for":1}`, nil, 422, "unique_for: say what is unique"},
 		{"POST", "/jobs", `{"kind":"k","unique_while":["queued"]}`, nil, 422, "unique_while: say what is unique"},

@@ -107,11 +107,14 @@ func checkPriority(p int) error {
 	return nil
 }
 
+// checkTime returns what is wrong with a time at which a job is to run. Stores return it in UTC, where it may be in another year than in its
+// own zone, and no year after 9999 can be written as JSON.
 func checkTime(t time.Time) error {
-	if t.IsZero() || t.Year() >= 1970 && t.Year() <= 9999 {
+	year := t.UTC().Year()
+	if t.IsZero() || year >= 1970 && year <= 9999 {
 		return nil
 	}
-	return fmt.Errorf("a run time in the year %d: give one from 1970 to 9999", t.Year())
+	return fmt.Errorf("a run time in the year %d: give one from 1970 to 9999", year)
 }
 
 func checkKey(key string) error {

@@ -103,6 +103,7 @@ func TestNewErrors(t *testing.T) {
 		{"k", "1", []job.EnqueueOption{job.UniqueFor(time.Hour)}, `job kind "k": UniqueFor(1h0m0s) says how long, and nothing says what is unique: give Unique or UniqueArgs as well`},
 		{"k", "1", []job.EnqueueOption{job.In(200 * 365 * 24 * time.Hour)}, `job kind "k": a delay of 1752000h0m0s: give up to a hundred years`},
 		{"k", "1", []job.EnqueueOption{job.At(time.Date(1, 2, 3, 0, 0, 0, 0, time.UTC))}, `job kind "k": a run time in the year 1: give one from 1970 to 9999`},
+		{"k", "1", []job.EnqueueOption{job.At(time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -3600)))}, `job kind "k": a run time in the year 10000: give one from 1970 to 9999`},
 	}
 	for _, test := range tests {
 		_, err := job.New(test.kind, json.RawMessage(test.args), test.opts...)
