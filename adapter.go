@@ -2,7 +2,6 @@ package meanwhile
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -87,21 +86,20 @@ func (a *adapter) startItem() start {
 	return s
 }
 
-// end takes in an item and returns the limit.
-func (a *adapter) end(s start, took time.Duration, err error) int64 {
+// end takes in an item, which succeeded, was refused by the server, or failed otherwise, and returns the limit.
+func (a *adapter) end(s start, took time.Duration, succeeded, refused bool) int64 {
 	a.running--
 	member := s.member && s.window == a.window
 	if member {
 		a.open--
 	}
-	var mark interface{ Overloaded() bool }
 	switch {
-	case err == nil:
+	case succeeded:
 		a.quiet++
 		if member {
 			a.times = append(a.times, took)
 		}
-	case errors.As(err, &mark) && mark.Overloaded():
+	case refused:
 		a.refuse(s)
 	}
 	if a.complete() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,5 +79,32 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 		})
 		wantText(t, errors.Unwrap(err), "task run/a/scope/b: boom (and 1 more: task run/a/scope: "+
 			"task run/a/scope/c: context canceled: task run/a/scope/b: boom\nboom)")
+	})
+}
+
+// Errors that wrap each other in a circle are failures like others: nobody who asks for their marks goes round for ever.
+func TestErrorsInACircle(t *testing.T) {
+	newCircle := func() error {
+		c := &circle{}
+		c.err = fmt.Errorf("again: %w", c)
+		return c
+	}
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, fails(newCircle()), Retry(retry.Policy{}))
+		wantText(t, err, "after 3 attempts: circle")
+
+		err = Each(ctx, From(slices.Values([]int{1})), func(context.Context, int) error { return newCircle() }, AdaptiveLimit(1, 2))
+		wantText(t, err, "item 0: circle")
+
+		err = Run(ctx, func(ctx context.Context) error {
+			Every(ctx, time.Second, fails(newCircle()), Name("every"))
+			return Sleep(ctx, time.Minute)
+		})
+		wantText(t, err, "task run/every: circle")
+
+		canceled, cancel := context.WithCancel(ctx)
+		cancel()
+		_, err = Collect(Generate(canceled, func(context.Context, func(int) bool) error { return newCircle() }))
+		wantText(t, err, "circle")
 	})
 }

@@ -119,9 +119,10 @@ func (l *Limiter) startItem() start {
 
 func (l *Limiter) end(s start, err error) {
 	took := time.Since(s.at)
+	refused := isOverloaded(err)
 	l.mu.Lock()
 	before := l.limit.Load()
-	now := l.adapt.end(s, took, err)
+	now := l.adapt.end(s, took, err == nil, refused)
 	if now != before {
 		l.put(int(now))
 	}
@@ -129,6 +130,13 @@ func (l *Limiter) end(s start, err error) {
 	if now > before {
 		l.notify()
 	}
+}
+
+// isOverloaded reports whether err is marked as an answer that the server has too much to do. Methods of err are the program's
+// code: no lock may be held.
+func isOverloaded(err error) bool {
+	mark, ok := scope.As[interface{ Overloaded() bool }](err)
+	return ok && mark.Overloaded()
 }
 
 // AdaptiveLimit lets a stream find out how many items the server can take at once, between min and max, and follow it

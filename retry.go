@@ -3,7 +3,6 @@ package meanwhile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -103,8 +102,7 @@ func (p *retryPolicy) attempt(n *scope.Node, number int, fn func(context.Context
 }
 
 func (p *retryPolicy) worthwhile(err error) bool {
-	var mark interface{ Permanent() bool }
-	if errors.As(err, &mark) && mark.Permanent() {
+	if mark, ok := scope.As[interface{ Permanent() bool }](err); ok && mark.Permanent() {
 		return false
 	}
 	return p.If == nil || p.If(err)
@@ -112,8 +110,7 @@ func (p *retryPolicy) worthwhile(err error) bool {
 
 // wait is how long to wait after err when the bound has grown to the given one.
 func (p *retryPolicy) wait(bound float64, err error) time.Duration {
-	var delayed interface{ RetryAfter() time.Duration }
-	if errors.As(err, &delayed) {
+	if delayed, ok := scope.As[interface{ RetryAfter() time.Duration }](err); ok {
 		return min(max(0, delayed.RetryAfter()), p.MaxAfter)
 	}
 	if p.Jitter > 0 {

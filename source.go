@@ -3,7 +3,6 @@ package meanwhile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/meanwhile-go/meanwhile/internal/scope"
@@ -71,7 +70,7 @@ func Generate[T any](ctx context.Context, fn func(ctx context.Context, yield fun
 			}
 			return more
 		})
-		if canceled := ctx.Err(); canceled != nil && (err == nil || errors.Is(err, canceled)) {
+		if canceled := ctx.Err(); canceled != nil && (err == nil || scope.Claims(err, canceled)) {
 			err = scope.WithCause(cmp.Or(err, canceled), context.Cause(ctx))
 		}
 		if err != nil && more {

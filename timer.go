@@ -2,7 +2,6 @@ package meanwhile
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/internal/scope"
@@ -60,7 +59,7 @@ func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) er
 				return err
 			}
 			if err := fn(ctx); err != nil {
-				if errors.Is(err, Stop) {
+				if scope.Claims(err, Stop) {
 					return nil
 				}
 				return err

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // ExitError is an error that says how [Main] exits. It may be wrapped, or be the failure of any task.
@@ -45,13 +46,13 @@ func (p *process) exitCode(err error) (code int, silent bool) {
 	if err == nil {
 		return 0, true
 	}
-	if exit, ok := errors.AsType[*ExitError](err); ok {
+	if exit, ok := scope.As[*ExitError](err); ok {
 		return exit.Code, exit.Err == nil && isAlone(exit, err)
 	}
 	if s := p.stopped; s != nil && s.explains(err) {
 		return exitSignaled + signalNumber(s.Signal), true
 	}
-	if _, ok := errors.AsType[*meanwhile.PanicError](err); ok {
+	if _, ok := scope.As[*meanwhile.PanicError](err); ok {
 		return exitPanicked, false
 	}
 	return exitFailed, false

@@ -14,9 +14,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
+// A circle is an error that wraps itself, by another one.
+type circle struct{ below error }
+
+func (*circle) Error() string   { return "circle" }
+func (c *circle) Unwrap() error { return c.below }
+
 func TestMainOnlyTheCancellationIsSilent(t *testing.T) {
 	s := &SignalError{syscall.SIGTERM}
 	other := errors.New("disk full")
+	inCircle := &circle{}
+	inCircle.below = fmt.Errorf("again: %w", inCircle)
 	tests := []struct {
 		err    error
 		code   int
@@ -34,6 +42,7 @@ func TestMainOnlyTheCancellationIsSilent(t *testing.T) {
 		{errors.Join(s, &ExitError{Code: 7}), 7, false},
 		{fmt.Errorf("load: %w", &ExitError{Code: 7}), 7, true},
 		{&meanwhile.PanicError{Value: context.Canceled}, 2, false},
+		{inCircle, 1, false},
 	}
 	for _, test := range tests {
 		p := &process{stopped: s}

@@ -22,17 +22,15 @@ func (e *SignalError) Error() string { return "stopped by signal " + e.Signal.St
 
 // explains reports whether err tells of nothing but the cancellation by the signal.
 func (e *SignalError) explains(err error) bool {
-	switch err := err.(type) {
-	case *meanwhile.PanicError:
-		return false
-	case interface{ Unwrap() []error }:
-		return !slices.ContainsFunc(err.Unwrap(), func(err error) bool { return !e.explains(err) })
-	case interface{ Unwrap() error }:
-		if below := err.Unwrap(); below != nil {
-			return e.explains(below)
+	explained := true
+	complete := scope.WalkErrors(err, func(err error, leaf bool) bool {
+		_, panicked := err.(*meanwhile.PanicError)
+		if panicked || leaf && err != error(e) && !errors.Is(err, context.Canceled) {
+			explained = false
 		}
-	}
-	return err == error(e) || errors.Is(err, context.Canceled)
+		return !explained
+	})
+	return complete && explained
 }
 
 // OnSignal starts a background task that calls fn for each of the signals, until its scope ends, it is canceled, or fn
@@ -65,7 +63,7 @@ func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) e
 				return err
 			}
 			if err := fn(ctx, sig); err != nil {
-				if errors.Is(err, meanwhile.Stop) {
+				if scope.Claims(err, meanwhile.Stop) {
 					return nil
 				}
 				return err

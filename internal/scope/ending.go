@@ -103,7 +103,7 @@ func (n *Node) explain(err error) error {
 	case *panicked, *PanicError:
 		return err
 	}
-	if c := n.canceled.Load(); c != nil && claims(err, c.err) {
+	if c := n.canceled.Load(); c != nil && Claims(err, c.err) {
 		return WithCause(err, c.Cause)
 	}
 	return err

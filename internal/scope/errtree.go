@@ -2,7 +2,7 @@ package scope
 
 import "reflect"
 
-// maxErrorTree is how many errors of a tree are looked at. One that has more, or a circle, is taken for a failure.
+// maxErrorTree is how many errors of a tree are visited. A tree that has more, or a circle, is taken for a failure.
 const maxErrorTree = 10_000
 
 // WalkErrors calls visit for err and for each error that it wraps, and does not go below one for which visit returns true.
@@ -71,8 +71,23 @@ func isOrClaims(err, target error) bool {
 	return ok && is.Is(target)
 }
 
-// claims is errors.Is for errors that may not be comparable.
-func claims(err, target error) bool {
+// As is errors.AsType for errors that may wrap each other in a circle, where that never returns.
+func As[T any](err error) (match T, ok bool) {
+	WalkErrors(err, func(e error, _ bool) bool {
+		if ok {
+			return true
+		}
+		if match, ok = e.(T); !ok {
+			as, has := e.(interface{ As(any) bool })
+			ok = has && as.As(&match)
+		}
+		return ok
+	})
+	return match, ok
+}
+
+// Claims is errors.Is for errors that may not be comparable, or wrap each other in a circle.
+func Claims(err, target error) bool {
 	found := false
 	WalkErrors(err, func(e error, _ bool) bool {
 		found = found || isOrClaims(e, target)

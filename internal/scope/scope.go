@@ -126,7 +126,7 @@ func (n *Node) failures() (f Failures) {
 // addsFailures reports whether err passes the failure on with words of its own, as opposed to telling of the cancellation
 // that the failure led to.
 func addsFailures(err, failure error) bool {
-	return carries(err, failure) && (!claims(err, context.Canceled) || claims(failure, context.Canceled))
+	return carries(err, failure) && (!Claims(err, context.Canceled) || Claims(failure, context.Canceled))
 }
 
 // startGrace lets the cancellation c reach a shielded scope when its grace is over.
