@@ -108,3 +108,51 @@ func TestErrorsInACircle(t *testing.T) {
 		wantText(t, err, "circle")
 	})
 }
+
+// A badMethods is an error whose methods panic, as those of a nil pointer do.
+type badMethods struct{}
+
+func (*badMethods) Error() string    { return "bad methods" }
+func (*badMethods) Unwrap() error    { panic("in Unwrap") }
+func (*badMethods) Overloaded() bool { panic("in Overloaded") }
+
+// An error whose methods panic is a failure, and ends neither the process nor the scope before its tasks have ended.
+func TestErrorMethodsThatPanic(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		ended := false
+		bad := func(ctx context.Context) error { <-ctx.Done(); return &badMethods{} }
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, bad, Name("a"))
+			Go(ctx, func(ctx context.Context) error {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				ended = true
+				return nil
+			})
+			Go(ctx, fails(errBoom), Name("b"))
+			return bad(ctx)
+		})
+		if !ended || !errors.Is(err, errBoom) {
+			t.Errorf("the task ended: %v; got %v", ended, err)
+		}
+
+		limit := AdaptiveLimit(1, 2)
+		for range 2 { // the limiter stays usable
+			err = Each(ctx, From(slices.Values([]int{1})), func(context.Context, int) error { return &badMethods{} }, limit)
+			wantText(t, err, "item 0: bad methods")
+		}
+	})
+}
+
+type badMark struct{}
+
+func (badMark) Error() string    { return "bad mark" }
+func (badMark) Overloaded() bool { panic("in Overloaded") }
+
+func TestOverloadedThatPanics(t *testing.T) {
+	limit := AdaptiveLimit(1, 2)
+	for range 2 { // the limiter stays usable
+		err := Each(t.Context(), From(slices.Values([]int{1, 2})), func(context.Context, int) error { return badMark{} }, limit)
+		wantText(t, err, "item 0: bad mark")
+	}
+}

@@ -133,8 +133,13 @@ func (l *Limiter) end(s start, err error) {
 }
 
 // isOverloaded reports whether err is marked as an answer that the server has too much to do. Methods of err are the program's
-// code: no lock may be held.
-func isOverloaded(err error) bool {
+// code: no lock may be held, and one that panics marks nothing.
+func isOverloaded(err error) (overloaded bool) {
+	defer func() {
+		if recover() != nil {
+			overloaded = false
+		}
+	}()
 	mark, ok := scope.As[interface{ Overloaded() bool }](err)
 	return ok && mark.Overloaded()
 }

@@ -2,12 +2,19 @@ package scope
 
 import "reflect"
 
-// maxErrorTree is how many errors of a tree are visited. A tree that has more, or a circle, is taken for a failure.
+// maxErrorTree is how many errors of a tree are visited. A tree that has more, a circle, or a method that panics, is taken for a
+// failure.
 const maxErrorTree = 10_000
 
 // WalkErrors calls visit for err and for each error that it wraps, and does not go below one for which visit returns true.
-// It returns false when there are too many. The methods it calls belong to the program, so no lock may be held.
-func WalkErrors(err error, visit func(err error, leaf bool) (known bool)) bool {
+// It returns false when there are too many, or one of their methods panics: that must not end the process. The methods it calls
+// belong to the program, so no lock may be held.
+func WalkErrors(err error, visit func(err error, leaf bool) (known bool)) (complete bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			complete = false
+		}
+	}()
 	left := maxErrorTree
 	return walkBelow(err, &left, visit)
 }
