@@ -3,6 +3,7 @@ package meanwhile_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,8 @@ func TestMisuse(t *testing.T) {
 		"Retry factor":          {func() { Retry(retry.Policy{Factor: -1}) }, []string{"Retry", zero}},
 		"Retry timeout":         {func() { Retry(retry.Policy{Timeout: -1}) }, []string{"Retry", zero}},
 		"Retry jitter":          {func() { Retry(retry.Policy{Jitter: 1.1}) }, []string{"Retry", "jitter above 1", zero}},
+		"Retry factor NaN":      {func() { Retry(retry.Policy{Factor: math.NaN()}) }, []string{"Retry", "factor below 1", zero}},
+		"Retry jitter NaN":      {func() { Retry(retry.Policy{Jitter: math.NaN()}) }, []string{"Retry", "jitter above 1", zero}},
 		"Batch size":            {func() { Batch(ctx, upTo(1), 0, 0) }, []string{"Batch(0)", positive}},
 		"Batch wait":            {func() { Batch(ctx, upTo(1), 1, -1) }, []string{"Batch", "-1ns", duration, "zero to wait for ever"}},
 		"Every":                 {func() { Every(ctx, 0, returns) }, []string{"Every(0s)", duration}},
