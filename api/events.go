@@ -41,6 +41,10 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if r.Method == http.MethodHead {
+		w.Header().Set("Content-Type", "text/event-stream")
+		return nil
+	}
 	select {
 	case a.places <- struct{}{}:
 		defer func() { <-a.places }()

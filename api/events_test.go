@@ -87,6 +87,17 @@ func TestEventsOfJobs(t *testing.T) {
 	})
 }
 
+// HEAD asks for the head of a stream alone, which ends.
+func TestHeadOfEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		w := ask(api.New(api.Config{Store: memory.New()}), "HEAD", "/events", "")
+		if w.Code != 200 || w.Header().Get("Content-Type") != "text/event-stream" || time.Since(begun) > 0 {
+			t.Errorf("%d %v after %v", w.Code, w.Header(), time.Since(begun))
+		}
+	})
+}
+
 func TestStreamsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := api.New(api.Config{Store: memory.New()})

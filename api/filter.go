@@ -104,6 +104,20 @@ func checkRest(query url.Values) error {
 	return nil
 }
 
+// withoutQuery is for what takes no parameters: DELETE with dry_run=true deletes nothing then.
+func withoutQuery(do func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		query, err := readQuery(r)
+		if err == nil {
+			err = checkRest(query)
+		}
+		if err != nil {
+			return err
+		}
+		return do(w, r)
+	}
+}
+
 // empty reports whether a filter means all jobs.
 func (f *filter) empty() bool {
 	for _, many := range f.lists() {

@@ -115,6 +115,11 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/events?id=x", "", nil, 422, `"x" is no job ID`},
 		{"GET", "/events?" + strings.Repeat("id="+id+"&", 101), "", nil, 422, "101 jobs: follow at most 100 in one stream"},
 		{"GET", "/events?kind=k", "", nil, 400, `"kind" is no parameter of this path`},
+		{"DELETE", "/jobs/00000000000000000000000000?dry_run=true", "", nil, 400, `"dry_run" is no parameter of this path`},
+		{"POST", "/actions?limit=10", `{"action":"delete","all":true}`, nil, 400, `"limit" is no parameter of this path`},
+		{"POST", "/queues/q/pause?x", "", nil, 400, `"x" is no parameter of this path`},
+		{"GET", "/counts?queue=q", "", nil, 400, `"queue" is no parameter of this path`},
+		{"POST", "/worker/claim?wait=5s", `{}`, nil, 400, `"wait" is no parameter of this path`},
 	} {
 		w := ask(h, test.method, test.path, test.body, test.edits...)
 		var reported struct {
