@@ -100,8 +100,11 @@ func (l *Limiter) join(grown func()) (leave func()) {
 // give gives the place of an item back.
 func (l *Limiter) give() { l.places.Release(1) }
 
-// mustNotNest panics when n is in an item of a stream with the same limiter.
+// mustNotNest panics when n is in an item of a stream with the same limiter, or the limiter is the zero value.
 func (l *Limiter) mustNotNest(n *scope.Node) {
+	if l.Current() == 0 {
+		panic("meanwhile: a stream with a zero Limiter, which lets nothing run: make one with Limit or AdaptiveLimit")
+	}
 	for ; n != nil; n = n.Parent {
 		if s, ok := n.Stream().(interface{ limiter() *Limiter }); ok && s.limiter() == l {
 			panic("meanwhile: a stream inside an item of " + n.Path() + ", which has the same Limiter: the item would keep the place " +

@@ -37,6 +37,7 @@ func TestMisuse(t *testing.T) {
 		"Retry attempts":        {func() { Retry(retry.Policy{Attempts: -1}) }, []string{"Retry", zero}},
 		"Retry base":            {func() { Retry(retry.Policy{Base: -1}) }, []string{"Retry", zero}},
 		"Retry max":             {func() { Retry(retry.Policy{Max: -1}) }, []string{"Retry", zero}},
+		"zero Limiter":          {func() { _ = Each(ctx, upTo(1), func(context.Context, int) error { return nil }, new(Limiter)) }, []string{"zero Limiter", "Limit or AdaptiveLimit"}},
 		"Retry factor":          {func() { Retry(retry.Policy{Factor: -1}) }, []string{"Retry", zero}},
 		"Retry timeout":         {func() { Retry(retry.Policy{Timeout: -1}) }, []string{"Retry", zero}},
 		"Retry jitter":          {func() { Retry(retry.Policy{Jitter: 1.1}) }, []string{"Retry", "jitter above 1", zero}},

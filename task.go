@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Task is a function running in the tree, with a parent and an end. [Go] and [Async] start one. Its methods may be
+// A Task is a function running in the tree, with a parent and an end. [Go] and [Async] start one; a zero Task never ends. Its methods may be
 // called by many goroutines at once.
 type Task[T any] struct {
 	value T // ahead of n: behind it a value of no size would cost a word
@@ -138,7 +138,7 @@ func (t *asyncTask[T]) call(fn func(context.Context) (T, error)) (err error) {
 // [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, the waiter's own, is canceled first, Wait
 // returns ctx's error with its cause, and the task goes on.
 //
-// It panics when the task waits for itself or for a task it is part of, which would never return.
+// It panics when ctx shows that the task waits for itself or for a task it is part of, which would never return.
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	if !t.n.Is(scope.IsFinished) {
 		t.n.ForbidCycle(scope.From(ctx))
