@@ -55,7 +55,7 @@ const (
 
 // New makes a group that gives at most max calls to one flush and runs at most parallel flushes at once; both are at least
 // one. flush returns a result for each of in, in order, or an error for all. Its ctx has the values of the leading
-// caller's, is never canceled and has no deadline: the time it takes is for flush to bound.
+// caller's, is never canceled and has no deadline, but for what [Group.Detach] says: the time it takes is for flush to bound.
 func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in []In) ([]Out, error)) *Group[In, Out] {
 	return &Group[In, Out]{flush: flush, max: max(maximum, 1), parallel: max(parallel, 1)}
 }
@@ -65,8 +65,8 @@ func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in 
 // first of them would otherwise lead a flush of its own, and the others the next one. A caller that is alone does not wait. Call it before Do.
 func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
 
-// Detach has each flush run in a goroutine of its own, so that its leader can return when its ctx is canceled, as the others do. It is for flushes
-// that may wait for long, as those over a network. Call it before Do.
+// Detach has a leader return when its ctx is canceled, as the others do: a flush of several calls runs in a goroutine of its own, and one of the leader's
+// call alone has the leader's ctx. It is for flushes that may wait for long, as those over a network. Call it before Do.
 func (g *Group[In, Out]) Detach() { g.detached = true }
 
 // Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
@@ -118,8 +118,17 @@ func open[Out any](ctx context.Context) (out Out, err error) {
 
 // leadAndReturn leads, and returns when the flush has ended, or at the end of ctx where flushes are detached.
 func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (Out, error) {
-	if !g.detached || ctx.Done() == nil {
-		g.lead(ctx, c)
+	g.gather()
+	calls := g.collect(c)
+	switch {
+	case !g.detached || ctx.Done() == nil:
+		g.lead(context.WithoutCancel(ctx), c, calls)
+		return c.out, c.err
+	case len(calls) == 1: // it is canceled with its only call, and costs no goroutine
+		g.lead(ctx, c, calls)
+		if c.err != nil && ctx.Err() != nil {
+			return open[Out](ctx)
+		}
 		return c.out, c.err
 	}
 	var first atomic.Int32 // whether the flush has ended or the leader has left
@@ -136,7 +145,7 @@ func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (O
 			}
 			panicked <- p
 		}()
-		g.lead(ctx, c)
+		g.lead(context.WithoutCancel(ctx), c, calls)
 	}()
 	select {
 	case p := <-panicked:
@@ -156,10 +165,8 @@ func result[In, Out any](c *call[In, Out], panicked any) (Out, error) {
 	return c.out, c.err
 }
 
-// lead flushes the calls that wait, that of the leader among them, and hands the lead over.
-func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
-	g.gather()
-	calls := g.collect(leader)
+// lead flushes calls, that of the leader among them, and hands the lead over.
+func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out], calls []*call[In, Out]) {
 	begun := time.Now()
 	err := errNotReturned
 	var out []Out
@@ -185,7 +192,7 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out]) {
 	for i, c := range calls {
 		in[i] = c.in
 	}
-	out, err = g.flush(context.WithoutCancel(ctx), in)
+	out, err = g.flush(ctx, in)
 }
 
 // errNotReturned is what the others get when the flush panics; the panic is the leader's.

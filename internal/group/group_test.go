@@ -220,35 +220,46 @@ func TestCanceledDuringFlush(t *testing.T) {
 	})
 }
 
-// A leader of detached flushes returns when its ctx is canceled; the others get their results, and the next one leads.
+// A leader of detached flushes returns when its ctx is canceled: a flush of its call alone ends with it, and one of several goes on for the others.
 func TestDetachedLeaderLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := new(recorder)
-		g := New(4, 1, r.flush)
-		g.Detach()
-		ctx, cancel := context.WithCancelCause(t.Context())
-		begun := time.Now()
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			_, err := g.Do(ctx, 1)
-			if !errors.Is(err, errLeft) || !strings.Contains(err.Error(), "outcome is open") {
-				t.Errorf("Do of the leader = %v, want that it is canceled and open", err)
-			}
-			if took := time.Since(begun); took != 500*time.Millisecond {
-				t.Errorf("it returned after %v", took)
+		canceled := 0
+		g := New(4, 1, func(ctx context.Context, in []int) ([]int, error) {
+			select {
+			case <-time.After(time.Second):
+				return in, nil
+			case <-ctx.Done():
+				canceled++
+				return nil, ctx.Err()
 			}
 		})
+		g.Detach()
+		var wg sync.WaitGroup
+		leave := func(in int, after time.Duration) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			begun := time.Now()
+			time.AfterFunc(after, func() { cancel(errLeft) })
+			_, err := g.Do(ctx, in)
+			if !errors.Is(err, errLeft) || !strings.Contains(err.Error(), "outcome is open") || time.Since(begun) != after {
+				t.Errorf("Do of leader %d = %v after %v, want that it is canceled and open after %v", in, err, time.Since(begun), after)
+			}
+		}
+		leave(1, time.Second/2)
+		if canceled != 1 {
+			t.Errorf("%d flushes were canceled, want that of the call alone", canceled)
+		}
+		wg.Go(func() { _, _ = g.Do(t.Context(), 2) })
+		synctest.Wait()
+		wg.Go(func() { leave(3, 3*time.Second/2) }) // leads the next flush, after a second
 		synctest.Wait()
 		wg.Go(func() {
-			if got, err := g.Do(t.Context(), 2); got != 4 || err != nil {
-				t.Errorf("Do of the next = %d, %v, want 4", got, err)
+			if got, err := g.Do(t.Context(), 4); got != 4 || err != nil {
+				t.Errorf("Do of the follower = %d, %v, want 4", got, err)
 			}
 		})
-		time.Sleep(500 * time.Millisecond)
-		cancel(errLeft)
 		wg.Wait()
-		if want := [][]int{{1}, {2}}; !slices.EqualFunc(r.batches, want, slices.Equal[[]int]) {
-			t.Errorf("flushed %v, want %v", r.batches, want)
+		if canceled != 1 || g.leading != 0 || len(g.waiting) != 0 {
+			t.Errorf("%d flushes canceled, %d leading, %d waiting; want 1, 0, 0", canceled, g.leading, len(g.waiting))
 		}
 	})
 }
@@ -257,17 +268,35 @@ var errLeft = errors.New("left")
 
 // A panic of a detached flush is the leader's, with the stack of where it happened.
 func TestDetachedFlushPanics(t *testing.T) {
-	g := New(4, 1, func(context.Context, []int) ([]int, error) { panic("oh") })
-	g.Detach()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "oh\n") || !strings.Contains(text, "TestDetachedFlushPanics.func") {
-			t.Errorf("the leader recovered %s", text)
-		}
-	}()
-	_, _ = g.Do(ctx, 1)
-	t.Error("Do has returned")
+	synctest.Test(t, func(t *testing.T) {
+		g := New(4, 1, func(_ context.Context, in []int) ([]int, error) {
+			time.Sleep(time.Second)
+			if len(in) > 1 {
+				panic("oh")
+			}
+			return in, nil
+		})
+		g.Detach()
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = g.Do(t.Context(), 1) })
+		synctest.Wait()
+		wg.Go(func() {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.HasPrefix(text, "oh\n") || !strings.Contains(text, "TestDetachedFlushPanics.func") {
+					t.Errorf("the leader recovered %s", text)
+				}
+			}()
+			_, _ = g.Do(t.Context(), 2)
+			t.Error("Do of the leader has returned")
+		})
+		synctest.Wait()
+		wg.Go(func() {
+			if _, err := g.Do(t.Context(), 3); !errors.Is(err, errNotReturned) {
+				t.Errorf("Do of the follower = %v", err)
+			}
+		})
+		wg.Wait()
+	})
 }
 
 func TestLeadIsPassedOnByCanceled(t *testing.T) {
