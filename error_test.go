@@ -82,7 +82,7 @@ func TestFailuresDoNotRepeatPaths(t *testing.T) {
 	})
 }
 
-// Errors that wrap each other in a circle are failures like others: nobody who asks for their marks goes round for ever.
+// Errors that wrap each other in a circle are failures like others. errors.Is and errors.As never return for them.
 func TestErrorsInACircle(t *testing.T) {
 	newCircle := func() error {
 		c := &circle{}

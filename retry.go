@@ -29,7 +29,7 @@ func (retryOption) streamOption() {}
 // and when the next wait would end after its deadline: then the last failure is returned at once. After
 // more than one attempt its text begins with how many they were; errors.Is and errors.As find the failure itself.
 func Retry(p retry.Policy) Option {
-	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.MaxAfter < 0 || p.Timeout < 0 || p.Factor != 0 && !(p.Factor >= 1) || !(p.Jitter <= 1) { // of NaN nothing is true
+	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.MaxAfter < 0 || p.Timeout < 0 || p.Factor != 0 && !(p.Factor >= 1) || !(p.Jitter <= 1) { // false for NaN
 		panic("meanwhile: Retry with a negative number, a factor below 1 or a jitter above 1: leave a field zero for its default")
 	}
 	p.Attempts = cmp.Or(p.Attempts, 3)

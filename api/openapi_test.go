@@ -279,12 +279,26 @@ func TestDescription(t *testing.T) {
 	d.askForMore(t, store, viewer, id)
 	d.askForWork(t, viewer, plain)
 
+	d.askTooMuch(t, none)
 	for template, item := range d.doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			for status := range operation.Responses.Map() {
 				if what := method + " " + template + " " + status; status != "default" && !d.seen[what] {
 					t.Errorf("described, and not seen: %s", what)
 				}
+			}
+		}
+	}
+}
+
+// askTooMuch gives each path a parameter that it does not have.
+func (d *described) askTooMuch(t *testing.T, id string) {
+	t.Helper()
+	values := strings.NewReplacer("{id}", id, "{name}", "q", "{action}", "pause")
+	for template, item := range d.doc.Paths.Map() {
+		for method := range item.Operations() {
+			if got := d.ask(t, method, values.Replace(template)+"?x=1", "", 400); !strings.Contains(got, `\"x\" is no parameter of this path`) {
+				t.Errorf("%s %s: %s", method, template, got)
 			}
 		}
 	}

@@ -63,9 +63,9 @@ func (c WatchConfig) withDefaults() WatchConfig {
 // goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
 // place and interval. It ends with its scope. One watch is enough for a process.
 //
-// It takes several snapshots within each of its thresholds, at random intervals, but so seldom that it needs no more than a
-// hundredth of one processor once it knows what one takes, after some seconds; with very many tasks, it finds things later. [Waits] adds up what the tasks were waiting for.
-// While it runs, tasks note when they begin, which costs each a reading of the clock.
+// It takes several snapshots within each of its thresholds, at random intervals. After its first seconds, in which it measures what a
+// snapshot costs, it spends at most a hundredth of one processor; with very many tasks it reports later. [Waits] adds up what the
+// tasks were waiting for. While it runs, tasks note when they begin, which costs each a reading of the clock.
 func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
 	w := &watch{c: c.withDefaults(), reported: make(map[findingKey]time.Time)}
 	scope.Watched.Store(true)

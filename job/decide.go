@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
 // The bounds of what is kept of one failure.
@@ -80,7 +81,7 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 		err = fmt.Errorf("the handler returned %s(%v), which is not for a kind that is run at most once", snooze.name(), snooze.delay)
 	}
 	_, canceled := returned[*cancelError](err)
-	if errors.Is(cause, ErrTimeout) && !errors.Is(err, ErrTimeout) {
+	if errors.Is(cause, ErrTimeout) && !scope.Claims(err, ErrTimeout) {
 		err = fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	j.addFailure(Failure{Attempt: j.Attempt, Started: j.Started, Time: j.Started.Add(elapsed), Worker: j.Worker}.of(err))
@@ -99,8 +100,8 @@ func (j *Job) decideFailed(err, cause error, snooze *snoozeError, elapsed time.D
 
 // returned finds the error of Cancel, Snooze or Throttled in what a handler has returned. With one that it has panicked with, it has failed.
 func returned[T error](err error) (mark T, ok bool) {
-	mark, ok = errors.AsType[T](err)
-	if p, panicked := errors.AsType[*meanwhile.PanicError](err); ok && panicked && errors.Is(p, mark) {
+	mark, ok = scope.As[T](err)
+	if p, panicked := scope.As[*meanwhile.PanicError](err); ok && panicked && scope.Claims(p, mark) {
 		return *new(T), false
 	}
 	return mark, ok
@@ -108,11 +109,11 @@ func returned[T error](err error) (mark T, ok bool) {
 
 // endsAround reports whether Cancel or retry.Permanent was given an error of Snooze or Throttled: the mark that was set last counts.
 func endsAround(err error, snooze *snoozeError) bool {
-	if mark, ok := errors.AsType[*cancelError](err); ok && errors.Is(mark, snooze) {
+	if mark, ok := scope.As[*cancelError](err); ok && scope.Claims(mark, snooze) {
 		return true
 	}
-	mark, ok := errors.AsType[permanentMark](err)
-	return ok && mark.Permanent() && errors.Is(mark, snooze)
+	mark, ok := scope.As[permanentMark](err)
+	return ok && mark.Permanent() && scope.Claims(mark, snooze)
 }
 
 // decideSafely is decide for what the program has a part in: its backoff and the methods of its errors. When one of them
@@ -162,7 +163,7 @@ func (j *Job) addFailure(f Failure) {
 // of fills in the texts of an error: a panic's stack apart from its message.
 func (f Failure) of(err error) Failure {
 	text := err.Error()
-	if p, ok := errors.AsType[*meanwhile.PanicError](err); ok {
+	if p, ok := scope.As[*meanwhile.PanicError](err); ok {
 		f.Stack = cut(string(p.Stack), maxStack)
 		before, _, _ := strings.Cut(text, string(p.Stack))
 		text = strings.TrimSpace(before)
@@ -192,12 +193,12 @@ type permanentMark interface {
 }
 
 func isPermanent(err error) bool {
-	mark, ok := errors.AsType[permanentMark](err)
+	mark, ok := scope.As[permanentMark](err)
 	return ok && mark.Permanent()
 }
 
 func retryDelay(err error, attempt int, backoff func(int, error) time.Duration) time.Duration {
-	if wish, ok := errors.AsType[interface {
+	if wish, ok := scope.As[interface {
 		error
 		RetryAfter() time.Duration
 	}](err); ok {

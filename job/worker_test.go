@@ -231,6 +231,10 @@ func TestWorkerOutcomes(t *testing.T) {
 			state: job.Queued, error: "panic: throttled for 1m0s: flaky",
 		},
 		{
+			name: "errors in a circle", fn: failing(newCircle()), state: job.Queued, error: "circle",
+			events: []string{"started", "retried: circle again in 1s"},
+		},
+		{
 			name: "panic with Cancel", fn: func(context.Context, note) error { panic(job.Cancel(errFlaky)) }, state: job.Queued, error: "panic: flaky",
 			events: []string{"started", "retried: panic: flaky again in 1s"},
 		},
@@ -271,6 +275,18 @@ func TestWorkerOutcomes(t *testing.T) {
 		})
 	}
 }
+
+// A circle is an error that wraps itself, by another one: errors.Is and errors.As never return.
+type circle struct{ below error }
+
+func newCircle() error {
+	c := &circle{}
+	c.below = fmt.Errorf("again: %w", c)
+	return c
+}
+
+func (*circle) Error() string   { return "circle" }
+func (c *circle) Unwrap() error { return c.below }
 
 func TestWorkerRetriesUntilTheLastAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

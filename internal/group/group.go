@@ -9,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -66,7 +65,8 @@ func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in 
 func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
 
 // Detach has a leader return when its ctx is canceled, as the others do: a flush of several calls runs in a goroutine of its own, and one of the leader's
-// call alone has the leader's ctx. It is for flushes that may wait for long, as those over a network. Call it before Do.
+// call alone has the leader's ctx. A panic of the flush is an error then. It is for flushes that may wait for long, as those over a network. Call it
+// before Do.
 func (g *Group[In, Out]) Detach() { g.detached = true }
 
 // Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
@@ -131,36 +131,19 @@ func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (O
 		}
 		return c.out, c.err
 	}
-	var first atomic.Int32 // whether the flush has ended or the leader has left
-	const ended, left = 1, 2
-	panicked := make(chan any, 1) // with nil when it has not
+	ended := make(chan struct{})
 	go func() {
-		defer func() {
-			p := recover()
-			if p != nil {
-				p = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
-			}
-			if !first.CompareAndSwap(0, ended) && p != nil {
-				panic(p) // nobody else would see it
-			}
-			panicked <- p
-		}()
+		defer close(ended)
 		g.lead(context.WithoutCancel(ctx), c, calls)
 	}()
 	select {
-	case p := <-panicked:
-		return result(c, p)
+	case <-ended:
 	case <-ctx.Done():
-		if first.CompareAndSwap(0, left) {
+		select {
+		case <-ended:
+		default:
 			return open[Out](ctx)
 		}
-		return result(c, <-panicked)
-	}
-}
-
-func result[In, Out any](c *call[In, Out], panicked any) (Out, error) {
-	if panicked != nil {
-		panic(panicked)
 	}
 	return c.out, c.err
 }
@@ -168,7 +151,7 @@ func result[In, Out any](c *call[In, Out], panicked any) (Out, error) {
 // lead flushes calls, that of the leader among them, and hands the lead over.
 func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out], calls []*call[In, Out]) {
 	begun := time.Now()
-	err := errNotReturned
+	err := errPanicked
 	var out []Out
 	defer func() {
 		if err == nil && len(out) != len(calls) {
@@ -192,11 +175,25 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out], calls 
 	for i, c := range calls {
 		in[i] = c.in
 	}
+	if g.detached {
+		out, err = g.recovered(ctx, in)
+		return
+	}
 	out, err = g.flush(ctx, in)
 }
 
-// errNotReturned is what the others get when the flush panics; the panic is the leader's.
-var errNotReturned = errors.New("the flush panicked, the outcome is open")
+// recovered is flush, where a panic is an error for all of its calls: the leader may have left.
+func (g *Group[In, Out]) recovered(ctx context.Context, in []In) (out []Out, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = nil, fmt.Errorf("%w: %v\n\n%s", errPanicked, p, debug.Stack())
+		}
+	}()
+	return g.flush(ctx, in)
+}
+
+// errPanicked is what the others get when the flush panics. The panic is the leader's; where flushes are detached, it is in the error of all.
+var errPanicked = errors.New("the flush panicked, the outcome is open")
 
 // gather waits until there are as many calls as there were during the last flush.
 func (g *Group[In, Out]) gather() {

@@ -38,7 +38,7 @@ func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
 	return f
 }
 
-// ErrBroken is that of a file that takes no more frames, as those before may not be on disk, or nobody finds it there.
+// ErrBroken is that of a file that takes no more frames, as those before may not be on disk, or the file was deleted or moved.
 var ErrBroken = errors.New("the journal could not be brought to disk, and another one is to be begun")
 
 var errGone = errors.New("the file was deleted or moved while it was in use")
@@ -149,14 +149,14 @@ func (f *File) Repair() error {
 	return broken
 }
 
-// inPlace returns an error when others do not find the file under its name.
+// inPlace returns errGone when the file is not found under its name any more.
 func (f *File) inPlace() error {
 	there, err := os.Stat(f.Path())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return errGone
 		}
-		return nil // nothing is known
+		return nil // it may be there
 	}
 	if own, err := f.file.Stat(); err == nil && !os.SameFile(own, there) {
 		return errGone

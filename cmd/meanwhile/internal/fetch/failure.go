@@ -47,7 +47,7 @@ const (
 	classFile     = "file not written"
 	classRedirect = "redirect not followed"
 	classRequest  = "request not made"
-	classStatus   = "no status of HTTP"
+	classStatus   = "invalid HTTP status"
 )
 
 func (e *statusError) Error() string {

@@ -79,7 +79,7 @@ func (f *fetcher) attempt(ctx context.Context, t *transfer) error {
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode < 100 { // net/http takes any three digits
-		return &finalError{classStatus, fmt.Errorf("the status %q is none of HTTP", answer.Status)}
+		return &finalError{classStatus, fmt.Errorf("%q is no valid HTTP status", answer.Status)}
 	}
 	t.status = answer.StatusCode
 	if answer.Request.URL.String() != t.url.String() {

@@ -89,7 +89,7 @@ func (t *Target) check() error {
 	return storeurl.Check(t.address())
 }
 
-var errMemory = errors.New("a store in memory is empty, and ends with the command: name a file, such as sqlite:jobs.db")
+var errMemory = errors.New("a store in memory would be empty, and end with the command: give a file, such as sqlite:jobs.db")
 
 // file returns the path of the file that the store is in, if it is.
 func (t *Target) file() (path string, ok bool) {
