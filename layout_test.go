@@ -49,7 +49,7 @@ var layoutRules = []layoutRule{
 	{packages: "internal/access", ours: []string{"internal/..."}},
 	{packages: "internal/testenv", ours: []string{"internal/goroutine"}, helper: true},
 	{packages: "internal/push", ours: []string{"internal/retryafter"}, tests: []string{"internal/..."}},
-	{packages: "internal/journal", ours: []string{"internal/datafolder"}},
+	{packages: "internal/journal", ours: []string{"internal/datafolder"}, tests: []string{"internal/testenv"}},
 	{packages: "internal/lanes", ours: []string{"job"}, tests: []string{"internal/..."}},
 	{packages: "internal/lanes/lanelaw", ours: []string{"job"}, modules: []string{"pgregory.net/rapid"}, helper: true},
 	{packages: "internal/logwire", modules: []string{"github.com/klauspost/compress"}},

@@ -313,7 +313,7 @@ func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
 	s := memory.New()
 	server := httptest.NewUnstartedServer(dash.New(dash.Config{Store: s}))
-	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
+	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second/2, time.Second/2
 	server.Start()
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -331,7 +331,7 @@ func TestServerTimeouts(t *testing.T) {
 	seen := 0
 	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
 		if strings.HasPrefix(lines.Text(), "event: parts") {
-			if seen++; seen == 3 { // each a second after the one before
+			if seen++; seen == 2 { // a second after the one before
 				return
 			}
 			enqueue(t, s, "mail", `{}`, 1)

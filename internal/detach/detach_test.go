@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // A place is a server whose handler detaches its answers.
@@ -171,6 +173,9 @@ func TestAnswerIsCanceled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "sends" {
+				testenv.LongTest(t) // for the two seconds in which an answer may still be sent
+			}
 			p := newPlace(t, run, (*httptest.Server).Start)
 			p.dial("/", "")
 			c := <-p.conns

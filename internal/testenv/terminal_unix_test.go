@@ -96,6 +96,7 @@ func TestSkippedIsReportedInATerminal(t *testing.T) {
 
 // TestSkippedWhereATerminalIsHeld ends although nobody sees the line, since Ctrl-S was pressed.
 func TestSkippedWhereATerminalIsHeld(t *testing.T) {
+	LongTest(t)
 	t.Chdir(t.TempDir())
 	inTerminal(t, "\x13", runSkipped)
 	if out, err := os.ReadFile("file"); err != nil || !strings.HasPrefix(string(out), "PASS\n") {

@@ -47,6 +47,7 @@ func TestNotReady(t *testing.T) {
 
 // Requests that are being answered when the server is to end go on for a while, and are then told why they cannot.
 func TestRequestAtTheEnd(t *testing.T) {
+	t.Parallel()
 	began := make(chan struct{})
 	c := server.Config{Routes: toNothing, Logger: slog.New(slog.DiscardHandler), Listeners: []server.Listener{{
 		Name: "http", Address: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
