@@ -91,6 +91,9 @@ func newParser(subcommands []subcommand, stdout, stderr io.Writer, answered func
 
 // run is the command; it returns its exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == "help" { // as in meanwhile help fetch, which other commands know
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	answered := false // by --help or --version
 	parser := newParser(subcommands(args), stdout, stderr, func() { answered = true })
 	if len(args) == 0 {
