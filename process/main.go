@@ -46,7 +46,7 @@ type Config struct {
 // The exit codes:
 //
 //	0      it succeeded, also after a signal
-//	1      it failed; prints a line "program: error"
+//	1      it failed, also by runtime.Goexit; prints a line "program: error"
 //	2      it failed by a panic; prints that with its stack. Also after QUIT
 //	124    it did not end within the grace, as timeout(1) says it; prints the trees
 //	128+n  signal n, as 1 for HUP, 2 for INT, 13 for PIPE and 15 for TERM, cut the work short or came second; prints nothing
@@ -128,6 +128,12 @@ func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOptio
 	notifyQuit(p.quits)
 	notifyPipe(p.pipes)
 	defer p.unwatch()
+	returned := false
+	defer func() {
+		if !returned && p.root != nil {
+			p.exitAfterGoexit()
+		}
+	}()
 	err := meanwhile.Run(context.Background(), func(ctx context.Context) error {
 		// Not before: only now is the root there to be canceled. A signal that came first is in the channel.
 		p.watching.Do(func() {
@@ -137,9 +143,19 @@ func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOptio
 		})
 		return fn(ctx)
 	}, append([]meanwhile.TaskOption{meanwhile.Name(p.name)}, opts...)...)
+	returned = true
 	close(p.ended)
 	p.leave(nil)
 	return err
+}
+
+// exitAfterGoexit exits when fn has ended the goroutine of main, after which the process would go on for ever and do nothing. A
+// panic of fn is an error of Run, so that only Goexit comes here.
+func (p *process) exitAfterGoexit() {
+	close(p.ended)
+	p.leave(nil)
+	p.unwatch()
+	os.Exit(p.conclude(meanwhile.ErrGoexit))
 }
 
 // leave calls the functions of AtExit, once, and prints their errors when what is printed before them is.

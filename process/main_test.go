@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,6 +58,17 @@ var programs = map[string]func(){
 				return errors.New("disk full")
 			}, Name("saver"))
 			return &ExitError{Code: 5}
+		})
+	},
+	"calls Goexit": func() {
+		atExit("exit", nil)
+		Main(func(ctx context.Context) error {
+			Go(ctx, func(context.Context) error {
+				fmt.Println("task")
+				return nil
+			})
+			runtime.Goexit()
+			return nil
 		})
 	},
 	"panics": func() { Main(func(context.Context) error { panic("what now") }) },
@@ -419,6 +431,7 @@ func TestMainExits(t *testing.T) {
 		{program: "exits 4 silently", code: 4},
 		{program: "exits 0 with a word", stdout: "deferred\n", stderr: "service: nothing to do\n"},
 		{program: "exits 5, not alone", code: 5, stderr: `service: exit code 5 \(and 1 more: task service/saver: disk full\)` + "\n"},
+		{program: "calls Goexit", code: 1, stdout: "task\nexit\n", stderr: "service: the function called runtime.Goexit .*\n"},
 		{program: "panics", code: 2, stderr: "service: panic: what now\n\ngoroutine 1 .*main_test.go:\\d+ .*\n"},
 		{program: "is started twice", code: 2, stderr: "service: panic: meanwhile: Main inside of Main: .*"},
 		{program: "loses a connection", stdout: "deferred\n"},
