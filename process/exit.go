@@ -10,7 +10,7 @@ import (
 
 // ExitError is an error that says how [Main] exits. It may be wrapped, or be the failure of any task.
 type ExitError struct {
-	Code int   // the exit code
+	Code int   // the exit code; Unix takes it modulo 256, and Main exits with 1 where that makes a failure 0
 	Err  error // what is printed; nil prints nothing, unless other failures were joined to this one
 }
 
@@ -47,7 +47,11 @@ func (p *process) exitCode(err error) (code int, silent bool) {
 		return 0, true
 	}
 	if exit, ok := scope.As[*ExitError](err); ok {
-		return exit.Code, exit.Err == nil && isAlone(exit, err)
+		code = exit.Code
+		if code != 0 && code%256 == 0 {
+			code = exitFailed
+		}
+		return code, exit.Err == nil && isAlone(exit, err)
 	}
 	if s := p.stopped; s != nil && s.explains(err) {
 		return exitSignaled + signalNumber(s.Signal), true

@@ -48,6 +48,9 @@ var programs = map[string]func(){
 	"exits 4 silently": func() {
 		Main(func(context.Context) error { return fmt.Errorf("load: %w", &ExitError{Code: 4}) })
 	},
+	"exits 256": func() {
+		Main(func(context.Context) error { return &ExitError{Code: 256, Err: errors.New("no config")} })
+	},
 	"exits 0 with a word": func() {
 		Main(func(context.Context) error { return &ExitError{Err: errors.New("nothing to do")} })
 	},
@@ -429,6 +432,7 @@ func TestMainExits(t *testing.T) {
 		{program: "task fails", code: 1, stderr: "service: task service/loader: no config\n"},
 		{program: "exits 3", code: 3, stderr: "service: task service/loader: load: no config\n"},
 		{program: "exits 4 silently", code: 4},
+		{program: "exits 256", code: 1, stderr: "service: no config\n"},
 		{program: "exits 0 with a word", stdout: "deferred\n", stderr: "service: nothing to do\n"},
 		{program: "exits 5, not alone", code: 5, stderr: `service: exit code 5 \(and 1 more: task service/saver: disk full\)` + "\n"},
 		{program: "calls Goexit", code: 1, stdout: "task\nexit\n", stderr: "service: the function called runtime.Goexit .*\n"},
