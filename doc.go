@@ -43,7 +43,7 @@
 // # Misuse
 //
 // A mistake of the program that no data can cause panics with a sentence that says what to do: a task outside a scope,
-// or after its end, a wait that cannot end, a limit that is not positive.
+// or after its end, a wait that cannot end, a limit that is not positive, a nil ctx.
 //
 // # Time
 //

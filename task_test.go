@@ -434,6 +434,40 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
+// A nil ctx panics with a sentence, wherever it is given.
+func TestNilCtxPanics(t *testing.T) {
+	var none context.Context
+	for name, f := range map[string]func(){
+		"Run":        func() { _ = Run(none, fails(nil)) },
+		"Run, named": func() { _ = Run(none, fails(nil), Name("load")) },
+		"Supervise":  func() { _ = Supervise(none, fails(nil)) },
+		"Shield":     func() { _ = Shield(none, time.Second, fails(nil)) },
+		"Go":         func() { Go(none, fails(nil)) },
+		"Async":      func() { Async(none, func(context.Context) (int, error) { return 0, nil }) },
+		"All":        func() { _, _ = All[int](none) },
+		"Wait":       func() { _, _ = new(Task[int]).Wait(none) },
+		"Sleep":      func() { _ = Sleep(none, time.Second) },
+		"no sleep":   func() { _ = Sleep(none, 0) },
+		"Semaphore":  func() { _ = NewSemaphore(1).Acquire(none, 1) },
+		"Pacer":      func() { _ = Rate(1, time.Second).Wait(none) },
+		"Blocking":   func() { _, _ = Blocking(none, func() (int, error) { return 0, nil }) },
+		"Map":        func() { _, _ = Collect(Map(none, count(1), func(context.Context, int) (int, error) { return 0, nil })) },
+		"Each":       func() { _ = Each(none, count(1), func(context.Context, int) error { return nil }) },
+		"Batch":      func() { _, _ = Collect(Batch(none, count(1), 1, 0)) },
+		"Receive":    func() { _, _ = Collect(Receive(none, make(chan int))) },
+		"Lines":      func() { _, _ = Collect(Lines(none, strings.NewReader("a"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if r := fmt.Sprint(recover()); !strings.HasPrefix(r, "meanwhile: a nil ctx: pass the ctx that your function was given") {
+					t.Errorf("got %s", r)
+				}
+			}()
+			f()
+		})
+	}
+}
+
 // In a task a misuse is the task's failure, with the same sentence.
 func TestMisuseInATask(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {

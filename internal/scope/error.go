@@ -181,6 +181,7 @@ func WithCause(err, cause error) error {
 
 // CtxError is the error of a canceled ctx together with its cause, and nil for a live one.
 func CtxError(ctx context.Context) error {
+	mustNotBeNil(ctx)
 	err := ctx.Err()
 	if err == nil {
 		return nil

@@ -128,8 +128,16 @@ func From(ctx context.Context) *Node {
 	if n, ok := ctx.(*Node); ok {
 		return n
 	}
+	mustNotBeNil(ctx)
 	n, _ := ctx.Value(&nodeKey).(*Node)
 	return n
+}
+
+// mustNotBeNil panics for a nil ctx, where calling its methods would panic without a word of what is wrong.
+func mustNotBeNil(ctx context.Context) {
+	if ctx == nil {
+		panic("meanwhile: a nil ctx: pass the ctx that your function was given, or context.Background() where there is none")
+	}
 }
 
 // base returns what the task was started with: its parent, or a context that is no task's.
