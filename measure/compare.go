@@ -59,7 +59,7 @@ func Compare(ctx context.Context, config Config, functions ...Function) (Report,
 	for _, f := range functions {
 		c.series = append(c.series, &series{Function: f})
 	}
-	err := c.run(ctx, total*time.Duration(len(functions)))
+	err := c.run(ctx, total)
 	return c.report(), err
 }
 
@@ -93,7 +93,8 @@ type comparison struct {
 	rounds int
 }
 
-func (c *comparison) run(ctx context.Context, total time.Duration) error {
+// run measures until each function has run for so long, on average.
+func (c *comparison) run(ctx context.Context, each time.Duration) error {
 	for _, s := range c.series {
 		if err := s.warmUp(ctx, c.slot); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (c *comparison) run(ctx context.Context, total time.Duration) error {
 	}
 	times := make([]float64, len(c.series))
 	var spent time.Duration
-	for c.rounds == 0 || spent < total {
+	for c.rounds == 0 || spent/time.Duration(len(c.series)) < each {
 		c.canary.measureOnce()
 		rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {

@@ -135,6 +135,24 @@ func TestCompareFails(t *testing.T) {
 	}
 }
 
+// The longest durations are not too long for several functions: they measure until ctx is canceled.
+func TestCompareForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		wait := func(ctx context.Context) error {
+			if calls++; calls == 100 {
+				cancel()
+			}
+			return meanwhile.Sleep(ctx, 1000*time.Hour)
+		}
+		report, err := measure.Compare(ctx, measure.Config{Time: 1 << 62}, measure.Func("a", wait), measure.Func("b", wait))
+		if !errors.Is(err, context.Canceled) || report.Rounds < 2 {
+			t.Errorf("got %d rounds, %v", report.Rounds, err)
+		}
+	})
+}
+
 // What was complete when ctx was canceled is reported.
 func TestCompareCanceled(t *testing.T) {
 	stop := errors.New("stop")
