@@ -46,8 +46,8 @@ func Func(name string, call func(ctx context.Context) error) Function {
 // are timed together, as many as fill their part of a round. Before the first round each function is called for some milliseconds, at least
 // once, to warm up.
 //
-// A function that fails or panics ends the comparison: the error has its name. When ctx is canceled, Compare returns ctx's error
-// with a report of the rounds that were complete. In both cases it waits until the function that runs has returned.
+// A function that fails or panics, or takes no time by the clock, ends the comparison: the error has its name. When ctx is canceled,
+// Compare returns ctx's error with a report of the rounds that were complete. In both cases it waits until the function that runs has returned.
 //
 // Names must be there and differ, or the error says which does not.
 func Compare(ctx context.Context, config Config, functions ...Function) (Report, error) {
@@ -149,10 +149,18 @@ func (s *series) warmUp(ctx context.Context, slot time.Duration) error {
 			if err != nil {
 				return err
 			}
-			quickest = min(quickest, float64(took)/float64(s.batch))
+			if took > 0 { // the clock of some systems moves in steps
+				quickest = min(quickest, float64(took)/float64(s.batch))
+			}
 			if spent += took; spent > slot*warmUps {
 				break
 			}
+		}
+		if math.IsInf(quickest, 1) {
+			if s.batch >= mostCalls {
+				return s.tookNoTime()
+			}
+			continue
 		}
 		if quickest*float64(s.batch) >= float64(slot)/2 || s.batch >= mostCalls {
 			s.batch = int(max(1, min(float64(slot)/quickest, mostCalls)))
@@ -168,6 +176,9 @@ func (s *series) round(ctx context.Context) (took time.Duration, err error) {
 	runtime.ReadMemStats(&before)
 	took, err = s.timed(ctx, true)
 	runtime.ReadMemStats(&after)
+	if err == nil && took == 0 {
+		err = s.tookNoTime()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -178,6 +189,12 @@ func (s *series) round(ctx context.Context) (took time.Duration, err error) {
 		s.calls.add(took.Seconds() / float64(s.batch))
 	}
 	return took, nil
+}
+
+// tookNoTime is the error of a batch that the clock has not moved in: there is no ratio of such times.
+func (s *series) tookNoTime() error {
+	return fmt.Errorf("measure: %s: %d calls took no time by the clock: give a longer Config.Time; "+
+		"in a bubble of testing/synctest nothing but waiting takes time", s.name, s.batch)
 }
 
 // timed calls the function batch times, and notes the time of each call where keep says so.

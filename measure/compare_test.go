@@ -135,6 +135,39 @@ func TestCompareFails(t *testing.T) {
 	}
 }
 
+// A clock that moves in steps, as that of Windows, shows no time for most calls.
+func TestCoarseClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		report, err := measure.Compare(t.Context(), measure.Config{Time: 20 * time.Second}, measure.Func("a", func(context.Context) error {
+			if calls++; calls%1000 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		}))
+		if err != nil || report.Results[0].Batch > 40_000 || report.Results[0].Mean < 500 {
+			t.Errorf("got %+v, %v", report, err)
+		}
+	})
+}
+
+// There are no ratios of times of zero.
+func TestNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		_, err := measure.Compare(t.Context(), measure.Config{Time: time.Minute}, measure.Func("wait", sleeps(time.Second)),
+			measure.Func("work", func(context.Context) error {
+				if calls++; calls < 5 {
+					time.Sleep(time.Second)
+				}
+				return nil
+			}))
+		if err == nil || !strings.HasPrefix(err.Error(), "measure: work: 1 calls took no time by the clock: give a longer Config.Time") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // The longest durations are not too long for several functions: they measure until ctx is canceled.
 func TestCompareForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
