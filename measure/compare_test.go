@@ -262,6 +262,24 @@ func TestSVG(t *testing.T) {
 	})
 }
 
+// A name may be any string: a browser shows no picture whose XML is broken.
+func TestSVGOfAnyName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"a\x00b", "\x1b[31mred", "\xff", "\ufffe", "a\nb", "]]>"} {
+			report, err := measure.Compare(t.Context(), measure.Config{Time: time.Second}, measure.Func(name, sleeps(10*time.Millisecond)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var picture struct {
+				Text []string `xml:"text"`
+			}
+			if err := xml.Unmarshal(report.SVG(), &picture); err != nil || !strings.HasSuffix(picture.Text[0], ": 10.0 ms") {
+				t.Errorf("%q: got %q, %v", name, picture.Text, err)
+			}
+		}
+	})
+}
+
 // A fakeB notes what a benchmark is told.
 type fakeB struct {
 	ctx     context.Context

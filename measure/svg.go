@@ -1,8 +1,8 @@
 package measure
 
 import (
+	"encoding/xml"
 	"fmt"
-	"html"
 	"math"
 	"strings"
 	"time"
@@ -56,7 +56,7 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 	}
 	const space = rowHeight - 28
 	width := float64(pictureWidth-2*marginLeft) / bins
-	fmt.Fprintf(b, `<text x="%d" y="%d" fill="#111">%s: %s</text>`+"\n", marginLeft, y+16, html.EscapeString(f.Name), span(f.Median))
+	fmt.Fprintf(b, `<text x="%d" y="%d" fill="#111">%s: %s</text>`+"\n", marginLeft, y+16, escaped(f.Name), span(f.Median))
 	for i, n := range counts {
 		if n > 0 {
 			high := float64(space) * float64(n) / float64(most)
@@ -66,6 +66,13 @@ func (f Result) draw(b *strings.Builder, a axis, y int) {
 	}
 	x := marginLeft + min(a.position(f.Median.Seconds()), 1)*(pictureWidth-2*marginLeft)
 	fmt.Fprintf(b, `<line x1="%.1f" x2="%.1f" y1="%d" y2="%d" stroke="#c33" stroke-width="1.5"/>`+"\n", x, x, y+22, y+rowHeight-4)
+}
+
+// escaped is the text in XML, with a replacement for characters that XML has no way to write, such as most control characters.
+func escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes all
+	return b.String()
 }
 
 // An axis is a range of times, in seconds.
