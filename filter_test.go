@@ -36,6 +36,46 @@ func TestTake(t *testing.T) {
 	wantValues(t, again, 0, 1)
 }
 
+// An iterator of one's own ends with its next value when the loop is left or ctx is canceled, also behind what drops its values.
+func TestDroppedValuesEndASource(t *testing.T) {
+	seconds := func(yield func(int, error) bool) {
+		for i := range 1000 {
+			time.Sleep(time.Second)
+			if !yield(i, nil) {
+				return
+			}
+		}
+	}
+	first := func(i int) bool { return i == 0 }
+	for name, s := range map[string]Stream[int]{
+		"Filter":            Filter(seconds, first),
+		"Filter of Filter":  Filter(Filter(seconds, first), first),
+		"FlatMap":           FlatMap(seconds, func(i int) Stream[int] { return times(max(0, 1-i))(i) }),
+		"inside of FlatMap": FlatMap(count(1), func(int) Stream[int] { return Filter(seconds, first) }),
+	} {
+		for end, loop := range map[string]func(context.Context) error{
+			"Map left":     func(ctx context.Context) error { _, err := Collect(Take(Map(ctx, s, same), 1)); return err },
+			"Map canceled": func(ctx context.Context) error { _, err := Collect(Map(ctx, s, same)); return err },
+			"Batch canceled": func(ctx context.Context) error {
+				_, err := Collect(Batch(ctx, s, 2, 0))
+				return err
+			},
+		} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), 4500*time.Millisecond)
+					defer cancel()
+					begin := time.Now()
+					_ = loop(ctx)
+					if took := time.Since(begin); took > 5*time.Second {
+						t.Errorf("the loop ended after %v", took)
+					}
+				})
+			})
+		}
+	}
+}
+
 // Take pulls no more than it takes: nothing at all for none.
 func TestTakePullsNoMore(t *testing.T) {
 	for n := range 4 {

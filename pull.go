@@ -39,9 +39,11 @@ func pullerOf[T any](yield func(T, error) bool) *scope.Node {
 }
 
 // pass calls each for the values of in, on behalf of the loop that yield belongs to: what ends a source that is given yield
-// ends in as well. Each must capture a variable.
+// ends in as well. Where in is an iterator of the user's own, it ends with its next value, also when each drops that.
 func pass[In, Out any](in Stream[In], yield func(Out, error) bool, each func(In, error) bool) {
 	if puller := pullerOf(yield); puller != nil {
+		dropsOrYields := each
+		each = func(value In, err error) bool { return dropsOrYields(value, err) && puller.CanceledBy() == nil }
 		defer register(each, puller)()
 	}
 	in(each)
