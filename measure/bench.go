@@ -9,6 +9,7 @@ import (
 type B interface {
 	Helper()
 	Context() context.Context
+	Loop() bool
 	Fatal(args ...any)
 	Log(args ...any)
 	ReportMetric(n float64, unit string)
@@ -20,13 +21,19 @@ type B interface {
 //		measure.Bench(b, measure.Config{}, measure.Func("in order", inOrder), measure.Func("at once", atOnce))
 //	}
 //
-// It logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for others than the quickest also
-// NAME:times, with hyphens for spaces. It makes no use of b.N.
+// It compares once, logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for others than the
+// quickest also NAME:times, with hyphens for spaces. It makes no use of b.N.
 func Bench(b B, config Config, functions ...Function) {
 	b.Helper()
-	report, err := Compare(b.Context(), config, functions...)
-	if err != nil {
-		b.Fatal(err)
+	var report Report
+	var err error
+	for compared := false; b.Loop(); compared = true { // without Loop the benchmark is called again until it takes -benchtime
+		if compared {
+			continue
+		}
+		if report, err = Compare(b.Context(), config, functions...); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.Log("\n" + report.String())
 	for i, f := range report.Results {

@@ -286,9 +286,11 @@ type fakeB struct {
 	log     string
 	metrics map[string]float64
 	fatal   string
+	loops   int
 }
 
 func (b *fakeB) Helper()                             {}
+func (b *fakeB) Loop() bool                          { b.loops++; return b.loops < 4 }
 func (b *fakeB) Context() context.Context            { return b.ctx }
 func (b *fakeB) Fatal(args ...any)                   { b.fatal = fmt.Sprint(args...); runtime.Goexit() }
 func (b *fakeB) Log(args ...any)                     { b.log += fmt.Sprint(args...) }
@@ -308,6 +310,10 @@ func TestBench(t *testing.T) {
 		if _, ok := b.metrics["at-once:times"]; ok || !strings.Contains(b.log, "in order: 3.00 × slower") {
 			t.Errorf("got %v and %s", b.metrics, b.log)
 		}
+		if n := strings.Count(b.log, "Beside"); n != 1 || b.loops != 4 {
+			t.Errorf("%d reports in %d loops, want 1 in 4:\n%s", n, b.loops, b.log)
+		}
+		b.loops = 0
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
