@@ -46,6 +46,7 @@ func TestMisuse(t *testing.T) {
 		"Batch size":            {func() { Batch(ctx, upTo(1), 0, 0) }, []string{"Batch(0)", positive}},
 		"Batch wait":            {func() { Batch(ctx, upTo(1), 1, -1) }, []string{"Batch", "-1ns", duration, "zero to wait for ever"}},
 		"Every":                 {func() { Every(ctx, 0, returns) }, []string{"Every(0s)", duration}},
+		"Every nothing":         {func() { Every(ctx, 1, nil) }, []string{"Every with a nil function", "give the one to call each time"}},
 		"Shield":                {func() { _ = Shield(ctx, 0, returns) }, []string{"Shield", "0s", duration, "call the function itself for none"}},
 		"MaxTasks 0":            {func() { MaxTasks(0) }, []string{"MaxTasks(0)", positive}},
 		"MaxTasks -1":           {func() { MaxTasks(-1) }, []string{"MaxTasks(-1)", positive}},

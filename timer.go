@@ -47,10 +47,13 @@ func sleepAlone(ctx context.Context, d time.Duration) error {
 
 // Every starts a background task that calls fn each d, first after one d, until its scope ends, it is canceled, fn
 // returns [Stop], or fn fails, which fails the scope. The calls do not overlap: one that takes longer than d lets the
-// times it covers pass, and the next call is at the next multiple of d after the start. It panics unless d is positive.
+// times it covers pass, and the next call is at the next multiple of d after the start. It panics unless d is positive and fn there.
 func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
 	if d <= 0 {
 		panic("meanwhile: Every(" + d.String() + "): give a positive duration")
+	}
+	if fn == nil {
+		panic("meanwhile: Every with a nil function: give the one to call each time")
 	}
 	return Go(ctx, func(ctx context.Context) error {
 		start := time.Now()

@@ -25,8 +25,11 @@ import (
 // called while it runs on. Errors and panics are printed to os.Stderr and leave the exit code as it is.
 //
 // The returned function takes fn out again; it does nothing when fn was called. Programs without Main call what they have
-// registered themselves. AtExit may be called by many goroutines at once.
+// registered themselves. AtExit panics for a nil function. It may be called by many goroutines at once.
 func AtExit(fn func(ctx context.Context) error) (cancel func()) {
+	if fn == nil {
+		panic("meanwhile: AtExit with a nil function: give the one to call at the exit")
+	}
 	e := &exit{fn: fn}
 	if _, file, line, ok := runtime.Caller(1); ok {
 		e.registered = fmt.Sprintf("%s:%d", filepath.Base(file), line)

@@ -39,7 +39,7 @@ func (e *SignalError) explains(err error) bool {
 // without it, such as ending the process; when the task ends, they do so again. Other tasks and [Main] may wait for the
 // same signals: each gets them all.
 //
-// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals, and where [meanwhile.Go] does.
+// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals or a function, and where [meanwhile.Go] does.
 //
 // A bubble of testing/synctest can hold a task of OnSignal, but no signal can reach it: one that comes ends the process,
 // because the runtime lets nothing outside of a bubble use its channels. And when package os/signal is first used, it
@@ -47,6 +47,9 @@ func (e *SignalError) explains(err error) bool {
 func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) error, sigs ...os.Signal) *meanwhile.Task[struct{}] {
 	if len(sigs) == 0 {
 		panic("meanwhile: OnSignal without signals: name those to wait for, such as syscall.SIGHUP")
+	}
+	if fn == nil {
+		panic("meanwhile: OnSignal with a nil function: give the one to call for each signal")
 	}
 	q := newSignalQueue(sigs)
 	started := false

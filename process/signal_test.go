@@ -182,6 +182,23 @@ func TestOnSignalInTheTree(t *testing.T) {
 	})
 }
 
+// What is called late, or never in a test, is checked at once.
+func TestNilFunctionsPanic(t *testing.T) {
+	for want, f := range map[string]func(){
+		"meanwhile: OnSignal with a nil function: give the one to call for each signal": func() { OnSignal(t.Context(), nil, syscall.SIGUSR1) },
+		"meanwhile: AtExit with a nil function: give the one to call at the exit":       func() { AtExit(nil) },
+	} {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != want {
+					t.Errorf("got  %s\nwant %s", got, want)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
 func TestOnSignalMisused(t *testing.T) {
 	err := Run(t.Context(), func(ctx context.Context) error {
 		OnSignal(ctx, nothing)
