@@ -64,8 +64,12 @@ func (h *hub) leave(key string, p *pageState) {
 	}
 }
 
-// serve sends a reader the parts of a page as they change, until it goes away.
+// serve sends a reader the parts of a page as they change, until it goes away. HEAD asks for the head alone, which ends.
 func (h *hub) serve(w http.ResponseWriter, r *http.Request, v *view) {
+	if r.Method == http.MethodHead {
+		newStream(w, r)
+		return
+	}
 	key := v.Here()
 	if v.ReadOnly {
 		key = "read-only " + key

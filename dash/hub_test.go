@@ -396,3 +396,19 @@ func TestTroubleIsTold(t *testing.T) {
 		}
 	})
 }
+
+// TestHeadOfLivePage: a request for the head of a stream ends, and takes the place of no reader.
+func TestHeadOfLivePage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := dash.New(dash.Config{Store: memory.New()})
+		for _, path := range []string{"/", "/jobs", "/queues"} {
+			begun, w := time.Now(), httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), "HEAD", path, nil)
+			r.Header.Set("Accept", "text/event-stream")
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/event-stream" || w.Body.Len() > 0 || time.Since(begun) > 0 {
+				t.Errorf("%s: %d %v, %d bytes after %v", path, w.Code, w.Header(), w.Body.Len(), time.Since(begun))
+			}
+		}
+	})
+}
