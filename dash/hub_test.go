@@ -412,3 +412,25 @@ func TestHeadOfLivePage(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsGoneIsTold: a live page of something that is deleted says so, as the page itself does, also to those who may only look: the store is well.
+func TestWhatIsGoneIsTold(t *testing.T) {
+	for _, readOnly := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := memory.New()
+			j := enqueue(t, s, "mail.send", `{}`, 1, job.Queue("mail"))[0]
+			h := dash.New(dash.Config{Store: s, ReadOnly: func(*http.Request) bool { return readOnly }})
+			ofJob, ofQueue := open(t, h, "/jobs/"+j.ID.String(), 0), open(t, h, "/queue?name=mail", 0)
+			time.Sleep(2500 * time.Millisecond)
+			if _, err := job.Apply(t.Context(), s, job.Filter{IDs: []job.ID{j.ID}}, job.ActionDelete); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Second)
+			for r, want := range map[*reader]string{ofJob: "There is no such job. It may have been deleted.", ofQueue: "There is no queue"} {
+				if got := r.events(); !strings.Contains(got, `event: trouble`+"\n"+`data: "`+want) || strings.Contains(got, "store returned an error") {
+					t.Errorf("read-only %v: no %q in %s", readOnly, want, got[max(0, len(got)-300):])
+				}
+			}
+		})
+	}
+}

@@ -74,7 +74,6 @@ func withoutEmpty(q url.Values) (left url.Values, changed bool) {
 // fail shows an error as a page.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	v := h.view(r, "error")
-	status, reason := http.StatusInternalServerError, ""
 	if again, ok := errors.AsType[*askedAgain](err); ok {
 		v.name = "confirm"
 		v.page = &page{Title: again.Text, Section: "jobs", Data: again.question, status: again.refused.status, frozen: true}
@@ -87,16 +86,21 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.render(w, v)
 		return
 	}
-	switch refused, ok := errors.AsType[*refusal](err); {
-	case ok:
-		status, reason = refused.status, refused.reason
-	case errors.Is(err, job.ErrNotFound):
-		status, reason = http.StatusNotFound, "There is no such job. It may have been deleted."
-	default:
-		status, reason = http.StatusServiceUnavailable, v.trouble(err)
-	}
+	status, reason := v.reason(err)
 	v.page = &page{Title: statusText(status), Data: reason, status: status, frozen: true}
 	h.render(w, v)
+}
+
+// reason says what an error means to the reader, and which status it has.
+func (v *view) reason(err error) (status int, text string) {
+	refused, ok := errors.AsType[*refusal](err)
+	switch {
+	case ok:
+		return refused.status, refused.reason
+	case errors.Is(err, job.ErrNotFound):
+		return http.StatusNotFound, "There is no such job. It may have been deleted."
+	}
+	return http.StatusServiceUnavailable, v.trouble(err)
 }
 
 // time bounds the loading of a page.

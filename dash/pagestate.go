@@ -124,7 +124,7 @@ func (p *pageState) draw() {
 // note makes an update of what was drawn, and reports whether anything is new.
 func (p *pageState) note(parts map[string]string, err error) bool {
 	if err != nil {
-		text := p.view.trouble(err)
+		_, text := p.view.reason(err)
 		if p.trouble != nil && p.trouble.text == text {
 			return false
 		}
