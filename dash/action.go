@@ -120,6 +120,9 @@ func readDue(text string, now time.Time) (time.Time, error) {
 	if at.Before(now) && !strings.Contains(text, "-") { // an age, which lies ahead here
 		at = now.Add(now.Sub(at))
 	}
+	if year := at.UTC().Year(); year < 1970 || year > 9999 { // no job takes others
+		return time.Time{}, refuse(http.StatusBadRequest, "Due: %.40q is in the year %d: give one from 1970 to 9999.", text, year)
+	}
 	return at, nil
 }
 

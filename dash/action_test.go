@@ -222,6 +222,9 @@ func TestWrongActions(t *testing.T) {
 		{"/jobs/action", []string{"action", "priority", "argument", "10", "id", id}, 400, "is no number from 1 to 9"},
 		{"/jobs/action", []string{"action", "schedule", "argument", "soon", "id", id}, 400, "neither a time from now"},
 		{"/jobs/action", []string{"action", "schedule", "argument", "", "id", id}, 400, "neither a time from now"},
+		{"/jobs/action", []string{"action", "schedule", "argument", "1969-12-31", "id", id}, 400, "is in the year 1969: give one from 1970 to 9999"},
+		{"/jobs/action", []string{"action", "schedule", "argument", "0001-01-01", "id", id}, 400, "is in the year 1: give one from 1970 to 9999"},
+		{"/jobs/action", []string{"action", "schedule", "argument", "9999-12-31T23:59:59-12:00", "id", id}, 400, "is in the year 10000: give one from 1970 to 9999"},
 		{"/jobs/action", []string{"action", "move", "argument", "", "id", id}, 400, "is no name of a queue"},
 		{"/jobs/action", []string{"action", "move", "argument", "a b", "id", id}, 400, "is no name of a queue"},
 		{"/jobs/action", []string{"action", "retry", "all", "1", "args", "x"}, 400, "write a path and a value"},
@@ -278,6 +281,7 @@ func TestAskedAgain(t *testing.T) {
 		{"priority", "99", `type="number" min="1" max="9"`},
 		{"move", "a b", "Move 1 job?"},
 		{"schedule", "soon", "Schedule 1 job?"},
+		{"schedule", "1969-12-31 23:59", "Schedule 1 job?"},
 	} {
 		w := post(t, h, "/jobs/action", "action", test.action, "argument", test.argument, "id", id, "back", "/jobs?kind=mail")
 		has(t, w, http.StatusBadRequest, test.want, `value="`+test.argument+`" aria-invalid="true"`, `role="alert"`, `name="id" value="`+id+`"`, `href="/jobs?kind=mail"`,
