@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,6 +253,35 @@ func TestTheme(t *testing.T) {
 	for _, back := range []string{"https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "evil", "/a\r\nSet-Cookie: x=1"} {
 		if got := post(t, h, "/theme", "back", back).Header().Get("Location"); got != "/" {
 			t.Errorf("back %q leads to %q", back, got)
+		}
+	}
+}
+
+// TestProgress: the bar shows the part that is done, also of numbers whose thousandfold is beyond an int64.
+func TestProgress(t *testing.T) {
+	tests := []struct {
+		done, total int64
+		want        string
+	}{
+		{1, 4, `max="1000" value="250"`},
+		{29, 100, `max="1000" value="290"`},
+		{9, 3, `max="1000" value="1000"`},
+		{-1, 3, `max="1000" value="0"`},
+		{20_000_000_000_000_000, 40_000_000_000_000_000, `max="1000" value="500"`},
+		{math.MaxInt64 / 4, math.MaxInt64, `max="1000" value="250"`},
+		{math.MaxInt64, math.MaxInt64, `max="1000" value="1000"`},
+		{7, 0, `<progress  aria-label`},
+	}
+	s := memory.New()
+	h := dash.New(dash.Config{Store: s})
+	for _, test := range tests {
+		enqueue(t, s, "feed.import", `{}`, 1)
+		j := settle(t, s, job.DefaultQueue, func(j *job.Job) {
+			j.State, j.Progress = job.Completed, &job.ProgressReport{Done: test.done, Total: test.total, Time: time.Now()}
+		})
+		w := get(t, h, "/jobs/"+j.ID.String())
+		if has(t, w, http.StatusOK); !strings.Contains(w.Body.String(), test.want) {
+			t.Errorf("%d of %d: no %s in %s", test.done, test.total, test.want, regexp.MustCompile(`<progress[^>]*>`).FindString(w.Body.String()))
 		}
 	}
 }

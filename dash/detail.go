@@ -58,7 +58,7 @@ func (h *handler) job(ctx context.Context, v *view) (*page, error) {
 		d.Records = append(d.Records, r)
 	}
 	if p := j.Progress; p != nil && p.Total > 0 {
-		d.Part = min(max(p.Done, 0), p.Total) * 1000 / p.Total
+		d.Part = int64(float64(min(max(p.Done, 0), p.Total)) * 1000 / float64(p.Total)) // of large numbers an int64 cannot hold the thousandfold
 	}
 	if j.State == job.Running {
 		if d.Tree, err = h.watch(ctx, j.ID); err != nil {

@@ -46,7 +46,7 @@ func (s *stage) states() []state {
 		}},
 		{name: "failing", h: dashboard(dash.Config{Store: failing, Logs: s.logs, Title: "a shop with a rather long title", Version: "v1.4.2-0.20260131150405"}), paths: append(
 			s.paths(), "/queue?name=bulk", "/queue?name="+longName, "/kind?name="+longName, "/cron?name="+longName, "/jobs/"+failing.long.ID.String(),
-			"/jobs/"+failing.long.ID.String()+"/clone", "/failures?kind=mail.send",
+			"/jobs/"+failing.long.ID.String()+"/clone", "/jobs/"+failing.counted.ID.String(), "/failures?kind=mail.send",
 		)},
 		{name: "readonly", h: dashboard(dash.Config{Store: s.Store, Logs: s.logs, ReadOnly: func(*http.Request) bool { return true }}), paths: append(
 			s.paths(), "/jobs/"+s.completed.String(), "/jobs/"+s.scheduled.String(),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,10 +20,17 @@ var longName = strings.Repeat("a-long-name.", 10) + "12345678"
 // A failingStore has kinds that fail, queues that are behind, workers that are gone and crons that are late, with large numbers and long names.
 type failingStore struct {
 	job.Store
-	long *job.Job
+	long, counted *job.Job
 }
 
-func newFailingStore(s job.Store) failingStore { return failingStore{s, longJob()} }
+func newFailingStore(s job.Store) failingStore { return failingStore{s, longJob(), countedJob()} }
+
+// countedJob is a job that counts bytes, of which there are many.
+func countedJob() *job.Job {
+	j := longJob()
+	j.Progress = &job.ProgressReport{Done: math.MaxInt64 / 2, Total: math.MaxInt64, Time: time.Now().Add(-time.Minute)}
+	return j
+}
 
 // longJob is a job of which every part is long.
 func longJob() *job.Job {
@@ -47,6 +55,9 @@ func longJob() *job.Job {
 
 func (s failingStore) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	jobs, err := s.Store.List(ctx, f)
+	if slices.Contains(f.IDs, s.counted.ID) {
+		jobs = append(jobs, s.counted)
+	}
 	if slices.Contains(f.IDs, s.long.ID) || len(f.IDs) == 0 && len(f.Kinds) == 0 && len(f.Queues) == 0 && f.Before == (job.ID{}) && (len(f.States) == 0 || slices.Contains(f.States, job.Retrying)) {
 		jobs = append([]*job.Job{s.long}, jobs...)
 	}
