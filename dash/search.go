@@ -36,7 +36,7 @@ const pageSize = 50
 func (h *handler) readSearch(q url.Values, now time.Time) (*search, error) {
 	text := func(name string) string { return strings.TrimSpace(q.Get(name)) }
 	s := &search{
-		Kind: text("kind"), Queue: text("queue"), Args: text("args"), Error: text("error"), Worker: text("worker"),
+		Kind: text("kind"), Queue: text("queue"), Args: text("args"), Error: text("error"), Worker: q.Get("worker"),
 		Since: text("since"), Until: text("until"), Key: text("key"), Meta: text("meta"), ID: text("id"), Before: text("before"), Sort: text("sort"),
 	}
 	for _, state := range q["state"] {

@@ -1,7 +1,9 @@
 package dash_test
 
 import (
+	"html"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +103,28 @@ func TestSort(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("sort=%s: got %s, want %s", sort, got, want)
+		}
+	}
+}
+
+// TestSearchByWorker: the page of workers leads to the jobs of each, also of one whose name begins or ends with a space.
+func TestSearchByWorker(t *testing.T) {
+	for _, name := range []string{"shop-1", " shop-1", "shop-1 ", "a=b&c+d"} {
+		s := memory.New()
+		j := enqueue(t, s, "mail.send", `{}`, 1)[0]
+		report(t, s, job.WorkerInfo{Name: name, Queues: []string{job.DefaultQueue}, Kinds: []string{"mail.send"}, Concurrency: 1})
+		claim := job.Claim{Worker: name, Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: 1}}, Limit: 1, Lease: time.Minute}
+		if claimed, err := s.Claim(t.Context(), claim); err != nil || len(claimed.Jobs) != 1 {
+			t.Fatalf("claimed %d jobs: %v", len(claimed.Jobs), err)
+		}
+		h := dash.New(dash.Config{Store: s})
+		link := regexp.MustCompile(`/jobs\?worker=[^"]*`).FindString(get(t, h, "/workers").Body.String())
+		w := get(t, h, html.UnescapeString(link))
+		for strings.Contains(w.Body.String(), going) { // on a busy machine
+			w = get(t, h, html.UnescapeString(link))
+		}
+		if has(t, w, http.StatusOK, `data-id="`+j.ID.String()); !strings.Contains(html.UnescapeString(w.Body.String()), `name="worker" value="`+name+`"`) {
+			t.Errorf("the form does not have the worker %q", name)
 		}
 	}
 }
