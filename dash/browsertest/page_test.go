@@ -2,6 +2,10 @@ package browsertest
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +54,7 @@ func TestPages(t *testing.T) {
 		t.Run("axe of states", s.testAxeStates)
 		t.Run("layout", s.testLayout)
 		t.Run("disconnected", s.testDisconnected)
+		t.Run("signed out", s.testSignedOut)
 		t.Run("rows", s.testRows)
 		t.Run("shift", s.testShift)
 		t.Run("retried", s.testRetried)
@@ -293,6 +298,30 @@ func (s *stage) testDisconnected(t *testing.T) {
 			b.still("a page whose server was away")
 		})
 	}
+}
+
+// testSignedOut sees that a page whose session has ended says so, and is live again when its reader has signed in elsewhere.
+func (s *stage) testSignedOut(t *testing.T) {
+	t.Parallel()
+	var out atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if out.Load() && strings.HasPrefix(r.URL.Path, "/jobs") { // as a guard answers
+			http.Error(w, "you are not signed in", http.StatusUnauthorized)
+			return
+		}
+		s.h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	b := s.at(server.URL).tab(t, desk())
+	b.wrong = true
+	b.open("/jobs")
+	out.Store(true)
+	server.CloseClientConnections()
+	b.run(Until(`document.getElementById("trouble").innerText.includes("no longer signed in")`), Do(`setTimeout(() => window.later = true, 6000)`), Until(`window.later`))
+	b.run(Until(`document.getElementById("trouble").innerText.includes("no longer signed in")`))
+	out.Store(false)
+	b.run(Until(`document.getElementById("trouble").hidden && document.getElementById("live").classList.contains("is-live")`))
 }
 
 // Twenty jobs are in view on a common laptop as soon as the page is there, and so would be twenty queues or crons; eight jobs fit the screen of a

@@ -186,6 +186,14 @@ function forgetLoss() {
   trouble("");
 }
 
+// A stream that is refused, rather than lost, may be so because the session has ended.
+async function noticeSignedOut() {
+  const answer = await fetch(page, { method: "HEAD", headers: { Accept: "text/event-stream" } });
+  if (answer.status !== 401 || source || !wanted) return;
+  clearTimeout(lost);
+  trouble("This page is not up to date: you are no longer signed in. Load it again to sign in.");
+}
+
 function connect() {
   if (!live || source || !wanted || document.hidden) return;
   source = new EventSource(page);
@@ -205,6 +213,7 @@ function connect() {
     if (source?.readyState !== EventSource.CLOSED) return; // the browser asks again
     disconnect();
     setTimeout(connect, 5000);
+    noticeSignedOut().catch(() => {}); // then the server does not answer
   });
 }
 
