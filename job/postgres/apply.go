@@ -89,7 +89,11 @@ func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action 
 
 // applySQL is the statement that applies an action to what a statement of List finds.
 func (s *Store) applySQL(list, action string) string {
-	return "with found as materialized (select id, state from (" + s.sql(list) + ") l)\n" + s.sql(action) + "\n" + s.sql("apply_done")
+	found := ", found as materialized (select * from listed)"
+	if action != "apply_queued" { // which changes no key
+		found = s.sql("apply_found")
+	}
+	return "with listed as materialized (select id, state from (" + s.sql(list) + ") l)\n" + found + "\n" + s.sql(action) + "\n" + s.sql("apply_done")
 }
 
 // applyArgs returns the statement of an action and the arguments that it has besides those of the filter.

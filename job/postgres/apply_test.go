@@ -75,7 +75,7 @@ func TestApplyIsOneStatement(t *testing.T) {
 		tr.mu.Lock()
 		statements := 0
 		for _, sql := range tr.ran {
-			if strings.HasPrefix(sql, "with found") {
+			if strings.HasPrefix(sql, "with listed") {
 				statements++
 			}
 		}
@@ -105,7 +105,7 @@ func TestApplyFindsAlongAnIndex(t *testing.T) {
 	}
 	parts := 0
 	for _, plan := range plans() {
-		if !strings.Contains(plan, "with found") {
+		if !strings.Contains(plan, "with listed") {
 			continue
 		}
 		parts++

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -193,26 +194,48 @@ func idsOf(jobs []*job.Job) []job.ID {
 	return ids
 }
 
-// meetHolders decides between jobs and the holders of their keys, whose IDs they have, one after the other, and notes which has the
-// key then. Those that are kept out by nobody are inserted.
+// meetHolders decides between jobs and the holders of their keys, whose IDs they have, and notes which has the key then. Those that are kept out by
+// nobody are inserted. All keys are locked first, in one order, and the holders after that by their IDs, as actions do: so none waits for another in
+// a circle.
 func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
-	given := map[string]job.ID{}
+	holders := map[string]job.ID{}
+	var kept []int
 	for i, j := range jobs {
 		if ids[i] == j.ID {
 			continue
 		}
+		if kept = append(kept, i); j.Replace || j.UniqueWhile != nil {
+			holders[j.UniqueKey] = job.ID{}
+		}
+	}
+	keys := slices.Sorted(maps.Keys(holders))
+	found, err := r.ids(ctx, s.sql("keys_lock"), keys)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		holders[key] = found[i]
+	}
+	order := maps.Clone(holders)
+	slices.SortStableFunc(kept, func(a, b int) int {
+		x, y := order[jobs[a].UniqueKey], order[jobs[b].UniqueKey]
+		return bytes.Compare(x[:], y[:])
+	})
+	given := map[string]job.ID{}
+	for _, i := range kept {
+		j := jobs[i]
 		if holder, ok := given[j.UniqueKey]; ok {
 			ids[i] = holder
 		}
 		if !j.Replace && j.UniqueWhile == nil {
 			continue
 		}
-		taken, err := meetHolder(ctx, s, r, j)
+		taken, err := meetHolder(ctx, s, r, j, holders[j.UniqueKey])
 		if err != nil {
 			return err
 		}
 		if taken {
-			ids[i], given[j.UniqueKey] = j.ID, j.ID
+			ids[i], given[j.UniqueKey], holders[j.UniqueKey] = j.ID, j.ID, j.ID
 			if err := insertRows(ctx, s, r, []*job.Job{j}); err != nil {
 				return err
 			}
@@ -224,14 +247,10 @@ func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids [
 // metTries is how often a job that does not find the holder of its key queued any more meets it again.
 const metTries = 3
 
-// meetHolder gives a job the key if its holder is in none of the states of UniqueWhile, and reports that, or gives the holder what the job
-// replaces. A holder that is being claimed is queued for the first statement and gone for the second, which waits for the claim: then it is
+// meetHolder gives a job the key, which is locked, if its holder is in none of the states of UniqueWhile, and reports that, or gives the holder what
+// the job replaces. A holder that is being claimed is queued for the first statement and gone for the second, which waits for the claim: then it is
 // met again as it is by then, or what the job is about would be lost.
-func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job) (taken bool, err error) {
-	found, err := r.ids(ctx, s.sql("keys_lock"), j.UniqueKey)
-	if err != nil {
-		return false, err
-	}
+func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.ID) (taken bool, err error) {
 	states := make([]string, len(j.UniqueWhile))
 	for i, state := range j.UniqueWhile {
 		states[i] = string(state)
@@ -243,7 +262,7 @@ func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job) (taken bool
 				return err == nil, err
 			}
 		}
-		if !j.Replace || len(found) == 0 {
+		if !j.Replace || holder == (job.ID{}) {
 			return false, nil
 		}
 		runAt, delay := due(j)
@@ -251,7 +270,7 @@ func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job) (taken bool
 		if j.ReplaceWithin > 0 {
 			within = interval(j.ReplaceWithin)
 		}
-		replaced, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(found[0]), string(j.Args), runAt, delay, within)
+		replaced, err := r.ids(ctx, s.sql("keys_replace"), [16]byte(holder), string(j.Args), runAt, delay, within)
 		if err != nil || len(replaced) > 0 || j.UniqueWhile == nil {
 			return false, err
 		}

@@ -1,2 +1,7 @@
--- Locks the key $1, so that its holder is known to the next statement as it is then.
-select id from meanwhile.unique_keys where key = $1 for update
+-- Locks the keys $1, so that their holders are known to the next statement as they are then, and returns these in order, and zeros for nobody.
+with locked as materialized (
+    select key, id from meanwhile.unique_keys where key = any ($1::text[]) order by key for update
+)
+select coalesce(l.id, '00000000-0000-0000-0000-000000000000')
+from unnest($1::text[]) with ordinality w(key, n) left join locked l on l.key = w.key collate "C"
+order by w.n

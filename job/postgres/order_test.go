@@ -1,0 +1,118 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/meanwhile-go/meanwhile"
+	"github.com/meanwhile-go/meanwhile/job"
+	"github.com/meanwhile-go/meanwhile/job/postgres"
+)
+
+// A deadlockCount counts the statements that the server ends because they wait for each other.
+type deadlockCount struct{ atomic.Int64 }
+
+func (*deadlockCount) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	return ctx
+}
+
+func (c *deadlockCount) TraceQueryEnd(_ context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	if failed, ok := errors.AsType[*pgconn.PgError](data.Err); ok && failed.Code == "40P01" {
+		c.Add(1)
+	}
+}
+
+// TestKeysAreLockedInOneOrder: inserts that replace the holders of several keys, actions on these, and what runs them wait for each other in a line
+// and never in a circle, which the server ends after a second by an error for one of them.
+func TestKeysAreLockedInOneOrder(t *testing.T) {
+	const keys, rounds = 20, 100
+	type call func(ctx context.Context, s job.Store) error
+	insert := func(reverse bool, delay time.Duration) call {
+		return func(ctx context.Context, s job.Store) error {
+			jobs := make([]*job.Job, keys)
+			for i := range jobs {
+				jobs[i] = newJob(t, job.Debounce(fmt.Sprint("key ", i), delay, 2*delay))
+			}
+			if reverse {
+				slices.Reverse(jobs)
+			}
+			_, err := s.Insert(ctx, jobs...)
+			return err
+		}
+	}
+	apply := func(action job.Action) call {
+		return func(ctx context.Context, s job.Store) error {
+			_, err := s.Apply(ctx, job.Filter{Limit: 1000}, action)
+			return err
+		}
+	}
+	run := func(ctx context.Context, s job.Store) error {
+		c := job.Claim{Worker: "w", Session: 1, Queues: []job.QueueLimit{{Queue: job.DefaultQueue, Limit: keys}}, Limit: keys, Lease: time.Minute}
+		claimed, err := s.Claim(ctx, c)
+		if err != nil || len(claimed.Jobs) == 0 {
+			return err
+		}
+		for _, j := range claimed.Jobs {
+			j.State = job.Completed
+		}
+		_, err = s.Settle(ctx, 1, job.Outcomes(claimed.Jobs...)...)
+		return err
+	}
+	forward, backward := insert(false, time.Hour), insert(true, time.Hour)
+	for name, calls := range map[string][]call{
+		"insert":   {forward, backward},
+		"cancel":   {forward, apply(job.ActionCancel)},
+		"delete":   {forward, apply(job.ActionDelete), apply(job.ActionCancel)},
+		"move":     {forward, apply(job.ActionMove("other"))},
+		"retry":    {backward, apply(job.ActionRetry), apply(job.ActionCancel)},
+		"priority": {backward, apply(job.ActionPriority(3))},
+		"run":      {insert(false, time.Millisecond), run},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := database(t, server())
+			open(t, url)
+			deadlocks := new(deadlockCount)
+			err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+				for _, call := range calls {
+					config, err := pgxpool.ParseConfig(url)
+					if err != nil {
+						return err
+					}
+					config.ConnConfig.Tracer = deadlocks
+					pool, err := pgxpool.NewWithConfig(ctx, config)
+					if err != nil {
+						return err
+					}
+					t.Cleanup(pool.Close)
+					s, err := postgres.New(ctx, pool)
+					if err != nil {
+						return err
+					}
+					t.Cleanup(func() { _ = s.Close() })
+					meanwhile.Go(ctx, func(ctx context.Context) error {
+						for range rounds {
+							if err := call(ctx, s); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				return nil
+			})
+			if n := deadlocks.Load(); err != nil || n > 0 {
+				t.Errorf("%d deadlocks, %v", n, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,19 @@
+-- Has the jobs that were listed found, after their unique keys are locked, as inserts do that replace a job: the keys before the queued jobs, which
+-- an action changes after that, and finished jobs before the keys. In another order they would wait for each other in a circle.
+, archive as materialized (
+    select id, unique_key from meanwhile.finished
+    where id = any (array(select id from listed where state not in ('queued', 'running') and state = any ($20)))
+    order by id for update
+), locked as materialized (
+    select k.key
+    from (
+        select id, unique_key from archive
+        union all
+        select id, unique_key from meanwhile.queued
+        where id = any (array(select id from listed where state = 'queued' and state = any ($20)))
+    ) j
+    join meanwhile.unique_keys k on k.key = j.unique_key and k.id = j.id
+    order by k.key for update of k
+), found as materialized (
+    select id, state from listed where (select count(*) from locked) >= 0
+)
