@@ -166,7 +166,7 @@ func (c *conn) beat(ctx context.Context, args []byte) (reply, error) {
 		Memory int64  `json:"rss_kb"`
 	}
 	if err := json.Unmarshal(args, &b); err != nil {
-		return nil, refuse("BEAT: %v", err)
+		return nil, refuse("BEAT: %s", explain(err))
 	}
 	cs := &c.server.clients
 	cl := cs.find(b.Worker)

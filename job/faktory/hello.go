@@ -96,7 +96,7 @@ func (c *conn) readHello(ctx context.Context) (h hello, err error) {
 		return h, refuse("the first command has to be HELLO")
 	}
 	if err := json.Unmarshal(args, &h); err != nil {
-		return h, refuse("HELLO: %v: give a JSON object such as {\"v\":2}", err)
+		return h, refuse("HELLO: %s: give a JSON object such as {\"v\":2}", explain(err))
 	}
 	return h, h.check()
 }

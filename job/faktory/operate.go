@@ -185,7 +185,7 @@ type mutation struct {
 func (c *conn) mutate(ctx context.Context, args []byte) (reply, error) {
 	var m mutation
 	if err := json.Unmarshal(args, &m); err != nil {
-		return nil, refuse("MUTATE: %v", err)
+		return nil, refuse("MUTATE: %s", explain(err))
 	}
 	states := map[string]job.State{"retries": job.Retrying, "scheduled": job.Scheduled, "dead": job.Discarded}
 	actions := map[string]job.Action{"kill": job.ActionDiscard, "requeue": job.ActionRetry, "discard": job.ActionDelete, "clear": job.ActionDelete}
@@ -342,7 +342,7 @@ func (c *conn) setProgress(ctx context.Context, args []byte) (reply, error) {
 		Description string `json:"desc"`
 	}
 	if err := json.Unmarshal(args, &set); err != nil {
-		return nil, refuse("TRACK SET: %v", err)
+		return nil, refuse("TRACK SET: %s", explain(err))
 	}
 	if set.Percent < 0 || set.Percent > 100 {
 		return nil, refuse("TRACK SET: %d percent: give from 0 to 100", set.Percent)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/meanwhile-go/meanwhile/job"
@@ -82,7 +83,7 @@ func (p *pushed) job() (*job.Job, error) {
 	}
 	j, err := job.New(p.Kind, args, opts...)
 	if err != nil {
-		return nil, refuse("job %s: %v", p.ID, err)
+		return nil, refuse("job %s: %s", p.ID, strings.TrimPrefix(err.Error(), fmt.Sprintf("job kind %q: ", p.Kind)))
 	}
 	return j, nil
 }
@@ -157,7 +158,7 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 	opts = append(opts, job.Meta(metaCustom, compact.String()))
 	var c custom
 	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("custom: %v", err)
+		return nil, fmt.Errorf("custom: %s", explain(err))
 	}
 	if c.Expires != "" {
 		if _, err := time.Parse(time.RFC3339Nano, c.Expires); err != nil {
@@ -187,7 +188,7 @@ func (p *pushed) customOptions() (opts []job.EnqueueOption, err error) {
 func (c *conn) push(ctx context.Context, args []byte) (reply, error) {
 	var p pushed
 	if err := unmarshal(args, &p, scanPushed); err != nil {
-		return nil, refuse("PUSH: it is no job in JSON: %v", err)
+		return nil, refuse("PUSH: it is no job in JSON: %s", explain(err))
 	}
 	j, err := p.job()
 	if err != nil {
@@ -244,7 +245,7 @@ const pushPart = 1000
 func (c *conn) pushAll(ctx context.Context, args []byte) (reply, error) {
 	var all []pushed
 	if err := unmarshal(args, &all, scanAllPushed); err != nil {
-		return nil, refuse("PUSHB: it is no array of jobs in JSON: %v", err)
+		return nil, refuse("PUSHB: it is no array of jobs in JSON: %s", explain(err))
 	}
 	if len(all) > MaxJobs {
 		return nil, refuse("PUSHB: %d jobs: give at most %d", len(all), MaxJobs)

@@ -2,8 +2,12 @@ package faktory
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/meanwhile-go/meanwhile/internal/jsonscan"
 )
@@ -25,6 +29,32 @@ func unmarshal[T any](text []byte, value *T, scan func(s *jsonscan.Scanner, valu
 		*value = *new(T)
 	}
 	return json.Unmarshal(text, value)
+}
+
+// explain says without the words of Go what encoding/json met.
+func explain(err error) string {
+	mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return strings.TrimPrefix(err.Error(), "json: ")
+	}
+	where := "it"
+	if mismatch.Field != "" {
+		where = mismatch.Field
+	}
+	want, known := typeNames[mismatch.Type.Kind()]
+	if !known {
+		want = "object"
+	}
+	given, value, _ := strings.Cut(mismatch.Value, " ")
+	if value != "" { // a number that does not fit
+		return fmt.Sprintf("%s is %.40s: give one of type %s", where, value, want)
+	}
+	return fmt.Sprintf("%s is of type %s: give one of type %s", where, given, want)
+}
+
+// typeNames are what JSON calls the types of fields.
+var typeNames = map[reflect.Kind]string{
+	reflect.String: "string", reflect.Slice: "array", reflect.Int: "integer", reflect.Int64: "integer", reflect.Float64: "number",
 }
 
 // scanFields reads an object, and calls field for each of its fields, before the value.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/meanwhile-go/meanwhile/job"
 )
@@ -203,7 +204,7 @@ func TestPushRefuses(t *testing.T) {
 		{`PUSH {"jid":"abcdefgh","jobtype":"a b","args":[]}`, "-ERR job abcdefgh: the name of the kind has a space"},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a"}`, "-ERR job abcdefgh: the args have to be a JSON array"},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":{}}`, "-ERR job abcdefgh: the args have to be a JSON array"},
-		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[` + strings.Repeat("1,", 1<<19) + `1]}`, "-ERR job abcdefgh: job kind \"a\": the args have 1048579 bytes, at most 1048576 are allowed"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[` + strings.Repeat("1,", 1<<19) + `1]}`, "-ERR job abcdefgh: the args have 1048579 bytes, at most 1048576 are allowed"},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"queue":"a b"}`, `-ERR job abcdefgh: the queue "a b"`},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"at":"soon"}`, `-ERR job abcdefgh: at "soon" is no time`},
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"reserve_for":86401}`, "-ERR job abcdefgh: reserve_for 86401: give seconds, up to a day"},
@@ -215,7 +216,13 @@ func TestPushRefuses(t *testing.T) {
 		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"expires_at":"x"}}`, "-ERR job abcdefgh: expires_at"},
 		{`PUSH x`, "-ERR PUSH: it is no job in JSON"},
 		{`PUSH`, "-ERR PUSH: it is no job in JSON"},
-		{`PUSHB {}`, "-ERR PUSHB: it is no array of jobs in JSON"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"queue":7}`, "-ERR PUSH: it is no job in JSON: queue is of type number: give one of type string"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"retry":1.5}`, "-ERR PUSH: it is no job in JSON: retry is 1.5: give one of type integer"},
+		{`PUSH {"jid":"abcdefgh","jobtype":"a","args":[],"custom":{"bid":5}}`, "-ERR job abcdefgh: custom: bid is of type number: give one of type string"},
+		{`PUSHB {}`, "-ERR PUSHB: it is no array of jobs in JSON: it is of type object: give one of type array"},
+		{`BEAT {"wid":7}`, "-ERR BEAT: wid is of type number: give one of type string"},
+		{`MUTATE {"cmd":"kill","target":"dead","filter":7}`, "-ERR MUTATE: filter is of type number: give one of type object"},
+		{`FAIL {"jid":"x` + strings.Repeat("é", 600) + `"}`, "-ERR Job not found xé"}, // which is cut
 		{`NONSENSE`, `-ERR unknown command "NONSENSE"`},
 		{`push {}`, `-ERR unknown command "push"`},
 		{``, `-ERR unknown command ""`},
@@ -233,7 +240,9 @@ func TestPushRefuses(t *testing.T) {
 		{`TRACK SET {"jid":"abcdefgh","percent":101}`, "-ERR TRACK SET: 101 percent"},
 		{`TRACK SET {"jid":"abcdefgh","percent":1}`, "-ERR Job not found abcdefgh"},
 	} {
-		p.want(test.command, test.want)
+		if got := p.ask(test.command); !strings.HasPrefix(got, test.want) || !utf8.ValidString(got) {
+			t.Errorf("%.200s: got %.300q, want %q", test.command, got, test.want)
+		}
 	}
 	p.want(`PUSHB [{"jid":"job-000001","jobtype":"a","args":[]},{"jid":"x","jobtype":"a","args":[]}]`, `{"x":"a job has to have a jid of 8 to 200 bytes"}`)
 	p.want(`PUSHB []`, `{}`)

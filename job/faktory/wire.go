@@ -137,7 +137,7 @@ func failed(r *refusal) reply {
 		}
 		return c
 	}, r.text)
-	return reply("-" + r.code + " " + text[:min(len(text), mostErrorText)] + "\r\n")
+	return reply("-" + r.code + " " + strings.ToValidUTF8(text[:min(len(text), mostErrorText)], "") + "\r\n")
 }
 
 func bulk(text []byte) reply {

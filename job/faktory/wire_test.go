@@ -92,7 +92,7 @@ func TestHelloRefuses(t *testing.T) {
 	for hello, want := range map[string]string{
 		`PUSH {"jid":"job-000001","jobtype":"a","args":[]}`: "-ERR the first command has to be HELLO",
 		`HELLO x`:                 "-ERR HELLO: ",
-		`HELLO {"wid":7}`:         "-ERR HELLO: ",
+		`HELLO {"wid":7}`:         "-ERR HELLO: wid is of type number: give one of type string: give a JSON object such as",
 		`HELLO {"wid":"a\u0007"}`: "-ERR HELLO: the wid has to have",
 		`HELLO {"wid":"` + strings.Repeat("x", 121) + `"}`:               "-ERR HELLO: the wid has to have at most 120 bytes",
 		`HELLO {"wid":"a","labels":["` + strings.Repeat("x", 61) + `"]}`: "-ERR HELLO: a label has to have at most 60 bytes",
