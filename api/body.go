@@ -80,6 +80,8 @@ func decode(text []byte, into any) error {
 		return errors.New("it is not UTF-8")
 	case len(bytes.TrimSpace(text)) == 0:
 		return errors.New("it is empty: send a JSON object")
+	case string(bytes.TrimSpace(text)) == "null":
+		return errors.New("it is null: send a JSON object")
 	}
 	var nesting jsonscan.Nesting
 	if nesting.End(text); nesting.Deepest() > mostDepth { // before anything is built from them

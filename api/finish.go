@@ -51,6 +51,9 @@ func (a *API) finish(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(w, r, &given, mostWork); err != nil {
 		return err
 	}
+	if given.Ends == nil {
+		return refuse(http.StatusUnprocessableEntity, "ends: say what became of attempts")
+	}
 	if len(given.Ends) > mostEnds {
 		return refuse(http.StatusUnprocessableEntity, "%d ends: give at most %d in one request", len(given.Ends), mostEnds)
 	}
