@@ -28,8 +28,20 @@ type Action struct {
 // String names the action.
 func (a Action) String() string { return a.name }
 
-// Check returns what is wrong with the argument of the action, if it has one.
-func (a Action) Check() error { return a.check }
+// Check returns what is wrong with the action or its argument. Apply refuses it, in every store.
+func (a Action) Check() error {
+	switch {
+	case a.check != nil:
+		return a.check
+	case a.To != "" && a.To != Queued && !a.To.Finished():
+		return fmt.Errorf("no action leads to the state %.40q", a.To)
+	case a.Priority != 0 && checkPriority(a.Priority) != nil:
+		return checkPriority(a.Priority)
+	case a.Queue != "" && checkName("queue", a.Queue) != nil:
+		return checkName("queue", a.Queue)
+	}
+	return checkTime(a.RunAt)
+}
 
 // Suits reports whether the action makes sense for jobs in a state or view. It skips others.
 func (a Action) Suits(s State) bool { return slices.Contains(a.From, s.stored()) }
@@ -95,8 +107,8 @@ const applyPart = 1000
 // A filter with Args or Error has the jobs read and compared here, a few hundred at a time.
 func Apply(ctx context.Context, s Store, f Filter, action Action) (ActionResult, error) {
 	done := ActionResult{Next: f.Before}
-	if action.check != nil {
-		return done, fmt.Errorf("%s: %w", action, action.check)
+	if err := action.Check(); err != nil {
+		return done, fmt.Errorf("%s: %w", action, err)
 	}
 	defer finishedHere(s, nil)
 	apply, most := Store.Apply, applyPart

@@ -121,12 +121,14 @@ type WorkerStore interface {
 
 	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
 	// is paused or its last tick is at t.At or later. It reports whether it did; a unique key that is held makes the tick count
-	// without a job. Without a job it notes the cron: Spec and Next, and Last where there is none yet, which is then the
+	// without a job. A job without t.At is an error. Without a job it notes the cron: Spec and Next, and Last where there is none yet, which is then
+	// the
 	// time of the call or t.At if that is set.
 	Tick(ctx context.Context, t Tick) (bool, error)
 
-	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first. A state without a retention is kept. A
-	// unique key that UniqueFor still holds stays held. Then it compares some of what it keeps of lanes, see [SweepLanes], with their jobs, and
+	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first. A state without a retention is kept, and one in which
+	// no job can have finished is ignored. A unique key that UniqueFor still holds stays held. Then it compares some of what it keeps of lanes, see
+	// [SweepLanes], with their jobs, and
 	// repairs what differs. It returns what it did.
 	Prune(ctx context.Context, retention map[State]time.Duration, limit int) (Pruned, error)
 }
@@ -235,7 +237,7 @@ type OperatorStore interface {
 type Claim struct {
 	Worker  string
 	Session Session
-	Queues  []QueueLimit // in order: what is due in the first is taken before the second is looked at
+	Queues  []QueueLimit // in order: what is due in the first is taken before the second is looked at. One that is named again counts once
 	Limit   int          // at most so many jobs in all
 	Lease   time.Duration
 	// Call numbers the claims of a session, in the order in which they are made, one after the other; zero for a session that claims once.

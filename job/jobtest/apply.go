@@ -30,6 +30,36 @@ var applyPromises = []promise{
 			f.emptyQueues()
 		}
 	}},
+	{"an action that leads nowhere is refused", func(f *fixture) {
+		j := f.insertNew()
+		from := []job.State{job.Queued}
+		for _, action := range []job.Action{
+			{From: from, To: "odd"},
+			{From: from, To: job.Running},
+			{From: from, To: job.Scheduled},
+			{From: from, To: job.Queued, Priority: 70_000},
+			{From: from, To: job.Queued, Queue: "a b"},
+			job.ActionPriority(0), job.ActionMove(""),
+		} {
+			if got, err := f.Apply(f.ctx, job.Filter{Limit: 9}, action); err == nil {
+				f.Errorf("the action %+v returned %+v, and no error", action, got)
+			}
+		}
+		f.due(j)
+	}},
+	{"no job is in a state that there is not", func(f *fixture) {
+		j := f.insertNew()
+		odd := job.Filter{States: []job.State{"odd"}, Limit: 9}
+		f.sameIDs("listed", ids(f.list(odd)), nil)
+		if got := f.applied(odd, job.ActionCancel); got != (job.ActionResult{}) {
+			f.Errorf("an action returned %+v", got)
+		}
+		if got, err := f.Prune(f.ctx, map[job.State]time.Duration{"odd": 0}, 9); err != nil || got.Deleted != 0 {
+			f.Errorf("prune returned %+v, %v", got, err)
+		}
+		odd.States = append(odd.States, job.Queued)
+		f.sameIDs("listed", ids(f.list(odd)), []job.ID{j.ID})
+	}},
 	{"a canceled or discarded job has finished now", func(f *fixture) {
 		for _, action := range []job.Action{job.ActionCancel, job.ActionDiscard} {
 			j := f.insertNew(job.In(time.Hour))

@@ -21,6 +21,11 @@ var auditFaults = []fault{
 		slices.Reverse(got)
 		return got
 	})},
+	{name: "a page before a number below zero is the newest", noticed: []string{"a bound below zero is one of zero"}, apply: func(b *broken) {
+		b.audited = func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {
+			return b.Store.Audited(ctx, max(before, 0), limit)
+		}
+	}},
 	{name: "the first page comes again", noticed: []string{"the audit log is read in pages, the newest first"}, apply: func(b *broken) {
 		pages := 0
 		b.audited = func(ctx context.Context, before int64, limit int) ([]job.AuditEntry, error) {

@@ -194,6 +194,19 @@ var claimPromises = []promise{
 			f.Error("the next of a queue that goes on is not known")
 		}
 	}},
+	{"a queue that is named twice counts once", func(f *fixture) {
+		for range 4 {
+			f.insertNew()
+		}
+		c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue, job.DefaultQueue), Limit: 9, Lease: long}
+		if got := f.claimBy(c); len(got.Jobs) != 1 {
+			f.Errorf("%d jobs were claimed, want 1", len(got.Jobs))
+		}
+		c.Queues[1].Limit, c.Limit = 2, 9
+		if c.Queues[0].Limit = 0; len(f.claimBy(c).Jobs) != 2 {
+			f.Error("a queue whose first limit is 0 is not claimed from by its second")
+		}
+	}},
 	{"an attempt is counted with each claim", func(f *fixture) {
 		j := f.insertNew()
 		for want := 1; want <= 3; want++ {

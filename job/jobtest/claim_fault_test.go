@@ -51,6 +51,15 @@ var claimFaults = []fault{
 			c.Limit = 0
 		}
 	}, nil)},
+	{name: "a queue counts as often as it is named", noticed: []string{"a queue that is named twice counts once"}, apply: claimAs(func(c *job.Claim) {
+		sum := map[string]int{}
+		for _, q := range c.Queues {
+			sum[q.Queue] += q.Limit
+		}
+		for i := range c.Queues {
+			c.Queues[i].Limit = sum[c.Queues[i].Queue]
+		}
+	}, nil)},
 	{name: "claim ignores its limit", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) { c.Limit = 1000 }, nil)},
 	{name: "claim takes one when asked for none", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) {
 		c.Limit = max(c.Limit, 1)

@@ -45,6 +45,14 @@ var cronPromises = []promise{
 			f.Errorf("crons are %+v, want a and b", crons)
 		}
 	}},
+	{"a tick with a job has a time", func(f *fixture) {
+		for range 2 {
+			if done, err := f.Tick(f.ctx, job.Tick{Cron: "c", Spec: "s", Next: cronTime(1), Job: f.job()}); err == nil {
+				f.Errorf("the tick returned %v, and no error", done)
+			}
+		}
+		f.due()
+	}},
 	{"a tick without a job notes the cron", func(f *fixture) {
 		f.tick(false, job.Tick{Cron: "c", Spec: "s", Next: cronTime(1)})
 		c := f.cron("c")

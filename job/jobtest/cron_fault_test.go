@@ -17,6 +17,14 @@ var cronFaults = []fault{
 			return had, err
 		}
 	}},
+	{name: "a tick without a time is now", noticed: []string{"a tick with a job has a time"}, apply: func(b *broken) {
+		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
+			if t.Job != nil && t.At.IsZero() {
+				t.At = time.Now()
+			}
+			return b.Store.Tick(ctx, t)
+		}
+	}},
 	{name: "a tick counts every time", noticed: []string{"of ticks at once one counts"}, apply: func(b *broken) {
 		b.tick = func(ctx context.Context, t job.Tick) (bool, error) {
 			ok, err := b.Store.Tick(ctx, t)

@@ -7,6 +7,21 @@ import (
 )
 
 var prunePromises = []promise{
+	{"a bound below zero is one of zero", func(f *fixture) {
+		f.insertFinished(job.Completed)
+		f.audit(job.AuditEntry{Action: "move"})
+		f.limitKey("a", job.KeyLimits{Running: 3})
+		f.prune(0, map[job.State]time.Duration{job.Completed: 0}, -1)
+		if got := f.audited(0, -1); len(got) > 0 {
+			f.Errorf("audited are %+v", got)
+		}
+		if got := f.audited(-5, 9); len(got) > 0 {
+			f.Errorf("audited before -5 are %+v", got)
+		}
+		if got, err := f.Overrides(f.ctx, job.DefaultQueue, "", -1); err != nil || len(got) > 0 {
+			f.Errorf("the limits of keys are %+v, %v", got, err)
+		}
+	}},
 	{"prune deletes what is older than its retention", func(f *fixture) {
 		completed, canceled := f.insertFinished(job.Completed), f.insertFinished(job.Canceled)
 		discarded := f.insertFinished(job.Discarded)

@@ -34,7 +34,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		}
 	}
 	for i, q := range c.Queues {
-		if queue := s.queues[q.Queue]; queue != nil && !queue.paused {
+		if queue := s.queues[q.Queue]; queue != nil && !queue.paused && !named(c.Queues[:i], q.Queue) {
 			left[i] = q.Limit
 			if c.Expired {
 				take(i, s.claimExpired(c, queue, min(c.Limit, q.Limit), now, &claimed))
@@ -43,7 +43,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	}
 	for i, q := range c.Queues {
 		queue := s.queues[q.Queue]
-		if queue == nil || queue.paused || q.Limit <= 0 || c.Limit <= 0 {
+		if queue == nil || queue.paused || q.Limit <= 0 || c.Limit <= 0 || named(c.Queues[:i], q.Queue) {
 			continue
 		}
 		taken, next, err := s.claimDue(c, queue, min(left[i], c.Limit), now)
@@ -59,6 +59,11 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		claimed.Next = 0
 	}
 	return claimed, nil
+}
+
+// named reports whether a queue with a limit is among some.
+func named(queues []job.QueueLimit, queue string) bool {
+	return slices.ContainsFunc(queues, func(q job.QueueLimit) bool { return q.Queue == queue && q.Limit > 0 })
 }
 
 // claimExpired takes up to n jobs of a queue whose leases have run out.

@@ -16,6 +16,9 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (bool, error) {
 		return false, err
 	}
 	defer s.mu.Unlock()
+	if t.Job != nil && t.At.IsZero() {
+		return false, fmt.Errorf("tick cron %s: a job without the time of the tick", t.Cron)
+	}
 	c := s.crons[t.Cron]
 	if c == nil {
 		c = &job.CronInfo{Name: t.Cron}

@@ -17,6 +17,9 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
+	if err := action.Check(); err != nil {
+		return done, fmt.Errorf("change jobs: %w", err)
+	}
 	if f.IDs != nil && len(f.IDs) == 0 {
 		return done, s.enter(ctx)
 	}

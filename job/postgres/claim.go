@@ -57,7 +57,10 @@ type limits struct {
 func newLimits(c job.Claim) *limits {
 	l := &limits{queues: make([]string, len(c.Queues)), left: make([]int32, len(c.Queues))}
 	for i, q := range c.Queues {
-		l.queues[i], l.left[i] = q.Queue, int32(max(min(q.Limit, c.Limit), 0))
+		if !slices.ContainsFunc(c.Queues[:i], func(b job.QueueLimit) bool { return b.Queue == q.Queue && b.Limit > 0 }) { // it counts once
+			l.left[i] = int32(max(min(q.Limit, c.Limit), 0))
+		}
+		l.queues[i] = q.Queue
 	}
 	return l
 }

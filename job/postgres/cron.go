@@ -23,6 +23,9 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (ticked bool, err error) {
 			_, err := s.run().ids(ctx, s.sql("cron_note"), t.Cron, t.Spec, at, t.Next)
 			return err
 		}
+		if at == nil {
+			return errors.New("a job without the time of the tick")
+		}
 		return s.inTx(ctx, func(r pgxRunner) error {
 			done, err := r.ids(ctx, s.sql("cron_tick"), t.Cron, t.Spec, at, t.Next, [16]byte(t.Job.ID))
 			if err != nil || len(done) == 0 {

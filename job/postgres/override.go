@@ -75,7 +75,7 @@ func decodeOverride(key string, text pgtype.Text, l *job.KeyLimits) error {
 // Overrides returns the limits of single keys of a queue.
 func (s *Store) Overrides(ctx context.Context, queue, after string, n int) (found []job.Override, err error) {
 	err = s.call(ctx, "limits of keys of queue "+queue, func(ctx context.Context) error {
-		rows, err := s.run().query(ctx, s.sql("override_list"), sought(queue), sought(after), n)
+		rows, err := s.run().query(ctx, s.sql("override_list"), sought(queue), sought(after), max(n, 0))
 		if err != nil {
 			return err
 		}

@@ -17,6 +17,9 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 		if f.Limit <= 0 {
 			return fmt.Errorf("a limit of %d", f.Limit)
 		}
+		if err := action.Check(); err != nil {
+			return err
+		}
 		search, err := newSearch(f)
 		if err != nil || search.over() {
 			return err

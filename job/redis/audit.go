@@ -38,7 +38,7 @@ func (s *Store) Audited(ctx context.Context, before int64, limit int) ([]job.Aud
 			return err
 		}
 		below := "+inf"
-		if before > 0 {
+		if before != 0 {
 			below = "(" + strconv.FormatInt(before, 10)
 		}
 		rows, err := c.Do(ctx, c.B().Zrevrangebyscore().Key(s.prefix+"audit").Max(below).Min("-inf").Limit(0, int64(min(limit, job.MostAudited))).Build()).AsStrSlice()

@@ -14,6 +14,9 @@ func (s *Store) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	ticked := false
 	err := s.call(ctx, "tick cron "+t.Cron, func(ctx context.Context) error {
 		args := []string{t.Cron, t.Spec, micros(t.At), micros(t.Next)}
+		if t.Job != nil && t.At.IsZero() {
+			return errors.New("a job without the time of the tick")
+		}
 		if t.Job != nil {
 			args = append(args, newArg(t.Job))
 		}

@@ -37,7 +37,7 @@ func (s *Store) SetKeyLimits(ctx context.Context, queue, key string, l job.KeyLi
 // Overrides returns the limits of single keys of a queue.
 func (s *Store) Overrides(ctx context.Context, queue, after string, n int) (found []job.Override, err error) {
 	err = s.call(ctx, "limits of keys of queue "+queue, func(ctx context.Context) error {
-		rows, err := s.run(ctx, overridesScript, queue, after, strconv.Itoa(n))
+		rows, err := s.run(ctx, overridesScript, queue, after, strconv.Itoa(max(n, 0)))
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,9 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
 	}
+	if err := action.Check(); err != nil {
+		return done, fmt.Errorf("change jobs: %w", err)
+	}
 	err = s.write(ctx, "change jobs", func(t *txn) (err error) {
 		done, err = t.apply(f, action)
 		return err

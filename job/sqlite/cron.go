@@ -27,6 +27,9 @@ func (t *txn) tick(tick job.Tick) (bool, error) {
 		_, err := t.exec(statement("cron_note"), tick.Cron, tick.Spec, micros(tick.Next), last, t.now)
 		return false, err
 	}
+	if tick.At.IsZero() {
+		return false, errors.New("a job without the time of the tick")
+	}
 	row, err := one(t, statement("cron_find"), tick.Cron)
 	if err != nil {
 		return false, err

@@ -109,11 +109,9 @@ func (t *txn) newSearch(f job.Filter) (*search, error) {
 		case job.Retrying:
 			q.mask |= 1 << bitRetrying
 		default:
-			n, err := stateNumber(s)
-			if err != nil {
-				return nil, err
+			if n, err := stateNumber(s); err == nil { // no job is in another
+				q.mask |= 1 << n
 			}
-			q.mask |= 1 << n
 		}
 	}
 	if len(f.States) == 0 {

@@ -91,7 +91,7 @@ func decodeOverride(key string, v driver.Value, l *job.KeyLimits) error {
 func (s *Store) Overrides(ctx context.Context, queue, after string, n int) (found []job.Override, err error) {
 	err = s.read(ctx, "limits of keys of queue "+queue, func(t *txn) error {
 		found = nil
-		return t.each(statement("override_list"), []any{queue, after, int64(n)}, func(v []driver.Value) error {
+		return t.each(statement("override_list"), []any{queue, after, int64(max(n, 0))}, func(v []driver.Value) error {
 			o := job.Override{Key: text(v[0])}
 			if err := decodeOverride(o.Key, v[1], &o.KeyLimits); err != nil {
 				return err

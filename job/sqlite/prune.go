@@ -49,7 +49,7 @@ func (t *txn) prune(retention map[job.State]time.Duration, limit int) (int, erro
 	for state, keep := range retention {
 		n, err := stateNumber(state)
 		if err != nil {
-			return 0, err
+			continue // no job is in such a state
 		}
 		err = t.each(statement("prune_find"), []any{n, t.now - keep.Microseconds(), int64(max(limit, 0))}, func(v []driver.Value) error {
 			found = append(found, old{integer(v[0]), integer(v[1])})
