@@ -122,8 +122,7 @@ type WorkerStore interface {
 	// Tick enqueues a job for a time of a cron: it inserts the job of t and notes t.At as the last tick, unless the cron
 	// is paused or its last tick is at t.At or later. It reports whether it did; a unique key that is held makes the tick count
 	// without a job. A job without t.At is an error. Without a job it notes the cron: Spec and Next, and Last where there is none yet, which is then
-	// the
-	// time of the call or t.At if that is set.
+	// the time of the call or t.At if that is set.
 	Tick(ctx context.Context, t Tick) (bool, error)
 
 	// Prune deletes at most limit finished jobs that are older than their retention, the oldest first. A state without a retention is kept, and one in which
