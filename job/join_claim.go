@@ -16,7 +16,7 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 		return Claimed{}, err
 	}
 	session := j.sessions.claims(c, len(j.parts))
-	left, asked := slices.Clone(c.Queues), c
+	left, asked := eachOnce(c.Queues), c
 	start := int(j.turn.Add(1) % uint64(len(j.parts)))
 	var claimed Claimed
 	var answers []answer[Claimed]
@@ -31,8 +31,8 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 		}
 		j.located.note(a.got.Jobs, location{part: p, session: c.Session})
 		for _, job := range a.got.Jobs {
-			if i := slices.IndexFunc(left, func(q QueueLimit) bool { return q.Queue == job.Queue }); i >= 0 {
-				left[i].Limit = max(left[i].Limit-1, 0)
+			if i := slices.IndexFunc(left, func(q QueueLimit) bool { return q.Queue == job.Queue && q.Limit > 0 }); i >= 0 {
+				left[i].Limit--
 			}
 		}
 		for id, worker := range a.got.Expired {
@@ -64,6 +64,20 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 	claimed.Jobs = merged(batches, c.Queues, claimed.Expired)
 	return claimed, nil
+}
+
+// eachOnce returns queues with their limits, and none for a queue that is named again: the first would be used up by what one store gives, and a later
+// one ask the next store.
+func eachOnce(queues []QueueLimit) []QueueLimit {
+	queues = slices.Clone(queues)
+	counted := make(map[string]bool, len(queues))
+	for i, q := range queues {
+		if counted[q.Queue] {
+			queues[i].Limit = 0
+		}
+		counted[q.Queue] = counted[q.Queue] || q.Limit > 0
+	}
+	return queues
 }
 
 // claimFrom claims from one store. It does not try whether one that does not answer is there again: a renewal, or another call, does.

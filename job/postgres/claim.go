@@ -56,11 +56,12 @@ type limits struct {
 
 func newLimits(c job.Claim) *limits {
 	l := &limits{queues: make([]string, len(c.Queues)), left: make([]int32, len(c.Queues))}
+	counted := make(map[string]bool, len(c.Queues))
 	for i, q := range c.Queues {
-		if !slices.ContainsFunc(c.Queues[:i], func(b job.QueueLimit) bool { return b.Queue == q.Queue && b.Limit > 0 }) { // it counts once
-			l.left[i] = int32(max(min(q.Limit, c.Limit), 0))
-		}
 		l.queues[i] = q.Queue
+		if q.Limit > 0 && !counted[q.Queue] {
+			l.left[i], counted[q.Queue] = int32(min(q.Limit, c.Limit)), true
+		}
 	}
 	return l
 }
