@@ -14,14 +14,14 @@ func (f *flow[In, Out]) notePanic(err error) {
 	}
 }
 
-// hasPanic reports whether err carries a panic that is not known above the stream already: as the cause of its cancellation, or
+// hasPanic reports whether err carries a panic that is not known above the stream already: in the cause of its cancellation, or
 // as the failure of another task that an item has waited for.
 func (f *flow[In, Out]) hasPanic(err error) (found bool) {
 	c, items := f.scope.CanceledBy(), f.scope.Path()+"/"
 	scope.WalkErrors(err, func(e error, _ bool) bool {
 		switch e := e.(type) {
 		case *PanicError:
-			found = found || c == nil || !scope.SameError(e, c.Cause)
+			found = found || c == nil || !scope.Claims(c.Cause, e)
 			return true
 		case *TaskError:
 			return !strings.HasPrefix(e.Path, items)

@@ -144,6 +144,27 @@ func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
 	}
 }
 
+// So is one that comes with the failures of others: the items carry what canceled them, which has all of these.
+func TestPanicAmongFailuresThatCancelsAStreamCountsOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, ctx context.Context) {
+		err := Run(ctx, func(ctx context.Context) error {
+			Go(ctx, func(ctx context.Context) error {
+				for range Map(ctx, count(2), func(ctx context.Context, _ int) (int, error) { return 0, Sleep(ctx, time.Hour) }) {
+				}
+				return nil
+			})
+			return Supervise(ctx, func(ctx context.Context) error {
+				Go(ctx, func(context.Context) error { return errBoom }, Name("fails"))
+				_ = Sleep(ctx, time.Second)
+				panic("once")
+			})
+		})
+		if text := err.Error(); strings.Count(text, "panic: once") != 1 || strings.Count(text, "task run/supervise/fails: "+errBoom.Error()) != 1 {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // Each joins the panics that come after the first failure to it, also when no scope is above.
 func TestEachReturnsLaterPanics(t *testing.T) {
 	bubble(t, func(t *testing.T, ctx context.Context) {
