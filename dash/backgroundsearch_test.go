@@ -12,6 +12,7 @@ import (
 
 	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/dash"
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/job"
 	"github.com/meanwhile-go/meanwhile/job/memory"
 )
@@ -186,6 +187,7 @@ func TestNobodyLooksNothingIsSearched(t *testing.T) {
 
 // A full page needs no more than the newest.
 func TestSlowSearchEndsWhenThePageIsFull(t *testing.T) {
+	testenv.LongTest(t) // a thousand pages are drawn
 	bubble(t, func(t *testing.T) {
 		s := made(t)
 		begun := time.Now()

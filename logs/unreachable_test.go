@@ -113,6 +113,7 @@ func TestSenderUnplugged(t *testing.T) {
 
 // TestSenderAwayForLong keeps the server away until the spool is full: what is dropped is counted, and said in the stream.
 func TestSenderAwayForLong(t *testing.T) {
+	testenv.LongTest(t) // it waits until the server is tried again
 	t.Parallel()
 	server := newTestServer(t)
 	s := server.sender(logs.SenderOptions{MemoryBytes: 64 << 10, SpoolBytes: 256 << 10})

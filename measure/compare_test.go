@@ -139,7 +139,7 @@ func TestCompareFails(t *testing.T) {
 func TestCoarseClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		report, err := measure.Compare(t.Context(), measure.Config{Time: 20 * time.Second}, measure.Func("a", func(context.Context) error {
+		report, err := measure.Compare(t.Context(), measure.Config{Time: 5 * time.Second}, measure.Func("a", func(context.Context) error {
 			if calls++; calls%1000 == 0 {
 				time.Sleep(time.Millisecond)
 			}

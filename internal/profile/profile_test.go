@@ -14,6 +14,7 @@ import (
 
 // go tool pprof reads the samples, their places and their labels.
 func TestGoToolPprof(t *testing.T) {
+	testenv.LongTest(t)
 	pprof := testenv.Pprof(t)
 	p := New("wait", time.Minute)
 	query := Frame{"shop.query", "shop/db.go", 12}

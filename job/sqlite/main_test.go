@@ -9,6 +9,6 @@ import (
 
 func TestMain(m *testing.M) {
 	testenv.Parallel(8)
-	testenv.FewerChecks(10)
+	testenv.FewerChecks(5)
 	os.Exit(m.Run())
 }

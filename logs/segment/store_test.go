@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 	"github.com/meanwhile-go/meanwhile/logs/logtest"
 	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/storage"
@@ -22,6 +23,9 @@ func TestStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != "defaults" && name != "tiny backlog" {
+				testenv.LongTest(t)
+			}
 			cfg.Logger = quiet
 			logtest.TestStore(t, func(ctx context.Context, dir string) (storage.Store, error) { return segment.Open(ctx, dir, cfg) })
 		})
