@@ -140,6 +140,7 @@ func TestSendRunsTheProgramToItsEnd(t *testing.T) {
 
 // A TERM ends a program that writes without an end, and the wrapper, while memory is full and nothing takes the records.
 func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
+	testenv.LongTest(t)
 	t.Parallel()
 	for name, end := range map[string]struct {
 		trap string
@@ -150,9 +151,6 @@ func TestSendPassesTermOnWhenMemoryIsFull(t *testing.T) {
 		"and more that it writes": {`trap 'head -c 300000 /dev/zero | tr "\0" x; exit 9' TERM; `, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if name != "with a handler" {
-				testenv.LongTest(t)
-			}
 			t.Parallel()
 			const line = "0123456789012345678901234567890123456789012345678901234567890123456789"
 			script := end.trap + "echo $$ >pid; i=0; while :; do echo " + strings.Repeat(line, 100) + "; i=$((i+1)); [ $i -eq 3000 ] && echo >full; done"
