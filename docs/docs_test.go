@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/meanwhile-go/meanwhile/internal/testenv"
 )
 
 // A block is one fenced part of a guide.
@@ -31,31 +33,51 @@ type block struct {
 
 func (b block) String() string { return fmt.Sprintf("%s:%d", b.guide, b.line) }
 
+// isProgram reports whether it is a whole program, which is built.
+func (b block) isProgram() bool { return b.kind == "go" && strings.HasPrefix(b.text, "package main\n") }
+
 func TestBlocks(t *testing.T) {
 	t.Parallel()
-	var programs []program
 	sources, ruby := readSources(t), readFiles(t, "../clients/ruby/test/*.rb")
 	for _, guide := range guides(t) {
 		blocks := readBlocks(t, guide)
 		for i, b := range blocks {
 			switch {
 			case b.file != "" || guide == "tutorial.md" && b.kind == "output": // tutorial_test.go runs it
-			case b.kind == "go" && strings.HasPrefix(b.text, "package main\n"):
-				p := program{block: b}
-				if i+1 < len(blocks) && blocks[i+1].kind == "output" {
-					p.output = &blocks[i+1]
-				}
-				programs = append(programs, p)
+			case b.isProgram(): // TestPrograms runs it
 			case b.kind == "go" && !slices.ContainsFunc(sources, func(s string) bool { return strings.Contains(s, plain(b.text)) }):
 				t.Errorf("%v: no tested Go file has these lines:\n%s", b, b.text)
 			case b.kind == "ruby" && !slices.ContainsFunc(ruby, func(s string) bool { return strings.Contains(s, plain(b.text)) }):
 				t.Errorf("%v: no tested Ruby file has these lines:\n%s", b, b.text)
-			case b.kind == "output" && (i == 0 || !strings.HasPrefix(blocks[i-1].text, "package main\n")):
+			case b.kind == "output" && (i == 0 || !blocks[i-1].isProgram()):
 				t.Errorf("%v: no program stands before this output", b)
 			case !slices.Contains([]string{"go", "output", "text", "sh", "python", "ruby", "yaml"}, b.kind):
 				t.Errorf("%v: a block is marked %q: mark it go, output, text, sh, python, ruby or yaml", b, b.kind)
 			}
 		}
+	}
+}
+
+// TestPrograms compiles the programs of the guides, and runs those whose output stands below them.
+func TestPrograms(t *testing.T) {
+	testenv.LongTest(t)
+	t.Parallel()
+	var programs []program
+	for _, guide := range guides(t) {
+		blocks := readBlocks(t, guide)
+		for i, b := range blocks {
+			if b.file != "" || !b.isProgram() {
+				continue
+			}
+			p := program{block: b}
+			if i+1 < len(blocks) && blocks[i+1].kind == "output" {
+				p.output = &blocks[i+1]
+			}
+			programs = append(programs, p)
+		}
+	}
+	if len(programs) < 5 {
+		t.Errorf("the guides have %d programs", len(programs))
 	}
 	runPrograms(t, programs)
 }
