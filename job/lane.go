@@ -159,6 +159,9 @@ func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	return t.taken, nil
 }
 
+// mostDealt is how many jobs are dealt out at once, one after the other: a claim may have a limit far above what there is.
+const mostDealt = 10_000
+
 type turns struct {
 	lanes Lanes
 	q     *LaneQueue
@@ -262,7 +265,7 @@ func (t *turns) haveUnits(lanes []Lane) bool {
 // shares deals out what is left among the lanes that may start more, a turn to each, or as many as there are where they are all. Where that is not
 // enough for all, the first asked of them have had theirs, but for the last, whose turn may go on.
 func (t *turns) shares(lanes []Lane, all bool) (want []int, asked int) {
-	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), t.left
+	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), min(t.left, mostDealt)
 	for i := range lanes {
 		may[i] = lanes[i].left(t.q.Limits, t.now)
 	}

@@ -1,6 +1,7 @@
 package jobtest
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -57,6 +58,14 @@ var claimPromises = []promise{
 		c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(1, job.DefaultQueue), Limit: 1, Lease: long, Durable: true}
 		for _, j := range []*job.Job{a, b} {
 			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), []job.ID{j.ID})
+		}
+	}},
+	{"a claim with a limit far above what there is takes all", func(f *fixture) {
+		var want []job.ID
+		for _, opts := range [][]job.EnqueueOption{nil, {job.LimitKey("a")}, {job.LimitKey("b")}, {job.LimitKey("a")}} {
+			want = append(want, f.insertNew(opts...).ID)
+			c := job.Claim{Worker: "w", Session: sessionOf("w"), Queues: queues(math.MaxInt, job.DefaultQueue), Limit: math.MaxInt, Lease: long, Expired: true}
+			f.sameIDs("claimed", ids(f.claimBy(c).Jobs), want[len(want)-1:])
 		}
 	}},
 	{"a job is claimed once", func(f *fixture) {

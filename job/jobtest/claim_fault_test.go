@@ -60,6 +60,9 @@ var claimFaults = []fault{
 			c.Queues[i].Limit = sum[c.Queues[i].Queue]
 		}
 	}, nil)},
+	{name: "limits of claims have 32 bits", noticed: []string{"a claim with a limit far above what there is takes all"}, apply: claimAs(func(c *job.Claim) {
+		c.Limit = int(int32(c.Limit))
+	}, nil)},
 	{name: "claim ignores its limit", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) { c.Limit = 1000 }, nil)},
 	{name: "claim takes one when asked for none", noticed: []string{"claim of nothing"}, apply: claimAs(func(c *job.Claim) {
 		c.Limit = max(c.Limit, 1)

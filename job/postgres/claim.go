@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	if c.Limit <= 0 {
 		return done, nil
 	}
+	c.Limit = min(c.Limit, math.MaxInt32) // an integer of the server
 	err := s.call(ctx, "claim jobs", func(ctx context.Context) error {
 		done = job.Claimed{}
 		limits := newLimits(c)
