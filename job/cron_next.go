@@ -37,6 +37,10 @@ func (s *schedule) next(after time.Time) time.Time {
 // a time in UTC.
 func (s *schedule) nextInPeriod(from, end time.Time) (tick, until time.Time) {
 	start, shift := from.ZoneBounds()
+	if !shift.IsZero() && !shift.After(from) {
+		// Behind the last shift that a zone lists, Go ends each year after 365 days: on 31 December of a leap year, a day by UTC, that has been.
+		shift = from.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	}
 	until = end
 	if !shift.IsZero() && shift.Before(end) {
 		until = shift
