@@ -106,7 +106,7 @@ func (j *Joined) Ping(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", a.part.name, err)
 		}
 	}
-	return noneAnswered(answers)
+	return noneAnswered(ctx, answers)
 }
 
 // Migrate migrates each store that has a method Migrate, one after the other. It returns the errors of all, so that one that does not answer
@@ -205,8 +205,9 @@ func askSome[T any](ctx context.Context, j *Joined, parts []*part, bound time.Du
 	return answers
 }
 
-// noneAnswered returns an error when there is no answer at all. Errors beside an answer are logged.
-func noneAnswered[T any](answers []answer[T]) error {
+// noneAnswered returns an error when there is no answer at all. Errors beside an answer are logged, unless the caller has ended the call: that says
+// nothing of the stores.
+func noneAnswered[T any](ctx context.Context, answers []answer[T]) error {
 	failed := 0
 	for _, a := range answers {
 		if a.err != nil {
@@ -215,6 +216,9 @@ func noneAnswered[T any](answers []answer[T]) error {
 	}
 	if failed == len(answers) {
 		return allFailed(answers)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
 	}
 	for _, a := range answers {
 		a.part.refusal(a.err)

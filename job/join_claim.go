@@ -49,7 +49,7 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 			break
 		}
 	}
-	if err := noneAnswered(answers); err != nil {
+	if err := noneAnswered(ctx, answers); err != nil {
 		return Claimed{}, err
 	}
 	var batches [][]*Job

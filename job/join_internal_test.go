@@ -92,6 +92,40 @@ func TestPingOfACallerThatGoesAway(t *testing.T) {
 	})
 }
 
+// cronStore answers as the test says how its crons are listed.
+type cronStore struct {
+	Store
+	crons func(ctx context.Context) error
+}
+
+func (s cronStore) Ping(context.Context) error { return nil }
+
+func (s cronStore) Crons(ctx context.Context) ([]CronInfo, error) { return nil, s.crons(ctx) }
+
+// TestCallThatItsCallerEnds: it is no failure of a store that was slower than another, as one is that takes too long, or that the store refuses.
+func TestCallThatItsCallerEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		slow  func(ctx context.Context) error
+		after time.Duration // until the caller ends the call
+		want  int64
+	}{
+		"ended by the caller": {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Second, 0},
+		"out of time":         {func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, time.Hour, 1},
+		"refused":             {func(context.Context) error { return errors.New("no such table") }, time.Hour, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			j := Join(cronStore{crons: func(context.Context) error { return nil }}, cronStore{crons: test.slow})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			time.AfterFunc(test.after, cancel)
+			_, _ = j.Crons(ctx)
+			if got := j.parts[1].refused.Load(); got != test.want {
+				t.Errorf("%s: %d failures, want %d", name, got, test.want)
+			}
+		})
+	}
+}
+
 // TestTrimKeepsWhatIsToBeCaughtUpOn: when there are too many sessions, those go that were not used for the longest time.
 func TestTrimKeepsWhatIsToBeCaughtUpOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

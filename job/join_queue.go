@@ -89,7 +89,7 @@ func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]Li
 			}
 		}
 	}
-	return uses, noneAnswered(answers)
+	return uses, noneAnswered(ctx, answers)
 }
 
 // add adds how far the same limits are used at another store.

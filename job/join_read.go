@@ -38,7 +38,7 @@ func readAll[T any](ctx context.Context, j *Joined, what string, read func(ctx c
 	for _, a := range answers {
 		all = append(all, a.got...)
 	}
-	return all, noneAnswered(answers)
+	return all, noneAnswered(ctx, answers)
 }
 
 // Queues adds up the queues of the stores that answer. One is paused that is at any of them; its wait is the longest.
@@ -110,7 +110,7 @@ func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 		stats = append(stats, of...)
 	}
 	slices.SortFunc(stats, func(a, b Stat) int { return a.Minute.Compare(b.Minute) })
-	return stats, noneAnswered(answers)
+	return stats, noneAnswered(ctx, answers)
 }
 
 // Prune deletes at one store after the other, another one first each time, until there are enough: the oldest of each.
@@ -132,5 +132,5 @@ func (j *Joined) Prune(ctx context.Context, retention map[State]time.Duration, l
 			break
 		}
 	}
-	return pruned, noneAnswered(answers)
+	return pruned, noneAnswered(ctx, answers)
 }

@@ -38,7 +38,7 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	for _, a := range answers {
 		s.renewed(a.part, r, drops[a.part.index], begun, a.err)
 	}
-	if err := noneAnswered(answers); err != nil {
+	if err := noneAnswered(ctx, answers); err != nil {
 		s.keepUncounted(r.Stats)
 		return Renewed{}, err
 	}
