@@ -140,13 +140,12 @@ func (s *Server) serveConn(ctx context.Context, l *Listener, h HandoverConn) {
 		defer counts.open.Add(-1)
 		if l.TLS != nil {
 			secure := tls.Server(h.Conn, l.TLS)
-			shake, cancel := context.WithTimeout(ctx, s.config.FrameTime)
-			err := secure.HandshakeContext(shake)
-			cancel()
-			if err != nil {
-				counts.refuse("no TLS")
+			if err := s.shakeHands(ctx, secure); err != nil {
 				_ = h.Conn.Close()
-				s.logLimited("logs: a connection is closed", l.Name, h.Origin, err)
+				if !s.ends() {
+					counts.refuse("no TLS")
+					s.logLimited("logs: a connection is closed", l.Name, h.Origin, err)
+				}
 				return nil
 			}
 			h.Conn = secure
@@ -161,6 +160,14 @@ func (s *Server) serveConn(ctx context.Context, l *Listener, h HandoverConn) {
 		c.run(ctx)
 		return nil
 	}, meanwhile.ID(h.Origin))
+}
+
+// shakeHands begins TLS. A client that is silent holds up no end of the server.
+func (s *Server) shakeHands(ctx context.Context, conn *tls.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.FrameTime)
+	defer cancel()
+	defer context.AfterFunc(s.stopped, cancel)()
+	return conn.HandshakeContext(ctx)
 }
 
 // serveOther lets Serve serve a connection, whose ctx ends when the server does.

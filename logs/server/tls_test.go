@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/meanwhile-go/meanwhile/logs/server"
 	"github.com/meanwhile-go/meanwhile/logs/syslog"
@@ -44,5 +45,29 @@ func TestTLS(t *testing.T) {
 	got := lines(t, path)
 	if len(got) != 2 || len(got[0]) < long {
 		t.Errorf("%d lines", len(got))
+	}
+}
+
+// TestClientsSilentInTheHandshake: they do not hold up the end of the server.
+func TestClientsSilentInTheHandshake(t *testing.T) {
+	web := httptest.NewTLSServer(nil)
+	defer web.Close()
+	c := server.Config{Routes: toFile(filepath.Join(t.TempDir(), "a.log")), Logger: slog.New(slog.DiscardHandler), Listeners: []server.Listener{
+		{Name: "syslog", Address: "127.0.0.1:0", Protocol: &syslog.Protocol{}, TLS: &tls.Config{Certificates: web.TLS.Certificates}},
+	}}
+	var ends time.Time
+	run(t, c, func(ctx context.Context, s *server.Server, address string) {
+		for range 2 {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+		until(t, ctx, "both are there", func() bool { return s.Stats().Inputs["syslog"].Connections == 2 })
+		ends = time.Now()
+	})
+	if took := time.Since(ends); took > 3*time.Second {
+		t.Errorf("the server took %v to end", took)
 	}
 }
