@@ -76,8 +76,8 @@ func (w *Worker) SetQueues(queues ...QueueConfig) error {
 	return w.change("queues", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, queues, cronsOf(l.crons)) })
 }
 
-// SetCrons changes the crons that this worker enqueues for, none to a thousand. One that is new begins with its next tick; one that had
-// the same name and spec goes on as it was. Jobs that were enqueued stay. It may be called at any time.
+// SetCrons changes the crons that this worker enqueues for, none to a thousand. One that is new, or has another
+// spec, begins with its next tick; one that had the same name and spec goes on as it was. Jobs that were enqueued stay. It may be called at any time.
 func (w *Worker) SetCrons(crons ...Cron) error {
 	return w.change("crons", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, l.given, crons) })
 }

@@ -134,6 +134,41 @@ func TestSetCrons(t *testing.T) {
 	})
 }
 
+// TestSetCronsAnotherSpec: a cron whose spec is changed begins with the next tick of the new one, whatever it does about missed ticks, and loses none
+// that is due while it is changed.
+func TestSetCronsAnotherSpec(t *testing.T) {
+	for _, policy := range []job.CatchUp{job.CatchUpLast, job.CatchUpNone, job.CatchUpAll} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newIdleRig(t)
+			var ticks []string
+			cron := func(spec string) job.Cron {
+				return job.Cron{Name: "c", Spec: spec, CatchUp: policy, Job: func(tick time.Time) (*job.Job, error) {
+					return job.New("c", json.RawMessage(tick.Format(`"15:04"`)))
+				}}
+			}
+			w := job.NewWorker(r.store, job.Config{Crons: []job.Cron{cron("0 3 * * *")}}, job.Define[string]("c").Handle(func(_ context.Context, tick string) error {
+				ticks = append(ticks, tick)
+				return nil
+			}))
+			r.run(w)
+			time.Sleep(15 * time.Hour)
+			r.must(w.SetCrons(cron("0 9,16 * * *")))
+			time.Sleep(time.Hour + 30*time.Minute)
+			r.must(w.SetCrons(cron("* * * * *")))
+			time.Sleep(90 * time.Second)
+			for i := range 3 { // at the time of a tick
+				r.must(w.SetCrons(cron([]string{"*/1 * * * *", "0-59 * * * *"}[i%2])))
+				time.Sleep(time.Minute)
+			}
+			r.end()
+			want := []string{"03:00", "16:00", "16:31", "16:32", "16:33", "16:34"}
+			if !slices.Equal(ticks, want) {
+				t.Errorf("policy %d: ticks %v, want %v", policy, ticks, want)
+			}
+		})
+	}
+}
+
 func TestSetOutOfBounds(t *testing.T) {
 	w := job.NewWorker(nil, job.Config{})
 	many := make([]job.QueueConfig, 1001)

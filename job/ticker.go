@@ -72,8 +72,10 @@ func (r *run) cronLoop(ctx context.Context) error {
 		now := r.clock.at(time.Now())
 		for _, c := range load.crons {
 			c.seen = now
-			if b := before[c.Name]; b != nil && b.schedule.String() == c.schedule.String() {
-				c.last, c.seen = b.last, b.seen
+			if b := before[c.Name]; b != nil {
+				if c.last, c.seen = b.last, b.seen; b.schedule.String() != c.schedule.String() {
+					c.last = latest(b.last, b.seen) // nobody has missed the ticks that the new spec had before
+				}
 			}
 		}
 		replaced, err := load.whileLoaded(ctx, func(ctx context.Context) error { return r.tickCrons(ctx, load.crons) })
