@@ -47,8 +47,12 @@ func (c *CronInfo) Upcoming(after time.Time, n int) []time.Time {
 		if i < 0 {
 			return nil
 		}
+		name := spec[i+1:]
+		if name == "" || name == "Local" { // one without a name, or another on each machine
+			return nil
+		}
 		var err error
-		if zone, err = time.LoadLocation(spec[i+1:]); err != nil || spec[i+1:] == "Local" { // which is another on each machine
+		if zone, err = time.LoadLocation(name); err != nil {
 			return nil
 		}
 		spec = spec[:i]

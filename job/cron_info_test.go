@@ -20,6 +20,7 @@ func TestUpcoming(t *testing.T) {
 		"0 12 * * * America/New_York":    {"2026-01-31T17:00:00Z", "2026-02-01T17:00:00Z"},
 		"0 12 * * * Local":               nil,
 		"0 12 * * * Nowhere/Nothing":     nil,
+		"0 12 * * * ":                    nil, // of a time.FixedZone without a name, which is not UTC
 		"what a later version knows UTC": nil,
 		"":                               nil,
 	} {
