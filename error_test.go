@@ -156,3 +156,36 @@ func TestOverloadedThatPanics(t *testing.T) {
 		wantText(t, err, "item 0: bad mark")
 	}
 }
+
+// What fn returns stands for all failures that it passes on: none of them comes again behind it.
+func TestFailuresThatAreJoinedComeOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		join func(first, second error) error
+		want string
+	}{
+		"both":      {func(first, second error) error { return errors.Join(first, second) }, "task run/a: first\ntask run/b: second"},
+		"wrapped":   {func(first, second error) error { return fmt.Errorf("both: %w, %w", first, second) }, "both: task run/a: first, task run/b: second"},
+		"first":     {func(first, _ error) error { return fmt.Errorf("one: %w", first) }, "one: task run/a: first (and 1 more: task run/b: second)"},
+		"with own":  {func(first, _ error) error { return errors.Join(first, errBoom) }, "task run/a: first\nboom (and 1 more: task run/b: second)"},
+		"second":    {func(_, second error) error { return fmt.Errorf("one: %w", second) }, "task run/a: first (and 1 more: task run/b: second)"},
+		"unrelated": {func(_, _ error) error { return errBoom }, "task run/a: first (and 2 more: task run/b: second; boom)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Run(ctx, func(ctx context.Context) error {
+					a := Go(ctx, fails(errors.New("first")), Name("a"))
+					b := Go(ctx, func(ctx context.Context) error {
+						<-ctx.Done()
+						return errors.New("second")
+					}, Name("b"))
+					_, first := a.Wait(context.Background())
+					_, second := b.Wait(context.Background())
+					return c.join(first, second)
+				})
+				if got := err.Error(); got != c.want {
+					t.Errorf("got\n%s\nwant\n%s", got, c.want)
+				}
+			})
+		})
+	}
+}

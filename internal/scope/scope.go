@@ -98,11 +98,20 @@ func (n *Node) sum(err error, outcome outcome) error {
 		return err
 	case none && n.Is(isCut):
 		return n.canceled.Load().Failure()
-	case len(f.errs) > 0 && outcome != failed && addsFailures(err, f.errs[0]):
-		f.errs = slices.Clone(f.errs)
-		f.errs[0] = err
 	}
-	return f.Join()
+	return f.ledBy(err, outcome).Join()
+}
+
+// ledBy puts err, which the function returned, in place of those of the failures that it passes on, if it has words of its own.
+func (f Failures) ledBy(err error, outcome outcome) Failures {
+	if err == nil || len(f.errs) == 0 || !addsFailures(err, f.errs[0]) {
+		return f
+	}
+	if outcome == failed && !SameError(err, err) {
+		return f // it is one of them, which cannot be found
+	}
+	others := slices.DeleteFunc(slices.Clone(f.errs[1:]), func(e error) bool { return carries(err, e) })
+	return Failures{append([]error{err}, others...), f.more}
 }
 
 // failures are those of the tasks below, none of which runs any more.
