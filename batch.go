@@ -3,6 +3,7 @@ package meanwhile
 import (
 	"cmp"
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,6 +28,7 @@ func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duratio
 		if b.scope.Parent == nil {
 			b.scope.Register()
 		}
+		defer func() { reportLost(&b.scope, b.lost) }()
 		defer endWith(yield, &b.scope)()
 		defer b.close()
 		b.scope.TellStart()
@@ -47,6 +49,17 @@ type batcher[T any] struct {
 	values  chan valued[T]
 	failure error // of a source that panicked or called Goexit, until the loop gets it; written before values is closed
 	sending atomic.Bool
+	mu      sync.Mutex
+	lost    []error // with panics, which the loop was not given
+}
+
+// notePanic notes an error that the loop will not be given, if it carries a panic.
+func (b *batcher[T]) notePanic(err error) {
+	if hasNewPanic(&b.scope, err) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.lost = append(b.lost, err)
+	}
 }
 
 // Waits says what the stream waits for: its source, in the task below it, or its loop.
@@ -83,6 +96,7 @@ func (b *batcher[T]) send(ctx context.Context, value T, err error) bool {
 	case b.values <- valued[T]{value, err}:
 		return true
 	case <-ctx.Done():
+		b.notePanic(err)
 		return false
 	}
 }
@@ -92,7 +106,11 @@ func (b *batcher[T]) each(yield func([]T, error) bool, pulling *Task[struct{}]) 
 	flush := func(err error) bool {
 		full := batch
 		batch = nil
-		return (len(full) == 0 || yield(full, nil)) && (err == nil || yield(nil, err))
+		if len(full) > 0 && !yield(full, nil) {
+			b.notePanic(err)
+			return false
+		}
+		return err == nil || yield(nil, err)
 	}
 	pulled := pulling.Done()
 	timer := time.NewTimer(time.Hour)

@@ -1,30 +1,26 @@
 package meanwhile
 
-import (
-	"strings"
-
-	"github.com/meanwhile-go/meanwhile/internal/scope"
-)
+import "github.com/meanwhile-go/meanwhile/internal/scope"
 
 // notePanic notes an error that the loop will not be given, if it carries a panic: that of the function for an item, or of a task
 // below the item. Other errors are dropped.
 func (f *flow[In, Out]) notePanic(err error) {
-	if err != nil && f.hasPanic(err) {
+	if hasNewPanic(&f.scope, err) {
 		f.lost = append(f.lost, err)
 	}
 }
 
-// hasPanic reports whether err carries a panic that is not known above the stream already: in the cause of its cancellation, or
+// hasNewPanic reports whether err carries a panic that is not known above the stream n already: in the cause of its cancellation, or
 // as the failure of another task that an item has waited for.
-func (f *flow[In, Out]) hasPanic(err error) (found bool) {
-	c, items := f.scope.CanceledBy(), f.scope.Path()+"/"
+func hasNewPanic(n *scope.Node, err error) (found bool) {
+	c := n.CanceledBy()
 	scope.WalkErrors(err, func(e error, _ bool) bool {
 		switch e := e.(type) {
 		case *PanicError:
 			found = found || c == nil || !scope.Claims(c.Cause, e)
 			return true
 		case *TaskError:
-			return !strings.HasPrefix(e.Path, items)
+			return found || n.Parent.HasFailure(e)
 		}
 		return found
 	})
@@ -46,8 +42,10 @@ func (f *flow[In, Out]) loseResults() {
 
 // reportLost makes the panics that the loop was not given failures of the scope that the stream is in. It is deferred around
 // close.
-func (f *flow[In, Out]) reportLost() {
-	for _, err := range f.lost {
-		f.scope.Parent.FailLater(f.scope.Wrap(err))
+func (f *flow[In, Out]) reportLost() { reportLost(&f.scope, f.lost) }
+
+func reportLost(n *scope.Node, lost []error) {
+	for _, err := range lost {
+		n.Parent.FailLater(n.Wrap(err))
 	}
 }

@@ -108,6 +108,45 @@ func TestPanicOfAnItemOfAnInnerStream(t *testing.T) {
 	})
 }
 
+// So it is where a Batch is in between, and where a task of the inner stream panics.
+func TestPanicOfAnItemBehindAnotherStream(t *testing.T) {
+	panics := func(ctx context.Context, i int) (int, error) {
+		if i == 1 {
+			Go(ctx, func(context.Context) error { panic("lost") }, Name("below"))
+		}
+		return i, nil
+	}
+	for name, loop := range map[string]func(ctx context.Context){
+		"batch that waits": func(ctx context.Context) {
+			for range Batch(ctx, Map(ctx, count(3), panics, Name("pages")), 1, 0) {
+				synctest.Wait()
+				break
+			}
+		},
+		"batch before an error": func(ctx context.Context) {
+			for range Batch(ctx, Map(ctx, count(3), panics, Name("pages")), 2, 0) {
+				break
+			}
+		},
+		"map": func(ctx context.Context) {
+			pages := Map(ctx, count(3), panics, Name("pages"))
+			for range Map(ctx, pages, func(_ context.Context, i int) (int, error) { return i, nil }, Name("outer")) {
+				synctest.Wait()
+				break
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				err := Run(ctx, func(ctx context.Context) error { loop(ctx); return nil })
+				if got := firstLine(err); !strings.HasSuffix(got, "item 1: task run/pages/[1]/below: panic: lost") {
+					t.Errorf("got %q", got)
+				}
+			})
+		})
+	}
+}
+
 // A panic that the scope knows already is not reported a second time by the items that it cancels.
 func TestPanicThatCancelsAStreamCountsOnce(t *testing.T) {
 	for name, give := range map[string]func(ctx context.Context, task *Task[struct{}]) error{

@@ -86,6 +86,17 @@ func isOneOf(err error, list []error) bool {
 	return slices.ContainsFunc(list, func(e error) bool { return SameError(err, e) })
 }
 
+// HasFailure reports whether err is a failure of a task that n or a scope above it knows of. n may be nil.
+func (n *Node) HasFailure(err error) bool {
+	for ; n != nil; n = n.Parent {
+		n = n.top()
+		if isOneOf(err, n.recorded()) {
+			return true
+		}
+	}
+	return false
+}
+
 // recorded are the failures of the tasks below n that it knows of. They are only ever appended to.
 func (n *Node) recorded() []error {
 	n.mu.Lock()
