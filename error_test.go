@@ -189,3 +189,53 @@ func TestFailuresThatAreJoinedComeOnce(t *testing.T) {
 		})
 	}
 }
+
+// Where tasks fail alone, the error of one has all failures below it, as that of a scope.
+func TestFailuresBelowATaskThatFailsAlone(t *testing.T) {
+	work := func(ctx context.Context) error {
+		Go(ctx, fails(errors.New("first")), Name("a"))
+		Go(ctx, func(ctx context.Context) error {
+			<-ctx.Done()
+			_ = Sleep(context.Background(), time.Second)
+			panic("third")
+		}, Name("b"))
+		<-ctx.Done()
+		return errBoom
+	}
+	item := func(ctx context.Context, _ int) error { return work(ctx) }
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context) error
+		want string
+	}{
+		"supervise": {func(ctx context.Context) error {
+			return Supervise(ctx, func(ctx context.Context) error { Go(ctx, work, Name("t")); return nil })
+		}, "task supervise/t/a: first (and 2 more: task supervise/t: boom; task supervise/t/b: panic: third"},
+		"supervise and wait": {func(ctx context.Context) error {
+			return Supervise(ctx, func(ctx context.Context) error {
+				_, err := Go(ctx, work, Name("t")).Wait(ctx)
+				return err
+			})
+		}, "task supervise/t/a: first (and 2 more: task supervise/t: boom; task supervise/t/b: panic: third"},
+		"each": {func(ctx context.Context) error {
+			return Each(ctx, count(1), item)
+		}, "item 0: task each/[0]/a: first (and 2 more: boom; task each/[0]/b: panic: third"},
+		"any": {func(ctx context.Context) error {
+			_, err := Any(ctx, func(ctx context.Context) (int, error) { return 0, work(ctx) })
+			return err
+		}, "task any/#1/a: first (and 2 more: task any/#1: boom; task any/#1/b: panic: third"},
+		"tasks only": {func(ctx context.Context) error {
+			return Supervise(ctx, func(ctx context.Context) error {
+				Go(ctx, func(ctx context.Context) error { _ = work(ctx); return nil }, Name("t"))
+				return nil
+			})
+		}, "task supervise/t/a: first (and 1 more: task supervise/t/b: panic: third"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				if got := firstLine(c.run(ctx)); got != c.want {
+					t.Errorf("got\n%s\nwant\n%s", got, c.want)
+				}
+			})
+		})
+	}
+}

@@ -120,10 +120,13 @@ func (n *Node) Wrap(err error) error {
 	return &TaskError{Path: n.Path(), Err: err}
 }
 
-// setOutcome makes the error of a task final: its own failure, else the first of a task below, else that it stopped.
+// setOutcome makes the error of a task final: its own failure, else the first of a task below, else that it stopped. Where no scope
+// above is given the others, they are joined.
 func (n *Node) setOutcome(err error, outcome outcome) {
 	flags := IsFinished
-	if outcome != failed {
+	if outcome == failed {
+		err = n.joinBelow(err)
+	} else {
 		if below := n.failureBelow(); below != nil {
 			err = below
 			flags |= isFailedBelow
@@ -260,10 +263,26 @@ func (n *Node) failsUntilClosed(err error) bool {
 
 // record notes a failure of n in the highest that it fails, and in the tasks between.
 func (n *Node) record(err error) {
-	if top := n.top(); top != n {
+	switch top := n.top(); {
+	case top != n:
 		top.fails(err)
 		n.Parent.failedBelow(err, top)
+	case n.Is(hasTasks) || len(n.recorded()) > 0:
+		n.fails(err)
 	}
+}
+
+// joinBelow joins the failure of n and those of the tasks below, if n is the highest that they fail.
+//
+//go:noinline
+func (n *Node) joinBelow(err error) error {
+	if n.top() != n {
+		return err
+	}
+	if f := n.failures(); len(f.errs) > 0 {
+		return f.ledBy(err, failed).Join()
+	}
+	return err
 }
 
 // fails notes a failure of a task below n, which is its top.

@@ -128,7 +128,7 @@ func (n *Node) top() *Node {
 	return n
 }
 
-// failureBelow returns the first failure of a task below n that counts for n.
+// failureBelow returns the first failure of a task below n that counts for n, and joined with it the others that n is the highest for.
 func (n *Node) failureBelow() error {
 	if n.canceled.Load() == nil {
 		return nil // a failure cancels all from its top down before the tasks above can end
@@ -139,7 +139,7 @@ func (n *Node) failureBelow() error {
 	case r == nil:
 		return nil
 	case len(r.failed.errs) > 0:
-		return r.failed.errs[0]
+		return r.failed.Join()
 	default:
 		return r.first
 	}
