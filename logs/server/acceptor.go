@@ -65,6 +65,7 @@ func (a *acceptor) Append(ctx context.Context, batches ...*logs.Batch) error {
 		if err := a.s.config.Store.Append(ctx, stored...); err != nil {
 			return err
 		}
+		a.s.outputs.store.appendedBeside(a.countNew(stored))
 	}
 	a.remember(batches)
 	matched.accepted()
@@ -167,6 +168,18 @@ func lacking(outputs []routedOutput, b *logs.Batch) (some []routedOutput, err er
 		}
 	}
 	return some, nil
+}
+
+// countNew counts the records of batches that have not come before.
+func (a *acceptor) countNew(batches []*logs.Batch) (records int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, b := range batches {
+		if b.Client == (logs.Client{}) || b.Last > a.last[b.Client] {
+			records += b.Count
+		}
+	}
+	return records
 }
 
 // remember keeps the highest numbers.

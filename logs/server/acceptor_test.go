@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/meanwhile-go/meanwhile"
 	"github.com/meanwhile-go/meanwhile/logs"
+	"github.com/meanwhile-go/meanwhile/logs/segment"
 	"github.com/meanwhile-go/meanwhile/logs/server"
 )
 
@@ -32,5 +34,35 @@ func TestOneFileOfManyServices(t *testing.T) {
 			}
 		})
 		equal(t, "lines", lines(t, filepath.Join(dir, "a.log")), "a|info|1", "deduplicated|info|2", "a|info|3")
+	}
+}
+
+// The records that the store has of the own protocol are counted as written, each once.
+func TestStoredRecordsOfTheOwnProtocolAreCounted(t *testing.T) {
+	err := meanwhile.Run(t.Context(), func(ctx context.Context) error {
+		store, err := segment.Open(ctx, t.TempDir(), segment.Config{})
+		if err != nil {
+			return err
+		}
+		serve(t, server.Config{Store: store}, func(ctx context.Context, s *server.Server) {
+			two := &logs.Batch{Service: "a", Client: logs.NewClient(), First: 1, Last: 2}
+			two.Add(&logs.View{Message: []byte("1")})
+			two.Add(&logs.View{Message: []byte("2")})
+			one := &logs.Batch{Service: "b"} // of a client without an identity
+			one.Add(&logs.View{Message: []byte("3")})
+			a := s.Acceptor()
+			for _, b := range []*logs.Batch{two, two, one} {
+				if err := a.Append(ctx, b); err != nil {
+					t.Error(err)
+				}
+			}
+			if outputs := s.Stats().Outputs; len(outputs) != 1 || outputs[0].Written != 3 {
+				t.Errorf("got %+v, want 3 written", outputs)
+			}
+		})
+		return store.Close()
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

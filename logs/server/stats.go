@@ -161,7 +161,7 @@ func (s *Server) Stats() Stats {
 func (o *storeOutput) stats() OutputStats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	st := OutputStats{Name: "store", Written: o.appended, Waiting: int64(o.bytes), Repeats: o.repeats, Lost: o.lost}
+	st := OutputStats{Name: "store", Written: o.appended + o.beside, Waiting: int64(o.bytes), Repeats: o.repeats, Lost: o.lost}
 	if o.failure != nil {
 		st.Failure = o.failure.Error()
 	}

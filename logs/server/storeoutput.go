@@ -35,6 +35,7 @@ type storeOutput struct {
 	bytes    int
 	added    int64 // records, ever
 	appended int64
+	beside   int64 // records that the store was given without this output
 	closing  bool
 	failure  error
 	changed  cond.Cond // of these
@@ -186,6 +187,13 @@ func (o *storeOutput) wait(ctx context.Context, end int64) error {
 		}
 	}
 	return nil
+}
+
+// appendedBeside counts records that the store was given without this output.
+func (o *storeOutput) appendedBeside(records int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.beside += int64(records)
 }
 
 // run appends until the output is closed.
