@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"runtime"
 	"time"
 
@@ -187,6 +188,9 @@ func (s *Sender) putAway() error {
 	s.mu.Unlock()
 	if closing := s.spool.close(acked); err == nil {
 		err = closing
+		if errors.Is(closing, fs.ErrNotExist) { // somebody has removed the folder, with all that is in it
+			left = s.spool.records(acked)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("%d log records were not sent: %w", left, err)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +189,31 @@ func TestSenderFullDisk(t *testing.T) {
 		}
 		if n := len(reported); n == 0 || n > 12 {
 			t.Errorf("told %d times in eleven minutes", n)
+		}
+	})
+}
+
+// TestSenderRemovedSpool has a spool that somebody removes. The error at the end counts all that was in it.
+func TestSenderRemovedSpool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		folder := filepath.Join(t.TempDir(), "spool")
+		s, err := logs.NewSender("tcp://nowhere", logs.WithDial(unreachable, logs.SenderOptions{Spool: folder, OnError: func(error) {}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		addAll(t, s, 1, 100)
+		time.Sleep(time.Minute)
+		if stats := s.Stats(); stats.Spooled == 0 || stats.Memory != 0 {
+			t.Fatalf("got %+v, want all spooled", stats)
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Fatal(err)
+		}
+		addAll(t, s, 101, 150)
+		time.Sleep(time.Minute)
+		addAll(t, s, 151, 200)
+		if err := s.Close(t.Context()); err == nil || !strings.Contains(err.Error(), "200 log records were not sent") {
+			t.Errorf("got %v", err)
 		}
 	})
 }
