@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -234,6 +236,40 @@ func TestFailuresBelowATaskThatFailsAlone(t *testing.T) {
 			bubble(t, func(t *testing.T, ctx context.Context) {
 				if got := firstLine(c.run(ctx)); got != c.want {
 					t.Errorf("got\n%s\nwant\n%s", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A scope that cannot return what failed in it, since Goexit ends its goroutine, leaves that to the task around it.
+func TestFailuresInAScopeThatGoexitEnds(t *testing.T) {
+	inner := func(ctx context.Context) error {
+		return Run(ctx, func(ctx context.Context) error {
+			Go(ctx, fails(errors.New("first")), Name("a"))
+			<-ctx.Done()
+			runtime.Goexit()
+			return nil
+		})
+	}
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context) error
+		want string
+	}{
+		"run": {func(ctx context.Context) error {
+			return Run(ctx, func(ctx context.Context) error { Go(ctx, inner, Name("t")); return nil })
+		}, "task run/t/run/a: first (and 1 more: task run/t: "},
+		"supervise": {func(ctx context.Context) error {
+			return Supervise(ctx, func(ctx context.Context) error { Go(ctx, inner, Name("t")); return nil })
+		}, "task supervise/t/run/a: first (and 1 more: task supervise/t: "},
+		"each": {func(ctx context.Context) error {
+			return Each(ctx, count(1), func(ctx context.Context, _ int) error { return inner(ctx) })
+		}, "item 0: task each/[0]/run/a: first (and 1 more: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, ctx context.Context) {
+				if err := c.run(ctx); !errors.Is(err, ErrGoexit) || !strings.HasPrefix(err.Error(), c.want) {
+					t.Errorf("got %v, want %s…", err, c.want)
 				}
 			})
 		})

@@ -61,11 +61,24 @@ func (s *Scope) call(fn func(context.Context) error) (err error) {
 	defer func() {
 		if err == ErrUnreturned {
 			err = NewPanic(recover())
+			if err == ErrGoexit {
+				defer s.passOnFailures()
+			}
 		}
 		err = s.close(err)
 	}()
 	s.TellStart()
 	return fn(&s.Node)
+}
+
+// passOnFailures makes the failures below n ones of the task that it is in, when Goexit, which that meets by itself, keeps Run from
+// returning them.
+func (n *Node) passOnFailures() {
+	f := n.failures()
+	f.errs = slices.DeleteFunc(slices.Clone(f.errs), func(err error) bool { return err == ErrGoexit })
+	if err := f.Join(); err != nil && n.Parent != nil {
+		n.Parent.FailLater(err)
+	}
 }
 
 // close ends a scope and returns its error.
