@@ -251,6 +251,7 @@ func TestLeavingWaitsForTheUsersOwnIterator(t *testing.T) {
 		}()
 		start := time.Now()
 		for range Map(ctx, own, same) {
+			synctest.Wait() // until the source waits for the next value
 			break
 		}
 		if took := time.Since(start); took != time.Hour {
