@@ -59,13 +59,14 @@ func (s *Scope) Run(ctx context.Context, kind Kind, fn func(context.Context) err
 func (s *Scope) call(fn func(context.Context) error) (err error) {
 	err = ErrUnreturned
 	defer func() {
+		goexit := false
 		if err == ErrUnreturned {
 			err = NewPanic(recover())
-			if err == ErrGoexit {
-				defer s.passOnFailures()
-			}
+			goexit = err == ErrGoexit
 		}
-		err = s.close(err)
+		if err = s.close(err); goexit {
+			s.passOnFailures()
+		}
 	}()
 	s.TellStart()
 	return fn(&s.Node)
@@ -111,13 +112,15 @@ func (n *Node) sum(err error, outcome outcome) error {
 		return err
 	case none && n.Is(isCut):
 		return n.canceled.Load().Failure()
+	case err != nil:
+		f = f.ledBy(err, outcome)
 	}
-	return f.ledBy(err, outcome).Join()
+	return f.Join()
 }
 
 // ledBy puts err, which the function returned, in place of those of the failures that it passes on, if it has words of its own.
 func (f Failures) ledBy(err error, outcome outcome) Failures {
-	if err == nil || len(f.errs) == 0 || !addsFailures(err, f.errs[0]) {
+	if len(f.errs) == 0 || !addsFailures(err, f.errs[0]) {
 		return f
 	}
 	if outcome == failed && !SameError(err, err) {
