@@ -128,6 +128,11 @@ func From(ctx context.Context) *Node {
 	if n, ok := ctx.(*Node); ok {
 		return n
 	}
+	return fromOther(ctx)
+}
+
+// fromOther returns the task that a context of another package carries, or nil.
+func fromOther(ctx context.Context) *Node {
 	mustNotBeNil(ctx)
 	n, _ := ctx.Value(&nodeKey).(*Node)
 	return n
