@@ -11,9 +11,9 @@ import (
 )
 
 // Batch groups the values of in: it yields a batch when it has size values, when wait has passed since its first value,
-// or when in ends. A wait of zero is for ever. An error that in yields comes after a batch of what was there before it,
-// with no batch of its own. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size
-// is positive and wait not negative.
+// or when in ends. A wait of zero means for ever. An error from in is yielded after a batch of the values before it, with no
+// batch of its own. When ctx is canceled, the last thing yielded is its error with its cause. It panics unless size
+// is positive and wait is not negative.
 //
 //go:noinline
 func Batch[T any](ctx context.Context, in Stream[T], size int, wait time.Duration) Stream[[]T] {

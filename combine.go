@@ -9,7 +9,7 @@ import (
 )
 
 // All runs the functions at once and returns their results in the functions' order. The first failure cancels the
-// others and is returned when they have ended, as by [Run]; the results are then nil.
+// others and is returned when they have ended, as with [Run]; the results are then nil.
 func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) ([]T, error) {
 	results := make([]T, len(fns))
 	err := Run(ctx, func(ctx context.Context) error {
@@ -27,8 +27,8 @@ func All[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)
 	return results, nil
 }
 
-// Any runs the functions at once and returns the first result; the other functions are canceled and waited for. What they
-// end with is dropped, but for a panic, which is returned as an error beside the result. When all fail it returns their
+// Any runs the functions at once and returns the first result; the other functions are canceled and waited for. Their results
+// and errors are dropped, except for a panic, which is returned as an error beside the result. When all fail, Any returns their
 // failures, joined.
 func Any[T any](ctx context.Context, fns ...func(ctx context.Context) (T, error)) (T, error) {
 	var (

@@ -1,6 +1,6 @@
-// Package meanwhile is structured concurrency for Go: tasks in a tree, without goroutine leaks, and streams with concurrency
-// limits, rate limits, retries and backpressure. It is for work that waits, for an API, a database or a disk: code stays plain
-// and sequential, and thousands of waits run at once.
+// Package meanwhile provides structured concurrency for Go: tasks in a tree, without goroutine leaks, and streams with
+// concurrency limits, rate limits, retries and backpressure. It is for work that waits, for an API, a database or a disk: code
+// stays plain and sequential, and thousands of waits run at once.
 //
 //	err := meanwhile.Run(ctx, func(ctx context.Context) error {
 //		user := meanwhile.Async(ctx, loadUser)
@@ -16,7 +16,7 @@
 // The scope travels in ctx: any function that has the ctx can start tasks, the signatures around it stay as they are, and no
 // goroutine is leaked.
 //
-// A task that fails, or panics, cancels the others of its scope, and Run returns its failure. [Supervise] opens a scope
+// A task that fails, or panics, cancels the others in its scope, and Run returns its failure. [Supervise] opens a scope
 // whose tasks fail alone. Each task is a scope for the tasks it starts.
 //
 // The ctx of a task is a context.Context like those of the standard library: its cause says who canceled it and why, and
@@ -26,13 +26,13 @@
 //
 // A [Stream] is an iter.Seq2[T, error] pulled by a range loop. [Map] runs a function on its values, a bounded number at
 // once, and yields the results in order; [Limit], [AdaptiveLimit], [Rate], [Timeout], [Retry], [Window] and [Unordered] say
-// how. An item that fails is yielded as an error in its place, and the others go on. [Generate] makes sources that wait;
-// [Filter], [Take] and [FlatMap] stand in between.
+// how. An item that fails is yielded as an error in its place, and the others continue. [Generate] makes sources that wait;
+// [Filter], [Take] and [FlatMap] transform a stream.
 //
 // # Errors
 //
-// The failure that came first leads, others that happened are joined behind it, and what only follows from a cancellation is left
-// out. [TaskError] has the path of the task, [ItemError] the item, [PanicError] the value and the stack.
+// The first failure leads, later ones are joined after it, and errors that only follow from a cancellation are left out.
+// [TaskError] has the path of the task, [ItemError] the item, [PanicError] the value and the stack.
 //
 // # What is everything waiting for
 //
@@ -42,10 +42,10 @@
 //
 // # Misuse
 //
-// A mistake of the program that no data can cause panics with a sentence that says what to do: a task outside a scope,
+// A programming mistake that no data can cause panics with a message that says what to do: a task outside a scope,
 // or after its end, a wait that cannot end, a limit that is not positive, a nil ctx.
 //
 // # Time
 //
-// All waits are understood by testing/synctest: in a test an hour costs nothing.
+// All waits work with testing/synctest: in a test, an hour costs nothing.
 package meanwhile

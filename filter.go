@@ -3,7 +3,7 @@ package meanwhile
 import "strconv"
 
 // Filter yields the values of in for which keep returns true, and the errors of in. For a decision that waits or can fail,
-// use [Map] before it. keep runs where in runs, one call at a time.
+// use [Map] before it. keep runs in the same goroutine as in, one call at a time.
 //
 //go:noinline
 func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
@@ -17,7 +17,7 @@ func Filter[T any](in Stream[T], keep func(T) bool) Stream[T] {
 	}
 }
 
-// Take yields the first n values of in, and the errors among them, and pulls no more of in than that. It panics if n is
+// Take yields the first n values of in, and the errors among them, and pulls nothing more from in. It panics if n is
 // negative.
 //
 //go:noinline
@@ -39,9 +39,9 @@ func Take[T any](in Stream[T], n int) Stream[T] {
 	}
 }
 
-// FlatMap yields the values of the streams that fn makes of the values of in, one stream after the other, and the errors of
-// all of them. With it, a stream of pages becomes one of the lines on them. fn runs where in runs, one call at a time; what
-// it should do at once for several values goes into a [Map] before it.
+// FlatMap yields the values of the streams that fn makes from the values of in, one stream after the other, and the errors of
+// all of them. For example, it turns a stream of pages into a stream of their lines. fn runs in the same goroutine as in, one
+// call at a time; put work that should run for several values at once into a [Map] before it.
 //
 //go:noinline
 func FlatMap[In, Out any](in Stream[In], fn func(In) Stream[Out]) Stream[Out] {

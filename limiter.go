@@ -43,9 +43,9 @@ func (l *Limiter) put(n int) {
 	l.places.Resize(n)
 }
 
-// Set changes the limit. Streams that run more at the moment let items finish and start no others until they are below
-// it. A stream's [Window], which it has from the beginning of its loop, bounds what it can use of a limit that was raised.
-// An adaptive limit goes on from n, kept within its bounds. Set panics unless n is positive.
+// Set changes the limit. Streams that are running more items let them finish and start no others until they are below the
+// limit. A stream's [Window], which is fixed when its loop begins, bounds how much of a raised limit it can use. An adaptive
+// limit continues from n, kept within its bounds. Set panics unless n is positive.
 func (l *Limiter) Set(n int) {
 	mustBePositive("Limiter.Set", n)
 	l.mu.Lock()
@@ -148,20 +148,21 @@ func isOverloaded(err error) (overloaded bool) {
 }
 
 // AdaptiveLimit lets a stream find out how many items the server can take at once, between min and max, and follow it
-// when that changes. It starts with min. Use it where what is behind the function has a capacity that you do not know;
+// when that changes. It starts with min. Use it when you do not know the capacity of what is behind the function;
 // let the function return [retry.Overloaded] for an answer that says "too much".
 //
-// It doubles until something speaks against it. An item that was refused takes its place with it, so that the limit becomes the
-// number that the server accepted, and at most half of it is lost to one overload; it then stays below what was refused until 100
-// items have succeeded, and tries one more. So about one item in a hundred is refused, or fewer (additive increase and
-// multiplicative decrease, after V. Jacobson, "Congestion Avoidance and Control", 1988). Where the server queues instead, the
-// limit follows the latency: the median time of about as many items as it allows at once is compared with the time without a
-// queue. The limit grows while that is up to 1.05 times as long, faster and faster, and is lowered in proportion when it is more
-// than 1.1 times as long (Netflix's concurrency-limits, after L. Brakmo and L. Peterson, "TCP Vegas", 1995). The median
-// leaves out a few slow items. A limit that is not reached does not grow. The time without a queue is measured now and then after
-// a queue was met, by halving the limit for a moment (N. Cardwell and others, "BBR", 2016). With [Retry] each attempt counts.
+// The limit doubles until something speaks against it. An item that was refused takes its place with it, so that the limit
+// becomes the number that the server accepted, and at most half of it is lost to one overload; it then stays below what was
+// refused until 100 items have succeeded, and tries one more. So about one item in a hundred is refused, or fewer (additive
+// increase and multiplicative decrease, after V. Jacobson, "Congestion Avoidance and Control", 1988). Where the server queues
+// instead, the limit follows the latency: the median time of about as many items as it allows at once is compared with the time
+// without a queue. The limit grows, faster and faster, while the median is up to 1.05 times as long, and is lowered in
+// proportion when it is more than 1.1 times as long (Netflix's concurrency-limits, after L. Brakmo and L. Peterson, "TCP
+// Vegas", 1995). The median leaves out a few slow items. A limit that is not reached does not grow. The time without a queue is
+// measured now and then after a queue was met, by halving the limit for a moment (N. Cardwell and others, "BBR", 2016). With
+// [Retry] each attempt counts.
 //
-// It panics unless 0 < min <= max. A bound above 2,147,483,647 is as good as that.
+// It panics unless 0 < min <= max. A bound above 2,147,483,647 counts as that number.
 func AdaptiveLimit(min, max int) *Limiter {
 	if min <= 0 || max < min {
 		panic(fmt.Sprintf("meanwhile: AdaptiveLimit(%d, %d): give two positive numbers, the smaller first", min, max))

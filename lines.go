@@ -17,13 +17,13 @@ const (
 	chunk   = 64 << 10 // what it reads at once
 )
 
-// Lines makes a stream of the lines of r without their ends, "\n" or "\r\n". A line longer than 1 MiB is left out and yielded
-// as an error that gives its number. An error of r ends the stream; the line that it cuts off is not yielded. A panic in r is
-// such an error, a [*PanicError].
+// Lines makes a stream of the lines of r without their ends, "\n" or "\r\n". A line longer than 1 MiB is left out; an error
+// that gives its number is yielded instead. An error of r ends the stream; the line that it cuts off is not yielded. A panic in
+// r is such an error, a [*PanicError].
 //
-// When ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream ends at once all the
-// same: by a read deadline where r has SetReadDeadline, as connections and pipes do, and else by abandoning the Read, whose
-// goroutine ends when it returns. r is read only while a line is asked for.
+// If ctx is canceled, or a [Map] over the stream is left, while r blocks in Read, the stream still ends at once: by a read
+// deadline if r has SetReadDeadline, as connections and pipes do, and otherwise by abandoning the Read, whose goroutine ends
+// when Read returns. r is read only while the stream is asked for a line.
 //
 //go:noinline
 func Lines(ctx context.Context, r io.Reader) Stream[string] {

@@ -10,13 +10,13 @@ import (
 // scope's own ctx, or one that the context package derived from it. Give it to [Run], [Supervise] or [Shield]. Tasks below
 // those tasks do not count, nor do scopes and streams. The default is no limit.
 //
-// While n tasks run, Go and the others wait until one of them has ended, in the order of the calls. When their ctx is
-// canceled, also before the call, they return a task that has ended with ctx's error and cause, and whose function was not
+// While n tasks run, Go and the others wait until one of the tasks has ended, in the order of the calls. When their ctx is
+// canceled, even before the call, they return a task that has ended with ctx's error and cause, and whose function was not
 // called. The tree shows what they wait for as "limit", with n.
 //
 // A task keeps its place until all tasks below it have ended, and between the attempts of [Retry]; a background task, such as
 // that of Every, often until the scope ends. A task of the scope that calls Go with the scope's ctx keeps its place while it
-// waits: when all n do so, none can go on. Let tasks start others with their own ctx, which the limit does not count.
+// waits: when all n do so, none can continue. Let tasks start others with their own ctx, which the limit does not count.
 //
 // It panics unless n is positive. Go panics when MaxTasks is given to it.
 func MaxTasks(n int) TaskOption {

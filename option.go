@@ -14,8 +14,8 @@ type TaskOption interface{ taskOption() }
 // A StreamOption changes how a stream runs its items: [Map] and [Each] take them.
 type StreamOption interface{ streamOption() }
 
-// An Option may be given to a task and to a stream. For a stream, Name names the stream, and Timeout, Retry, Observe and
-// Attrs hold for each item.
+// An Option may be given to a task and to a stream. For a stream, Name names the stream, and Timeout, Retry, Observe and Attrs
+// apply to each item.
 type Option interface {
 	TaskOption
 	StreamOption
@@ -46,16 +46,16 @@ func (windowOption) streamOption()    {}
 
 // Name gives a task, scope or stream the name it has in paths, errors, the tree and the profiler label "task". The default is
 // its number among the tasks of its parent, such as #3, and run, supervise, shield or stream for a scope. A name says what
-// the task does: give what distinguishes it from others of its kind, such as the number of an order, as [ID].
+// the task does: pass what distinguishes it from others of its kind, such as an order number, as [ID].
 func Name(name string) Option { return nameOption(name) }
 
-// ID distinguishes a task or scope from others of its name: it stands behind the name in paths, errors and the tree, as in
+// ID distinguishes a task or scope from others of its name: it follows the name in paths, errors and the tree, as in
 // "order 4711", and is left out of profiler labels, so that profiles group the tasks of one name.
 func ID(id string) TaskOption { return idOption(id) }
 
-// Timeout cancels a task when d is over, all its retries included; for a stream it holds for each item. The task's ctx
-// then has the error context.DeadlineExceeded, and the failure of a task that stops by it carries it; a task that returns nil
-// all the same has succeeded, unless tasks below it have stopped. The default is no timeout. It panics unless d is positive.
+// Timeout cancels a task after d, which includes all its retries; for a stream it applies to each item. The task's ctx then has
+// the error context.DeadlineExceeded, and the failure of a task that stops because of it carries that error; a task that still
+// returns nil has succeeded, unless tasks below it have stopped. The default is no timeout. It panics unless d is positive.
 func Timeout(d time.Duration) Option {
 	if d <= 0 {
 		panic("meanwhile: Timeout(" + d.String() + "): give a positive duration, or leave the option out for no timeout")
@@ -63,18 +63,19 @@ func Timeout(d time.Duration) Option {
 	return timeoutOption(d)
 }
 
-// InBackground makes a task one that its scope does not wait for: the scope ends when its other tasks have ended, cancels
-// the task with a cause that says so, and waits until it has returned. A failure of the task counts like any other.
+// InBackground makes a background task, one that its scope does not wait for: when its other tasks have ended, the scope
+// cancels the task with a cause that says so, and waits until it has returned. A failure of the task counts like any other.
 func InBackground() TaskOption { return backgroundOption{} }
 
-// Observe calls f with what happens to the task, or to the stream and its items, and to every task below it. It replaces
-// an Observe further up. f is called in the goroutine of the task the event is about, and so by many at once; the task
-// waits for it. A panic of f is a failure of the task, and at its end one of the scope that it belongs to.
+// Observe calls f with what happens to the task, or to the stream and its items, and to every task below it. It replaces an
+// Observe given further up in the tree. f is called in the goroutine of the task that the event is about, so by many goroutines
+// at once; the task waits for f. A panic of f is a failure of the task or, at the task's end, of the scope that it
+// belongs to.
 func Observe(f func(Event)) Option { return observeOption{f} }
 
-// Attrs gives a task, and every task below it, attributes for what they log: the Handler of package tasklog adds them to records, and so
-// does every handler that asks its Attrs. For a stream they are those of its items.
-// Several Attrs add up. The attributes must not be changed afterwards.
+// Attrs gives a task, and every task below it, attributes for what they log: the Handler of package tasklog adds them to
+// records, and so does every handler that calls that package's Attrs. For a stream they apply to its items. Several Attrs add
+// up. The attributes must not be changed afterwards.
 func Attrs(attrs ...slog.Attr) Option { return attrsOption(attrs) }
 
 type attrsOption []slog.Attr
@@ -86,9 +87,9 @@ func (attrsOption) streamOption() {}
 func Unordered() StreamOption { return unorderedOption{} }
 
 // Window sets how far a stream may run ahead of its loop: the number of items between the oldest that the loop has
-// not taken yet and the newest that was started. Their results are what the stream holds in memory. The default is
-// 16 times the limit, so that one slow item does not keep the others from going on. It panics unless n is positive; the
-// number in force is rounded up to a power of two, and is at most 16,777,216.
+// not taken yet and the newest that was started. The stream holds their results in memory. The default is 16 times the limit,
+// so that one slow item does not hold up the others. It panics unless n is positive; the number in force is rounded up to a
+// power of two, and is at most 16,777,216.
 func Window(n int) StreamOption {
 	mustBePositive("Window", n)
 	return windowOption(n)
@@ -146,7 +147,7 @@ const (
 
 var eventNames = [...]string{TaskStarted: "started", TaskEnded: "ended", TaskRetrying: "retrying"}
 
-// String returns the name in small letters, such as started or retrying.
+// String returns the name in lower case, such as started or retrying.
 func (k EventKind) String() string {
 	if k == 0 || int(k) >= len(eventNames) {
 		return "unknown"

@@ -11,7 +11,7 @@ import (
 )
 
 // A Pacer is a rate limit that spaces starts evenly in time. [Rate] returns one. As a StreamOption it spaces the starts of a
-// stream's items, and with [Retry] all their attempts; given to several streams, or asked by [Pacer.Wait] besides, it spaces
+// stream's items, and with [Retry] all their attempts; given to several streams, or also used with [Pacer.Wait], it spaces
 // all of them together. Its methods may be called by many goroutines at once.
 type Pacer struct {
 	mu       sync.Mutex
@@ -33,15 +33,15 @@ func (*pacerWait) Kind() scope.WaiterKind { return scope.ForTime }
 
 func (*Pacer) streamOption() {}
 
-// Rate returns a pacer that allows n starts per period, one each per/n, so never more than n+1 in any period; starts that
-// were not asked for are not saved up. It panics unless both are positive.
+// Rate returns a pacer that allows n starts per period, one every per/n, so never more than n+1 in any period; unused starts
+// are not saved up. It panics unless both are positive.
 func Rate(n int, per time.Duration) *Pacer {
 	p := new(Pacer)
 	p.Set(n, per)
 	return p
 }
 
-// Set changes the rate, also for those who wait already.
+// Set changes the rate, also for those who are already waiting.
 func (p *Pacer) Set(n int, per time.Duration) {
 	if n <= 0 || per <= 0 {
 		panic(fmt.Sprintf("meanwhile: Rate(%d, %v): give a positive number and a positive duration", n, per))
@@ -59,9 +59,9 @@ func (p *Pacer) Set(n int, per time.Duration) {
 	p.give(now)
 }
 
-// Wait returns when it is the caller's turn, callers being served in the order of their calls, or with ctx's error and
-// its cause when ctx is canceled first; those who came later then move forward. When the turn would come after the deadline of
-// ctx, Wait returns an error at once that says so and is a context.DeadlineExceeded for errors.Is.
+// Wait returns when it is the caller's turn, in the order of the calls, or with ctx's error and its cause when ctx is canceled
+// first; later callers then move up. If the turn would come after the deadline of ctx, Wait returns at once with an error that
+// says so and that errors.Is matches with context.DeadlineExceeded.
 func (p *Pacer) Wait(ctx context.Context) error { return p.wait(ctx, true) }
 
 // wait is Wait, which refuses to wait in vain if it is told to.

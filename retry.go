@@ -20,14 +20,14 @@ func (retryOption) taskOption()   {}
 func (retryOption) streamOption() {}
 
 // Retry calls the function again when it fails, as p says. Each attempt is a scope, named "attempt 1" and so on in paths:
-// the tasks it started have ended before the next one begins, and a panic is a failure like others. Under [Supervise] the
-// tasks of an attempt fail alone; those failures that were not waited for fail the attempt.
+// the tasks it started have ended before the next one begins, and a panic is a failure like any other. Under [Supervise] the
+// tasks of an attempt fail alone; failures of tasks that were not waited for fail the attempt.
 //
 // The waits grow exponentially and are random, so that callers that failed together do not return together (M. Brooker,
 // "Exponential Backoff And Jitter", AWS Architecture Blog, 2015). An error that carries a delay ([retry.After])
-// sets the wait instead, up to MaxAfter. There is no further attempt after an error marked [retry.Permanent], after the ctx is canceled,
-// and when the next wait would end after its deadline: then the last failure is returned at once. After
-// more than one attempt its text begins with how many they were; errors.Is and errors.As find the failure itself.
+// sets the wait instead, up to MaxAfter. There is no further attempt after an error marked [retry.Permanent], after ctx is
+// canceled, or when the next wait would end after its deadline: the last failure is then returned at once. After more than one
+// attempt, its text begins with the number of attempts; errors.Is and errors.As find the failure itself.
 func Retry(p retry.Policy) Option {
 	if p.Attempts < 0 || p.Base < 0 || p.Max < 0 || p.MaxAfter < 0 || p.Timeout < 0 || p.Factor != 0 && !(p.Factor >= 1) || !(p.Jitter <= 1) { // false for NaN
 		panic("meanwhile: Retry with a negative number, a factor below 1 or a jitter above 1: leave a field zero for its default")

@@ -9,32 +9,32 @@ import (
 
 // Run opens a scope: it calls fn, waits for every task that was started in it, and returns. The first failure, of fn or
 // of a task, cancels the others, with the failure as the cause of their contexts, and is returned once all have ended;
-// failures that come after it are joined behind it. An error that says no more than that a task was canceled is left out; one
-// that is joined with another, and a panic, are not. When ctx is canceled and work was cut short by it, Run returns ctx's
+// later failures are joined after it. An error that only reports that a task was canceled is left out; a panic, and an error
+// that is joined with another, are kept. When ctx is canceled and this has cut work short, Run returns ctx's
 // error together with its cause.
 //
 // fn runs in the caller's goroutine. A panic in it is returned as a [*PanicError], like one in a task. Scopes nest: in a
 // task, Run makes a scope whose failures the task can handle. The ctx given to fn is canceled when Run returns.
 //
-// What fn defers runs when fn returns, before the tasks that it started have ended: release what the tasks use after Run
-// instead.
+// The deferred calls of fn run when fn returns, before the tasks that it started have ended: release what the tasks use after
+// Run has returned instead.
 func Run(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	return runScope(ctx, scope.KindRun, "Run", fn, opts)
 }
 
-// Supervise opens a scope whose tasks fail alone: the others go on. It returns the failure of fn, which cancels the
-// tasks, joined with the failures of those tasks that were not waited for by [Task.Wait]. At most 100 of them are kept, and
-// the rest counted; Observe reports each at once.
+// Supervise opens a scope whose tasks fail alone: when one fails, the others keep running. It returns the failure of fn, which
+// cancels the tasks, joined with the failures of the tasks that were not waited for with [Task.Wait]. At most 100 of these
+// failures are kept, and the rest are counted; Observe reports each at once.
 //
-// Only the tasks started by fn with its own ctx are apart from each other; in each of them the first failure cancels
-// what is below it, as everywhere.
+// Only the tasks that fn starts with its own ctx are independent; within each of them, the first failure cancels what is below
+// that task, as usual.
 func Supervise(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	return runScope(ctx, scope.KindSupervise, "Supervise", fn, opts)
 }
 
-// Shield runs fn as a scope that a cancellation from outside does not reach until grace has passed since it: the
-// place to finish a write or to say goodbye. A ctx that is canceled already gives fn the whole grace; a deadline of
-// ctx counts when it passes, as a cancellation. Shield returns what [Run] would. It panics unless grace is positive.
+// Shield runs fn in a scope that a cancellation from outside reaches after a delay of grace: use it to finish a write or
+// to say goodbye. If ctx is already canceled, fn has the whole grace; a deadline of ctx counts as a cancellation when it
+// passes. Shield returns what [Run] would return. It panics unless grace is positive.
 func Shield(ctx context.Context, grace time.Duration, fn func(ctx context.Context) error, opts ...TaskOption) error {
 	if grace <= 0 {
 		panic("meanwhile: Shield with a grace of " + grace.String() + ": give a positive duration, or call the function itself for none")

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// From makes a stream of any sequence, such as slices.Values(list) or maps.Keys(m).
+// From makes a stream from any sequence, such as slices.Values(list) or maps.Keys(m).
 //
 //go:noinline
 func From[T any](seq iter.Seq[T]) Stream[T] {
@@ -21,7 +21,7 @@ func From[T any](seq iter.Seq[T]) Stream[T] {
 	}
 }
 
-// Receive makes a stream of what comes from ch, up to the close of ch. When ctx is canceled, the last thing yielded is
+// Receive makes a stream of the values received from ch until ch is closed. When ctx is canceled, the last thing yielded is
 // its error with its cause. Leaving the loop over a [Map] or [Batch] of it ends the wait for ch.
 //
 //go:noinline
@@ -52,10 +52,10 @@ func receive[T any](ctx context.Context, ch <-chan T, yield func(T, error) bool)
 
 // Generate makes a stream of the values that fn yields. It ends when fn returns; an error of fn is the last thing yielded.
 //
-// yield returns false when no more values are wanted. The ctx that fn gets is canceled then, and also while fn waits for
-// something else, when the loop over a [Map] or [Batch] of the stream is left; so fn can give it to all that it waits for.
-// When the ctx given to Generate is canceled, the last thing yielded is its error with its cause. What fn returns after
-// the loop was left is dropped.
+// yield returns false when no more values are wanted. The ctx that fn gets is then canceled. It is also canceled while fn waits
+// for something else, when the loop over a [Map] or [Batch] of the stream is left; so fn can pass it to everything that it
+// waits for. When the ctx given to Generate is canceled, the last thing yielded is its error with its cause. What fn returns
+// after the loop was left is dropped.
 //
 //go:noinline
 func Generate[T any](ctx context.Context, fn func(ctx context.Context, yield func(T) bool) error) Stream[T] {

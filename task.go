@@ -18,10 +18,10 @@ type Task[T any] struct {
 // [Supervise] the task fails alone.
 //
 // The task is a scope too: fn may start tasks with the ctx it is given, the task ends when they have ended, and the
-// first of them to fail fails it. That ctx is canceled when the task ends. The cost is that of a goroutine and one
-// object; ctx may be one derived from the scope's by the context package.
+// first of them to fail fails it. That ctx is canceled when the task ends. A task costs a goroutine and one object; ctx may be
+// derived from the scope's ctx with the context package.
 //
-// Go waits only where the scope has a limit ([MaxTasks]) that is reached. It panics when ctx carries no scope, or one that
+// Go waits only if the scope has reached its limit ([MaxTasks]). It panics when ctx carries no scope, or one that
 // has ended. It may be called by many goroutines at once.
 func Go(ctx context.Context, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
 	t := new(goTask)
@@ -135,10 +135,10 @@ func (t *asyncTask[T]) call(fn func(context.Context) (T, error)) (err error) {
 }
 
 // Wait returns what the task returned once it and everything below it has ended. The error of a failed task is a
-// [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, the waiter's own, is canceled first, Wait
-// returns ctx's error with its cause, and the task goes on.
+// [*TaskError]; below [Supervise] the failure then counts as handled. When ctx, which is the waiter's own, is canceled first,
+// Wait returns ctx's error with its cause, and the task keeps running.
 //
-// It panics when ctx shows that the task waits for itself or for a task it is part of, which would never return.
+// It panics when ctx shows that the task waits for itself or for a task it is part of, a wait that would never end.
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	if !t.n.Is(scope.IsFinished) {
 		t.n.ForbidCycle(scope.From(ctx))
@@ -160,8 +160,8 @@ func (t *Task[T]) Done() <-chan struct{} {
 	return t.n.Ended()
 }
 
-// Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause
-// returns to them; nil stands for a general one. A task that returns the error of its own cancellation does not fail its
+// Cancel cancels the task and everything below it; it does not wait for their end. The cause is what context.Cause returns for
+// their contexts; nil stands for a general cause. A task that returns the error of its own cancellation does not fail its
 // scope. Canceling an ended task does nothing.
 func (t *Task[T]) Cancel(cause error) {
 	t.n.CancelBecause(cause)

@@ -45,9 +45,10 @@ func sleepAlone(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Every starts a background task that calls fn each d, first after one d, until its scope ends, it is canceled, fn
-// returns [Stop], or fn fails, which fails the scope. The calls do not overlap: one that takes longer than d lets the
-// times it covers pass, and the next call is at the next multiple of d after the start. It panics unless d is positive and fn there.
+// Every starts a background task that calls fn every d, the first time after d, until its scope ends, it is canceled, fn
+// returns [Stop], or fn fails, which fails the scope. The calls do not overlap: when one takes longer than d, the times it
+// covers are skipped, and the next call is at the next multiple of d after the start. Every panics unless d is positive and fn
+// is not nil.
 func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) error, opts ...TaskOption) *Task[struct{}] {
 	if d <= 0 {
 		panic("meanwhile: Every(" + d.String() + "): give a positive duration")
@@ -71,8 +72,8 @@ func Every(ctx context.Context, d time.Duration, fn func(ctx context.Context) er
 	}, append([]TaskOption{InBackground()}, opts...)...)
 }
 
-// Stop is what the function of [Every], or of OnSignal in package process, returns to end it without a failure. It may be wrapped. From other
-// functions it is a failure like others.
+// Stop is what the function of [Every], or of OnSignal in package process, returns to end it without a failure. It may be
+// wrapped. Returned by another function, it is a failure like any other.
 var Stop error = stopped{}
 
 type stopped struct{}
