@@ -2,9 +2,9 @@ package retry
 
 import "time"
 
-// Permanent marks an error as one that another attempt will not change: the function is not called again, a job is discarded. It
-// returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it has a method
-// Permanent() bool that returns true.
+// Permanent marks an error as one that another attempt will not change: the function is not called again, and a job is
+// discarded. It returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it
+// has a method Permanent() bool that returns true.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -21,8 +21,8 @@ func (e *permanentError) Unwrap() error { return e.err }
 func (*permanentError) Permanent() bool { return true }
 
 // After gives an error the delay after which another attempt makes sense, such as that of an HTTP Retry-After header: the next
-// attempt is then so much later, up to the policy's MaxAfter, whatever the policy says otherwise. It returns nil for nil. An error of
-// another package has the same effect when it has a method RetryAfter() time.Duration.
+// attempt then begins after d, up to the policy's MaxAfter, instead of after the policy's own wait. It returns nil for nil. An
+// error of another package has the same effect when it has a method RetryAfter() time.Duration.
 func After(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -41,8 +41,8 @@ func (e *delayedError) Unwrap() error { return e.err }
 
 func (e *delayedError) RetryAfter() time.Duration { return e.delay }
 
-// Overloaded marks an error as an answer that the server has too much to do, such as HTTP 429 or 503, for meanwhile.AdaptiveLimit. It
-// returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it has a method
+// Overloaded marks an error as a server's answer that it is overloaded, such as HTTP 429 or 503, for meanwhile.AdaptiveLimit.
+// It returns nil for nil. The mark holds through wrapping. An error of another package has the same effect when it has a method
 // Overloaded() bool that returns true.
 func Overloaded(err error) error {
 	if err == nil {
