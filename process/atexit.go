@@ -14,18 +14,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// AtExit has [Main] call fn when its scope has ended, before it exits with whatever code or returns: after a failure, a
-// panic, a signal, and also when the grace is over or at QUIT, while tasks still run. It is how what works beside the
-// tasks, such as the handler of a log, brings to safety what it still holds. Not after a second signal, nor where
-// something else ends the process, such as os.Exit, is fn called.
+// AtExit makes [Main] call fn when its scope has ended, before Main exits with any code or returns: after a failure, a
+// panic, a signal, and also when the grace is over or at QUIT, while tasks still run. It lets what works beside the tasks, such
+// as a log handler, save what it still holds. fn is not called after a second signal, nor if something else ends the process,
+// such as os.Exit.
 //
-// The functions are called one after the other, the one registered last first. All of them together have a second and a
-// half, which the 10 s that Docker waits allow for after the default grace. Each has an equal part of what is left of
-// that: its ctx, which carries no task, ends after two thirds of the part, and when the part is over the next one is
-// called while it runs on. Errors and panics are printed to os.Stderr and leave the exit code as it is.
+// The functions are called one after the other, the one registered last first. Together they have a second and a half, which
+// fits into the 10 s that Docker waits, after the default grace. Each has an equal part of what is left of that time: its ctx,
+// which carries no task, ends after two thirds of the part, and when the part is over, the next function is called while this
+// one keeps running. Errors and panics are printed to os.Stderr and do not change the exit code.
 //
-// The returned function takes fn out again; it does nothing when fn was called. Programs without Main call what they have
-// registered themselves. AtExit panics for a nil function. It may be called by many goroutines at once.
+// The returned function unregisters fn; it does nothing when fn was called. A program without Main must itself call what it has
+// registered. AtExit panics when fn is nil. It may be called by many goroutines at once.
 func AtExit(fn func(ctx context.Context) error) (cancel func()) {
 	if fn == nil {
 		panic("meanwhile: AtExit with a nil function: give the one to call at the exit")

@@ -14,7 +14,7 @@ type ExitError struct {
 	Err  error // what is printed; nil prints nothing, unless other failures were joined to this one
 }
 
-// Error says what Err says, or the code when there is none.
+// Error returns the text of Err, or the code when Err is nil.
 func (e *ExitError) Error() string {
 	if e.Err == nil {
 		return "exit code " + strconv.Itoa(e.Code)

@@ -17,29 +17,29 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A Config is for programs that [Main] should run otherwise than by default. The zero value is the default.
+// A Config changes how [Main] runs a program. The zero value is the default.
 type Config struct {
-	// Grace is how long Main waits after the first signal for the tasks to end. The default is 8 s: below the 10 s after which
-	// Docker kills, with time left to print what did not end. A second signal exits at once.
+	// Grace is how long Main waits after the first signal for the tasks to end. The default is 8 s: less than the 10 s after
+	// which Docker kills, with time left to print what did not end. A second signal exits at once.
 	Grace time.Duration
 }
 
-// Main is what func main does: it calls fn in a scope, as [meanwhile.Run] does, and exits as the outcome says.
+// Main is the body of func main: it calls fn in a scope, as [meanwhile.Run] does, and exits according to the outcome.
 //
 //	func main() { process.Main(run) }
 //
 // The first INT (ctrl-C) or TERM cancels the scope; the cause is a [*SignalError]. From then on the tasks have the
-// grace of the [Config] to end, those under [meanwhile.Shield] included. When it is over, Main prints the trees of what still runs
-// and exits. A second INT or TERM exits at once. The same signal within a tenth of a second is none: some programs that
-// start others, such as timeout(1) and npm, pass a signal on that its receiver has got already. QUIT prints the trees,
-// and then lets Go print the goroutines and exit as it always does.
+// grace of the [Config] to end, those under [meanwhile.Shield] included. When the grace is over, Main prints the trees of what
+// still runs and exits. A second INT or TERM exits at once. The same signal again within a tenth of a second is ignored: some
+// programs that start others, such as timeout(1) and npm, pass on a signal that the program has already received. QUIT prints
+// the trees, and then lets Go print the goroutines and exit as it always does.
 //
-// HUP, as of a terminal that is closed, is a first signal as well, unless it is ignored, as under nohup, or an [OnSignal] waits
-// for it. It is never a second one. So is PIPE when the standard output or error has lost its reader, as in "program | head";
-// broken connections elsewhere are errors of those who write to them and nothing more.
+// HUP, such as from a terminal that is closed, is a first signal as well, unless it is ignored, as under nohup, or an
+// [OnSignal] waits for it. It is never a second one. The same holds for PIPE when the standard output or error has lost its
+// reader, as in "program | head"; any other broken connection is only an error for those who write to it.
 //
-// These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go
-// takes for TERM.
+// These are the signals of Unix. Elsewhere they are os.Interrupt and, on Windows, the closing of the console, which Go reports
+// as TERM.
 //
 // When the scope has ended, or the grace is over, Main calls the functions of [AtExit].
 //
@@ -52,12 +52,12 @@ type Config struct {
 //	128+n  signal n, as 1 for HUP, 2 for INT, 13 for PIPE and 15 for TERM, cut the work short or came second; prints nothing
 //	other  that of an ExitError in the failure, which comes before 1, 2 and 128+n; prints the failure unless Err is nil
 //
-// Everything is printed to os.Stderr. For a code of 0 Main returns. For others it calls os.Exit, which skips the deferred
+// Everything is printed to os.Stderr. For code 0, Main returns. For other codes, it calls os.Exit, which skips the deferred
 // functions of main: put what must be done into fn.
 //
 // The scope has the name of the program, unless the option [meanwhile.Name] gives another; [meanwhile.Timeout], [meanwhile.Observe] and [meanwhile.Retry] mean
-// what they mean for Run. When Main returns, the signals do again what they did before. It is for func main;
-// tests call fn by Run. Main panics when it is called while it runs.
+// what they mean for Run. When Main returns, the signals have their previous effect again. Main is for func main; tests call fn
+// with Run. Main panics when it is called while it runs.
 //
 // A panic in a goroutine that was started by a plain go statement ends the process at once, as it does without Main: Go calls
 // no function between such a panic and the exit, so neither the trees are printed nor the functions of AtExit called.
@@ -65,7 +65,7 @@ func Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskOption) {
 	Config{}.Main(fn, opts...)
 }
 
-// Main is [Main] with what the config says. It panics when Grace is negative.
+// Main is the function [Main] as configured by c. It panics when Grace is negative.
 func (c Config) Main(fn func(ctx context.Context) error, opts ...meanwhile.TaskOption) {
 	if c.Grace < 0 {
 		panic("meanwhile: Config.Grace of " + c.Grace.String() + ": give a positive duration, or zero for the default")

@@ -34,16 +34,17 @@ func (e *SignalError) explains(err error) bool {
 }
 
 // OnSignal starts a background task that calls fn for each of the signals, until its scope ends, it is canceled, or fn
-// returns [meanwhile.Stop]; another error of fn is the failure of the task. The calls do not overlap: of the signals that come
-// during one, the first of each kind is kept. When OnSignal returns, the signals do not do any more what they did
-// without it, such as ending the process; when the task ends, they do so again. Other tasks and [Main] may wait for the
-// same signals: each gets them all.
+// returns [meanwhile.Stop]; any other error of fn is the failure of the task. The calls do not overlap: of the signals that
+// arrive during a call, the first of each kind is kept. Once OnSignal has returned, the signals no longer have their usual
+// effect, such as ending the process; when the task ends, they have it again. Other tasks and [Main] may wait for the same
+// signals: each gets all of them.
 //
-// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals or a function, and where [meanwhile.Go] does.
+// The task's name says what it waits for, such as "on hangup". OnSignal panics without signals, with a nil fn, and where
+// [meanwhile.Go] does.
 //
-// A bubble of testing/synctest can hold a task of OnSignal, but no signal can reach it: one that comes ends the process,
-// because the runtime lets nothing outside of a bubble use its channels. And when package os/signal is first used, it
-// starts a goroutine, with which a bubble deadlocks: call signal.Notify in TestMain, so that it is not in a bubble.
+// A task of OnSignal can be in a bubble of testing/synctest, but no signal can reach it: one that arrives ends the process,
+// because the runtime lets nothing outside of a bubble use the bubble's channels. Also, the first use of package os/signal
+// starts a goroutine, with which a bubble deadlocks: call signal.Notify in TestMain, so that this goroutine is not in a bubble.
 func OnSignal(ctx context.Context, fn func(ctx context.Context, sig os.Signal) error, sigs ...os.Signal) *meanwhile.Task[struct{}] {
 	if len(sigs) == 0 {
 		panic("meanwhile: OnSignal without signals: name those to wait for, such as syscall.SIGHUP")
