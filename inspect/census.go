@@ -6,12 +6,12 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// Scopes yields each scope, shield and stream of the process: its name, and how many tasks it has, itself included and those
-// of the ones inside it left out. So the sum is the number of all tasks. Several may have one name; one without a name of
-// its own has that of its kind, such as "run".
+// Scopes yields each scope, shield and stream of the process: its name, and how many tasks it has, including itself but not the
+// tasks of those inside it. So the sum is the number of all tasks. Several may share a name; one without a name of its own has
+// the name of its kind, such as "run".
 //
-// It walks the trees and reads no goroutine, which makes it cheap beside [Trees]: it can be called every few seconds where
-// there are 100,000 tasks. Tasks that start or end meanwhile may be counted or not. It may be called by many goroutines at
+// It walks the trees and reads no goroutine, which makes it cheap compared with [Trees]: it can be called every few seconds
+// with 100,000 tasks. Tasks that start or end meanwhile may be counted or not. It may be called by many goroutines at
 // once.
 func Scopes() iter.Seq2[string, int] {
 	return func(yield func(name string, tasks int) bool) {

@@ -21,12 +21,12 @@ type FindingKind uint8
 const (
 	TaskBusy             FindingKind = iota + 1 // a task has kept a processor or a thread busy for Elapsed: Wait says where
 	TaskDeadlock                                // a task waits for one that waits for it: Wait says where, and for which
-	CancellationIgnored                         // a task goes on though it was canceled Elapsed ago: Wait says where it is
+	CancellationIgnored                         // a task keeps running though it was canceled Elapsed ago: Wait says where it is
 	GoroutineLeaked                             // Count goroutines that a task started with a go statement still run after its end: Wait says what they do, Places where they were started
 	ThreadsHeld                                 // Count goroutines hold threads in system calls or C: Places says which tasks, and where
 	SchedulingLatency                           // goroutines waited up to Elapsed for a processor: Places says which tasks were running
-	TasksPileUp                                 // Count tasks wait at one place and become more: Wait says for what, Path names the oldest
-	GoroutineUnreachable                        // Count goroutines can never go on, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
+	TasksPileUp                                 // Count tasks wait at one place, and the number grows: Wait says for what, Path names the oldest
+	GoroutineUnreachable                        // Count goroutines can never continue, see [Leaks]: Wait says what they wait for, Path is that of their task without numbers
 )
 
 var findingNames = [...]string{
@@ -34,7 +34,7 @@ var findingNames = [...]string{
 	ThreadsHeld: "threads held", SchedulingLatency: "scheduling latency", TasksPileUp: "tasks pile up", GoroutineUnreachable: "goroutine unreachable",
 }
 
-// String returns the name in small letters, such as busy or threads held.
+// String returns the name in lower case, such as busy or threads held.
 func (k FindingKind) String() string {
 	if k == 0 || int(k) >= len(findingNames) {
 		return "unknown"
@@ -45,12 +45,12 @@ func (k FindingKind) String() string {
 // A Finding is what a [Watch] reports.
 type Finding struct {
 	Kind    FindingKind
-	Path    string        // of the task; empty where it is about several
+	Path    string        // of the task; empty when the finding is about several
 	Elapsed time.Duration // see the kinds
 	Wait    Wait          // what the task does, and where
-	Count   int           // how many tasks or goroutines were found so at this place by one snapshot
-	Before  int           // of TasksPileUp: how many they were an interval of the watch before
-	Places  []string      // at most five, those of the most goroutines first; empty where it is not known
+	Count   int           // how many tasks or goroutines one snapshot found so at this place
+	Before  int           // of TasksPileUp: how many there were one Interval of the watch before
+	Places  []string      // at most five, those of the most goroutines first; empty when they are not known
 }
 
 // A findingKey is what is reported once in an interval: of what kind, and about which place.

@@ -14,7 +14,7 @@ const minGroup = 3
 
 // Grouped returns a copy of the tree in which one Node stands for three or more siblings that are alike: of the same kind
 // and state, with names that differ only in words with digits, waiting for the same thing at the same place, with the same
-// going on below. Such a Node has the siblings in Group. Its name is made of their first and last one, its Age is that of
+// going on below. Such a Node has the siblings in Group. Its name is made of their first and last names, its Age is that of
 // the oldest, its Wait.Seen and Wait.Snapshots the longest, its Wait.Until the soonest, and its Tasks are all that run below them, again grouped. It has no ID and cannot
 // be canceled; its members can. [Node.String] and the commands show trees grouped. To group the results of [Trees], put
 // them into a Node: Node{Tasks: Trees()}.Grouped().Tasks.

@@ -12,17 +12,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// ErrNoLeakProfile is the error of [Leaks] where the runtime cannot tell.
+// ErrNoLeakProfile is the error of [Leaks] when the runtime has no goroutine leak profile.
 var ErrNoLeakProfile = errors.New("this program was built with a version of Go that has no goroutine leak profile: build it with Go 1.27 or newer")
 
-// A Leak is goroutines that can never go on: nothing that still runs can reach what they wait for.
+// A Leak is a group of goroutines that can never continue: nothing that still runs can reach what they wait for.
 type Leak struct {
 	Task  string `json:"task,omitempty"` // by which they are or were started: its path without numbers, as profiles have it; empty for none
 	Wait  Wait   `json:"wait"`           // what they wait for, and where
 	Count int    `json:"count"`
 }
 
-// String says it in a line.
+// String describes the leak in one line.
 func (l Leak) String() string {
 	of := "no task"
 	if l.Task != "" {
@@ -40,7 +40,7 @@ func (l Leak) String() string {
 // names of tasks, the most goroutines first. A goroutine that waits for something global, or for the network, is never in it. The
 // error is [ErrNoLeakProfile] before Go 1.27.
 //
-// Each call is a garbage collection of the whole program, during which it goes on.
+// Each call is a garbage collection of the whole program, which keeps running meanwhile.
 func Leaks() ([]Leak, error) {
 	profile := pprof.Lookup("goroutineleak")
 	if profile == nil {

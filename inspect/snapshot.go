@@ -214,7 +214,7 @@ func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
 	return soonest
 }
 
-// Awaited is the item that the loop over a stream waits for, if there is one stream.
+// Awaited returns the item that the loop over a stream waits for, if there is one stream.
 func (n *Node) Awaited() string {
 	item := ""
 	for i := range n.Tasks {

@@ -69,15 +69,15 @@ type Wait struct {
 	Line int    `json:"line,omitempty"`
 
 	Until time.Time `json:"until,omitzero"` // when the wait will end by itself, where that is known
-	// Seen is how long snapshots have found the task in this very wait: it has been in it for so long, or longer. It is zero
-	// where a wait cannot be distinguished from the next one at the same place, which is so for channels, locks, connections and all
-	// else outside of this package.
+	// Seen is how long snapshots have found the task in this very wait: it has lasted that long, or longer. It is zero if the
+	// wait cannot be distinguished from the next one at the same place, which is the case for channels, locks, connections and
+	// everything else outside of this package.
 	Seen time.Duration `json:"seen,omitempty"`
-	// Snapshots is how many snapshots in a row, this one included, have found the task waiting in this place. Between them it
+	// Snapshots is how many snapshots in a row, this one included, have found the task waiting at this place. Between them it
 	// may have been elsewhere.
 	Snapshots int `json:"snapshots,omitempty"`
-	// Deadlock is whether the task waits for one that waits for it: for its end, or for a semaphore that it took. A semaphore
-	// counts as long as each task has released what it took, see docs/hangs.md.
+	// Deadlock reports whether the task waits for a task that waits for it: for its end, or for a semaphore that it took. A
+	// semaphore counts as long as each task has released what it took, see docs/hangs.md.
 	Deadlock bool `json:"deadlock,omitempty"`
 }
 
@@ -88,15 +88,15 @@ type Frame struct {
 	Line int    `json:"line"`
 }
 
-// Tree returns the task that ctx belongs to with all that runs below it, the oldest first, and what each of them waits for.
-// It is the zero Node when ctx carries no task.
+// Tree returns the task that ctx belongs to with everything that runs below it, the oldest first, and what each of them waits
+// for. It is the zero Node when ctx carries no task.
 //
-// Tree reads each task by itself, without stopping them: tasks that start or end meanwhile may be seen or not. The
-// goroutines are read as they are at one moment; the program stands still for some microseconds, or for some
-// milliseconds where a processor is slow to stop. It may be called by many goroutines at once; they take turns.
+// Tree reads the tasks one by one, without stopping them: tasks that start or end meanwhile may be seen or not. The
+// goroutines are read as they are at one moment; the program stands still for some microseconds, or for some milliseconds if a
+// processor is slow to stop. It may be called by many goroutines at once; they take turns.
 //
-// Tasks note when they began under process.Main, while a [Watch] runs, and once there was a snapshot, so the first
-// snapshot in another program knows no ages.
+// Tasks note when they began under process.Main, while a [Watch] runs, and after the first snapshot, so in other programs the
+// first snapshot has no ages.
 func Tree(ctx context.Context) Node {
 	n := scope.From(ctx)
 	if n == nil {
@@ -109,12 +109,12 @@ func Tree(ctx context.Context) Node {
 	return trees[0]
 }
 
-// Trees returns all trees of the process: every scope or stream that was started with a ctx which carried no task, the
+// Trees returns all trees of the process: every scope or stream that was started with a ctx that carried no task, the
 // oldest first, with what runs below it. Calls of [meanwhile.Blocking] whose task has ended come last.
 func Trees() []Node { return takeSnapshot(scope.Roots(), true) }
 
-// Stack returns the functions that the task is in, the innermost first, as far as to where the task begins, or where the
-// scope begins that it waits for. It is nil when that is unknown, and for a Node that was read from JSON.
+// Stack returns the functions that the task is in, the innermost first, up to where the task begins, or where the scope that it
+// waits for begins. It is nil when that is unknown, and for a Node that was read from JSON.
 func (n Node) Stack() []Frame {
 	if n.stack == nil {
 		return nil
@@ -129,8 +129,8 @@ func framesOf(calls []*location) (frames []Frame) {
 	return frames
 }
 
-// Cancel cancels the task and all below it, as [meanwhile.Task.Cancel] does, and reports whether it was still there. It returns false
-// for a Node that was read from JSON, and for a call of [meanwhile.Blocking].
+// Cancel cancels the task and everything below it, as [meanwhile.Task.Cancel] does, and reports whether it was still there. It
+// returns false for a Node that was read from JSON, and for a call of [meanwhile.Blocking].
 func (n Node) Cancel(cause error) bool {
 	t := n.n
 	if t == nil || t.Is(scope.IsFinished) {
@@ -139,7 +139,7 @@ func (n Node) Cancel(cause error) bool {
 	return t.CancelBecause(cause)
 }
 
-// String draws the tree, a task a line: its name, its state unless it is running, its age from one second on, what it waits
+// String draws the tree, one task per line: its name, its state unless it is running, its age from one second on, what it waits
 // for, and where. Siblings that are alike share a line, as [Node.Grouped] says.
 //
 //	shop, 2m4s: tasks
@@ -198,8 +198,8 @@ func (n Node) noun() string {
 // frame is the place of the caller's own code.
 func (w Wait) frame() Frame { return Frame{w.Func, w.File, w.Line} }
 
-// String says it in a line: what for, where, and for how long if that is known and more than a second, or else in how many
-// snapshots in a row if there were several.
+// String describes the wait in one line: what for, where, and for how long if that is known and more than a second, or else in
+// how many snapshots in a row if there were several.
 func (w Wait) String() string { return w.text("") }
 
 func (w Wait) text(upTo string) string {

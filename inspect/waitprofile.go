@@ -24,18 +24,18 @@ type TaskWaits struct {
 	// and an item of a stream "[]". It is also the value of the profiler label "task". A profile has at most 1,000 names;
 	// tasks of further names are under "other".
 	Name string `json:"name"`
-	// Time is the time of these tasks, added up. Divided by the Window it is how many of them there were on average.
+	// Time is the time of these tasks, added up. Divided by the Window, it is the average number of these tasks.
 	Time  time.Duration `json:"time"`
 	Waits []WaitShare   `json:"waits"` // the longest first
-	// Totals is the time by kind of wait ([Wait].For) since the name was found first. A name that no snapshot of the window
-	// has found is forgotten; when it comes again, its totals begin at zero.
+	// Totals is the time by kind of wait ([Wait].For) since the name was first found. A name that no snapshot of the window
+	// has found is forgotten; when it appears again, its totals begin at zero.
 	Totals map[string]time.Duration `json:"totals"`
 }
 
 // A WaitShare is what the tasks with one name waited for at one place.
 type WaitShare struct {
-	// Wait says what for, and where. On has no counts and no paths of tasks; of a semaphore it is where it was made. Once 100
-	// waits of a name are known, further ones have neither On nor place.
+	// Wait says what for, and where. On has no counts and no paths of tasks; for a semaphore, it is where the semaphore was
+	// made. Once 100 waits of a name are known, further ones have neither On nor place.
 	Wait  Wait          `json:"wait"`
 	Time  time.Duration `json:"time"`
 	Share float64       `json:"share"` // of the Time of the TaskWaits, from 0 to 1
@@ -51,12 +51,12 @@ type stackTime struct {
 
 // Waits returns the wait profile of the last minute: for each name of tasks, how much of their time went to which wait. It
 // is made from the snapshots that a [Watch] takes, and takes none itself. It is the zero value while no Watch runs, and
-// before its second snapshot. Of several Watches it is that of the one that began first. It may be called by many
+// before its second snapshot. With several Watches, it is the profile of the one that began first. It may be called by many
 // goroutines at once.
 //
 // Snapshots are taken at random intervals, so that work in a fixed rhythm is not found in the same wait each time. The
 // standard error of a share is at most 0.5/√n with n snapshots of one task, and becomes smaller with more tasks that are
-// independent of each other: with 600 snapshots 2 points, with 100 it is 5.
+// independent of each other: with 600 snapshots it is 2 points, with 100 it is 5.
 func Waits() WaitProfile {
 	c := openWaitCollector()
 	if c == nil {
@@ -102,7 +102,7 @@ func (p WaitProfile) String() string {
 	return b.String()
 }
 
-// String says in a line for what the tasks waited, without places:
+// String says in one line what the tasks waited for, without places:
 //
 //	shop/order: 86 % database pool, 9 % semaphore made at api.go:12, 5 % running
 //

@@ -12,15 +12,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A WatchConfig says what a [Watch] reports. The zero value is one. A threshold below zero turns its report off.
+// A WatchConfig says what a [Watch] reports. The zero value uses the defaults. A threshold below zero turns its report off.
 type WatchConfig struct {
 	// Busy is how long a task may keep a processor busy, or hold a thread in a system call or in C, before it is reported;
-	// default 1 s. Calls under [meanwhile.Blocking] may hold theirs.
+	// default 1 s. Calls under [meanwhile.Blocking] may hold their threads.
 	Busy time.Duration
-	// CancellationIgnored is how long a task may go on after its cancellation; default 10 s.
+	// CancellationIgnored is how long a task may keep running after its cancellation; default 10 s.
 	CancellationIgnored time.Duration
-	// GoroutineLeaked is how long a goroutine that a task started with a go statement may run after its end; default 1 s. Goroutines
-	// whose function belongs to the standard library are not reported: those of a connection pool go on after its users.
+	// GoroutineLeaked is how long a goroutine that a task started with a go statement may run after the task's end; default 1 s.
+	// Goroutines whose function belongs to the standard library are not reported: those of a connection pool keep running
+	// after its users.
 	GoroutineLeaked time.Duration
 	// Threads is how many goroutines at once may hold threads in system calls or C, those under [meanwhile.Blocking] not
 	// counted; default 100.
@@ -28,18 +29,19 @@ type WatchConfig struct {
 	// SchedulingLatency is how long a goroutine that is ready to run may wait for a processor; default 100 ms.
 	SchedulingLatency time.Duration
 	// PileUp is how many tasks may pile up at a place where they wait for something that others have, or for an answer,
-	// before it is reported; default 50. Those count that have been there at each snapshot of a sixth of the Interval; and it is
-	// reported only when they become more and more, and are at least four times as many as an Interval before.
+	// before it is reported; default 50. The tasks counted are those that were there at each snapshot of a sixth of the
+	// Interval. A pile is reported only when it keeps growing and is at least four times as large as an Interval before.
 	PileUp int
-	// LeakProfile is how often the garbage collector is asked for goroutines that can never go on ([Leaks]); default never. Each
-	// time is a garbage collection of the whole program. It is done more seldom where that takes more than a hundredth of the time.
+	// LeakProfile is how often the garbage collector is asked for goroutines that can never continue ([Leaks]); default never.
+	// Each time costs a garbage collection of the whole program, and it happens less often when that takes more than a
+	// hundredth of the time.
 	LeakProfile time.Duration
 	// Interval is how long the same finding at the same place is not reported again; default 1 minute.
 	Interval time.Duration
 	// Log gets the findings as warnings; default [slog.Default].
 	Log *slog.Logger
 	// Report is called with each finding as well, in the goroutine of the watch, which waits for it; nil for none. A panic of
-	// it ends the watch, and is a failure of its scope.
+	// Report ends the watch, and is a failure of its scope.
 	Report func(Finding)
 }
 
@@ -58,14 +60,14 @@ func (c WatchConfig) withDefaults() WatchConfig {
 }
 
 // Watch starts a background task that takes a snapshot of all trees of the process now and then, and reports what is wrong: a task
-// that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines
-// that still run after the task which started them, tasks that pile up at one place, threads that pile up in system calls, and
-// goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
+// that keeps a processor or a thread busy, one that ignores its cancellation, tasks that wait for each other, goroutines that
+// still run after the end of the task that started them, tasks that pile up at one place, threads that pile up in system calls,
+// and goroutines that wait for a processor. It writes each finding to the log, and passes it to Report, once for each
 // place and interval. It ends with its scope. One watch is enough for a process.
 //
 // It takes several snapshots within each of its thresholds, at random intervals. After its first seconds, in which it measures what a
 // snapshot costs, it spends at most a hundredth of one processor; with very many tasks it reports later. [Waits] adds up what the
-// tasks were waiting for. While it runs, tasks note when they begin, which costs each a reading of the clock.
+// tasks were waiting for. While it runs, tasks note when they begin, which costs each of them a reading of the clock.
 func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
 	w := &watch{c: c.withDefaults(), reported: make(map[findingKey]time.Time)}
 	scope.Watched.Store(true)
