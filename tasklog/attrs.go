@@ -9,7 +9,7 @@ import (
 
 // Attrs returns the attributes of the task that ctx belongs to: those that [meanwhile.Attrs] gave to the tasks above it, from
 // the root of the tree on, and its own. It is empty when ctx carries no task. It costs a few nanoseconds, and tasks with
-// the same attributes have the same slice: do not change what is in it.
+// the same attributes share a slice: do not modify it.
 func Attrs(ctx context.Context) []slog.Attr {
 	n := scope.From(ctx)
 	if n == nil {
@@ -18,8 +18,8 @@ func Attrs(ctx context.Context) []slog.Attr {
 	return n.Attributes()
 }
 
-// AppendPath appends to b the path of the task that ctx belongs to, as errors and trees show it, and returns the longer
-// b; it returns b itself when ctx carries no task. Where b has the room, nothing is allocated.
+// AppendPath appends to b the path of the task that ctx belongs to, as errors and trees show it, and returns the extended
+// slice; it returns b itself when ctx carries no task. If b has the capacity, nothing is allocated.
 func AppendPath(ctx context.Context, b []byte) []byte {
 	n := scope.From(ctx)
 	if n == nil {

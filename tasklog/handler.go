@@ -9,14 +9,14 @@ import (
 
 // Handler returns a handler that passes records on to h and adds to each that was logged with the ctx of a task, or
 // with one derived from it, the attribute "task": the path of the task. The attribute stays outside of the groups that
-// the logger is in. Other records are passed on as they are.
+// the logger is in. Other records are passed on unchanged.
 //
 //	slog.SetDefault(slog.New(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil))))
 //	…
 //	slog.InfoContext(ctx, "index written")
 //
-// It costs the making of the path. A record of a logger with groups costs more: the groups, and the attributes in them,
-// are handed to h anew for each.
+// The cost is that of building the path. A record of a logger with groups costs more: the groups, and the attributes in them,
+// are passed to h again for each record.
 func Handler(h slog.Handler) slog.Handler { return &logHandler{top: h, h: h} }
 
 type logHandler struct {
