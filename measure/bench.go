@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A B is what [Bench] uses of a [testing.B].
+// A B is the part of [testing.B] that [Bench] uses.
 type B interface {
 	Helper()
 	Context() context.Context
@@ -15,14 +15,14 @@ type B interface {
 	ReportMetric(n float64, unit string)
 }
 
-// Bench is [Compare] in a benchmark, which it should be the only call of:
+// Bench runs [Compare] in a benchmark, and should be the only call in it:
 //
 //	func BenchmarkFetch(b *testing.B) {
 //		measure.Bench(b, measure.Config{}, measure.Func("in order", inOrder), measure.Func("at once", atOnce))
 //	}
 //
-// It compares once, logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for others than the
-// quickest also NAME:times, with hyphens for spaces. It makes no use of b.N.
+// It compares once, logs the report, and reports for each function the metrics NAME:ns/call and NAME:allocs/call, for all but
+// the quickest also NAME:times, with hyphens for spaces. It does not use b.N.
 func Bench(b B, config Config, functions ...Function) {
 	b.Helper()
 	var report Report

@@ -25,19 +25,19 @@ const (
 
 // A Config says how long to measure.
 type Config struct {
-	// Time is for how long each function runs in all rounds together, warming up left out; default 5 s. A function is called
+	// Time is how long each function runs in all rounds together, without the warm-up; default 5 s. A function is called
 	// at least once in each round, and there is at least one round.
 	Time time.Duration
 }
 
-// A Function is one of those to compare; [Func] makes one.
+// A Function is a function to compare; [Func] makes one.
 type Function struct {
 	name string
 	call func(ctx context.Context) error
 }
 
-// Func names a function. It is called by one goroutine at a time, and is given a ctx of a scope in which it can start tasks, see
-// [meanwhile.Run]; tasks that it starts end with the calls of a round, not with the call.
+// Func names a function. The function is called by one goroutine at a time, with the ctx of a scope in which it can start
+// tasks, see [meanwhile.Run]; the tasks end with the calls of a round, not with the call.
 func Func(name string, call func(ctx context.Context) error) Function {
 	return Function{name, call}
 }
@@ -47,9 +47,10 @@ func Func(name string, call func(ctx context.Context) error) Function {
 // once, to warm up.
 //
 // A function that fails or panics, or takes no time by the clock, ends the comparison: the error has its name. When ctx is canceled,
-// Compare returns ctx's error with a report of the rounds that were complete. In both cases it waits until the function that runs has returned.
+// Compare returns ctx's error with a report of the rounds that were complete. In both cases it waits until the running function
+// has returned.
 //
-// Names must be there and differ, or the error says which does not.
+// Names must not be empty or repeated; otherwise the error says which one is.
 func Compare(ctx context.Context, config Config, functions ...Function) (Report, error) {
 	if err := check(config, functions); err != nil {
 		return Report{}, err

@@ -1,5 +1,5 @@
-// Package measure compares functions of your own: which is faster, by how much, and whether the difference is real. Its model is
-// Elixir's benchee.
+// Package measure compares functions of your own: which is faster, by how much, and whether the difference is real. It is
+// modeled on Elixir's benchee.
 //
 //	report, err := measure.Compare(ctx, measure.Config{Time: 10 * time.Second},
 //		measure.Func("one by one", fetchInOrder),
@@ -7,7 +7,7 @@
 //	fmt.Print(report)
 //
 // [Compare] runs the functions in turn, round after round, so that a slow minute of the machine hits all of them, and compares
-// the times of each round with each other. The ratio it reports is the median of these comparisons, with an interval; where the
+// the times of each round with each other. The ratio it reports is the median of these comparisons, with an interval; if the
 // interval includes 1, the difference is noise, and the report says so. It also says when the machine was busy, and when there
 // were too few rounds to tell.
 //

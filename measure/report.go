@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Report is what [Compare] measured. It is written to JSON as it is.
+// A Report is what [Compare] measured. It can be encoded as JSON.
 type Report struct {
 	Rounds  int      `json:"rounds"`  // complete ones
 	Results []Result `json:"results"` // the quickest first, by Median; empty when no round was complete
@@ -15,8 +15,8 @@ type Report struct {
 	Notes []string `json:"notes"`
 }
 
-// A Result is what was measured of one function. Times are those of single calls, or, where Batch is more than one and calls take
-// less than 20 µs, means of so many calls.
+// A Result is what was measured for one function. Times are those of single calls or, if Batch is more than one and calls take
+// less than 20 µs, means over that many calls.
 type Result struct {
 	Name      string        `json:"name"`
 	Calls     int           `json:"calls"`

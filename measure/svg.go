@@ -17,8 +17,8 @@ const (
 )
 
 // SVG draws how the times of the calls are distributed: a row for each function, in the order of Results, over one axis of time, with a
-// line at the median. The axis is logarithmic where the longest time is more than twenty times the shortest. Times beyond the 99th
-// percentile are left out. It is empty when the report is.
+// line at the median. The axis is logarithmic if the longest time is more than twenty times the shortest. Times beyond the 99th
+// percentile are left out. The result is empty when the report is.
 func (r Report) SVG() []byte {
 	if len(r.Results) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 // widestName is how many characters of a name a table shows.
 const widestName = 22
 
-// String is the report as text, at most 80 columns wide where names are short: a table, how each function compares with the quickest,
-// and what makes that uncertain.
+// String returns the report as text, at most 80 columns wide if names are short: a table, how each function compares with the
+// quickest, and what makes that uncertain.
 func (r Report) String() string {
 	var b strings.Builder
 	if len(r.Results) > 0 {
@@ -47,7 +47,7 @@ func (r Report) comparison(b *strings.Builder) {
 	}
 }
 
-// String is "2.94 × slower (2.70 to 3.20)", or says that the difference may be noise.
+// String returns "2.94 × slower (2.70 to 3.20)", or says that the difference may be noise.
 func (r Ratio) String() string {
 	interval := ""
 	if r.High > 0 {
