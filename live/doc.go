@@ -8,7 +8,7 @@
 //
 // # Requests
 //
-// A [Handler] looks at the method and the query only, so that it may have any path.
+// A [Handler] ignores the path of a request, so it can be served at any path.
 //
 //	GET                  the trees as text, after a line with the program and its counts
 //	GET ?format=json     a Snapshot; the same with the header Accept: application/json
@@ -23,33 +23,33 @@
 //	                     cancels the task if that is still its path, and answers 204; 403 when the program allows no
 //	                     canceling, 401 without the token or with a wrong one, 404 when the task has ended
 //
-// The trees come with up to 10,000 tasks, or up to ?max=N, at most 1,000,000. The shallow ones come first; the rest, and
-// what is more than 1,000 levels deep, is counted in the field More of the task above it. Trees that are left out as a
-// whole are counted in Tasks of the Snapshot.
+// The trees have up to 10,000 tasks, or up to N with ?max=N, at most 1,000,000. Shallow tasks come first; the rest, and those
+// more than 1,000 levels deep, are counted in the field More of the task above them. Trees that are left out entirely are
+// counted in Tasks of the Snapshot.
 //
 // To draw the wait profile as a flame graph:
 //
 //	go tool pprof -http=: 'http://localhost:6060/debug/meanwhile?waits&format=pprof'
 //
-// The types [Snapshot], [Detail] and [Leaks] read the JSON. An error comes as one line of text: 400 says what is wrong with the
+// The types [Snapshot], [Detail] and [Leaks] read the JSON. An error is one line of text: 400 says what is wrong with the
 // request, 403 which setting would allow it.
 //
 // # Who gets an answer
 //
-// By default this machine alone. The connection must come from a loopback address or a Unix socket, and the request must
-// ask for localhost or a loopback address, which a page that had its name point to this machine does not. It must not
-// carry a header by which proxies tell for whom they ask. A proxy that adds no such header and asks for localhost cannot
-// be distinguished from a user of this machine: do not let it pass the path on.
+// By default, only this machine. The connection must come from a loopback address or a Unix socket, and the request must
+// ask for localhost or a loopback address, which a web page whose name was made to point to this machine does not. It must not
+// carry a header in which proxies report whom they ask for. A proxy that adds no such header and asks for localhost cannot
+// be distinguished from a user of this machine: do not let it forward the path.
 //
-// With [Config].Remote everybody who reaches the handler gets an answer: guard the path as you would any page of an
-// administrator, and serve it by TLS, which the token needs as well.
+// With [Config].Remote, everybody who reaches the handler gets an answer: protect the path like any admin page, and serve it
+// over TLS, which the token needs as well.
 //
-// An answer has what a [inspect.Node] has and the base name of the program: names of tasks, functions and files, but no
+// An answer has what an [inspect.Node] has and the base name of the program: names of tasks, functions and files, but no
 // values of arguments, no command line and no environment.
 //
 // # What it costs
 //
-// Nothing until somebody asks. A snapshot of 100,000 tasks can take a second of a processor. Requests at the same time share
-// one snapshot, and so do those of the 100 ms after it, or of the time it took if that is longer: an answer may be that old. Leaks
-// are looked for once in ten seconds, or in a hundred times what that took.
+// Nothing until there is a request. A snapshot of 100,000 tasks can take a second of a processor. Concurrent requests share one
+// snapshot, and so do requests in the 100 ms after it, or in the time it took if that is longer: an answer may be that old.
+// Leaks are searched for at most once in ten seconds, or in a hundred times what the search took if that is longer.
 package live

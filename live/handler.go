@@ -9,21 +9,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/trees"
 )
 
-// A Config says whom a [Handler] answers and what it lets them do. The zero value answers this machine alone and cancels
+// A Config sets whose requests a [Handler] answers and what they may do. The zero value answers only this machine and cancels
 // nothing.
 type Config struct {
-	// Remote answers requests that come from other machines, through a proxy, or under another name than localhost. The
-	// default is none of them: see "Who gets an answer" above.
+	// Remote answers requests that come from other machines, through a proxy, or under a name other than localhost. By default,
+	// none of these are answered: see "Who gets an answer" above.
 	Remote bool
 
-	// CancelToken is what a request must bring to cancel a task: a long random string. White space around it does not
-	// count. The default, "", means that no request can cancel.
+	// CancelToken is what a request must bring to cancel a task: a long random string. White space around it is ignored. The
+	// default, "", means that no request can cancel.
 	CancelToken string
 }
 
-// Handler returns a handler that shows all trees of the process, as the documentation of the package says. It may have
-// any path, and serves many requests at once. It takes a first snapshot when it is made, so that tasks which start after that
-// have an age.
+// Handler returns a handler that shows all trees of the process, as the package documentation describes. It can be served at
+// any path, and serves many requests at once. Handler takes a first snapshot, so that tasks that start after the call have an
+// age.
 func Handler(c Config) http.Handler {
 	inspect.Trees()
 	return newHandler(c, inspect.Trees)

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// Leaks are the goroutines of the program that can never go on. In JSON, durations are nanoseconds.
+// Leaks are the goroutines of the program that can never continue. In JSON, durations are nanoseconds.
 type Leaks struct {
 	Time  time.Time      `json:"time"`  // when they were looked for
 	Took  time.Duration  `json:"took"`  // to find them: a garbage collection

@@ -17,7 +17,7 @@ type Snapshot struct {
 	Program    string         `json:"program"` // base name of the executable
 	PID        int            `json:"pid"`
 	Time       time.Time      `json:"time"`  // when it began
-	Took       time.Duration  `json:"took"`  // how long taking it took
+	Took       time.Duration  `json:"took"`  // how long the snapshot took
 	Tasks      int            `json:"tasks"` // in all trees, those left out included
 	Goroutines int            `json:"goroutines"`
 	Threads    int            `json:"threads"`
