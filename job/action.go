@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// An Action is a change of jobs that is made from outside, see [Apply]. It is data, so that a store makes it to many jobs in one
-// statement: each job in one of the states From gets what the other fields say, and jobs in other states are skipped.
+// An Action is a change that is made to jobs from outside, see [Apply]. It is data, so that a store applies it to many jobs in
+// one statement: each job in one of the states From gets what the other fields say, and jobs in other states are skipped.
 type Action struct {
 	name  string
 	check error // of its argument
 
 	From []State // stored ones
-	// To is the state that a job gets, and "" is for one that is deleted. A running job keeps its state when it is to be Canceled, and
-	// its worker is asked to cancel it.
+	// To is the state that a job gets; "" deletes it. A running job that is to be Canceled keeps its state, and its worker is asked to
+	// cancel it.
 	To       State
-	Queue    string // where it moves; "" for where it is
-	Priority int    // that it gets; zero for its own
-	// Due makes it due at RunAt, or now when that is zero. A finished job that becomes queued has all its attempts again with Due, and
-	// without it goes on as it was: at its own time, with the attempts that it has left.
+	Queue    string // the queue it moves to; "" leaves it where it is
+	Priority int    // the new priority; zero leaves it unchanged
+	// Due makes it due at RunAt, or now when that is zero. With Due, a finished job that becomes queued has all its attempts again;
+	// without Due, it continues as it was: at its own time, with the attempts that it has left.
 	Due   bool
 	RunAt time.Time // with Due
 }
@@ -28,7 +28,7 @@ type Action struct {
 // String names the action.
 func (a Action) String() string { return a.name }
 
-// Check returns what is wrong with the action or its argument. Apply refuses it, in every store.
+// Check returns an error if the action or its argument is invalid. Apply refuses such an action, in every store.
 func (a Action) Check() error {
 	switch {
 	case a.check != nil:
@@ -43,10 +43,10 @@ func (a Action) Check() error {
 	return checkTime(a.RunAt)
 }
 
-// Suits reports whether the action makes sense for jobs in a state or view. It skips others.
+// Suits reports whether the action makes sense for jobs in a state or view. Apply skips other jobs.
 func (a Action) Suits(s State) bool { return slices.Contains(a.From, s.stored()) }
 
-// Actions without an argument. In a state where an action makes no sense it skips the job.
+// Actions without an argument. An action skips jobs in a state where it makes no sense.
 var (
 	// ActionRetry makes a queued job due now, and runs a finished one again, with all its attempts.
 	ActionRetry = Action{name: "retry", From: []State{Queued, Completed, Canceled, Discarded}, To: Queued, Due: true}
@@ -54,11 +54,11 @@ var (
 	// ActionCancel cancels a queued job, and asks the worker of a running one to cancel it, which it does within about a second.
 	ActionCancel = Action{name: "cancel", From: []State{Queued, Running}, To: Canceled}
 
-	// ActionDiscard gives a queued job up.
+	// ActionDiscard discards a queued job.
 	ActionDiscard = Action{name: "discard", From: []State{Queued}, To: Discarded}
 
-	// ActionRestore queues a canceled or discarded job as it was when it was queued last: at the same time, with the attempts that it had
-	// left. It undoes ActionCancel and ActionDiscard of a queued job.
+	// ActionRestore queues a canceled or discarded job as it was when it was last queued: due at the same time, with the attempts that it
+	// had left. It undoes ActionCancel and ActionDiscard of a queued job.
 	ActionRestore = Action{name: "restore", From: []State{Canceled, Discarded}, To: Queued}
 
 	// ActionDelete deletes a job that is not running.
@@ -80,12 +80,12 @@ func ActionRunAt(t time.Time) Action {
 	return Action{name: "schedule", check: checkTime(t), From: []State{Queued}, To: Queued, Due: true, RunAt: t}
 }
 
-// An ActionResult says what Apply did.
+// An ActionResult reports what Apply did.
 type ActionResult struct {
 	Changed   int `json:"changed"`
-	Skipped   int `json:"skipped"`   // jobs for which the action makes no sense in their state
+	Skipped   int `json:"skipped"`   // jobs in a state where the action makes no sense
 	Conflicts int `json:"conflicts"` // jobs that cannot be queued again because their unique key is taken
-	// Next is the Before of a filter to go on with. It is zero when every job that matches has had its turn.
+	// Next is the Before of a filter to continue with. It is zero when every matching job has had its turn.
 	Next ID `json:"-"`
 }
 
@@ -101,10 +101,10 @@ func (a *ActionResult) add(more ActionResult) {
 const applyPart = 1000
 
 // Apply applies an action to every job that matches the filter, the newest first, at most f.Limit of them if that is set. The store does
-// it for up to a thousand at a time, each time atomically, and without sending the jobs; one that does not match any more when its turn
-// comes is left alone. On an error it returns what was done before it, and how to go on.
+// so for up to a thousand jobs at a time, each time atomically, and without sending the jobs; a job that no longer matches when its turn
+// comes is left alone. On an error, Apply returns what was done before it, and how to continue.
 //
-// A filter with Args or Error has the jobs read and compared here, a few hundred at a time.
+// A filter with Args or Error makes Apply read and compare the jobs itself, a few hundred at a time.
 func Apply(ctx context.Context, s Store, f Filter, action Action) (ActionResult, error) {
 	done := ActionResult{Next: f.Before}
 	if err := action.Check(); err != nil {

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// An AuditEntry is an action that somebody took from outside, as a store keeps it: by the dashboard, the API or the command.
+// An AuditEntry is an action that somebody took through the dashboard, the API or the command, as a store keeps it.
 type AuditEntry struct {
 	N       int64     `json:"n"`       // set by the store; the newest has the highest
 	Time    time.Time `json:"time"`    // zero is the time of the store when it is kept
-	Actor   string    `json:"actor"`   // who: the name of a user or a token, or an address; "" where that is not known
+	Actor   string    `json:"actor"`   // who: the name of a user or a token, or an address; "" if not known
 	Via     string    `json:"via"`     // by what, such as "dashboard", "api" or "command"
 	Action  string    `json:"action"`  // what, such as "retry" or "pause queue"
 	Target  string    `json:"target"`  // to what: a queue, a cron, a worker, or the filter of the jobs
@@ -29,9 +29,8 @@ const (
 	auditTime = 5 * time.Second // that the store may take to keep one
 )
 
-// Audit writes an action to the logger and keeps it in the audit log of the store. It is called when the action is done, so a store that does
-// not take the entry fails nothing: the logger gets the error. Long texts are cut. A ctx that was canceled meanwhile does not keep
-// the entry from being written.
+// Audit writes an action to the logger and keeps it in the audit log of the store. Call it when the action is done: if the store does not
+// take the entry, the action stands, and the error is logged. Long texts are cut. The entry is written even if ctx was canceled meanwhile.
 func Audit(ctx context.Context, s Store, logger *slog.Logger, e AuditEntry) {
 	for _, text := range []*string{&e.Actor, &e.Via, &e.Action, &e.Target, &e.Error} {
 		*text = auditCut(*text)
@@ -67,7 +66,7 @@ func auditCut(text string) string {
 	return text[:end] + "…"
 }
 
-// AuditOf returns the entry of an action on the jobs that match a filter, without who did it and by what.
+// AuditOf returns the audit entry for an action on the jobs that match a filter, without Actor and Via.
 func AuditOf(f Filter, action Action, done ActionResult) AuditEntry {
 	e := AuditEntry{Action: action.name, Target: f.String(), Changed: int64(done.Changed)}
 	switch {

@@ -20,10 +20,10 @@ const (
 	awaitOnce    = 500                    // jobs asked for at once
 )
 
-// A NotCompletedError is that of [Kind.Await] for a job that was canceled or discarded.
+// A NotCompletedError is returned by [Kind.Await] for a job that was canceled or discarded.
 type NotCompletedError struct{ Job *Job }
 
-// Error says what became of the job, and its last failure.
+// Error returns how the job ended, and its last failure.
 func (e *NotCompletedError) Error() string {
 	text := fmt.Sprintf("job %s %v is %s", e.Job.Kind, e.Job.ID, e.Job.State)
 	if last := e.Job.LastError(); last != "" {
@@ -32,10 +32,10 @@ func (e *NotCompletedError) Error() string {
 	return text
 }
 
-// Await waits until a job has finished, in whatever state, and returns it. When its worker is in this process and has the same Store,
-// that is at once; else within about half a second. All callers of a process that wait for jobs of one store share a query each half
-// second, so that thousands may wait. A job that does not exist, or is deleted meanwhile, gives ErrNotFound; a store that does not
-// answer is asked again, until ctx ends.
+// Await waits until a job has finished, in whatever state, and returns it. If the job's worker is in this process and has the same
+// [Store], it returns at once when the job has finished, otherwise within about half a second. All callers of a process that wait
+// for jobs of one store share a query each half second, so that thousands may wait. For a job that does not exist, or is deleted
+// meanwhile, it returns ErrNotFound. If the store does not answer, Await retries until ctx ends.
 func Await(ctx context.Context, s Store, id ID) (*Job, error) {
 	a := joinAwaits(s)
 	defer a.leave()
@@ -59,7 +59,7 @@ func Await(ctx context.Context, s Store, id ID) (*Job, error) {
 }
 
 // Await waits until a job of this kind has finished, see [Await], and decodes what its handler returned into result, a pointer, unless
-// that is nil. The error of one that was canceled or discarded is a *NotCompletedError.
+// result is nil. For a job that was canceled or discarded the error is a *NotCompletedError.
 func (k *Kind[T]) Await(ctx context.Context, s Store, id ID, result any) error {
 	j, err := Await(ctx, s, id)
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// Bulk says what EnqueueAll did.
+// Bulk reports what EnqueueAll did.
 type Bulk struct {
 	Enqueued   int // jobs
 	Duplicates int // whose unique key was held
@@ -23,9 +23,9 @@ const (
 const bulkParts = 2
 
 // EnqueueAll enqueues the jobs of a stream, a thousand or 4 MiB of args at once, each of these parts all or none. It
-// holds no more than two parts in memory, and inserts two at once in a store, or one after the other in a transaction. On
-// an error, of the stream or of the store, it stops and returns what was enqueued before it: what the stream yielded
-// before its error is. A part that was being inserted when another failed may be there without being counted.
+// holds no more than two parts in memory, and inserts two at once into a store, or one after the other in a transaction.
+// On an error, of the stream or of the store, it stops and returns what was enqueued so far; jobs that the stream yielded
+// before its error are enqueued. A part that was being inserted when another failed may be stored without being counted.
 func EnqueueAll(ctx context.Context, in Inserter, jobs meanwhile.Stream[*Job]) (Bulk, error) {
 	insert := func(ctx context.Context, part []*Job) ([]Enqueued, error) { return Insert(ctx, in, part...) }
 	inserted := inTurn(ctx, parts(jobs), insert)

@@ -19,9 +19,9 @@ const (
 	mostListed  = 50 // jobs that are read at once: each may have a megabyte of args
 )
 
-// A Claimer is the half of a worker that runs no handlers: for servers that hand jobs to programs in other languages, and bring back
-// what became of them. One Claimer may serve many such programs at once. All that counts is in the store, so that another
-// process may finish what this one has fetched; the claimer counts what its programs do, for [Store].Stats. Outcomes are those of a
+// A Claimer is the half of a worker that runs no handlers: for servers that pass jobs to programs in other languages, and write the
+// outcomes. One Claimer may serve many such programs at once. Everything that matters is in the store, so that another process may
+// finish what this one has fetched; the claimer counts what its programs do, for [Store].Stats. Outcomes are those of a
 // [HandlerFunc], with the default backoff.
 type Claimer struct {
 	store Store
@@ -30,37 +30,38 @@ type Claimer struct {
 	programs map[string]*program
 }
 
-// NewClaimer makes a claimer of the jobs of a store.
+// NewClaimer returns a Claimer for the jobs of a store.
 func NewClaimer(store Store) *Claimer { return &Claimer{store: store} }
 
-// A Fetch says which jobs a program wants.
+// A Fetch describes which jobs a program wants.
 type Fetch struct {
 	Worker string        // who runs them
 	Queues []string      // in order; one at least
 	Kinds  []string      // nil is all
 	Limit  int           // at most so many jobs; the default is 1, the most 500
-	Lease  time.Duration // how long they are held unless they are extended; the default is 30 s
+	Lease  time.Duration // how long they are held unless extended; the default is 30 s
 	Wait   time.Duration // how long to wait for the first job; the default is not to wait
-	// DueOnly leaves jobs whose lease has run out to other calls, which cost the store a little more.
+	// DueOnly leaves jobs whose lease has run out to other calls, which are slightly more expensive for the store.
 	DueOnly bool
-	// Session holds what is fetched, together with all that it held before; its lease is changed by Renew alone. The caller then lists the program as a worker
-	// by itself, and Extend is not for it. The default is a session of its own for each call. It may be one that several servers know, since no claim of it is numbered.
+	// Session holds what is fetched, together with all that it held before; only Renew changes its lease. The caller then lists the program as a
+	// worker itself, and does not use Extend. The default is a new session for each call. Several servers may share a session, since its claims are
+	// not numbered.
 	Session Session
 }
 
-// Fetched is what a program runs. All of it is held by one lease, of a session of its own unless the Fetch named one: an answer that does
-// not reach the program holds up no other for longer than that.
+// Fetched holds the jobs that a program is to run. One lease holds all of them, of a new session unless the Fetch named one: if the
+// answer does not reach the program, its jobs are held up for no longer than that lease.
 type Fetched struct {
 	Session Session
 	Jobs    []*Job
-	State   WorkerState   // what an operator wants of the program, as it was heard in the last ten seconds
-	Next    time.Duration // when there are none: how long until one becomes due; zero when that is not known
+	State   WorkerState   // what an operator wants of the program, as of the last ten seconds
+	Next    time.Duration // if there are no jobs: how long until one becomes due; zero if that is not known
 }
 
-// Fetch takes due jobs, and waits for one where none is, at most f.Wait. It returns none when that is over, nor to a program that is to be
-// quiet or to stop, which a Fetch that waits notices within ten seconds and returns. Jobs that must not be run, since they are canceled or
-// out of attempts, are finished and left out. When ctx ends, its cause is returned, and what was claimed by then is released. The program
-// is listed as a worker.
+// Fetch takes due jobs, and if there are none, waits for one, at most f.Wait. It returns no jobs when f.Wait is over, or if the program is
+// to be quiet or to stop, which a waiting Fetch notices within ten seconds. Jobs that must not be run, since they are canceled or out of
+// attempts, are finished and left out. When ctx ends, its cause is returned, and what was claimed by then is released. The program is
+// listed as a worker.
 func (c *Claimer) Fetch(ctx context.Context, f Fetch) (Fetched, error) {
 	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
 	err := f.check()
@@ -113,8 +114,8 @@ func (c *Claimer) poll(ctx context.Context, f Fetch) (Fetched, error) {
 	}
 }
 
-// Release gives back what was fetched and not begun, at once and without an attempt used. It takes up to five seconds, also when ctx has
-// ended: what it cannot give back returns when the lease is over.
+// Release releases jobs that were fetched and not begun, at once and without using an attempt. It takes up to five seconds, even if ctx
+// has ended: jobs that it cannot release return to their queue when the lease is over.
 func (c *Claimer) Release(ctx context.Context, f Fetched) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
@@ -168,8 +169,8 @@ func (c *Claimer) fetch(ctx context.Context, f Fetch) (Fetched, time.Duration, e
 	return c.begin(ctx, f, claim, got)
 }
 
-// InsertAndFetch is [Insert], and then a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; another store makes it panic. f
-// names a session. done is nil when nothing was inserted; when it is not, an error is of the fetch alone.
+// InsertAndFetch is [Insert], and then a Fetch that does not wait, in one transaction of a store that is an [InsertClaimer]; with another store it
+// panics. f must name a session. done is nil if nothing was inserted; if it is not nil, an error concerns the fetch alone.
 func (c *Claimer) InsertAndFetch(ctx context.Context, f Fetch, jobs ...*Job) (done []Enqueued, got Fetched, err error) {
 	f.Limit, f.Lease = min(cmp.Or(f.Limit, 1), mostClaimed), cmp.Or(f.Lease, defaultLease)
 	if err := f.check(); err != nil {
@@ -225,28 +226,28 @@ func (c *Claimer) begin(ctx context.Context, f Fetch, claim Claim, got Claimed) 
 	return fetched, got.Next, nil
 }
 
-// An End is that of an attempt.
+// An End is the end of an attempt, see Claimer.Finish.
 type End struct {
 	Session Session
 	ID      ID
 	Attempt int
-	Err     error           // as a handler returns it: nil, Cancel, Snooze, Throttled, a permanent one, another; or ErrStopping, ErrCanceled
+	Err     error           // as a handler returns it: nil, Cancel, Snooze, Throttled, a permanent or another error; or ErrStopping, ErrCanceled
 	Stack   string          // of a failure: where it happened
 	Result  json.RawMessage // of an attempt that completed
 	Records []Record        // that the job is to have beside those that it has
-	// Then is what follows an attempt that completed, see [Then]: at most MaxThen jobs, one less where the job has a [Webhook]. An attempt
-	// that names more has failed.
+	// Then is what follows an attempt that completed, see [Then]: at most MaxThen jobs, one less if the job has a [Webhook]. An attempt
+	// with more fails.
 	Then []*Job
-	// Spent are the units that it used, from 0 to MaxCost, see [Spend]; nil is what the job costs.
+	// Spent is how many units it used, from 0 to MaxCost, see [Spend]; nil is what the job costs.
 	Spent *int
-	// Job is the job as Fetch returned it, for one who has kept it: it is not read from the store then. Finish changes it. Records and
-	// progress that were written since must be in it, or they are lost.
+	// Job is the job as Fetch returned it, if the caller has kept it: it is then not read from the store. Finish changes it. Records
+	// and progress that were written since must be in it, or they are lost.
 	Job *Job
 }
 
-// Finish writes what became of attempts, by the rules of a [HandlerFunc]: those of a session in one transaction. It returns those that are lost,
-// since another has the job by now, it was deleted, or it was finished before: nothing of theirs counts. No job is given twice in one call.
-// After an error some of the ends may have been written: those are among the lost when Finish is called again.
+// Finish writes the outcomes of attempts, by the rules of a [HandlerFunc]: those of a session in one transaction. It returns the jobs that are
+// lost, since another worker has the job by now, it was deleted, or it was finished before: their ends do not count. A job must not be given
+// twice in one call. After an error some of the ends may have been written: their jobs are among the lost when Finish is called again.
 func (c *Claimer) Finish(ctx context.Context, ends ...End) (lost []ID, err error) {
 	var ids []ID // to read
 	for i := range ends {

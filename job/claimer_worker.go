@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// A WorkerState is what an operator wants of a worker that runs its jobs elsewhere, see [Claimer.Extend].
+// A WorkerState is what an operator wants a worker that runs its jobs elsewhere to do, see [Claimer.Extend].
 type WorkerState string
 
 // The states.
 const (
 	WorkerRuns  WorkerState = "run"
-	WorkerQuiet WorkerState = "quiet" // it claims no more; what it runs goes on, and it stays
+	WorkerQuiet WorkerState = "quiet" // it claims no more; its running jobs continue, and it stays
 	WorkerStops WorkerState = "stop"  // it claims no more, finishes or releases what it runs, and ends
 )
 
@@ -28,15 +28,15 @@ type Leased struct {
 
 // Extended is the answer to [Claimer.Extend].
 type Extended struct {
-	Lost     []ID // of the jobs held: another has them, or they were deleted or finished
-	Canceled []ID // of all jobs of these sessions: they are to be finished with ErrCanceled, or as if nothing were
+	Lost     []ID // of the jobs held: another worker has them, or they were deleted or finished
+	Canceled []ID // of all jobs of these sessions: finish them with ErrCanceled, or as if they had not been canceled
 	State    WorkerState
 }
 
-// Extend has sessions hold their jobs for a lease from now, and lists the program as the worker that has worker.Name. Without sessions it
-// only lists it. What is zero in worker stays as it was listed, and so does what the commands quiet, resume and stop have asked for, as long as
-// the program is the same: another Host or PID is a new one, which runs. Other commands are about tasks and crons, which it does not have:
-// they do nothing.
+// Extend renews the lease of sessions, for lease from now, and lists the program as the worker with worker.Name. Without sessions it only lists
+// the program. Fields of worker that are zero stay as they were listed, and so does what the commands quiet, resume and stop have asked for, as
+// long as the program is the same: another Host or PID means a new program, which runs. Other commands are about tasks and crons, which the
+// program does not have: they do nothing.
 func (c *Claimer) Extend(ctx context.Context, worker WorkerInfo, lease time.Duration, held ...Leased) (got Extended, err error) {
 	if err = checkHolder(worker.Name, lease); err == nil {
 		got, err = c.extend(ctx, worker, lease, held...)
@@ -57,7 +57,7 @@ func (c *Claimer) extend(ctx context.Context, worker WorkerInfo, lease time.Dura
 	return p.extend(ctx, worker, lease, false, held...)
 }
 
-// Leave takes a worker off the list. Its jobs stay held until their leases are over.
+// Leave removes a worker from the list. Its jobs stay held until their leases are over.
 func (c *Claimer) Leave(ctx context.Context, worker string) error {
 	p, leave, err := c.enter(ctx, worker)
 	if err == nil {
@@ -225,8 +225,8 @@ func (p *program) renew(ctx context.Context, r Renewal, last bool) (Renewed, err
 	return got, nil
 }
 
-// Renew is Store.Renew for a program whose session is named to [Claimer.Fetch], by a caller who lists the program as a worker. What
-// it has done here is counted for Store.Stats: Stats and Run of r need not be set.
+// Renew is Store.Renew for a program whose session was given to [Claimer.Fetch], by a caller who lists the program as a worker.
+// What the program does through this Claimer is counted for Store.Stats: Stats and Run of r need not be set.
 func (c *Claimer) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	p, leave, err := c.enter(ctx, r.Worker)
 	if err != nil {
@@ -293,7 +293,7 @@ func (w *WorkerInfo) state() WorkerState {
 	return WorkerRuns
 }
 
-// A Report is what a program reports of an attempt that runs.
+// A Report is what a program reports about a running attempt.
 type Report struct {
 	Session  Session
 	ID       ID
@@ -302,8 +302,8 @@ type Report struct {
 	Records  []Record        // that the job is to have beside those that it has
 }
 
-// Report writes how far attempts are and what they have logged. Those that are lost are left out. It reads the jobs and writes them again: of two
-// calls at once that are about one job, the records of one may be lost.
+// Report writes the progress of attempts and what they have logged. Attempts that are lost are left out. It reads the jobs and writes them again:
+// if two calls at once are about one job, the records of one may be lost.
 func (c *Claimer) Report(ctx context.Context, reports ...Report) error {
 	if len(reports) == 0 {
 		return nil

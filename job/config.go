@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// A Config says how a worker works. The zero value is a good one.
+// A Config configures a worker. The zero value is ready to use.
 type Config struct {
 	// Queues to work on, at most 1,000. The default is those that the kinds of the handlers name, and DefaultQueue, in the order of their
-	// names. Without weights the order is strict: what is due in the first is run before the second is looked at. When
-	// one has a weight, all are taken in random order, one of weight 3 first three times as often as one of weight 1.
+	// names. Without weights the order is strict: what is due in the first is run before the second is checked. If any queue has a
+	// weight, all are taken in random order, a queue of weight 3 first three times as often as one of weight 1.
 	Queues []QueueConfig
 
 	Concurrency int // how many jobs run at once, up to a million; default 100. Each is a task: thousands are fine
-	// Lease is how long a job stays with a worker of which nothing is heard; leases are renewed after a third of it. A
-	// job of a process that died is run again when it is over. Default 30 s, at least 100 ms.
+	// Lease is how long a job stays with a worker that does not renew it; leases are renewed after a third of it. A job of a
+	// process that died is run again when its lease is over. Default 30 s, at least 100 ms.
 	Lease time.Duration
-	// Poll bounds how long a due job can go unnoticed when the store's notice of it is lost. Default 1 s.
+	// Poll bounds how long a due job can go unnoticed if the store's notification is lost. Default 1 s.
 	Poll time.Duration
-	// Grace is how long running jobs may go on when the worker stops; those that have not ended are then canceled
-	// with ErrStopping, given GraceAfterCancel to return, and released to their queue. Default 5 s, which with the time after it is within the
-	// default grace of process.Main; less than zero stands for none.
+	// Grace is how long running jobs may continue when the worker stops; those that have not ended are then canceled with ErrStopping, given
+	// GraceAfterCancel to return, and released to their queue. Default 5 s, which together with GraceAfterCancel is within the default grace
+	// of process.Main; less than zero means none.
 	Grace time.Duration
 
 	Crons []Cron // that this worker enqueues for, at most 1,000
@@ -30,8 +30,8 @@ type Config struct {
 	Retention map[State]time.Duration
 
 	Middleware []Middleware // around every handler, the first outermost
-	Observe    func(Event)  // called with what happens; by many goroutines at once, which wait for it. Default none
-	Logger     *slog.Logger // for failed attempts, discarded jobs and trouble with the store; default slog.Default()
+	Observe    func(Event)  // called with each event, by many goroutines at once, which wait for it. Default none
+	Logger     *slog.Logger // for failed attempts, discarded jobs and errors of the store; default slog.Default()
 	Name       string       // unique among all workers, at most 255 bytes; default host, process ID and a random part
 }
 
@@ -42,5 +42,5 @@ type QueueConfig struct {
 	Weight      int // see Config.Queues
 }
 
-// GraceAfterCancel is how long a handler that was canceled when its worker stopped has to return.
+// GraceAfterCancel is how long a handler has to return after it was canceled because its worker stopped.
 const GraceAfterCancel = time.Second

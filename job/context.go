@@ -15,9 +15,9 @@ func executionOf(ctx context.Context) *execution {
 }
 
 // FromContext returns a copy of the job that ctx, the context of a handler or of what it has started, belongs to: with the failures
-// of the attempts before, and the progress and the records so far, but without a Result. What is done to the copy changes nothing.
-// When the attempt has ended, it has neither what the job has gathered nor RunAt. It may be called by many goroutines at once, and
-// costs a copy of the args.
+// of earlier attempts, and the progress and the records so far, but without a Result. Changes to the copy have no effect. After the
+// attempt has ended, the copy has neither the Detail nor RunAt. FromContext may be called by many goroutines at once, and costs a
+// copy of the args.
 func FromContext(ctx context.Context) (*Job, bool) {
 	if e := executionOf(ctx); e != nil {
 		return e.copyJob(), true
@@ -42,8 +42,8 @@ func (e *execution) copyJob() *Job {
 	return c
 }
 
-// Progress notes how far the job of ctx is, for everybody who looks at it: done of total, in whatever unit. It is written to
-// the store within about a second, the newest only, so that it may be called as often as one likes. Without a job in ctx it
+// Progress records how far the job of ctx has got, for everybody who views it: done of total, in any unit. The newest value
+// is written to the store within about a second, so Progress may be called as often as you like. Without a job in ctx it
 // does nothing.
 func Progress(ctx context.Context, done, total int64) {
 	e := executionOf(ctx)
@@ -56,11 +56,11 @@ func Progress(ctx context.Context, done, total int64) {
 	e.progress, e.dirty = &ProgressReport{Done: done, Total: total, Time: now}, true
 }
 
-// Complete settles the job of ctx as completed within a transaction of the handler's own, see the Tx methods of the stores:
-// what the transaction does and the completion, with what follows it (see [Then]), happen together, or not at all. The handler then commits and returns nil.
-// It returns ErrLeaseLost when the worker does not hold the job any more; the transaction must then be rolled back, for
-// another worker runs the job. If the handler returns nil without having committed, the attempt fails. What it does after the
-// commit is not canceled for the lease, which is over then; the end of the process may cut it short.
+// Complete settles the job of ctx as completed within the handler's own transaction, see the Tx methods of the stores: the changes of the
+// transaction, the completion, and the jobs that follow it (see [Then]) are committed together, or not at all. The handler then commits and returns
+// nil. It returns ErrLeaseLost if the worker no longer holds the job; the transaction must then be rolled back, since another worker runs the job.
+// If the handler returns nil without having committed, the attempt fails. After the commit the handler is no longer canceled when the lease is lost,
+// since the lease is over; the end of the process may cut it short.
 //
 //	err = job.Complete(ctx, store.Tx(tx))
 //	…

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Cron enqueues a job again and again, at the times of a spec. All workers that have it in their Config share its ticks:
-// each is enqueued once, by whichever of them comes first; none of them leads.
+// A Cron enqueues a job repeatedly, at the times of a spec. All workers that have it in their Config share its ticks: each is
+// enqueued once, by whichever worker comes first; there is no leader.
 //
 // A spec has five fields: minute (0-59), hour (0-23), day of the month (1-31, L for the last), month (1-12 or jan-dec) and
 // day of the week (0-7 or sun-sat; 0 and 7 are Sunday); with six, the first is the second (0-59). A field is *, a value, a
@@ -15,9 +15,9 @@ import (
 // does not count as restricted. @hourly, @daily (or @midnight), @weekly, @monthly and @yearly (or @annually) stand for the
 // usual specs. "@every 90s" ticks at the multiples of 90 s since 1970, whatever the time zone.
 //
-// Where a clock is set forward, the times that are left out tick once, right after; where it is set back, a time that comes
-// twice ticks the first time only. A spec whose hour begins with *, or names all of them, runs by the time that passes instead:
-// "*/10 * * * *" ticks every ten minutes, whatever is done to the clock. A day that a zone skips has no ticks of its own.
+// When a clock is set forward, the times that are skipped tick once, right after; when it is set back, a time that comes twice
+// ticks the first time only. A spec whose hour begins with *, or names all hours, runs by elapsed time instead: "*/10 * * * *"
+// ticks every ten minutes, whatever is done to the clock. A day that a zone skips has no ticks of its own.
 type Cron struct {
 	Name    string         // stays the same for ever: stores know the cron by it
 	Spec    string         // see above
@@ -27,9 +27,9 @@ type Cron struct {
 	Job func(tick time.Time) (*Job, error)
 }
 
-// A CatchUp says what becomes of the ticks that were missed: because no worker with the cron ran at the time, or because the store
-// was away, or the machine asleep, until the next tick came. A single tick that a running worker gets to within a minute is late
-// and not missed.
+// A CatchUp decides what happens to ticks that were missed because no worker with the cron ran at the time, or because the store
+// was unreachable, or the machine asleep, until the next tick came. A single tick that a running worker enqueues within a minute
+// is late, not missed.
 type CatchUp int
 
 const (
@@ -39,7 +39,7 @@ const (
 )
 
 // Upcoming returns the next n ticks after a time, or fewer if there are no more. It returns none for a spec of another version of this
-// module, or one in a time zone that this system does not have.
+// module, or for one in a time zone that this system does not have.
 func (c *CronInfo) Upcoming(after time.Time, n int) []time.Time {
 	spec, zone := c.Spec, time.UTC
 	if !strings.HasPrefix(strings.ToLower(spec), "@every ") {

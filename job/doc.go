@@ -1,5 +1,5 @@
-// Package job runs durable background jobs, which survive the process. A job is enqueued in a store, a SQLite file, a PostgreSQL
-// database or Redis, and is run by a worker, in this process or another, until its handler succeeds; each as a task, so that one worker runs
+// Package job runs durable background jobs, which survive the process. A job is enqueued in a store (a SQLite file, a PostgreSQL database or
+// Redis), and a worker, in this process or another, runs it until its handler succeeds. Each job is a task, so that one worker runs
 // thousands of waiting jobs at once.
 //
 //	var Index = job.Define[Document]("search.index", job.MaxAttempts(5))
@@ -18,9 +18,9 @@
 //
 // # Promises
 //
-// A job whose Enqueue has returned is durable, and is run at least once. It can be run twice: when its process dies, or
-// is cut off from the store for longer than the lease, before the outcome is written. Only the worker that holds a job can
-// settle it. An attempt is counted when it is claimed, so that a job that kills its process comes to an end.
-// For effects in the database of the store, [Complete] makes it exactly once; a kind that must rather be left out than run twice
-// is [AtMostOnce].
+// A job whose Enqueue has returned is durable, and is run at least once. It can run twice: if its process dies, or is cut off
+// from the store for longer than the lease, before the outcome is written. Only the worker that holds a job can settle it. An
+// attempt is counted when it is claimed, so that a job that kills its process is not retried forever. With [Complete],
+// effects in the database of the store happen exactly once. Use [AtMostOnce] for a kind whose jobs must never run twice, even
+// if some then do not run at all.
 package job

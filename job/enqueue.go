@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Enqueued says what became of a job that was given to [Kind.Enqueue] or [Insert].
+// Enqueued is the result for a job that was given to [Kind.Enqueue] or [Insert].
 type Enqueued struct {
-	ID        ID   // of the job, or, when it is a duplicate, of the one that holds its unique key
+	ID        ID   // of the job, or, if it is a duplicate, of the job that holds its unique key
 	Duplicate bool // nothing was enqueued
 }
 
 // Insert enqueues jobs that were made by [New] or [Kind.New], of any kinds, all or none: in a store, after which they are durable, or in
-// a transaction of the caller's. It returns what became of each, in order. For one job of a kind there is [Kind.Enqueue], for more
-// jobs than fit into one transaction [EnqueueAll].
+// a transaction of the caller's. It returns the result for each, in order. For one job of a kind use [Kind.Enqueue]; for more jobs than
+// fit into one transaction, [EnqueueAll].
 func Insert(ctx context.Context, in Inserter, jobs ...*Job) ([]Enqueued, error) {
 	if len(jobs) == 0 {
 		return nil, nil

@@ -7,10 +7,10 @@ type Event struct {
 	Kind    EventKind
 	Worker  string
 	Job     *Job          // as it is now; not to be changed or kept. Nil for events about the worker
-	Err     error         // why it failed, was canceled, or is not held any more; what went wrong with the store
+	Err     error         // why it failed, was canceled, or is no longer held; what went wrong with the store
 	Elapsed time.Duration // of the attempt
 	Wait    time.Duration // of a started job: since it was due
-	Delay   time.Duration // until it is due again, of a retried or snoozed one
+	Delay   time.Duration // of a retried or snoozed job: until it is due again
 	// Throttle is for how long the other jobs of its limit key, or of its queue, are held back, see [Throttled].
 	Throttle time.Duration
 	Then     []*Job      // of a completed job: what was to follow it, see [Then]
@@ -20,12 +20,12 @@ type Event struct {
 	Repair   *LaneRepair // of LaneRepaired
 }
 
-// An EventKind says what an Event is about.
+// An EventKind is the kind of an Event.
 type EventKind uint8
 
 const (
 	JobStarted   EventKind = iota + 1 // an attempt begins
-	JobCompleted                      // and how it ended
+	JobCompleted                      // this, and those up to JobLost: how an attempt ended
 	JobRetried
 	JobSnoozed
 	JobCanceled
@@ -35,7 +35,7 @@ const (
 	CronTicked  // a cron enqueued a job
 	StoreFailed
 	StoreRecovered
-	LaneRepaired // what the store keeps of a limit key did not match its jobs, see [Pruned]
+	LaneRepaired // what the store keeps for a limit key did not match its jobs, see [Pruned]
 )
 
 var eventKinds = [...]string{

@@ -2,8 +2,8 @@ package job
 
 import "time"
 
-// A Filter says which jobs are meant. The zero value means all; each field that is set narrows it. An empty list is not set: before IDs that
-// were collected are given to [Apply], see that there are any.
+// A Filter selects jobs. The zero value selects all; each field that is set narrows it. An empty list counts as not set: before you give
+// collected IDs to [Apply], check that there are any.
 type Filter struct {
 	IDs    []ID
 	Kinds  []string
@@ -16,16 +16,16 @@ type Filter struct {
 	FinishedBefore time.Time
 	UniqueKey      string // whole, see Job.UniqueKey
 
-	Meta map[string]string // entries that the Meta of the job has, all of them
+	Meta map[string]string // entries that the Meta of the job must all have
 
 	// These two are checked exactly by [List] and by actions; for Store.List they are hints.
 	Args  []ArgsMatch
 	Error string // part of the text of a failure, regardless of case
 
-	Before ID  // only older IDs, to go on after a page; zero for the newest
+	Before ID  // only older IDs, to continue after a page; zero for the newest
 	Limit  int // at most so many; for Store.List it must be positive
 }
 
-// An ArgsMatch asks for args that have a value at a path of object keys and array indexes, joined by dots, such as
-// "user.id" or "urls.0". A string in the args matches Value as it stands, and other values by their JSON text.
+// An ArgsMatch matches args that have a value at a path of object keys and array indexes, joined by dots, such as
+// "user.id" or "urls.0". A string in the args is compared with Value as it is, other values by their JSON text.
 type ArgsMatch struct{ Path, Value string }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A HandlerFunc runs one attempt of a job. What it returns decides what becomes of the job:
+// A HandlerFunc runs one attempt of a job. The return value decides the job's outcome:
 //
 //	nil             Completed
 //	Cancel(err)     Canceled
@@ -18,16 +18,17 @@ import (
 //	a panic         as an error, with the stack
 //	runtime.Goexit  as an error, meanwhile.ErrGoexit: what testing's FailNow, Fatal and Skip call
 //
-// Of Cancel or retry.Permanent around the error of Snooze or Throttled, or the other way round, the outer one counts.
+// If Cancel or retry.Permanent wraps the error of Snooze or Throttled, or the other way round, the outer one counts.
 //
-// It may set the job's Result, which must be JSON, and must not change its other fields. ctx is that of a task of its own: it may
-// start tasks with it, and the attempt ends when they have ended. It is canceled with one of the causes of this package.
+// It may set the job's Result, which must be JSON, and must not change its other fields. ctx belongs to a task of its own: the
+// handler may start tasks with it, and the attempt ends when they have ended. ctx is canceled with one of the causes of this
+// package.
 type HandlerFunc func(ctx context.Context, j *Job) error
 
-// A Middleware wraps a handler: it may look at the job, change the context, time the call, or not make it at all.
+// A Middleware wraps a handler: it may inspect the job, change the context, time the call, or not make it at all.
 type Middleware func(next HandlerFunc) HandlerFunc
 
-// A Handler is what a worker runs for a kind. [Kind.Handle], [HandleResult] and [HandleRaw] make one.
+// A Handler runs the jobs of a kind in a worker. [Kind.Handle], [HandleResult] and [HandleRaw] make one.
 type Handler struct {
 	kind   string
 	queue  string // where the kind's jobs go by default
@@ -102,7 +103,7 @@ func newHandler(kind string, run HandlerFunc, d definition) Handler {
 }
 
 // DefaultBackoff waits about 1, 2, 4, 8 … seconds after the first, second, third, fourth … failed attempt, up to six hours;
-// up to half of it, at random, is left out, so that jobs that failed together do not return together.
+// up to half of that, at random, is left out, so that jobs that failed together are not retried together.
 func DefaultBackoff(attempt int, _ error) time.Duration {
 	return backoff(attempt)
 }

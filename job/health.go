@@ -15,12 +15,12 @@ type health struct {
 
 // Health reports whether a worker does its work, not only whether its process is up.
 type Health struct {
-	Claimed time.Time // when it asked the store for jobs last and was answered; zero before the first time
-	Settled time.Time // when it wrote an outcome last
-	Trouble string    // with the store, since the last call that went well, or with one of several, see [Joined.Health]; "" for none
+	Claimed time.Time // when it last asked the store for jobs and was answered; zero before the first time
+	Settled time.Time // when it last wrote an outcome
+	Trouble string    // with the store, since the last successful call, or with one of several stores, see [Joined.Health]; "" for none
 	Warning string    // of a store that works, such as that it does not survive a restart; "" for none
 
-	Started  time.Time // when Run was called; zero while it does not run, and so is all below
+	Started  time.Time // when Run was called; zero while it does not run, and so are all fields below
 	Stopping bool      // it is stopping, and claims no more
 	Full     bool      // it is at capacity, and does not claim until a job ends
 	Running  int       // jobs, of at most Slots at once
@@ -28,8 +28,8 @@ type Health struct {
 	Quiet    bool // it claims nothing because of a [CommandQuiet]; then Full is true as well
 }
 
-// Health returns how the worker is. A worker with free slots claims at least once each Config.Poll; one at
-// capacity does not claim until a job ends. It may be called by many goroutines at once.
+// Health returns the state of the worker. A worker with free slots claims at least once each Config.Poll; one at capacity does
+// not claim until a job ends. It may be called by many goroutines at once.
 func (w *Worker) Health() Health {
 	var h Health
 	if ns := w.health.claimed.Load(); ns != 0 {

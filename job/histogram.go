@@ -17,13 +17,13 @@ const (
 )
 
 // A Histogram counts durations in fixed buckets, so that those of many workers can be merged: one below 100 µs, two for each
-// doubling from there (100 to 150, 150 to 200, 200 to 300 µs, …), and one above 29.8 hours. The zero value is empty. It
-// takes no allocation, and is no more than its counts: it can be copied and compared.
+// doubling from there (100 to 150, 150 to 200, 200 to 300 µs, …), and one above 29.8 hours. The zero value is empty. It allocates
+// nothing, and consists of its counts alone: it can be copied and compared.
 type Histogram struct {
 	counts [histogramSize]int64
 }
 
-// Add counts a duration; one below zero counts as zero.
+// Add counts a duration; a negative one counts as zero.
 func (h *Histogram) Add(d time.Duration) { h.counts[bucketOf(d)]++ }
 
 func bucketOf(d time.Duration) int {
@@ -63,9 +63,9 @@ func (h *Histogram) Count() int64 {
 	return n
 }
 
-// Quantile returns a duration that about the share q of what was added does not exceed: 0.5 for the median. It is in the
-// bucket of the true one, so at most half of that, or 100 µs, away from it; above 29.8 hours it is that. Zero when nothing
-// was added.
+// Quantile returns a duration that about the share q of what was added does not exceed: 0.5 for the median. It is in the bucket
+// of the true quantile, so it differs from it by at most half of that, or 100 µs; above 29.8 hours it is 29.8 hours. It is zero
+// if nothing was added.
 func (h *Histogram) Quantile(q float64) time.Duration {
 	total := h.Count()
 	if total == 0 {
@@ -85,8 +85,8 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 	return begin + time.Duration(width*float64(rank)/float64(h.counts[i]))
 }
 
-// Buckets yields the end of each bucket but the last with the count of all up to there, for those who draw or export it; the
-// last has no end.
+// Buckets yields the end of each bucket but the last, with the count of all durations up to it, for code that draws or exports
+// the histogram; the last bucket has no end.
 func (h *Histogram) Buckets(yield func(end time.Duration, upTo int64) bool) {
 	var n int64
 	for i, c := range h.counts[:histogramSize-1] {

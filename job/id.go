@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// An ID names a job, everywhere and for ever: a UUID of version 7 (RFC 9562), which begins with the time of its making, so
-// that a list sorted by ID is one sorted by age.
+// An ID names a job, everywhere and forever: a UUID of version 7 (RFC 9562), which begins with the time at which it was made, so
+// that a list sorted by ID is sorted by age.
 type ID [16]byte
 
 // lastTick is the time of the newest ID of this process, in 4096ths of a millisecond.
 var lastTick atomic.Uint64
 
-// NewID makes an ID. Those of one process grow; those of many processes differ by 62 random bits.
+// NewID makes an ID. The IDs of one process grow; those of many processes differ by 62 random bits.
 func NewID() ID {
 	now := time.Now()
 	tick := uint64(now.UnixMilli())<<12 | uint64(now.Nanosecond()%1e6)<<12/1e6
@@ -43,13 +43,13 @@ func ParseID(s string) (ID, error) {
 // Time returns when the ID was made, to the millisecond.
 func (id ID) Time() time.Time { return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16)) }
 
-// String gives the usual form of a UUID, such as 01932c07-209b-7bcd-a3f1-0c5de4a3b1f9.
+// String returns the usual form of a UUID, such as 01932c07-209b-7bcd-a3f1-0c5de4a3b1f9.
 func (id ID) String() string {
 	text := id.text()
 	return string(text[:])
 }
 
-// MarshalText writes what String does.
+// MarshalText writes what String returns.
 func (id ID) MarshalText() ([]byte, error) {
 	text := id.text()
 	return text[:], nil

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A State says where a job is in its life.
+// A State is where a job is in its lifecycle.
 type State string
 
 const (
@@ -13,7 +13,7 @@ const (
 	Running   State = "running"   // a worker holds it under a lease
 	Completed State = "completed" // its handler succeeded
 	Canceled  State = "canceled"  // stopped on purpose: by its handler, or from outside
-	Discarded State = "discarded" // out of attempts, or failed for good
+	Discarded State = "discarded" // out of attempts, or failed permanently
 )
 
 // Views of [Queued], for a [Filter] and to show: no job is stored in them.
@@ -48,17 +48,17 @@ const (
 	MaxRecords  = 100 // kept of a job: the newest, at most 64 KiB of them
 )
 
-// The priorities: a job of a higher one is claimed before those of a lower one in its queue.
+// The priorities: within a queue, jobs of a higher priority are claimed first.
 const (
 	LowestPriority  = 1
 	DefaultPriority = 5
 	HighestPriority = 9
 )
 
-// DefaultQueue is where a job goes that names no queue.
+// DefaultQueue is the queue of a job that names none.
 const DefaultQueue = "default"
 
-// A Job is a unit of durable work: its kind, its args, and what became of it so far.
+// A Job is a unit of durable work: its kind, its args, and its state so far.
 type Job struct {
 	ID          ID              `json:"id"`
 	Kind        string          `json:"kind"`
@@ -66,29 +66,29 @@ type Job struct {
 	Args        json.RawMessage `json:"args"`
 	State       State           `json:"state"`
 	Priority    int             `json:"priority"`
-	Attempt     int             `json:"attempt"`   // times it was claimed; only grows, so that it distinguishes two holders
+	Attempt     int             `json:"attempt"`   // how often it was claimed; it only grows, so that it distinguishes two holders
 	Uncounted   int             `json:"uncounted"` // claims that count as no attempt: snoozed, released, before a retry by hand
 	Crashed     int             `json:"crashed"`   // claims whose lease ran out: the process died, or hung
 	MaxAttempts int             `json:"max_attempts"`
 
-	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two
-	// jobs hold the same one. Empty for none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
+	// UniqueKey is held from the insertion until the job has finished and UniqueFor since the insertion is over. No two jobs hold
+	// the same key. Empty means none. It is the kind, a space, and the key that Unique or UniqueArgs gave it.
 	UniqueKey string        `json:"unique_key,omitempty"`
 	UniqueFor time.Duration `json:"unique_for,omitempty"`
-	// What becomes of a new job whose UniqueKey is held, see [UniqueWhile] and [Replace]. Stores read these from the jobs that they
-	// insert and never set them.
+	// UniqueWhile and Replace decide what happens to a new job whose UniqueKey is held, see [UniqueWhile] and [Replace]. Stores
+	// read them from the jobs that they insert and never set them.
 	UniqueWhile []State `json:"-"`
 	Replace     bool    `json:"-"`
-	// ReplaceWithin, if it is more than zero, bounds what Replace sets: the holder is due at most so long after its creation, or now
-	// if that is over, see [Debounce]. Stores read it as the two above.
+	// ReplaceWithin, if it is more than zero, bounds the time that Replace sets: the holder is due at most so long after its
+	// creation, or now if that is over, see [Debounce]. Stores read it like the two fields above.
 	ReplaceWithin time.Duration `json:"-"`
 
-	// The clock of these is the store's. RunAt is when it became or becomes due.
+	// These times are by the store's clock. RunAt is when the job became or becomes due.
 	Created  time.Time `json:"created"`
 	RunAt    time.Time `json:"run_at"`
-	Started  time.Time `json:"started,omitzero"` // when it was claimed last
+	Started  time.Time `json:"started,omitzero"` // when it was last claimed
 	Finished time.Time `json:"finished,omitzero"`
-	// Delay, when RunAt is zero, says how long after the writing of a queued job it is due. Stores read it from the jobs
+	// Delay, if RunAt is zero, is how long after a queued job is written it becomes due. Stores read it from the jobs
 	// they are given and never set it.
 	Delay time.Duration `json:"-"`
 
@@ -99,13 +99,14 @@ type Job struct {
 	Detail
 }
 
-// Detail is what a job gathers on its way. Stores keep it as one piece, see [Job.EncodeDetail].
+// Detail is what a job accumulates while it is worked on. Stores keep it as one piece, see [Job.EncodeDetail].
 type Detail struct {
 	Failures []Failure       `json:"failures,omitempty"` // by attempt
 	Records  []Record        `json:"records,omitempty"`  // logged by its handler, by time
 	Progress *ProgressReport `json:"progress,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"` // what the handler returned
-	// Released is how often it was begun and released, uncounted, because its worker stopped before it had ended: at most 20 times.
+	// Released is how often the job was begun and released, uncounted, because its worker stopped before the job had ended: at most
+	// 20 times.
 	Released int `json:"released,omitempty"`
 }
 
@@ -119,7 +120,7 @@ type Failure struct {
 	Stack   string    `json:"stack,omitempty"` // of a panic
 }
 
-// A ProgressReport is how far a handler says it is.
+// A ProgressReport is how far a handler reports to be.
 type ProgressReport struct {
 	Done  int64     `json:"done"`
 	Total int64     `json:"total"`
@@ -135,10 +136,10 @@ type Record struct {
 	Attrs   string    `json:"attrs,omitempty"` // as slog's text handler writes them
 }
 
-// Used returns how many attempts count against MaxAttempts: the claims that are not uncounted.
+// Used returns how many attempts count against MaxAttempts: Attempt minus Uncounted.
 func (j *Job) Used() int { return j.Attempt - j.Uncounted }
 
-// View returns the state to show: that of the job, or for a queued one Scheduled or Retrying where that says more.
+// View returns the state to show: that of the job, or, for a queued job, Scheduled or Retrying if one of these applies.
 func (j *Job) View(now time.Time) State {
 	switch {
 	case j.State != Queued:

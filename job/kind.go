@@ -13,15 +13,15 @@ import (
 
 const defaultMaxAttempts = 20
 
-// A Kind is a type of job: a name that stays the same for ever, since stored jobs carry it, and the type of the args, which
+// A Kind is a type of job: a name that must never change, since stored jobs carry it, and the type of the args, which
 // are stored as JSON. It is made once, by [Define], and may be used by many goroutines at once.
 type Kind[T any] struct {
 	name string
 	definition
 }
 
-// Define makes a kind. It panics when the name is empty, longer than MaxName or has spaces or control characters in it, and
-// when an option is out of its range: these are mistakes of the program.
+// Define makes a kind. It panics if the name is empty, longer than MaxName or contains spaces or control characters, and if an
+// option is out of its range: these are programming errors.
 func Define[T any](name string, opts ...DefineOption) *Kind[T] {
 	return &Kind[T]{name: name, definition: define(name, opts)}
 }
@@ -44,8 +44,8 @@ func define(name string, opts []DefineOption) definition {
 // Name returns the name of the kind.
 func (k *Kind[T]) Name() string { return k.name }
 
-// New makes a job to be given to [Insert]. Its args are the JSON of args. It returns an error when they cannot be encoded or
-// are longer than MaxArgs, and for an option out of its range.
+// New makes a job to be given to [Insert]. Its args are the JSON of args. It returns an error if they cannot be encoded or are
+// longer than MaxArgs, and for an option out of its range.
 func (k *Kind[T]) New(args T, opts ...EnqueueOption) (*Job, error) {
 	text, err := json.Marshal(args)
 	if err != nil {
@@ -63,8 +63,8 @@ func (k *Kind[T]) Args(j *Job) (T, error) {
 	return args, nil
 }
 
-// Enqueue makes one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after
-// which it exists if and only if that commits.
+// Enqueue makes one job and enqueues it: in a store, after which it is durable, or in a transaction of the caller's, after which
+// it exists if and only if the transaction commits.
 func (k *Kind[T]) Enqueue(ctx context.Context, in Inserter, args T, opts ...EnqueueOption) (Enqueued, error) {
 	j, err := k.New(args, opts...)
 	if err != nil {
@@ -92,9 +92,8 @@ func (k *Kind[T]) EnqueueAll(ctx context.Context, in Inserter, args meanwhile.St
 	})
 }
 
-// New makes a job of a kind that is known by its name alone. The args are JSON, of which the job gets all but the white space around its
-// tokens. It returns an error when they are not, or
-// are longer than MaxArgs, and for a name or an option out of its range.
+// New makes a job of a kind that is known by its name alone. The args are JSON, which the job gets without the white space around its
+// tokens. It returns an error if they are not JSON, or are longer than MaxArgs, and for a name or an option out of its range.
 func New(kind string, args json.RawMessage, opts ...EnqueueOption) (*Job, error) {
 	return newJob(kind, args, nil, opts)
 }

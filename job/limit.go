@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Limits bound how many jobs of a queue run at once, how fast they start and how fast they use units, over all workers. They are kept in the store, see
-// Store.SetLimits, and every claim keeps them. The zero value bounds nothing.
+// Limits bound how many jobs of a queue run at once, how fast they start and how fast they use units, over all workers. They are kept in the store,
+// see Store.SetLimits, and every claim enforces them. The zero value bounds nothing.
 type Limits struct {
-	Running int       `json:"running,omitempty"` // jobs of the queue that run at once; zero is no bound
+	Running int       `json:"running,omitempty"` // jobs of the queue that run at once; zero means no bound
 	Starts  Rate      `json:"starts,omitzero"`   // how fast jobs of the queue start
 	Units   Rate      `json:"units,omitzero"`    // how fast they use what they cost, see [Cost]
 	EachKey KeyLimits `json:"each_key,omitzero"` // for each limit key by itself, see [LimitKey], but for those with an [Override]
 }
 
-// String returns the limits as they are said, such as "200 run at once, 500 per minute start".
+// String describes the limits, such as "200 run at once, 500 per minute start".
 func (l Limits) String() string {
 	queue := KeyLimits{Running: l.Running, Starts: l.Starts, Units: l.Units}
 	return limitText(append(queue.parts(""), l.EachKey.parts(" of each key")...))
@@ -29,8 +29,8 @@ func limitText(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// OfKey returns the limits of a key that has limits of its own, zero where it has none. Whether jobs run in order, and wait for a discarded
-// one, is said by EachKey for all keys.
+// OfKey returns the limits of a key, where own are its own limits, zero if it has none. Whether jobs run in order, and wait for a discarded
+// one, is decided by EachKey for all keys.
 func (l Limits) OfKey(own KeyLimits) KeyLimits {
 	if own == (KeyLimits{}) {
 		return l.EachKey
@@ -39,25 +39,25 @@ func (l Limits) OfKey(own KeyLimits) KeyLimits {
 	return own
 }
 
-// KeyLimits bound the jobs of a queue that have one limit key.
+// KeyLimits bound the jobs of a queue that share a limit key.
 type KeyLimits struct {
 	Running int  `json:"running,omitempty"`
 	Starts  Rate `json:"starts,omitzero"`
 	Units   Rate `json:"units,omitzero"`
 	// InOrder runs the jobs of a key one at a time in the order in which they were enqueued: by Created, then by ID, whatever their
-	// priorities. One that is not due yet, since it waits for its next attempt or was enqueued for later, holds back those behind it,
-	// and no other key. When it has finished, in whatever state, or was deleted, the next goes on.
+	// priorities. A job that is not due yet, since it waits for its next attempt or was enqueued for later, holds back those behind
+	// it, and no other key. When it has finished, in whatever state, or was deleted, the next one may start.
 	InOrder bool `json:"in_order,omitempty"`
-	// HoldOnDiscard has a job that is discarded, however that comes about, hold back those of its key that were enqueued after it, and no other
-	// key: until it is retried, which runs it first, or deleted, also because its retention is over, or HoldOnDiscard is removed. A job
-	// that was discarded before HoldOnDiscard was set holds back none. It is for jobs that run InOrder.
+	// HoldOnDiscard makes a job that is discarded, for whatever reason, hold back those of its key that were enqueued after it, and no other
+	// key: until it is retried, which runs it first, or deleted, also because its retention is over, or HoldOnDiscard is removed. A job that
+	// was discarded before HoldOnDiscard was set holds back none. It is for jobs that run InOrder.
 	HoldOnDiscard bool `json:"hold_on_discard,omitempty"`
-	// Weight is how many jobs of a key start each time it is its turn, see [LimitKey]; 0 and 1 are one. Of two keys that both have jobs
-	// waiting, one with the weight 3 starts three times as many as one with 1. It bounds nothing.
+	// Weight is how many jobs of a key start each time it is the key's turn, see [LimitKey]; 0 and 1 mean one. Of two keys that both
+	// have jobs waiting, a key with weight 3 starts three times as many as one with weight 1. Weight bounds nothing.
 	Weight int `json:"weight,omitempty"`
 }
 
-// String returns the limits as they are said, such as "4 run at once, weight 3".
+// String describes the limits, such as "4 run at once, weight 3".
 func (k KeyLimits) String() string { return limitText(k.parts("")) }
 
 // parts returns what String says, of what the limits are.
@@ -83,7 +83,7 @@ func (k KeyLimits) parts(of string) (parts []string) {
 	return parts
 }
 
-// AtOnce returns how many jobs of a key may run at once; zero is no bound.
+// AtOnce returns how many jobs of a key may run at once; zero means no bound.
 func (k *KeyLimits) AtOnce() int {
 	if k.InOrder {
 		return 1
@@ -99,7 +99,7 @@ const (
 	MaxUses     = 1_000     // limit keys that [OperatorStore].Limits is asked about at once
 )
 
-// CheckUses returns what is wrong with a number of limit keys that Limits is asked about. Stores call it.
+// CheckUses returns an error if there are too many limit keys for a call of Limits. Stores call it.
 func CheckUses(keys []string) error {
 	if len(keys) > MaxUses {
 		return fmt.Errorf("%d limit keys are more than %d: ask about them in several calls", len(keys), MaxUses)
@@ -107,7 +107,7 @@ func CheckUses(keys []string) error {
 	return nil
 }
 
-// CheckLimits returns what is wrong with limits that are to be set for a queue. Stores call it.
+// CheckLimits returns an error if limits for a queue are invalid. Stores call it.
 func CheckLimits(queue string, l Limits) error {
 	if err := checkName("queue", queue); err != nil {
 		return err
@@ -141,10 +141,11 @@ func checkBounds(of string, l KeyLimits) error {
 	return nil
 }
 
-// A LimitUse is how far the limits of a queue, and those of one of its keys, are used. Of the key "", which is none, nothing is said.
+// A LimitUse reports how far the limits of a queue, and those of one of its keys, are used. For the key "", which means no key, the
+// fields of the key are zero.
 type LimitUse struct {
 	Limits
-	Own          KeyLimits     `json:"own,omitzero"`        // of the key alone, in place of EachKey, see [Override]; zero where it has none
+	Own          KeyLimits     `json:"own,omitzero"`        // of the key alone, in place of EachKey, see [Override]; zero if it has none
 	Overrides    int           `json:"overrides,omitempty"` // how many keys of the queue have limits of their own
 	QueueRunning int           `json:"queue_running"`
 	KeyRunning   int           `json:"key_running"`
@@ -154,14 +155,14 @@ type LimitUse struct {
 	KeyUnits     time.Duration `json:"key_units"`              // and those of the key
 	QueueHeld    time.Duration `json:"queue_held"`             // until jobs of the queue start again, see [Throttled]
 	KeyHeld      time.Duration `json:"key_held"`               // and those of the key
-	KeyFirst     ID            `json:"key_first,omitzero"`     // of its queued jobs, where they run in order, that which is next
+	KeyFirst     ID            `json:"key_first,omitzero"`     // the next of its queued jobs, if they run in order
 	KeyDiscarded ID            `json:"key_discarded,omitzero"` // the discarded job that all its queued jobs wait for, see [KeyLimits]
 	Now          time.Time     `json:"now"`                    // by the store's clock
 }
 
-// LimitKey names what a job counts for where its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue that have keys
-// are claimed in turns: of one priority, each key that waits starts one job, or as many as its Weight, then the next key does, so that a key
-// with a million jobs does not hold up the others.
+// LimitKey sets the key that a job counts toward if its queue has limits for each key: a customer, a host, an account of an API. Jobs of a queue that
+// have keys are claimed in turns: within one priority, each key that waits starts one job, or as many as its Weight, then the next key does, so that
+// a key with a million jobs does not hold up the others.
 func LimitKey(key string) Option {
 	return both(func(in *insertion) { in.Job.LimitKey = key })
 }

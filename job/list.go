@@ -14,7 +14,7 @@ import (
 const listPage = 200
 
 // List yields the jobs that match the filter, newest first, a page of a few hundred at a time. Jobs that are made or deleted meanwhile
-// may be among them or not; each is yielded at most once.
+// may or may not be among them; each is yielded at most once.
 func List(ctx context.Context, s Store, f Filter) meanwhile.Stream[*Job] {
 	return func(yield func(*Job, error) bool) {
 		left := f.Limit

@@ -14,10 +14,10 @@ const (
 	maxRecords    = 64 << 10 // bytes
 )
 
-// LogHandler returns a handler that passes records on to h and attaches those that are logged with the ctx of a job to that
-// job, for everybody who looks at it: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Those of a level that h is not
-// enabled for are left out. What identifies the job in other places, job.id, job.kind, job.queue and job.attempt, is among the
-// attributes of its task, which [tasklog.Handler] adds.
+// LogHandler returns a handler that passes records on to h and attaches those that are logged with the ctx of a job to that job, where
+// everybody who views it sees them: the newest MaxRecords of them, at most 64 KiB, each text cut at 1 KiB. Records of a level that h is not
+// enabled for are left out. The attributes job.id, job.kind, job.queue and job.attempt, which identify the job elsewhere, are those of its
+// task, which [tasklog.Handler] adds.
 //
 //	slog.SetDefault(slog.New(job.LogHandler(tasklog.Handler(slog.NewJSONHandler(os.Stderr, nil)))))
 func LogHandler(h slog.Handler) slog.Handler {

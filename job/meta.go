@@ -18,15 +18,15 @@ const (
 )
 
 // MetaID is the key of Meta for the ID that another system knows a job by. Stores keep an index of it: a [Filter] by a plain value of
-// it, of up to 200 bytes that JSON writes as they are, costs no more than one by ID. Several jobs may have the same value.
+// it, of up to 200 bytes that JSON writes as they are, costs no more than one by ID. Several jobs may share a value.
 const MetaID = "jid"
 
-// MetaCron is the key of Meta for the name of the cron that enqueued a job. Workers set it where the job has room for it and does not have it yet.
+// MetaCron is the key of Meta for the name of the cron that enqueued a job. Workers set it if the job has room for it and does not have it yet.
 const MetaCron = "cron"
 
 const maxMetaID = 200
 
-// Options is what is said of one job when it is enqueued, and stays so. Stores keep it as one piece, see [Job.EncodeOptions].
+// Options are set for a job when it is enqueued, and never change. Stores keep it as one piece, see [Job.EncodeOptions].
 type Options struct {
 	Timeout  time.Duration     `json:"timeout,omitempty"`   // of each attempt, in ns; zero is that of the kind
 	Meta     map[string]string `json:"meta,omitempty"`      // see the option [Meta]
@@ -34,9 +34,9 @@ type Options struct {
 	Cost     int               `json:"cost,omitempty"`      // see the option [Cost]
 }
 
-// Meta gives a job a note beside its args, such as the tenant or the request that it is for: up to 32 of them, with 4 KiB of keys and
-// values together. Jobs are found by it, see [Filter], and handlers read it from Job.Meta. Of a key that is given twice the last value
-// counts, also where a kind has it as a default.
+// Meta gives a job a tag beside its args, such as the tenant or the request that it is for: up to 32 tags, with 4 KiB of keys and
+// values together. Jobs can be searched by tag, see [Filter], and handlers read tags from Job.Meta. If a key is given twice, the last
+// value counts, even if a kind has the key as a default.
 func Meta(key, value string) Option {
 	return both(func(in *insertion) {
 		in.Job.Meta = maps.Clone(in.Job.Meta)
@@ -82,7 +82,7 @@ func (f *Filter) MetaTexts() []string {
 	return texts
 }
 
-// MetaID returns the value of [MetaID] that the filter asks for, as it stands in encoded options with its quotes, or "" where it asks
+// MetaID returns the value of [MetaID] that the filter asks for, as it stands in encoded options with its quotes, or "" if it asks
 // for none, or for one that indexes do not have.
 func (f *Filter) MetaID() string {
 	value := f.Meta[MetaID]

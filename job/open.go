@@ -24,8 +24,8 @@ func Register(scheme string, open func(ctx context.Context, url string) (Store, 
 }
 
 // Open opens the store that url names, such as sqlite:jobs.db or postgres://user@host/database; a keyword string of libpq
-// such as "host=db dbname=app" names one of scheme postgres. The package of the store must be imported, for example by
-// import _ "github.com/meanwhile-go/meanwhile/job/sqlite". Errors do not show passwords.
+// such as "host=db dbname=app" is opened with scheme postgres. The package of the store must be imported, for example
+// with import _ "github.com/meanwhile-go/meanwhile/job/sqlite". Errors do not show passwords.
 func Open(ctx context.Context, url string) (Store, error) {
 	if err := CheckURL(url); err != nil {
 		return nil, err
@@ -36,7 +36,8 @@ func Open(ctx context.Context, url string) (Store, error) {
 	return open(ctx, url)
 }
 
-// CheckURL returns an error when [Open] knows no store for the scheme of a URL, so that a program can tell before it opens anything.
+// CheckURL returns an error if [Open] knows no store for the scheme of a URL, so that a program can check it before it opens
+// anything.
 func CheckURL(url string) error {
 	scheme := storeurl.Scheme(url)
 	openersMu.RLock()

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// A DefineOption sets what holds for all jobs of a kind: [Define] and [HandleRaw] take them.
+// A DefineOption applies to all jobs of a kind: [Define] and [HandleRaw] take them.
 type DefineOption interface{ define(*definition) }
 
 // An EnqueueOption changes one job: [New], [Kind.New], [Kind.Enqueue] and [Kind.EnqueueAll] take them.
 type EnqueueOption interface{ enqueue(*insertion) }
 
-// An Option may be given to a kind, as the default of its jobs, and to one of them.
+// An Option may be given to a kind, as the default of its jobs, and to a single job.
 type Option interface {
 	DefineOption
 	EnqueueOption
@@ -50,29 +50,29 @@ type defineOnly func(*definition)
 
 func (f defineOnly) define(d *definition) { f(d) }
 
-// Queue names the queue. The default is [DefaultQueue].
+// Queue sets the queue. The default is [DefaultQueue].
 func Queue(name string) Option {
 	return both(func(in *insertion) { in.Queue = name })
 }
 
-// Priority says how urgent a job is in its queue, from 1 to 9; 9 is claimed first. The default is 5.
+// Priority sets how urgent a job is in its queue, from 1 to 9; 9 is claimed first. The default is 5.
 func Priority(p int) Option {
 	return both(func(in *insertion) { in.Job.Priority = p })
 }
 
 // MaxAttempts bounds how often a job is run until it succeeds. The default is 20, which takes about a day with the default
-// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process ends as well. Snoozes do not
-// count, nor do the first 20 times that its worker stops before the job has ended: with 1 it may be begun more than once, see
-// [AtMostOnce].
+// backoff. An attempt is counted when a worker claims the job, so that a job which kills its process is bounded as well. Snoozes
+// do not count, nor do the first 20 times that its worker stops before the job has ended: even with MaxAttempts(1) a job may be
+// begun more than once, see [AtMostOnce].
 func MaxAttempts(n int) Option {
 	return both(func(in *insertion) { in.Job.MaxAttempts, in.attempts = n, true })
 }
 
-// AtMostOnce is for a kind whose handler must never begin twice for one job: then a job that has been begun and has not completed is
-// discarded, whether its handler failed, its worker stopped, or its process died. It is the handler of the kind that keeps it, also
-// for jobs that were enqueued without the option. [Snooze] and [Throttled] fail such a job. Only who retries it by hand, see [ActionRetry], begins it
-// again; so does a database that loses what it has acknowledged, as one that is restored from a backup. A job may also be
-// discarded without having been begun, when its process dies, or its claim is answered too late, before that.
+// AtMostOnce is for a kind whose handler must never begin twice for one job: a job that has been begun and has not completed is discarded, whether
+// its handler failed, its worker stopped, or its process died. The worker's handler of the kind decides this, also for jobs that were enqueued
+// without the option. [Snooze] and [Throttled] fail such a job. It begins again only if somebody retries it by hand, see [ActionRetry], or if the
+// database loses what it has acknowledged, such as one that is restored from a backup. A job may also be discarded without having been begun, if
+// before that its process dies, or its claim is answered too late.
 func AtMostOnce() DefineOption {
 	return defineOnly(func(def *definition) {
 		def.once = true
@@ -91,37 +91,38 @@ func Unique(key string) EnqueueOption {
 	})
 }
 
-// UniqueArgs makes a job the only one of its kind with the same args, or, when fields are named, with the same values of
-// these fields of its args.
+// UniqueArgs makes a job the only one of its kind with the same args, or, if fields are named, with the same values of these
+// fields of its args.
 func UniqueArgs(fields ...string) Option {
 	return both(func(in *insertion) {
 		in.unique = func(j *Job) (string, error) { return argsKey(j.Args, fields) }
 	})
 }
 
-// UniqueFor holds the unique key for d from the enqueueing on, also when the job has finished before.
+// UniqueFor holds the unique key for d after the job is enqueued, even if the job finishes earlier.
 func UniqueFor(d time.Duration) Option {
 	return both(func(in *insertion) { in.Job.UniqueFor = d })
 }
 
-// UniqueWhile says in which states another job with the key keeps this one out. The default is queued and running, and what UniqueFor
-// adds. With UniqueWhile(Queued) a job that runs keeps none out: so what has changed since it began is done by one more job, and no more.
-// Finished states count as long as UniqueFor holds the key. It is asked when the job is enqueued: the other job goes on without
-// its key, and may be queued again beside this one, if it fails.
+// UniqueWhile sets the states in which another job with the key keeps this one out. The default is queued and running, and what UniqueFor
+// adds. With UniqueWhile(Queued) a running job keeps none out: so what has changed since it began is done by one more job, and no more.
+// Finished states count as long as UniqueFor holds the key. The states are checked when the job is enqueued: the other job continues
+// without its key, and may be queued again beside this one, if it fails.
 func UniqueWhile(states ...State) Option {
 	return both(func(in *insertion) { in.Job.UniqueWhile, in.while = states, true })
 }
 
-// Replace makes a job whose key is held by a queued one replace the args of that, and when it is due. It has the ID, the attempts
-// and all else of before; the answer says that nothing was enqueued. One that runs, or has finished, is left alone.
+// Replace makes a job whose unique key is held by a queued job replace the args of that job and the time at which it is due. The
+// queued job keeps its ID, its attempts and everything else; the result says that nothing was enqueued. A job that runs, or has
+// finished, is left alone.
 func Replace() Option {
 	return both(func(in *insertion) { in.Job.Replace = true })
 }
 
-// Debounce makes of many jobs that come soon after each other one, which runs when no other has come for d: a queued job of its kind with
-// the key gets the args of this one, and is due d from now, but no later than within after its own creation; the answer says that nothing
-// was enqueued. One that runs is left alone, and one more is enqueued, so that the last args are never lost. It is Unique, [UniqueWhile]
-// with Queued, [Replace] and [In] at once, beside which none of these is given, nor At. within is d at least.
+// Debounce merges many jobs that come soon after each other into one, which runs when no other has come for d: a queued job of its kind
+// with the key gets the args of this one, and is due d from now, but no later than within after its own creation; the result says that
+// nothing was enqueued. A running job is left alone, and one more is enqueued, so that the last args are never lost. Debounce combines
+// Unique, [UniqueWhile] with Queued, [Replace] and [In]; none of these may be given beside it, nor At. within must be at least d.
 func Debounce(key string, d, within time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) {
 		Unique(key).enqueue(in)
@@ -135,7 +136,7 @@ func Debounce(key string, d, within time.Duration) EnqueueOption {
 	})
 }
 
-// NotUnique is for one job of a kind that is unique: it is enqueued whatever others there are, and keeps none out.
+// NotUnique is for one job of a kind that is unique: it is enqueued whatever other jobs there are, and keeps no other job out.
 func NotUnique() EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.notUnique = true })
 }
@@ -145,13 +146,13 @@ func In(d time.Duration) EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = time.Time{}, max(d, 0) })
 }
 
-// At makes a job due at t. A time in the past is at once, but before jobs that are due since later.
+// At makes a job due at t. With a time in the past it is due at once, ahead of jobs that became due later.
 func At(t time.Time) EnqueueOption {
 	return enqueueOnly(func(in *insertion) { in.RunAt, in.Delay = t, 0 })
 }
 
 // Timeout bounds each attempt: after d its context is canceled with [ErrTimeout] as the cause, and the attempt fails if it
-// then returns an error. The default is no timeout; that of a job counts instead of that of its kind.
+// then returns an error. The default is no timeout; the timeout of a job replaces that of its kind.
 func Timeout(d time.Duration) Option { return timeout(d) }
 
 type timeout time.Duration
@@ -169,7 +170,7 @@ func (d timeout) enqueue(in *insertion) {
 	}
 }
 
-// Backoff says how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].
+// Backoff sets how long to wait after a failed attempt, counted from 1, before the next. The default is [DefaultBackoff].
 // An error with a delay of its own, see [retry.After], is used instead.
 func Backoff(f func(attempt int, err error) time.Duration) DefineOption {
 	return defineOnly(func(def *definition) { def.backoff = f })

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// An Override is the limits of one limit key of a queue, in place of [Limits].EachKey: of a customer who has paid for more. See Store.SetKeyLimits.
+// An Override is the limits of one limit key of a queue, in place of [Limits].EachKey: for example of a customer who has paid for more. See
+// Store.SetKeyLimits.
 type Override struct {
 	Key string `json:"key"`
 	KeyLimits
@@ -17,7 +18,7 @@ const MaxOverrides = 10_000
 // ErrOverrides is returned by Store.SetKeyLimits for one key more than [MaxOverrides].
 var ErrOverrides = fmt.Errorf("%d keys of the queue have limits of their own, which is the most: remove those of another key first", MaxOverrides)
 
-// CheckKeyLimits returns what is wrong with limits that are to be set for one key of a queue. Stores call it.
+// CheckKeyLimits returns an error if limits for one key of a queue are invalid. Stores call it.
 func CheckKeyLimits(queue, key string, l KeyLimits) error {
 	if err := checkName("queue", queue); err != nil {
 		return err

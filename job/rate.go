@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Rate bounds how fast jobs start, or use units: N in each Per, evenly spaced. After a pause, up to Burst may start at once; zero is one. A start
-// that comes late is made up for: the next may come earlier, by up to 50 ms or half of Per/N. The zero value bounds nothing.
+// A Rate bounds how fast jobs start, or use units: N in each Per, evenly spaced. After a pause, up to Burst may start at once; zero means one. A
+// late start is made up for: the next may come earlier, by up to 50 ms or half of Per/N. The zero value bounds nothing.
 type Rate struct {
 	N     int           `json:"n,omitempty"`
 	Per   time.Duration `json:"per,omitempty"` // in JSON in ns
@@ -46,7 +46,7 @@ func (r Rate) check(most int) error {
 	return nil
 }
 
-// String returns the rate as it is said, such as "500 per minute, 50 at once".
+// String describes the rate, such as "500 per minute, 50 at once".
 func (r Rate) String() string { return r.text("") }
 
 // text is String with what the rate counts.
@@ -90,7 +90,7 @@ func (r Rate) Left(full, now time.Time) int {
 	return burst - int(used) - 1
 }
 
-// Take returns the time to keep when n have started at now, which are no more than Left.
+// Take returns the time to keep when n have started at now; n must not be more than Left.
 func (r Rate) Take(full, now time.Time, n int) time.Time {
 	if r.N == 0 || n == 0 {
 		return full
@@ -101,8 +101,8 @@ func (r Rate) Take(full, now time.Time, n int) time.Time {
 	return full.Add(r.span(n))
 }
 
-// Charge returns the time to keep when n units are used at now. They may be more than Left: what is missing is a debt, of ten years at most. Of
-// an n below zero so many are given back.
+// Charge returns the time to keep when n units are used at now. They may be more than Left: what is missing is a debt, of ten years at most. A
+// negative n gives units back.
 func (r Rate) Charge(full, now time.Time, n int) time.Time {
 	switch {
 	case r.N == 0 || n == 0 || n < 0 && !full.After(now):

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// A Stat is what one worker did in one minute with the jobs of one queue and kind. The Histograms of several can be merged,
-// and the numbers added.
+// A Stat counts what one worker did in one minute with the jobs of one queue and kind. The Histograms of several Stats can be
+// merged, and the numbers added.
 type Stat struct {
 	Minute time.Time `json:"minute"` // when it began, by the store's clock
-	// Span is how long it is where minutes were added up, see [MergeStats]; zero is a minute. Such a row is that of all workers.
+	// Span is how long the row covers if minutes were added up, see [MergeStats]; zero means a minute. A row with a Span is that
+	// of all workers.
 	Span   time.Duration `json:"span,omitempty"`
 	Worker string        `json:"worker"`
 	Queue  string        `json:"queue"`
 	Kind   string        `json:"kind"` // empty in the rows of a whole queue, and for what is beyond 200 rows of the minute
 
-	// How many attempts ended so. Those that were released or lost are not counted.
+	// How many attempts ended in each way. Those that were released or lost are not counted.
 	Completed int64 `json:"completed"`
 	Retried   int64 `json:"retried"`
 	Snoozed   int64 `json:"snoozed"`
 	Canceled  int64 `json:"canceled"`
 	Discarded int64 `json:"discarded"`
 
-	// How many jobs of the queue were queued and running, by whatever worker: the most when this one looked, twice a minute. In
-	// rows without a kind only, and not to be added up: workers of the same queue see the same jobs.
+	// How many jobs of the queue were queued and running, by whatever worker: the most that this worker saw, twice a minute. Only
+	// rows without a kind have them, and they must not be added up: workers of the same queue see the same jobs.
 	Queued  int64 `json:"queued,omitempty"`
 	Running int64 `json:"running,omitempty"`
 
@@ -32,7 +33,7 @@ type Stat struct {
 	Run  Histogram `json:"run"`  // of the attempts that ended as counted
 }
 
-// A StatsFilter says which rows of the statistics to read. Each field that is set narrows it.
+// A StatsFilter selects rows of the statistics. Each field that is set narrows it.
 type StatsFilter struct {
 	Since time.Time // those that begin then or later
 	Queue string    // those of one queue: of each of its kinds, and of the queue itself
@@ -44,7 +45,7 @@ func (f *StatsFilter) Matches(s *Stat) bool {
 	return !s.Minute.Before(f.Since) && (f.Queue == "" || s.Queue == f.Queue) && (f.Kind == "" || s.Kind == f.Kind)
 }
 
-// Total grows with all that is counted: of two versions of a row the one with the higher Total is the newer.
+// Total grows with everything that is counted: of two versions of a row the one with the higher Total is newer.
 func (s *Stat) Total() int64 {
 	return s.Completed + s.Retried + s.Snoozed + s.Canceled + s.Discarded + s.Wait.Count() + s.Run.Count()
 }
@@ -61,9 +62,9 @@ func (s *Stat) merge(other *Stat) {
 	s.Run.Merge(other.Run)
 }
 
-// MergeStats adds up rows by the StatsSpan in which they began, queue and kind, over all workers. Of Queued and Running the most counts.
-// What there would be more than MostStats of in one span is counted without its kind, or without its queue as well, so that a store keeps a
-// bounded number; rows that were added up before keep theirs. The oldest rows come first. Stores call it.
+// MergeStats adds up rows by the StatsSpan in which they began, queue and kind, over all workers. For Queued and Running the maximum
+// counts. Rows beyond MostStats in one span are counted without their kind, or without their queue as well, so that a store keeps a bounded
+// number; rows that were added up before keep theirs. The oldest rows come first. Stores call it.
 func MergeStats(rows ...Stat) []Stat {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Stat) int { return cmp.Compare(b.Span, a.Span) })

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ReadStats reads rows of which a store has the text that json.Marshal wrote. A text has one row, or several with line breaks between them: a page
-// of a dashboard reads thousands of rows, and a store is quicker with few texts. Stores call it.
+// ReadStats decodes rows that a store keeps as json.Marshal wrote them. A text holds one row, or several with line breaks between them: a page of
+// a dashboard reads thousands of rows, and a store is faster with few texts. Stores call it.
 func ReadStats(texts ...string) ([]Stat, error) {
 	n := 0
 	for _, text := range texts {

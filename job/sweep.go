@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pruned is what a call of Store.Prune has done.
+// Pruned reports what a call of Store.Prune did.
 type Pruned struct {
 	Deleted  int          // jobs
 	Repaired []LaneRepair // lanes that did not match their jobs
@@ -20,7 +20,7 @@ type LaneRepair struct {
 }
 
 // How many lanes a call of Store.Prune compares: SweepSteps times SweepLanes at most, each step in a transaction of its own, so that no claim waits long.
-// The next call of the same Store goes on there.
+// The next call of the same Store continues there.
 const (
 	SweepLanes = 200
 	SweepSteps = 20

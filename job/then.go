@@ -11,20 +11,20 @@ import (
 // MaxThen is how many jobs may follow one outcome.
 const MaxThen = 1000
 
-// An Outcome is what became of a running job, with its follow-ups: jobs that are inserted if, and only if, it counts. Chains, batches
-// and graphs of jobs are made of it, see [Then].
+// An Outcome is the outcome of a running job, with its follow-ups: jobs that are inserted if, and only if, the outcome counts.
+// Chains, batches and graphs of jobs are built with it, see [Then].
 type Outcome struct {
 	Job  *Job
 	Then []*Job // valid ones, see New; at most MaxThen, the call of a [Webhook] among them
-	// Throttle, if it is more than zero, is for how long no job of the queue that it ran in with its limit key may start, or, if it has
-	// none, no job of that queue, see [Throttled].
+	// Throttle, if it is more than zero, is how long no job with its limit key, of the queue that it ran in, may start, or, if it has
+	// no limit key, no job of that queue, see [Throttled].
 	Throttle time.Duration
-	// Units is how many units it used more than the Cost of its job, which were counted when it started, or, below zero, how many fewer, see
+	// Units is how many more units it used than the Cost of its job, which was counted when it started, or, if negative, how many fewer, see
 	// [Spend].
 	Units int
 }
 
-// Outcomes are those of jobs without follow-ups.
+// Outcomes returns the outcomes of jobs without follow-ups.
 func Outcomes(jobs ...*Job) []Outcome {
 	outcomes := make([]Outcome, len(jobs))
 	for i, j := range jobs {
@@ -33,8 +33,8 @@ func Outcomes(jobs ...*Job) []Outcome {
 	return outcomes
 }
 
-// FollowUps returns what a store inserts with outcomes, those of lost ones left out, in order; nil when there is nothing. An error is
-// that of an outcome with more than MaxThen, for which nothing may be written.
+// FollowUps returns, in order, the jobs that a store inserts with outcomes, without those of lost jobs; nil if there are none. It
+// returns an error if an outcome has more than MaxThen; nothing may be written then.
 func FollowUps(outcomes []Outcome, lost []ID) ([]*Job, error) {
 	n := 0
 	for i := range outcomes {
@@ -74,12 +74,11 @@ func (j *Job) checkThen(n int) error {
 	return nil
 }
 
-// Then enqueues jobs, made by [New] or [Kind.New], when the job of ctx completes, and only then: in the transaction that writes its
-// completion, which also is that of [Complete]. If the attempt ends in any other way, or its lease was lost, they are not enqueued, and
-// the next attempt says again what is to follow. Options such as [In] count from the completion; a job whose unique key is held then is a
-// duplicate, as with [Insert], and one may take the key that the completed job gives up. It may be called several times, by many
-// goroutines, for MaxThen jobs in all, one less where the job has a [Webhook]. It returns an error for more, for a job that was given before, and when the attempt has ended or
-// was completed already.
+// Then enqueues jobs, made by [New] or [Kind.New], when the job of ctx completes, and only then: in the transaction that writes its completion, also
+// with [Complete]. If the attempt ends in any other way, or its lease was lost, they are not enqueued, and the next attempt must call Then again.
+// Options such as [In] count from the completion; a job whose unique key is held at that time is a duplicate, as with [Insert], and a job may take
+// the key that the completed job gives up. Then may be called several times, by many goroutines, for MaxThen jobs in all, one less if the job has a
+// [Webhook]. It returns an error for more, for a job that was given before, and if the attempt has ended or was completed already.
 func Then(ctx context.Context, jobs ...*Job) error {
 	e := executionOf(ctx)
 	if e == nil {

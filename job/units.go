@@ -8,9 +8,9 @@ import (
 // MaxCost bounds what a job costs, and N and Burst of a rate of units.
 const MaxCost = 1_000_000_000
 
-// Cost says how many units a job is expected to use: tokens of a model, bytes, cents. Where its queue has [Limits].Units, so many are counted
-// when an attempt starts. A job starts as long as any unit is left, whatever it costs: the rest is a debt, for which the jobs after it
-// wait, so that none waits for ever because it is large. The default is 0: what such a job uses counts when it says so, see [Spend].
+// Cost sets how many units a job is expected to use: tokens of a model, bytes, cents. If its queue has [Limits].Units, that many are counted
+// when an attempt starts. A job starts as long as any unit is left, whatever it costs: the rest is a debt, for which the jobs after it wait,
+// so that no job waits forever because it is large. The default is 0: what such a job uses counts when it reports it, see [Spend].
 func Cost(n int) Option {
 	return both(func(in *insertion) { in.Job.Cost = n })
 }
@@ -22,10 +22,10 @@ func checkCost(n int) error {
 	return nil
 }
 
-// Spend notes that the attempt of ctx has used n units. What it has spent in all counts instead of the [Cost] of the job: when the attempt
-// is settled, whatever its outcome is, the difference is booked on the units of its queue and of its limit key, so that the jobs after it
-// wait longer, or not as long. With 0 it has cost nothing. An attempt whose lease is lost keeps the cost that was counted at its start. Without a job in ctx
-// it does nothing.
+// Spend records that the attempt of ctx has used n units. The total that it has spent replaces the [Cost] of the job: when the attempt is settled,
+// whatever its outcome, the difference is booked on the units of its queue and of its limit key, so that the jobs after it wait longer, or not as
+// long. Spend with 0 means that it has cost nothing. An attempt whose lease is lost keeps the cost that was counted at its start. Without a job in
+// ctx, Spend does nothing.
 func Spend(ctx context.Context, n int) error {
 	e := executionOf(ctx)
 	if e == nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/inspect"
 )
 
-// KindWaits says where the time of the jobs of a kind went in the last minute, in the process of one worker.
+// KindWaits reports what the jobs of a kind spent the last minute waiting for, in the process of one worker.
 type KindWaits struct {
 	Kind  string        `json:"kind"`
 	Time  time.Duration `json:"time"`  // of all tasks of these jobs, added up
-	Waits []WaitTime    `json:"waits"` // the longest first; what Time has more is of shorter ones
+	Waits []WaitTime    `json:"waits"` // the longest first; the rest of Time is that of shorter ones
 }
 
-// A WaitTime is how long tasks waited for one thing at one place, as a line of a tree has it.
+// A WaitTime is how long tasks waited for one thing at one place, named as in a line of a tree.
 type WaitTime struct {
 	Wait string        `json:"wait"`
 	Time time.Duration `json:"time"`

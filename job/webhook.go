@@ -17,14 +17,14 @@ const (
 	mostWebhook = 2000           // bytes of the URL
 )
 
-// Webhook has an HTTP POST made to a URL when a worker has finished the job, whether it completed, was canceled or was discarded:
+// Webhook sends an HTTP POST to a URL when a worker has finished the job, whether it completed, was canceled or was discarded:
 //
 //	{"id":"…","kind":"resize","queue":"default","state":"completed","attempt":1,"created":"…","result":…,"error":"…","meta":{…}}
 //
 // The call is a job of kind http.request in the default queue, which is enqueued in the transaction that writes the outcome: it is made
-// if, and only if, the outcome counts, and repeated until the server takes it. A worker with the handler of package job/httprequest has to
-// be there, such as meanwhile serve; it signs calls when it has a key. Nothing is called for a job that is canceled or deleted while it is
-// queued. The URL is kept in [Job.Meta], where everybody sees it who may read the job.
+// if, and only if, the outcome counts, and repeated until the server accepts it. This needs a worker with the handler of package
+// job/httprequest, such as meanwhile serve; it signs calls if it has a key. No call is made for a job that is canceled or deleted while it
+// is queued. The URL is kept in [Job.Meta], where everybody who may read the job sees it.
 func Webhook(address string) Option { return Meta(MetaWebhook, address) }
 
 // checkWebhook returns what is wrong with the URL in meta, if there is one.

@@ -12,8 +12,8 @@ import (
 // workerHeard is for how long nothing may be heard of a worker that counts for [Why]: the default lease.
 const workerHeard = 30 * time.Second
 
-// Why returns in one sentence why a queued job does not run: that it is not due yet, its queue is paused, no worker takes it, a
-// limit of its queue or of its key is reached, one of these was throttled, or the workers are busy. Of a job that runs or has finished it says that.
+// Why returns one sentence that explains why a queued job does not run: it is not due yet, its queue is paused, no worker takes it, a limit of its
+// queue or of its key is reached, one of these was throttled, or the workers are busy. For a job that runs or has finished, the sentence says that.
 func Why(ctx context.Context, s Store, id ID) (string, error) {
 	j, err := Find(ctx, s, id)
 	if err != nil {

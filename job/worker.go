@@ -40,7 +40,7 @@ type Worker struct {
 	err      error // what is wrong with the config
 }
 
-// NewWorker makes a worker; [Worker.Run] starts it, and returns what is wrong with the config or the handlers.
+// NewWorker makes a worker; [Worker.Run] starts it, and returns an error if the config or the handlers are invalid.
 func NewWorker(store Store, config Config, handlers ...Handler) *Worker {
 	w := &Worker{store: store, config: config, handlers: map[string]*Handler{}}
 	w.err = w.prepare(handlers)
@@ -106,13 +106,14 @@ func workerName() string {
 	return fmt.Sprintf("%s-%d-%06x", host, os.Getpid(), rand.N(1<<24))
 }
 
-// Run works until ctx is canceled, or the worker is stopped by an [Order], and then stops gracefully: it claims no more,
-// lets running jobs end within the grace, cancels the others with ErrStopping and releases them to their queue, and returns nil. Before that
-// it returns only when the config is wrong, the store does not answer at the start or is closed, or its schema does not fit.
-// Trouble with the store later on is reported (Config.Observe, Config.Logger) and ends nothing: calls are repeated.
+// Run claims and runs jobs until ctx is canceled, or the worker is stopped by a [CommandStop], and then stops gracefully: it claims no more, lets
+// running jobs end within the grace, cancels the others with ErrStopping and releases them to their queue, and returns nil. Before that it
+// returns only if the config is invalid, the store does not answer at the start or is closed, or its schema does not fit. Later errors of
+// the store are reported (Config.Observe, Config.Logger) and do not end Run: calls are repeated.
 //
 // Each job runs as a task below ctx's, so that the tree shows what it waits for. Run returns when all of them have ended; a
-// handler that ignores its cancellation holds it up, and its lease is renewed so long. A worker runs once at a time.
+// handler that ignores its cancellation holds it up, and the lease is renewed until the handler returns. Run must not be called
+// again while it runs.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.err != nil {
 		return fmt.Errorf("worker: %w", w.err)
