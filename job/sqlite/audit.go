@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Audit keeps entries in the audit log.
+// Audit appends entries to the audit log.
 func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	return s.write(ctx, "write to the audit log", func(t *txn) error {
 		for _, e := range entries {

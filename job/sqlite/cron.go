@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tick enqueues a job for a time of a cron, or notes the cron when there is no job.
+// Tick enqueues a job for a time of a cron, or notes the cron if there is no job.
 func (s *Store) Tick(ctx context.Context, tick job.Tick) (bool, error) {
 	ticked := false
 	err := s.write(ctx, "tick cron "+tick.Cron, func(t *txn) (err error) {
@@ -65,7 +65,7 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	return infos, err
 }
 
-// PauseCron stops the ticks of a cron, or lets them go on.
+// PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	return s.write(ctx, "pause cron "+name, func(t *txn) error {
 		changed, err := t.exec(statement("cron_pause"), name, flag(paused))

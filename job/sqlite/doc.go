@@ -4,16 +4,16 @@
 //
 //	store, err := sqlite.Open(ctx, "jobs.db")
 //
-// SQLite lets one transaction write at a time. The calls of a process that come while one is being written are written
-// together by the next, so that they share the wait for the disk; one that fails does not fail the others.
+// SQLite lets one transaction write at a time. Calls of a process that come during a write are written together by the next
+// transaction, so that they share the wait for the disk; a call that fails does not fail the others.
 //
-// A file that is deleted, moved or replaced while it is open takes nothing more: each call returns an error that says so, instead
-// of storing what cannot be found again.
+// If a file is deleted, moved or replaced while it is open, each call returns an error that says so, instead of storing data that
+// cannot be found again.
 //
 // # Jobs in your own transaction
 //
-// Tables whose names begin with meanwhile_ are the store's. The file may hold yours as well, and then a transaction can
-// write data and jobs, both or neither:
+// Tables whose names begin with meanwhile_ are the store's. The file may hold your tables as well; a transaction can then write
+// data and jobs, both or neither:
 //
 //	tx, err := store.DB().BeginTx(ctx, nil)
 //	…
@@ -21,9 +21,9 @@
 //	_, err = job.Insert(ctx, store.Tx(tx), index)
 //	err = tx.Commit()
 //
-// Transactions of DB take the lock for writing when they begin, and wait for it up to ten seconds. A [database/sql.DB] of
-// your own on the same file and driver does as well; open it with _txlock=immediate and a busy_timeout, because a
-// transaction that reads first and writes later fails at once when another has written in between. While such a
-// transaction is open all other writers wait, the store among them: keep it short, and do not call the store's own
-// methods that write in it. Workers notice what it enqueued within about 20 ms of the commit.
+// Transactions of DB take the write lock when they begin, and wait for it up to ten seconds. You may also use a database/sql.DB
+// of your own on the same file and driver; open it with _txlock=immediate and a busy_timeout, because a transaction that reads
+// first and writes later fails at once if another has written in between. While such a transaction is open all other writers
+// wait, the store among them: keep it short, and do not call the store's own methods that write in it. Workers notice the jobs
+// that it enqueued within about 20 ms of the commit.
 package sqlite

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, and notes the worker as alive and what else it reports.
+// Renew sets the lease of a session, notes the worker as alive, and keeps what else it reports.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	info, err := json.Marshal(r.Info)
 	if err != nil {

@@ -27,8 +27,8 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 	return all
 })
 
-// Migrate makes the tables, or brings those of an older version up to date. Those of a newer one stay as they are if they say that this
-// program can work with them. Open has done so already. Many processes may call it at once.
+// Migrate makes the tables, or brings those of an older version up to date. Tables of a newer version stay as they are if they say that
+// this program can work with them. Open has done so already. Many processes may call it at once.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
@@ -36,8 +36,8 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.MigrateTo(ctx, migrate.Latest(migrations()))
 }
 
-// MigrateTo leads the schema to a version, forwards or back; at 0 nothing of the store is left in the file. Going back
-// deletes what the older version cannot hold. With a version other than the newest the store answers job.ErrSchema, at 0
+// MigrateTo migrates the schema to a version, forwards or back; version 0 removes everything of the store from the file. Going
+// back deletes what the older version cannot hold. With a version other than the newest, the store returns job.ErrSchema, at 0
 // job.ErrNoSchema.
 func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	what := fmt.Sprintf("migrate the schema to version %d", version)

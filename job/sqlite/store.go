@@ -54,9 +54,9 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the store in a file, and makes or migrates it where needed; its folder must exist. url is a path, or a URL
+// Open opens the store in a file, and creates or migrates it if needed; its folder must exist. url is a path, or a URL
 // such as sqlite:jobs.db, sqlite:///var/lib/jobs.db or file:jobs.db. A new file can be read and written by its owner alone, and
-// so can its -wal and -shm; one that is there keeps its mode. A file whose schema is newer gives [job.ErrSchema].
+// so can its -wal and -shm; an existing file keeps its mode. For a file whose schema is newer the error is [job.ErrSchema].
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parsePlace(url)
 	if err != nil {
@@ -137,8 +137,7 @@ func (s *Store) useWAL(ctx context.Context) error {
 	}
 }
 
-// DB gives connections to the file for transactions of the caller's, see the package's documentation. It is closed with
-// the store.
+// DB returns a database handle for the caller's own transactions, see the package's documentation. It is closed with the store.
 func (s *Store) DB() *sql.DB { return s.users }
 
 // Ping returns nil when the file can be read and its schema is the right one.
@@ -146,7 +145,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, "ping", func(*txn) error { return nil })
 }
 
-// Close waits for the calls that are being written, and ends the use of the store.
+// Close waits for the calls that are being written, and closes the store.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closed)

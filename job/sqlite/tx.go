@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tx makes what is inserted and settled part of a transaction of the caller's, on any connection to the store's file. It
-// counts when the transaction is committed. After an error the transaction is as it was before the call.
+// Tx makes inserts and outcomes part of a transaction of the caller's, on any connection to the store's file. They count when the
+// transaction is committed. After an error the transaction is as it was before the call.
 func (s *Store) Tx(tx *sql.Tx) job.Tx { return userTx{s, tx} }
 
 type userTx struct {

@@ -60,8 +60,8 @@ func (w *waits) check(waiter *wakeup.Waiter) (news bool, changed <-chan struct{}
 	return waiter.News(), w.events.Changed()
 }
 
-// Wait returns nil when a job may have become due in one of the queues since the last call: at once for what this store
-// wrote, within about 20 ms for what others did.
+// Wait returns nil when a job may have become due in one of the queues since the last call: at once for changes made by this
+// store, within about 20 ms for those made by others.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("wait for jobs: %w", err)
