@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply applies an action to the newest jobs that match the filter, in one statement. Those that others have moved to another table since it
-// began are looked for again.
+// Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that were concurrently moved to another table are
+// searched for again.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)

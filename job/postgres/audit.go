@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Audit keeps entries in the audit log.
+// Audit appends entries to the audit log.
 func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	times, texts := make([]*time.Time, len(entries)), make([]string, len(entries))
 	for i, e := range entries {

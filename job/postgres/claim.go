@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker. When some were taken, an error of taking more is left out, since the next call meets it
-// again: unless it is uncertain whether more were taken, which the worker must know to ask for them.
+// Claim takes due jobs for a worker. If some were taken, an error of taking more is dropped, since the next call meets it again,
+// unless it is uncertain whether more were taken, which the worker must know to ask for them.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var done job.Claimed
 	if c.Limit <= 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tick enqueues a job for a time of a cron, or notes the cron when t has no job.
+// Tick enqueues a job for a time of a cron, or notes the cron if t has no job.
 func (s *Store) Tick(ctx context.Context, t job.Tick) (ticked bool, err error) {
 	var at *time.Time
 	if !t.At.IsZero() {
@@ -67,7 +67,7 @@ func (s *Store) Crons(ctx context.Context) (infos []job.CronInfo, err error) {
 	return infos, err
 }
 
-// PauseCron stops the ticks of a cron, or lets them go on.
+// PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	return s.call(ctx, "pause cron "+name, func(ctx context.Context) error {
 		found, err := s.run().ids(ctx, s.sql("cron_pause"), name, paused)

@@ -26,8 +26,8 @@ const (
 	gatherTime   = time.Millisecond // at most, see group.Gather
 )
 
-// Insert stores new jobs. Calls that come while a transaction is under way share the next one; those with unique keys have one of their own, so
-// that only they wait while a transaction of the user's has one of these keys.
+// Insert stores new jobs. Calls that come during a transaction share the next one; calls with unique keys share one of their own, so that only
+// they wait while a transaction of the user's has one of these keys.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	if len(jobs) == 0 {
 		return nil, nil

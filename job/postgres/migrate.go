@@ -33,9 +33,9 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
 
-// Migrate makes the tables, or brings those of an older version up to date. Those of a newer one stay as they are if they say that this
-// program can work with them. Many processes may call it at once. It needs the right to create in the schema, and in the database if
-// the schema is not there.
+// Migrate makes the tables, or brings those of an older version up to date. Tables of a newer version stay as they are if they say that
+// this program can work with them. Many processes may call it at once. It needs the right to create in the schema, and in the database
+// if the schema does not exist.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil

@@ -1,10 +1,10 @@
 // Package postgres keeps jobs in PostgreSQL, version 13 or newer.
 //
-// The tables are in a schema of their own, "meanwhile" unless the URL says otherwise. [Store.Migrate] makes them; Open
-// does not, so that it needs no rights to do so. Every statement stands alone: it works behind a PgBouncer in
-// transaction mode, where only the notice of new jobs is replaced by looking every 100 ms.
+// The tables are in a schema of their own, "meanwhile" unless the URL says otherwise. [Store.Migrate] creates them; Open does
+// not, so that it needs no rights to do so. Every statement stands alone, so the store works behind a PgBouncer in transaction
+// mode; only the notification of new jobs is then replaced by polling every 100 ms.
 //
-// A call that is given no deadline has one of 30 seconds.
+// A call without a deadline gets one of 30 seconds.
 package postgres
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// DefaultSchema is the schema of the tables when none is named.
+// DefaultSchema is the schema of the tables if none is named.
 const DefaultSchema = "meanwhile"
 
 const (
@@ -64,10 +64,10 @@ var _ job.Store = (*Store)(nil)
 
 // Open makes a store with a pool of connections of its own. The URL is one of pgx, such as
 // postgres://user:password@host:5432/database?sslmode=require, with pool_max_conns and the like if wanted, or a keyword
-// string of libpq such as "host=db dbname=app"; the parameter schema names the schema of the tables. In a URL, what is
-// special in a password is percent-encoded: % is %25, # is %23, / is %2F, ? is %3F, @ is %40. A URL in which it is not is
-// refused; no error shows a password. Open does not connect: a server that is not there, or has no tables yet, is an error
-// of the first call; [Store.Ping] asks. The ctx is that of this call alone.
+// string of libpq such as "host=db dbname=app"; the parameter schema names the schema of the tables. In a URL, special characters
+// of a password must be percent-encoded: % is %25, # is %23, / is %2F, ? is %3F, @ is %40. A URL in which they are not is
+// refused; no error shows a password. Open does not connect: if the server is unreachable, or has no tables yet, the first call
+// returns the error; [Store.Ping] checks. The ctx applies to this call alone.
 func Open(ctx context.Context, url string) (*Store, error) {
 	config, schema, err := parseURL(url)
 	if err != nil {
@@ -86,7 +86,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// An Option changes what [New] makes.
+// An Option configures [New].
 type Option func(*options)
 
 type options struct{ schema string }
@@ -94,7 +94,7 @@ type options struct{ schema string }
 // Schema names the schema of the tables. The default is [DefaultSchema].
 func Schema(name string) Option { return func(o *options) { o.schema = name } }
 
-// New makes a store that uses a pool of the caller's, and leaves it open. Like Open it does not connect.
+// New makes a store that uses the caller's pool; closing the store leaves the pool open. Like Open, New does not connect.
 func New(_ context.Context, pool *pgxpool.Pool, opts ...Option) (*Store, error) {
 	if pool == nil {
 		return nil, errors.New("make a store of PostgreSQL: the pool is nil")
@@ -154,7 +154,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.call(ctx, "ping", func(context.Context) error { return nil })
 }
 
-// Close ends the use of the store, once notices that are due have been sent and calls under way have ended.
+// Close closes the store, once due notifications have been sent and calls in progress have ended.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil

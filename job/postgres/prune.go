@@ -9,8 +9,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and what else is out of
-// date, and compares lanes.
+// Prune deletes at most limit finished jobs that are older than their retention, the oldest first, and other outdated data, and
+// compares lanes.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (done job.Pruned, err error) {
 	limit = max(limit, 0)
 	states := []job.State{job.Completed, job.Canceled, job.Discarded}

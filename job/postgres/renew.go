@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, and notes it as alive and what else it reports. A job that is just being written by somebody else is not
-// lost: it may be part of a transaction of a user's that takes long.
+// Renew sets the lease of a session, notes it as alive, and keeps what else it reports. A job that is being written by another transaction is
+// not lost: it may be part of a long transaction of a user's.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, err error) {
 	info := r.Info
 	info.Name, info.Seen = "", time.Time{}

@@ -12,7 +12,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that the session holds, and what follows them, in one transaction.
+// Settle writes the outcomes of jobs that the session holds, and the jobs that follow them, in one transaction.
 func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Outcome) (lost []job.ID, err error) {
 	if len(given) == 0 {
 		return nil, nil

@@ -10,14 +10,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tx makes a transaction of the caller's one for jobs: what is inserted and settled through it exists if and only if it
-// commits. Workers hear of the jobs when it does. It may be used as long as the transaction is open, by one goroutine
-// at a time, as the transaction itself. A settled job stays locked until the transaction ends.
+// Tx wraps a transaction of the caller's: what is inserted and settled through it exists if and only if the transaction commits.
+// Workers are notified of the jobs at the commit. The result may be used as long as the transaction is open, by one goroutine at
+// a time, like the transaction itself. A settled job stays locked until the transaction ends.
 func (s *Store) Tx(tx pgx.Tx) job.Tx {
 	return &ownTx{s: s, r: pgxRunner{tx, modeOf(tx.Conn().Config())}}
 }
 
-// SQLTx is Tx for a transaction of database/sql, whose driver must be that of pgx, github.com/jackc/pgx/v5/stdlib.
+// SQLTx is Tx for a transaction of database/sql; the driver must be that of pgx, github.com/jackc/pgx/v5/stdlib.
 func (s *Store) SQLTx(tx *sql.Tx) job.Tx { return &ownTx{s: s, r: sqlRunner{tx}} }
 
 // An ownTx is a transaction of the caller's.
