@@ -11,7 +11,7 @@ import (
 // applyJobs is how many jobs are changed at once.
 const applyJobs = 100
 
-// Apply applies an action to the newest jobs that match the filter, some hundred at a time, each time atomically.
+// Apply applies an action to the newest jobs that match the filter, a few hundred at a time, each time atomically.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	err = s.call(ctx, "change jobs", func(ctx context.Context) error {
 		if f.Limit <= 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Audit keeps entries in the audit log.
+// Audit appends entries to the audit log.
 func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	return s.call(ctx, "write to the audit log", func(ctx context.Context) error {
 		args := []string{strconv.Itoa(job.MostAudited)}

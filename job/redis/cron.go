@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tick enqueues a job for a time of a cron, or notes the cron when t has no job.
+// Tick enqueues a job for a time of a cron, or notes the cron if t has no job.
 func (s *Store) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	ticked := false
 	err := s.call(ctx, "tick cron "+t.Cron, func(ctx context.Context) error {
@@ -76,7 +76,7 @@ func cronOf(fields []string) (c job.CronInfo) {
 	return c
 }
 
-// PauseCron stops the ticks of a cron, or lets them go on.
+// PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	return s.call(ctx, "pause cron "+name, func(ctx context.Context) error {
 		m, err := s.runOne(ctx, cronPauseScript, name, flag(paused))

@@ -8,11 +8,11 @@
 //	redis+cluster://host1,host2                    a cluster, of which a store uses one node
 //	unix:///run/redis.sock?db=0                    a socket
 //
-// The name, "meanwhile" unless the URL gives one, is in braces before all keys. With durable=no the store also opens a server that keeps no log
-// of writes (AOF), and loses jobs when it is restarted.
+// All keys begin with the name in braces; it is "meanwhile" unless the URL gives one. With durable=no the store also accepts a server that
+// keeps no append-only file (AOF), and loses jobs when it is restarted.
 //
-// Each call is a script that the server runs alone, so that it is atomic. Redis has no transactions that a program could add to: enqueue
-// after the commit of your data.
+// Each call is a script that the server runs atomically. Redis has no transactions that a program could add to: enqueue after the commit
+// of your data.
 //
-// A call that is given no deadline has one of 30 seconds.
+// A call without a deadline gets one of 30 seconds.
 package redis

@@ -112,8 +112,8 @@ func groupInserts(flush func(ctx context.Context, jobs []*job.Job) ([]inserted, 
 	return g
 }
 
-// Insert stores new jobs, all or none: few by one script, more as a long call. Calls with one job each that come while one is under way share the next
-// script, which waits for 0.1 ms at most for callers that come again.
+// Insert stores new jobs, all or none: a few in one script, more as a long call. Calls with one job each that come while a script runs share the next
+// script, which waits at most 0.1 ms for repeated callers.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
 		switch len(jobs) {

@@ -124,7 +124,7 @@ func (s *search) goOn(last string) bool {
 // over reports whether nothing can match.
 func (s *search) over() bool { return s.byID && len(s.ids) == 0 || s.lo == s.hi }
 
-// List returns jobs by ID, newest first. The args and the error of the filter are not looked at, as they are hints.
+// List returns jobs by ID, newest first. The args and the error of the filter are ignored, as they are hints.
 func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	var jobs []*job.Job
 	err := s.call(ctx, "list jobs", func(ctx context.Context) error {

@@ -11,8 +11,7 @@ import (
 // pruneJobs is how many jobs are deleted at once.
 const pruneJobs = 200
 
-// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date, and compares
-// lanes.
+// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data, and compares lanes.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	deleted := 0
 	err := s.call(ctx, "prune jobs", func(ctx context.Context) error {

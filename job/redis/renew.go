@@ -20,8 +20,8 @@ const (
 	renewTrees = 32
 )
 
-// Renew sets the lease of a session, and notes it as alive and what else it reports. What is more than some hundred of anything is sent
-// before the rest.
+// Renew sets the lease of a session, notes it as alive, and keeps what else it reports. Of lists with more than a few hundred elements,
+// the excess is sent first.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	var renewed job.Renewed
 	err := s.call(ctx, "renew leases", func(ctx context.Context) error {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that the session holds.
+// Settle writes the outcomes of jobs that the session holds.
 func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	var lost []job.ID
 	err := s.call(ctx, "settle jobs", func(ctx context.Context) error {

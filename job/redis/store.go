@@ -41,9 +41,9 @@ type Store struct {
 
 var _ job.Store = (*Store)(nil)
 
-// Open makes a store of a URL, see the package. It refuses a server that would lose jobs or cannot run what it needs, with an error that
-// says what to change, and makes a store there if there is none of the name. A server that cannot be reached, or is starting, is an error of the first
-// call, which does the same then. No error shows a password. The ctx is that of this call alone.
+// Open opens the store of a URL, see the package. It refuses a server that would lose jobs or lacks what the store needs, with an error that says
+// what to change, and creates the store if there is none of that name. If the server cannot be reached, or is starting, Open succeeds, and the
+// first call does all this and returns the error. No error shows a password. The ctx applies to this call alone.
 func Open(ctx context.Context, url string) (*Store, error) {
 	p, err := parseURL(url)
 	if err != nil {
@@ -59,7 +59,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Ping returns nil when the server answers, and is one that Open would take.
+// Ping returns nil if the server answers, and is one that Open would accept.
 func (s *Store) Ping(ctx context.Context) error {
 	return s.call(ctx, "ping", func(ctx context.Context) error {
 		c, err := s.connected(ctx)
@@ -70,7 +70,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// Warning says what may happen to jobs that the server has acknowledged, "" where it keeps them. Health of a worker shows it.
+// Warning returns what may happen to jobs that the server has acknowledged, or "" if it keeps them. job.Worker.Health reports it.
 func (s *Store) Warning() string {
 	if s.place.durable {
 		return ""
@@ -78,7 +78,7 @@ func (s *Store) Warning() string {
 	return "the store is Redis with durable=no: a restart of the server may lose jobs"
 }
 
-// Close ends the use of the store. It does not wait for a connection that is being made, which is closed then.
+// Close closes the store. It does not wait for a connection that is being made; that connection is closed once it is made.
 func (s *Store) Close() error {
 	if s.closing.Swap(true) {
 		return nil
