@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Audit keeps entries in the audit log.
+// Audit appends entries to the audit log.
 func (s *Store) Audit(ctx context.Context, entries ...job.AuditEntry) error {
 	now, err := s.enter(ctx, "write to the audit log")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Tick enqueues a job for a time of a cron, or notes the cron when t has no job.
+// Tick enqueues a job for a time of a cron, or notes the cron if t has no job.
 func (s *Store) Tick(ctx context.Context, t job.Tick) (bool, error) {
 	now, err := s.enter(ctx, "tick cron "+t.Cron)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	return infos, nil
 }
 
-// PauseCron stops the ticks of a cron, or lets them go on.
+// PauseCron stops the ticks of a cron, or resumes them.
 func (s *Store) PauseCron(ctx context.Context, name string, paused bool) error {
 	if _, err := s.enter(ctx, "pause cron "+name); err != nil {
 		return err

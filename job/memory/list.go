@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// List returns jobs by ID, newest first. The args and the error of the filter are not looked at, as they are hints.
+// List returns jobs by ID, newest first. The args and the error of the filter are ignored, as they are hints.
 func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	now, err := s.enter(ctx, "list jobs")
 	if err != nil {

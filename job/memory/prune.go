@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prune deletes at most limit finished jobs that are older than their retention, and what else is out of date. It compares no lanes: they, and the
-// jobs, are changed together under one lock, and end with the process.
+// Prune deletes at most limit finished jobs that are older than their retention, and other outdated data. It compares no lanes: lanes and jobs are
+// changed together under one lock, and end with the process.
 func (s *Store) Prune(ctx context.Context, retention map[job.State]time.Duration, limit int) (job.Pruned, error) {
 	now, err := s.enter(ctx, "prune jobs")
 	if err != nil {

@@ -68,7 +68,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return infos, nil
 }
 
-// Pause stops the claiming of jobs of a queue, or lets it go on.
+// Pause stops the claiming of jobs of a queue, or resumes it.
 func (s *Store) Pause(ctx context.Context, name string, paused bool) error {
 	if _, err := s.enter(ctx, "pause queue "+name); err != nil {
 		return err

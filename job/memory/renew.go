@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, and notes it as alive and what else it reports.
+// Renew sets the lease of a session, notes it as alive, and keeps what else it reports.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	now, err := s.enter(ctx, "renew leases")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Settle writes what became of jobs that the session holds.
+// Settle writes the outcomes of jobs that the session holds.
 func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job.Outcome) ([]job.ID, error) {
 	now, err := s.enter(ctx, "settle jobs")
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package memory keeps jobs in the memory of the process: for tests, and for work that need not survive it. Everything is
 // gone when the process ends.
 //
-// Its waits are on channels and timers alone, so that it works within testing/synctest, where days take milliseconds.
+// It waits on channels and timers alone, so it works in testing/synctest, where days take milliseconds.
 package memory
 
 import (
@@ -18,8 +18,8 @@ func init() {
 	job.Register("memory", func(context.Context, string) (job.Store, error) { return New(), nil })
 }
 
-// A Store is a [job.Store] in memory. What goes in and what comes out is copied. A claim costs O(log n) of the jobs in
-// its queue, counts and pages cost nothing that grows with them.
+// A Store is a [job.Store] in memory. Jobs are copied when they are stored and when they are returned. A claim costs O(log n) in
+// the number of jobs in its queue; the cost of counts and pages does not grow with it.
 type Store struct {
 	mu       sync.Mutex
 	closed   bool
@@ -43,7 +43,7 @@ type Store struct {
 	events   wakeup.Events
 }
 
-// New makes an empty store. It needs no Close unless something waits on it.
+// New makes an empty store. It need not be closed unless something waits on it.
 func New() *Store {
 	return &Store{
 		jobs:    map[job.ID]*entry{},
@@ -76,7 +76,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the use of the store. The jobs in it are gone.
+// Close closes the store. The jobs in it are gone.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
