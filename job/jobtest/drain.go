@@ -15,10 +15,10 @@ type Drained struct {
 	Completed, Retried, Snoozed, Canceled, Discarded int
 }
 
-// Drain works on the jobs of a store until none is due and none of those it claimed is running: what is due in any queue, paused
-// ones left out, and what becomes due meanwhile. Jobs that are due later, such as retried ones, stay. It runs a worker
-// with the handlers; see [DrainFor] for one that goes on. The test ends when the store fails, and when a handler or a task of it
-// calls t.Fatal, t.FailNow, t.Skip or runtime.Goexit: then those that still run are canceled.
+// Drain runs the jobs of a store until none is due and none of those it claimed is running: jobs that are due in any queue that
+// is not paused, and those that become due meanwhile. Jobs that are due later, such as retried ones, stay. It runs a worker with
+// the handlers; see [DrainFor] to continue with later jobs. The test ends if the store fails, or if a handler or a task of it
+// calls t.Fatal, t.FailNow, t.Skip or runtime.Goexit: jobs that still run are then canceled.
 func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	t.Helper()
 	d := &drain{store: store, handlers: handlers}
@@ -26,8 +26,8 @@ func Drain(t testing.TB, store job.Store, handlers ...job.Handler) Drained {
 	return d.done
 }
 
-// DrainFor is Drain, and goes on with what becomes due within a time from now: it sleeps until the next job is due. It is meant for
-// testing/synctest with a store in memory, where sleeping takes no time.
+// DrainFor is Drain, and continues with jobs that become due within a time from now: it sleeps until the next job is due. It is
+// meant for testing/synctest with a store in memory, where sleeping takes no time.
 func DrainFor(t testing.TB, store job.Store, within time.Duration, handlers ...job.Handler) Drained {
 	t.Helper()
 	d := &drain{store: store, handlers: handlers}

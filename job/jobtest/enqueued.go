@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// AssertEnqueued looks for a job of a kind with args that match, in whatever state it is, and fails the test if there is none.
-// A nil match takes any. It returns the newest that matches, or nil.
+// AssertEnqueued looks for a job of a kind with args that match, in any state, and fails the test if there is none. A nil match
+// accepts any args. It returns the newest job that matches, or nil.
 func AssertEnqueued[T any](t testing.TB, store job.Store, kind *job.Kind[T], match func(args T) bool) *job.Job {
 	t.Helper()
 	j, problem := find(t, store, kind, match)

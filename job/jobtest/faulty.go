@@ -14,14 +14,14 @@ type Call struct {
 	N      int    // which call of this method it is, from 1
 }
 
-// A Fault says what goes wrong with a call. The zero value stands for nothing.
+// A Fault describes how a call fails. The zero value means that it does not fail.
 type Fault struct {
 	Before error // returned without the call being made
-	After  error // returned when the call was made: what it wrote is written, and only its answer is lost
+	After  error // returned after the call was made: what it wrote is written, and only its answer is lost
 }
 
-// Faulty wraps a store so that its calls go wrong as rule says, which is asked before each, by many goroutines at once; a
-// call waits for it, so that it can make calls slow as well. Close is left alone.
+// Faulty wraps a store so that its calls fail as rule decides. rule is called before each call, by many goroutines at once; the
+// call waits for rule, which can therefore make calls slow as well. Close is not affected.
 func Faulty(store job.Store, rule func(Call) Fault) job.Store {
 	return &faulty{store: store, rule: rule, calls: map[string]int{}}
 }

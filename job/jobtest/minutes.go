@@ -9,7 +9,7 @@ import (
 )
 
 // TestMinutes tests that an empty store drops commands and ends watches a minute after they were written, and prunes both. It does
-// not wait: back moves what was written back in time, and rows counts commands and watches. It closes the store.
+// not wait: back moves back in time what was written, and rows counts commands and watches. It closes the store.
 func TestMinutes(t *testing.T, s job.Store, back func(by time.Duration), rows func() int) {
 	keeps(t.Context(), t, promise{test: func(f *fixture) {
 		f.renew("w", long)

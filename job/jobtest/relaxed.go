@@ -2,8 +2,8 @@ package jobtest
 
 import "slices"
 
-// A Relaxation names a part of the contract that a store keeps among some of its jobs only, such as one that is made of several, see
-// [job.Join]. [TestStore] leaves out the tests of what it is given. What the store keeps instead is for tests of its own.
+// A Relaxation names a part of the contract that a store keeps only among some of its jobs, such as a store that is made of several,
+// see [job.Join]. [TestStore] leaves out the tests of that part. What the store guarantees instead needs tests of its own.
 type Relaxation string
 
 // The relaxations.

@@ -11,11 +11,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Run runs one attempt of a job by itself, as a worker does, and returns what became of it: Kind says how it ended, such as
+// Run runs one attempt of a job by itself, as a worker does, and returns the outcome: Kind is how it ended, such as
 // [job.JobCompleted] or [job.JobRetried], Err why it failed, Delay when it would be due again, and Job is the job as a store
 // would keep it, with its Result, Failures and Records. It needs no store, and j stays as it is: to see a third
-// attempt, set its Attempt to 2. A handler that calls [job.Complete] needs a store, see [Drain]. Where the handler, or a task of
-// it, ends the test by t.Fatal, t.FailNow or t.Skip, or calls runtime.Goexit, Run does not return: it ends the test.
+// attempt, set its Attempt to 2. A handler that calls [job.Complete] needs a store, see [Drain]. If the handler, or a task of it,
+// ends the test with t.Fatal, t.FailNow or t.Skip, or calls runtime.Goexit, Run does not return: it ends the test.
 func Run(t testing.TB, handler job.Handler, j *job.Job) job.Event {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -24,10 +24,10 @@ var contract = slices.Concat(
 	watchPromises, orderPromises, statsPromises, auditPromises, prunePromises, closePromises, concurrentPromises,
 )
 
-// TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns a store that is
-// empty; TestStore closes it, what else is to be cleaned up is for t.Cleanup. It may call t.Parallel: then the tests run at once. They take some
-// seconds, since they wait for leases to run out. What a store does not do fails a test ten seconds
-// before the timeout of go test, and not earlier: how long a call takes depends on the machine. The tests that a relaxation leaves out are skipped.
+// TestStore tests that a store does what [job.Store] promises, each part in a test of its own. open returns an empty store; TestStore closes it,
+// and open can clean up anything else with t.Cleanup. open may call t.Parallel: the tests then run at once. They take some seconds, since they wait
+// for leases to run out. If a store does not do what a test waits for, the test fails ten seconds before the timeout of go test, and not earlier:
+// how long a call takes depends on the machine. The tests that a relaxation leaves out are skipped.
 func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
 	testPromises(t, by, func(t *testing.T, p promise) {
 		ctx, cancel := beforeTimeout(t)
@@ -37,7 +37,7 @@ func TestStore(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation
 }
 
 // TestStoreInBubble is TestStore for a store that lives in memory: each test runs in a bubble of testing/synctest, so that
-// nothing is waited for. open is called within the bubble.
+// waiting takes no time. open is called within the bubble.
 func TestStoreInBubble(t *testing.T, open func(t *testing.T) job.Store, by ...Relaxation) {
 	testPromises(t, by, func(t *testing.T, p promise) { keepsInBubble(t, p, open) })
 }

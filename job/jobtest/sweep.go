@@ -8,15 +8,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Damage does harm to what a store keeps of the limit key "a" of the default queue, which has a queued job that is due, or of the queue itself.
+// A Damage corrupts what a store keeps about the limit key "a" of the default queue, which has a queued job that is due, or about the queue
+// itself.
 type Damage struct {
 	Name  string
-	Queue bool               // it is the queue
+	Queue bool               // the damage is to the queue itself
 	Do    func(t *testing.T) // by hand, past the store
 }
 
-// TestSweep tests that a store which keeps something of lanes, so that it may differ from their jobs, repairs it. open returns a store that is empty, and how to
-// harm it. The damage keeps the job from being claimed, until Prune has repaired and reported it.
+// TestSweep tests a store that keeps data about lanes, which may differ from their jobs: that it repairs such damage. open returns an empty store,
+// and ways to damage it. The damage keeps the job from being claimed, until Prune has repaired and reported it.
 func TestSweep(t *testing.T, open func(t *testing.T) (job.Store, []Damage)) {
 	store, damages := open(t)
 	if err := store.Close(); err != nil {
