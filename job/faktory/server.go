@@ -1,5 +1,5 @@
-// Package faktory serves the jobs of a store to programs in other languages, by the protocol of the Faktory job server: its clients for
-// Ruby, Node, Python, Go and others enqueue and run jobs here, beside handlers in Go.
+// Package faktory serves the jobs of a store to programs in other languages, with the protocol of the Faktory job server: clients of
+// Faktory for Ruby, Node, Python, Go and others enqueue and run jobs, beside handlers in Go.
 //
 //	server, err := faktory.New(faktory.Config{Store: store})
 //	…
@@ -8,7 +8,7 @@
 //	err = server.Serve(ctx, listener)
 //
 // A client's jobtype is the kind of the job and its args are the JSON array of the args. Jobs are claimed in the name of the client that
-// fetches them, so that how they ended can be reported to any of several servers over one store. The guide is docs/faktory.md.
+// fetches them, so that their outcome can be reported to any of several servers over one store. The guide is docs/faktory.md.
 package faktory
 
 import (
@@ -28,13 +28,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Config says what is served, and to whom. Only Store has to be set.
+// A Config configures a Server. Only Store must be set.
 type Config struct {
 	Store job.Store
-	// Password is what clients have to know, at least 8 bytes. Default none: everybody who reaches the listener may do everything.
+	// Password is the password that clients must know, at least 8 bytes. Default none: everybody who reaches the listener may do
+	// everything.
 	Password string
 	TLS      *tls.Config // default none: connections are not encrypted
-	// Flush allows the command FLUSH, which deletes every job of the store that does not run, also those of other programs.
+	// Flush allows the command FLUSH, which deletes every job of the store that is not running, including those of other
+	// programs.
 	Flush  bool
 	Logger *slog.Logger // default slog.Default()
 }
@@ -59,7 +61,7 @@ const (
 	gatherTime = time.Millisecond // that a PUSH waits for others at most
 )
 
-// A Server speaks the protocol. It holds no jobs: another server over the same store may go on where it ends.
+// A Server speaks the protocol. It holds no jobs: another server over the same store may continue where it ends.
 type Server struct {
 	config  Config
 	claimer *job.Claimer
@@ -81,7 +83,7 @@ type Server struct {
 // mostLarge is how many long commands are read at once; others wait.
 const mostLarge = 8
 
-// New makes a server. It returns an error for a password that is too short, and panics without a store.
+// New returns a server. It returns an error for a password that is too short, and panics without a store.
 func New(c Config) (*Server, error) {
 	if c.Store == nil {
 		panic("faktory: New: give Config.Store, the jobs to serve")
@@ -101,9 +103,8 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Serve accepts connections until ctx is canceled; then it closes the listener, lets commands that run end within 5 seconds, and returns nil. What
-// clients run goes on: they are held for a minute more, in which another server may take them over. A server
-// serves once.
+// Serve accepts connections until ctx is canceled; then it closes the listener, lets running commands end within 5 seconds, and returns nil. Jobs
+// that clients run continue: they are held for a minute more, in which another server may take them over. Serve may be called only once.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx)) // commands outlive ctx by a little
 	defer cancel()
