@@ -12,17 +12,17 @@ import (
 	"github.com/meanwhile-go/meanwhile/retry"
 )
 
-// Args are those of a job of [Kind]: a request, and what is expected of the answer.
+// Args are the args of a job of [Kind]: a request, and what is expected of the response.
 type Args struct {
 	Method  string            `json:"method,omitempty"` // default GET
 	URL     string            `json:"url"`              // http or https; user and password in it are sent as basic authentication
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    string            `json:"body,omitempty"`
 	JSON    json.RawMessage   `json:"json,omitempty"` // sent as the body instead, with the Content-Type of JSON
-	// Expect lists the statuses that are a success; default 200 to 299. A redirect is followed unless its own status is
-	// among them.
+	// Expect lists the statuses that count as success; default 200 to 299. A redirect is followed unless its own status is among
+	// them.
 	Expect  Statuses `json:"expect,omitempty"`
-	Timeout Duration `json:"timeout,omitempty"` // of the attempt, with the reading of the answer; default 30 s, at most 1 h
+	Timeout Duration `json:"timeout,omitempty"` // of the attempt, including reading the response; default 30 s, at most 1 h
 	// Sign signs the request if the handler has a key, see Config.SigningKey.
 	Sign bool `json:"sign,omitempty"`
 }
@@ -48,7 +48,7 @@ func ParseArgs(text []byte) (Args, error) {
 	return a, a.Check()
 }
 
-// UnmarshalJSON reads args; a field with a name that they do not have is an error. Its errors are marked as permanent.
+// UnmarshalJSON reads args; an unknown field is an error. Its errors are marked as permanent.
 func (a *Args) UnmarshalJSON(text []byte) error {
 	type plain Args // has no methods
 	decoder := json.NewDecoder(bytes.NewReader(text))

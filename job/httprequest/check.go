@@ -30,7 +30,7 @@ var reserved = map[string]bool{
 	"Proxy-Connection": true, "Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
 }
 
-// Check returns what keeps the args from being a request. Its errors show no values: they may be secrets.
+// Check returns an error if the args do not make a request. Its errors show no values: they may be secrets.
 func (a *Args) Check() error {
 	if a.Method != "" && !isToken(a.Method) {
 		return errors.New(`"method": not a method, such as POST`)

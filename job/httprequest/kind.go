@@ -5,10 +5,10 @@
 //	_, err = httprequest.Kind.Enqueue(ctx, store, httprequest.Args{Method: "POST", URL: "https://api.example.com/v1/users"})
 //	err = job.NewWorker(store, job.Config{}, httprequest.Handler(httprequest.Config{})).Run(ctx)
 //
-// A request may be made more than once: when the process dies between the answer and its record, for example. POST and PATCH
-// carry the ID of their job as Idempotency-Key, by which many services notice a repetition.
+// A request may be made more than once: if the process dies between the response and its record, for example. POST and PATCH
+// requests carry the ID of their job as Idempotency-Key, by which many services notice a repetition.
 //
-// Args are stored as they are, and who can read the store can read the secrets in them. Errors and results have none
+// Args are stored as they are, so everybody who can read the store can read the secrets in them. Errors and results contain none
 // of them.
 package httprequest
 
@@ -24,24 +24,24 @@ import (
 // Kind is the kind of the jobs, "http.request".
 var Kind = job.Define[Args]("http.request")
 
-// A Config says what requests are allowed to do. The zero value is a safe one.
+// A Config limits what requests may do. The zero value is safe.
 type Config struct {
 	// AllowPrivate allows addresses that are not public: this machine, its network, the metadata service of a cloud. It also
-	// makes requests go through the proxy that the environment names, if any. Without it the address that is connected to
-	// is checked, whatever name led to it and after however many redirects.
+	// makes requests go through the proxy that the environment names, if any. Without AllowPrivate, the address that is connected
+	// to is checked, whatever name resolved to it and after any number of redirects.
 	AllowPrivate bool
-	MaxBody      int // bytes of an answer's body that are kept; default 16 KiB, at most 32 KiB
-	// SigningKey, if it is there, signs the requests that ask for it, such as those of a [job.Webhook], as
-	// https://www.standardwebhooks.com says: Webhook-Id is the ID of the job, Webhook-Timestamp the time of the attempt in Unix seconds,
-	// and Webhook-Signature "v1," with the base64 of the HMAC-SHA256 of both and the body, with dots between. See [ParseSigningKey].
+	MaxBody      int // bytes of a response's body that are kept; default 16 KiB, at most 32 KiB
+	// SigningKey, if set, signs the requests that ask for it, such as those of a [job.Webhook], as https://www.standardwebhooks.com
+	// describes: Webhook-Id is the ID of the job, Webhook-Timestamp the time of the attempt in Unix seconds, and Webhook-Signature "v1,"
+	// with the base64 of the HMAC-SHA256 of both and the body, with dots between. See [ParseSigningKey].
 	SigningKey []byte
 }
 
-// Handler makes the handler of [Kind]. It may be used by many workers.
+// Handler returns the handler of [Kind]. It may be used by many workers.
 //
-// A job is completed by an answer with an expected status, see Args.Expect. An answer with status 408, 425, 429 or 5xx and a
-// request without an answer are tried again, after the time that Retry-After gives, up to a day, if it does. Other
-// statuses, args that make no request, addresses that are refused and more than 10 redirects are final.
+// A response with an expected status completes the job, see Args.Expect. After a response with status 408, 425, 429 or 5xx, or no
+// response, the request is retried, after the time that Retry-After gives, if there is one, up to a day. Other statuses, invalid
+// args, addresses that are refused and more than 10 redirects are permanent failures.
 func Handler(c Config) job.Handler {
 	requester := newRequester(c, newClient(c.AllowPrivate))
 	return job.HandleResult(Kind, requester.do)

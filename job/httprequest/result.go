@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// A Result is what is kept of an answer, as the result of the job.
+// A Result is what is kept of a response, as the result of the job.
 type Result struct {
 	Status int `json:"status"`
-	// Headers are some of the answer's, those that tell about it, each up to 256 bytes.
+	// Headers are selected headers of the response, those that describe it, each up to 256 bytes.
 	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"` // when it is UTF-8
-	// BodyBase64 is the body when it is not UTF-8.
+	Body    string            `json:"body,omitempty"` // if it is UTF-8
+	// BodyBase64 is the body if it is not UTF-8.
 	BodyBase64 []byte   `json:"body_base64,omitempty"`
 	Truncated  bool     `json:"truncated,omitempty"` // the body is only the beginning, see Config.MaxBody
-	Duration   Duration `json:"duration"`            // from the beginning of the attempt to the end of the answer
+	Duration   Duration `json:"duration"`            // from the beginning of the attempt to the end of the response
 }
 
 const (

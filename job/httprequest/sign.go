@@ -19,7 +19,7 @@ const (
 )
 
 // ParseSigningKey reads a key for Config.SigningKey: "whsec_" and base64, as services that receive webhooks write it, or any other text of at least 24
-// bytes, which is the key itself. Space around it is left out. Errors do not show the key.
+// bytes, which is the key itself. Surrounding space is ignored. Errors do not show the key.
 func ParseSigningKey(text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	key := []byte(text)

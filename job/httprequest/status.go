@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Statuses are ranges of HTTP statuses. None stands for 200 to 299.
+// Statuses are ranges of HTTP statuses. An empty list means 200 to 299.
 type Statuses []StatusRange
 
 // A StatusRange is the statuses from From to To. In JSON it is a number, such as 204, or a range, such as "200-299".
