@@ -1,9 +1,10 @@
 // Package api is an HTTP API over a store of jobs, for programs in any language: enqueue jobs, find, retry and cancel
-// them, run them in workers, and follow what happens. Its paths begin with [Prefix]; openapi.yaml, which it serves itself, describes them.
+// them, run them in workers, and follow what happens. Its paths begin with [Prefix]; openapi.yaml, which it serves as well, describes
+// them.
 //
 //	mux.Handle(api.Prefix+"/", api.New(api.Config{Store: store}))
 //
-// It has no authentication of its own: put that before it, as "meanwhile serve" does.
+// It has no authentication of its own: put that in front of it, as "meanwhile serve" does.
 package api
 
 import (
@@ -19,27 +20,28 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Prefix is what all paths begin with.
+// Prefix is the beginning of all paths.
 const Prefix = "/api/v1"
 
-// A Config says what the API shows, and to whom. Only Store has to be set.
+// A Config configures the API: what it shows, and to whom. Only Store must be set.
 type Config struct {
 	Store job.Store
-	// ReadOnly reports whether a request may only look: others are then refused with 403. Default none is.
+	// ReadOnly reports whether a request may only read: if it would write, it is refused with 403. Default: none is read-only.
 	ReadOnly func(*http.Request) bool
-	// New makes a job that is to be enqueued. A program that knows its kinds checks their args there, and gives them their
-	// defaults. Default job.New, which takes any kind.
+	// New makes a job that is to be enqueued. A program that knows its kinds can check their args there, and set their defaults.
+	// Default job.New, which takes any kind.
 	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
 	// Mask names fields whose values are shown as •••, at any depth of args and results, and behind their name in errors and
-	// records, regardless of case, "-" and "_". Jobs cannot be found by them. By default those of dash.DefaultMask, such as password, token
-	// and api_key; an empty list that is not nil masks nothing.
+	// records, regardless of case, "-" and "_". Jobs cannot be searched by them. Default: those of dash.DefaultMask, such as password,
+	// token and api_key; an empty list that is not nil masks nothing.
 	Mask []string
-	// Actor returns who sent a request, for the audit log. Default, and where it returns "", is the address that the request came from.
+	// Actor returns who sent a request, for the audit log. By default, and if it returns "", that is the address that the request came
+	// from.
 	Actor  func(*http.Request) string
-	Logger *slog.Logger // for the audit log, and for trouble with the store, which answers do not tell; default slog.Default()
+	Logger *slog.Logger // for the audit log, and for errors of the store, which responses do not show; default slog.Default()
 }
 
-// An API is the handler.
+// An API is an http.Handler that serves the API.
 type API struct {
 	config   Config
 	mask     *mask.Mask
@@ -55,7 +57,7 @@ type API struct {
 	stop     func()
 }
 
-// New makes a handler. It panics without a store.
+// New returns a handler. It panics without a store.
 func New(c Config) *API {
 	if c.Store == nil {
 		panic("api: New: give Config.Store, the jobs to show")
@@ -138,10 +140,11 @@ func (a *API) routes() []route {
 	}
 }
 
-// Stop answers at once what waits for jobs, or for one to finish, now and from now on, so that a server can end: give it to http.Server.RegisterOnShutdown.
+// Stop makes requests that wait for jobs, or for one to finish, return at once, now and from now on, so that a server can shut down: give it to
+// http.Server.RegisterOnShutdown.
 func (a *API) Stop() { a.stop() }
 
-// ForWorkers reports whether a request is among those that programs send which run jobs: to enqueue jobs, to see one by its ID, and all
+// ForWorkers reports whether a request is one that programs which run jobs need: to enqueue jobs, to see one by its ID, and everything
 // below /worker. It is for tokens that may do no more than that.
 func ForWorkers(r *http.Request) bool {
 	path, ok := strings.CutPrefix(r.URL.Path, Prefix+"/")
