@@ -12,13 +12,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Config says what a dashboard shows, and to whom. Only Store or Logs has to be set.
+// A Config configures a dashboard: what it shows, and to whom. Only Store or Logs must be set.
 type Config struct {
 	Store  job.Store      // whose jobs are shown; without it the dashboard shows logs alone
 	Logs   storage.Finder // whose records are shown, such as a store of package logs or the client of a server; default none
 	Prefix string         // the path it is mounted at, such as "/jobs"; default "/"
 
-	// ReadOnly reports whether a request may only look: actions are then refused with 403, and not shown. Default none is.
+	// ReadOnly reports whether a request may only read: actions are then refused with 403, and not shown. Default: none is
+	// read-only.
 	ReadOnly func(*http.Request) bool
 
 	// Mask names fields whose values are shown as •••, at any depth of args and results and among the attributes of log
@@ -26,15 +27,16 @@ type Config struct {
 	// not nil masks nothing.
 	Mask []string
 
-	// New makes a job that is to be enqueued, as a clone of another. A program that knows its kinds checks their args there. Default
-	// job.New, which takes any kind.
+	// New makes a job that is to be enqueued, as a clone of another. A program that knows its kinds can check their args there.
+	// Default job.New, which takes any kind.
 	New func(kind string, args json.RawMessage, opts ...job.EnqueueOption) (*job.Job, error)
 
-	// Actor returns who sent a request, for the audit log. Default, and where it returns "", is the address that the request came from.
+	// Actor returns who sent a request, for the audit log. By default, and if it returns "", that is the address that the request came
+	// from.
 	Actor  func(*http.Request) string
 	Logger *slog.Logger // for the audit log; default slog.Default()
 
-	SignOut string // path that the button to sign out posts to; default none, and no button
+	SignOut string // path that the sign-out button posts to; default none, and then there is no button
 	Title   string // of the program, in the head of each page; default "meanwhile"
 	Version string // shown beside it; default none
 }

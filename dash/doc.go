@@ -5,17 +5,17 @@
 //
 // # Who may see it
 //
-// Everybody who reaches the handler: put what asks for a password in front of it. It checks by itself that a write comes
-// from its own pages, and a request that [Config].ReadOnly reports may look and change nothing.
+// Everybody who can reach the handler: put authentication in front of it. The handler itself checks that a write comes from its
+// own pages, and that a request that [Config].ReadOnly reports changes nothing.
 //
 // # What it costs
 //
-// Nothing while no page is open. Each page that is looked at is read from the store once a second, however many look at it,
-// and what several pages show is read once for all of them. Browsers are sent what has changed.
+// Nothing while no page is open. Each open page is read from the store once a second, however many people have it open, and what
+// several pages show is read once for all of them. Browsers are sent what has changed.
 //
 // # What it shows
 //
 // Args, results, errors and records of jobs, and log records, with the values of the fields in [Config].Mask hidden in JSON
-// and attributes, and in texts where they stand as name=value or name: value. Names of queues, kinds, hosts and tasks are
+// and attributes, and in texts in which they appear as name=value or name: value. Names of queues, kinds, hosts and tasks are
 // shown as they are.
 package dash

@@ -43,8 +43,8 @@ type handler struct {
 	overrides  cached[[]job.Override] // the first of each queue
 }
 
-// New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests
-// at once, and needs no end.
+// New returns a handler that shows the dashboard, to be mounted at c.Prefix and all paths below it. It serves many requests at
+// once, and need not be closed.
 func New(c Config) http.Handler {
 	c.fill()
 	h := &handler{Config: c, masker: mask.New(c.Mask), pasts: cached[*past]{least: pastFresh}}

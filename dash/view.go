@@ -118,8 +118,8 @@ func (v *view) clock(kind string, t time.Time, text string) template.HTML {
 	return template.HTML(`<time data-` + kind + ` datetime="` + t.UTC().Format(time.RFC3339Nano) + `" title="` + exact + `">` + text + `</time>`)
 }
 
-// ThemePath is where the button of the colours posts to, below Config.Prefix. It changes nothing but a cookie of the reader's own
-// browser: a guard before the dashboard allows posts there for all who may look.
+// ThemePath is the path, below Config.Prefix, that the color theme button posts to. It changes nothing but a cookie of the
+// reader's own browser: authentication in front of the dashboard should allow posts to it for everybody who may read.
 const ThemePath = "/theme"
 
 const themeCookie = "meanwhile_theme"
