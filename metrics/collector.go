@@ -11,14 +11,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A Config says what a [Collector] measures. The zero value measures the tasks of the process, and about the jobs of
-// the workers that it observes.
+// A Config configures what a [Collector] measures. The zero value measures the tasks of the process, and the jobs of the workers
+// that it observes.
 type Config struct {
-	// Store whose jobs and queues are measured. Without one, what comes from it is left out.
+	// Store is the store whose jobs and queues are measured. Without one, its metrics are left out.
 	Store job.Store
-	// Interval is how old an answer of the store may be: it is asked at most so often. The default is 5 s.
+	// Interval is how old a result of the store may be: the store is queried at most this often. The default is 5 s.
 	Interval time.Duration
-	// Limit is how long the claim loop of a worker or the store may stand still before [Collector.Healthz] says so. The
+	// Limit is how long the claim loop of a worker or the store may make no progress before [Collector.Healthz] reports it. The
 	// default is 30 s.
 	Limit time.Duration
 }
@@ -84,8 +84,8 @@ func (m *Collector) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. It asks the store if its last answer is too old, and waits for it for at most
-// two seconds.
+// Collect implements [prometheus.Collector]. It queries the store if the last result is too old, and waits for at most two
+// seconds.
 func (m *Collector) Collect(ch chan<- prometheus.Metric) {
 	m.collectStore(ch)
 	m.collectWorkers(ch)

@@ -11,12 +11,12 @@
 //
 // # What it costs
 //
-// The store is asked at most once per Config.Interval, however often it is scraped, with a deadline of two seconds. While it does not
-// answer, the metrics that come from it are left out and meanwhile_store_up is 0; a scrape never waits longer. An event
-// costs a lookup and two or three updates of counters; nothing is locked that events of other queues and kinds need.
+// The store is queried at most once per Config.Interval, however often metrics are scraped, with a deadline of two seconds. While it
+// does not answer, the metrics that come from it are left out and meanwhile_store_up is 0; a scrape never waits longer. An event
+// costs a lookup and two or three updates of counters; it takes no lock that events of other queues and kinds need.
 //
 // # Bounds
 //
-// Labels are bounded, so that names from outside cannot fill anybody's memory: there are at most [MaxLabels] pairs of queue
-// and kind, and as many queues, crons, scopes and names of tasks. What comes beyond them is counted under the label "other".
+// Labels are bounded, so that names from outside cannot exhaust memory: there are at most [MaxLabels] pairs of queue and kind,
+// and as many queues, crons, scopes and names of tasks. Everything beyond them is counted under the label "other".
 package metrics

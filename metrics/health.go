@@ -17,9 +17,9 @@ type report struct {
 }
 
 // Healthz answers 200 while the claim loop of each watched worker and the store have advanced within [Config].Limit, and
-// otherwise 503 with the reasons as JSON, such as {"status":"failed","reasons":["…"]}. A worker that is full or stops is
-// well; one that does not run is not, once the limit is over. The store is asked no more often than for scrapes, and waited for
-// no longer. The reasons have no words of the store, which may name hosts: those are in the log.
+// otherwise 503 with the reasons as JSON, such as {"status":"failed","reasons":["…"]}. A worker that is full or stopping is
+// healthy; one that does not run is unhealthy, once the limit is over. The store is queried no more often than for scrapes, and
+// with the same deadline. The reasons do not contain the store's error texts, which may name hosts: those are in the log.
 func (m *Collector) Healthz(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	for i, worker := range m.watching() {
@@ -35,9 +35,9 @@ func (m *Collector) Healthz(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, reasons)
 }
 
-// Readyz answers 200 when each watched worker claims and the store answers, and otherwise 503 with the reasons, as
-// [Collector.Healthz] does. The answer of the store is at most a second old. So it is 503 before the first claim, and from the moment
-// on in which a worker begins to stop.
+// Readyz answers 200 if each watched worker claims and the store answers, and otherwise 503 with the reasons, as [Collector.Healthz]
+// does. The result of the store is at most a second old. So it answers 503 before the first claim, and from the moment a worker
+// begins to stop.
 func (m *Collector) Readyz(w http.ResponseWriter, r *http.Request) {
 	var reasons []string
 	for i, worker := range m.watching() {

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/detach"
 )
 
-// HTTP counts the requests of a server, by the part of it that answers them; it is a [prometheus.Collector]. Its methods may be called by
-// many goroutines at once.
+// HTTP counts the requests of a server, by the part of the server that answers them; it is a [prometheus.Collector]. Its methods may be
+// called by many goroutines at once.
 type HTTP struct {
 	part     func(*http.Request) string
 	requests *prometheus.CounterVec
@@ -48,7 +48,7 @@ func NewHTTP(part func(*http.Request) string) *HTTP {
 	}
 }
 
-// SignInFailed counts a password or a token that was refused, by the reason, which is a label.
+// SignInFailed counts a refused password or token, by the reason, which is a label.
 func (m *HTTP) SignInFailed(reason string) { m.refused.WithLabelValues(reason).Inc() }
 
 // Wrap returns a handler that passes requests on to next and counts them.

@@ -2,7 +2,7 @@ package metrics
 
 import "sync"
 
-// MaxLabels is how many values a label has at most, or pairs of values that go together. What comes later is counted as
+// MaxLabels is the maximum number of values of a label, or of pairs of values that go together. Later values are counted as
 // "other".
 const MaxLabels = 100
 

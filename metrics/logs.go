@@ -17,7 +17,7 @@ type Logs struct {
 	services places[string]
 }
 
-// NewLogs returns a collector of what a server has done, such as that of its method Stats.
+// NewLogs returns a collector of the statistics of a server; stats is usually its method Stats.
 func NewLogs(stats func() server.Stats) *Logs { return &Logs{stats: stats} }
 
 var (
@@ -100,7 +100,7 @@ func (l *Logs) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// Handler returns a handler for /metrics, as that of a [Collector].
+// Handler returns a handler for /metrics, like that of a [Collector].
 func (l *Logs) Handler() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(l, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

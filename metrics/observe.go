@@ -2,8 +2,8 @@ package metrics
 
 import "github.com/meanwhile-go/meanwhile/job"
 
-// Observe counts an event. Give it to [job.Config].Observe of each worker of the process; where there is another observer,
-// let that call it.
+// Observe counts an event. Give it to [job.Config].Observe of each worker of the process; if there is another observer, let that
+// call it.
 func (m *Collector) Observe(e job.Event) {
 	switch e.Kind {
 	case job.JobStarted:
