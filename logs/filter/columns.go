@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// Columns are the records of one service in a block, whose parts lie apart, so that a filter reads those alone that it looks at.
+// Columns are the records of one service in a block, stored by column, so that a filter reads only the columns that it needs.
 type Columns interface {
 	Len() int
 	Service() []byte
@@ -28,10 +28,10 @@ const (
 	PartJob
 )
 
-// A Column is the values that records of a block have of one kind.
+// A Column holds the values of one kind that records of a block have.
 type Column interface {
-	// Bounds returns the least and the greatest value, where these are known without reading them: of integers, unsigned ones, durations and
-	// times as they are compared.
+	// Bounds returns the least and the greatest value, if these are known without reading the values: of integers, unsigned integers,
+	// durations and times, as they are compared.
 	Bounds() (least, most logs.AttrValue, ok bool)
 
 	// Values returns the values and which records have them.
@@ -41,7 +41,7 @@ type Column interface {
 // Values are what a column holds.
 type Values struct {
 	All  []logs.AttrValue
-	IDs  []uint8 // of each record that has a value, which of All it is; nil: All has those of the records one after the other
+	IDs  []uint8 // for each record that has a value, its index in All; nil: All has the values of the records one after the other
 	Rows []int32 // the records that have a value, ascending; nil: each record has one
 }
 
@@ -63,7 +63,7 @@ func NewRows(n int) Rows {
 // Has reports whether a record is among them.
 func (r Rows) Has(row int) bool { return r[row/64]>>(row%64)&1 != 0 }
 
-// Count returns how many they are.
+// Count returns how many there are.
 func (r Rows) Count() (n int) {
 	for _, w := range r {
 		n += bits.OnesCount64(w)
@@ -71,7 +71,7 @@ func (r Rows) Count() (n int) {
 	return n
 }
 
-// Remove takes a record out.
+// Remove removes a record.
 func (r Rows) Remove(row int) { r[row/64] &^= 1 << (row % 64) }
 
 // Each yields them, ascending.
@@ -116,7 +116,7 @@ func (r Rows) add(other Rows) {
 	}
 }
 
-// Select returns those of some records of a block that match. It reads no column that cannot change the outcome.
+// Select returns those of the given records of a block that match. It reads no column that cannot change the result.
 func (f Filter) Select(c Columns, of Rows) (Rows, error) {
 	if f.expr == nil || of.none() {
 		return of, nil

@@ -1,5 +1,5 @@
-// Package filter is the language in which records are searched: it parses filters, matches records, and says what an index of
-// blocks has to hold so that a search can leave blocks out. The guide to searching, docs/logs-search.md, says what filters mean.
+// Package filter is the query language for records: it parses filters, matches records, and defines what an index of blocks must
+// hold so that a search can skip blocks. The guide to searching, docs/logs-search.md, explains what filters mean.
 //
 // It imports package logs, whose records it matches.
 package filter

@@ -40,8 +40,8 @@ func (f field) text(v *logs.View) []byte {
 	return v.Message
 }
 
-// AppendValue appends the value that a record has for a key of filters, as text: nothing when it has none. A key in quotes is that of an
-// attribute.
+// AppendValue appends the value that a record has for a key of filters, as text; nothing if it has none. A key in quotes is the key of
+// an attribute.
 func AppendValue(b []byte, v *logs.View, key string) []byte {
 	f := fields[key]
 	if inner, ok := strings.CutPrefix(key, `"`); ok && len(inner) > 0 && strings.HasSuffix(inner, `"`) {

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// FreshWords returns the part of text outside of which it has only words that before has as well: what lies between the beginning
-// and the end that both share. An index that has the words of one message needs only these of the next, which mostly is the same but
-// for a number or a name.
+// FreshWords returns the part of text outside of which it has only words that before has as well: the part between the beginning and
+// the end that both share. An index that has the words of one message needs only these words of the next, which usually differs only
+// in a number or a name.
 func FreshWords(text, before []byte) []byte {
 	most := min(len(text), len(before))
 	begin := sharedPrefix(text[:most], before[:most])

@@ -2,8 +2,8 @@ package filter
 
 import "slices"
 
-// Looks returns what the filter looks at besides the time, the level, the number, the service, the task and the job of a
-// record: whether at the message, which words and phrases are looked for in, and at which attributes, by their keys.
+// Looks returns what the filter reads besides the time, the level, the number, the service, the task and the job of a record:
+// whether it reads the message, in which words and phrases are searched, and which attributes, by their keys.
 func (f Filter) Looks() (message bool, attrs []string) {
 	var visit func(expr)
 	visit = func(e expr) {

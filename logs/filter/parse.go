@@ -21,7 +21,7 @@ const (
 //	not    = { "not" | "-" } ( "(" filter ")" | word | prefix* | "phrase" | key op value )
 //	op     = "=" | "!=" | ">" | ">=" | "<" | "<=" | "~" | "!~"
 //
-// An empty text matches all. The guide to searching, docs/logs-search.md, says what each of them means.
+// An empty text matches all. The guide to searching, docs/logs-search.md, explains what each of them means.
 func Parse(text string) (Filter, error) {
 	p := &parser{text: text}
 	switch {

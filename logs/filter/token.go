@@ -8,11 +8,11 @@ import (
 )
 
 // AppendTokens appends the tokens of a record, some more than once: a hash for each word of its message and of its
-// attributes' texts, and one for its task, each task above that, its job and each attribute as a whole. A text that is one word
-// has the token of that alone. An index of blocks holds tokens; a search leaves out the blocks that have not all tokens of its filter.
+// attributes' texts, and one for its task, each task above that, its job and each attribute as a whole. A text that is one word has
+// only the token of that word. An index of blocks holds tokens; a search skips the blocks that do not have all tokens of its filter.
 //
-// A word is a run of ASCII letters, digits and underscores, and of all bytes of other characters. ASCII letters count
-// as small ones.
+// A word is a run of ASCII letters, digits and underscores, and of all bytes of other characters. ASCII letters count as lower
+// case.
 func AppendTokens(tokens []uint64, v *logs.View) []uint64 {
 	tokens = appendWords(tokens, v.Message)
 	tokens = appendTasks(tokens, v.Task)
@@ -33,10 +33,10 @@ func AppendMessageTokens(tokens []uint64, message []byte) []uint64 {
 	return appendWords(tokens, message)
 }
 
-// AppendTaskTokens appends those of a task alone.
+// AppendTaskTokens appends the tokens of a task alone.
 func AppendTaskTokens(tokens []uint64, path []byte) []uint64 { return appendTasks(tokens, path) }
 
-// AppendJobToken appends that of a job alone.
+// AppendJobToken appends the token of a job alone.
 func AppendJobToken(tokens []uint64, job []byte) []uint64 {
 	if len(job) == 0 {
 		return tokens
@@ -44,7 +44,7 @@ func AppendJobToken(tokens []uint64, job []byte) []uint64 {
 	return append(tokens, murmur.Mix(addText(jobSeed, job)))
 }
 
-// AppendAttrTokens appends those of an attribute alone.
+// AppendAttrTokens appends the tokens of an attribute alone.
 func AppendAttrTokens(tokens []uint64, key []byte, value *logs.AttrValue) []uint64 {
 	var buf [64]byte
 	text, ok := value.Text()
@@ -90,7 +90,7 @@ var unit = func() (unit [256]byte) {
 	return unit
 }()
 
-// AttrToken returns the token of an attribute whose value, as text, is the given one but for the case of ASCII letters.
+// AttrToken returns the token of an attribute whose value, as text, equals text apart from the case of ASCII letters.
 func AttrToken(key, text []byte) uint64 { return murmur.Mix(addText(keySeed(key), text)) }
 
 func keySeed(key []byte) uint64 {
