@@ -16,7 +16,7 @@ type AttrValue struct {
 	kind byte
 }
 
-// Value returns the value on its own. What slog has no kind for, is a json.RawMessage.
+// Value returns a copy of the value. If slog has no kind for it, it is a json.RawMessage.
 func (a AttrValue) Value() slog.Value {
 	switch a.kind {
 	case kindInt:
@@ -58,10 +58,11 @@ func (a AttrValue) Kind() slog.Kind {
 	return slog.KindString
 }
 
-// Int64 returns an integer, the nanoseconds of a duration, or those of a time since 1970. Of another kind it means nothing.
+// Int64 returns an integer, the nanoseconds of a duration, or those of a time since 1970. For other kinds the result is
+// meaningless.
 func (a AttrValue) Int64() int64 { return int64(a.bits) }
 
-// Text returns the value as text, when it lies in the buffer as one.
+// Text returns the value as text, if it is stored as text in the buffer.
 func (a AttrValue) Text() (text []byte, ok bool) {
 	return a.text, a.kind == kindText || a.kind == kindJSON
 }
@@ -114,9 +115,9 @@ const (
 	maxGroupBytes = 16 * MaxRecord // of an attribute: of one that is longer, members are missing
 )
 
-// AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group is its
-// members; what is empty is left out, as slog's own handlers do. A group that is in a
-// hundred others is an error as text.
+// AppendAttr appends an encoded attribute, as [View.Append] describes it, with prefix before its key. A group becomes its
+// members; empty attributes are left out, as slog's own handlers do. A group that is nested in a hundred others becomes the text
+// of an error.
 func AppendAttr(data []byte, prefix string, a slog.Attr) []byte {
 	return appendMember(data, len(data)+maxGroupBytes, 0, prefix, a)
 }
@@ -181,8 +182,8 @@ func appendKind(data []byte, prefix, key string, kind slog.Kind, value slog.Valu
 	return appendAny(data, value.Any())
 }
 
-// FindAttr returns the value of the first attribute with a key among encoded ones, as [View.EncodedAttrs] returns them, and what
-// follows it. It does not read the values of others.
+// FindAttr returns the value of the first attribute with a key among encoded attributes, as [View.EncodedAttrs] returns them, and
+// what follows it. It does not read the values of other attributes.
 func FindAttr(encoded []byte, key string) (value AttrValue, rest []byte, ok bool) {
 	for b := encoded; len(b) > 0; {
 		n := int(b[0])
@@ -229,7 +230,7 @@ func passValue(b []byte) []byte {
 	return nil
 }
 
-// TextValue returns the value that a text is, or JSON. It keeps the text.
+// TextValue returns the value of a text, or of JSON. It keeps the text.
 func TextValue(text []byte, isJSON bool) AttrValue {
 	if isJSON {
 		return AttrValue{kind: kindJSON, text: text}
@@ -237,7 +238,8 @@ func TextValue(text []byte, isJSON bool) AttrValue {
 	return AttrValue{kind: kindText, text: text}
 }
 
-// BitsValue returns the value of a kind that is no text: of a truth value 1 or 0, of a float its bits, of any other what Int64 returns.
+// BitsValue returns a value of a kind that is not text. bits is 1 or 0 for a boolean, the bits of a float, and for any other kind what
+// Int64 returns.
 func BitsValue(kind slog.Kind, bits uint64) AttrValue {
 	a := AttrValue{bits: bits}
 	switch kind {
@@ -260,7 +262,7 @@ func BitsValue(kind slog.Kind, bits uint64) AttrValue {
 	return a
 }
 
-// Bits returns what [BitsValue] makes the value of. Of a text it is zero.
+// Bits returns the bits from which [BitsValue] makes the value. For a text it is zero.
 func (a AttrValue) Bits() uint64 {
 	if a.kind == kindTrue {
 		return 1
@@ -268,7 +270,7 @@ func (a AttrValue) Bits() uint64 {
 	return a.bits
 }
 
-// AppendEncoded appends the value as it stands behind the key of an encoded attribute.
+// AppendEncoded appends the value as it follows the key of an encoded attribute.
 func (a AttrValue) AppendEncoded(b []byte) []byte {
 	b = append(b, a.kind)
 	switch a.kind {

@@ -8,8 +8,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// A Client is the identity of one client and its spool, by which a server knows what it has from it. The zero Client has
-// none: its records are taken as they come.
+// A Client is the identity of one client and its spool, by which a server knows which records it has received from it. The zero
+// Client means no identity: its records are accepted as they come.
 type Client [16]byte
 
 // NewClient returns an identity that no other client has.
@@ -29,8 +29,8 @@ func ParseClient(text string) (c Client, err error) {
 	return c, nil
 }
 
-// A Batch is encoded records of one service, one after the other, and of one client or of none. It is what clients send,
-// stores keep, and spools hold, without anybody in between decoding it. Who takes a batch does not change it.
+// A Batch is a sequence of encoded records of one service, and of one client or of none. It is what clients send, stores keep,
+// and spools hold, without being decoded in between. Functions that take a batch do not change it.
 type Batch struct {
 	Service  string
 	Client   Client // the zero Client: First and Last mean nothing
@@ -41,13 +41,13 @@ type Batch struct {
 	Data     []byte // encoded records
 }
 
-// Bounds of a batch; a reader checks them before it makes room.
+// Bounds of a batch; a reader checks them before it allocates memory.
 const (
 	MaxBatch        = logwire.MaxBatch        // bytes of its records
 	MaxBatchRecords = logwire.MaxBatchRecords // records
 )
 
-// Views yields the records of the batch, which lie in its data. A damaged record ends it with an error.
+// Views yields the records of the batch, which refer to its data. A damaged record ends the sequence with an error.
 func (b *Batch) Views(yield func(v *View, err error) bool) {
 	v := View{Service: []byte(b.Service)}
 	for data := b.Data; len(data) > 0; {
@@ -59,7 +59,7 @@ func (b *Batch) Views(yield func(v *View, err error) bool) {
 	}
 }
 
-// Add appends a record to the data, and counts it.
+// Add appends a record to Data, and counts it.
 func (b *Batch) Add(v *View) {
 	if b.Count == 0 {
 		b.Min, b.Max = v.Time, v.Time

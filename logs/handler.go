@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// HandlerOptions are those of a [Handler]. The zero value works.
+// HandlerOptions are the options of a [Handler]. The zero value works.
 type HandlerOptions struct {
 	// Level is the lowest level that is logged; it may change. The default is slog.LevelInfo.
 	Level slog.Leveler
 
-	// AddSource adds the attribute "source": the file, without its folders but one, and the line that logged.
+	// AddSource adds the attribute "source": the file, with only its last folder, and the line that logged.
 	AddSource bool
 
-	// Block is how long a call waits for buffer space when memory and spool are full, before its record is dropped. A ctx that ends sooner
-	// ends the wait. Zero is not at all.
+	// Block is how long a call waits for buffer space when memory and spool are full, before its record is dropped. The wait also ends
+	// when ctx ends. Zero means not to wait.
 	Block time.Duration
 
 	SenderOptions
 }
 
-// A Handler is a slog.Handler that sends records to a server, by a [Sender]. A call never waits for a server or a disk, unless
-// [HandlerOptions] say so. The
-// path of the task that ctx is of stands in the record, and so does its job; a group is a prefix of keys: "http.status".
+// A Handler is a slog.Handler that sends records to a server, through a [Sender]. A call never waits for a server or a disk,
+// unless [HandlerOptions] say so. The record contains the path of the task that ctx belongs to, and its job; a group is a prefix
+// of keys: "http.status".
 //
 // Call Close before the program ends, or use process.Main, which does.
 type Handler struct {
@@ -61,10 +61,10 @@ func NewHandler(address string, o *HandlerOptions) (*Handler, error) {
 	return h, nil
 }
 
-// Sender returns what the handler sends through.
+// Sender returns the sender of the handler.
 func (h *Handler) Sender() *Sender { return h.sender }
 
-// Flush returns when the server has acknowledged everything logged before, but for records that were dropped; see [Sender.Flush].
+// Flush returns when the server has acknowledged everything logged before, except records that were dropped; see [Sender.Flush].
 func (h *Handler) Flush(ctx context.Context) error { return h.sender.Flush(ctx) }
 
 // Close sends or spools what was logged; see [Sender.Close]. It ends all handlers made from this one.
@@ -73,7 +73,7 @@ func (h *Handler) Close(ctx context.Context) error { return h.sender.Close(ctx) 
 // Enabled reports whether records of a level are logged.
 func (h *Handler) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level.Level() }
 
-// Handle takes a record. An error says that it was dropped, which is counted as well.
+// Handle takes a record. An error means that the record was dropped, which is counted as well.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	at := r.Time.UnixNano()
 	if r.Time.IsZero() {

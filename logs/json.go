@@ -12,16 +12,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/jsontext"
 )
 
-// MarshalJSON writes the record as it is written everywhere, in one line:
+// MarshalJSON encodes the record in one line, in the form that is used everywhere:
 //
 //	{"time":"2026-05-04T03:02:01.5Z","level":"WARN","service":"api","message":"timed out","task":"main/search",
 //	 "job":"01JX…","number":17,"attrs":{"http.status":503,"took":"1.5s"}}
 //
-// Task, job, number and attrs are left out when there are none. Durations are written as Go does, times in RFC 3339, and
-// a number that is no integer has a point or an exponent. Control characters are escaped, also those that JSON allows.
+// Task, job, number and attrs are left out if there are none. Durations are written as Go does, times in RFC 3339, and a number
+// that is not an integer has a point or an exponent. Control characters are escaped, even those that JSON allows.
 func (r Record) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil), nil }
 
-// AppendJSON appends what MarshalJSON returns, without a line's end.
+// AppendJSON appends what MarshalJSON returns, without a newline.
 func (r *Record) AppendJSON(b []byte) []byte {
 	b = append(b, `{"time":"`...)
 	b = r.Time.UTC().AppendFormat(b, time.RFC3339Nano)
@@ -54,8 +54,8 @@ func (r *Record) AppendJSON(b []byte) []byte {
 	return append(b, "}}"...)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. Attributes come in their order: texts, integers, other numbers and truth
-// values as such, what else there is as json.RawMessage. Durations and times are texts then, as JSON has no others.
+// UnmarshalJSON reads what MarshalJSON writes. Attributes keep their order: texts, integers, other numbers and booleans are read
+// as such, everything else as json.RawMessage. Durations and times become texts, as JSON has no type for them.
 func (r *Record) UnmarshalJSON(data []byte) error {
 	var members struct {
 		Time    time.Time       `json:"time"`

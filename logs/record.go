@@ -11,14 +11,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/murmur"
 )
 
-// A Record is one log line, as the one who asked for it gets it. It shares nothing with others.
+// A Record is one log line, as a reader gets it. It shares no memory with others.
 type Record struct {
 	Time    time.Time   // when it was logged; UTC
 	Level   slog.Level  //
 	Service string      // which program logged it
 	Message string      //
 	Task    string      // the path of the task it was logged in, empty for none
-	Job     string      // the ID of the job it was logged in, empty for none
+	Job     string      // the ID of the job it was logged in; empty for none
 	Attrs   []slog.Attr // with groups as parts of the keys: "http.status"; values are those of a [View]
 	Number  uint64      // its place among the records of its service in one store, from 1 on; zero before it is stored
 }
@@ -32,9 +32,9 @@ func (r *Record) View() View {
 	return v
 }
 
-// Identity returns a text that is the same each time the record is sent, and that no other record has, also of a store
-// that begins its numbers anew or of another server that knows the same service: "api-17-" and 16 hexadecimal digits made
-// of its time and message. It has at most [MaxService] + 38 bytes.
+// Identity returns a text that is the same each time the record is sent, and that no other record has, even one of a store that
+// begins its numbers anew or of another server with the same service: "api-17-" and 16 hexadecimal digits made of its time and
+// message. It has at most [MaxService] + 38 bytes.
 func (r *Record) Identity() string {
 	sum := fnv.New64a()
 	_, _ = sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(r.Time.UnixNano()))) // as what follows, it never fails

@@ -2,17 +2,17 @@ package logs
 
 import "fmt"
 
-// A RefusalCode says why a server does not go on with a connection.
+// A RefusalCode is why a server ends a connection.
 type RefusalCode byte
 
-// The reasons; docs/logs-protocol.md says what a client does about each.
+// The reasons; docs/logs-protocol.md describes how a client reacts to each.
 const (
 	RefusedVersion     RefusalCode = iota + 1 // no protocol, or a version the server does not speak
 	RefusedKey                                // the key is wrong or missing
 	RefusedFrame                              // a frame breaks the protocol
 	RefusedSuperseded                         // the same client has opened another connection
 	RefusedUnavailable                        // the records cannot be kept at present
-	RefusedLeaving                            // the server ends, or asks for a new connection
+	RefusedLeaving                            // the server stops, or asks for a new connection
 )
 
 // String returns a word for the reason.
@@ -24,7 +24,7 @@ func (c RefusalCode) String() string {
 	return words[c]
 }
 
-// A Refusal is the end of a connection as the server reports it to its client. It is an error on both sides.
+// A Refusal is the reason that the server sends to its client when it ends a connection. It is an error on both sides.
 type Refusal struct {
 	Code RefusalCode
 	Text string

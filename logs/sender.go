@@ -19,38 +19,38 @@ import (
 	"github.com/meanwhile-go/meanwhile/process"
 )
 
-// SpoolOff as the spool of [SenderOptions] says that there is none.
+// SpoolOff as the Spool of [SenderOptions] means that there is none.
 const SpoolOff = "off"
 
-// SenderOptions are those of a [Sender]. The zero value works.
+// SenderOptions are the options of a [Sender]. The zero value works.
 type SenderOptions struct {
-	// Service names the program in its records; [CheckService] says which names are valid. The default is the name of its file,
-	// as [RepairService] returns it. A record that has a service keeps it.
+	// Service names the program in its records; [CheckService] defines which names are valid. The default is the name of the
+	// program's file, as [RepairService] returns it. A record that has a service keeps it.
 	Service string
 
-	Key string      // for a server that asks for one. That in the address comes before it
+	Key string      // for a server that asks for one. A key in the address takes precedence
 	TLS *tls.Config // for addresses with tls://. The default trusts the roots of the system
 
-	// Spool is the folder for what the server has not acknowledged when it is away. Several processes may share it: what one
-	// that died has left is sent by another, or by the next. The default is meanwhile/spool and the service, in the folder
-	// that os.UserCacheDir returns; SpoolOff is none.
+	// Spool is the folder for records that the server has not acknowledged while it is unreachable. Several processes may share
+	// it: what a dead process has left is sent by another, or by the next. The default is meanwhile/spool and the service, in the
+	// folder that os.UserCacheDir returns; SpoolOff means none.
 	Spool string
 
-	// SpoolBytes bounds what this process keeps in the spool, and what dead ones have left. When it is reached, the oldest
+	// SpoolBytes bounds what this process keeps in the spool, and what dead processes have left. When it is reached, the oldest
 	// records are dropped. The default is 256 MiB.
 	SpoolBytes int64
 
-	// SpoolAge is for how long records stay in the spool before they are dropped. The default is 7 days.
+	// SpoolAge is how long records stay in the spool before they are dropped. The default is 7 days.
 	SpoolAge time.Duration
 
-	// MemoryBytes bounds the records in memory, encoded. From half of it on they go to the spool. When it is full, because
-	// there is no spool, its disk is full or slower than they come, new records are dropped. The default is 8 MiB.
+	// MemoryBytes bounds the records in memory, encoded. From half of it on, records go to the spool. When memory is full,
+	// because there is no spool, or its disk is full or too slow, new records are dropped. The default is 8 MiB.
 	MemoryBytes int
 
-	// Linger is how long a record waits for others to be sent with it. The default is 5 ms, a negative one is none.
+	// Linger is how long a record waits for others to be sent with it. The default is 5 ms; a negative value means not to wait.
 	Linger time.Duration
 
-	// Compress is "zstd" or "none". The default is none to this machine, else zstd.
+	// Compress is "zstd" or "none". The default is none to this machine, otherwise zstd.
 	Compress string
 
 	// OnError is called with problems: no connection, no spool. It is called at most once a minute, by one goroutine at a time, and
@@ -60,12 +60,12 @@ type SenderOptions struct {
 	dial func(ctx context.Context) (net.Conn, error) // of tests
 }
 
-// A Sender brings records to a server and loses none while memory or spool have space: what is not acknowledged stays in memory or in
-// the spool, and is sent again, in order, to be kept once. What is dropped is counted, and reported by records of its service with
-// the attribute logs.dropped as soon as there is a connection, also by the next process with the same spool. Its methods may be
+// A Sender sends records to a server and loses none while memory or spool have space: unacknowledged records stay in memory or in the
+// spool, and are sent again, in order, to be kept once. Dropped records are counted, and reported by records of the Sender's service
+// with the attribute logs.dropped as soon as there is a connection, even by the next process with the same spool. Its methods may be
 // called by many goroutines at once.
 //
-// It is what a [Handler] sends through, and serves programs that have records from elsewhere.
+// A [Handler] sends through a Sender; programs that have records from elsewhere can use one directly.
 type Sender struct {
 	o            SenderOptions
 	to           target
@@ -118,11 +118,11 @@ type inFlightBatch struct {
 	size int
 }
 
-// SenderStats counts what a [Sender] did.
+// SenderStats reports what a [Sender] has done.
 type SenderStats struct {
 	Added        int64  // records taken
-	Dropped      int64  // records not taken, or dropped from the spool, also from that of an earlier process
-	Acknowledged int64  // records the server has, as far as their numbers tell
+	Dropped      int64  // records not taken, or dropped from the spool, including that of an earlier process
+	Acknowledged int64  // records the server has, as far as their numbers show
 	Memory       int    // bytes of records in memory
 	Spooled      int64  // bytes in the spool
 	Online       bool   // there is a connection
@@ -130,7 +130,7 @@ type SenderStats struct {
 }
 
 // NewSender returns a sender to the server at tcp://host:port or tls://host:port; ?key= may follow. The port's default is
-// 6767. It connects in the background, again and again; an error means a mistake in the address or the options.
+// 6767. It connects in the background, and reconnects as needed; an error means a mistake in the address or the options.
 func NewSender(address string, o *SenderOptions) (*Sender, error) {
 	if o == nil {
 		o = &SenderOptions{}
@@ -218,7 +218,7 @@ func (s *Sender) run(ctx context.Context) {
 // Client returns the identity under which the server knows this sender.
 func (s *Sender) Client() Client { return s.id }
 
-// Stats returns what it did up to now.
+// Stats returns what the sender has done so far.
 func (s *Sender) Stats() SenderStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -232,7 +232,7 @@ func (s *Sender) Stats() SenderStats {
 	return stats
 }
 
-// Add takes a record, without waiting. It copies it; a time that is zero becomes the present. An error says that the record
+// Add takes a record, without waiting. It copies the record; a zero time becomes the current time. An error means that the record
 // was dropped: ErrFull or ErrClosed. A service without a valid name goes to the server as it is, which stores the record under the
 // one that [RepairService] makes of it.
 func (s *Sender) Add(v *View) error {
@@ -262,9 +262,9 @@ func (s *Sender) Flush(ctx context.Context) error {
 	return s.settle(ctx, n, func() bool { return false })
 }
 
-// Close sends what it can, until ctx is canceled or the server is found to be away: what it took, and what dead processes have
-// left in the spool's folder, and what is to be reported of dropped records. The rest stays in the spool, and the next process with this folder sends it. An error says what could be neither sent nor spooled. Records that come after
-// Close are dropped, and counted.
+// Close sends what it can, until ctx is canceled or the server is found to be unreachable: the records it took, those that dead processes have left
+// in the spool's folder, and the reports of dropped records. The rest stays in the spool, and the next process with this folder sends it. An error
+// reports what could be neither sent nor spooled. Records that come after Close are dropped, and counted.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	again := s.closed
@@ -293,11 +293,11 @@ func (s *Sender) Close(ctx context.Context) error {
 	return s.putAway()
 }
 
-// A PendingError says what is not acknowledged.
+// A PendingError reports how many records are not acknowledged.
 type PendingError struct {
 	Memory  int64 // records in memory
 	Spooled int64 // records in the spool
-	Cause   error // why it is not waited for any longer
+	Cause   error // why the wait ended
 }
 
 // Error says how many.

@@ -9,14 +9,14 @@ import (
 // MaxService is the longest name of a service, in bytes.
 const MaxService = 128
 
-// UnknownService is the service of records that name none and come by an input without a default of its own.
+// UnknownService is the service of records that name none and come through an input without a default of its own.
 const UnknownService = "unknown_service"
 
-// FromService is the key of an attribute of a record that is stored under another service than it came with: the name it came
-// with, of which there are the first 256 bytes.
+// FromService is the key of an attribute of a record that is stored under another service than it came with: the first 256 bytes
+// of the name it came with.
 const FromService = "from_service"
 
-// MaxServiceRead is how many bytes of the name of a service that is too long are read: a server knows no more of it.
+// MaxServiceRead is how many bytes of the name of a service are read if it is too long: a server knows no more of it.
 const MaxServiceRead = 512
 
 // The reasons for which names are repaired, as they are counted.
@@ -26,7 +26,7 @@ const (
 	repairedControl = "control character"
 )
 
-// CheckService says why a text is no name of a service, or nil: it is 1 to [MaxService] bytes of valid UTF-8 without
+// CheckService returns an error if a text is not a valid name of a service: 1 to [MaxService] bytes of valid UTF-8 without
 // control characters. What a name would mean to a file system does not matter: stores escape it.
 func CheckService(name string) error {
 	if name == "" {
@@ -58,9 +58,9 @@ func whyRepaired(name string) (reason string) {
 	return ""
 }
 
-// RepairService returns the name under which the records of a service are stored, whichever input they come by. A name that
-// [CheckService] accepts stays as it is. In any other, "_" takes the place of each control character and of each byte that is not
-// UTF-8, and what follows the last whole character within [MaxService] bytes is cut. An empty name becomes [UnknownService].
+// RepairService returns the name under which the records of a service are stored, whichever input they come through. A name that
+// [CheckService] accepts stays as it is. In any other, "_" replaces each control character and each byte that is not UTF-8, and
+// the name is cut after the last whole character within [MaxService] bytes. An empty name becomes [UnknownService].
 //
 // The reason is the one that a [server.Server] counts such a record under: "too long", "not UTF-8" or "control character", the first of
 // them that applies. It is empty for a valid name and for an empty one.

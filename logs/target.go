@@ -14,7 +14,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/logwire"
 )
 
-// DefaultPort is that of the own protocol.
+// DefaultPort is the port of this module's own protocol.
 const DefaultPort = "6767"
 
 // A target is where a sender connects to.

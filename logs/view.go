@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A View is a record whose texts lie in a buffer of somebody else: that of a connection, or of a block that is searched.
-// It is what records are on their way, because it costs nothing to make; who wants to keep one keeps its [View.Record].
+// A View is a record whose texts refer to a buffer that it does not own: that of a connection, or of a block that is searched.
+// Records are passed on as views, because a view costs nothing to make; to keep one, keep its [View.Record].
 type View struct {
-	Time    int64      // nanoseconds since 1970; zero: not known, and the receiver sets the time
+	Time    int64      // nanoseconds since 1970; zero: unknown, and the receiver sets the time
 	Level   slog.Level //
-	Service []byte     // not a part of its encoding: a [Batch] is of one service
-	Number  uint64     // not a part either: its place in a store; zero where that is not known
+	Service []byte     // not part of the encoding: a [Batch] is of one service
+	Number  uint64     // not part of it either: its place in a store; zero if unknown
 	Message []byte     //
 	Task    []byte     //
 	Job     []byte     //
@@ -33,9 +33,9 @@ const (
 	kindJSON     = 'j' // of what has no other kind
 )
 
-// Bounds of one encoded record, which a reader checks before it makes room for anything.
+// Bounds of one encoded record, which a reader checks before it allocates memory.
 const (
-	// MaxRecord is the largest record there is, in bytes of its encoding. A longer message is cut, and says so.
+	// MaxRecord is the size of the largest record, in bytes of its encoding. A longer message is cut, and marked as such.
 	MaxRecord = 1 << 20
 	maxAttrs  = 1 << 10
 )
@@ -76,8 +76,8 @@ func (v *View) bodyLen() int {
 	return 8 + varintLen(int64(v.Level)) + textLen(len(v.Message)) + textLen(len(v.Task)) + textLen(len(v.Job)) + len(v.attrs)
 }
 
-// Next reads the record at the beginning of data, and returns what follows it. The view lies in data; its service and
-// number are left as they are.
+// Next reads the record at the beginning of data, and returns what follows it. The view refers to data; its service and number
+// are left as they are.
 func (v *View) Next(data []byte) (rest []byte, err error) {
 	size, n := binary.Uvarint(data)
 	if n <= 0 || size > MaxRecord || size > uint64(len(data)-n) || size < 12 {
@@ -140,7 +140,7 @@ func attrSize(b []byte) int {
 	return len(b) - len(rest)
 }
 
-// Record returns a copy that lives on its own.
+// Record returns an independent copy.
 func (v *View) Record() Record {
 	r := Record{
 		Time: time.Unix(0, v.Time).UTC(), Level: v.Level, Service: string(v.Service), Message: string(v.Message),
@@ -166,10 +166,10 @@ func (v *View) Record() Record {
 	return r
 }
 
-// Reset makes it an empty record, and keeps the room of its attributes.
+// Reset makes the view an empty record, and keeps the buffer of its attributes.
 func (v *View) Reset() { *v = View{attrs: v.attrs[:0]} }
 
-// Attrs yields the attributes, in the order in which they were added. Key and value lie in the buffer of the view.
+// Attrs yields the attributes, in the order in which they were added. Key and value refer to the buffer of the view.
 func (v *View) Attrs(yield func(key []byte, value AttrValue) bool) {
 	for b := v.attrs; len(b) > 0; {
 		key, value, rest, ok := NextAttr(b)
@@ -185,16 +185,16 @@ func (v *View) AddText(key, value []byte) {
 	v.attrs = appendText(append(appendText(v.attrs, key), kindText), value)
 }
 
-// EncodedAttrs returns the encoding of the attributes, which lies in the buffer of the view.
+// EncodedAttrs returns the encoding of the attributes, which refers to the buffer of the view.
 func (v *View) EncodedAttrs() []byte { return v.attrs }
 
-// AddEncodedAttrs adds attributes of which another view returned the encoding. It copies them.
+// AddEncodedAttrs adds attributes whose encoding another view returned. It copies them.
 func (v *View) AddEncodedAttrs(attrs []byte) { v.attrs = append(v.attrs, attrs...) }
 
-// SetEncodedAttrs replaces the attributes by others, of which it keeps the encoding.
+// SetEncodedAttrs replaces the attributes by others, and keeps their encoding without copying it.
 func (v *View) SetEncodedAttrs(attrs []byte) { v.attrs = attrs }
 
-// AttrText returns the text of the first attribute with a key, when its value is one.
+// AttrText returns the text of the first attribute with a key, if its value is a text.
 func (v *View) AttrText(key string) (text []byte, ok bool) {
 	value, _, ok := FindAttr(v.attrs, key)
 	if !ok {
