@@ -15,11 +15,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// Counts say how many records have which values, see [CountBy].
+// Counts reports how many records have which values, see [CountBy].
 type Counts struct {
 	By      []string      `json:"by"`             // the keys
-	Every   time.Duration `json:"every,omitzero"` // the length of a part of the time, in nanoseconds
-	Since   time.Time     `json:"since,omitzero"` // when the first part begins
+	Every   time.Duration `json:"every,omitzero"` // the length of an interval, in nanoseconds
+	Since   time.Time     `json:"since,omitzero"` // when the first interval begins
 	Records int64         `json:"records"`        // that match
 	Groups  []Group       `json:"groups"`         // the largest first
 	Others  int64         `json:"others"`         // records of further groups
@@ -27,9 +27,9 @@ type Counts struct {
 
 // A Group is the records that have the same values.
 type Group struct {
-	Values []string `json:"values"` // of the keys; "" where a record has none
+	Values []string `json:"values"` // of the keys; "" if a record has none
 	Count  int64    `json:"count"`
-	Parts  []int64  `json:"parts,omitempty"` // of the time from Counts.Since on
+	Parts  []int64  `json:"parts,omitempty"` // counts by interval, from Counts.Since on
 }
 
 // What bounds counts.
@@ -42,14 +42,14 @@ const (
 	mostValue    = 200      // bytes of a value; what is longer is cut
 )
 
-// ErrCounts is what [CountBy] fails with when it is asked for what it does not do.
+// ErrCounts is the error of [CountBy] for counts that it does not support.
 var ErrCounts = errors.New("these counts cannot be made")
 
 // CountBy counts the records that match by the values of keys, which are those of filters: service, level, message, task, job, and
-// those of attributes. With every, which may be 0, it counts each such part of the time as well, of at most a thousand. It returns the
-// thousand largest groups, as far as they have 4 MiB as JSON, and counts apart ten thousand, as far as there is room for them in 32 MiB, which
-// is some 4,000 with every: records of groups that come after these are others. Values of more than 200 bytes are cut, and end with "…". The
-// limit of the query has no meaning here. It reads all records that match.
+// those of attributes. With every, which may be 0, it also counts by intervals of that length, at most a thousand. It returns the thousand
+// largest groups, as far as they fit into 4 MiB of JSON, and tracks ten thousand, as far as they fit into 32 MiB, which is some 4,000 with
+// every: records of later groups are counted as others. Values of more than 200 bytes are cut, and end with "…". The limit of the query is
+// ignored. CountBy reads all records that match.
 func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Duration) (*Counts, error) {
 	if err := CheckCounts(by, every); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func CountBy(ctx context.Context, f Finder, q Query, by []string, every time.Dur
 	return c.finish(), nil
 }
 
-// CheckCounts returns the error, an [ErrCounts], with which [CountBy] refuses its keys and parts of the time before it reads a record.
+// CheckCounts returns the error, an [ErrCounts], with which [CountBy] refuses keys and intervals before it reads a record.
 func CheckCounts(by []string, every time.Duration) error {
 	if every < 0 || len(by) > 10 {
 		return fmt.Errorf("%w: count by up to ten keys, in parts of a positive time", ErrCounts)

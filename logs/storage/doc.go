@@ -1,5 +1,5 @@
-// Package storage is the contract of what keeps records: stores, searches, histograms and counts. Package logs/segment is the
-// store, logs/remote the client of a server's, and logs/logtest has the contract as tests.
+// Package storage defines the contract of stores of records: storing, searches, histograms and counts. Package logs/segment is a
+// store, logs/remote the client of a server's store, and logs/logtest tests the contract.
 //
 // It imports packages logs and logs/filter.
 package storage
