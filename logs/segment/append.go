@@ -24,9 +24,8 @@ type mark struct {
 	last   uint64
 }
 
-// Append keeps batches, see [storage.Store]. It returns [logs.ErrFull] when there is no room on disk, and then has kept
-// nothing of them. Callers at once share a sync. When ctx is canceled while it waits for one, what it returns says that
-// the outcome is open.
+// Append stores batches, see [storage.Store]. It returns [logs.ErrFull] if the disk is full, and then has stored nothing of them.
+// Concurrent callers share a sync. If ctx is canceled while Append waits for one, the error says that the outcome is unknown.
 func (s *Store) Append(ctx context.Context, batches ...*logs.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

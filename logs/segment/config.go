@@ -6,50 +6,50 @@ import (
 	"time"
 )
 
-// A Config says how a [Store] keeps records. The zero Config is a good one.
+// A Config configures a [Store]. The zero Config is ready to use.
 type Config struct {
-	// Sync says what Append waits for; zero: [Always].
+	// Sync is what Append waits for; zero: [Always].
 	Sync Sync
 
 	// SyncEvery is the time between syncs with [Interval]; zero: a second.
 	SyncEvery time.Duration
 
-	// JournalBytes and JournalAge say when the journal is closed and turned into segments: when it has as many bytes, zero:
-	// 128 MiB, or is as old, zero: an hour; and at midnight, UTC.
+	// JournalBytes and JournalAge set when the journal is closed and converted into segments: when it has that many bytes, zero:
+	// 128 MiB, or is that old, zero: an hour; and at midnight, UTC.
 	JournalBytes int64
 	JournalAge   time.Duration
 
-	// Backlog is how many bytes of closed journals may wait to be turned, zero: 2 GiB. While there are more, Append waits.
+	// Backlog is how many bytes of closed journals may wait to be converted, zero: 2 GiB. While there are more, Append waits.
 	Backlog int64
 
-	// Retention says what is kept of services that are not in Services.
+	// Retention is the retention of services that are not in Services.
 	Retention Retention
 
-	// Services says what is kept of some services, by their names, or by their beginnings with a * behind, of which the longest
-	// counts. What is zero is as in Retention.
+	// Services sets the retention of some services, by their names, or by prefixes followed by *, of which the longest counts.
+	// Zero fields are as in Retention.
 	Services map[string]Retention
 
-	// Bytes is how much is kept on disk of all services together, zero: 10 GiB, negative: without a limit. The oldest
-	// segments of whatever service are deleted first. A segment counts by whole blocks of 4 KiB.
+	// Bytes is how much is kept on disk of all services together, zero: 10 GiB, negative: without a limit. The oldest segments of
+	// any service are deleted first. A segment counts by whole blocks of 4 KiB.
 	Bytes int64
 
-	// Logger gets what happens unasked: journals that were cut, damage, failures in the background. Nil: slog.Default().
+	// Logger logs background events: journals that were cut, damage, failures in the background. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
-// A Retention says what is kept of a service. What exceeds it is deleted by whole segments, soon.
+// A Retention bounds what is kept of a service. What exceeds it is deleted soon, by whole segments.
 type Retention struct {
 	Age   time.Duration // since it was stored; zero: 30 days, negative: without a limit
 	Bytes int64         // on disk; zero or negative: without a limit of its own
 }
 
-// Sync says what Append waits for.
+// Sync is what Append waits for.
 type Sync int
 
 const (
-	Always   Sync = iota // until it is on disk: a loss of power takes nothing that Append returned for
-	Interval             // not at all: a loss of power takes what came since the last sync, a killed process nothing
-	OS                   // not at all: a loss of power takes what the system has not written yet, half a minute as a rule
+	Always   Sync = iota // until it is on disk: a power failure loses nothing that Append returned for
+	Interval             // not at all: a power failure loses what came since the last sync, a killed process nothing
+	OS                   // not at all: a power failure loses what the system has not written yet, usually half a minute
 )
 
 func (c Config) withDefaults() Config {

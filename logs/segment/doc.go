@@ -2,11 +2,12 @@
 //
 //	store, err := segment.Open(ctx, "/var/lib/logs", segment.Config{})
 //
-// What is appended goes to the end of one journal, for all services, and is on disk when Append returns. A journal that is
-// large or old enough is closed and turned, in the background, into segments: one file for each service, of compressed
-// blocks with an index that shows which blocks a word is in. Then it is deleted. When little comes in, segments of a day are
-// made into larger ones, compressed by zstd. Searches read segments and journals. A block holds records by columns, one for each
-// attribute: so a search reads those alone that its filter looks at, and skips what is outside the least and the greatest value.
+// Records are appended to the end of one journal, for all services, and are on disk when Append returns. A journal that is large
+// or old enough is closed and converted, in the background, into segments: one file for each service, of compressed blocks with
+// an index that shows which blocks a word is in. Then the journal is deleted. When few records arrive, segments of a day are
+// merged into larger ones, compressed with zstd. Searches read segments and journals. A block holds records by columns, one for
+// each attribute: so a search reads only the columns that its filter needs, and skips those whose least and greatest values
+// cannot match.
 //
 // Names of services are the caller's to bound. Of those that have nothing any more it remembers the numbers, unless they are
 // more than 10,000.

@@ -94,8 +94,8 @@ func (s *Store) findFrom(ctx context.Context, w *want, shelves []*shelf, limit i
 	})
 }
 
-// Read yields the records of a service from a number on, the oldest first, and ends after the newest. A call costs the
-// reading of one block until the first record.
+// Read yields the records of a service from a number on, the oldest first, and ends after the newest. A call reads one block
+// before it yields the first record.
 func (s *Store) Read(ctx context.Context, name string, from uint64) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		if err := s.usable(); err != nil {

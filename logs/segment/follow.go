@@ -17,8 +17,8 @@ type place struct {
 	seen    uint64 // records before it, since the store was opened
 }
 
-// Follow yields the records that match and come in after the call, see [storage.Finder]. It reads them from the journals; those
-// that were turned into segments before it came to them, it misses.
+// Follow yields the records that match and come in after the call, see [storage.Finder]. It reads them from the journals; it
+// misses those that were converted into segments before it reached them.
 func (s *Store) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	s.mu.Lock()
 	var at place

@@ -15,8 +15,8 @@ import (
 // maxHistogram bounds what a histogram reads, in bytes before they were compressed; what tables of blocks tell is free.
 const maxHistogram = 2 << 30
 
-// Histogram counts the records that match, see [storage.Finder]. It counts the newest first, and says that it is partial when
-// it had to read more than 2 GiB. Without a Since it begins at the oldest record, without an Until it ends with the newest.
+// Histogram counts the records that match, see [storage.Finder]. It counts the newest first, and is marked as partial if it had
+// to read more than 2 GiB. Without a Since it begins at the oldest record, without an Until it ends with the newest.
 func (s *Store) Histogram(ctx context.Context, q storage.Query, n int) (storage.Histogram, error) {
 	if n < 1 || n > 100_000 {
 		return storage.Histogram{}, fmt.Errorf("a histogram has 1 to 100,000 parts, not %d", n)

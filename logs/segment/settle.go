@@ -72,7 +72,7 @@ func (s *Store) Appended() <-chan struct{} {
 	return s.appended
 }
 
-// Sync returns when everything that was appended is on disk, whatever the way to sync.
+// Sync returns when everything that was appended is on disk, whatever the sync policy.
 func (s *Store) Sync(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)

@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// Services returns what is kept, by service, sorted by name. Those of which all was deleted are among them. Damage is what was
-// found since the store was opened.
+// Services returns what is kept, by service, sorted by name. Services whose records were all deleted are included. Damage is
+// counted since the store was opened.
 func (s *Store) Services(ctx context.Context) ([]storage.ServiceStats, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

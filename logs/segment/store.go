@@ -16,10 +16,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Store keeps records in a directory. It is made by [Open], and its methods may be called at once.
+// A Store keeps records in a directory. It is made by [Open], and its methods may be called concurrently.
 //
-// It deletes nothing for its age before the clock has gone on for ten minutes without a jump: a machine that begins with a wrong
-// date would lose all. The age of what it stored before that counts from then on.
+// It deletes nothing because of its age before the clock has run for ten minutes without a jump: a machine that starts with a
+// wrong date would lose everything. The age of what it stored before that counts from then on.
 type Store struct {
 	dir  string
 	cfg  Config
@@ -56,9 +56,9 @@ type Store struct {
 
 var _ storage.Store = (*Store)(nil)
 
-// Open opens the store in a directory, which it makes when it is not there, and cuts off what a killed process or a loss of
-// power has left unfinished. Work in the background is tasks of ctx's scope; it ends with that or with Close, and the
-// store can be used in between and journals are bounded by the disk alone. Another store in the same directory is an error.
+// Open opens the store in a directory, which it creates if needed, and cuts off what a killed process or a power failure has left
+// unfinished. Work in the background is tasks of ctx's scope; it ends with that or with Close, and the store can be used in
+// between and journals are bounded by the disk alone. Another store in the same directory is an error.
 func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	s := newStore(dir, cfg)
 	if err := s.open(); err != nil {
@@ -76,7 +76,7 @@ func Open(ctx context.Context, dir string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a store for searches while no process writes to it. It changes nothing; what is not whole is left out.
+// OpenReadOnly opens a store for searches while no process writes to it. It changes nothing; incomplete data is skipped.
 func OpenReadOnly(dir string, cfg Config) (*Store, error) {
 	s := newStore(dir, cfg)
 	s.readOnly, s.journalFolder.ReadOnly = true, true
@@ -96,7 +96,7 @@ func newStore(dir string, cfg Config) *Store {
 	return s
 }
 
-// Close syncs and gives the files free. Searches that run end with what they have open.
+// Close syncs and closes the files. Running searches end with what they have open.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	was := s.shut
