@@ -1,6 +1,6 @@
-// Package input is the contract of inputs: how the parser of a protocol gets what a connection brings, and where it puts the records.
-// Packages logs/syslog, logs/analogger, logs/jsonlines, logs/otlp and logs/loki are inputs; the server of package logs/server reads,
-// bounds and times their connections.
+// Package input defines the contract of inputs: how the parser of a protocol gets the bytes of a connection, and where it puts the
+// records. Packages logs/syslog, logs/analogger, logs/jsonlines, logs/otlp and logs/loki are inputs; the server of package
+// logs/server reads, bounds and times their connections.
 //
 // It imports package logs.
 package input
@@ -11,18 +11,18 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Batcher takes the records that one connection brings, for as long as that lasts. It is used by one task at a time.
+// A Batcher takes the records of one connection, as long as the connection lasts. It is used by one task at a time.
 type Batcher interface {
 	// Add takes a record. It copies what it keeps of it, sets a time that is zero, cuts a message that is too long, stores and
-	// counts a record whose service has no valid name under the one that [logs.RepairService] makes of it, and counts and leaves out
-	// what comes faster than its service may. The view may be changed.
+	// counts a record whose service has no valid name under the one that [logs.RepairService] makes of it, and counts and drops
+	// records beyond the rate limit of their service. The view may be changed afterwards.
 	Add(v *logs.View)
 
-	// Flush hands on what was added. An input calls it when it has taken all that one read brought. It waits while those
-	// who get the records are full, which holds up this connection alone.
+	// Flush passes on what was added. An input calls it when it has taken all that one read brought. It waits while the receivers
+	// of the records are full, which holds up this connection alone.
 	Flush(ctx context.Context) error
 
-	// Sync is Flush, and waits until all of it is on disk. An input that acknowledges does so after it.
+	// Sync is Flush, and waits until all of it is on disk. An input that acknowledges records does so after Sync.
 	Sync(ctx context.Context) error
 
 	// Refuse counts input that was no record, under a short reason in words that do not come from the input.
@@ -30,37 +30,37 @@ type Batcher interface {
 }
 
 // A Protocol is an input over connections or datagrams: how one protocol brings records. The server reads, bounds and times the
-// connections; a Protocol only takes apart what they bring.
+// connections; a Protocol only parses what they bring.
 type Protocol interface {
-	// Parser returns the parser for one connection, which the other side opened from origin, an address. After a change
-	// of programs it goes on where the parser was whose State is given; a new connection has none. Of datagrams, a parser gets
-	// those of one host, from whatever port, each by Parse and, where that leaves some of it, End.
+	// Parser returns the parser for one connection, which the peer opened from origin, an address. After a handover to another
+	// program it continues where the parser was whose State is given; a new connection has no state. A parser of datagrams gets
+	// those of one host, from any port, each through Parse and, if that leaves some of it, End.
 	Parser(origin string, state []byte) Parser
 }
 
-// A Parser takes apart what one connection brings. It is used by one task at a time, and keeps nothing of data.
+// A Parser parses the bytes of one connection. It is used by one task at a time, and keeps no reference to data.
 type Parser interface {
 	// Parse adds the records at the beginning of data to a batcher, and returns how many bytes it took. What it leaves, the
-	// beginning of a frame, comes again with what follows. It is for the server to end a connection whose frame does not
-	// fit into the room for one. A reply is sent to the client. An error ends the connection after the reply; its text,
-	// which may quote the input only escaped, is logged.
+	// beginning of a frame, is passed again with what follows. The server ends a connection whose frame does not fit into its
+	// buffer. A reply is sent to the client. An error ends the connection after the reply; its text, which may quote the input
+	// only escaped, is logged.
 	Parse(data []byte, to Batcher) (taken int, reply []byte, err error)
 
-	// End takes what is left in data when the other side has closed; of a datagram, all that Parse has left.
+	// End takes what is left in data when the peer has closed the connection; for a datagram, all that Parse has left.
 	End(data []byte, to Batcher)
 
 	// State returns what the parser knows beyond the bytes it took, for [Protocol.Parser] in another process.
 	State() []byte
 }
 
-// A Waiter is a Parser that may leave a whole message in data until it knows what follows. The server calls it when nothing
+// A Waiter is a Parser that may leave a whole message in data until it knows what follows. The server calls Quiet if nothing
 // does.
 type Waiter interface {
 	Parser
 
-	// Waits reports whether the last Parse has left such a message.
+	// Waits reports whether the last Parse has left a whole message.
 	Waits() bool
 
-	// Quiet is called when nothing has come for a while. The next Parse, of the same data, takes the message.
+	// Quiet is called when nothing has arrived for a while. The next Parse, of the same data, takes the message.
 	Quiet()
 }
