@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/filter"
 )
 
-// An Alert fires when many records match a filter within a time, and is over when there are fewer again. Records of all inputs
-// count when they are accepted, by the time at which they arrive; those that a [Limit] leaves out do not.
+// An Alert fires when many records match a filter within a time window, and is over when there are fewer again. Records of all
+// inputs count when they are accepted, by the time at which they arrive; those that a [Limit] drops do not.
 //
 //	| state  | becomes | when                                                                       |
 //	|--------|---------|----------------------------------------------------------------------------|
@@ -20,7 +20,7 @@ import (
 //	| firing | quiet   | fewer than Count have come within Window: the alert is over                |
 //
 // Both are a record of the service "meanwhile", which no alert counts, with the attributes alert, state and records. Counts are in memory: a server
-// that begins again counts from zero.
+// that restarts counts from zero.
 type Alert struct {
 	Name   string        // unique among the alerts of a server; at most 100 bytes
 	Filter filter.Filter // which records count; the zero one: all
@@ -28,8 +28,8 @@ type Alert struct {
 	Window time.Duration // from 1 s to 24 h; it is counted in parts of a sixtieth, and may be longer by one of them
 	Quiet  time.Duration // since it last fired, in which it does not fire again; up to 30 days; default: Window
 
-	// Notify is called when it fires and when it is over, by one task of the server, which waits for it: it must not block. Nil:
-	// nothing is.
+	// Notify is called when the alert fires and when it is over, by one task of the server, which waits for it: it must not
+	// block. Nil: no call.
 	Notify func(AlertEvent)
 }
 
@@ -41,7 +41,7 @@ const (
 	maxAlertQuiet  = 30 * 24 * time.Hour
 )
 
-// Check returns why an alert cannot be used, or nil.
+// Check returns an error if the alert is invalid.
 func (a *Alert) Check() error {
 	switch {
 	case a.Name == "":
@@ -77,7 +77,7 @@ func checkAlerts(alerts []Alert) error {
 	return nil
 }
 
-// An AlertEvent is that an alert fires, or is over.
+// An AlertEvent reports that an alert fires, or is over.
 type AlertEvent struct {
 	Alert   *Alert
 	Firing  bool      // false: it is over

@@ -17,8 +17,8 @@ type HandoverConn struct {
 	Rest     []byte   // of what was read: the beginning of a frame
 }
 
-// HandOver has Run end without an end to the connections over plain TCP: their next bytes are for another server. Those
-// over TLS are ended as always. When Run has returned, [Server.HandoverConns] has them.
+// HandOver makes Run end without closing the connections over plain TCP: their next bytes are for another server. Connections
+// over TLS are closed as always. When Run has returned, [Server.HandoverConns] returns the open ones.
 func (s *Server) HandOver() {
 	s.handingOver.Store(true)
 	s.end()

@@ -10,18 +10,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// A Listener is an address at which a [Server] takes records in, or answers questions. One of Protocol, Serve and Handler says how.
+// A Listener is an address at which a [Server] receives records, or answers requests. Exactly one of Protocol, Serve and Handler is
+// set.
 type Listener struct {
 	Name    string      // what the tree and the counters call it, such as "analogger"
 	Network string      // "tcp", which is the default, or "udp", for a Protocol only
 	Address string      // host:port
 	TLS     *tls.Config // nil: none
 
-	// Allow are the networks that may use it, beside this machine; none: all. What comes from elsewhere is closed, and counted. The
-	// sender of a datagram may lie about its address.
+	// Allow are the networks that may use the listener, beside this machine; none: all. Connections from elsewhere are closed, and
+	// counted. The sender of a datagram may lie about its address.
 	Allow []netip.Prefix
 
-	// Protocol takes apart what connections or datagrams bring.
+	// Protocol parses what connections or datagrams bring.
 	Protocol input.Protocol
 
 	// Serve is called for each connection, in a task of its own, and returns soon after ctx is canceled: [Sessions.Serve] is

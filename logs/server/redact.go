@@ -14,8 +14,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Redaction replaces what is not to be kept, in every record, before it is stored, written or forwarded. What is in the store already
-// stays.
+// A Redaction replaces data that must not be kept, in every record, before it is stored, written or forwarded. Records that are in the
+// store already stay as they are.
 type Redaction struct {
 	Name string // of its counter in [Stats]; default: "rule" and its place in the list, from 1 on
 
@@ -36,7 +36,7 @@ const (
 	maxMarker     = 64
 )
 
-// Check says why a redaction cannot be used, or nil.
+// Check returns an error if the redaction is invalid.
 func (r *Redaction) Check() error {
 	switch {
 	case len(r.Attrs) == 0 && r.Pattern == nil:

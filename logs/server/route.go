@@ -14,11 +14,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/linefile"
 )
 
-// A Route says where the records of some services go.
+// A Route defines where the records of some services go.
 //
-// A record goes where the routes say that name its service. If none does, the routes with the longest beginning of its name
+// A record goes where the routes that name its service send it. If none does, the routes with the longest prefix of its name
 // count, and if there are none either, those without services. Routes of "*" get every record, whatever the others say. A
-// record is once in a place to which several of them lead.
+// destination of several routes gets a record once.
 type Route struct {
 	Services []string      // names, or their beginnings with a * behind; none: what no other route names
 	Level    slog.Leveler  // only records of this level or above; nil: all
@@ -34,10 +34,10 @@ type Destination struct {
 	Store  bool             // the store of the server
 	File   *linefile.Config // lines in a file
 	Writer io.Writer        // lines to standard output, or to another writer that is there already
-	Socket string           // lines over TCP to this host:port, which is connected to again when it goes away
+	Socket string           // lines over TCP to this host:port; the connection is made again when it is lost
 }
 
-// A Limit bounds how fast records of services come.
+// A Limit bounds the rate of records of services.
 type Limit struct {
 	Services []string // as in a [Route]; none: each service that no other limit names
 	Rate     float64  // records a second, for each service on its own

@@ -20,7 +20,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Config says what a [Server] does. The zero value of each field but Listeners is its default.
+// A Config configures a [Server]. The zero value of each field but Listeners is its default.
 type Config struct {
 	Store     storage.Store // nil: none. The server does not close it
 	Routes    []Route       // where records go; default: all to the store
@@ -32,7 +32,7 @@ type Config struct {
 	Sync      linefile.Sync // of line files; default SyncAlways. The store has its own
 	Interval  time.Duration // in which repeats are looked for, and after which what came too fast is reported; default 1 s
 	SyncEvery time.Duration // between syncs of line files; default: Interval
-	MaxRecord int           // bytes of a message and its attributes, task and job, above which the message is cut; default 256 KiB
+	MaxRecord int           // bytes of a message with its attributes, task and job, above which the message is cut; default 256 KiB
 	MaxFrame  int           // bytes of a frame, above which the connection is closed; default [logs.MaxRecord]
 	FrameTime time.Duration // for the rest of a frame to come, after which the connection is closed; default 30 s
 	IdleTime  time.Duration // without a byte, after which a connection is closed; default: never
@@ -56,11 +56,11 @@ type Config struct {
 	// Stopping is called when ctx is canceled, before anything has ended.
 	Stopping func()
 
-	// Resume are connections that another server has [Server.HandOver] given away.
+	// Resume are connections that another server has handed over, see [Server.HandOver].
 	Resume []HandoverConn
 }
 
-// A Server takes records in and brings them where its routes say.
+// A Server receives records and sends them where its routes say.
 type Server struct {
 	config    Config
 	logger    *slog.Logger
@@ -90,7 +90,7 @@ type Server struct {
 	running     atomic.Bool
 }
 
-// New returns a server that [Server.Run] runs. It returns an error for a configuration that makes no sense.
+// New returns a server that [Server.Run] runs. It returns an error for an invalid configuration.
 func New(c Config) (*Server, error) {
 	c.Sync = cmp.Or(c.Sync, linefile.SyncAlways)
 	c.Interval = cmp.Or(c.Interval, time.Second)
@@ -130,8 +130,8 @@ func New(c Config) (*Server, error) {
 	return s, s.SetRoutes(c.Routes, c.Limits, c.Redact, c.Alerts)
 }
 
-// SetRoutes has the records that come from now on take other routes, limits, redactions and alerts. After an error those before stay. An
-// alert whose name, filter, count and window are as before goes on as it is; another one counts from zero.
+// SetRoutes replaces the routes, limits, redactions and alerts for records that arrive from now on. After an error the previous ones
+// stay. An alert whose name, filter, count and window are as before continues; any other counts from zero.
 func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction, alerts []Alert) error {
 	if len(routes) == 0 {
 		routes = []Route{{To: []Destination{{Store: true}}}}
@@ -167,15 +167,15 @@ func (s *Server) SetRoutes(routes []Route, limits []Limit, redact []Redaction, a
 	return nil
 }
 
-// Batcher returns a batcher for what brings records in without a listener of its own, such as a handler of HTTP requests. The
-// name is that of its counters.
+// Batcher returns a batcher for an input without a listener of its own, such as a handler of HTTP requests. The name is that of
+// its counters.
 func (s *Server) Batcher(way string) input.Batcher { return &batcher{s: s, counts: s.inputCounts(way)} }
 
 // mostAdded is more than what is added to a record that is cut, or stored under another service.
 const mostAdded = 512
 
-// Run serves until ctx is canceled, or [Server.HandOver] has been called. It then takes what its connections still hold,
-// writes it, syncs, and returns; for that it has the grace of its configuration. It is called once.
+// Run serves until ctx is canceled, or [Server.HandOver] has been called. It then takes what its connections still hold, writes
+// it, syncs, and returns; the grace of its configuration bounds the time for that. Run may be called only once.
 func (s *Server) Run(ctx context.Context) error {
 	if s.running.Swap(true) {
 		panic("logs: Run of a server that was run: make a new one")
@@ -300,7 +300,7 @@ func (r *routing) appendLimited(reports []logs.View) []logs.View {
 	return reports
 }
 
-// Reopen syncs the files of the routes and opens them again by their names, which others may have been given meanwhile.
+// Reopen syncs the files of the routes and opens them again by their names, which may refer to other files by now.
 func (s *Server) Reopen() {
 	for _, o := range s.outputs.all() {
 		o.AskReopen()

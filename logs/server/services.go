@@ -12,7 +12,8 @@ const (
 	mostServices = 10_000
 	mostFiles    = 1_000
 
-	// OtherServices is the service of records whose own is one too many for a server. That is their attribute from_service.
+	// OtherServices is the service of records whose own service is beyond a server's maximum. Their attribute from_service is the
+	// original name.
 	OtherServices = "others"
 
 	silentService = 24 * time.Hour // without a record, after which a service may be forgotten

@@ -26,7 +26,7 @@ type Acceptor interface {
 	Last(ctx context.Context, client logs.Client) (uint64, error)
 }
 
-// A SessionConfig says how [Sessions] treats connections. The zero value works, and accepts every client.
+// A SessionConfig configures [Sessions]. The zero value works, and accepts every client.
 type SessionConfig struct {
 	Keys         []string             // a client must say one of them; none: no client needs one
 	HelloTimeout time.Duration        // from the connection to the whole of the hello. The default is 10 s
@@ -52,7 +52,7 @@ func (c SessionConfig) withDefaults() SessionConfig {
 // ErrHandOver is the cause by which a cancellation of [Sessions.Serve] asks for the rest of the connection.
 var ErrHandOver = errors.New("the connection goes to another process")
 
-// Sessions is the server's half of the own protocol, which docs/logs-protocol.md describes. Methods may be called at once.
+// Sessions is the server's half of the own protocol, which docs/logs-protocol.md describes. Methods may be called concurrently.
 type Sessions struct {
 	acceptor Acceptor
 	c        SessionConfig
@@ -77,8 +77,8 @@ func NewSessions(a Acceptor, c SessionConfig) *Sessions {
 // canceled; after that it keeps and acknowledges what it has read, for the grace. It does not close conn. A [*logs.Refusal]
 // is what was sent to the client.
 //
-// When the cause of the cancellation is [ErrHandOver], the connection can go on: Serve returns what the next process is to
-// give to its Serve as state, with the connection. A new connection has no state. A handed state is a secret as a key is.
+// If the cause of the cancellation is [ErrHandOver], the connection can continue: Serve returns what the next process must pass
+// to its Serve as state, with the connection. A new connection has no state. The state is as secret as a key.
 func (s *Sessions) Serve(ctx context.Context, conn net.Conn, state []byte) (handover []byte, err error) {
 	c := newSession(s, conn)
 	if err := c.restore(state); err != nil {
