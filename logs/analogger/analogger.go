@@ -17,10 +17,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// MaxFrame is the room a connection needs for one frame, in bytes: a longer frame is refused.
+// MaxFrame is the buffer size a connection needs for one frame, in bytes: a longer frame is refused.
 const MaxFrame = 8191
 
-// Service is that of records that name none. The attribute from_service of these is empty.
+// Service is the service of records that name none. The attribute from_service of these is empty.
 const Service = "analogger"
 
 // What clients are answered.

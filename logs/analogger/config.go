@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A Config is what a configuration file of Analogger says, with its defaults where it says nothing.
+// A Config is the content of a configuration file of Analogger, with defaults for what the file leaves out.
 type Config struct {
 	Host         string        // to listen at; 127.0.0.1
 	Port         int           // 6766
@@ -26,7 +26,7 @@ type Config struct {
 	Ignored      []string // what the file says that has no meaning here, each with its line
 }
 
-// A Log says where the records of some services go.
+// A Log defines where the records of some services go.
 type Log struct {
 	Line     int      // in the file
 	Services []string // one or more
@@ -38,7 +38,7 @@ type Log struct {
 	Cull     bool     // repeats are counted instead of written
 }
 
-// Where records go that go to no file. A "-" in the file is STDOUT.
+// Destinations of records that go to no file. A "-" in the file is STDOUT.
 const (
 	Stdout = "STDOUT"
 	Stderr = "STDERR"
@@ -46,7 +46,7 @@ const (
 
 const maxConfig = 1 << 20 // bytes of a file
 
-// ReadConfig reads a configuration file. The error names all that is wrong in it, each with its line.
+// ReadConfig reads a configuration file. The error lists all mistakes in it, each with its line.
 func ReadConfig(r io.Reader) (*Config, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
 	switch {

@@ -18,14 +18,15 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Forwarder sends what a store keeps to an [Output], service by service and in order. The store is its spool:
-// while the output is unreachable, nothing but its place in the store is kept, in the file Cursor, and nothing is lost but what
-// the store's retention deletes meanwhile, which is counted.
+// A Forwarder sends what a store keeps to an [Output], service by service and in order. The store is its spool: while the output
+// is unreachable, only its place in the store is kept, in the file Cursor, and nothing is lost except what the store's retention
+// deletes meanwhile, which is counted.
 //
 // Each record arrives at least once. After the process was killed, what was sent in its last second is sent again, with
 // the same identities.
 //
-// Its fields are set before Run and not changed. The zero value of each has the default that it names.
+// Set the fields before Run and do not change them afterwards. The zero value of each field means the default that its comment
+// names.
 type Forwarder struct {
 	Store  storage.Store
 	Output Output
@@ -33,13 +34,13 @@ type Forwarder struct {
 	Filter filter.Filter // which records; the zero Filter: all
 	Cursor string        // the file that keeps its place; "" keeps it in memory alone
 
-	// Newest begins, where there is no cursor yet, after what is stored already, instead of at the oldest record.
+	// Newest begins after the records that are stored already, instead of at the oldest record, if there is no cursor yet.
 	Newest bool
 
 	Records  int           // of one call of Send, at most; default 1000
 	Bytes    int           // of one call, about, unless one record has more; default 1 MiB
 	AtOnce   int           // calls of Send, each of another service; default 4
-	Interval time.Duration // between looks at the store, so that calls are not small ones; default 200 ms
+	Interval time.Duration // between checks of the store, so that calls are not small; default 200 ms
 
 	Timeout  time.Duration // of one call of Send; default 30 s
 	RetryMin time.Duration // bound of the random wait after a first failure; doubles with each further one; default 200 ms
@@ -57,7 +58,7 @@ type Forwarder struct {
 	outage   outage
 }
 
-// Stats says how far a [Forwarder] has come with one service. The counts are those since Run was called.
+// Stats reports the progress of a [Forwarder] with one service. Counts begin when Run is called.
 type Stats struct {
 	Service string        `json:"service"`
 	Next    uint64        `json:"next"`    // the number of the record that is sent next
@@ -71,8 +72,8 @@ type Stats struct {
 	Err     error         `json:"-"`       // why it waits now, nil for no reason
 }
 
-// Run forwards until ctx is canceled, and returns its cause; calls of Send are cut short then. It returns an error at once when
-// the cursor cannot be read, or its folder not be written to, and when the store has been closed.
+// Run forwards until ctx is canceled, and returns its cause; calls of Send are cut short then. It returns an error at once if the
+// cursor cannot be read, or its folder cannot be written to, and when the store has been closed.
 func (f *Forwarder) Run(ctx context.Context) error {
 	f.setUp()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
@@ -84,7 +85,7 @@ func (f *Forwarder) Run(ctx context.Context) error {
 	}, meanwhile.Name("forward to "+f.Name))
 }
 
-// Stats returns how far it has come, by service, sorted by name. It may be called at any time.
+// Stats returns the progress of each service, sorted by name. It may be called at any time.
 func (f *Forwarder) Stats() []Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()

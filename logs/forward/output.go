@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// ErrRefused is what an [Output] returns for records that the other side will never take.
+// ErrRefused is returned by an [Output] for records that the other side will never accept.
 var ErrRefused = errors.New("refused")
 
 // An Output forwards records to a system that keeps or searches them. A [Forwarder] calls it.
@@ -26,8 +26,7 @@ type Output interface {
 	Close() error
 }
 
-// A RefusedError is what an [Output] returns when the other side has taken all of the records but some, which it will never
-// take.
+// A RefusedError is returned by an [Output] if the other side has accepted all records except some that it will never accept.
 type RefusedError struct {
 	Count int    // how many it refused
 	Why   string // what it said about the first of them, shortened

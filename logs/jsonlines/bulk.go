@@ -41,7 +41,7 @@ const (
 //	503  there is no room, or an output takes nothing; Retry-After says when to come again
 //
 // Bodies may be gzipped, take at most 128 MiB together, and must arrive within 30 s. Requests of pages of other origins are refused.
-// Who may write is for the caller to check. It asks open for a feed for each request.
+// The caller must check who may write. Each request gets a batcher from open.
 func BulkHandler(open func(*http.Request) input.Batcher) http.Handler {
 	return http.NewCrossOriginProtection().Handler(&bulk{open: open, bodies: body.Reader{Most: MaxBulk, Budget: meanwhile.NewSemaphore(bulkInFlight)}})
 }

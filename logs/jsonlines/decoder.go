@@ -20,7 +20,7 @@ const (
 	maxKey     = 1024 // bytes of an attribute's key with those of the objects around it
 )
 
-// A Decoder reads objects into records. The zero Decoder is ready. It is for one user at a time.
+// A Decoder reads objects into records. The zero Decoder is ready. It must not be used concurrently.
 type Decoder struct {
 	scan             jsonscan.Scanner
 	key              []byte // of the field that is read, with those of the objects around it
@@ -37,8 +37,8 @@ type Decoder struct {
 // seen says which parts of the record an object has given.
 type seen struct{ time, level, message, service, task, job, number bool }
 
-// Decode reads the object that the line is into v, which it resets first. The view lies in the line and in the decoder, until
-// the next call. An error says where the line is no JSON object; v is empty then.
+// Decode reads the object that the line is into v, which it resets first. The view refers to the line and the decoder, until the
+// next call. An error says where the line is not a JSON object; v is empty then.
 func (d *Decoder) Decode(line []byte, v *logs.View) error {
 	v.Reset()
 	d.scan = jsonscan.New(line)
@@ -275,5 +275,5 @@ func (d *Decoder) keyText() string {
 	return key
 }
 
-// HasLevel reports whether the object of the last Decode gave a level.
+// HasLevel reports whether the object of the last Decode had a level.
 func (d *Decoder) HasLevel() bool { return d.seen.level }

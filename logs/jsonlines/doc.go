@@ -10,6 +10,6 @@
 //	task     task
 //	job      job
 //
-// Every other field is an attribute; those of objects have keys such as "http.status", those of the object attrs their own. What is not of the expected kind
-// is an attribute as well. A line that is no object is the message of a record.
+// Every other field is an attribute; those of objects have keys such as "http.status", those of the object attrs their own. Fields that are not of
+// the expected kind are attributes as well. A line that is not an object is the message of a record.
 package jsonlines

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// A Config bounds what a [Handler] takes.
+// A Config bounds what a [Handler] accepts.
 type Config struct {
 	Body     int64  // bytes of one request, also when it is decompressed; 64 MiB
 	Requests int    // at once; 32. Further ones get 429
@@ -35,7 +35,7 @@ type Config struct {
 // The last two have a Retry-After. A line that is no object, but text, is a record with the line as message. Requests of
 // pages of other origins are refused. Who may write is for the caller to check.
 //
-// It asks open for a feed for each request.
+// Each request gets a batcher from open.
 func Handler(open func(*http.Request) input.Batcher, config Config) http.Handler {
 	if config.Body <= 0 {
 		config.Body = 64 << 20

@@ -13,14 +13,14 @@ const (
 	// record, whose message is what was taken, has the attribute "cut".
 	MaxLine = 256 << 10
 
-	// MaxFrame is the room a connection needs, in bytes.
+	// MaxFrame is the buffer size a connection needs, in bytes.
 	MaxFrame = MaxLine + 1
 )
 
-// Service is that of records that name none.
+// Service is the service of records that name none.
 const Service = "json"
 
-// A Protocol takes lines from a connection. A line that is no JSON object is a record of its own, with the line as message.
+// A Protocol takes lines from a connection. A line that is not a JSON object is a record of its own, with the line as message.
 type Protocol struct {
 	Service string // of records that name none; empty: [Service]
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Sync says when what line files hold is on disk. What came by the own protocol is so in the [server.Config.Journal], if there is one,
-// and in the file after the next interval.
+// Sync is when the contents of line files are on disk. What came by the own protocol is so in the [server.Config.Journal], if there is
+// one, and in the file after the next interval.
 type Sync string
 
 // The ways to sync. What was written survives the end of the process in each of them.
@@ -18,7 +18,7 @@ const (
 	SyncOS       Sync = "os"       // when the system likes
 )
 
-// A Config is a file that records are written to, a line each.
+// A Config describes a file that records are written to, one line each.
 type Config struct {
 	Path     string        // {service} in it stands for the name of the service, escaped, so that it is no path
 	Mode     uint32        // of a new file; default 0640

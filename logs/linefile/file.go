@@ -42,7 +42,7 @@ func NewFile(path, place string, policy Sync, journal *Journal, right func() boo
 	return t
 }
 
-// Configure gives it the settings of the newest routes.
+// Configure sets the settings of the newest routes.
 func (t *File) Configure(conf *Config) { t.conf.Store(conf) }
 
 func (t *File) warn(what string, err error) {

@@ -23,7 +23,7 @@ const (
 	lineDamaged = "lines were not written"
 )
 
-// A Target is what lines are written to. Only the task of its output calls it.
+// A Target is the place that lines are written to. Only the task of its output calls it.
 type Target interface {
 	write(ctx context.Context, lines []byte, from []Received) (n int, err error) // opens it; of n bytes, none comes again
 	sync() error
@@ -70,7 +70,7 @@ func NewOutput(name string, target Target, waiting *atomic.Int64, logger *slog.L
 	return o
 }
 
-// Name returns what it is called in counters and in the log: the path of a file, the address of a socket.
+// Name returns its name in counters and in the log: the path of a file, the address of a socket.
 func (o *Output) Name() string { return o.name }
 
 // Journaled reports whether what it takes of clients is in a journal before it is written.
@@ -85,7 +85,7 @@ type Stats struct {
 	Failure  error // why it fails; nil while it does not
 }
 
-// Stats returns its state.
+// Stats returns the state of the output.
 func (o *Output) Stats() Stats {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -181,7 +181,7 @@ func (o *Output) Wait(ctx context.Context, end int64, onDisk bool) error {
 	return nil
 }
 
-// AskSync has everything synced that was added, without waiting for it.
+// AskSync starts a sync of everything that was added, without waiting for it.
 func (o *Output) AskSync() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +191,7 @@ func (o *Output) AskSync() {
 	}
 }
 
-// AskReopen has the target synced, closed, and opened again.
+// AskReopen makes the output sync, close and reopen its target.
 func (o *Output) AskReopen() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

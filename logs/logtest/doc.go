@@ -1,3 +1,3 @@
-// Package logtest holds every [storage.Store] to the same promises, and helps tests of what handles records. Only tests
+// Package logtest tests the contract of [storage.Store] on every store, and helps to test code that handles records. Only tests
 // import it.
 package logtest

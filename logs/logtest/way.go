@@ -78,8 +78,8 @@ func described(b Brought) string {
 	return fmt.Sprintf("records %q\nreply %q\nrefused %v\nended %v", b.Records, b.Reply, b.Refused, b.Err != nil)
 }
 
-// Describe returns all that a record says, as one line: its time unless it has none, its level, and its service, then its message,
-// its task and job where it has them, and its attributes.
+// Describe returns all that a record contains, as one line: its time unless it has none, its level, and its service, then its
+// message, its task and job if it has them, and its attributes.
 func Describe(r *logs.Record) string {
 	text := ""
 	if r.Time.UnixNano() != 0 {

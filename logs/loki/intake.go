@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// Service is that of entries whose labels name none.
+// Service is the service of entries whose labels name none.
 const Service = "loki"
 
 // Bounds of one stream and of one entry.

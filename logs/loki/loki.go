@@ -16,13 +16,13 @@ import (
 )
 
 // An Output pushes records as JSON: the labels of a stream are service and level, the line is the message, and the task, the
-// job, the number, the identity and the attributes are structured metadata, all as text. A line that is there already,
-// with the same time, text and metadata, Loki does not keep twice. What Loki answers 400 to, such as a record that is too
-// old, or 413, is refused.
+// job, the number, the identity and the attributes are structured metadata, all as text. Loki does not keep a line twice if it
+// has one with the same time, text and metadata already. Records that Loki answers with 400, such as one that is too old, or 413,
+// count as refused.
 type Output struct{ client *push.Client }
 
-// New makes an output to a server at a URL such as "http://loki:3100", below which /loki/api/v1/push is. A user and password in it,
-// and the header, which may be nil, are sent with each request.
+// New makes an output to a server at a URL such as "http://loki:3100", to which it adds the path /loki/api/v1/push. A user and
+// password in it, and the header, which may be nil, are sent with each request.
 func New(address string, header http.Header) (*Output, error) {
 	client, err := push.New(address, push.Config{Header: header, Gzip: true})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Config is how to reach a stream, and what to call its messages. Only URL and Stream have no default.
+// Config is how to reach a stream, and how to name its subjects. Only URL and Stream have no default.
 type Config struct {
 	URL    string // such as nats://host:4222; with a user and password, or a token, before the host
 	Stream string // the name of the stream
@@ -27,8 +27,8 @@ type Config struct {
 	// allow are written as %2E, and debug, info, warn or error. Default "logs.{service}.{level}".
 	Subject string
 
-	// Create has the stream made when it does not exist: for the subjects of the template, in files, with a window for
-	// duplicates of ten minutes. Who wants replicas and limits makes it first.
+	// Create creates the stream if it does not exist: for the subjects of the template, in files, with a window for duplicates of
+	// ten minutes. If you want replicas and limits, create the stream first.
 	Create bool
 
 	Window  int           // messages on their way without an acknowledgement, of each call of Send; default 512

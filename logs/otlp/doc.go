@@ -17,7 +17,7 @@ package otlp
 const (
 	// MaxBody is the largest body, in bytes after decompression.
 	MaxBody = 16 << 20
-	// MaxAttrs is how many attributes a record has at most; how many more there were, is in dropped_attributes_count.
+	// MaxAttrs is the maximum number of attributes of a record; dropped_attributes_count is how many more there were.
 	MaxAttrs = 1000
 
 	maxDepth = 32   // of values in values

@@ -22,7 +22,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/storage"
 )
 
-// A Config says how a [Client] asks. The zero value of each field is its default.
+// A Config configures a [Client]. The zero value of each field is its default.
 type Config struct {
 	Token   string        // sent with each request; who listens on the way reads it, unless the address is https
 	TLS     *tls.Config   // of https; default: that of the system
@@ -32,8 +32,8 @@ type Config struct {
 	Lost func(err error)
 }
 
-// A Client finds records at a server that serves a [Handler]. It is a logs.Finder; its methods may be called at once. An
-// error of the server has its words.
+// A Client finds records at a server that serves a [Handler]. It is a logs.Finder; its methods may be called concurrently. An
+// error of the server has the server's text.
 type Client struct {
 	base   *url.URL
 	config Config
@@ -42,8 +42,8 @@ type Client struct {
 
 var _ storage.Finder = (*Client)(nil)
 
-// NewClient returns a client of the server at an address, http://host:port, https://host or host:port. It connects when it
-// is asked.
+// NewClient returns a client of the server at an address, http://host:port, https://host or host:port. It connects at the first
+// call.
 func NewClient(address string, c Config) (*Client, error) {
 	full := address
 	if !strings.Contains(full, "://") {
@@ -106,8 +106,8 @@ func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[log
 	}
 }
 
-// FindJSON is Find for who wants records as JSON, as [logs.Record.MarshalJSON] writes them: it hands on what the server has sent,
-// which costs a tenth. A text is valid until the next one.
+// FindJSON is Find for callers that want records as JSON, as [logs.Record.MarshalJSON] writes them: it passes on what the server
+// has sent, which costs a tenth. A text is valid until the next one.
 func (c *Client) FindJSON(ctx context.Context, q storage.Query) meanwhile.Stream[[]byte] {
 	return func(yield func([]byte, error) bool) {
 		var got int64
@@ -172,7 +172,7 @@ func (c *Client) Services(ctx context.Context) (s []storage.ServiceStats, err er
 	return s, err
 }
 
-// Stats returns what the server says of itself.
+// Stats returns the server's statistics.
 func (c *Client) Stats(ctx context.Context) (stats json.RawMessage, err error) {
 	err = c.answer(ctx, "stats", nil, &stats)
 	return stats, err

@@ -1,4 +1,4 @@
-// Package remote finds records over HTTP: [Handler] serves a Finder, and a [Client] is one.
+// Package remote searches records over HTTP: [Handler] serves a Finder, and a [Client] is one.
 //
 // Records come as lines of JSON, as a Record writes itself. Between them, with no member "time", are
 //
@@ -9,7 +9,7 @@
 //	{"error":"…"}             last: why there is no more
 //	{"end":{"records":120}}   last: this is all of it
 //
-// An answer that ends in another way was cut.
+// A response that ends in any other way was cut off.
 package remote
 
 import (

@@ -1,11 +1,11 @@
 // Package syslog is the input for syslog: RFC 5424 and RFC 3164, over streams as RFC 6587 frames them, and datagrams.
 //
-// A record's service is the program that the message names, or "syslog" where it names none. Its host, process ID, message ID
+// A record's service is the program that the message names, or "syslog" if it names none. Its host, process ID, message ID
 // and facility are the attributes host, procid, msgid and facility; structured data is attributes as well, such as
-// "exampleSDID@32473.iut". What a message misses is done without, as rsyslog does.
+// "exampleSDID@32473.iut". Missing parts of a message are tolerated, as by rsyslog.
 //
-// Cisco's systems name no program but each message: of "%SYS-5-CONFIG_I" the service is SYS, and msgid has the whole name.
-// Counters before it are the attribute counter.
+// Cisco's systems do not name a program, but name each message: of "%SYS-5-CONFIG_I" the service is SYS, and msgid has the whole
+// name. Counters before it are the attribute counter.
 package syslog
 
 import (
@@ -25,7 +25,7 @@ const (
 	// the attribute "cut".
 	MaxMessage = 256 << 10
 
-	// MaxFrame is the room a connection needs, in bytes.
+	// MaxFrame is the buffer size a connection needs, in bytes.
 	MaxFrame = MaxMessage + countDigits + 2
 
 	countDigits = 9 // of the count before a message
@@ -35,10 +35,10 @@ const (
 // Of these, each line is a message, unless the first of the connection ends with a NUL, as those of Python's SysLogHandler do:
 // then all do, and may have several lines.
 type Protocol struct {
-	// Datagrams is set where each datagram is one message. A parser of them takes all in End.
+	// Datagrams is set if each datagram is one message. A parser of datagrams takes everything in End.
 	Datagrams bool
 
-	// Location is where dates without a zone come from; nil: time.Local.
+	// Location is the time zone of dates without a zone; nil: time.Local.
 	Location *time.Location
 
 	now func() time.Time // for tests; nil: time.Now
