@@ -25,7 +25,7 @@ type Config struct {
 
 	Crons []Cron // that this worker enqueues for, at most 1,000
 
-	// Retention is how long finished jobs are kept, by state; less than zero is for ever, and so is a state that is left out.
+	// Retention is how long finished jobs are kept, by state; less than zero means forever, as does a state that is left out.
 	// Default, when it is nil: completed ones a day, canceled ones 7 days, discarded ones 30 days.
 	Retention map[State]time.Duration
 

@@ -19,10 +19,10 @@ import (
 // ticks the first time only. A spec whose hour begins with *, or names all hours, runs by elapsed time instead: "*/10 * * * *"
 // ticks every ten minutes, whatever is done to the clock. A day that a zone skips has no ticks of its own.
 type Cron struct {
-	Name    string         // stays the same for ever: stores know the cron by it
+	Name    string         // must never change: stores know the cron by it
 	Spec    string         // see above
 	Zone    *time.Location // of the spec; default UTC
-	CatchUp CatchUp        // what becomes of ticks that were missed
+	CatchUp CatchUp        // what happens to ticks that were missed
 	// Job makes the job of a tick. It is called by every worker, with the time of the tick, in Zone. A nil job skips the tick.
 	Job func(tick time.Time) (*Job, error)
 }
