@@ -251,8 +251,9 @@ func (s *Sender) Send(ctx context.Context, v *View) error {
 	return s.wait(ctx, service, record, at, nil)
 }
 
-// Flush returns when the server has acknowledged everything that was taken before the call, but for what was dropped because memory and
-// spool were full: that is no error here, see Stats. When ctx is canceled first, a [*PendingError] says how much is not acknowledged.
+// Flush returns when the server has acknowledged everything that was taken before the call, except records that were dropped because
+// memory and spool were full: that is not an error here, see Stats. If ctx is canceled first, a [*PendingError] says how much is not
+// acknowledged.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	s.collect()

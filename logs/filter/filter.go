@@ -18,7 +18,7 @@ type Filter struct {
 // MaxText is the longest text of a filter, in bytes.
 const MaxText = 8 << 10
 
-// A Error says what is wrong with the text of a filter, and what to write instead.
+// An Error reports what is wrong with the text of a filter, and what to write instead.
 type Error struct {
 	Column  int // where, in characters, from 1
 	Problem string

@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs"
 )
 
-// A Recorder is a [input.Batcher] that remembers what it got. The zero Recorder is ready. Unlike other feeds it may be used by
-// several at once.
+// A Recorder is an [input.Batcher] that remembers what it got. The zero Recorder is ready. Unlike other batchers it may be used
+// by several goroutines at once.
 type Recorder struct {
-	// OnFlush, where set before use, is called by Flush and Sync, and its error returned: a feed that is slow or fails.
+	// OnFlush, if set before use, is called by Flush and Sync, which return its error: a batcher that is slow or fails.
 	OnFlush func(ctx context.Context) error
 
 	mu             sync.Mutex
@@ -28,7 +28,7 @@ func (r *Recorder) Add(v *logs.View) {
 	r.added = append(r.added, v.Record())
 }
 
-// Flush hands on what was added.
+// Flush passes on what was added.
 func (r *Recorder) Flush(ctx context.Context) error { return r.flush(ctx, false) }
 
 // Sync is Flush, and counts as Sync.

@@ -29,7 +29,7 @@ const (
 )
 
 // Handler is the input for clients of Loki. It takes push requests, as snappy-compressed protobuf or as JSON, which may be gzipped:
-// mount it at /loki/api/v1/push. Each gives its records to a feed of its own, which open returns, and is answered when
+// mount it at /loki/api/v1/push. Each gives its records to a batcher of its own, which open returns, and is answered when
 // [input.Batcher.Sync] has returned:
 //
 //	204  all records are on disk

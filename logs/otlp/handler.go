@@ -27,8 +27,8 @@ const (
 )
 
 // Handler takes requests to export logs, as protobuf or JSON, also gzipped, and by gRPC, where the server speaks HTTP/2: it answers
-// those at any path, so mount it at /v1/logs and at [GRPCPath]. Each gives its records to a feed of its own, which open returns, and
-// is acknowledged when [input.Batcher.Sync] has returned.
+// those at any path, so mount it at /v1/logs and at [GRPCPath]. Each gives its records to a batcher of its own, which open returns,
+// and is acknowledged when [input.Batcher.Sync] has returned.
 //
 // A body of more than [MaxBody] is answered with 413, a malformed one with 400 (what stands before the damage is taken), and
 // when there is no room, 503 asks to come back. Bodies of all requests together take at most 128 MiB; they must arrive

@@ -73,9 +73,9 @@ func NewSessions(a Acceptor, c SessionConfig) *Sessions {
 	return s
 }
 
-// Serve takes what one client sends until it ends the connection, which gives nil, or breaks the protocol, or ctx is
-// canceled; after that it keeps and acknowledges what it has read, for the grace. It does not close conn. A [*logs.Refusal]
-// is what was sent to the client.
+// Serve receives what one client sends until the client ends the connection, for which it returns nil, or breaks the protocol, or
+// ctx is canceled; after that it keeps and acknowledges what it has read, within the grace. It does not close conn. A
+// [*logs.Refusal] is what was sent to the client.
 //
 // If the cause of the cancellation is [ErrHandOver], the connection can continue: Serve returns what the next process must pass
 // to its Serve as state, with the connection. A new connection has no state. The state is as secret as a key.
