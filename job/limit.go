@@ -29,7 +29,7 @@ func limitText(parts []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// OfKey returns the limits of a key, where own are its own limits, zero if it has none. Whether jobs run in order, and wait for a discarded
+// OfKey returns the limits of a key, where own holds its own limits, zero if it has none. Whether jobs run in order, and wait for a discarded
 // one, is decided by EachKey for all keys.
 func (l Limits) OfKey(own KeyLimits) KeyLimits {
 	if own == (KeyLimits{}) {
