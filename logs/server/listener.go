@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/logs/input"
 )
 
-// A Listener is an address at which a [Server] receives records, or answers requests. Exactly one of Protocol, Serve and Handler is
-// set.
+// A Listener is an address at which a [Server] receives records, or answers requests. One of Protocol, Serve and Handler
+// defines how.
 type Listener struct {
 	Name    string      // what the tree and the counters call it, such as "analogger"
 	Network string      // "tcp", which is the default, or "udp", for a Protocol only
