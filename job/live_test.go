@@ -146,22 +146,22 @@ func TestSetCronsAnotherSpec(t *testing.T) {
 					return job.New("c", json.RawMessage(tick.Format(`"15:04"`)))
 				}}
 			}
-			w := job.NewWorker(r.store, job.Config{Crons: []job.Cron{cron("0 3 * * *")}}, job.Define[string]("c").Handle(func(_ context.Context, tick string) error {
+			w := job.NewWorker(r.store, job.Config{Crons: []job.Cron{cron("0 1 * * *")}}, job.Define[string]("c").Handle(func(_ context.Context, tick string) error {
 				ticks = append(ticks, tick)
 				return nil
 			}))
 			r.run(w)
-			time.Sleep(15 * time.Hour)
-			r.must(w.SetCrons(cron("0 9,16 * * *")))
-			time.Sleep(time.Hour + 30*time.Minute)
+			time.Sleep(2*time.Hour + 5*time.Minute)
+			r.must(w.SetCrons(cron("30 1,2 * * *")))
+			time.Sleep(time.Hour + 10*time.Second)
 			r.must(w.SetCrons(cron("* * * * *")))
 			time.Sleep(90 * time.Second)
-			for i := range 3 { // at the time of a tick
+			for i := range 3 {
 				r.must(w.SetCrons(cron([]string{"*/1 * * * *", "0-59 * * * *"}[i%2])))
 				time.Sleep(time.Minute)
 			}
 			r.end()
-			want := []string{"03:00", "16:00", "16:31", "16:32", "16:33", "16:34"}
+			want := []string{"01:00", "02:30", "03:06", "03:07", "03:08", "03:09"}
 			if !slices.Equal(ticks, want) {
 				t.Errorf("policy %d: ticks %v, want %v", policy, ticks, want)
 			}

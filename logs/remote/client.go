@@ -32,7 +32,7 @@ type Config struct {
 	Lost func(err error)
 }
 
-// A Client finds records at a server that serves a [Handler]. It is a logs.Finder; its methods may be called concurrently. An
+// A Client finds records at a server that serves a [Handler]. It is a [storage.Finder]; its methods may be called concurrently. An
 // error of the server has the server's text.
 type Client struct {
 	base   *url.URL
@@ -83,7 +83,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Find asks the server; see logs.Finder.
+// Find asks the server; see [storage.Finder].
 func (c *Client) Find(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {
 	return func(yield func(logs.Record, error) bool) {
 		var got int64
@@ -158,7 +158,7 @@ func (c *Client) CountBy(ctx context.Context, q storage.Query, by []string, ever
 	return nil, c.failed("count records", errCut)
 }
 
-// Histogram asks the server; see logs.Finder.
+// Histogram asks the server; see [storage.Finder].
 func (c *Client) Histogram(ctx context.Context, q storage.Query, n int) (h storage.Histogram, err error) {
 	v := encode(q)
 	v.Set("n", fmt.Sprint(n))
@@ -166,7 +166,7 @@ func (c *Client) Histogram(ctx context.Context, q storage.Query, n int) (h stora
 	return h, err
 }
 
-// Services asks the server; see logs.Finder.
+// Services asks the server; see [storage.Finder].
 func (c *Client) Services(ctx context.Context) (s []storage.ServiceStats, err error) {
 	err = c.answer(ctx, "services", nil, &s)
 	return s, err

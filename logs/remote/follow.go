@@ -17,7 +17,7 @@ const (
 	longestWait  = 5 * time.Second
 )
 
-// Follow asks the server; see logs.Finder. When the connection breaks it connects again, for as long as it takes, and goes
+// Follow asks the server; see [storage.Finder]. When the connection breaks it connects again, for as long as it takes, and goes
 // on after the last record of each service that it got, so that it misses what the server does not have any more alone. It
 // ends when the first connection fails, when the server refuses it, or with the cause of ctx.
 func (c *Client) Follow(ctx context.Context, q storage.Query) meanwhile.Stream[logs.Record] {

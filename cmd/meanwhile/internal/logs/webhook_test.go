@@ -76,8 +76,8 @@ func TestWebhookOfTheGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(guide), "with all that have arrived since:\n\n```text\n")
-	block, _, _ := strings.Cut(rest, "```")
+	_, rest, _ := strings.Cut(string(guide), "```text\n{")
+	block, _, _ := strings.Cut("{"+rest, "```")
 	decoder := json.NewDecoder(strings.NewReader(block))
 	decoder.DisallowUnknownFields()
 	var got webhookBody
