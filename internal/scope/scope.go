@@ -42,6 +42,7 @@ func (s *Scope) Run(ctx context.Context, kind Kind, fn func(context.Context) err
 		s.outer = goroutine.Current()
 		defer s.outer.Restore()
 	} else {
+		mustNotBeNil(ctx)
 		defer pprof.SetGoroutineLabels(ctx)
 	}
 	s.Open(ctx, kind, o)
