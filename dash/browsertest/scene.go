@@ -60,7 +60,7 @@ func Play(ctx context.Context, store job.Store, ready func(Scene) error) error {
 			Queues: []job.QueueConfig{{Name: "mail"}, {Name: "pictures"}, {Name: "feeds", Concurrency: 4}, {Name: job.DefaultQueue}},
 			Crons: []job.Cron{
 				{Name: "report", Spec: "30 6 * * mon-fri", Job: Report.Maker(struct{}{})},
-				{Name: "sweep", Spec: "@every 90s", Job: Report.Maker(struct{}{})},
+				{Name: "sweep", Spec: "@every 2h", Job: Report.Maker(struct{}{})},
 			},
 			Concurrency: 50, Grace: -1, Logger: slog.New(slog.DiscardHandler),
 		}, s.handlers()...)
