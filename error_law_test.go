@@ -65,7 +65,7 @@ func (r *errorRun) fail(panics, mayDrop bool) plannedFailure {
 	return plannedFailure(len(r.fails))
 }
 
-// body is the function of p; mayDrop says that its failure need not be told, unless it is a panic.
+// body is the function of p; mayDrop says that its failure need not be reported, unless it is a panic.
 func (r *errorRun) body(p *errorPlan, mayDrop bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := r.sleep(ctx, p, p.before); err != nil {
@@ -196,7 +196,7 @@ func firstOf[T any](s Stream[T]) error {
 	return nil
 }
 
-// countOf is how often err has a failure, but for what is told as the cause of a cancellation.
+// countOf is how often err has a failure, except where it is reported as the cause of a cancellation.
 func countOf(err error, f plannedFailure) (n int) {
 	if err == error(f) {
 		return 1
@@ -216,8 +216,8 @@ func countOf(err error, f plannedFailure) (n int) {
 	return n
 }
 
-// Whatever the tree: a failure is told at most once, and a panic, or a failure that nothing may drop, is told.
-func TestLawFailuresAreToldOnce(t *testing.T) {
+// Whatever the tree: a failure is reported at most once, and a panic, or a failure that nothing may drop, is reported.
+func TestLawFailuresAreReportedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := drawErrors(rt, 2)
 		cancelAfter := time.Duration(rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5}).Draw(rt, "cancelAfter")) * time.Second
@@ -232,7 +232,7 @@ func TestLawFailuresAreToldOnce(t *testing.T) {
 			for i, f := range r.fails {
 				number := plannedFailure(i + 1)
 				if n := countOf(err, number); n > 1 {
-					rt.Errorf("%v is told %d times", number, n)
+					rt.Errorf("%v is reported %d times", number, n)
 				}
 				if (f.panics || !f.mayDrop) && !errors.Is(err, number) {
 					rt.Errorf("%v is lost", number)

@@ -52,7 +52,7 @@ func (a *API) finish(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if given.Ends == nil {
-		return refuse(http.StatusUnprocessableEntity, "ends: say what became of attempts")
+		return refuse(http.StatusUnprocessableEntity, "ends: give the outcomes of attempts")
 	}
 	if len(given.Ends) > mostEnds {
 		return refuse(http.StatusUnprocessableEntity, "%d ends: give at most %d in one request", len(given.Ends), mostEnds)

@@ -74,7 +74,7 @@ func (r *run) cronLoop(ctx context.Context) error {
 			c.seen = now
 			if b := before[c.Name]; b != nil {
 				if c.last, c.seen = b.last, b.seen; b.schedule.String() != c.schedule.String() {
-					c.last = latest(b.last, b.seen) // nobody has missed the ticks that the new spec had before
+					c.last = latest(b.last, b.seen) // earlier ticks of the new spec were not missed
 				}
 			}
 		}

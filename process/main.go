@@ -149,7 +149,7 @@ func (p *process) run(fn func(context.Context) error, opts []meanwhile.TaskOptio
 	return err
 }
 
-// exitAfterGoexit exits when fn has ended the goroutine of main, after which the process would go on for ever and do nothing. A
+// exitAfterGoexit exits when fn has ended the goroutine of main, after which the process would stay and do nothing. A
 // panic of fn is an error of Run, so that only Goexit comes here.
 func (p *process) exitAfterGoexit() {
 	close(p.ended)

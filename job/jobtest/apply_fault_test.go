@@ -14,7 +14,7 @@ var applyFaults = []fault{
 	{name: "an action is done in every state", noticed: []string{
 		"an action changes what it says, in the states from which it is, and skips other jobs",
 	}, apply: applyAs(func(_ *job.Filter, action *job.Action) { action.From = append(action.From, finalStates...) }, nil)},
-	{name: "an action may lead anywhere", noticed: []string{"an action that leads nowhere is refused"}, apply: func(b *broken) {
+	{name: "an action may lead to any state", noticed: []string{"an action to an unknown state, or with an invalid argument, is refused"}, apply: func(b *broken) {
 		b.apply = func(ctx context.Context, f job.Filter, action job.Action) (job.ActionResult, error) {
 			if action.Check() != nil {
 				return job.ActionResult{}, nil
@@ -22,7 +22,7 @@ var applyFaults = []fault{
 			return b.Store.Apply(ctx, f, action)
 		}
 	}},
-	{name: "states that there are not are any", noticed: []string{"no job is in a state that there is not"}, apply: listAs(func(f *job.Filter) {
+	{name: "an unknown state is any state", noticed: []string{"no job is in an unknown state"}, apply: listAs(func(f *job.Filter) {
 		if slices.Contains(f.States, "odd") {
 			f.States = nil
 		}

@@ -20,7 +20,7 @@ type promise struct {
 // contract has all of them, by the file they are in.
 var contract = slices.Concat(
 	insertPromises, uniquePromises, claimPromises, leasePromises, settlePromises, thenPromises, renewPromises, waitPromises,
-	applyPromises, listPromises, queuePromises, limitPromises, ratePromises, unitsPromises, throttlePromises, inOrderPromises, holdPromises, turnPromises, weightPromises, overridePromises, limitConcurrentPromises, cronPromises,
+	applyPromises, applyConcurrentPromises, listPromises, queuePromises, limitPromises, ratePromises, unitsPromises, throttlePromises, inOrderPromises, holdPromises, turnPromises, weightPromises, overridePromises, limitConcurrentPromises, cronPromises,
 	watchPromises, orderPromises, statsPromises, auditPromises, prunePromises, closePromises, concurrentPromises,
 )
 

@@ -194,8 +194,8 @@ func idsOf(jobs []*job.Job) []job.ID {
 	return ids
 }
 
-// meetHolders decides between jobs and the holders of their keys, whose IDs they have, and notes which has the key then. Those that are kept out by
-// nobody are inserted. All keys are locked first, in one order, and the holders after that by their IDs, as actions do: so none waits for another in
+// meetHolders decides between jobs and the holders of their keys, whose IDs they have, and notes which has the key then. Jobs that no
+// holder keeps out are inserted. All keys are locked first, in one order, and the holders after that by their IDs, as actions do: so none waits for another in
 // a circle.
 func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
 	holders := map[string]job.ID{}

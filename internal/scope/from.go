@@ -1,0 +1,25 @@
+package scope
+
+import "context"
+
+// From returns the task that ctx carries, or nil.
+func From(ctx context.Context) *Node {
+	if n, ok := ctx.(*Node); ok {
+		return n
+	}
+	return fromOther(ctx)
+}
+
+// fromOther returns the task that a context of another package carries, or nil.
+func fromOther(ctx context.Context) *Node {
+	mustNotBeNil(ctx)
+	n, _ := ctx.Value(&nodeKey).(*Node)
+	return n
+}
+
+// mustNotBeNil panics for a nil ctx, where calling its methods would panic without a word of what is wrong.
+func mustNotBeNil(ctx context.Context) {
+	if ctx == nil {
+		panic("meanwhile: a nil ctx: pass the ctx that your function was given, or context.Background() where there is none")
+	}
+}
