@@ -54,13 +54,15 @@ type Scene struct {
 // Play enqueues jobs of all sorts, works on them until ctx is canceled, and calls ready when each of them is in its state.
 func Play(ctx context.Context, store job.Store, ready func(Scene) error) error {
 	s := Scene{Store: store}
+	// No cron ticks while the scene is played: a tick adds a row to a page. The next one is in minutes, which pages count down.
+	now := time.Now().UTC()
 	return meanwhile.Run(ctx, func(ctx context.Context) error {
 		worker := job.NewWorker(store, job.Config{
 			Name:   "shop-1",
 			Queues: []job.QueueConfig{{Name: "mail"}, {Name: "pictures"}, {Name: "feeds", Concurrency: 4}, {Name: job.DefaultQueue}},
 			Crons: []job.Cron{
-				{Name: "report", Spec: "30 6 * * mon-fri", Job: Report.Maker(struct{}{})},
-				{Name: "sweep", Spec: "@every 2h", Job: Report.Maker(struct{}{})},
+				{Name: "report", Spec: fmt.Sprintf("30 %d * * mon-fri", now.Add(6*time.Hour).Hour()), Job: Report.Maker(struct{}{})},
+				{Name: "sweep", Spec: fmt.Sprintf("%d * * * *", now.Add(30*time.Minute).Minute()), Job: Report.Maker(struct{}{})},
 			},
 			Concurrency: 50, Grace: -1, Logger: slog.New(slog.DiscardHandler),
 		}, s.handlers()...)
