@@ -18,8 +18,9 @@ import (
 	faktory "github.com/contribsys/faktory_worker_go"
 )
 
-// servers are what is measured. MEANWHILE_BENCH_STORE is the URL of an empty PostgreSQL database for ours; without it, ours has SQLite.
-var servers = map[string]func(testing.TB) string{"original": original, "ours": ours}
+// servers are what is measured. Bare says what is in the connections and clients alone. MEANWHILE_BENCH_STORE is the URL of an empty
+// PostgreSQL database for ours; without it, ours has SQLite.
+var servers = map[string]func(testing.TB) string{"bare": bare, "original": original, "ours": ours}
 
 const connections = 16
 
@@ -52,7 +53,7 @@ func each(b *testing.B, measure func(b *testing.B, address string)) {
 	if os.Getenv("MEANWHILE_BENCH") == "" {
 		b.Skip("MEANWHILE_BENCH is not set")
 	}
-	for _, name := range []string{"original", "ours"} {
+	for _, name := range []string{"bare", "original", "ours"} {
 		b.Run(name, func(b *testing.B) { measure(b, servers[name](b)) })
 	}
 }

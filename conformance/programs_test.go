@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 var (
 	buildMeanwhile = sync.OnceValues(func() (string, error) { return build("..", "./cmd/meanwhile") })
 	buildClient    = sync.OnceValues(func() (string, error) { return build(".", "./goclient") })
+	buildBare      = sync.OnceValues(func() (string, error) { return build(".", "./bare") })
 	buildLedger    = sync.OnceValues(func() (string, error) { return build(".", "./ledger") })
 	// Without cgo it takes HOME for the home of a user who is not known.
 	buildOriginal = sync.OnceValues(func() (string, error) {
@@ -90,6 +91,18 @@ func ours(t testing.TB) string {
 	}
 	start(t, address, append(os.Environ(), "MEANWHILE_FAKTORY_PASSWORD="+password),
 		program, "serve", "--listen", "127.0.0.1:0", "--concurrency", "0", "--faktory", address, "--faktory-flush", "--migrate", "--store", store)
+	return address
+}
+
+// bare starts a server that does nothing with jobs but give them out again, and returns its address.
+func bare(t testing.TB) string {
+	t.Helper()
+	program, err := buildBare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free(t)
+	start(t, address, os.Environ(), program, address)
 	return address
 }
 
