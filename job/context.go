@@ -14,10 +14,9 @@ func executionOf(ctx context.Context) *execution {
 	return e
 }
 
-// FromContext returns a copy of the job that ctx, the context of a handler or of what it has started, belongs to: with the failures
-// of earlier attempts, and the progress and the records so far, but without a Result. Changes to the copy have no effect. After the
-// attempt has ended, the copy has neither the Detail nor RunAt. FromContext may be called by many goroutines at once, and costs a
-// copy of the args.
+// FromContext returns a copy of the job that ctx belongs to: the context of a handler, or one derived from it. The copy has the failures of
+// earlier attempts, and the progress and records so far, but no Result. Once the attempt has ended it has no RunAt, Uncounted and Detail either.
+// Changes to the copy have no effect. FromContext may be called by many goroutines at once; each call copies the args.
 func FromContext(ctx context.Context) (*Job, bool) {
 	if e := executionOf(ctx); e != nil {
 		return e.copyJob(), true
@@ -25,7 +24,8 @@ func FromContext(ctx context.Context) (*Job, bool) {
 	return nil, false
 }
 
-// copyJob leaves out what is written without e.mu, or when the attempt has ended: the Result is the handler's to set.
+// copyJob leaves out the Result, which is the handler's to set. After the attempt has ended it also leaves out RunAt, Uncounted and the Detail, which
+// are then written without e.mu.
 func (e *execution) copyJob() *Job {
 	j := e.job
 	c := &Job{

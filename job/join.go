@@ -10,11 +10,11 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// A Joined store is several stores behind one, see [Join]. It may be used by many goroutines, of many processes, at once.
+// A Joined store is several stores that are used as one, see [Join]. Many goroutines, of many processes, may use it at once.
 type Joined struct {
 	parts  []*part
 	closed atomic.Bool
-	turn   atomic.Uint64 // which store the next claim, or pruning, asks first
+	turn   atomic.Uint64 // the store that the next claim, or pruning, asks first
 
 	limited  limitedQueues
 	located  locations
@@ -23,30 +23,30 @@ type Joined struct {
 
 var _ Store = (*Joined)(nil)
 
-// Join makes one store of several (sharding), of any kind: a claim asks all of them, an insert chooses one by a hash. The stores need not know
-// of each other. All programs join the same stores in the same order, since the place of a store in that order is its name for the hash. A store that is
-// added at the end takes its share of what is inserted from then on; of n stores each gives up about one key in n+1. Jobs that are stored
-// stay where they are. Joined.Close closes the stores.
+// Join makes one store of several, of any kind (sharding): a claim asks all of them, and an insert chooses one by a hash. The stores need not know of
+// each other. All programs must join the same stores in the same order, since the hash knows a store by its place in that order. A store that is
+// added at the end takes its share of new jobs: each of n stores gives up about one key in n+1. Jobs that are already stored stay where they are.
+// Joined.Close closes the stores.
 //
 // Where a job goes:
 //
-//   - In a queue that has [Limits], to the store that owns the queue. Set limits before you enqueue: other programs learn of them within five
-//     seconds, and each store counts for itself the jobs of the queue that it has.
-//   - Else with a unique key, to the store that owns the key. A key is unique within that store.
-//   - Else with a [LimitKey], to the store that owns the key, or to the next one while that does not answer.
-//   - Else to the store of the other jobs of the same call, or that of its ID, or the next one. So a call without keys goes to one store,
-//     and is all or none; of one that goes to several stores a part may be stored when it fails.
-//   - What follows a job ([Then]), to the store of that job; the job of a cron's tick, to the store that owns the cron.
+//   - In a queue with [Limits]: to the store that owns the queue. Set limits before you enqueue: other programs learn of them within five
+//     seconds, and each store counts only those jobs of the queue that it has.
+//   - Else with a unique key: to the store that owns the key. A key is unique within that store.
+//   - Else with a [LimitKey]: to the store that owns the key, or to the next one if that does not answer.
+//   - Else: to the store of the other jobs of the same call, or to one chosen by its ID, or to the next one if that does not answer. So an
+//     Insert without keys goes to one store and is all or nothing; one that goes to several stores may be stored in part when it fails.
+//   - A job that follows another ([Then]): to the store of that job. The job of a cron's tick: to the store that owns the cron.
 //
-// A claim starts with another store each time and goes on with the next while it may take more, so the order of priorities, times and queues
-// holds within each store. One session stands for the worker at all stores.
+// Each claim starts with another store and goes on to the next until it has enough jobs. So the order of priorities, times and queues holds within
+// each store only. A worker has the same session at all stores.
 //
-// A store that does not answer is left out of claims, and of inserts that may go elsewhere, until it answers a ping again, which is tried every
-// few seconds as calls are made; see [Joined.Health]. Calls that only this store can answer return an error that names it: by its place, and by
-// its String method if it has one. Counts, queues, workers, stats and crons are then those of the others; List and Apply fail, since what they leave
-// out would count as absent.
+// A store that does not answer is left out of claims, and of inserts that can go elsewhere, until it answers a ping; calls try that every few
+// seconds, see [Joined.Health]. Calls that need this very store return an error that names it: by its place, and by its String method if it has one.
+// Meanwhile counts, queues, workers, stats and crons are those of the other stores; List and Apply fail, since callers would take missing jobs for
+// deleted ones.
 //
-// Join panics when it is given no store.
+// Join panics if it is given no store.
 func Join(stores ...Store) *Joined {
 	if len(stores) == 0 {
 		panic("job.Join: no store is given: give one at least")
@@ -67,13 +67,13 @@ func Join(stores ...Store) *Joined {
 
 // A StoreHealth is the state of one of the stores that were joined.
 type StoreHealth struct {
-	Name  string    // "store 2 of 3", and what its String method says, if it has one
-	Since time.Time // it does not answer since then; zero while it does
-	Err   error     // why
+	Name  string    // "store 2 of 3", and what its String method returns, if it has one
+	Since time.Time // since when it has not answered; zero while it answers
+	Err   error     // why it does not answer
 }
 
-// Health returns the state of each store, as the calls of this process have found it. The first failure and the recovery are logged as well, and
-// [Worker.Health] has it as its Trouble.
+// Health returns the state of each store, as the calls of this process have found it. The first failure and the recovery are logged, too;
+// [Worker.Health] reports the failure as its Trouble.
 func (j *Joined) Health() []StoreHealth {
 	all := make([]StoreHealth, len(j.parts))
 	for i, p := range j.parts {
@@ -92,7 +92,7 @@ func (j *Joined) trouble() string {
 	return ""
 }
 
-// Ping returns nil when one of the stores answers and none of those that do has a schema which does not fit.
+// Ping returns nil if at least one store answers, and no store that answers has a schema that does not fit.
 func (j *Joined) Ping(ctx context.Context) error {
 	if err := j.enter(ctx, "ping"); err != nil {
 		return err
@@ -109,8 +109,7 @@ func (j *Joined) Ping(ctx context.Context) error {
 	return noneAnswered(ctx, answers)
 }
 
-// Migrate migrates each store that has a method Migrate, one after the other. It returns the errors of all, so that one that does not answer
-// holds up no other.
+// Migrate migrates each store that has a Migrate method, one after the other. It goes on after an error, and returns the errors of all.
 func (j *Joined) Migrate(ctx context.Context) error {
 	if err := j.enter(ctx, "migrate"); err != nil {
 		return err
@@ -140,7 +139,7 @@ func (j *Joined) Close() error {
 	return errors.Join(failed...)
 }
 
-// enter returns why a call must not begin.
+// enter returns an error if the call may not begin: ctx has ended, or the store is closed.
 func (j *Joined) enter(ctx context.Context, what string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -151,15 +150,15 @@ func (j *Joined) enter(ctx context.Context, what string) error {
 	return nil
 }
 
-// An answer is what one of the stores has returned.
+// An answer is what one of the stores returned.
 type answer[T any] struct {
 	part *part
 	got  T
 	err  error
 }
 
-// ask makes a call to one store. bound, if it is not zero, is how long it may take, or half of what ctx leaves if that is less: a store that hangs
-// must not use up the time of the others.
+// ask calls one store. The call may take as long as bound, or half of what ctx leaves if that is less, so that a store that hangs does not use up the
+// time of the others. Zero means no bound.
 func ask[T any](ctx context.Context, j *Joined, p *part, bound time.Duration, call func(ctx context.Context, p *part) (T, error)) answer[T] {
 	a := answer[T]{part: p}
 	if a.err = p.ready(ctx, true); a.err != nil {
@@ -176,12 +175,12 @@ func ask[T any](ctx context.Context, j *Joined, p *part, bound time.Duration, ca
 	return a
 }
 
-// askAll makes a call to every store at once.
+// askAll calls every store at once.
 func askAll[T any](ctx context.Context, j *Joined, bound time.Duration, call func(ctx context.Context, p *part) (T, error)) []answer[T] {
 	return askSome(ctx, j, j.parts, bound, call)
 }
 
-// askSome makes a call to some stores at once, and returns their answers in the same order.
+// askSome calls some stores at once, and returns their answers in the same order.
 func askSome[T any](ctx context.Context, j *Joined, parts []*part, bound time.Duration, call func(ctx context.Context, p *part) (T, error)) []answer[T] {
 	answers := make([]answer[T], len(parts))
 	if len(parts) == 1 {
@@ -198,15 +197,15 @@ func askSome[T any](ctx context.Context, j *Joined, parts []*part, bound time.Du
 		return nil
 	}, meanwhile.Name("joined stores"))
 	for i := range answers {
-		if answers[i].part == nil { // ctx ended before it began, or it has panicked, which Run passes on
+		if answers[i].part == nil { // its task did not begin since ctx had ended; or it panicked, and Run panics, too
 			answers[i] = answer[T]{part: parts[i], err: err}
 		}
 	}
 	return answers
 }
 
-// noneAnswered returns an error when there is no answer at all. Errors beside an answer are logged, unless the caller has ended the call: that says
-// nothing of the stores.
+// noneAnswered returns an error if no store answered. If some did, it logs the errors of the others, unless the caller canceled the call: then they
+// do not mean that a store has a fault.
 func noneAnswered[T any](ctx context.Context, answers []answer[T]) error {
 	failed := 0
 	for _, a := range answers {
@@ -226,7 +225,7 @@ func noneAnswered[T any](ctx context.Context, answers []answer[T]) error {
 	return nil
 }
 
-// allFailed returns the errors of the stores that have not answered, or nil.
+// allFailed returns the joined errors of all stores that failed, or nil.
 func allFailed[T any](answers []answer[T]) error {
 	var failed []error
 	for _, a := range answers {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Apply applies an action to the newest jobs of all stores that match: those of one store in one transaction. To know which they are it lists them, 50 of
-// each store at a time, unless they are named by their IDs.
+// Apply applies an action to the newest matching jobs of all stores, in one transaction per store. Unless the jobs are given by their IDs, it has to
+// list them first, 50 of each store at a time.
 func (j *Joined) Apply(ctx context.Context, f Filter, action Action) (ActionResult, error) {
 	if err := j.enter(ctx, action.String()); err != nil {
 		return ActionResult{}, err
@@ -46,10 +46,10 @@ func (j *Joined) Apply(ctx context.Context, f Filter, action Action) (ActionResu
 	return done, nil
 }
 
-// newest returns the IDs of the newest f.Limit jobs that match, by store, and the last of them if there are so many.
+// newest returns the IDs of the newest f.Limit jobs that match, by store. If there are that many, next is the last of them.
 func (j *Joined) newest(ctx context.Context, f Filter) (chosen [][]ID, next ID, err error) {
 	chosen = make([][]ID, len(j.parts))
-	pages := make([][]ID, len(j.parts)) // listed, and not chosen yet
+	pages := make([][]ID, len(j.parts)) // listed, but not chosen yet
 	before := make([]ID, len(j.parts))
 	for i := range before {
 		before[i] = f.Before

@@ -2,7 +2,7 @@ package job
 
 import "context"
 
-// Audit keeps entries at the store that owns the audit log.
+// Audit writes entries to the store that owns the audit log.
 func (j *Joined) Audit(ctx context.Context, entries ...AuditEntry) error {
 	if err := j.enter(ctx, "write to the audit log"); err != nil {
 		return err
@@ -12,7 +12,7 @@ func (j *Joined) Audit(ctx context.Context, entries ...AuditEntry) error {
 	}).err
 }
 
-// Audited returns entries of the store that owns the audit log.
+// Audited returns entries from the store that owns the audit log.
 func (j *Joined) Audited(ctx context.Context, before int64, limit int) ([]AuditEntry, error) {
 	if err := j.enter(ctx, "read the audit log"); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Claim takes due jobs from one store after the other, another one first each time, until there are enough. A store that fails is left out,
-// also when its answer was lost: what it took is given by a later claim of the session.
+// Claim takes due jobs from one store after the other until it has enough, and starts with another store each time. It skips a store that fails. If
+// only the answer of that store was lost, a later claim of the session returns the jobs that it gave.
 func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	if err := j.enter(ctx, "claim jobs"); err != nil {
 		return Claimed{}, err
@@ -54,7 +54,7 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	}
 	var batches [][]*Job
 	for _, a := range answers {
-		if session != nil && session.ranOut(a.part, c.Lease) { // while others were asked
+		if session != nil && session.ranOut(a.part, c.Lease) { // meanwhile, as other stores were asked
 			for _, job := range a.got.Jobs {
 				session.giveUp(a.part, job.ID)
 			}
@@ -66,8 +66,8 @@ func (j *Joined) Claim(ctx context.Context, c Claim) (Claimed, error) {
 	return claimed, nil
 }
 
-// eachOnce returns queues with their limits, and none for a queue that is named again: the first would be used up by what one store gives, and a later
-// one ask the next store.
+// eachOnce returns queues with the limit of a queue kept only where it is named first. Otherwise, once the first limit is used up by the jobs of one
+// store, the next store would be asked by the second one.
 func eachOnce(queues []QueueLimit) []QueueLimit {
 	queues = slices.Clone(queues)
 	counted := make(map[string]bool, len(queues))
@@ -80,13 +80,13 @@ func eachOnce(queues []QueueLimit) []QueueLimit {
 	return queues
 }
 
-// claimFrom claims from one store. It does not try whether one that does not answer is there again: a renewal, or another call, does.
+// claimFrom claims from one store. It does not ping a store that did not answer before: renewals and other calls do that.
 func (j *Joined) claimFrom(ctx context.Context, p *part, s *joinedSession, c Claim) answer[Claimed] {
 	a := answer[Claimed]{part: p}
 	if a.err = p.ready(ctx, false); a.err != nil {
 		return a
 	}
-	c.Queues = slices.Clone(c.Queues) // it changes while a store that was given up may still read it
+	c.Queues = slices.Clone(c.Queues) // the caller changes it, while a call that timed out may still read it
 	begun := time.Now()
 	if !s.number(p, &c, begun) {
 		return a
@@ -96,7 +96,7 @@ func (j *Joined) claimFrom(ctx context.Context, p *part, s *joinedSession, c Cla
 	return a
 }
 
-// merged puts the jobs of several stores into the order in which they are to be run; those of one store stay in theirs.
+// merged puts the jobs of several stores into the order in which they should run. Jobs of one store keep their order.
 func merged(batches [][]*Job, queues []QueueLimit, expired map[ID]string) []*Job {
 	place := make(map[string]int, len(queues))
 	for i, q := range queues {
@@ -114,7 +114,7 @@ func merged(batches [][]*Job, queues []QueueLimit, expired map[ID]string) []*Job
 	return mergeBatches(batches, before)
 }
 
-// mergeBatches merges what is in order by itself.
+// mergeBatches merges batches that are each in order.
 func mergeBatches(batches [][]*Job, before func(a, b *Job) bool) []*Job {
 	var all []*Job
 	for {
@@ -131,8 +131,8 @@ func mergeBatches(batches [][]*Job, before func(a, b *Job) bool) []*Job {
 	}
 }
 
-// joinedSessions has what the stores may not know of sessions, or the sessions of them: for those whose claims have numbers, and those of which a
-// renewal has failed at one of the stores.
+// joinedSessions has the sessions whose claims are numbered, and those that a store could not renew: it keeps for each what some of the stores do not
+// know yet.
 type joinedSessions struct {
 	mu sync.Mutex
 	of map[Session]*joinedSession
@@ -142,19 +142,19 @@ type joinedSessions struct {
 type joinedSession struct {
 	mu    sync.Mutex
 	used  time.Time
-	at    []partSession // by the place of the store
-	stats []Stat        // that no store has taken yet
+	at    []partSession // indexed as the stores
+	stats []Stat        // not taken by any store yet
 }
 
 type partSession struct {
-	unanswered int64       // the first of its claims without an answer; zero for none
-	until      time.Time   // the lease holds surely until then; zero when it is not known to have begun
-	expired    bool        // it is yet to be asked for jobs whose lease has run out
-	drop       map[ID]bool // jobs to give up when it answers: they count as lost here
-	claiming   int         // claims that are under way
+	unanswered int64       // the number of its first claim without an answer, or zero
+	until      time.Time   // the lease holds at least until then; zero if it may not have begun
+	expired    bool        // the store has yet to be asked for jobs whose lease expired
+	drop       map[ID]bool // jobs to give up when the store answers: they already count as lost here
+	claiming   int         // claims that have not returned
 }
 
-// find returns a session, or nil; with create it makes it if there is none.
+// find returns a session, or nil; with create, it creates a missing one.
 func (s *joinedSessions) find(session Session, parts int, create bool) *joinedSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +177,8 @@ func (s *joinedSessions) find(session Session, parts int, create bool) *joinedSe
 	return of
 }
 
-// trim forgets sessions that stores have forgotten as well. When these are too few, it forgets a part of the others, those that were not used for the
-// longest time first, and none that has anything to catch up on: its jobs would be run twice. s.mu is held.
+// trim forgets sessions that the stores have forgotten, too. If that frees too little, it forgets an eighth of all: the ones that were idle longest,
+// but none with anything that a store does not know yet, since its jobs would be run twice. s.mu is held.
 func (s *joinedSessions) trim() {
 	type idle struct {
 		session Session
@@ -202,7 +202,7 @@ func (s *joinedSessions) trim() {
 	}
 }
 
-// state returns when a session was used last, and whether no store has anything of it to catch up on.
+// state returns when a session was last used, and whether there is nothing left that a store does not know yet.
 func (s *joinedSession) state() (used time.Time, settled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,8 @@ func (s *joinedSessions) forget(session Session) {
 	delete(s.of, session)
 }
 
-// claims returns the session of a claim that has a number, and notes for all stores what it says of earlier claims; nil for others.
+// claims returns the session of a numbered claim, and notes for all stores what it says about earlier claims. It returns nil if the claim has no
+// number.
 func (s *joinedSessions) claims(c Claim, parts int) *joinedSession {
 	if c.Call == 0 {
 		return nil
@@ -238,8 +239,9 @@ func (s *joinedSessions) claims(c Claim, parts int) *joinedSession {
 	return of
 }
 
-// number says which claims of one store were not answered. The lease of a session that may not have begun there, or may be over, is set anew. It
-// reports whether to claim there at all: not before it knows which jobs were given up, which it might give to the session once more.
+// number sets in c the first claim that this store did not answer. If the session's lease may not have begun at the store, or may be over, the claim
+// begins it anew. It returns false if the store must not be claimed from yet: jobs have to be given up first, or it could give them to the session
+// again.
 func (s *joinedSession) number(p *part, c *Claim, now time.Time) bool {
 	if s == nil {
 		return true
@@ -258,7 +260,7 @@ func (s *joinedSession) number(p *part, c *Claim, now time.Time) bool {
 	return true
 }
 
-// claimed notes how a claim went.
+// claimed notes the result of a claim.
 func (s *joinedSession) claimed(p *part, c Claim, begun time.Time, a answer[Claimed]) {
 	if s == nil {
 		return
@@ -281,7 +283,7 @@ func (s *joinedSession) claimed(p *part, c Claim, begun time.Time, a answer[Clai
 	}
 }
 
-// over reports whether the lease may be over at a store, with a tenth of it to spare, in which attempts are to end.
+// over reports whether the lease at a store may be over within a tenth of its length. Attempts need that time to end.
 func (at *partSession) over(now time.Time, lease time.Duration) bool {
 	return at.until.Sub(now) <= lease/10
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// A placing is which jobs of an Insert go to which store.
+// A placing is the jobs of an Insert that go to one store.
 type placing struct {
 	part *part
-	at   []int // of the jobs, in order
+	at   []int // their indexes in the call, in order
 }
 
-// Insert stores new jobs, each at the store where it belongs, see [Join]. The jobs of each store are all or none.
+// Insert stores each job at the store where it belongs, see [Join]. The jobs of one store are inserted all or none.
 func (j *Joined) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
 	if err := j.enter(ctx, "insert jobs"); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (j *Joined) Insert(ctx context.Context, jobs ...*Job) ([]ID, error) {
 	return ids, nil
 }
 
-// place says where jobs go. A store that does not answer is an error here, before anything is stored, if some of them can go nowhere else.
+// place chooses a store for each job. If a job can only go to a store that does not answer, it fails before anything is stored.
 func (j *Joined) place(ctx context.Context, jobs []*Job) (placings []*placing, err error) {
 	add := func(p *part, at int) {
 		for _, to := range placings {
@@ -92,7 +92,7 @@ func (j *Joined) place(ctx context.Context, jobs []*Job) (placings []*placing, e
 	return placings, nil
 }
 
-// choose returns the store that owns a key or, unless it must be that one, the next one that answers.
+// choose returns the store that owns a key. If that one does not answer, it returns the next one that does, or with must an error.
 func (j *Joined) choose(ctx context.Context, key string, must bool) (*part, error) {
 	ranked := j.ranked(key)
 	var first error

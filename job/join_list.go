@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// List returns the newest jobs of all stores, which it asks at once: it holds up to f.Limit of each. It fails when a store does not answer that may have
-// some of them.
+// List asks all stores at once and returns the newest jobs. It has up to f.Limit jobs of each store in memory. It fails if a store does not answer
+// that may have some of the jobs.
 func (j *Joined) List(ctx context.Context, f Filter) ([]*Job, error) {
 	if err := j.enter(ctx, "list jobs"); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (j *Joined) List(ctx context.Context, f Filter) ([]*Job, error) {
 	return all[:min(len(all), max(f.Limit, 0))], nil
 }
 
-// foundAll reports whether the jobs that were asked for by their IDs are there.
+// foundAll reports whether all jobs that were asked for by ID were found.
 func foundAll(ids []ID, found map[ID]bool) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id ID) bool { return !found[id] })
 }
@@ -55,7 +55,7 @@ func (j *Joined) Watch(ctx context.Context, id ID, d time.Duration) (Tree, error
 	return firstFound(answers, ErrNotFound)
 }
 
-// SendCommand leaves a command at one store at which the worker is listed: of those the same one each time, so that commands stay in order.
+// SendCommand leaves a command at one of the stores that list the worker: always the same one, so that commands stay in order.
 func (j *Joined) SendCommand(ctx context.Context, worker string, o Command) error {
 	if err := j.enter(ctx, "send a command to a worker"); err != nil {
 		return err
@@ -68,14 +68,14 @@ func (j *Joined) SendCommand(ctx context.Context, worker string, o Command) erro
 			break
 		}
 		if p.ready(ctx, false) == nil && !errors.Is(a.err, ErrNoWorker) {
-			return a.err // such as one command too many
+			return a.err // such as too many commands
 		}
 	}
 	_, err := firstFound(answers, ErrNoWorker)
 	return err
 }
 
-// firstFound returns the answer of the store that has what was asked for; else the error of one that does not answer, and else absent.
+// firstFound returns the first answer without an error. If there is none, it returns the error of a store that does not answer, or else absent.
 func firstFound[T any](answers []answer[T], absent error) (T, error) {
 	var none T
 	var failed error

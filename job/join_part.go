@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	partCall = 5 * time.Second // bounds a call to one store that the others would wait for
+	partCall = 5 * time.Second // bounds a call to one store that the others would have to wait for
 	partPing = 2 * time.Second
 )
 
-// A part is one of the stores that were joined, and what is known of it.
+// A part is one of the joined stores, and its state.
 type part struct {
 	Store
 	index int
 	name  string
 
 	mu       sync.Mutex
-	since    time.Time // it does not answer since then; zero while it does
+	since    time.Time // since when it has not answered; zero while it answers
 	why      error
-	failures int       // pings in a row that failed
-	next     time.Time // when it is asked again
+	failures int       // failed pings in a row
+	next     time.Time // when to ping it again
 
-	refused atomic.Int64 // calls in a row that failed although it answers, see refusal
+	refused atomic.Int64 // failed calls in a row of a store that answers pings, see refusal
 }
 
-// ready returns nil while the store answers. When it does not, and it is time to ask again, one caller does if probe is set.
+// ready returns nil if the store answers. If it did not, and with probe set, one caller pings it again when it is time.
 func (p *part) ready(ctx context.Context, probe bool) error {
 	p.mu.Lock()
 	if p.since.IsZero() {
@@ -42,12 +42,12 @@ func (p *part) ready(ctx context.Context, probe bool) error {
 		defer p.mu.Unlock()
 		return p.absent()
 	}
-	p.next = now.Add(2 * partPing) // others do not ask meanwhile
+	p.next = now.Add(2 * partPing) // so that no other caller pings it meanwhile
 	p.mu.Unlock()
 	call, cancel := within(ctx, partPing)
 	defer cancel()
 	if err := p.Ping(call); err != nil {
-		if ctx.Err() != nil { // the caller has ended it, as Wait does when another store wakes it: that says nothing of this one
+		if ctx.Err() != nil { // the caller ended the ping, as Wait does when another store wakes it: not a fault of this store
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			return p.absent()
@@ -58,13 +58,13 @@ func (p *part) ready(ctx context.Context, probe bool) error {
 	return nil
 }
 
-// failed says what an error of a call means: the store does not answer, or it is an error of that call.
+// failed decides what an error of a call means: that the store does not answer, or only that the call failed.
 func (j *Joined) failed(ctx context.Context, p *part, err error) error {
 	switch {
 	case j.closed.Load(), errors.Is(err, ErrNotFound), errors.Is(err, ErrNoWorker), errors.Is(err, errWaitOver), errors.Is(ctx.Err(), context.Canceled):
 		return err
 	}
-	// ctx may have ended because of the store: it is asked all the same.
+	// ctx may have ended because the store was slow, so the ping does not use it.
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), partPing)
 	defer cancel()
 	if p.Ping(call) != nil {
@@ -73,7 +73,7 @@ func (j *Joined) failed(ctx context.Context, p *part, err error) error {
 	return fmt.Errorf("%s: %w", p.name, err)
 }
 
-// refusal reports an error that no caller gets since other stores have answered, of a store that answers pings: the nth in a row when n is a power of two.
+// refusal logs an error of a store that answers pings, which no caller sees because other stores answered. It logs the 1st, 2nd, 4th, 8th … in a row.
 func (p *part) refusal(err error) {
 	if err == nil {
 		if p.refused.Load() > 0 {
@@ -82,14 +82,14 @@ func (p *part) refusal(err error) {
 		return
 	}
 	if p.health().Err != nil {
-		return // which was reported
+		return // and logged
 	}
 	if n := p.refused.Add(1); n&(n-1) == 0 {
 		slog.Warn("job: one of the joined stores failed a call; the others have answered it", "store", p.name, "failures", n, "error", err)
 	}
 }
 
-// lost notes that the store does not answer, and returns the error that names it.
+// lost notes that the store does not answer, and returns an error that names it.
 func (p *part) lost(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,8 +114,8 @@ func (p *part) found() {
 	p.since, p.why, p.failures = time.Time{}, nil, 0
 }
 
-// absent is the error of a call to a store that does not answer. It wraps nothing: ErrClosed or ErrSchema of one store would stop a worker that
-// goes on with the others. p.mu is held.
+// absent is the error of a call to a store that does not answer. It wraps nothing, since ErrClosed or ErrSchema of one store would stop a worker that
+// can go on with the others. p.mu is held.
 func (p *part) absent() error {
 	return fmt.Errorf("%s does not answer since %s: %v", p.name, p.since.UTC().Format(time.RFC3339), p.why)
 }
@@ -126,7 +126,7 @@ func (p *part) health() StoreHealth {
 	return StoreHealth{Name: p.name, Since: p.since, Err: p.why}
 }
 
-// within bounds ctx by d, or by half of what it leaves if that is less.
+// within sets a timeout of d, or of half of what ctx leaves if that is less.
 func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	if deadline, ok := ctx.Deadline(); ok {
 		d = min(d, time.Until(deadline)/2)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a key is of: the same text may be the name of a queue and of a cron.
+// Prefixes of keys: a queue and a cron may have the same name.
 const (
 	queueKeys  = "queue "
 	uniqueKeys = "unique "
@@ -20,8 +20,9 @@ const (
 	auditKey   = "audit log"
 )
 
-// ranked returns the stores by how high they score for a key: the first owns it (rendezvous hashing). The score of a store depends on its
-// place alone, so one that is added takes keys from the others and moves none between them. It must never change: jobs lie by it.
+// ranked returns the stores in the order of their scores for a key (rendezvous hashing); the first owns the key. The score depends on the place of a
+// store alone, so a store that is added takes keys, but moves none between the others. The score must never change: it decides where stored jobs are
+// looked for.
 func (j *Joined) ranked(key string) []*part {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(key))
@@ -40,13 +41,13 @@ func (p *part) score(sum uint64) uint64 {
 }
 
 const (
-	limitsKnown  = 5 * time.Second // what is known of the limits of a queue is asked again then
-	mostKnown    = 10_000          // queues of which that is known
+	limitsKnown  = 5 * time.Second // after that, the limits of a queue are read again
+	mostKnown    = 10_000          // queues whose limits are remembered
 	mostLocated  = 1_000_000
-	mostSessions = 10_000 // and those that have something to catch up on
+	mostSessions = 10_000 // and all those with something that a store does not know yet
 )
 
-// limitedQueues has what is known of queues: whether they have limits.
+// limitedQueues remembers which queues have limits.
 type limitedQueues struct {
 	mu    sync.Mutex
 	known map[string]limitedQueue
@@ -66,7 +67,7 @@ func (l *limitedQueues) set(queue string, limited bool) {
 	l.known[queue] = limitedQueue{limited, time.Now()}
 }
 
-// changed is set for a queue some of whose limits were set or removed: then others may be left.
+// changed notes that limits of a queue were set (some), or removed: then it is unknown whether others are left.
 func (l *limitedQueues) changed(queue string, some bool) {
 	if some {
 		l.set(queue, true)
@@ -77,7 +78,7 @@ func (l *limitedQueues) changed(queue string, some bool) {
 	delete(l.known, queue)
 }
 
-// lately returns what is known of a queue. When that is too old, fresh is false for one caller, who asks.
+// lately returns what is known of a queue. When that is too old, fresh is false for one caller, who has to ask the stores.
 func (l *limitedQueues) lately(queue string) (limited, known, fresh bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +91,7 @@ func (l *limitedQueues) lately(queue string) (limited, known, fresh bool) {
 	return q.limited, known, known
 }
 
-// isLimited reports whether a queue has limits. All stores have them, so that one which does not answer leaves that known.
+// isLimited reports whether a queue has limits. All stores know them, so it works while one does not answer.
 func (j *Joined) isLimited(ctx context.Context, queue string) (bool, error) {
 	limited, known, fresh := j.limited.lately(queue)
 	if fresh {
@@ -112,8 +113,8 @@ func (j *Joined) isLimited(ctx context.Context, queue string) (bool, error) {
 	return false, last
 }
 
-// locations says at which store jobs are that were claimed here, and by which session. Jobs stay at their store, so it is never wrong about that;
-// what is not in it is asked for everywhere.
+// locations remembers at which store, and by which session, jobs were claimed in this process. Jobs never move, so a location is never wrong. For a
+// job without one, all stores are asked.
 type locations struct {
 	mu sync.Mutex
 	of map[ID]location
@@ -138,7 +139,7 @@ func (l *locations) note(jobs []*Job, at location) {
 	}
 }
 
-// evict makes space for n more, and some besides, where there would be more than most. l.mu is held.
+// evict makes space for n more, and for an eighth of most besides, if there would be more than most. l.mu is held.
 func (l *locations) evict(n, most int) {
 	if len(l.of)+n <= most {
 		return
@@ -151,7 +152,7 @@ func (l *locations) evict(n, most int) {
 	}
 }
 
-// lookup returns what is known of jobs.
+// lookup returns the known locations of jobs.
 func (l *locations) lookup(lists ...[]ID) map[ID]location {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,14 +167,14 @@ func (l *locations) lookup(lists ...[]ID) map[ID]location {
 	return known
 }
 
-// find returns the store of a job, or nil.
+// find returns the store of a job, or nil if it is not known.
 func (l *locations) find(id ID) *part {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.of[id].part
 }
 
-// holders returns the stores at which jobs are, or nil when that is not known of one of them.
+// holders returns the stores of jobs, or nil if one of them is not known.
 func (l *locations) holders(ids []ID) (parts []*part) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +190,7 @@ func (l *locations) holders(ids []ID) (parts []*part) {
 	return parts
 }
 
-// claimed returns the jobs that were claimed from one store by one session.
+// claimed returns the jobs that a session claimed from one store.
 func (l *locations) claimed(p *part, session Session) (ids []ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -213,7 +214,7 @@ func (l *locations) droppedAt(p *part, ids []ID) (at []ID) {
 	return at
 }
 
-// forgetKnown forgets attempts that the session does not hold any more, unless a claim has found another one since it was known.
+// forgetKnown forgets attempts that the session no longer holds, unless the job was claimed again after known was read.
 func (l *locations) forgetKnown(known map[ID]location, ids []ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -224,7 +225,7 @@ func (l *locations) forgetKnown(known map[ID]location, ids []ID) {
 	}
 }
 
-// forget forgets attempts that have ended; the next one of the same job may have been claimed by now.
+// forget forgets attempts that have ended, unless the next attempt of the job has been claimed already.
 func (l *locations) forget(outcomes []Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

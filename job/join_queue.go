@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Pause pauses a queue at all stores. When one does not answer, the others have done it, and the error names that one: repeat it then.
+// Pause pauses a queue at all stores, or resumes it. If a store does not answer, the others have done it, and the error names that store: call it
+// again later.
 func (j *Joined) Pause(ctx context.Context, queue string, paused bool) error {
 	if err := j.enter(ctx, "pause a queue"); err != nil {
 		return err
@@ -13,8 +14,8 @@ func (j *Joined) Pause(ctx context.Context, queue string, paused bool) error {
 	return allFailed(askAll(ctx, j, 0, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.Pause(ctx, queue, paused) }))
 }
 
-// SetLimits sets the limits of a queue at all stores: each bounds the jobs of the queue that it has, and new ones go to the store that owns it. When one does
-// not answer, the others have set them, and the error names that one: repeat it then.
+// SetLimits sets the limits of a queue at all stores: each applies them to the jobs of the queue that it has, and new jobs go to the store that owns
+// the queue. If a store does not answer, the others have set them, and the error names that store: call it again later.
 func (j *Joined) SetLimits(ctx context.Context, queue string, l Limits) error {
 	if err := j.enter(ctx, "set limits"); err != nil {
 		return err
@@ -32,7 +33,7 @@ func (j *Joined) SetLimits(ctx context.Context, queue string, l Limits) error {
 	return allFailed(answers)
 }
 
-// SetKeyLimits sets limits of one key of a queue at all stores, as SetLimits does.
+// SetKeyLimits sets the limits of one key of a queue at all stores, as SetLimits does.
 func (j *Joined) SetKeyLimits(ctx context.Context, queue, key string, l KeyLimits) error {
 	if err := j.enter(ctx, "set limits of a key"); err != nil {
 		return err
@@ -52,7 +53,7 @@ func (j *Joined) SetKeyLimits(ctx context.Context, queue, key string, l KeyLimit
 	return allFailed(answers)
 }
 
-// Overrides returns the limits of single keys that the first store which answers has, the owner of the queue before others: all have the same.
+// Overrides returns the limits of single keys. It asks the owner of the queue first, then the others, until one answers: all have the same ones.
 func (j *Joined) Overrides(ctx context.Context, queue, after string, n int) ([]Override, error) {
 	if err := j.enter(ctx, "list limits of keys"); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (j *Joined) Overrides(ctx context.Context, queue, after string, n int) ([]O
 	return nil, allFailed(failed)
 }
 
-// Limits returns the limits of a queue, and adds up how far they are used at the stores that answer.
+// Limits returns the limits of a queue, with their use added up over the stores that answer.
 func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]LimitUse, error) {
 	if err := CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
@@ -92,7 +93,7 @@ func (j *Joined) Limits(ctx context.Context, queue string, keys ...string) ([]Li
 	return uses, noneAnswered(ctx, answers)
 }
 
-// add adds how far the same limits are used at another store.
+// add adds the use of the same limits at another store.
 func (u *LimitUse) add(at *LimitUse) {
 	u.QueueRunning += at.QueueRunning
 	u.KeyRunning += at.KeyRunning
@@ -126,7 +127,7 @@ func (j *Joined) PauseCron(ctx context.Context, name string, paused bool) error 
 	}).err
 }
 
-// Crons returns the crons of the stores that answer. Of one that several have, since a store was added, that of its owner counts.
+// Crons returns the crons of the stores that answer. If several stores have one, because a store was added, the one of its owner counts.
 func (j *Joined) Crons(ctx context.Context) ([]CronInfo, error) {
 	type owned struct {
 		CronInfo

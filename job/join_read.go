@@ -29,7 +29,7 @@ func (j *Joined) Counts(ctx context.Context) ([]Count, error) {
 	return counts, err
 }
 
-// readAll returns what all stores that answer have, one after the other. It fails when none answers.
+// readAll returns the results of all stores that answer, one after the other. It fails if none answers.
 func readAll[T any](ctx context.Context, j *Joined, what string, read func(ctx context.Context, p *part) ([]T, error)) (all []T, err error) {
 	if err := j.enter(ctx, what); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func readAll[T any](ctx context.Context, j *Joined, what string, read func(ctx c
 	return all, noneAnswered(ctx, answers)
 }
 
-// Queues adds up the queues of the stores that answer. One is paused that is at any of them; its wait is the longest.
+// Queues adds up the queues of the stores that answer. A queue is paused if it is paused at any of them; its wait is the longest.
 func (j *Joined) Queues(ctx context.Context) ([]QueueInfo, error) {
 	all, err := readAll(ctx, j, "list queues", func(ctx context.Context, p *part) ([]QueueInfo, error) { return p.Queues(ctx) })
 	return mergeNamed(all, func(q QueueInfo) string { return q.Name }, func(a, b QueueInfo) QueueInfo {
@@ -49,7 +49,7 @@ func (j *Joined) Queues(ctx context.Context) ([]QueueInfo, error) {
 	}), err
 }
 
-// mergeNamed sorts by name and merges what has the same one.
+// mergeNamed sorts by name, and merges those with the same name.
 func mergeNamed[T any](all []T, name func(T) string, merge func(a, b T) T) []T {
 	slices.SortStableFunc(all, func(a, b T) int { return strings.Compare(name(a), name(b)) })
 	var merged []T
@@ -63,7 +63,7 @@ func mergeNamed[T any](all []T, name func(T) string, merge func(a, b T) T) []T {
 	return merged
 }
 
-// Workers returns the workers of the stores that answer, each as it was seen last.
+// Workers returns the workers of the stores that answer. If several stores list one, the newest report counts.
 func (j *Joined) Workers(ctx context.Context, names ...string) ([]WorkerInfo, error) {
 	all, err := readAll(ctx, j, "list workers", func(ctx context.Context, p *part) ([]WorkerInfo, error) { return p.Workers(ctx, names...) })
 	return mergeNamed(all, func(w WorkerInfo) string { return w.Name }, func(a, b WorkerInfo) WorkerInfo {
@@ -74,9 +74,9 @@ func (j *Joined) Workers(ctx context.Context, names ...string) ([]WorkerInfo, er
 	}), err
 }
 
-// Stats returns the rows that match of the stores that answer. Where several have rows of one worker, minute, queue and kind, since the store that kept them
-// did not answer for a while, those count that have counted more. Rows with a Span, of more than two hours ago, each store has added up for all
-// workers: a minute of which two stores have rows counts twice there.
+// Stats returns the matching rows of the stores that answer. Several stores may have rows of the same worker, minute, queue and kind, if the store
+// that usually keeps them did not answer for a while; then those of the store that counted most are returned. Rows with a Span, older than two hours,
+// were added up by each store for all workers: there, a minute that two stores have counts twice.
 func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 	type key struct {
 		minute              time.Time
@@ -87,7 +87,7 @@ func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 	}
 	answers := askAll(ctx, j, 0, func(ctx context.Context, p *part) ([]Stat, error) { return p.Stats(ctx, f) })
 	best, most := map[key][]Stat{}, map[key]int64{}
-	var past []Stat // of all workers, added up by each store
+	var past []Stat // for all workers, added up by each store
 	for _, a := range answers {
 		rows, total := map[key][]Stat{}, map[key]int64{}
 		for _, row := range a.got {
@@ -113,7 +113,7 @@ func (j *Joined) Stats(ctx context.Context, f StatsFilter) ([]Stat, error) {
 	return stats, noneAnswered(ctx, answers)
 }
 
-// Prune deletes at one store after the other, another one first each time, until there are enough: the oldest of each.
+// Prune deletes the oldest jobs of one store after the other until it has deleted enough, and starts with another store each time.
 func (j *Joined) Prune(ctx context.Context, retention map[State]time.Duration, limit int) (Pruned, error) {
 	if err := j.enter(ctx, "prune"); err != nil {
 		return Pruned{}, err

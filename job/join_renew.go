@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Renew renews the lease at all stores at once. A store that fails does not hold up the others: the jobs at it count as lost when the lease is about to be
-// over there, and are given up as soon as it answers again.
+// Renew renews the lease at all stores at once. A store that fails does not hold up the others: its jobs count as lost shortly before the lease is
+// over there, and are given up when it answers again.
 func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	if err := j.enter(ctx, "renew a lease"); err != nil {
 		return Renewed{}, err
@@ -18,7 +18,7 @@ func (j *Joined) Renew(ctx context.Context, r Renewal) (Renewed, error) {
 	s := j.sessions.find(r.Session, len(j.parts), len(r.Drop) > 0)
 	r.Stats = s.uncounted(r.Stats)
 	begun := time.Now()
-	counted := ranked[0] // the stats of a worker are kept by one store
+	counted := ranked[0] // the store that keeps the stats of this worker
 	drops := make([][]ID, len(j.parts))
 	for _, p := range j.parts {
 		drops[p.index] = s.drops(p, j.located.droppedAt(p, r.Drop))
@@ -80,7 +80,7 @@ func treeIDs(trees []Tree) []ID {
 	return ids
 }
 
-// at returns a renewal with those of its jobs and trees that may be at a store.
+// at returns the renewal for one store, with those jobs and trees that may be there.
 func (r Renewal) at(p *part, known map[ID]location) Renewal {
 	elsewhere := func(id ID) bool {
 		at := known[id].part
@@ -91,10 +91,10 @@ func (r Renewal) at(p *part, known map[ID]location) Renewal {
 	return r
 }
 
-// mostUncounted rows are kept that no store has taken; the oldest are dropped.
+// mostUncounted is how many rows are kept while no store takes them. The oldest are dropped.
 const mostUncounted = 1000
 
-// uncounted adds rows that no store has taken yet to newer ones.
+// uncounted adds the rows that no store has taken yet to newer ones.
 func (s *joinedSession) uncounted(stats []Stat) []Stat {
 	if s == nil {
 		return stats
@@ -119,7 +119,7 @@ func (s *joinedSession) keepUncounted(stats []Stat) {
 	s.stats = stats[max(0, len(stats)-mostUncounted):]
 }
 
-// countElsewhere has the stats of a worker kept by the next store that answers.
+// countElsewhere gives the stats of a worker to the next store that answers.
 func (j *Joined) countElsewhere(ctx context.Context, r Renewal, ranked []*part, answers []answer[Renewed]) (a answer[Renewed]) {
 	r.Drop, r.Jobs, r.Trees = nil, nil, nil
 	for _, p := range ranked {
@@ -134,8 +134,7 @@ func (j *Joined) countElsewhere(ctx context.Context, r Renewal, ranked []*part, 
 	return a
 }
 
-// lost returns which of the jobs of r the session does not hold: at no store that answers, and at none that does not answer while the lease
-// holds there.
+// lost returns the jobs of r that the session no longer holds: at no store that answers, nor at one that does not answer while the lease holds there.
 func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed], known map[ID]location) (lost []ID) {
 	if len(r.Jobs) == 0 {
 		return nil
@@ -175,8 +174,8 @@ func (j *Joined) lost(r Renewal, s *joinedSession, answers []answer[Renewed], kn
 	return lost
 }
 
-// drops returns the jobs to give up at a store, with more. None while a claim of the session is under way there: it might take one of them once more, which
-// would then be given up as well. Nor does a claim begin before they are given up, see number.
+// drops returns the jobs to give up at a store, more included. It returns none while a claim of the session is under way there: the claim might get
+// one of these jobs again, and would lose it. For the same reason no claim begins while there are jobs to give up, see number.
 func (s *joinedSession) drops(p *part, more []ID) []ID {
 	if s == nil {
 		return nil
@@ -193,7 +192,7 @@ func (s *joinedSession) drops(p *part, more []ID) []ID {
 	return slices.Collect(maps.Keys(at.drop))
 }
 
-// renewed notes how a renewal went.
+// renewed notes the result of a renewal.
 func (s *joinedSession) renewed(p *part, r Renewal, dropped []ID, begun time.Time, err error) {
 	if s == nil {
 		return
@@ -203,12 +202,12 @@ func (s *joinedSession) renewed(p *part, r Renewal, dropped []ID, begun time.Tim
 	at := &s.at[p.index]
 	if err == nil {
 		at.until = begun.Add(r.Lease)
-		for _, id := range dropped { // others may have been given up meanwhile
+		for _, id := range dropped { // more may have been added meanwhile
 			delete(at.drop, id)
 		}
 		return
 	}
-	if at.until.IsZero() { // it began somewhen before
+	if at.until.IsZero() { // the lease began at some time before
 		at.until = begun.Add(r.Lease * 2 / 3)
 	}
 }
@@ -219,8 +218,8 @@ func (s *joinedSession) over(p *part, lease time.Duration) bool {
 	return s.at[p.index].over(time.Now(), lease)
 }
 
-// outlived returns the jobs of a worker's session that are at stores at which its lease may be over, as it could not be renewed there in time. The worker
-// asks often, since a renewal may take longer, and gives up those of them that run.
+// outlived returns the jobs of a session at those stores where its lease may be over, because it could not be renewed there in time. The worker asks
+// often, since a renewal may take long, and gives up those of the jobs that run.
 func (j *Joined) outlived(session Session, lease time.Duration) (ids []ID) {
 	s := j.sessions.find(session, len(j.parts), false)
 	if s == nil {
@@ -234,14 +233,14 @@ func (j *Joined) outlived(session Session, lease time.Duration) (ids []ID) {
 	return ids
 }
 
-// giveUp gives up a job as soon as its store answers.
+// giveUp has a job given up as soon as its store answers.
 func (j *Joined) giveUp(session Session, id ID) {
 	if s, p := j.sessions.find(session, len(j.parts), true), j.located.find(id); p != nil {
 		s.giveUp(p, id)
 	}
 }
 
-// ranOut reports whether the lease has begun at a store, and may be over.
+// ranOut reports whether the lease at a store has begun, and may be over.
 func (s *joinedSession) ranOut(p *part, lease time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +261,7 @@ func (at *partSession) giveUp(id ID) {
 	at.drop[id] = true
 }
 
-// Leave removes the worker from all stores. At one that does not answer its jobs are held until the lease is over; the error names it.
+// Leave removes the worker from all stores. If a store does not answer, it holds the worker's jobs until the lease is over, and the error names it.
 func (j *Joined) Leave(ctx context.Context, worker string, session Session) error {
 	if err := j.enter(ctx, "leave"); err != nil {
 		return err
@@ -271,7 +270,7 @@ func (j *Joined) Leave(ctx context.Context, worker string, session Session) erro
 	return allFailed(askAll(ctx, j, partCall, func(ctx context.Context, p *part) (struct{}, error) { return struct{}{}, p.Leave(ctx, worker, session) }))
 }
 
-// distinct sorts IDs and leaves out those that come twice.
+// distinct sorts IDs and removes duplicates.
 func distinct(ids []ID) []ID {
 	slices.SortFunc(ids, func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(ids)

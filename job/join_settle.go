@@ -8,7 +8,7 @@ import (
 	"github.com/meanwhile-go/meanwhile"
 )
 
-// An unsettledError is that of a Settle of which a part was written. The outcomes that are not in it were, or are lost.
+// An unsettledError is the error of a Settle that wrote a part of the outcomes. All outcomes but ids were written, or are lost.
 type unsettledError struct {
 	ids map[ID]bool
 	err error
@@ -17,14 +17,14 @@ type unsettledError struct {
 func (e *unsettledError) Error() string { return e.err.Error() }
 func (e *unsettledError) Unwrap() error { return e.err }
 
-// A settling is the outcomes of one store, and what became of them.
+// A settling is the outcomes for one store, and its answer.
 type settling struct {
 	part     *part
 	outcomes []Outcome
 	answer   answer[[]ID]
 }
 
-// Settle writes each outcome, with what follows it, at the store of its job: those of one store in one transaction.
+// Settle writes each outcome, with the jobs that follow it, at the store of its job, in one transaction per store.
 func (j *Joined) Settle(ctx context.Context, session Session, outcomes ...Outcome) ([]ID, error) {
 	if err := j.enter(ctx, "settle jobs"); err != nil {
 		return nil, err
@@ -52,9 +52,9 @@ func (j *Joined) Settle(ctx context.Context, session Session, outcomes ...Outcom
 		}
 		s.outcomes = append(s.outcomes, o)
 	}
-	_ = meanwhile.Run(ctx, func(ctx context.Context) error { // an error is in the answers
+	_ = meanwhile.Run(ctx, func(ctx context.Context) error { // errors are in the answers
 		for _, s := range of {
-			s.answer.err = context.Canceled // of one that does not begin
+			s.answer.err = context.Canceled // if its task does not begin
 			meanwhile.Go(ctx, func(ctx context.Context) error {
 				s.answer = j.settleAt(ctx, s.part, session, s.outcomes)
 				return nil
@@ -95,8 +95,8 @@ func (j *Joined) settleAt(ctx context.Context, p *part, session Session, outcome
 	return ask(ctx, j, p, 2*partCall, func(ctx context.Context, p *part) ([]ID, error) { return p.Settle(ctx, session, outcomes...) })
 }
 
-// settleUnknown writes outcomes of jobs of which it is not known where they are: each store is asked in turn, and those that are lost at one are
-// tried at the next. It returns those that are lost at all; with an error, when a store did not answer at which they may be.
+// settleUnknown writes outcomes of jobs whose store is not known. It asks one store after the other; outcomes that are lost at one go to the next. It
+// returns the jobs that are lost at all, and an error if a store that may have them did not answer.
 func (j *Joined) settleUnknown(ctx context.Context, session Session, outcomes []Outcome) ([]ID, error) {
 	if len(outcomes) == 0 {
 		return nil, nil

@@ -9,20 +9,20 @@ import (
 )
 
 var (
-	errWoken    = errors.New("another store has woken the waiter") // ends the waits at the others
-	errWaitOver = errors.New("the wait was ended")                 // says nothing of the store
+	errWoken    = errors.New("another store has woken the waiter") // ends the waits at the other stores
+	errWaitOver = errors.New("the wait was ended")                 // not a fault of the store
 )
 
-// Wait waits at all stores that answer, and returns when one does. It fails when none answers.
+// Wait waits at all stores that answer, until one of them returns. It fails if none answers.
 func (j *Joined) Wait(ctx context.Context, queues ...string) error {
 	if err := j.enter(ctx, "wait for jobs"); err != nil {
 		return err
 	}
 	var woken atomic.Bool
 	answers := make([]answer[struct{}], len(j.parts))
-	_ = meanwhile.Run(ctx, func(inner context.Context) error { // the errors are in the answers
+	_ = meanwhile.Run(ctx, func(inner context.Context) error { // errors are in the answers
 		for i, p := range j.parts {
-			answers[i] = answer[struct{}]{part: p, err: errWoken} // of one that does not begin
+			answers[i] = answer[struct{}]{part: p, err: errWoken} // if its task does not begin
 			meanwhile.Go(inner, func(inner context.Context) error {
 				answers[i] = ask(inner, j, p, 0, func(inner context.Context, p *part) (struct{}, error) {
 					err := p.Wait(inner, queues...)

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// A Lane is what a store knows of the queued jobs of a queue that have one limit key, or none, while it claims.
+// A Lane is the queued jobs of a queue with one limit key, or without one, as a store sees them while it claims.
 type Lane struct {
-	Key      string    // "" is that of the jobs without a key, which EachKey does not bound
-	Priority int       // that its jobs are taken of, the highest that has a due one
-	Turn     int64     // lanes with the lowest come first
-	Served   int       // jobs that started in this turn, which ends with the weight of the key
-	Running  int       // how many jobs of the key run
-	Full     time.Time // of the rate of its starts, see [Rate.Take]
-	Paid     time.Time // of the rate of its units, see [Rate.Charge]
-	Held     time.Time // no job starts before, see [Throttled]
-	Own      KeyLimits // of the key alone, see [Override]; zero where it has none
+	Key      string    // "" for the jobs without a key, which EachKey does not limit
+	Priority int       // the highest one of its due jobs: only jobs of that priority are taken
+	Turn     int64     // lanes with the lowest Turn come first
+	Served   int       // how many jobs have started in this turn, which ends with the weight of the key
+	Running  int       // how many jobs of the key are running
+	Full     time.Time // state of the rate of starts, see [Rate.Take]
+	Paid     time.Time // state of the rate of units, see [Rate.Charge]
+	Held     time.Time // no job starts before that, see [Throttled]
+	Own      KeyLimits // the key's own limits, see [Override]; zero if it has none
 }
 
 // left returns how many jobs of the lane may start.
@@ -40,10 +40,10 @@ func (l *Lane) weight(limits Limits) int {
 	return max(limits.OfKey(l.Own).Weight, 1)
 }
 
-// begun returns how many jobs of its turn have started. Where the weight was lowered since, one is left.
+// begun returns how many jobs of the current turn have started. If the weight has been lowered since, one start is left.
 func (l *Lane) begun(weight int) int { return min(l.Served, weight-1) }
 
-// free returns how many jobs may start where limit run at once and so many do.
+// free returns how many more jobs may start when running of at most limit do; zero is no limit.
 func free(limit, running int) int {
 	if limit == 0 {
 		return math.MaxInt
@@ -54,7 +54,7 @@ func free(limit, running int) int {
 // Open reports whether a job of the lane may start.
 func (l *Lane) Open(limits Limits, now time.Time) bool { return l.left(limits, now) > 0 }
 
-// Next returns when the rates, and what was throttled, let the next job of the lane start: now, or later.
+// Next returns when the rates, and the throttling, allow the next job of the lane to start: now or later.
 func (l *Lane) Next(limits Limits, now time.Time) time.Time {
 	if l.Key == "" {
 		return now
@@ -63,8 +63,8 @@ func (l *Lane) Next(limits Limits, now time.Time) time.Time {
 	return later(later(of.Starts.Next(l.Full, now), of.Units.Next(l.Paid, now)), l.Held)
 }
 
-// Idle returns from when on nothing need be kept of a lane without jobs. Its rates are kept for as long as they say how late the next start may
-// come: [Rate.Take] of a lane that was forgotten before would let the one after that come too early.
+// Idle returns from when on a lane without jobs may be forgotten. Until then its rates are needed: they allow for starts that come late (see
+// [Rate.Take]), and if they were forgotten, a start could come too early.
 func (l *Lane) Idle() time.Time { return later(later(l.Full, l.Paid).Add(lateStart), l.Held) }
 
 func later(a, b time.Time) time.Time {
@@ -74,38 +74,37 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Lanes are the lanes of one queue, which no other call claims from meanwhile, for [TakeTurns]. A store implements it.
+// Lanes gives [TakeTurns] the lanes of one queue, while no other call claims from it. A store implements it.
 type Lanes interface {
-	// Open returns up to n lanes with a due job of the highest priority, from top down, that any has one of, by Turn, and that priority. Of the
-	// priority top only those whose Turn is more than after and at most until count. Lanes that are not [Lane.Open] may be left out.
-	// So may, where all kinds are claimed, a priority of a lane that has due jobs of a higher one.
+	// Open returns lanes, and their priority: the highest one, from top down, that a lane has a due job of. It returns up to n lanes with such a job,
+	// in the order of their Turn. If that priority is top, only lanes with after < Turn <= until count. It may leave out lanes that are not
+	// [Lane.Open]. If all kinds are claimed, it may also leave out a priority of a lane that has due jobs of a higher one.
 	Open(top int, after, until int64, n int) ([]Lane, error)
 
-	// Costs returns what the jobs cost that Take would take of each lane, in their order. It is asked only where there are limits of units.
+	// Costs returns, for each lane, the costs of the jobs that Take would take, in their order. It is called only if there are limits of units.
 	Costs(lanes []Lane, want []int) ([][]int, error)
 
-	// Take gives up to want[i] of the due jobs of lanes[i] that have its priority to the worker, in their order, and returns what it
-	// took of each. They are fewer where there are fewer of the kinds that are claimed. Where the jobs of a key run in order, only the
-	// first of them is taken, if it is due.
+	// Take gives the worker up to want[i] due jobs of lanes[i] that have the lane's priority, in their order, and returns what it took of each lane.
+	// It takes fewer if fewer are of the claimed kinds. If the jobs of a key run in order, it takes at most the first one, if that is due.
 	Take(lanes []Lane, want []int) ([]Taken, error)
 
-	// Keep writes Turn, Served, Full and Paid of lanes that jobs were taken from, or might have been. A lane whose priority is another then,
-	// since it has no more due jobs of this one, or may not start them, goes to the end: it gets a new Turn, of which none is served.
+	// Keep writes Turn, Served, Full and Paid of lanes from which jobs were taken, or might have been. If a lane's priority has changed, because it
+	// has no more due jobs of that priority, or may not start them, it goes to the end: it gets a new Turn, with none served.
 	Keep(lanes []Lane) error
 }
 
-// Taken is how many jobs were taken of a lane, and what they cost together.
+// Taken is how many jobs were taken from a lane, and what they cost together.
 type Taken struct{ N, Cost int }
 
-// A LaneQueue is what a store keeps of the queue itself.
+// A LaneQueue is the state that a store keeps of a queue.
 type LaneQueue struct {
 	Limits    Limits
 	Overrides int       // how many keys have limits of their own
-	Running   int       // how many of its jobs run
-	Turn      int64     // the last that was given; it only grows
-	Full      time.Time // of the rate of its starts
-	Paid      time.Time // of the rate of its units
-	Held      time.Time // no job starts before, see [Throttled]
+	Running   int       // how many of its jobs are running
+	Turn      int64     // the last one that was given to a lane; it only grows
+	Full      time.Time // state of the rate of starts
+	Paid      time.Time // state of the rate of units
+	Held      time.Time // no job starts before that, see [Throttled]
 }
 
 // Left returns how many jobs of the queue may start.
@@ -116,12 +115,13 @@ func (q *LaneQueue) Left(now time.Time) int {
 	return min(free(q.Limits.Running, q.Running), q.Limits.Starts.Left(q.Full, now))
 }
 
-// Next returns when the rates, and what was throttled, let the next job start: now, or later.
+// Next returns when the rates, and the throttling, allow the next job to start: now or later.
 func (q *LaneQueue) Next(now time.Time) time.Time {
 	return later(later(q.Limits.Starts.Next(q.Full, now), q.Limits.Units.Next(q.Paid, now)), q.Held)
 }
 
-// Book counts units that a job of a lane used more than it cost when it started, or fewer, in the queue and in the lane, see [Outcome].
+// Book corrects the rates of the queue and of a lane when a job ends: units is how many more units it used than it cost at its start. It is negative
+// if it used fewer. See [Outcome].
 func (q *LaneQueue) Book(l *Lane, units int, now time.Time) {
 	q.Paid = q.Limits.Units.Charge(q.Paid, now, units)
 	if l.Key != "" {
@@ -129,7 +129,7 @@ func (q *LaneQueue) Book(l *Lane, units int, now time.Time) {
 	}
 }
 
-// Use describes the queue and one of its lanes.
+// Use returns how far the limits of the queue and of one of its lanes are used.
 func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 	use := LimitUse{
 		Limits: q.Limits, QueueRunning: q.Running, QueueNext: q.Limits.Starts.Next(q.Full, now).Sub(now), QueueHeld: max(q.Held.Sub(now), 0), Now: now,
@@ -143,9 +143,9 @@ func (q *LaneQueue) Use(l Lane, now time.Time) LimitUse {
 	return use
 }
 
-// TakeTurns takes up to n due jobs of a queue by priority, and of one priority in turns (weighted round robin): each lane gives as many jobs as
-// its weight and goes to the end, so that a lane waits for no more than that many starts of each other lane, and one that waits alone gives all.
-// A lane whose turn is not used up keeps its place for the next call. It changes q, and returns how many it took.
+// TakeTurns takes up to n due jobs of a queue by priority, and within a priority in turns (weighted round robin): each lane gives as many jobs as its
+// weight, and then goes to the end. So a lane waits for at most that many starts of each other lane, and a lane that is alone gives all. A lane that
+// has not used up its turn keeps its place for the next call. TakeTurns changes q, and returns how many jobs it took.
 func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	t := turns{lanes: lanes, q: q, now: now, left: min(n, q.Left(now)), top: HighestPriority}
 	for more := true; more && t.left > 0; {
@@ -159,7 +159,7 @@ func TakeTurns(lanes Lanes, q *LaneQueue, n int, now time.Time) (int, error) {
 	return t.taken, nil
 }
 
-// mostDealt is how many jobs are dealt out at once, one after the other: a claim may have a limit far above what there is.
+// mostDealt bounds how many jobs are dealt out at once, one by one: the limit of a claim may be far above what there is.
 const mostDealt = 10_000
 
 type turns struct {
@@ -168,10 +168,10 @@ type turns struct {
 	now   time.Time
 	left  int
 	taken int
-	top   int // the priority that is taken from
+	top   int // the priority to take from
 }
 
-// round asks each lane of the highest priority that is left for its share. It reports whether there may be more.
+// round asks each lane of the highest priority left for its share. It reports whether there may be more jobs.
 func (t *turns) round() (bool, error) {
 	taken, after, until := 0, int64(0), t.q.Turn
 	for t.left > 0 {
@@ -181,14 +181,14 @@ func (t *turns) round() (bool, error) {
 		case err != nil:
 			return false, err
 		case len(lanes) > 0 && lanes[0].Priority == t.top:
-		case taken > 0: // as long as this priority gives any, it is asked again
+		case taken > 0: // ask this priority again as long as it gives any
 			return true, nil
 		case len(lanes) == 0:
 			return false, nil
 		default:
 			t.top, first = lanes[0].Priority, true
 		}
-		// Only where these are all lanes, one may give more than its turn.
+		// Only if these are all lanes may one give more than its turn.
 		want, asked := t.shares(lanes, first && len(lanes) < t.left)
 		turn := lanes[asked-1].Turn
 		n, got, err := t.take(lanes, want)
@@ -196,14 +196,14 @@ func (t *turns) round() (bool, error) {
 			return false, err
 		}
 		if after = turn; lanes[asked-1].Turn == turn && got[asked-1].N > 0 && got[asked-1].N == want[asked-1] {
-			after-- // the turn of the last one goes on
+			after-- // the last one has not used up its turn
 		}
 		taken += n
 	}
 	return true, nil
 }
 
-// take takes the shares of some lanes, and returns how many jobs that are, and of each lane.
+// take takes the shares of lanes, and returns how many jobs it took in all, and from each lane.
 func (t *turns) take(lanes []Lane, want []int) (taken int, got []Taken, err error) {
 	if t.haveUnits(lanes) {
 		costs, err := t.lanes.Costs(lanes, want)
@@ -239,7 +239,7 @@ func (t *turns) take(lanes []Lane, want []int) (taken int, got []Taken, err erro
 	return taken, got, t.lanes.Keep(lanes)
 }
 
-// endTurns gives lanes that have used up their turns new ones, at the end.
+// endTurns gives a new turn, at the end, to lanes that have used up theirs.
 func (t *turns) endTurns(lanes []Lane, got []Taken) {
 	last, ended := make([]int, len(lanes)), make([]int, len(lanes))
 	for i := range lanes {
@@ -247,7 +247,7 @@ func (t *turns) endTurns(lanes []Lane, got []Taken) {
 		all := lanes[i].begun(weight) + got[i].N
 		last[i], ended[i], lanes[i].Served = i, all/weight, all%weight
 	}
-	// Whose turns ended more often was last in turn: of two that could have had more, they differ by one at most.
+	// The lane whose turns ended most often was served last. Of two lanes that could have given more, the counts differ by at most one.
 	slices.SortStableFunc(last, func(a, b int) int { return cmp.Compare(ended[a], ended[b]) })
 	for _, i := range last {
 		if ended[i] > 0 {
@@ -257,13 +257,13 @@ func (t *turns) endTurns(lanes []Lane, got []Taken) {
 	}
 }
 
-// haveUnits reports whether units bound what starts of some lanes.
+// haveUnits reports whether the queue or the key of a lane has a limit of units.
 func (t *turns) haveUnits(lanes []Lane) bool {
 	return t.q.Limits.Units.N > 0 || slices.ContainsFunc(lanes, func(l Lane) bool { return l.Key != "" && t.q.Limits.OfKey(l.Own).Units.N > 0 })
 }
 
-// shares deals out what is left among the lanes that may start more, a turn to each, or as many as there are where they are all. Where that is not
-// enough for all, the first asked of them have had theirs, but for the last, whose turn may go on.
+// shares deals out t.left starts among the lanes, to each what is left of its turn. With all, lanes may get further turns until nothing is left. If
+// the starts do not suffice, the first asked lanes have had their turn, but for the last of them, whose turn may go on.
 func (t *turns) shares(lanes []Lane, all bool) (want []int, asked int) {
 	want, may, n := make([]int, len(lanes)), make([]int, len(lanes)), min(t.left, mostDealt)
 	for i := range lanes {
@@ -285,7 +285,7 @@ func (t *turns) shares(lanes []Lane, all bool) (want []int, asked int) {
 	return want, asked
 }
 
-// affordable returns how many jobs of each lane may start that cost so much: one may while any unit is left of the queue and of its key.
+// affordable returns how many jobs of each lane may start, given their costs: one may start while any unit is left of its queue and its key.
 func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
 	may, paid, queue := make([]int, len(lanes)), make([]time.Time, len(lanes)), t.q.Paid
 	for i := range lanes {
@@ -308,7 +308,8 @@ func (t *turns) affordable(lanes []Lane, costs [][]int) []int {
 	return may
 }
 
-// deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, once, or for as long as start starts any.
+// deal lets each lane start as many jobs as its weight, the first time what is left of its turn: once, or with again until start returns false for
+// all.
 func (t *turns) deal(lanes []Lane, again bool, start func(i int) bool) {
 	for first, more := true, true; more && (first || again); first = false {
 		more = false

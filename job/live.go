@@ -8,26 +8,26 @@ import (
 	"slices"
 )
 
-// The bounds of what a worker works on, in its Config and when it is changed.
+// Bounds of what a worker works on, in its Config and when that is changed.
 const (
 	mostConcurrency = 1_000_000
 	mostQueues      = 1000
 	mostCrons       = 1000
 )
 
-// A workload is what of a worker's config can be changed while it runs. It is replaced whole.
+// A workload is the part of a worker's config that can be changed while it runs. It is replaced as a whole.
 type workload struct {
 	concurrency int
 	queues      []QueueConfig // their Concurrency is never zero
 	weighted    bool
 	crons       []*cronState
 
-	given    []QueueConfig   // the queues as they were given
-	replaced context.Context // canceled when another has taken its place
+	given    []QueueConfig   // the queues as the caller gave them
+	replaced context.Context // canceled when another workload replaces this one
 	replace  func()
 }
 
-// newWorkload checks what a worker is to work on.
+// newWorkload checks a workload, and fills in its defaults.
 func newWorkload(concurrency int, queues []QueueConfig, crons []Cron) (*workload, error) {
 	l := &workload{concurrency: concurrency, given: slices.Clone(queues), queues: slices.Clone(queues)}
 	switch {
@@ -64,25 +64,25 @@ func newWorkload(concurrency int, queues []QueueConfig, crons []Cron) (*workload
 	return l, nil
 }
 
-// SetConcurrency changes how many jobs run at once, from 1 to a million; for queues without a Concurrency of their own, too. When it is
-// less than before, the jobs that run go on, and none is claimed until there are fewer. It may be called at any time.
+// SetConcurrency changes how many jobs run at once, from 1 to a million, also for queues without a Concurrency of their own. If it is lowered,
+// running jobs go on, and none is claimed until fewer are running. It may be called at any time.
 func (w *Worker) SetConcurrency(n int) error {
 	return w.change("concurrency", func(l *workload) (*workload, error) { return newWorkload(n, l.given, cronsOf(l.crons)) })
 }
 
-// SetQueues changes which queues the worker works on, one to a thousand, and how. Jobs of a queue that is left out go on if they run,
-// and others of it are not claimed by this worker. It may be called at any time.
+// SetQueues changes the queues that the worker claims from, one to a thousand, and their settings. Running jobs of a queue that is left out go on;
+// the worker claims no more of them. It may be called at any time.
 func (w *Worker) SetQueues(queues ...QueueConfig) error {
 	return w.change("queues", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, queues, cronsOf(l.crons)) })
 }
 
-// SetCrons changes the crons that this worker enqueues for, none to a thousand. One that is new, or has another
-// spec, begins with its next tick; one that had the same name and spec goes on as it was. Jobs that were enqueued stay. It may be called at any time.
+// SetCrons changes the crons that this worker enqueues jobs for, none to a thousand. A cron that is new, or has another spec, begins with its next
+// tick; one with the same name and spec as before goes on. Jobs that were enqueued stay. It may be called at any time.
 func (w *Worker) SetCrons(crons ...Cron) error {
 	return w.change("crons", func(l *workload) (*workload, error) { return newWorkload(l.concurrency, l.given, crons) })
 }
 
-// change replaces the workload, and wakes the loops that go by it.
+// change replaces the workload, and wakes the loops that use it.
 func (w *Worker) change(what string, next func(*workload) (*workload, error)) error {
 	if w.err != nil {
 		return fmt.Errorf("worker: %w", w.err)
@@ -103,7 +103,7 @@ func (w *Worker) change(what string, next func(*workload) (*workload, error)) er
 	return nil
 }
 
-// whileLoaded calls fn, whose ctx ends when the workload is replaced as well. It reports whether it was.
+// whileLoaded calls fn with a ctx that also ends when the workload is replaced. It reports whether it was.
 func (l *workload) whileLoaded(ctx context.Context, fn func(ctx context.Context) error) (replaced bool, err error) {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
