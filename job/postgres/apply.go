@@ -11,8 +11,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that were concurrently moved to another table are
-// searched for again.
+// Apply applies an action to the newest jobs that match the filter, in one statement. Jobs that another transaction moves to another table meanwhile
+// are searched for again.
 func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (done job.ActionResult, err error) {
 	if f.Limit <= 0 {
 		return done, fmt.Errorf("change jobs: a limit of %d", f.Limit)
@@ -56,13 +56,13 @@ func (s *Store) Apply(ctx context.Context, f job.Filter, action job.Action) (don
 	return done, nil
 }
 
-// An applyResult is what a statement has done.
+// An applyResult is the result of one statement.
 type applyResult struct {
 	job.ActionResult
-	moved []job.ID // by others meanwhile
+	moved []job.ID // by another transaction meanwhile
 }
 
-// applyOnce applies an action to the jobs that the statement sees, and notes the queues in which jobs may have become due.
+// applyOnce applies an action to the jobs that the statement sees, and adds to woken the queues in which jobs may have become due.
 func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action job.Action, woken map[string]bool) (a applyResult, err error) {
 	statement, args := applyArgs(action)
 	r.mode = pgx.QueryExecModeDescribeExec // planned for where this part begins: a kept plan would walk over the parts before it
@@ -90,16 +90,16 @@ func applyOnce(ctx context.Context, s *Store, r pgxRunner, f job.Filter, action 
 	return a, nil
 }
 
-// applySQL is the statement that applies an action to what a statement of List finds.
+// applySQL returns a statement that applies an action to the jobs which a statement of List finds.
 func (s *Store) applySQL(list, action string) string {
 	found := ", found as materialized (select * from listed)"
-	if action != "apply_queued" { // which changes no key
+	if action != "apply_queued" { // the only action that changes no key
 		found = s.sql("apply_found")
 	}
 	return "with listed as materialized (select id, state from (" + s.sql(list) + ") l)\n" + found + "\n" + s.sql(action) + "\n" + s.sql("apply_done")
 }
 
-// applyArgs returns the statement of an action and the arguments that it has besides those of the filter.
+// applyArgs returns the name of an action's statement, and its arguments besides those of the filter.
 func applyArgs(action job.Action) (statement string, args []any) {
 	from := make([]string, len(action.From))
 	for i, state := range action.From {

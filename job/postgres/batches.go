@@ -10,8 +10,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// batches is a transaction whose statements are sent to the server together where none needs the result of another: a lock that it holds is not held
-// for a round trip of each. It is a runner.
+// batches is a transaction that sends statements to the server together if none of them needs the result of another, so that it does not hold its
+// locks for a round trip per statement. It is a runner.
 type batches struct {
 	s       *Store
 	conn    *pgxpool.Conn
@@ -21,7 +21,7 @@ type batches struct {
 type statement struct {
 	sql      string
 	args, to []any
-	fn       func() error // for each row, which was read into to
+	fn       func() error // called for each row, once it was scanned into to
 }
 
 // inBatches runs fn in a transaction.
@@ -30,12 +30,12 @@ func (s *Store) inBatches(ctx context.Context, fn func(b *batches) error) error 
 	if err != nil {
 		return err
 	}
-	defer conn.Release() // which closes a connection whose transaction is not over
+	defer conn.Release() // which closes the connection if its transaction is not over
 	b := &batches{s: s, conn: conn}
 	b.later("begin", nil, nil, nothing)
 	if err := fn(b); err != nil {
 		if conn.Conn().PgConn().TxStatus() != 'I' {
-			_, _ = conn.Exec(ctx, "rollback") // or the connection is closed
+			_, _ = conn.Exec(ctx, "rollback") // if it fails, the connection is closed
 		}
 		return err
 	}
@@ -50,20 +50,21 @@ func (s *Store) inBatches(ctx context.Context, fn func(b *batches) error) error 
 
 func nothing() error { return nil }
 
-// inTime runs statements that read, in a transaction in which the server stops each of them when a tenth of the time until the deadline of ctx is
-// left. One that ctx stops would cost its connection, and go on at the server until that notices. A shorter statement_timeout of the user's own stays.
+// inTime runs statements that only read, in a transaction. The server stops each of them when nine tenths of the time until the deadline of ctx are
+// over: a statement that is stopped by ctx costs its connection, and goes on in the server until that notices. A shorter statement_timeout, set by
+// the user, is kept.
 func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 	deadline, bounded := ctx.Deadline()
 	if !bounded {
 		return s.inBatches(ctx, read)
 	}
 	left := time.Until(deadline)
-	own := max((left * 9 / 10).Truncate(time.Millisecond), time.Millisecond) // as exact as the server takes it
+	own := max((left * 9 / 10).Truncate(time.Millisecond), time.Millisecond) // the server takes whole milliseconds
 	err := s.inBatches(ctx, func(b *batches) error {
 		b.later(s.sql("set_timeout"), []any{own.Milliseconds()}, []any{new(string)}, nothing)
 		return read(b)
 	})
-	// With less than a millisecond left the deadline is over by then. Where more is left, somebody else has stopped it.
+	// If less than a millisecond was left, the deadline is over by now. If more is left, the statement was stopped by something else.
 	if codeOf(err) == codeCanceled && time.Until(deadline) < max(2*(left-own), 0) {
 		<-ctx.Done()
 		return ctx.Err()
@@ -71,12 +72,12 @@ func (s *Store) inTime(ctx context.Context, read func(b *batches) error) error {
 	return err
 }
 
-// later has a statement sent before the next whose result is needed, and fn called for each of its rows then.
+// later adds a statement that is sent with the next one whose result is needed; fn is called for each of its rows then.
 func (b *batches) later(sql string, args, to []any, fn func() error) {
 	b.pending = append(b.pending, statement{sql, args, to, fn})
 }
 
-// each sends a statement, and those before it.
+// each sends a statement, together with those that were added before it.
 func (b *batches) each(ctx context.Context, sql string, args, to []any, fn func() error) error {
 	b.later(sql, args, to, fn)
 	return b.send(ctx)
@@ -91,11 +92,11 @@ func (b *batches) ids(ctx context.Context, sql string, args ...any) (found []job
 	return found, err
 }
 
-// send sends what is pending.
+// send sends the statements that were added.
 func (b *batches) send(ctx context.Context) error {
 	pending := b.pending
 	b.pending = nil
-	if b.s.mode != b.s.pool.Config().ConnConfig.DefaultQueryExecMode { // which a batch always has
+	if b.s.mode != b.s.pool.Config().ConnConfig.DefaultQueryExecMode { // batches always use the default mode
 		for _, st := range pending {
 			if err := (pgxRunner{b.conn, b.s.mode}).each(ctx, st.sql, st.args, st.to, st.fn); err != nil {
 				return err

@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Codes of errors of PostgreSQL that mean something to a store.
+// Error codes of PostgreSQL that a store handles.
 const (
 	codeSerialization  = "40001"
 	codeDeadlock       = "40P01"
@@ -27,11 +27,11 @@ const (
 	codeTooManyClients = "53300"
 )
 
-// tries is how often a call is tried when it is certain that it did nothing.
+// tries is how often a call is tried if it certainly did nothing.
 const tries = 5
 
-// call runs what a method does: with a deadline, on a schema that fits, again when it is certain that nothing was done,
-// and with errors that say what it was.
+// call runs the body of a method. It sets a deadline, checks the schema, runs the body again if it certainly did nothing, and adds to errors what the
+// call was.
 func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -51,7 +51,7 @@ func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Conte
 	return fmt.Errorf("%s: %w", what, s.explain(ctx, err))
 }
 
-// enter returns an error when the store is closed or ctx canceled.
+// enter returns an error if the store is closed or ctx has ended.
 func (s *Store) enter(ctx context.Context) error {
 	if s.closing.Load() {
 		return job.ErrClosed
@@ -67,7 +67,7 @@ func bounded(ctx context.Context, d time.Duration) (context.Context, context.Can
 	return context.WithTimeout(ctx, d)
 }
 
-// pause waits, and reports whether ctx was not canceled meanwhile.
+// pause waits for d. It returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -79,8 +79,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// undone reports whether an error means that nothing was done and that it may go well the next time: a transaction that got
-// in the way of another, or a connection that turned out to be dead before it was used.
+// undone reports whether an error means that nothing was done and another try may succeed: the transaction conflicted with another one, or the
+// connection turned out to be dead before it was used.
 func undone(err error) bool {
 	if open := new(openError); errors.As(err, &open) {
 		return false
@@ -92,7 +92,7 @@ func undone(err error) bool {
 	return pgconn.SafeToRetry(err)
 }
 
-// uncertain reports whether an error leaves open what was done: the server has not said, and was asked.
+// uncertain reports whether an error leaves open what was done: the server was asked, and has not answered.
 func uncertain(err error) bool {
 	if open := new(openError); errors.As(err, &open) {
 		return true
@@ -100,8 +100,8 @@ func uncertain(err error) bool {
 	return err != nil && codeOf(err) == "" && !pgconn.SafeToRetry(err)
 }
 
-// An openError is that of a commit which the server has not answered: it may have happened. What pgx says of it cannot be
-// trusted: after a connection was cut right behind the commit, it is "conn closed", as if nothing had been sent.
+// An openError is the error of a commit that the server has not answered: it may have happened. The error of pgx cannot be trusted here: if the
+// connection is cut right after the commit was sent, it is "conn closed", as if nothing had been sent.
 type openError struct{ err error }
 
 func (e *openError) Error() string {
@@ -117,11 +117,11 @@ func codeOf(err error) string {
 	return ""
 }
 
-// explain says what an error means to the user of a store, and does what helps against it.
+// explain returns an error that is of use to the user of a store, and reacts to it.
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case codeReadOnly:
-		// After a failover the connections lead to what is a standby now.
+		// After a failover the connections lead to a server that is a standby now.
 		s.pool.Reset()
 		s.waits.reconnect()
 		return fmt.Errorf("the server takes no writes, as a standby does; the next call connects anew: %w", err)
@@ -139,7 +139,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 	return err
 }
 
-// oneLine is an error whose text is one line: pgx tells of each address, and of each way to ask it, in a line of its own.
+// oneLine is an error with its text on one line: pgx has a line for each address, and each way to connect to it.
 type oneLine struct{ error }
 
 func (e oneLine) Error() string {

@@ -14,14 +14,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Claim takes due jobs for a worker. If some were taken, an error of taking more is dropped, since the next call meets it again,
-// unless it is uncertain whether more were taken, which the worker must know to ask for them.
+// Claim takes due jobs for a worker. If some were taken before an error, it returns these and drops the error, since the next call will meet it
+// again. It keeps the error if it is uncertain whether more were taken, since the worker must know that to ask for them.
 func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 	var done job.Claimed
 	if c.Limit <= 0 {
 		return done, nil
 	}
-	c.Limit = min(c.Limit, math.MaxInt32) // an integer of the server
+	c.Limit = min(c.Limit, math.MaxInt32) // the server's type is integer
 	err := s.call(ctx, "claim jobs", func(ctx context.Context) error {
 		done = job.Claimed{}
 		limits := newLimits(c)
@@ -43,14 +43,14 @@ func (s *Store) Claim(ctx context.Context, c job.Claim) (job.Claimed, error) {
 		case len(done.Jobs) == 0:
 			return err
 		case uncertain(err):
-			return &openError{err} // never tried again by call, which would forget the jobs
+			return &openError{err} // an error that call never tries again after: it would forget the jobs
 		}
 		return nil
 	})
 	return done, err
 }
 
-// limits are how many jobs may still be taken from each queue.
+// limits is how many jobs may still be taken from each queue.
 type limits struct {
 	queues []string
 	left   []int32
@@ -87,7 +87,7 @@ func (l *limits) sort(jobs []*job.Job) {
 	})
 }
 
-// claimExpired takes jobs whose leases have run out.
+// claimExpired takes jobs whose lease has expired.
 func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	rows, err := s.run().query(ctx, s.sql("claim_expired"), l.queues, l.left, c.Limit-len(done.Jobs), c.Worker, interval(c.Lease), c.Kinds,
 		int64(c.Session), c.Call)
@@ -118,7 +118,7 @@ func (s *Store) claimExpired(ctx context.Context, c job.Claim, l *limits, done *
 	return rows.Err()
 }
 
-// claimAgain returns the jobs that the session took by claims which were not answered.
+// claimAgain returns the jobs of earlier claims of the session whose answers were lost.
 func (s *Store) claimAgain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	rows, err := s.run().query(ctx, s.sql("claim_again"), int64(c.Session), c.Call, c.Since, c.Worker, interval(c.Lease))
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) claimAgain(ctx context.Context, c job.Claim, l *limits, done *jo
 	return err
 }
 
-// claimDue takes jobs that are due, and finds when the next one is. Where one of the queues has lanes, it takes from one after the other.
+// claimDue takes due jobs, and finds out when the next one is due. If one of the queues has lanes, it takes jobs from one queue after the other.
 func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) error {
 	if !slices.ContainsFunc(l.queues, s.laned.has) {
 		found, err := s.claimPlain(ctx, c, l, done)
@@ -168,7 +168,7 @@ func (s *Store) claimDue(ctx context.Context, c job.Claim, l *limits, done *job.
 	return nil
 }
 
-// claimPlain takes due jobs of queues without lanes. If one of them has lanes, it takes nothing, and reports true.
+// claimPlain takes due jobs from queues without lanes. If one of the queues has lanes, it takes nothing and returns true.
 func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *job.Claimed) (laned bool, err error) {
 	began := time.Now()
 	start := s.cursors.start(l.queues, c.Kinds, began)
@@ -197,21 +197,21 @@ func (s *Store) claimPlain(ctx context.Context, c job.Claim, l *limits, done *jo
 	return false, nil
 }
 
-// sooner notes when to claim again, unless it is zero, or later than what is known.
+// sooner lowers the time until the next claim to next, unless that is zero.
 func sooner(done *job.Claimed, next time.Duration) {
 	if next > 0 && (done.Next == 0 || next < done.Next) {
 		done.Next = next
 	}
 }
 
-// claimed is what a function that claims returned.
+// claimed is the result of a function that claims.
 type claimed struct {
 	taken []*job.Job
 	next  time.Duration
-	laned []string // queues with lanes, because of which nothing was taken
+	laned []string // if any, nothing was taken
 }
 
-// queryClaimed runs a function that claims.
+// queryClaimed calls a function that claims.
 func (s *Store) queryClaimed(ctx context.Context, name string, args []any) (got claimed, err error) {
 	rows, err := s.run().query(ctx, s.sql(name), args...)
 	if err != nil {

@@ -14,13 +14,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// countedFrom is from which bound on of the jobs of each key that run all of the queue are counted now and then, see lanes_begin, and not those of each key.
+// countedFrom is the lowest upper bound of running jobs per key from which on lanes_begin counts all running jobs of the queue now and then, and not
+// those of each key.
 const countedFrom = 10_000
 
-// mostExpired bounds how many lanes a claim deletes that say nothing any more.
+// mostExpired bounds how many outdated lanes one claim deletes.
 const mostExpired = 2000
 
-// A claiming is a claim from a queue with limits or lanes, in a transaction that holds the lock of it. It implements lanes.Rows.
+// A claiming is a claim from a queue with limits or lanes, in a transaction that holds the lock of the queue. It implements lanes.Rows.
 type claiming struct {
 	ctx     context.Context
 	s       *Store
@@ -29,10 +30,10 @@ type claiming struct {
 	queue   string
 	at      time.Time
 	lanes   job.LaneQueue
-	keyed   bool       // it has lanes of keys
-	kept    bool       // rates or throttling say something of lanes
-	strict  bool       // a job that runs already is an error
-	plain   *lanes.Due // of the jobs without a key; nil when that is to be read
+	keyed   bool       // there are lanes of keys
+	kept    bool       // lanes have state of rates or throttling
+	strict  bool       // a job that is running already is an error
+	plain   *lanes.Due // due jobs without a key; nil if they have yet to be read
 	known   *knownQueue
 	changes changes
 	taken   []*job.Job
@@ -90,7 +91,7 @@ func (cl *claiming) claim(n int) (next time.Duration, err error) {
 	return next, nil
 }
 
-// begin begins the claim of the session, locks the queue and reads what is kept of it, and reports whether it may take jobs.
+// begin starts a claim of the session, locks the queue and reads its state. It reports whether the claim may take jobs.
 func (cl *claiming) begin(n int) (may bool, err error) {
 	var paused bool
 	var limits pgtype.Text
@@ -114,7 +115,8 @@ func (cl *claiming) begin(n int) (may bool, err error) {
 	return may, decodeLimits(cl.queue, limits, &q.Limits)
 }
 
-// takeByLanes takes up to n due jobs by what is known of lanes. It returns what says when to claim again, once the transaction is over.
+// takeByLanes takes up to n due jobs by what this process knows of the lanes. It returns a function that returns when to claim again, to be called
+// after the commit.
 func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	cl.changes.apply(cl.known)
 	if cl.kept {
@@ -151,15 +153,15 @@ func (cl *claiming) takeByLanes(n int) (next func() time.Duration, err error) {
 	}, nil
 }
 
-// leave has changes written that say what the claim has made of turns, for other processes, and one at least where it has changed what is known: by it this
-// process knows that what it knows is of this server. It returns how many.
+// leave writes the changes of turns that the claim made, for other processes. If it changed what this process knows, it writes at least one change:
+// by that, the process can later tell that its knowledge is about this server. It returns how many it wrote.
 func (cl *claiming) leave(claim *lanes.Claim) (n int64, err error) {
 	leave := func(keys []string, mark *int16) {
 		n++
 		cl.b.later(cl.s.sql("lane_mark"), []any{cl.queue, cl.changes.last + n, cl.changes.tag, keys, mark}, nil, nothing)
 	}
 	err = claim.Turns(func(keys []string, mark int) error {
-		m := int16(mark) // job.MaxWeight is the most below zero
+		m := int16(mark) // at most job.MaxWeight below zero
 		leave(keys, &m)
 		return nil
 	})
@@ -169,7 +171,7 @@ func (cl *claiming) leave(claim *lanes.Claim) (n int64, err error) {
 	return n, err
 }
 
-// keepRates has what is kept of the rates of lanes written.
+// keepRates writes the state of the rates of lanes.
 func (cl *claiming) keepRates(moved map[string]job.Lane) {
 	if len(moved) == 0 {
 		return
@@ -183,7 +185,8 @@ func (cl *claiming) keepRates(moved map[string]job.Lane) {
 	cl.b.later(cl.s.sql("lane_put"), []any{cl.queue, keys, full, paid, idle}, nil, nothing)
 }
 
-// takeKeyless takes up to n due jobs of a queue without lanes of keys. It returns what says when to claim again, once the transaction is over.
+// takeKeyless takes up to n due jobs from a queue without lanes of keys. It returns a function that returns when to claim again, to be called after
+// the commit.
 func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 	q := &cl.lanes
 	if n = min(n, q.Left(cl.at)); n == 0 {
@@ -223,8 +226,8 @@ func (cl *claiming) takeKeyless(n int) (next func() time.Duration, err error) {
 	}, nil
 }
 
-// noteKeyless notes whether the next claim from the queue is one of limits, and returns when it may take jobs; the next is due after that time, if it is
-// not zero.
+// noteKeyless notes whether the queue has limits, for the next claim, and returns when it may take jobs. due is the time until the next job
+// is due, or zero.
 func (cl *claiming) noteKeyless(due time.Duration) time.Duration {
 	limited := cl.limited()
 	cl.s.laned.set(cl.queue, limited, limited)
@@ -235,7 +238,7 @@ func (cl *claiming) noteKeyless(due time.Duration) time.Duration {
 	return due
 }
 
-// most returns how many jobs of the queue run at most, or nil where that is not known.
+// most returns an upper bound of how many jobs of the queue are running, or nil if none is known.
 func (cl *claiming) most() *int {
 	if l := cl.lanes.Limits; l.Running == 0 && (!cl.keyed || l.EachKey.Running < countedFrom) {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// compactAfter is how many changes of counts a process appends before it puts them together.
+// compactAfter is after how many rows that a process appended to the counts it merges them.
 const compactAfter = 2000
 
-// wrote notes that changes of counts were appended, and puts them together when they have become many.
+// wrote notes that n rows were appended to the counts, and merges them if they are many.
 func (s *Store) wrote(n int) {
 	if n == 0 || s.deltas.Add(1) < compactAfter {
 		return
@@ -19,10 +19,10 @@ func (s *Store) wrote(n int) {
 	s.deltas.Store(0)
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	_ = s.compact(ctx) // the next one does it
+	_ = s.compact(ctx) // after an error, the next call does it
 }
 
-// compact puts the rows of counts together, unless somebody else does.
+// compact merges the rows of the counts, unless another process is doing so.
 func (s *Store) compact(ctx context.Context) error {
 	_, err := s.run().ids(ctx, s.sql("compact"), "meanwhile counts of "+s.schema)
 	return err

@@ -12,30 +12,30 @@ import (
 
 const (
 	priorities = job.HighestPriority // 1 to 9
-	// A look from the beginning may take a tenth of the time. While an old snapshot is open anywhere in the server, it walks
-	// over every row that was claimed since; a look from the cursor does not.
+	// Sweeps, which are claims from the beginning of the queue, may take a tenth of the time. While an old snapshot is open anywhere in the server, a
+	// sweep reads every row that was claimed since then; a claim from the cursor does not.
 	sweepShare = 10
-	maxSweep   = 5 * time.Second // between two of them
+	maxSweep   = 5 * time.Second // longest time between two sweeps
 )
 
-// cursors remember, by queue, the kinds that are claimed and priority, up to where jobs have been claimed, so that a claim need not walk over what others
-// left there. Jobs can appear before a cursor: committed late, with a time in the past, or put back. So now and then
-// a claim looks from the beginning: the more often the cheaper that is, normally nearly always.
+// cursors remember up to where jobs have been claimed, by queue, claimed kinds and priority, so that a claim need not walk over dead rows. Jobs can
+// appear before a cursor: they were committed late, have a time in the past, or were released. So now and then a claim starts at the beginning (a
+// sweep): the cheaper that is, the more often; normally almost always.
 type cursors struct {
 	mu     sync.Mutex
 	queues map[string]*queueCursor // by cursorKey
 }
 
-// cursorKey keeps claims of other kinds apart: what one walks over another takes.
+// cursorKey keeps claims of different kinds apart: what one of them skips another takes.
 func cursorKey(queue, kinds string) string { return queue + "\n" + kinds }
 
 type queueCursor struct {
 	last  [priorities]place // the highest priority first
-	sweep time.Time         // when to look from the beginning again, by the clock of the process
-	pause time.Duration     // between two such looks
+	sweep time.Time         // when to sweep next, by the clock of the process
+	pause time.Duration     // time between two sweeps
 }
 
-// A place is one in the order of the jobs of a queue and a priority.
+// A place is a position in the order of the jobs of a queue and a priority.
 type place struct {
 	at time.Time
 	id job.ID
@@ -45,17 +45,17 @@ func (p place) before(q place) bool {
 	return p.at.Before(q.at) || p.at.Equal(q.at) && bytes.Compare(p.id[:], q.id[:]) < 0
 }
 
-// A claimStart says where a claim begins.
+// A claimStart is where a claim begins.
 type claimStart struct {
 	queues []string
 	kinds  string
 	swept  []bool
-	sweep  []time.Time // by queue, when it is not swept now
-	at     []time.Time // by queue, then by priority, the highest first
+	sweep  []time.Time // by queue: when it will be swept, if not now
+	at     []time.Time // by queue, then by priority, highest first
 	ids    [][16]byte
 }
 
-// start returns where to begin.
+// start returns where a claim begins.
 func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 		if q == nil || !now.Before(q.sweep) {
 			l.swept[i] = true
 			if q != nil {
-				q.sweep = now.Add(q.pause) // not two at once
+				q.sweep = now.Add(q.pause) // so that no other claim sweeps at the same time
 			}
 			continue
 		}
@@ -81,7 +81,7 @@ func (c *cursors) start(queues, kinds []string, now time.Time) *claimStart {
 	return l
 }
 
-// note notes what a claim found and how long it took.
+// note records what a claim found, and how long it took.
 func (c *cursors) note(l *claimStart, found []*job.Job, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func (c *cursors) note(l *claimStart, found []*job.Job, took time.Duration) {
 	}
 }
 
-// again returns how long it is until all queues of a look may be looked at from the beginning, 0 when all were.
+// again returns the time until all queues of a claim may be swept; 0 if all were.
 func (l *claimStart) again(now time.Time) time.Duration {
 	if !slices.Contains(l.swept, false) {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// deltas gathers by how much the counts of jobs change.
+// deltas adds up the changes of the counts of jobs.
 type deltas struct{ rows []delta }
 
 type delta struct {
@@ -33,7 +33,7 @@ func (d *deltas) add(queue, kind string, state job.State, n int64) {
 	}
 }
 
-// args are the columns, for unnest.
+// args returns the columns, for unnest.
 func (d *deltas) args() []any {
 	slices.SortFunc(d.rows, func(a, b delta) int { return cmp.Or(cmp.Compare(a.queue, b.queue), cmp.Compare(a.kind, b.kind)) })
 	n := len(d.rows)

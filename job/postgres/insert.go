@@ -14,20 +14,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Calls that insert more than this do not share a transaction with others, so that one holds a bounded piece of memory.
+// Calls that insert more than this do not share a transaction, so that the memory of one is bounded.
 const (
 	sharedJobs  = 16
 	sharedBytes = 64 << 10
 )
 
-// How calls share a transaction. One is under way at a time: with two, each had half of the calls, and 16 callers enqueued a third less.
+// Bounds of a shared transaction. Only one is under way at a time: with two, each had half of the calls, and 16 callers enqueued a third less.
 const (
 	groupedCalls = 256
 	gatherTime   = time.Millisecond // at most, see group.Gather
 )
 
-// Insert stores new jobs. Calls that come during a transaction share the next one; calls with unique keys share one of their own, so that only
-// they wait while a transaction of the user's has one of these keys.
+// Insert stores new jobs. Calls that arrive during a transaction share the next one. Calls with unique keys share transactions of their own, so that
+// only they wait while a transaction of the caller's holds one of these keys.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -55,13 +55,13 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 	return done.ids, done.err
 }
 
-// inserted is what became of the jobs of one caller.
+// inserted is the result for one caller.
 type inserted struct {
 	ids []job.ID
 	err error
 }
 
-// insert inserts jobs in a transaction of their own, and gives notice of them.
+// insert inserts jobs in a transaction of their own, and notifies workers.
 func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err error) {
 	notifies := alike(jobs) && s.notices.withInsert()
 	begun := time.Now()
@@ -91,7 +91,7 @@ func (s *Store) insert(ctx context.Context, jobs []*job.Job) (ids []job.ID, err 
 	return ids, nil
 }
 
-// flushInserts inserts what several callers gave. When the jobs of one cannot be stored, each caller's are tried alone.
+// flushInserts inserts the jobs of several callers. If those of one cannot be stored, it tries each caller's alone.
 func (s *Store) flushInserts(ctx context.Context, calls [][]*job.Job) ([]inserted, error) {
 	ctx, cancel := bounded(ctx, callTimeout)
 	defer cancel()
@@ -110,7 +110,7 @@ func (s *Store) flushInserts(ctx context.Context, calls [][]*job.Job) ([]inserte
 	return done, nil
 }
 
-// isOfData reports whether an error is the fault of a job: of a value, or of an ID that is there already.
+// isOfData reports whether an error is caused by a job: by one of its values, or because its ID exists already.
 func isOfData(err error) bool {
 	code := codeOf(err)
 	return strings.HasPrefix(code, "22") || strings.HasPrefix(code, "23")
@@ -132,12 +132,11 @@ func queuesOf(jobs []*job.Job) []string {
 	return queues
 }
 
-// insertJobs writes new jobs, those left out whose key is held, and returns the IDs that Insert does. With keys it must run
-// in a transaction.
+// insertJobs inserts jobs, but for those whose key is held, and returns the IDs that Insert returns. Jobs with keys need a transaction.
 func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job.ID, error) {
 	var ids []job.ID
 	mine := jobs
-	meeting := false // of jobs that say what becomes of the holder of their key
+	meeting := false // some jobs have an option for the holder of their key
 	if slices.ContainsFunc(jobs, isKeyed) {
 		holders, err := takeKeys(ctx, s, r, jobs)
 		if err != nil {
@@ -162,7 +161,7 @@ func insertJobs(ctx context.Context, s *Store, r runner, jobs []*job.Job) ([]job
 	return ids, meetHolders(ctx, s, r, jobs, ids)
 }
 
-// insertRows writes new jobs.
+// insertRows inserts jobs.
 func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error {
 	if len(jobs) == 0 {
 		return nil
@@ -178,7 +177,7 @@ func insertRows(ctx context.Context, s *Store, r runner, jobs []*job.Job) error 
 	return explainInsert(err)
 }
 
-// explainInsert returns the error of an insert, with a text that says so where a job with the ID exists already.
+// explainInsert returns the error of an insert. If a job with the ID exists already, it says so.
 func explainInsert(err error) error {
 	if codeOf(err) == codeUnique {
 		err = fmt.Errorf("a job with the ID exists already: %w", err)
@@ -194,9 +193,9 @@ func idsOf(jobs []*job.Job) []job.ID {
 	return ids
 }
 
-// meetHolders decides between jobs and the holders of their keys, whose IDs they have, and notes which has the key then. Jobs that no
-// holder keeps out are inserted. All keys are locked first, in one order, and the holders after that by their IDs, as actions do: so none waits for another in
-// a circle.
+// meetHolders decides between jobs and the holders of their keys, whose IDs are in ids, and writes to ids who has the key then. It inserts the jobs
+// that no holder keeps out. It locks all keys first, in one order, and then the holders by their IDs, as actions do, so that transactions do not
+// deadlock.
 func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids []job.ID) error {
 	holders := map[string]job.ID{}
 	var kept []int
@@ -244,12 +243,12 @@ func meetHolders(ctx context.Context, s *Store, r runner, jobs []*job.Job, ids [
 	return nil
 }
 
-// metTries is how often a job that does not find the holder of its key queued any more meets it again.
+// metTries is how often a job is compared with the holder of its key, if the holder turns out not to be queued any more.
 const metTries = 3
 
-// meetHolder gives a job the key, which is locked, if its holder is in none of the states of UniqueWhile, and reports that, or gives the holder what
-// the job replaces. A holder that is being claimed is queued for the first statement and gone for the second, which waits for the claim: then it is
-// met again as it is by then, or what the job is about would be lost.
+// meetHolder gives a job the key, which is locked, if the holder is in none of the states of UniqueWhile, and reports that. Otherwise it replaces in
+// the holder what the job replaces. If the holder is just being claimed, the first statement sees it queued, and the second one waits for the claim
+// and does not find it. Then meetHolder starts again, since the args of the job would be lost.
 func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.ID) (taken bool, err error) {
 	states := make([]string, len(j.UniqueWhile))
 	for i, state := range j.UniqueWhile {
@@ -278,7 +277,7 @@ func meetHolder(ctx context.Context, s *Store, r runner, j *job.Job, holder job.
 	return false, nil
 }
 
-// takeKeys takes the unique keys of jobs, where they are free, and returns the holders of all of them by key.
+// takeKeys takes those unique keys of jobs that are free, and returns the holders of all, by key.
 func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[string]job.ID, error) {
 	holders, wanted := map[string]job.ID{}, map[string]job.ID{}
 	for _, j := range jobs {
@@ -287,7 +286,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 		}
 	}
 	for len(wanted) > 0 {
-		keys := slices.Sorted(maps.Keys(wanted)) // one order for all, so that none waits for another in a circle
+		keys := slices.Sorted(maps.Keys(wanted)) // the same order in all transactions, so that they do not deadlock
 		ids := make([]job.ID, len(keys))
 		for i, key := range keys {
 			ids[i] = wanted[key]
@@ -317,7 +316,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 			return nil, err
 		}
 		for i, key := range others {
-			if found[i] == (job.ID{}) { // freed meanwhile
+			if found[i] == (job.ID{}) { // the key was freed meanwhile
 				wanted[key] = left[key]
 			} else {
 				holders[key] = found[i]
@@ -327,7 +326,7 @@ func takeKeys(ctx context.Context, s *Store, r runner, jobs []*job.Job) (map[str
 	return holders, nil
 }
 
-// alike reports whether jobs differ in their args only and are due at once: then less has to be sent and planned.
+// alike reports whether jobs differ in their args only and are due at once. Then a statement with fewer arguments is used.
 func alike(jobs []*job.Job) bool {
 	first := jobs[0]
 	return !slices.ContainsFunc(jobs, func(j *job.Job) bool {
@@ -336,7 +335,7 @@ func alike(jobs []*job.Job) bool {
 	})
 }
 
-// alikeArgs are those of insert_alike.sql.
+// alikeArgs returns the arguments of insert_alike.sql.
 func alikeArgs(jobs []*job.Job) []any {
 	ids, args := make([][16]byte, len(jobs)), make([]string, len(jobs))
 	for i, j := range jobs {
@@ -346,7 +345,7 @@ func alikeArgs(jobs []*job.Job) []any {
 	return []any{ids, args, first.Queue, first.Kind, int16(first.Priority), int32(first.MaxAttempts)}
 }
 
-// insertArgs are those of insert.sql.
+// insertArgs returns the arguments of insert.sql.
 func insertArgs(jobs []*job.Job) []any {
 	n := len(jobs)
 	ids, queues, kinds, args := make([][16]byte, n), make([]string, n), make([]string, n), make([]string, n)

@@ -16,7 +16,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// laned are the queues that had lanes, and those that had limits, when this process claimed from them last.
+// laned has the queues that had lanes, and those that had limits, when this process last claimed from them.
 type laned struct {
 	mu      sync.Mutex
 	queues  map[string]bool
@@ -43,8 +43,7 @@ func (l *laned) has(queue string) bool {
 	return l.queues[queue]
 }
 
-// freed returns the queues with limits in which others may start when these jobs are settled. Of one that is queued again it is not known
-// where it ran.
+// freed returns the queues with limits in which other jobs may start after these outcomes. A job that is queued again may have run in another queue.
 func (l *laned) freed(o outcomes) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +56,7 @@ func (l *laned) freed(o outcomes) []string {
 	return queues
 }
 
-// lockQueue locks a queue, whose row is made when it is new.
+// lockQueue locks a queue, and creates its row if it is new.
 func (s *Store) lockQueue(ctx context.Context, r runner, queue string, q *job.LaneQueue, at *time.Time) (paused bool, err error) {
 	var limits pgtype.Text
 	var full, held, paid pgtype.Timestamptz
@@ -80,7 +79,7 @@ func decodeLimits(queue string, text pgtype.Text, l *job.Limits) error {
 	return nil
 }
 
-// readKept reads what is kept of lanes, the limits of their keys alone, and how many of their jobs run: what is wanted of these.
+// readKept reads, as asked for, the state of lanes (kept), the limits of their keys (own), and how many of their jobs are running (counts).
 func (s *Store) readKept(ctx context.Context, r runner, queue string, of []job.Lane, counts, kept, own bool) error {
 	keys := make([]string, len(of))
 	for i := range of {
@@ -97,14 +96,14 @@ func (s *Store) readKept(ctx context.Context, r runner, queue string, of []job.L
 	})
 }
 
-// Complete sets what is kept of lanes, and how many of their jobs run where that may matter.
+// Complete reads the state of lanes, and if needed how many of their jobs are running.
 func (cl *claiming) Complete(of []job.Lane, most int) error {
 	atOnce := cl.lanes.Limits.EachKey.AtOnce()
 	own := cl.lanes.Overrides > 0
 	return cl.s.readKept(cl.ctx, cl.b, cl.queue, of, own || atOnce > 0 && atOnce <= most, cl.kept, own)
 }
 
-// A headRow is a row of waiting jobs of lanes.
+// A headRow is the row of a waiting job of a lane.
 type headRow struct {
 	lane     int
 	key      string
@@ -114,14 +113,14 @@ type headRow struct {
 	place    pgtype.TID
 }
 
-// head makes a head of the row. Its number says where the row of the job is, which another job may have later.
+// head returns the head for the row. Its number is the physical place of the row, which another job may get later.
 func (r *headRow) head() lanes.Head {
 	return lanes.Head{
 		Priority: r.priority, RunAt: r.runAt.Time.UnixMicro(), ID: r.id, Row: int64(r.place.BlockNumber)<<16 | int64(r.place.OffsetNumber),
 	}
 }
 
-// heads reads waiting jobs of n lanes, by their numbers.
+// heads reads waiting jobs of n lanes, by the indexes of the lanes.
 func (cl *claiming) heads(n int, statement string, args ...any) ([][]lanes.Head, error) {
 	found := make([][]lanes.Head, n)
 	var r headRow
@@ -141,7 +140,7 @@ func (cl *claiming) Heads(of []lanes.HeadsOf, n int) ([][]lanes.Head, error) {
 	return cl.heads(len(of), "lane_heads", cl.queue, keys, below, n)
 }
 
-// More returns due jobs of lanes behind others.
+// More returns the due jobs of lanes that come after given ones.
 func (cl *claiming) More(of []lanes.MoreOf) ([][]lanes.Head, error) {
 	keys, priorities, want := make([]string, len(of)), make([]int16, len(of)), make([]int32, len(of))
 	after, ids := make([]time.Time, len(of)), make([][16]byte, len(of))
@@ -167,7 +166,7 @@ func (cl *claiming) Load(after string, n, rowsOfLane int) (found []lanes.Loaded,
 	return found, err
 }
 
-// Plain returns what is due of the jobs without a key, which the beginning of the claim has read.
+// Plain returns which jobs without a key are due, as the beginning of the claim has read it.
 func (cl *claiming) Plain() (lanes.Due, error) {
 	if cl.plain != nil {
 		return *cl.plain, nil
@@ -191,7 +190,7 @@ func (r *plainRow) due() *lanes.Due {
 	return &lanes.Due{Priority: int(r.priority.Int32), Wake: timeOf(r.next), Queued: r.queued.Bool}
 }
 
-// First returns what is due of lanes whose jobs run in order.
+// First returns which jobs are due of lanes whose jobs run in order.
 func (cl *claiming) First(keys []string) ([]lanes.Due, error) {
 	due := make([]lanes.Due, len(keys))
 	var n int
@@ -205,7 +204,7 @@ func (cl *claiming) First(keys []string) ([]lanes.Due, error) {
 	return due, err
 }
 
-// Has returns those of some lanes that have a due job of a priority.
+// Has returns those of the lanes that have a due job of a priority.
 func (cl *claiming) Has(keys []string, priority int) (map[string]bool, error) {
 	has := map[string]bool{}
 	var key string
@@ -216,7 +215,7 @@ func (cl *claiming) Has(keys []string, priority int) (map[string]bool, error) {
 	return has, err
 }
 
-// Costs returns what due jobs of lanes cost.
+// Costs returns the costs of due jobs of lanes.
 func (cl *claiming) Costs(keys []string, want []int, priority int) ([][]int, error) {
 	costs := make([][]int, len(keys))
 	var lane, cost int
@@ -236,7 +235,7 @@ func wants(want []int) []int32 {
 	return of
 }
 
-// Take takes jobs that the heads of lanes name, those that still wait.
+// Take takes the jobs of the given heads that are still queued.
 func (cl *claiming) Take(priority int, wanted []lanes.Wanted) (map[int64]int, error) {
 	ids, places, rows := make([][16]byte, len(wanted)), make([]pgtype.TID, len(wanted)), make(map[job.ID]int64, len(wanted))
 	for i, w := range wanted {

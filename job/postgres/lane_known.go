@@ -11,23 +11,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/lanes"
 )
 
-// errLaned is for a claim that finds lanes in a queue that had none: it begins again, so that no other claim of this process uses what is known meanwhile.
+// errLaned makes a claim that finds lanes in a queue without known ones begin again, so that it gets the exclusive use of what this process knows.
 var errLaned = errors.New("the queue has lanes")
 
-// knownLanes is what this process knows of the lanes of queues.
+// knownLanes is what this process knows of the lanes of all queues.
 type knownLanes struct {
 	mu     sync.Mutex
 	queues map[string]*knownQueue
 }
 
-// find returns what is known of a queue, or nil for one that had no lanes.
+// find returns what is known of a queue, or nil if it had no lanes.
 func (k *knownLanes) find(queue string) *knownQueue {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.queues[queue]
 }
 
-// add returns what is known of a queue, from now on.
+// add returns what is known of a queue. If nothing is, it remembers the queue from now on.
 func (k *knownLanes) add(queue string) *knownQueue {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,27 +40,27 @@ func (k *knownLanes) add(queue string) *knownQueue {
 	return k.queues[queue]
 }
 
-// drop forgets a queue, which has no lanes.
+// drop forgets a queue that has no lanes.
 func (k *knownLanes) drop(queue string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.queues, queue)
 }
 
-// A knownQueue is what is known of a queue. It is right as of the commit of the claim that left the change seen with this tag, and of no other: all that was
-// committed before it is in the history of a server that has the change, and every change since is in meanwhile.changes behind it, or with those that the
-// next claim numbers. Of a server that has not, as after a failover to one that is behind, or one that was restored, nothing is known.
+// A knownQueue is what is known of a queue. It is exact for one moment: the commit of the claim that left the change seen, with this tag. A server
+// that has this change has all that was committed before it, and every later change is in meanwhile.changes behind it, or gets its number from the
+// next claim. If the server does not have the change, as after a failover to one that lags, or a restore, nothing is known.
 type knownQueue struct {
-	inUse chan struct{} // by a claim or a sweep, from before it waits for the lock of the queue
-	lanes *lanes.Queue  // nil for nothing
+	inUse chan struct{} // held by a claim or a sweep, from before it waits for the lock of the queue
+	lanes *lanes.Queue  // nil if nothing is known
 	seen  int64
 	tag   int64
 }
 
-// newKnownQueue returns a queue of which nothing is known.
+// newKnownQueue returns a queue that nothing is known of.
 func newKnownQueue() *knownQueue { return &knownQueue{inUse: make(chan struct{}, 1)} }
 
-// use waits until nobody uses what is known.
+// use waits for the exclusive use of what is known.
 func (k *knownQueue) use(ctx context.Context) error {
 	select {
 	case k.inUse <- struct{}{}:
@@ -72,7 +72,7 @@ func (k *knownQueue) use(ctx context.Context) error {
 
 func (k *knownQueue) free() { <-k.inUse }
 
-// forget is for when it is not certain that what was noted is what the server says.
+// forget is called when what is known may differ from what the server has.
 func (k *knownQueue) forget() {
 	if k.lanes != nil {
 		k.lanes.Renew()
@@ -80,17 +80,17 @@ func (k *knownQueue) forget() {
 	k.seen, k.tag = 0, 0
 }
 
-// changes are those of lanes that a claim has found, while it is under way.
+// changes is what a claim has found to be changed in lanes, while it is under way.
 type changes struct {
-	tag   int64 // of what it numbers
-	known bool  // what was known still counts
+	tag   int64 // of the changes that this claim numbers
+	known bool  // what was known is still valid
 	last  int64
-	moved bool // it has numbered some
-	more  bool // others are left
+	moved bool // this claim has numbered some
+	more  bool // there are more changes
 	found []change
 }
 
-// A change is of lanes: see the table meanwhile.changes.
+// A change is a row of the table meanwhile.changes.
 type change struct {
 	tag      int64
 	keys     []string
@@ -98,7 +98,7 @@ type change struct {
 	runAt    pgtype.Timestamptz
 }
 
-// A changeRow is what lanes_changed returns.
+// A changeRow is a row that lanes_changed returns.
 type changeRow struct {
 	known, moved, more pgtype.Bool
 	last, n            pgtype.Int8
@@ -110,10 +110,10 @@ func (r *changeRow) columns() []any {
 	return []any{&r.known, &r.last, &r.moved, &r.more, &r.n, &r.tag, &r.keys, &r.priority, &r.runAt}
 }
 
-// newChanges returns those of a claim that has found none.
+// newChanges returns the changes of a claim that has not read any yet.
 func newChanges() changes { return changes{tag: rand.Int64()} }
 
-// ask returns the arguments by which the server finds out whether what is known still counts.
+// ask returns the arguments by which the server can decide whether what is known is still valid.
 func (c *changes) ask(k *knownQueue) []any {
 	if k == nil {
 		return []any{int64(0), int64(0), c.tag}
@@ -131,7 +131,7 @@ func (c *changes) add(r *changeRow) {
 	}
 }
 
-// apply notes what has changed.
+// apply applies the changes to what is known.
 func (c *changes) apply(k *knownQueue) {
 	if k.lanes == nil {
 		k.lanes = lanes.New()
@@ -148,7 +148,7 @@ func (c *changes) apply(k *knownQueue) {
 	}
 }
 
-// apply reports whether what is known is worth to be kept.
+// apply applies one change. It returns false if what is known should be forgotten.
 func (c *change) apply(q *lanes.Queue) bool {
 	switch {
 	case c.keys == nil:
@@ -161,7 +161,7 @@ func (c *change) apply(q *lanes.Queue) bool {
 	return true
 }
 
-// applyEach is apply for lanes that are to be looked at.
+// applyEach applies a change to each of its lanes.
 func (c *change) applyEach(q *lanes.Queue) bool {
 	for _, key := range c.keys {
 		ok := true
@@ -180,7 +180,7 @@ func (c *change) applyEach(q *lanes.Queue) bool {
 	return true
 }
 
-// committed notes up to where what is known counts: a claim has left so many changes behind the last that it found.
+// committed notes the moment at which what is known is valid: after the claim, which has left this many changes behind the last one that it found.
 func (c *changes) committed(k *knownQueue, left int64) {
 	switch {
 	case c.moved || left > 0:

@@ -48,7 +48,7 @@ func listOn(ctx context.Context, s *Store, on runner, f job.Filter) (jobs []*job
 	return jobs, err
 }
 
-// listStatement is the one that finds what matches a filter with the least effort.
+// listStatement returns the statement that finds what matches a filter at the lowest cost.
 func listStatement(f job.Filter) string {
 	if len(f.IDs) == 0 && f.UniqueKey == "" && len(f.Kinds)+len(f.Queues)+len(f.States) > 0 {
 		return "list_classes"
@@ -56,7 +56,7 @@ func listStatement(f job.Filter) string {
 	return "list"
 }
 
-// filterArgs are those of list.sql and list_classes.sql, of which nulls narrow nothing.
+// filterArgs returns the arguments of list.sql and list_classes.sql. Null does not narrow the search.
 func filterArgs(f job.Filter) []any {
 	var ids [][16]byte
 	if len(f.IDs) > 0 {
@@ -90,7 +90,7 @@ func filterArgs(f job.Filter) []any {
 	}
 }
 
-// idRange returns the bounds of the IDs, the first within, the second not: null stands for none.
+// idRange returns the bounds of the IDs: the first is included, the second is not; null is no bound.
 func idRange(f job.Filter) (from, to *[16]byte) {
 	if !f.CreatedAfter.IsZero() {
 		from = firstID(f.CreatedAfter)
@@ -106,7 +106,7 @@ func idRange(f job.Filter) (from, to *[16]byte) {
 	return from, to
 }
 
-// firstID returns the lowest ID made at t or later.
+// firstID returns the lowest ID that can be made at t or later.
 func firstID(t time.Time) *[16]byte {
 	var id [16]byte
 	ms := t.UnixMilli()
@@ -117,8 +117,8 @@ func firstID(t time.Time) *[16]byte {
 	return &id
 }
 
-// sought returns what to look for in place of a text. PostgreSQL refuses one with a zero byte or that is not UTF-8, which no row has;
-// in its place stands another that no row has, as names, keys and JSON have no control characters.
+// sought returns what to search for instead of a text. PostgreSQL refuses text with a zero byte, and text that is not UTF-8; no row has it. It is
+// replaced by a text with a control character, which no name, key or JSON in a row has either.
 func sought(s string) string {
 	const inNoName = "\x01"
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", inNoName), inNoName)
@@ -149,33 +149,33 @@ func instant(t time.Time) *time.Time {
 	return &t
 }
 
-// hints are patterns that the args of every job that matches have in them.
+// hints returns patterns that match the args of every matching job.
 func hints(f job.Filter) []string {
 	var patterns []string
 	for _, m := range f.Args {
 		if strings.HasPrefix(m.Value, "{") || strings.HasPrefix(m.Value, "[") {
-			continue // there may be other ways to write it
+			continue // JSON may have other ways to write it
 		}
 		patterns = append(patterns, pattern(m.Value, plain))
 	}
 	return patterns
 }
 
-// errorHint is a pattern that the detail of every job with such an error has in it, in lower case.
+// errorHint returns a pattern, in lower case, that matches the detail of every job with such an error.
 func errorHint(part string) string {
 	if part == "" {
 		return ""
 	}
-	// i, k and s are the lower case of letters beyond ASCII as well, which the database leaves as they are.
+	// The letters i, k and s are also the lower case of letters beyond ASCII, which the database does not change.
 	return pattern(strings.ToLower(part), func(r rune) bool { return plain(r) && r != 'i' && r != 'k' && r != 's' })
 }
 
-// plain reports whether JSON may write a character in one way only, in what a store holds: as it is.
+// plain reports whether the JSON in a store has only one way to write a character: as it is.
 func plain(r rune) bool {
 	return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" :;,.-+*=()@#!?", r))
 }
 
-// pattern makes one for LIKE of a part of a JSON text, with a gap for whatever is not certain.
+// pattern returns a pattern of LIKE for a part of a JSON text, with a gap for each character that is not certain.
 func pattern(part string, certain func(rune) bool) string {
 	var b strings.Builder
 	b.WriteByte('%')

@@ -14,28 +14,27 @@ import (
 )
 
 const (
-	testNotice    = "\x01" // begins the payload of a notice to oneself; no queue is named so
+	testNotice    = "\x01" // begins the payload of a notice to oneself; no queue has such a name
 	testTimeout   = 300 * time.Millisecond
-	testAgain     = time.Minute            // when no notice came through, as behind a pooler
-	pollEvery     = 100 * time.Millisecond // until then
-	listenTimeout = 5 * time.Second        // of connecting, and of asking whether the server is still there
-	stillThere    = 30 * time.Second       // without a notice, after which it is asked
+	testAgain     = time.Minute            // after no notice came through, as behind a pooler
+	pollEvery     = 100 * time.Millisecond // as long as none comes through
+	listenTimeout = 5 * time.Second        // to connect, or to ask whether the server is still there
+	stillThere    = 30 * time.Second       // without a notice, after which the server is asked
 )
 
-// A listener is a connection that hears the notices of the server, one of its own beside the pool. Behind a pooler that gives
-// every transaction another connection to the server, notices do not come: a notice to itself tells. Then it lets those who
-// wait look every now and then instead.
+// A listener is a connection on which the server's notices arrive, apart from the pool. Behind a pooler that gives each transaction another
+// connection to the server, no notices arrive. The listener finds that out by a notice to itself, and then wakes those who wait at intervals instead.
 type listener struct {
-	conn    *pgx.Conn // nil when there is none
+	conn    *pgx.Conn // nil if not connected
 	heardAt time.Time
-	testAt  time.Time   // when to test again; zero when notices come through
+	testAt  time.Time   // when to test again; zero if notices come through
 	notice  string      // the payload of the newest notice
-	stale   atomic.Bool // the connection may lead to the wrong server
+	stale   atomic.Bool // the connection may lead to a server that is no longer the primary
 }
 
 var errNoNotice = errors.New("no notice comes through")
 
-// listenOnce returns when a notice has come, or it is time to look without one.
+// listenOnce returns when a notice has arrived, or when it is time to poll.
 func (s *Store) listenOnce(ctx context.Context) error {
 	l := &s.waits.listener
 	if l.stale.Swap(false) || l.conn != nil && l.conn.IsClosed() {
@@ -53,13 +52,13 @@ func (s *Store) listenOnce(ctx context.Context) error {
 			err = nil
 		}
 		if err == nil {
-			s.waits.noticedAll() // what came before is not known
+			s.waits.noticedAll() // notices until now are unknown
 		}
 		return err
 	case now.Sub(l.heardAt) > stillThere:
 		if err := s.stillThere(ctx); err != nil {
 			l.close()
-			return nil // connects anew
+			return nil // the next call connects again
 		}
 	}
 	bound, cancel := context.WithTimeout(ctx, stillThere)
@@ -68,12 +67,12 @@ func (s *Store) listenOnce(ctx context.Context) error {
 	if err == nil {
 		l.heardAt = time.Now()
 	} else if bound.Err() == nil || l.conn.IsClosed() {
-		l.close() // connects anew
+		l.close() // the next call connects again
 	}
 	return nil
 }
 
-// startListening makes the connection, and tests it.
+// startListening connects, and tests the connection.
 func (s *Store) startListening(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
 	defer cancel()
@@ -107,7 +106,7 @@ func (s *Store) startListening(ctx context.Context) (err error) {
 	return s.testListening(ctx)
 }
 
-// testListening sends a notice through the pool and returns errNotHeard when it does not come.
+// testListening sends a notice through the pool. It returns errNotHeard if that does not arrive.
 func (s *Store) testListening(ctx context.Context) error {
 	l := &s.waits.listener
 	test := testNotice + job.NewID().String()
@@ -118,7 +117,7 @@ func (s *Store) testListening(ctx context.Context) error {
 	defer cancel()
 	for l.notice != test {
 		if err := l.conn.PgConn().WaitForNotification(ctx); err != nil {
-			// The connection to the server that the pooler had given goes on listening: it should not.
+			// Stop listening on the server connection that the pooler had assigned: others will use it.
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), testTimeout)
 			defer cancel()
 			_, _ = l.conn.Exec(ctx, "unlisten *")
@@ -128,7 +127,7 @@ func (s *Store) testListening(ctx context.Context) error {
 	return nil
 }
 
-// stillThere returns an error when the server of the connection does not answer, or has become a standby.
+// stillThere returns an error if the server of the connection does not answer, or has become a standby.
 func (s *Store) stillThere(ctx context.Context) error {
 	l := &s.waits.listener
 	ctx, cancel := context.WithTimeout(ctx, listenTimeout)
@@ -144,13 +143,13 @@ func (s *Store) stillThere(ctx context.Context) error {
 	return nil
 }
 
-// close ends the connection, if there is one.
+// close closes the connection, if there is one.
 func (l *listener) close() {
 	if l.conn == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = l.conn.Close(ctx) // it is not needed any more, whatever becomes of it
+	_ = l.conn.Close(ctx) // an error does not matter: the connection is not needed any more
 	l.conn = nil
 }

@@ -33,9 +33,8 @@ var migrations = sync.OnceValue(func() []migrate.Migration {
 // migrateTimeout bounds a migration whose ctx has no deadline: it may have to build indexes.
 const migrateTimeout = time.Hour
 
-// Migrate makes the tables, or brings those of an older version up to date. Tables of a newer version stay as they are if they say that
-// this program can work with them. Many processes may call it at once. It needs the right to create in the schema, and in the database
-// if the schema does not exist.
+// Migrate creates the tables, or upgrades those of an older version. It leaves tables of a newer version as they are if they are marked as usable by
+// this one. Many processes may call it at once. It needs the right to create in the schema, and in the database if the schema does not exist.
 func (s *Store) Migrate(ctx context.Context) error {
 	if err := s.Ping(ctx); err == nil {
 		return nil
@@ -43,8 +42,7 @@ func (s *Store) Migrate(ctx context.Context) error {
 	return s.MigrateTo(ctx, migrate.Latest(migrations()))
 }
 
-// MigrateTo brings the tables to a version, up or down; 0 drops them, with every job. Either all of its steps are done or
-// none is.
+// MigrateTo migrates the tables to a version, up or down, in one transaction; 0 drops them, with every job.
 func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	err := s.enter(ctx)
 	if err == nil {
@@ -60,7 +58,7 @@ func (s *Store) MigrateTo(ctx context.Context, version int) error {
 	return nil
 }
 
-// tryMigrate tries again where the migration and a program that uses the tables have waited for each other.
+// tryMigrate tries a migration again if it was in a deadlock with a program that uses the tables.
 func (s *Store) tryMigrate(ctx context.Context, version int) error {
 	for try := 1; ; try++ {
 		err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return s.migrate(ctx, tx, version) })
@@ -110,7 +108,7 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx, target int) error {
 
 var errNoVersion = errors.New("the schema has no table of its version")
 
-// version returns that of the schema, and the oldest one whose programs work with it.
+// version returns the version of the schema, and the oldest version whose programs can use it.
 func (s *Store) version(ctx context.Context, on interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 },
@@ -127,7 +125,7 @@ func (s *Store) version(ctx context.Context, on interface {
 	return version, readableFrom, err
 }
 
-// check returns an error unless this program works with the schema; once it did it is not looked at again.
+// check returns an error unless this program can use the schema. After a success it does not check again.
 func (s *Store) check(ctx context.Context) error {
 	if s.checked.Load() {
 		return nil

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	noticeEvery   = 2 * time.Millisecond  // at most, from one process
-	quickInsert   = 5 * time.Millisecond  // that an insert takes where the next one may give notice itself
-	txNoticeEvery = 10 * time.Millisecond // in transactions of the caller's, by queue
+	noticeEvery   = 2 * time.Millisecond  // the shortest time between notices of one process
+	quickInsert   = 5 * time.Millisecond  // an insert that is at most this slow lets the next one notify in its transaction
+	txNoticeEvery = 10 * time.Millisecond // the same for transactions of the caller's, by queue
 	noticeTimeout = 5 * time.Second
 )
 
-// notices tell the waiting workers of all processes that jobs have become due. An insert gives notice itself, which saves a round
-// trip before the job starts, where none was given a moment before and inserts are quick; others are sent apart from the inserts, since commits that
-// give notice wait for each other in the server, until they are on disk. The first is sent at once, those that come soon after it
-// together. One that is lost costs time only: workers look now and then without being told.
+// notices notify the waiting workers of all processes that jobs are due. An insert does so in its transaction, which saves a round trip before the
+// job starts, unless there was a notice a moment before or inserts are slow. Then notices are sent apart from inserts, since in the server commits
+// with a notice wait for each other until they are on disk: the first at once, those that follow soon after it together. A notice that is lost costs
+// only time, since workers also poll now and then.
 type notices struct {
 	mu      sync.Mutex
 	idle    sync.Cond
-	pending map[string]bool // queues to give notice of
-	sending bool            // a timer runs, or what it started
+	pending map[string]bool // queues whose notice is still to be sent
+	sending bool            // a timer, or what it started, is running
 	last    time.Time
-	took    time.Duration        // by the last insert
-	inTxs   map[string]time.Time // by queue, the last notice that a transaction of the caller's gives
+	took    time.Duration        // duration of the last insert
+	inTxs   map[string]time.Time // by queue, when a transaction of the caller's last gave notice
 }
 
 func (n *notices) setUp() {
@@ -34,7 +34,7 @@ func (n *notices) setUp() {
 	n.pending, n.inTxs = map[string]bool{}, map[string]time.Time{}
 }
 
-// withInsert reports whether an insert is to give notice itself.
+// withInsert reports whether an insert should give notice in its transaction.
 func (n *notices) withInsert() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -52,7 +52,7 @@ func (n *notices) inserted(took time.Duration) {
 	n.took = took
 }
 
-// notify has notice given of due jobs in queues, soon.
+// notify gives notice of due jobs in queues, soon.
 func (s *Store) notify(queues []string) { s.notifyAfter(0, queues) }
 
 func (s *Store) notifyAfter(delay time.Duration, queues []string) {
@@ -71,7 +71,7 @@ func (s *Store) notifyAfter(delay time.Duration, queues []string) {
 	}
 }
 
-// sendNotices sends what is pending, and comes again when more has come meanwhile.
+// sendNotices sends what is pending, and runs again if more arrives meanwhile.
 func (s *Store) sendNotices() {
 	n := &s.notices
 	n.mu.Lock()
@@ -94,7 +94,7 @@ func (s *Store) sendNotices() {
 	n.idle.Broadcast()
 }
 
-// wait returns when no notice is left to be sent.
+// wait returns when there is no notice left to send.
 func (n *notices) wait() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -103,8 +103,8 @@ func (n *notices) wait() {
 	}
 }
 
-// noticesInTx returns of which queues a transaction of the caller's is to give notice itself. Where another one did just
-// before, notice is given some time later instead, so that many such transactions do not wait for each other.
+// noticesInTx returns the queues for which a transaction of the caller's gives notice when it commits. If another one did so just before, notice is
+// given a little later instead, so that many such transactions do not wait for each other.
 func (s *Store) noticesInTx(queues []string) []string {
 	n := &s.notices
 	now := time.Now()

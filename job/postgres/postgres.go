@@ -26,7 +26,7 @@ import (
 const DefaultSchema = "meanwhile"
 
 const (
-	callTimeout = 30 * time.Second // of a call whose ctx has no deadline
+	callTimeout = 30 * time.Second // deadline of a call whose ctx has none
 	minConns    = 8                // of a pool made by Open, unless its URL has pool_max_conns
 )
 
@@ -40,18 +40,18 @@ func init() {
 // jobs at the same time share a transaction.
 type Store struct {
 	pool    *pgxpool.Pool
-	owned   bool // by the store: closed with it
+	owned   bool // the store made the pool, and closes it
 	schema  string
 	mode    pgx.QueryExecMode
 	queries queries
 
-	checked atomic.Bool // that the schema fits
+	checked atomic.Bool // the schema fits
 	deltas  atomic.Int64
 	closed  chan struct{}
 	closing atomic.Bool
 
 	inserts *group.Group[[]*job.Job, inserted]
-	keyed   *group.Group[[]*job.Job, inserted] // of jobs with unique keys, which may wait for a transaction of the user's that has one of these
+	keyed   *group.Group[[]*job.Job, inserted] // of jobs with unique keys, which may wait for a transaction of the caller's that holds one of these
 	cursors cursors
 	laned   laned
 	known   knownLanes
@@ -136,8 +136,7 @@ func (s *Store) String() string {
 	return fmt.Sprintf("PostgreSQL at %s, database %s, schema %s", address(c), c.Database, s.schema)
 }
 
-// modeOf returns how statements are sent: as the pool's configuration says, but for the simple protocol, which cannot send
-// arrays.
+// modeOf returns how statements are sent: as the pool is configured, but not by the simple protocol, which cannot send arrays.
 func modeOf(config *pgx.ConnConfig) pgx.QueryExecMode {
 	switch mode := config.DefaultQueryExecMode; {
 	case mode != pgx.QueryExecModeSimpleProtocol && mode != pgx.QueryExecModeExec:
@@ -148,7 +147,7 @@ func modeOf(config *pgx.ConnConfig) pgx.QueryExecMode {
 	return pgx.QueryExecModeDescribeExec
 }
 
-// Ping returns nil when the server answers and the schema fits.
+// Ping returns nil if the server answers and the schema fits.
 func (s *Store) Ping(ctx context.Context) error {
 	s.checked.Store(false)
 	return s.call(ctx, "ping", func(context.Context) error { return nil })

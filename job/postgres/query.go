@@ -17,10 +17,10 @@ import (
 //go:embed sql/*.sql
 var queryFiles embed.FS
 
-// queries are the statements by the names of their files.
+// queries has the statements by the names of their files.
 type queries map[string]string
 
-// loadQueries reads the statements, for a schema. In the files it has the default name.
+// loadQueries returns the statements for a schema. The files have the name of the default schema.
 func loadQueries(schema string) queries {
 	files, err := fs.Glob(queryFiles, "sql/*.sql")
 	if err != nil {
@@ -37,7 +37,7 @@ func loadQueries(schema string) queries {
 	return q
 }
 
-// inSchema gives the tables in a text of SQL the schema.
+// inSchema puts the tables of a text of SQL into a schema.
 func inSchema(text, schema string) string {
 	return strings.ReplaceAll(text, DefaultSchema+".", pgx.Identifier{schema}.Sanitize()+".")
 }
@@ -52,7 +52,7 @@ func withoutComments(text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// sql returns the statement of a file.
+// sql returns the statement in a file.
 func (s *Store) sql(name string) string {
 	text, ok := s.queries[name]
 	if !ok {
@@ -61,11 +61,11 @@ func (s *Store) sql(name string) string {
 	return text
 }
 
-// A runner runs statements: in a transaction of the store's or of the caller's, or each in one of its own.
+// A runner runs statements: in a transaction of the store or of the caller, or each in its own.
 type runner interface {
-	// ids is for a statement that returns nothing, or a column of IDs.
+	// ids runs a statement that returns nothing, or a column of IDs.
 	ids(ctx context.Context, statement string, args ...any) ([]job.ID, error)
-	// each calls fn for each row, which was read into to.
+	// each runs a statement, and calls fn for each row once it was scanned into to.
 	each(ctx context.Context, statement string, args, to []any, fn func() error) error
 }
 
@@ -144,7 +144,7 @@ func (r sqlRunner) each(ctx context.Context, statement string, args, to []any, f
 	return rows.Err()
 }
 
-// run is the runner of statements that are transactions of their own.
+// run returns a runner whose statements are each a transaction.
 func (s *Store) run() pgxRunner { return pgxRunner{s.pool, s.mode} }
 
 // inTx runs fn in a transaction.
@@ -153,7 +153,7 @@ func (s *Store) inTx(ctx context.Context, fn func(r pgxRunner) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // which does nothing after a commit
+	defer func() { _ = tx.Rollback(ctx) }() // does nothing after a commit
 	if err := fn(pgxRunner{tx, s.mode}); err != nil {
 		return err
 	}

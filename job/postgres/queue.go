@@ -29,7 +29,7 @@ func (s *Store) Queues(ctx context.Context) (infos []job.QueueInfo, err error) {
 	return infos, err
 }
 
-// Pause stops the claiming of jobs of a queue, or resumes it.
+// Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 	err := s.call(ctx, "pause queue "+queue, func(ctx context.Context) error {
 		if paused {

@@ -12,8 +12,8 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Renew sets the lease of a session, notes it as alive, and keeps what else it reports. A job that is being written by another transaction is
-// not lost: it may be part of a long transaction of a user's.
+// Renew extends the lease of a session, notes that its worker is alive, and stores the rest of the report. A job that another transaction is writing
+// does not count as lost: that may be a long transaction of the user's.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, err error) {
 	info := r.Info
 	info.Name, info.Seen = "", time.Time{}
@@ -39,7 +39,7 @@ func (s *Store) Renew(ctx context.Context, r job.Renewal) (renewed job.Renewed, 
 	return renewed, err
 }
 
-// What rows of the answer are about.
+// What a row of the answer is about.
 const (
 	replyLost = iota
 	replyCanceled

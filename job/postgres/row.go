@@ -9,9 +9,9 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A row is a job as it is read: the columns that the three tables have in common, and the ones that only some have.
+// A row is a job as it is read: the columns that all three tables have, and those that only some have.
 type row struct {
-	id                                       pgtype.UUID // null when there is no job
+	id                                       pgtype.UUID // null if there is no job
 	runAt, created, started, finished        pgtype.Timestamptz
 	uniqueFor                                pgtype.Interval
 	priority                                 pgtype.Int2
@@ -22,7 +22,7 @@ type row struct {
 	state                                    pgtype.Text
 }
 
-// common returns where to scan the columns that all tables have, in their order.
+// common returns the scan targets of the columns that all tables have, in their order.
 func (r *row) common() []any {
 	return []any{
 		&r.id, &r.runAt, &r.created, &r.started, &r.uniqueFor, &r.priority, &r.attempt, &r.uncounted, &r.crashed, &r.maxAttempts,
@@ -30,10 +30,10 @@ func (r *row) common() []any {
 	}
 }
 
-// all returns where to scan the columns of any table: common ones, then cancel_requested, finished and state.
+// all returns the scan targets of any table: the common columns, then cancel_requested, finished and state.
 func (r *row) all() []any { return append(r.common(), &r.cancelRequested, &r.finished, &r.state) }
 
-// job makes a job of a row.
+// job returns the job in a row.
 func (r *row) job() (*job.Job, error) {
 	j := &job.Job{
 		ID: r.id.Bytes, Kind: r.kind.String, Queue: r.queue.String, Args: []byte(r.args.String), State: job.State(r.state.String),

@@ -41,7 +41,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, given ...job.Ou
 	return lost, nil
 }
 
-// strictFor returns the statement that settles finished jobs that are alike, and fails where one has finished already.
+// strictFor returns the statement that settles finished jobs that are alike, and fails if one of them has finished already.
 func strictFor(o outcomes) string {
 	if slices.ContainsFunc(o.finished, func(j *job.Job) bool { return j.LimitKey != "" }) {
 		return "settle_keyed"
@@ -49,10 +49,10 @@ func strictFor(o outcomes) string {
 	return "settle_strict"
 }
 
-// outcomes are those to settle. Their jobs are sorted by what becomes of them, and by ID, so that locks are taken in one order.
+// outcomes are outcomes to settle, sorted by what they do to their job, and then by ID, so that all transactions take locks in one order.
 type outcomes struct {
 	given                     []job.Outcome
-	followed                  bool // by new jobs
+	followed                  bool // some have follow-ups
 	running, queued, finished []*job.Job
 	laned                     []job.Outcome // those with a Throttle or Units
 }
@@ -86,7 +86,7 @@ func (o outcomes) kinds() int {
 	return min(len(o.running), 1) + min(len(o.queued), 1) + min(len(o.finished), 1)
 }
 
-// dueQueues are those in which a job may have become due at once.
+// dueQueues returns the queues in which a job may be due right away.
 func (o outcomes) dueQueues() []string {
 	due := slices.DeleteFunc(slices.Clone(o.queued), func(j *job.Job) bool { return j.Delay > 0 && j.RunAt.IsZero() })
 	if o.followed {
@@ -97,14 +97,14 @@ func (o outcomes) dueQueues() []string {
 	return queuesOf(due)
 }
 
-// settleAll writes outcomes, what they say of their lanes, and inserts what follows those that count. It must run in a transaction.
+// settleAll writes outcomes and their effects on lanes, and inserts the follow-ups of those that are not lost. It needs a transaction.
 func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o outcomes) ([]job.ID, error) {
 	if len(o.laned) > 0 {
 		if err := settleLanes(ctx, s, r, session, o.laned); err != nil {
 			return nil, err
 		}
 	}
-	lost, err := settleJobs(ctx, s, r, session, o, "settle_alike") // an error would end the transaction
+	lost, err := settleJobs(ctx, s, r, session, o, "settle_alike") // an error of the strict statement would abort the transaction
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func settleAll(ctx context.Context, s *Store, r runner, session job.Session, o o
 	return lost, err
 }
 
-// settleJobs writes outcomes, those that are alike by the statement of that name.
+// settleJobs writes outcomes. alike is the statement for those that are alike.
 func settleJobs(ctx context.Context, s *Store, r runner, session job.Session, o outcomes, alike string) (lost []job.ID, err error) {
 	if len(o.running) > 0 {
 		ids, attempts, details := fences(o.running)
@@ -156,15 +156,15 @@ func settleJobs(ctx context.Context, s *Store, r runner, session job.Session, o 
 	return lost, nil
 }
 
-// sameEnd reports whether finished jobs differ in nothing that settle_alike.sql would have to know, as most do that complete
-// at the first attempt.
+// sameEnd reports whether finished jobs differ in nothing that settle_alike.sql would need as an argument. That is so for most jobs that complete at
+// the first attempt.
 func sameEnd(jobs []*job.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j *job.Job) bool {
 		return isKeyed(j) || j.Attempt != jobs[0].Attempt || j.State != jobs[0].State || j.EncodeDetail() != nil
 	})
 }
 
-// fences are the columns that all statements which settle have.
+// fences returns the columns that all statements of Settle have.
 func fences(jobs []*job.Job) (ids [][16]byte, attempts []int32, details []*string) {
 	ids, attempts, details = make([][16]byte, len(jobs)), make([]int32, len(jobs)), make([]*string, len(jobs))
 	for i, j := range jobs {
@@ -173,7 +173,7 @@ func fences(jobs []*job.Job) (ids [][16]byte, attempts []int32, details []*strin
 	return ids, attempts, details
 }
 
-// detailText returns the detail as text that PostgreSQL can hold, or nil for an empty one.
+// detailText returns the detail as text that PostgreSQL accepts, or nil for an empty one.
 func detailText(j *job.Job) *string {
 	detail := j.EncodeDetail()
 	if detail == nil {

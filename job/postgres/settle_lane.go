@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// settleLanes writes what outcomes say of the lanes of jobs that the session holds: what is throttled, and units to book.
+// settleLanes writes what outcomes change in the lanes of jobs that the session holds: throttling, and units.
 func settleLanes(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
 	booked := slices.ContainsFunc(outcomes, func(o job.Outcome) bool { return o.Units != 0 })
 	if booked {
@@ -35,7 +35,7 @@ func throttleArgs(session job.Session, throttled []job.Outcome) []any {
 	return []any{int64(session), ids, attempts, held}
 }
 
-// book counts the units of outcomes. It locks their queues in order, those of what is throttled among them.
+// book charges the units of outcomes. It locks their queues in order, including those that are throttled.
 func book(ctx context.Context, s *Store, r runner, session job.Session, outcomes []job.Outcome) error {
 	ids, attempts := make([][16]byte, len(outcomes)), make([]int32, len(outcomes))
 	for i, o := range outcomes {
@@ -59,7 +59,7 @@ func book(ctx context.Context, s *Store, r runner, session job.Session, outcomes
 	return err
 }
 
-// bookQueue counts units of jobs of a queue, by their limit keys.
+// bookQueue charges units of jobs of a queue, by limit key.
 func (s *Store) bookQueue(ctx context.Context, r runner, queue string, units map[string][]int) error {
 	var q job.LaneQueue
 	var at time.Time

@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// statArgs are the stats of a worker by column.
+// statArgs returns the stats of a worker by column.
 func statArgs(r job.Renewal) ([]any, error) {
 	n := len(r.Stats)
 	minutes, queues, kinds, totals, rows := make([]time.Time, n), make([]string, n), make([]string, n), make([]int64, n), make([]string, n)
@@ -26,7 +26,7 @@ func statArgs(r job.Renewal) ([]any, error) {
 	return []any{minutes, cmp.Or(r.Run, r.Info.Started), queues, kinds, totals, rows}, nil
 }
 
-// Stats returns the rows that match, the oldest first.
+// Stats returns the matching rows, oldest first.
 func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat, err error) {
 	err = s.call(ctx, "read the stats", func(ctx context.Context) (err error) {
 		stats, err = s.run().stats(ctx, s.sql("stats"), f.Since, text(sought(f.Queue)), text(sought(f.Kind)))
@@ -35,7 +35,7 @@ func (s *Store) Stats(ctx context.Context, f job.StatsFilter) (stats []job.Stat,
 	return stats, err
 }
 
-// stats reads rows by a statement that returns their texts.
+// stats reads rows with a statement that returns them as texts.
 func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) ([]job.Stat, error) {
 	rows, err := r.query(ctx, statement, args...)
 	if err != nil {
@@ -48,8 +48,8 @@ func (r pgxRunner) stats(ctx context.Context, statement string, args ...any) ([]
 	return job.ReadStats(texts...)
 }
 
-// mergeStats adds up the rows of the oldest span that are too old. It is for one span, so that a transaction is short however long nobody
-// has pruned.
+// mergeStats adds up the rows of the oldest span that is due for it. It does one span, so that its transaction is short even if Prune was not called
+// for a long time.
 func (s *Store) mergeStats(ctx context.Context) error {
 	rows, err := s.run().query(ctx, s.sql("past_oldest"), interval(job.StatsKept))
 	if err != nil {

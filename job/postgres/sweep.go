@@ -9,11 +9,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A sweep is how far the lanes have been compared with their jobs.
+// A sweep is how far lanes have been compared with their jobs.
 type sweep struct {
 	mu    sync.Mutex
-	queue string // "" is where a pass begins
-	key   string // the keys of the queue up to it are done
+	queue string // "" at the start of a pass
+	key   string // keys of the queue up to this one are done
 }
 
 // sweepLanes compares the next lanes with their jobs, and repairs what differs.
@@ -54,22 +54,22 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	return repaired, nil
 }
 
-// nextSwept returns the queue after one that has lanes to compare, or "".
+// nextSwept returns the next queue after one that has lanes to compare, or "".
 func (s *Store) nextSwept(ctx context.Context, after string) (next string, err error) {
 	err = s.run().each(ctx, s.sql("sweep_queue"), []any{after}, []any{&next}, func() error { return nil })
 	return next, err
 }
 
-// A sweeping is a step, in a transaction that holds the lock of the queue.
+// A sweeping is one step of a sweep, in a transaction that holds the lock of the queue.
 type sweeping struct {
 	claiming
 	key      string
 	over     bool // the queue is done
-	compared bool // the next lanes, to which the changes until now were noted
+	compared bool // the lanes that were compared, with changes up to now applied
 	repaired []job.LaneRepair
 }
 
-// compareNext compares the next lanes, in a transaction.
+// compareNext compares the next lanes in a transaction.
 func (w *sweeping) compareNext() error {
 	if err := w.known.use(w.ctx); err != nil {
 		return err
@@ -121,8 +121,8 @@ func (w *sweeping) run() error {
 	return w.compare(keys, wrong)
 }
 
-// compare compares lanes with their jobs, those that were held by nothing among them. Changes are read after the jobs: one that is seen has left its mark by
-// then, which none but the holder of the lock takes away.
+// compare compares lanes with their jobs, and finds lanes that are held by nothing. It reads the changes after the jobs: a job that it sees has
+// already left its change, which only the holder of the lock removes.
 func (w *sweeping) compare(keys []string, wrong map[string]string) error {
 	claim := &lanes.Claim{Rows: w, Queue: &w.lanes, At: w.at, Most: math.MaxInt, Kept: true}
 	kept, err := claim.Read(keys)

@@ -16,13 +16,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/storeurl"
 )
 
-// parseURL reads a URL or a keyword string of pgx, which may name the schema as well. Its errors show no password.
+// parseURL parses a URL or a keyword string of pgx, which may also name the schema. Its errors show no password.
 func parseURL(text string) (*pgxpool.Config, string, error) {
 	if err := storeurl.Check(text); err != nil {
 		return nil, "", fmt.Errorf("read the URL of PostgreSQL: %w", err)
 	}
 	text = escapeValues(text)
-	given, err := pgconn.ParseConfig(text) // which leaves in place what is not for the connection
+	given, err := pgconn.ParseConfig(text) // which ignores what is not for the connection
 	if err != nil {
 		return nil, "", redacted(text, err)
 	}
@@ -44,7 +44,7 @@ func parseURL(text string) (*pgxpool.Config, string, error) {
 	return config, schema, nil
 }
 
-// escapeValues escapes each = in the values of a URL's query, such as options=-c%20search_path=app: pgx wants it so.
+// escapeValues escapes each = in the values of a URL's query, as in options=-c%20search_path=app: pgx requires it.
 func escapeValues(text string) string {
 	address, query, ok := strings.Cut(text, "?")
 	if !ok || !strings.Contains(address, "://") {
@@ -58,7 +58,7 @@ func escapeValues(text string) string {
 	return address + "?" + strings.Join(pairs, "&")
 }
 
-// redacted is an error of pgx without the password, which it keeps with the text that it could not read.
+// redacted returns an error of pgx without the password: pgx quotes the text that it could not parse.
 func redacted(text string, err error) error {
 	if parse := new(pgconn.ParseConfigError); errors.As(err, &parse) {
 		parse.ConnString = storeurl.Redacted(text)
@@ -66,7 +66,7 @@ func redacted(text string, err error) error {
 	return fmt.Errorf("read the URL of PostgreSQL: %w", err)
 }
 
-// checkSchemaName returns what is wrong with the name of a schema.
+// checkSchemaName returns an error if a schema cannot have this name.
 func checkSchemaName(name string) error {
 	switch {
 	case name == "" || len(name) > 63:
@@ -79,7 +79,7 @@ func checkSchemaName(name string) error {
 	return nil
 }
 
-// address names the server of a config.
+// address returns the address of the server in a config.
 func address(c *pgx.ConnConfig) string {
 	if strings.HasPrefix(c.Host, "/") {
 		return c.Host

@@ -13,19 +13,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. A notice from the server is an event of its queue. One of the callers of Wait
-// listens for all: it reads the connection until something has come for it, then another one goes on.
+// waits wakes those that wait for jobs. A notice from the server is an event of its queue. One of the callers of Wait listens for all: it reads the
+// connection until there is something for itself, and then another one takes over.
 type waits struct {
 	mu        sync.Mutex
-	events    wakeup.Events // which wake also when nobody listens any more
+	events    wakeup.Events // that wake even if no caller is listening any more
 	listening bool
-	interrupt context.CancelFunc // stops the one that listens
+	interrupt context.CancelFunc // stops the caller that listens
 	timer     *time.Timer        // see wakeIn
 
-	listener listener // belongs to the one that listens
+	listener listener // used by the caller that listens
 }
 
-// noticed takes a notice from the server.
+// noticed handles a notice from the server.
 func (s *Store) noticed(n *pgconn.Notification) {
 	if n.Channel != s.schema || strings.HasPrefix(n.Payload, testNotice) {
 		return
@@ -36,14 +36,14 @@ func (s *Store) noticed(n *pgconn.Notification) {
 	w.events.Notify(n.Payload)
 }
 
-// noticedAll makes everybody look.
+// noticedAll wakes all waiters.
 func (w *waits) noticedAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events.NotifyAll()
 }
 
-// wakeIn makes everybody look after d, unless that is to happen anyway: for jobs that a claim may have passed over.
+// wakeIn wakes all waiters after d, unless that will happen earlier anyway: for jobs that a claim may have passed over.
 func (w *waits) wakeIn(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,8 +61,7 @@ func (w *waits) wakeIn(d time.Duration) {
 	})
 }
 
-// Wait returns nil when a job may have become due in one of the queues since the last call. While the server cannot be
-// reached it returns an error.
+// Wait returns nil if a job may have become due in one of the queues since the last call. It returns an error while the server cannot be reached.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	if err := s.wait(ctx, queues); err != nil {
 		return fmt.Errorf("wait for jobs: %w", err)
@@ -109,7 +108,7 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	}
 }
 
-// listen waits for one notice, or until ctx is canceled. It is called with the lock held.
+// listen waits for one notice, or until ctx ends. The caller holds the lock.
 func (s *Store) listen(ctx context.Context) error {
 	w := &s.waits
 	ctx, cancel := context.WithCancel(ctx)
@@ -123,7 +122,7 @@ func (s *Store) listen(ctx context.Context) error {
 	return err
 }
 
-// reconnect makes the one that listens do so on a new connection.
+// reconnect makes the caller that listens connect again.
 func (w *waits) reconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,7 +132,7 @@ func (w *waits) reconnect() {
 	}
 }
 
-// close ends all waiting, and the connection.
+// close ends all waits, and closes the connection.
 func (w *waits) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -38,7 +38,7 @@ func (s *Store) Watch(ctx context.Context, id job.ID, d time.Duration) (tree job
 	return tree, err
 }
 
-// treeArgs are trees by column.
+// treeArgs returns trees by column.
 func treeArgs(trees []job.Tree) []any {
 	ids, attempts, texts := make([][16]byte, len(trees)), make([]int32, len(trees)), make([]string, len(trees))
 	for i, t := range trees {

@@ -1,5 +1,5 @@
--- Has the jobs that were listed found, after their unique keys are locked, as inserts do that replace a job: the keys before the queued jobs, which
--- an action changes after that, and finished jobs before the keys. In another order they would wait for each other in a circle.
+-- Locks the unique keys of the listed jobs before the jobs are found. Inserts that replace a job do the same: keys before queued jobs, which the
+-- action changes afterwards, and finished jobs before keys. Any other order could deadlock.
 , archive as materialized (
     select id, unique_key from meanwhile.finished
     where id = any (array(select id from listed where state not in ('queued', 'running') and state = any ($20)))

@@ -1,6 +1,6 @@
--- Makes the queued jobs that were found due now, and runs the finished ones again, unless others hold their unique keys; of several with
--- one key the newest gets it: now with all their attempts if $21, and otherwise as they were. $20 are the states in which that makes
--- sense. What a job has been released is the last entry of its detail.
+-- Makes the queued jobs that were found due now, and queues the finished ones again, unless their unique key is held by another job; of several jobs
+-- with one key the newest gets it. With $21 they get all their attempts again. $20 are the states in which the action applies. How often a job was
+-- released is the last entry of its detail.
 , archived as materialized (
     select id, unique_key from meanwhile.finished
     where id = any (array(select id from found where state not in ('queued', 'running') and state = any ($20)))

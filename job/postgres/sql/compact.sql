@@ -1,4 +1,4 @@
--- Puts the rows of counts together by queue and kind, unless somebody else is doing so.
+-- Merges the rows of counts by queue and kind, unless another process is doing so.
 with gone as (
     delete from meanwhile.counts where (select pg_try_advisory_xact_lock(hashtextextended($1, 0))) returning *
 )

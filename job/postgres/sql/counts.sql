@@ -1,4 +1,4 @@
--- How many jobs there are by queue, kind and state. Those that run are counted one by one: they are few.
+-- How many jobs there are by queue, kind and state. Running jobs are counted one by one, since they are few.
 with total as (
     select queue, kind, sum(unfinished) unfinished, sum(completed) completed, sum(canceled) canceled, sum(discarded) discarded
     from meanwhile.counts group by queue, kind

@@ -1,5 +1,5 @@
--- Notes that a worker spoke of the cron $1, and its tick at $3 with the job $5, unless it is paused or had that tick. It
--- returns a row if the tick counts.
+-- Notes that a worker has the cron $1, and its tick at $3 with the job $5, unless the cron is paused or had that tick already. It returns a row if
+-- the tick counts.
 with ticked as (
     insert into meanwhile.crons as c (cron, spec, last, next, job, noted)
     values ($1, $2, $3::timestamptz, $4, $5::uuid, now())

@@ -1,5 +1,5 @@
--- Inserts jobs whose unique keys, if any, are theirs; they are due at $3, or after the delay $4, or at once. From $13 on
--- are the changes of the counts.
+-- Inserts jobs that have no unique key or hold theirs; due at $3, or after the delay $4, or at once. The parameters from $13 on are changes of the
+-- counts.
 with job as (
     insert into meanwhile.queued (id, queue, run_at, priority, max_attempts, kind, args, unique_key, unique_for, options, limit_key)
     select id, queue, coalesce(run_at, now() + delay, now()), priority, max_attempts, kind, args, key, hold, options, limit_key

@@ -1,4 +1,4 @@
--- Locks the keys $1, so that their holders are known to the next statement as they are then, and returns these in order, and zeros for nobody.
+-- Locks the keys $1, so that their holders do not change until the next statement, and returns the holders in order; zeros for none.
 with locked as materialized (
     select key, id from meanwhile.unique_keys where key = any ($1::text[]) order by key for update
 )

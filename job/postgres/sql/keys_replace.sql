@@ -1,4 +1,4 @@
--- Gives the queued job $1 the args $2; it is due at $3, or after the delay $4, or at once, but with $5 at most so long after its creation.
+-- Gives the queued job $1 the args $2, due at $3, or after the delay $4, or at once; with $5 at most that long after its creation.
 update meanwhile.queued
 set args = $2, run_at = least(
     coalesce($3::timestamptz, now() + $4::interval, now()), case when $5::interval is not null then greatest(created + $5::interval, now()) end

@@ -1,4 +1,4 @@
--- Writes what is kept of the rate of units of the queue $1, $2, and that of its lanes $3, $4, until $5.
+-- Writes the state of the rate of units of the queue $1, $2, and of its lanes $3, $4, which is kept until $5.
 with q as (
     update meanwhile.queues set paid = $2 where queue = $1
 ), t as (

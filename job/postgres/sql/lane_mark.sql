@@ -1,4 +1,4 @@
--- Leaves the change of the lanes $4 with the number $2 and the tag $3 in the queue $1, whose lock is held: $5 says what they are, see meanwhile.changes.
+-- Appends the change $5 of the lanes $4 to those of the queue $1, whose lock is held, with the number $2 and the tag $3; see meanwhile.changes.
 with q as (
     update meanwhile.queues set changed = $2 where queue = $1
 ), gone as (

@@ -1,2 +1,2 @@
--- Writes what is kept of the rates of the queue $1, $2 and $3, and how many of its jobs run at most, $4.
+-- Writes the state of the rates of the queue $1, $2 and $3, and the upper bound of its running jobs, $4.
 update meanwhile.queues set free = $2, paid = $3, most = $4 where queue = $1

@@ -1,2 +1,2 @@
--- Writes what is kept of the rate of starts of the queue $1, which the claim holds the lock of.
+-- Writes the state of the rate of starts of the queue $1, whose lock the claim holds.
 update meanwhile.queues set free = $2 where queue = $1

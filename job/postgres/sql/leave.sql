@@ -1,4 +1,4 @@
--- Removes the worker $1, with the orders for it, and the session $2.
+-- Removes the worker $1, the commands for it, and the session $2.
 with dropped as (
     delete from meanwhile.orders where worker = $1
 ), ended as (

@@ -1,4 +1,4 @@
--- The limits of the queue $1, and how far they are used by it and each of its keys $2, in their order.
+-- The limits of the queue $1, and how far the queue and each of the keys $2 use them, in the order of the keys.
 with q as materialized (
     select q.limits, q.overrides, q.free, q.held, q.paid, (
         select coalesce(sum(n), 0)::bigint from meanwhile.running_counts() where queue = $1

@@ -1,2 +1,2 @@
--- Waits for the claims under way that take queues to be without limits, and lets none begin before the end of the transaction.
+-- Waits for running claims that take queues to have no limits, and lets none begin before the end of the transaction.
 select null::uuid from pg_advisory_xact_lock(hashtextextended('limits of meanwhile.queues', 0)) l where l is null

@@ -1,5 +1,5 @@
--- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys that have none of their own, begin anew, with $5 and $6
--- those of units. With $7 no discarded job holds its key any more.
+-- Sets the limits of the queue $1 to $2. With $3 and $4 its rate of starts, and those of its keys without limits of their own, begin anew; with $5
+-- and $6 the rates of units. With $7 discarded jobs no longer hold their keys.
 with h as (
     delete from meanwhile.holders where $7 and queue = $1
 ), w as (

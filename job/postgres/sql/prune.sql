@@ -1,5 +1,5 @@
--- Deletes at most $4 finished jobs, the oldest first, that finished longer ago than $1 if completed, $2 if canceled, $3 if
--- discarded; null keeps them.
+-- Deletes at most $4 finished jobs, oldest first: those that finished longer ago than $1 if completed, $2 if canceled, $3 if discarded; null keeps
+-- them.
 with old as materialized (
     select id from (
         (select id, finished from meanwhile.finished

@@ -1,5 +1,5 @@
--- Deletes workers not seen since $1, sessions that ended before $6, crons not noted since $2, watches that are over, orders not fetched since $4, stats added up
--- that are older than $5, entries of the audit log older than $7, and at most $3 keys that are free.
+-- Deletes workers not seen since $1, sessions that ended before $6, crons not noted since $2, watches that are over, commands not fetched since $4,
+-- stats by span that are older than $5, entries of the audit log older than $7, and at most $3 free unique keys.
 with w as (
     delete from meanwhile.workers where seen < now() - $1::interval
 ), l as (

@@ -1,4 +1,4 @@
--- The queues that have unfinished jobs or are paused, with the age of the job that is due the longest.
+-- The queues that have unfinished jobs or are paused, with the age of the job that has been due longest.
 with total as (
     select queue, sum(unfinished) unfinished from meanwhile.counts group by queue having sum(unfinished) > 0
 ), active as (

@@ -1,7 +1,7 @@
--- Sets the lease of the session $14 of the worker $1 to $3 from now, gives up its jobs $15, and notes what it says of itself, $4. It keeps its stats: of
--- the minutes $5, queues $7 and kinds $8, since it began at $6, with the totals $9, the rows $10; and the trees $13 of the jobs
--- $11 in the attempts $12. It returns those of the jobs $2 that are lost (0), those that are to be canceled (1), those that are watched (2),
--- orders (3) that are not older than $17, and the time (4). Of those that are watched it returns $16.
+-- Extends the lease of the session $14 of the worker $1 to $3 from now, gives up its jobs $15, and stores its report $4; its stats: of the minutes
+-- $5, queues $7 and kinds $8, since it began at $6, with the totals $9 and the rows $10; and the trees $13 of the jobs $11 in the attempts $12. It
+-- returns those of the jobs $2 that are lost (0) or to be canceled (1), up to $16 watched jobs (2), the commands not older than $17 (3), and the time
+-- (4).
 with renewed as (
     insert into meanwhile.sessions (session, worker, lease_until) values ($14, $1, now() + $3::interval)
     on conflict (session) do update set lease_until = excluded.lease_until

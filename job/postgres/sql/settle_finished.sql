@@ -1,5 +1,5 @@
--- Finishes the jobs $2 with the attempts $3 that the session $1 holds, with the details $4, in the states $5, and returns
--- those that it does not hold.
+-- Finishes those of the jobs $2 with the attempts $3 that the session $1 holds, with the details $4, in the states $5. It returns the jobs that the
+-- session does not hold.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::text[]) o(id, attempt, detail, state)
 ), gone as (

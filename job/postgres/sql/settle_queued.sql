@@ -1,5 +1,5 @@
--- Puts back the jobs $2 with the attempts $3 that the session $1 holds, with new fields, due at $9, or after the delay
--- $10, or at once; and returns those that it does not hold. Those that are to be canceled by now are finished instead.
+-- Releases the jobs $2 with the attempts $3 that the session $1 holds, with new fields, due at $9, or after the delay $10, or at once. Those for
+-- which a cancel was requested are finished instead. It returns the jobs that the session does not hold.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[], $5::int[], $6::int[], $7::smallint[], $8::text[],
         $9::timestamptz[], $10::interval[])

@@ -1,4 +1,4 @@
--- Writes the details $4 of the jobs $2 with the attempts $3 that the session $1 holds, and returns those that it does not.
+-- Writes the details $4 of those of the jobs $2 with the attempts $3 that the session $1 holds. It returns the jobs that it does not hold.
 with outcome as materialized (
     select * from unnest($2::uuid[], $3::int[], $4::text[]) o(id, attempt, detail)
 ), written as (

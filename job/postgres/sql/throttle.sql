@@ -1,5 +1,5 @@
--- Holds back the lanes of the jobs $2 with the attempts $3 that the session $1 holds for $4 from now: that of a job without a limit key is its
--- queue. Queues are locked before lanes, as by who claims.
+-- Throttles for $4 from now the lanes of those of the jobs $2 with the attempts $3 that the session $1 holds; for a job without a limit key, its
+-- whole queue. It locks queues before lanes, as claims do.
 with held as materialized (
     select r.queue, coalesce(r.limit_key, '') as key, now() + o.d as until
     from meanwhile.running r join unnest($2::uuid[], $3::int[], $4::interval[]) o(id, attempt, d) on r.id = o.id and r.attempt = o.attempt

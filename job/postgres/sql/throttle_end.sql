@@ -1,4 +1,4 @@
--- Lets what is throttled of the queue $1 go on.
+-- Ends all throttling of the queue $1.
 with q as (
     update meanwhile.queues set held = null where queue = $1 returning queue
 ), t as (

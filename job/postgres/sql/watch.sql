@@ -1,5 +1,5 @@
--- Watches the job $1 until $2 from now, unless it has finished. It returns a row if there is such a job, with the attempt that
--- runs, and the last tree that was told during this watch, with the attempt and the time of it.
+-- Watches the job $1 until $2 from now, unless it has finished. If the job exists it returns a row, with the running attempt, and the last tree that
+-- was reported during this watch, with its attempt and time.
 with unfinished as (
     select attempt from meanwhile.running where id = $1
     union all
