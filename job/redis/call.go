@@ -11,7 +11,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// call runs what a method does: with a deadline, and with errors that say what it was.
+// call runs the body of a method. It sets a deadline, and adds to errors what the call was.
 func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Context) error) error {
 	if err := s.enter(ctx); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -24,7 +24,7 @@ func (s *Store) call(ctx context.Context, what string, fn func(ctx context.Conte
 	return nil
 }
 
-// enter returns an error when the store is closed or ctx canceled.
+// enter returns an error if the store is closed or ctx has ended.
 func (s *Store) enter(ctx context.Context) error {
 	if s.closing.Load() {
 		return job.ErrClosed
@@ -40,7 +40,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, callTimeout)
 }
 
-// explain says what an error means to the user of a store.
+// explain returns an error that is of use to the user of a store.
 func (s *Store) explain(ctx context.Context, err error) error {
 	switch {
 	case s.closing.Load():

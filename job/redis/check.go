@@ -17,10 +17,10 @@ import (
 // schema is the layout of the keys that this version reads and writes. lua/keys.md describes it.
 const schema = 3
 
-// convertTimeout bounds the conversion of a store of the schema before, of some hundred jobs at a time. The next call goes on with it.
+// convertTimeout bounds the conversion of a store from the schema before, a few hundred jobs at a time. The next call continues it.
 const convertTimeout = 10 * time.Minute
 
-// check returns why jobs cannot be kept on the server, nil when they can. It makes the store where there is none.
+// check returns an error if jobs cannot be kept on the server. It creates the store if there is none.
 func (s *Store) check(ctx context.Context, c *client) error {
 	got, err := s.runOn(ctx, c, checkScript, "", "")
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) check(ctx context.Context, c *client) error {
 	return nil
 }
 
-// convert brings a store of schema 2 to this one. Calls wait for it, each as long as its ctx lets it.
+// convert converts a store from schema 2. Calls wait for it as long as their ctx allows.
 func (s *Store) convert(c *client) error {
 	ctx, cancel := context.WithTimeout(context.Background(), convertTimeout)
 	defer cancel()
@@ -67,7 +67,7 @@ func (s *Store) convert(c *client) error {
 	return job.ErrClosed
 }
 
-// info reads what INFO returns.
+// info parses the answer of INFO.
 func info(text string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -78,7 +78,7 @@ func info(text string) map[string]string {
 	return fields
 }
 
-// checkServer returns what is wrong with a server.
+// checkServer returns an error if a server is not suitable.
 func (s *Store) checkServer(info map[string]string) error {
 	version := info["redis_version"]
 	major, rest, _ := strings.Cut(version, ".")
@@ -98,10 +98,10 @@ func (s *Store) checkServer(info map[string]string) error {
 	return nil
 }
 
-// mostScanned bounds how often a new store looks for keys of others under its name, some thousand keys each.
+// mostScanned bounds how many pages, of a few thousand keys each, a new store scans for keys of other programs that begin with its name.
 const mostScanned = 200
 
-// checkEmpty returns an error when there are keys under the name of a store that does not exist.
+// checkEmpty returns an error if there are keys under the name of a store that does not exist.
 func (s *Store) checkEmpty(ctx context.Context, c *client) error {
 	cursor := "0"
 	for range mostScanned {
@@ -123,15 +123,14 @@ func (s *Store) foreign(key string) error {
 	return refuse("there is a key %q that is not of this store: give the store another name with ?name=", key)
 }
 
-// A refusal is an error that does not go by itself.
+// A refusal is an error that does not go away by itself.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
 func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
 
-// isRefusal reports whether an error of opening will be there the next time as well: what the check refuses, and what a server refuses
-// that is not just starting.
+// isRefusal reports whether opening would fail again: the check refuses the server, or the server refuses the client and is not just starting.
 func isRefusal(err error) bool {
 	if _, ok := errors.AsType[refusal](err); ok {
 		return true

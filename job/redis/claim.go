@@ -12,22 +12,22 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The bounds of what one run of the script does.
+// Bounds of one run of the script.
 const (
 	claimJobs   = 250
 	claimQueues = 100
 	mostRounds  = 100_000 // of one call
 )
 
-// A claiming is a claim that is made in several runs of the script.
+// A claiming is a claim that may take several runs of the script.
 type claiming struct {
 	*Store
 	c       job.Claim
 	kinds   string
-	queues  []job.QueueLimit // each once, with what is left of its limit
+	queues  []job.QueueLimit // each once, with the rest of its limit
 	left    int
 	claimed job.Claimed
-	dead    bool // it came too late
+	dead    bool // the claim came too late
 }
 
 // Claim takes due jobs for a worker.
@@ -54,7 +54,7 @@ func (g *claiming) run(ctx context.Context) error {
 			g.queues = append(g.queues, q)
 		}
 	}
-	// Mostly all is done at once: the session, what has expired, and what is due.
+	// Usually one run does everything: the session, expired jobs, and due ones.
 	if len(g.queues) <= claimQueues {
 		todo := "bd"
 		if g.c.Expired {
@@ -78,10 +78,10 @@ func (g *claiming) run(ctx context.Context) error {
 	return nil
 }
 
-// claimFrom does what is to do ("b", "e" and "d", see lua/claim.lua) with some queues, in as many runs as that takes.
+// claimFrom runs the steps todo ("b", "e" and "d", see lua/claim.lua) for some queues, in as many runs as needed.
 func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.QueueLimit) error {
 	priority, member := "0", ""
-	all, then := queues, "" // what is to do with all queues when the others are done
+	all, then := queues, "" // what to do with all queues after the others
 	for range mostRounds {
 		limit := min(max(g.left, 0), claimJobs)
 		got, err := g.Store.run(ctx, claimScript, g.args(todo, limit, priority, member, queues)...)
@@ -105,7 +105,7 @@ func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.Queu
 		case g.left <= 0:
 			g.claimed.Next = 0
 			return nil
-		case remain || took >= limit && (expired > 0 || began): // the same again
+		case remain || took >= limit && (expired > 0 || began): // repeat the same steps
 		case stop > 0:
 			if in := text(got[12]); in == "e" && strings.HasSuffix(todo, "d") {
 				todo, then = "e", "d"
@@ -124,7 +124,7 @@ func (g *claiming) claimFrom(ctx context.Context, todo string, queues []job.Queu
 	return nil
 }
 
-// args are those of a run.
+// args returns the arguments of a run.
 func (g *claiming) args(todo string, limit int, priority, member string, queues []job.QueueLimit) []string {
 	args := []string{
 		todo, g.c.Worker, strconv.FormatInt(int64(g.c.Session), 10), strconv.FormatInt(g.c.Call, 10), strconv.FormatInt(g.c.Since, 10),
@@ -136,7 +136,7 @@ func (g *claiming) args(todo string, limit int, priority, member string, queues 
 	return args
 }
 
-// take adds what a run has taken, and returns how many of it had expired, and how many count for its limit.
+// take adds the jobs of a run. It returns how many of them had expired, and how many count for its limit.
 func (g *claiming) take(got []rueidis.RedisMessage, queues []job.QueueLimit) (expired, all int, err error) {
 	var taken [3][]*job.Job // again, expired, due
 	for i, at := range []int{1, 2, 4} {
@@ -162,7 +162,7 @@ func (g *claiming) take(got []rueidis.RedisMessage, queues []job.QueueLimit) (ex
 	return len(taken[1]), all, nil
 }
 
-// soonest notes when the next job may start.
+// soonest notes that a job may start in d.
 func (g *claiming) soonest(d time.Duration) {
 	if d > 0 && (g.claimed.Next == 0 || d < g.claimed.Next) {
 		g.claimed.Next = d

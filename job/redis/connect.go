@@ -12,15 +12,15 @@ import (
 // A client is a connection to a server that has passed the check.
 type client struct{ rueidis.Client }
 
-// A making is the attempt to make a client, which all calls wait for that need one meanwhile.
+// A making is an attempt to connect, which all calls that need a client meanwhile wait for.
 type making struct {
-	done   chan struct{} // closed at its end
+	done   chan struct{} // closed when the attempt ends
 	client *client
 	err    error
 }
 
-// connected returns the client. Where there is none the first call has one made, and all share what becomes of it; each waits no longer than its
-// ctx lets it.
+// connected returns the client. If there is none, the first call starts to connect, and all calls share the result. Each waits no longer than its ctx
+// allows.
 func (s *Store) connected(ctx context.Context) (*client, error) {
 	if c := s.client.Load(); c != nil {
 		return c, nil
@@ -37,7 +37,7 @@ func (s *Store) connected(ctx context.Context) (*client, error) {
 	if m == nil {
 		m = &making{done: make(chan struct{})}
 		s.making = m
-		go s.make(m) // outside of a task: others wait for it when the ctx of this call has ended
+		go s.make(m) // not in a task of this call: other calls wait for it even if the ctx of this one ends
 	}
 	s.mu.Unlock()
 	select {
@@ -48,7 +48,7 @@ func (s *Store) connected(ctx context.Context) (*client, error) {
 	}
 }
 
-// make makes a client, within the times that connect gives it and that of a call.
+// make connects, within the timeouts of connect and of a call.
 func (s *Store) make(m *making) {
 	c, err := s.dial()
 	s.mu.Lock()
@@ -81,7 +81,7 @@ func (s *Store) dial() (*client, error) {
 	return c, nil
 }
 
-// stopMaking ends the wait for a client that is being made, when the store is closed: it is closed as well.
+// stopMaking ends the wait for a connection when the store is closed. The client is closed once it is made.
 func (s *Store) stopMaking() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) stopMaking() {
 	}
 }
 
-// reconnect has the next call connect anew: after a failover the address may lead elsewhere. Calls under way on the client fail.
+// reconnect makes the next call connect anew, since after a failover the address may lead to another server. Running calls on the client fail.
 func (s *Store) reconnect(c *client) {
 	if s.client.CompareAndSwap(c, nil) {
 		c.Close()

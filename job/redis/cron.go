@@ -53,7 +53,7 @@ func (s *Store) Crons(ctx context.Context) ([]job.CronInfo, error) {
 	return infos, nil
 }
 
-// cronOf reads names and values by turns.
+// cronOf reads alternating names and values.
 func cronOf(fields []string) (c job.CronInfo) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		switch v := fields[i+1]; fields[i] {

@@ -13,10 +13,11 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostInside is how many bytes of args are kept in the value of a job, which each claim and outcome writes again; more are kept elsewhere.
+// mostInside is up to how many bytes of args are part of the value of a job, which each claim and outcome writes again. Longer args have a key of
+// their own.
 const mostInside = 512
 
-// newArg is a new job as lua/new.lua reads it.
+// newArg encodes a new job for lua/new.lua.
 func newArg(j *job.Job) string {
 	while := "*"
 	if j.UniqueWhile != nil {
@@ -39,7 +40,7 @@ func newArg(j *job.Job) string {
 		flags |= hasMeta
 	}
 	options := j.EncodeOptions()
-	// The parts of the value that are known here; when it was created and is due stands between.
+	// The parts of the value that are known here. The script puts the times of creation and of when the job is due between them.
 	front := make(packer, 0, 16+len(j.Queue)+len(j.Kind)+len(j.LimitKey))
 	front.second(j)
 	back := make(packer, 0, 64+len(j.UniqueKey)+len(meta)+len(options)+len(inside))
@@ -67,7 +68,7 @@ func newArg(j *job.Job) string {
 	return string(p)
 }
 
-// second is the second part of the value of a new job up to its times, see lua/keys.md.
+// second writes the second part of the value of a new job up to its times, see lua/keys.md.
 func (p *packer) second(j *job.Job) {
 	p.text(j.Queue)
 	p.number(int64(j.Priority))
@@ -75,7 +76,7 @@ func (p *packer) second(j *job.Job) {
 	p.text(j.LimitKey)
 }
 
-// third is what stands behind the times, up to the args.
+// third writes what follows the times, up to the args.
 func (p *packer) third(j *job.Job, flags int, options []byte) {
 	p.number(int64(j.MaxAttempts))
 	p.number(int64(flags))
@@ -89,17 +90,17 @@ func (p *packer) third(j *job.Job, flags int, options []byte) {
 	p.bytes(options)
 }
 
-// groupedCalls is how many callers of Insert share a script at most.
+// groupedCalls is how many callers of Insert may share a script.
 const groupedCalls = mostShort
 
-// groupedAtOnce is how many such scripts are under way: what comes meanwhile gathers for the next one.
+// groupedAtOnce is how many shared scripts may run at once. Calls that arrive meanwhile share the next one.
 const groupedAtOnce = 1
 
-// gathering is how long a script waits at most for callers that come again, which would otherwise be in two groups that take turns: a script costs
-// about the same for 8 jobs as for 16.
+// gathering bounds how long a script waits for callers that insert repeatedly. Otherwise they would form two groups that take turns, and a script
+// costs about the same for 8 jobs as for 16.
 const gathering = 100 * time.Microsecond
 
-// An inserted is the answer to a caller who inserts one job.
+// An inserted is the result for a caller who inserts one job.
 type inserted struct {
 	id  job.ID
 	err error
@@ -112,8 +113,8 @@ func groupInserts(flush func(ctx context.Context, jobs []*job.Job) ([]inserted, 
 	return g
 }
 
-// Insert stores new jobs, all or none: a few in one script, more as a long call. Calls with one job each that come while a script runs share the next
-// script, which waits at most 0.1 ms for repeated callers.
+// Insert stores new jobs, all or none: a few by one script, more by a long call. Calls with one job each that arrive while a script runs share the
+// next script, which waits at most 0.1 ms for callers that insert repeatedly.
 func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err error) {
 	err = s.call(ctx, "insert jobs", func(ctx context.Context) error {
 		switch len(jobs) {
@@ -140,7 +141,7 @@ func (s *Store) Insert(ctx context.Context, jobs ...*job.Job) (ids []job.ID, err
 	return ids, nil
 }
 
-// flushInserts inserts the jobs of several callers by one script. When that cannot be, as one of them is there already, each is tried alone.
+// flushInserts inserts the jobs of several callers by one script. If that fails because the ID of one exists already, it tries each job alone.
 func (s *Store) flushInserts(ctx context.Context, jobs []*job.Job) ([]inserted, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -170,7 +171,7 @@ func (s *Store) flushInserts(ctx context.Context, jobs []*job.Job) ([]inserted, 
 	return done, nil
 }
 
-// insert stores new jobs, by one script where they are few.
+// insert stores new jobs: a few by one script, more by a long call.
 func (s *Store) insert(ctx context.Context, jobs []*job.Job) ([]job.ID, error) {
 	ids := make([]job.ID, len(jobs))
 	if arePlain(jobs) {
@@ -204,7 +205,7 @@ func (s *Store) insertArgs(ctx context.Context, jobs []*job.Job, args []string) 
 	return s.runLong(ctx, "", nil, args)
 }
 
-// checkTwice returns an error when two jobs have one ID.
+// checkTwice returns an error if two jobs have the same ID.
 func checkTwice(jobs []*job.Job) error {
 	if len(jobs) < 2 {
 		return nil
@@ -219,7 +220,7 @@ func checkTwice(jobs []*job.Job) error {
 	return nil
 }
 
-// errThere is that an ID is there already.
+// errThere is the error for an ID that exists already.
 var errThere = errors.New("is there already")
 
 func thereError(id job.ID) error { return fmt.Errorf("%v %w", id, errThere) }

@@ -44,12 +44,12 @@ func digit(set bool) string {
 	return "0"
 }
 
-// rateNumbers writes a rate as lua/lane.lua reads it.
+// rateNumbers encodes a rate for lua/lane.lua.
 func rateNumbers(r job.Rate) string {
 	return fmt.Sprintf("%d %d %d", r.N, r.Per.Microseconds(), max(r.Burst, 1))
 }
 
-// Limits returns the limits of a queue, and how far they are used.
+// Limits returns the limits of a queue, and how far it uses them.
 func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses []job.LimitUse, err error) {
 	if err := job.CheckUses(keys); err != nil {
 		return nil, fmt.Errorf("limits of queue %s: %w", queue, err)
@@ -85,7 +85,7 @@ func (s *Store) Limits(ctx context.Context, queue string, keys ...string) (uses 
 	return uses, err
 }
 
-// keptTime is a time of a queue or a lane; zero microseconds are none.
+// keptTime returns the time of a queue or a lane; zero microseconds are the zero time.
 func keptTime(m rueidis.RedisMessage) time.Time {
 	if number(m) == 0 {
 		return time.Time{}

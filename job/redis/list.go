@@ -13,7 +13,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// A filter is a job.Filter as lua/scan.lua reads it.
+// A filter is a job.Filter in JSON for lua/scan.lua.
 type filter struct {
 	ByID           bool        `json:"by_id,omitempty"`
 	Kinds          []string    `json:"kinds,omitempty"`
@@ -26,15 +26,15 @@ type filter struct {
 	MetaID         string      `json:"meta_id,omitempty"`
 }
 
-// A search looks for jobs, the newest first, in as many runs of a script as that takes.
+// A search finds jobs, newest first, in as many runs of a script as needed.
 type search struct {
 	text   string
-	ids    []job.ID // those to look among, the newest first, where byID
+	ids    []job.ID // if byID: the candidates, newest first
 	byID   bool
-	hi, lo string // bounds of IDs, as Redis takes those of a range
+	hi, lo string // bounds of IDs, in the syntax of ranges in Redis
 }
 
-// searchIDs is how many IDs are sent at once.
+// searchIDs is how many IDs one run gets.
 const searchIDs = 500
 
 func newSearch(f job.Filter) (*search, error) {
@@ -70,7 +70,7 @@ func newSearch(f job.Filter) (*search, error) {
 	return s, err
 }
 
-// metaID returns the key of the index by the ID of another system that a filter can use.
+// metaID returns the meta ID whose index can serve a filter, or "".
 func metaID(f job.Filter) string {
 	if f.MetaID() == "" {
 		return ""
@@ -78,7 +78,7 @@ func metaID(f job.Filter) string {
 	return f.Meta[job.MetaID]
 }
 
-// finishedBefore rounds up to whole microseconds, in which times are kept.
+// finishedBefore rounds up to whole microseconds, the resolution of stored times.
 func finishedBefore(t time.Time) string {
 	if !t.IsZero() && t.Nanosecond()%1000 > 0 {
 		t = t.Add(time.Microsecond)
@@ -86,7 +86,7 @@ func finishedBefore(t time.Time) string {
 	return micros(t)
 }
 
-// firstID returns the lowest ID of a time or later; IDs have whole milliseconds.
+// firstID returns the lowest ID that can be made at t or later; IDs have whole milliseconds.
 func firstID(t time.Time) (id job.ID) {
 	ms := t.UnixMilli()
 	if t.Nanosecond()%1e6 > 0 {
@@ -98,7 +98,7 @@ func firstID(t time.Time) (id job.ID) {
 	return id
 }
 
-// args are those of a run of a script that finds up to limit jobs; more stand before the IDs.
+// args returns the arguments of a run that finds up to limit jobs; more is put before the IDs.
 func (s *search) args(limit int, more ...string) []string {
 	args := append([]string{s.text, s.hi, s.lo, strconv.Itoa(limit)}, more...)
 	for _, id := range s.ids[:min(len(s.ids), searchIDs)] {
@@ -107,7 +107,7 @@ func (s *search) args(limit int, more ...string) []string {
 	return args
 }
 
-// goOn has the next run go on before the last ID of this one, which is "" when it found all. It reports false when there is no more.
+// goOn continues the search before the last ID of a run, which is "" if the run found all. It returns false if there is nothing left.
 func (s *search) goOn(last string) bool {
 	if !s.byID {
 		s.hi = "(" + last
@@ -121,10 +121,10 @@ func (s *search) goOn(last string) bool {
 	return len(s.ids) > 0
 }
 
-// over reports whether nothing can match.
+// over reports whether nothing can match any more.
 func (s *search) over() bool { return s.byID && len(s.ids) == 0 || s.lo == s.hi }
 
-// List returns jobs by ID, newest first. The args and the error of the filter are ignored, as they are hints.
+// List returns jobs by ID, newest first. It ignores Args and Error of the filter, which are hints.
 func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	var jobs []*job.Job
 	err := s.call(ctx, "list jobs", func(ctx context.Context) error {
@@ -155,5 +155,5 @@ func (s *Store) List(ctx context.Context, f job.Filter) ([]*job.Job, error) {
 	return jobs, nil
 }
 
-// listJobs is how many jobs are read at once.
+// listJobs is how many jobs one run reads.
 const listJobs = 500

@@ -11,11 +11,10 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// mostShort is how many jobs or outcomes one script writes at most: no script should take more than a few milliseconds, for which the server does
-// nothing else.
+// mostShort is how many jobs or outcomes one script may write, so that it takes a few milliseconds at most: meanwhile the server does nothing else.
 const mostShort = 250
 
-// isShort reports whether one script writes n jobs and outcomes, of which these are the arguments.
+// isShort reports whether n jobs and outcomes with these arguments fit one script.
 func isShort(n int, lists ...[]string) bool {
 	bytes := 0
 	for _, list := range lists {
@@ -26,17 +25,17 @@ func isShort(n int, lists ...[]string) bool {
 	return n <= 1 || n <= mostShort && bytes <= mostBytes
 }
 
-// longArg is a new job of a long call, which follows the outcome with the number, or none where that is 0.
+// longArg encodes a new job for a long call. number is the outcome that it follows, or 0.
 func longArg(number int, j *job.Job, arg string) string {
 	return strconv.Itoa(number) + ":" + idText(j.ID) + arg
 }
 
-// runLong writes outcomes and new jobs, all or none, in parts that each take the server a short time. Other calls wait until all are written: see
-// lua/long.lua. A program that ends in the middle of it leaves nothing behind, or the others finish it.
+// runLong writes outcomes and new jobs, all or none, in parts that each take the server a short time. Other calls wait until all parts are written,
+// see lua/long.lua. If a program dies on the way, either nothing is written or other programs finish it.
 func (s *Store) runLong(ctx context.Context, session string, outcomes, new []string) ([]rueidis.RedisMessage, error) {
 	token, full := rand.Text(), ""
 	if len(outcomes) > 0 {
-		full = "1" // what has ended is written in any case, new jobs by themselves are not
+		full = "1" // outcomes may be written to a full memory, new jobs alone may not
 	}
 	if err := s.beginLong(ctx, token, full, session, outcomes, new); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func (s *Store) runLong(ctx context.Context, session string, outcomes, new []str
 	}
 }
 
-// beginLong sends all parts of a long call, and has it begin.
+// beginLong sends all parts of a long call, and then begins it.
 func (s *Store) beginLong(ctx context.Context, token, full, session string, outcomes, new []string) error {
 	for _, list := range [][]string{outcomes, new} {
 		for len(list) > 0 {
@@ -67,7 +66,7 @@ func (s *Store) beginLong(ctx context.Context, token, full, session string, outc
 	return err
 }
 
-// answer takes the answer of a long call that is over.
+// answer fetches the answer of a long call that is finished.
 func (s *Store) answer(ctx context.Context, token string) ([]rueidis.RedisMessage, error) {
 	c, err := s.connected(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *Store) answer(ctx context.Context, token string) ([]rueidis.RedisMessag
 	return unlessThere(got, nil)
 }
 
-// unlessThere returns the answer of a script that inserts jobs, without its first word, which says whether it did.
+// unlessThere returns the answer of a script that inserts jobs without its first word, which says whether an ID existed already.
 func unlessThere(got []rueidis.RedisMessage, err error) ([]rueidis.RedisMessage, error) {
 	if err != nil {
 		return nil, err

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// A packer writes values of MessagePack one after the other, as the scripts read them: one argument costs the server much less than many.
+// A packer writes MessagePack values one after the other into one argument: for the server that costs much less than many arguments.
 type packer []byte
 
 // array begins an array of n values.
@@ -20,14 +20,14 @@ func (p *packer) bytes(b []byte) {
 	*p = append(p.head(len(b)), b...)
 }
 
-// packed writes a string whose content is a packed string.
+// packed writes a string that contains packed values.
 func (p *packer) packed(b []byte) {
 	var inner packer
 	inner = inner.head(len(b))
 	*p = append(append(p.head(len(inner)+len(b)), inner...), b...)
 }
 
-// head begins a string.
+// head writes the head of a string.
 func (p *packer) head(size int) []byte {
 	switch {
 	case size < 32:
@@ -48,7 +48,7 @@ func (p *packer) number(n int64) {
 	*p = binary.BigEndian.AppendUint64(append(*p, 0xd3), uint64(n))
 }
 
-// An unpacker reads what a script has packed: strings, and numbers as Lua has them.
+// An unpacker reads what a script has packed: strings and numbers.
 type unpacker struct {
 	rest []byte
 	err  error

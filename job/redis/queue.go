@@ -35,7 +35,7 @@ func (s *Store) Queues(ctx context.Context) ([]job.QueueInfo, error) {
 	return infos, nil
 }
 
-// Pause stops the claiming of jobs of a queue, or resumes it.
+// Pause stops claims from a queue, or resumes them.
 func (s *Store) Pause(ctx context.Context, queue string, paused bool) error {
 	return s.call(ctx, "pause queue "+queue, func(ctx context.Context) error {
 		_, err := s.runOne(ctx, pauseScript, queue, flag(paused))

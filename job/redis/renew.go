@@ -13,15 +13,15 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// The bounds of what of a renewal is sent at once.
+// Bounds of what is sent with one run.
 const (
 	renewJobs  = 500
 	renewStats = 200
 	renewTrees = 32
 )
 
-// Renew sets the lease of a session, notes it as alive, and keeps what else it reports. Of lists with more than a few hundred elements,
-// the excess is sent first.
+// Renew extends the lease of a session, notes that its worker is alive, and stores the rest of the report. What is beyond a few hundred entries of a
+// list is sent first.
 func (s *Store) Renew(ctx context.Context, r job.Renewal) (job.Renewed, error) {
 	var renewed job.Renewed
 	err := s.call(ctx, "renew leases", func(ctx context.Context) error {
@@ -49,7 +49,7 @@ func cut[T any](list []T, n int) (part, rest []T) {
 	return list[:n], list[n:]
 }
 
-// renew sends a part of a renewal, and adds the answer.
+// renew sends a part of a renewal, and adds its answer to renewed.
 func (s *Store) renew(ctx context.Context, last string, r job.Renewal, renewed *job.Renewed) error {
 	args, err := renewArgs(last, r)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) renew(ctx context.Context, last string, r job.Renewal, renewed *
 	return nil
 }
 
-// renewArgs are the arguments of lua/renew.lua.
+// renewArgs returns the arguments of lua/renew.lua.
 func renewArgs(last string, r job.Renewal) ([]string, error) {
 	info, err := json.Marshal(r.Info)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) Workers(ctx context.Context, names ...string) ([]job.WorkerInfo,
 	return infos, err
 }
 
-// workerRows reads the rows of all workers, or those of the given names that there are.
+// workerRows reads the rows of all workers, or those of the given names.
 func workerRows(ctx context.Context, c rueidis.Client, key string, names []string) (map[string]string, error) {
 	if len(names) == 0 {
 		return c.Do(ctx, c.B().Hgetall().Key(key).Build()).AsStrMap()

@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// micros writes a time as it is kept: in microseconds, "" for the zero time.
+// micros formats a time as it is stored: in microseconds, "" for the zero time.
 func micros(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -18,7 +18,7 @@ func micros(t time.Time) string {
 	return strconv.FormatInt(t.UnixMicro(), 10)
 }
 
-// timeOf reads what micros wrote.
+// timeOf parses a time from micros.
 func timeOf(text string) time.Time {
 	us, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
@@ -27,7 +27,7 @@ func timeOf(text string) time.Time {
 	return time.UnixMicro(us).UTC()
 }
 
-// span writes a duration in microseconds.
+// span formats a duration in microseconds.
 func span(d time.Duration) string { return strconv.FormatInt(max(d, 0).Microseconds(), 10) }
 
 func idText(id job.ID) string { return string(id[:]) }
@@ -45,17 +45,17 @@ func idsOf(texts []string) []job.ID {
 	return ids
 }
 
-// stateOf are the states by the letters that stand for them in lua/value.lua.
+// stateOf has the states by the letters that lua/value.lua uses.
 var stateOf = map[string]job.State{"q": job.Queued, "r": job.Running, "c": job.Completed, "d": job.Discarded, "x": job.Canceled}
 
-// The flags of a job, as lua/value.lua has them.
+// Flags of a job, as in lua/value.lua.
 const (
 	hasKey = 1 << iota
 	hasMeta
 	hasArgs
 )
 
-// jobOf reads the value of a job (see lua/keys.md), with args behind it that are kept elsewhere.
+// jobOf decodes the value of a job (see lua/keys.md), followed by its args if they have a key of their own.
 func jobOf(id job.ID, text string) (*job.Job, error) {
 	u := &unpacker{rest: []byte(text)}
 	count := func() int { return int(u.number()) }
@@ -72,7 +72,7 @@ func jobOf(id job.ID, text string) (*job.Job, error) {
 	j.Started, j.Finished, j.Worker = when(), when(), string(u.text())
 	detail := u.text()
 	j.Queue, j.Priority, j.Kind, j.LimitKey = string(u.text()), count(), string(u.text()), string(u.text())
-	j.RunAt, j.Created = time.UnixMicro(u.number()).UTC(), when() // due at zero is the beginning of 1970
+	j.RunAt, j.Created = time.UnixMicro(u.number()).UTC(), when() // a due time of zero is the beginning of 1970
 	j.MaxAttempts = count()
 	flags := count()
 	j.Uncounted, j.Crashed = count(), count()
@@ -96,7 +96,7 @@ func jobOf(id job.ID, text string) (*job.Job, error) {
 	return j, nil
 }
 
-// jobsOf reads an array of jobs: IDs and values by turns.
+// jobsOf decodes an array of alternating IDs and values.
 func jobsOf(m rueidis.RedisMessage) ([]*job.Job, error) {
 	rows, err := m.ToArray()
 	if err != nil {

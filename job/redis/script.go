@@ -16,7 +16,7 @@ import (
 //go:embed lua/*.lua
 var files embed.FS
 
-// A script is one that the server runs, whole and alone. Its text is made when it is first run: programs start that run none.
+// A script is run by the server atomically. Its text is built when it is first run, for programs that run none.
 type script struct {
 	name string
 	load func() (text, sha string)
@@ -30,13 +30,13 @@ func makeScript(name string, text func() string) *script {
 	})}
 }
 
-// common are the files that read and write jobs, each of which may use what those before it have.
+// common are the files for scripts that read and write jobs. Each may use what those before it define.
 var common = []string{"keys", "gather", "value", "jobs", "queue_limits", "batch", "due_list", "ended", "unique", "done", "place"}
 
-// newScript makes a script of common and further files, the last of which it is named after. It waits for the end of a long call.
+// newScript makes a script of the common files and others; the last one gives it its name. It waits for a long call to end.
 func newScript(names ...string) *script { return withCommon(append([]string{"alone"}, names...)...) }
 
-// withCommon makes a script that does not wait for the end of a long call.
+// withCommon makes a script that does not wait for a long call to end.
 func withCommon(names ...string) *script { return join(slices.Concat(common, names)) }
 
 func join(names []string) *script {
@@ -45,7 +45,7 @@ func join(names []string) *script {
 		for _, name := range names {
 			part, err := files.ReadFile("lua/" + name + ".lua")
 			if err != nil {
-				panic("job/redis: " + err.Error()) // it is embedded
+				panic("job/redis: " + err.Error()) // the file is embedded
 			}
 			text.Write(part)
 		}
@@ -102,7 +102,7 @@ func (s *Store) run(ctx context.Context, sc *script, args ...string) ([]rueidis.
 	return s.runOn(ctx, c, sc, args...)
 }
 
-// runOn is run on a client.
+// runOn is run for a given client.
 func (s *Store) runOn(ctx context.Context, c *client, sc *script, args ...string) ([]rueidis.RedisMessage, error) {
 	m, err := s.message(ctx, c, sc, args)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) runOne(ctx context.Context, sc *script, args ...string) (rueidis
 	return s.message(ctx, c, sc, args)
 }
 
-// message runs a script. While a long call is being written, it first writes parts of that.
+// message runs a script. While a long call is being written, it writes parts of that first.
 func (s *Store) message(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
 	for {
 		m, err := s.send(ctx, c, sc, args)
@@ -137,7 +137,7 @@ func (s *Store) message(ctx context.Context, c *client, sc *script, args []strin
 	}
 }
 
-// send has the server run a script. One that does not know it, as after a failover or SCRIPT FLUSH, is sent its text.
+// send runs a script by its hash. If the server does not know it, as after a failover or SCRIPT FLUSH, it sends the text.
 func (s *Store) send(ctx context.Context, c *client, sc *script, args []string) (rueidis.RedisMessage, error) {
 	text, sha := sc.load()
 	m, err := c.Do(ctx, c.B().Evalsha().Sha1(sha).Numkeys(1).Key(s.prefix).Arg(args...).Build()).ToMessage()

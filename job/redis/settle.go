@@ -33,7 +33,7 @@ func (s *Store) Settle(ctx context.Context, session job.Session, outcomes ...job
 	return lost, err
 }
 
-// An end is an outcome with its detail as it is kept.
+// An end is an outcome with its detail as it is stored.
 type end struct {
 	job.Outcome
 	detail []byte
@@ -50,7 +50,7 @@ func endsOf(outcomes []job.Outcome) ([]end, error) {
 	return ends, nil
 }
 
-// settle writes outcomes, and what follows them, by one script where they are few, else as a long call.
+// settle writes outcomes and the jobs that follow them: by one script if they are few, else by a long call.
 func (s *Store) settle(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
 	var numbers, new []string
 	for i := range ends {
@@ -86,9 +86,9 @@ func (s *Store) settle(ctx context.Context, session string, ends []end) (lost []
 	return lost, err
 }
 
-// settleInParts writes outcomes that nothing follows, some hundred at a time.
+// settleInParts writes outcomes without follow-ups, a few hundred at a time.
 func (s *Store) settleInParts(ctx context.Context, session string, ends []end) (lost []job.ID, err error) {
-	if fittingEnds(ends) < len(ends) { // of two outcomes of one job the first counts, also where they are in two parts
+	if fittingEnds(ends) < len(ends) { // of two outcomes of one job the first counts, even if they are in two parts
 		seen, once := make(map[job.ID]bool, len(ends)), make([]end, 0, len(ends))
 		for _, e := range ends {
 			if !seen[e.Job.ID] {
@@ -110,7 +110,7 @@ func (s *Store) settleInParts(ctx context.Context, session string, ends []end) (
 	return lost, nil
 }
 
-// fittingEnds returns how many outcomes one script writes at most.
+// fittingEnds returns how many of the outcomes one script may write.
 func fittingEnds(ends []end) int {
 	n, size := 0, 0
 	for n < min(len(ends), mostShort) && size < mostBytes {
@@ -129,7 +129,7 @@ func (s *Store) settleShort(ctx context.Context, ends []end, args []string) (los
 	return lost, err
 }
 
-// outcomeArgs are outcomes as lua/outcome.lua reads them: one argument for all that are the same, one after the other, as most are.
+// outcomeArgs encodes outcomes for lua/outcome.lua: one argument for each run of equal ones. Most are equal.
 func outcomeArgs(ends []end) []string {
 	var args []string
 	for len(ends) > 0 {
@@ -142,14 +142,14 @@ func outcomeArgs(ends []end) []string {
 	return args
 }
 
-// isLike reports whether two jobs have finished and differ in nothing that their outcomes change.
+// isLike reports whether the outcomes of two finished jobs are equal but for the ID.
 func (e *end) isLike(other *end) bool {
 	a, b := e.Job, other.Job
 	return a.State.Finished() && a.State == b.State && a.Attempt == b.Attempt && e.Throttle == other.Throttle && e.Units == other.Units &&
 		bytes.Equal(e.detail, other.detail)
 }
 
-// outcomeArg is the argument for outcomes that are the same.
+// outcomeArg encodes equal outcomes.
 func outcomeArg(ends []end) string {
 	j := ends[0].Job
 	p := make(packer, 0, 104+16*len(ends)+len(ends[0].detail))

@@ -8,14 +8,14 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// The bounds of what is sent at once.
+// Bounds of what is sent at once.
 const (
 	mostArgs  = 500 // of a call that is sent in parts
 	mostBytes = 1 << 20
-	stageKept = 60_000 // ms, for which parts wait for the call that they are of, and an answer for who asked
+	stageKept = 60_000 // in ms: how long parts wait for their call, and an answer for its caller
 )
 
-// runStaged runs a script that writes all of its arguments or none. Where they are many, all but the last part are sent to a list before.
+// runStaged runs a script that uses all of its arguments at once. If they are many, all but the last part are first sent to a list.
 func (s *Store) runStaged(ctx context.Context, sc *script, args []string) ([]rueidis.RedisMessage, error) {
 	token := ""
 	if n := fitting(args); n < len(args) {
@@ -30,7 +30,7 @@ func (s *Store) runStaged(ctx context.Context, sc *script, args []string) ([]rue
 	return s.run(ctx, sc, append([]string{token}, args...)...)
 }
 
-// fitting returns how many arguments are sent at once.
+// fitting returns how many of the arguments are sent at once.
 func fitting(args []string) int {
 	n, bytes := 0, 0
 	for n < len(args) && n < mostArgs && bytes < mostBytes {
@@ -40,7 +40,7 @@ func fitting(args []string) int {
 	return n
 }
 
-// sendPart sends a part of a call; full is "1" where it may be sent although the memory is full.
+// sendPart sends a part of a call; full is "1" if it may be sent while the memory is full.
 func (s *Store) sendPart(ctx context.Context, token, full string, args []string) error {
 	_, err := s.runOne(ctx, partScript, append([]string{token, strconv.Itoa(stageKept), full}, args...)...)
 	return err

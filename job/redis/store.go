@@ -15,8 +15,8 @@ import (
 const DefaultName = "meanwhile"
 
 const (
-	callTimeout = 30 * time.Second // of a call whose ctx has no deadline
-	ioTimeout   = 10 * time.Second // after which a connection that says nothing is given up
+	callTimeout = 30 * time.Second // deadline of a call whose ctx has none
+	ioTimeout   = 10 * time.Second // after which a silent connection is given up
 )
 
 func init() {
@@ -36,7 +36,7 @@ type Store struct {
 
 	client atomic.Pointer[client]
 	mu     sync.Mutex
-	making *making // nil while none is made
+	making *making // nil while nothing connects
 }
 
 var _ job.Store = (*Store)(nil)
@@ -70,7 +70,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// Warning returns what may happen to jobs that the server has acknowledged, or "" if it keeps them. job.Worker.Health reports it.
+// Warning returns how the server may lose jobs that it has acknowledged, or "" if it keeps them. job.Worker.Health reports it.
 func (s *Store) Warning() string {
 	if s.place.durable {
 		return ""

@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	sweepOnce    = 100   // lanes, or jobs, that a script compares
-	mostCounted  = 10000 // running jobs of a queue that one counts by limit key
+	sweepOnce    = 100   // lanes, or jobs, that one run compares
+	mostCounted  = 10000 // running jobs of a queue that one run counts by limit key
 	sweepScripts = job.SweepSteps * job.SweepLanes / sweepOnce
 )
 
-// A sweep is how far the lanes have been compared with their jobs: what is left of a pass.
+// A sweep is what is left of a pass that compares lanes with their jobs.
 type sweep struct {
 	mu     sync.Mutex
 	left   []sweepPart
-	cursor string // in the first of them
+	cursor string // position in the first of parts
 }
 
-// A sweepPart is what scripts with the same arguments go through, from cursor to cursor.
+// A sweepPart is a sequence of runs with the same arguments, from cursor to cursor.
 type sweepPart struct {
 	script *script
 	queue  string
 	args   []string
-	pages  bool // there may be more than one
+	pages  bool // there may be more than one run
 }
 
 // sweepLanes compares the next lanes with their jobs, and repairs what differs.
@@ -54,7 +54,7 @@ func (s *Store) sweepLanes(ctx context.Context) (repaired []job.LaneRepair, err 
 	return repaired, err
 }
 
-// beginSweep notes what a pass goes through.
+// beginSweep lists the parts of a pass.
 func (s *Store) beginSweep(ctx context.Context) error {
 	rows, err := s.run(ctx, lanedScript)
 	if err != nil {

@@ -19,21 +19,21 @@ import (
 
 var schemes = []string{"redis", "rediss", "redis+sentinel", "redis+cluster", "unix"}
 
-// A place is where a store is, and how to get there.
+// A place is the address of a store, with the settings to connect to it.
 type place struct {
 	scheme         string
 	hosts          []string // host:port, or the path of a socket
 	user, password string
 	db             int
-	master         string // of Sentinel
+	master         string // name of the primary, for Sentinel
 	name           string // of the store
 	durable        bool
-	shown          string // without the password
+	shown          string // address without the password
 }
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
 
-// parseURL reads the URL of a store. Its errors show nothing of it but names.
+// parseURL parses the URL of a store. Its errors show nothing of it but names.
 func parseURL(address string) (*place, error) {
 	if err := storeurl.Check(address); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func parseURL(address string) (*place, error) {
 	p.scheme = scheme
 	if at := strings.IndexByte(rest, '@'); at >= 0 {
 		user, password, _ := strings.Cut(rest[:at], ":")
-		p.user, _ = url.PathUnescape(user) // storeurl.Check has tried
+		p.user, _ = url.PathUnescape(user) // storeurl.Check has tried it
 		p.password, _ = url.PathUnescape(password)
 		rest = rest[at+1:]
 	}
@@ -138,10 +138,11 @@ func (p *place) checkMaster() error {
 	return nil
 }
 
-// connect makes a client.
+// connect creates a client.
 func (p *place) connect() (rueidis.Client, error) {
 	o := rueidis.ClientOption{
-		// Each connection is read from all the time: otherwise one that rests would not hear that its server has ended, and the next call would fail.
+		// Read from each connection at all times. Otherwise an idle connection would not notice that its server has ended, and the next call would
+		// fail.
 		AlwaysPipelining: true,
 		InitAddress:      p.hosts, Username: p.user, Password: p.password, SelectDB: p.db,
 		DisableCache: true, DisableRetry: true, ForceSingleClient: p.scheme != "redis+cluster",

@@ -12,16 +12,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// waits wakes those that wait for jobs. What a script publishes is an event of its queue. One connection, which the first caller of Wait makes,
-// hears for all.
+// waits wakes those that wait for jobs. What a script publishes is an event of its queue. One connection, made by the first caller of Wait, receives
+// for all.
 type waits struct {
 	mu      sync.Mutex
 	events  wakeup.Events
-	lost    <-chan error // of the connection; nil where there is none
+	lost    <-chan error // the end of the connection; nil if there is none
 	release func()       // gives the connection back
 }
 
-// noticed takes what a script published: the name of a queue. An empty one stands for all queues.
+// noticed handles what a script published: the name of a queue, or "" for all queues.
 func (w *waits) noticed(queue string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,8 +32,7 @@ func (w *waits) noticed(queue string) {
 	}
 }
 
-// Wait returns nil when a job may have become due in one of the queues since the last call. While the server cannot be reached it
-// returns an error.
+// Wait returns nil if a job may have become due in one of the queues since the last call. It returns an error while the server cannot be reached.
 func (s *Store) Wait(ctx context.Context, queues ...string) error {
 	if err := s.wait(ctx, queues); err != nil {
 		return fmt.Errorf("wait for jobs: %w", err)
@@ -81,7 +80,7 @@ func (s *Store) wait(ctx context.Context, queues []string) error {
 	}
 }
 
-// listen makes the connection that hears of jobs, where there is none. It is called with the lock held.
+// listen subscribes, if there is no connection for that. The caller holds the lock.
 func (s *Store) listen(ctx context.Context) error {
 	w := &s.waits
 	if w.lost != nil {
@@ -101,7 +100,7 @@ func (s *Store) listen(ctx context.Context) error {
 	client, release := made.Dedicate()
 	w.lost = client.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage:      func(m rueidis.PubSubMessage) { w.noticed(m.Message) },
-		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // what came before was not heard
+		OnSubscription: func(rueidis.PubSubSubscription) { w.noticed("") }, // what was published before is unknown
 	})
 	w.release = release
 	lost := w.lost
@@ -114,7 +113,7 @@ func (s *Store) listen(ctx context.Context) error {
 	return err
 }
 
-// unlisten gives a connection back that is lost.
+// unlisten gives back a connection that is lost.
 func (s *Store) unlisten(lost <-chan error) {
 	w := &s.waits
 	w.mu.Lock()

@@ -1,11 +1,11 @@
--- Applies an action to jobs. ARGV: the filter, hi, lo, how many jobs at most, the states from which the action is, to which it leads ("" deletes), queue,
--- priority, "1" where it sets when the job is due, that time ("" is now), then the IDs to look among, if it is by IDs. Returns the ID to go on
--- before, or "", how many matched, were changed, were skipped, and were conflicts.
+-- Applies an action to jobs. ARGV: the filter, hi, lo, the limit, the states in which the action applies, the new state ("" deletes), queue,
+-- priority, "1" if it sets when the job is due, that time ("" is now), then the candidate IDs, if the filter is by ID. Returns the ID to continue
+-- before, or "", and how many matched, were changed, were skipped, and conflicted.
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local from, to, queue, priority, sets, runAt = ARGV[5], ARGV[6], ARGV[7], ARGV[8], ARGV[9], ARGV[10]
 local found, changed, skipped, conflicts = 0, 0, 0, 0
 
--- takeKey gives a finished job its unique key back, and returns false when another holds that.
+-- takeKey gives a finished job its unique key again. It returns false if another job holds the key.
 local function takeKey(j)
   local key = uniqueKey(j)
   if not key then return true end
@@ -15,7 +15,7 @@ local function takeKey(j)
   return true
 end
 
--- uncounted is the detail of a job as if it had never been released: that stands last.
+-- uncounted returns the detail of a job without its last entry, how often it was released.
 local function uncounted(detail)
   if string.find(detail, '^{"released":%d+}$') then return '' end
   return (string.gsub(detail, ',"released":%d+}$', '}'))

@@ -1,4 +1,5 @@
--- Keeps entries in the audit log. ARGV: the staged parts, how many are kept; then of each entry when it was, empty for now, and its JSON.
+-- Appends entries to the audit log. ARGV: the staged parts, and how many entries the log keeps; then for each entry its time, "" for now, and its
+-- JSON.
 local a = staged()
 if not a then return redis.error_reply('STAGE the parts of a large call are gone: call again') end
 local most = tonumber(a[1])

@@ -1,7 +1,7 @@
--- Jobs that a session holds are noted by batches, of what was claimed at once: h:S has the batches by the number of the claim, b:S the IDs of each
--- and how many of them the session still holds. A job names its session and its batch.
+-- The jobs of a session are stored as batches: the jobs of one claim. h:S has the batches by the number of the claim, b:S the IDs of each, and how
+-- many of them the session still holds. A job has its session and its batch.
 
--- holdBatch notes jobs as a batch of a session. The caller has them written.
+-- holdBatch makes jobs a batch of a session. The caller saves them.
 local function holdBatch(session, number, list)
   if #list == 0 then return end
   local held, at = P .. 'b:' .. session, now
@@ -15,7 +15,7 @@ local function holdBatch(session, number, list)
   call('ZADD', P .. 'h:' .. session, number, int(at))
 end
 
--- leaveBatch notes that the session of a running job holds it no more.
+-- leaveBatch notes that the session no longer holds a running job.
 local function leaveBatch(j)
   local of = leaving[j.se]
   if not of then

@@ -1,4 +1,4 @@
--- Returns what the server says of itself, and what is kept of the store. ARGV: "1" where a store is to be made if there is none, its schema.
+-- Returns the server's INFO, and the state of the store. ARGV: "1" to create the store if there is none, and its schema.
 local key = P .. 'meta'
 local kind = call('TYPE', key).ok
 if kind == 'none' and ARGV[1] == '1' then

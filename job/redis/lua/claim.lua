@@ -1,8 +1,8 @@
--- Claims jobs. ARGV: what to do ("b" begins the session, "e" takes jobs whose lease is over, "d" due ones), worker, session, call, since, lease,
--- kinds as JSON or "", how many at most, where to go on in the first queue (priority, member), then queues, each with its limit. Returns
---   whether the claim counts, the jobs that were taken by calls without an answer, jobs whose lease was over, the workers that had them, due
---   jobs, the number of the queue of each of these two, how long until the next may start (-1 for never), the number of the queue to go on with (0 when
---   all is done), where in it (priority, member), whether leases that are over remain, and in what of "e" and "d" it is to go on.
+-- Claims jobs. ARGV: the steps to run ("b" begins the session, "e" takes jobs whose lease has expired, "d" due ones), worker, session, call, since,
+-- lease, kinds as JSON or "", the limit, where to continue in the first queue (priority, member), then queues, each with its limit. Returns
+--   whether the claim counts, the jobs that calls without an answer took, jobs whose lease had expired, the workers that had them, due
+--   jobs, the number of the queue of each of these two, the time until the next job may start (-1 for never), the number of the queue to
+--   continue with (0 if all is done), where in it (priority, member), whether expired leases remain, and which of "e" and "d" to continue.
 local todo, worker, session = ARGV[1], ARGV[2], ARGV[3]
 local number, since, lease = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local limit, resumeAt, resumeMember = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
@@ -44,7 +44,7 @@ if string.find(todo, 'b', 1, true) then
   end
 end
 
--- take makes a job one of the session, whose answer it adds it to. Jobs are noted as a batch at the end.
+-- take gives a job to the session, and adds it to the answer. The end of the script stores all taken jobs as a batch.
 local batch, bytes, most = {}, 0, 4000000
 local function take(list, of, i, j)
   bytes = bytes + #j.kept
@@ -54,12 +54,12 @@ local function take(list, of, i, j)
   batch[#batch + 1], list[#list + 1], of[#of + 1] = j, j, i
 end
 
--- A claim that has looked at so many jobs in vain lets others have their turn.
+-- After so many jobs that it cannot take, a claim lets other scripts run.
 local mostSeen = 2000
 
 local stopAt, stopPriority, stopMember, stopIn = 0, 0, '', ''
 
--- takeExpired takes jobs of a queue whose lease is over. It returns the priority and the member to go on with, when it has looked at enough.
+-- takeExpired takes jobs of a queue whose lease has expired. If it has read enough, it returns the priority and the member to continue with.
 local isOver = {}
 local function takeExpired(i, q, first, resume)
   local seen = 0
@@ -129,8 +129,7 @@ end
 
 local at
 
--- start makes queued jobs of a queue those of the session, which are in no sorted set of ready ones any more. It reports whether the answer is large
--- enough.
+-- start gives queued jobs, which are in no sorted set of ready jobs any more, to the session. It reports whether the answer is large enough.
 local function start(q, l, list)
   for n = 1, #list do
     local j = list[n]
@@ -142,7 +141,7 @@ local function start(q, l, list)
   return bytes >= most
 end
 
--- begin starts jobs of lanes, whose members of these are listed.
+-- begin starts jobs of lanes, whose members in the lanes' sets are found.
 local function begin(q, lanes, p, found)
   local keyed = {}
   for i = 1, #lanes do
@@ -163,7 +162,7 @@ local function begin(q, lanes, p, found)
   return bytes >= most
 end
 
--- setAside puts jobs of a list, which others are to claim, into the sorted set.
+-- setAside moves jobs of a list, which other claims should take, to the sorted set.
 local function setAside(key, list)
   local args = {}
   for n = 1, #list do
@@ -173,7 +172,7 @@ local function setAside(key, list)
   if #args > 0 then call('ZADD', key, unpack(args)) end
 end
 
--- fromList takes up to n jobs of a list, where no other jobs of the priority are due. It returns how many, and how many it has looked at.
+-- fromList takes up to n jobs from a list, if no other jobs of the priority are due. It returns how many it took, and how many it read.
 local function fromList(q, p, n)
   local items = call('LPOP', listKey(q, p), n)
   if not items then return 0, 0 end
@@ -191,8 +190,8 @@ local function fromList(q, p, n)
   return #list, #items
 end
 
--- fromBoth takes up to n jobs, of a list and of the sorted set, by when they are due. It returns how many; how many it has looked at; where in the
--- sorted set it is to go on, by rank, and the last member before that; and whether there may be more.
+-- fromBoth takes up to n jobs from a list and from the sorted set, in the order of their due times. It returns how many it took and how many it read;
+-- where in the sorted set to continue, by rank, and the last member before that; and whether there may be more.
 local function fromBoth(q, p, n, rank, last)
   local key, list = readyKey(q, '', p), listKey(q, p)
   local page, items = call('ZRANGE', key, rank, rank + n - 1, 'WITHSCORES'), call('LRANGE', list, 0, n - 1)
@@ -209,7 +208,7 @@ local function fromBoth(q, p, n, rank, last)
     local member, score = page[a], tonumber(page[a + 1])
     local item = items[b]
     if member and score > now then member = nil end
-    -- Where one side has run out and may go on, the other waits for it.
+    -- If one side has no more items read, but may have further ones, the other has to wait.
     if not member and (#page == 2 * n and a > #page) or not item and #items == n and b > n then break end
     if not member and not item then break end
     local dueAt = item and struct.unpack('>d', item, 17)
@@ -245,8 +244,8 @@ local function fromBoth(q, p, n, rank, last)
   return #chosen, seen, rank + skipped, last, seen > 0
 end
 
--- takePlain takes up to n due jobs of a queue without lanes. It returns how many, and, when it has looked at so many that others should have
--- their turn, the priority and the member to go on with.
+-- takePlain takes up to n due jobs from a queue without lanes. It returns how many and, if it stopped to let other scripts run, the priority and the
+-- member to continue with.
 local function takePlain(q, n)
   local taken, seen, first = 0, 0, 9
   if at == 1 and resumeAt > 0 then first = resumeAt end
@@ -273,7 +272,7 @@ local function takePlain(q, n)
   return taken
 end
 
--- plainNext returns when the first job that is not due yet becomes so.
+-- plainNext returns when the next job that is not due yet will be.
 local function plainNext(q)
   local first
   for p = 1, 9 do

@@ -1,18 +1,18 @@
--- Compares some queued jobs of the queue ARGV[1] and the kind ARGV[2] with the lanes that they are to be found in, from the cursor ARGV[3] of ZSCAN on, about
--- ARGV[4] of them. Returns the next cursor, and the keys that differed, each with what was wrong.
+-- Compares some queued jobs of the queue ARGV[1] and the kind ARGV[2] with the lanes that should have them: about ARGV[4] jobs, from the cursor
+-- ARGV[3] of ZSCAN on. Returns the next cursor, and the keys that differed, each with what was wrong.
 local name, kind = ARGV[1], ARGV[2]
 local page = call('ZSCAN', classKey('queued', name, kind), ARGV[3], 'COUNT', ARGV[4])
 local found, known = { page[1] }, {}
 evenFull()
 
--- belongs puts a member in a sorted set, and returns true where it was not there.
+-- belongs adds a member to a sorted set, and returns true if it was missing.
 local function belongs(key, score, member)
   if tonumber(call('ZSCORE', key, member) or -1) == score then return false end
   call('ZADD', key, int(score), member)
   return true
 end
 
--- Jobs without a key may wait in a list.
+-- Jobs without a key may be in a list.
 local inLists = absorb(name)
 
 local ids = {}

@@ -1,12 +1,12 @@
--- Compares some lanes of the queue ARGV[1] with the jobs in them, from the cursor ARGV[2] of HSCAN on, about ARGV[3] of them: those that have not changed
--- since they were written. Returns the next cursor, and the keys that differed, each with what was wrong.
+-- Compares some lanes of the queue ARGV[1] with the jobs in them: about ARGV[3] lanes, from the cursor ARGV[2] of HSCAN on, but for those that
+-- changed since they were written. Returns the next cursor, and the keys that differed, each with what was wrong.
 local q = openQueue(ARGV[1])
 local page = call('HSCAN', P .. 'l:' .. q.name, ARGV[2], 'COUNT', ARGV[3])
 local found = { page[1] }
-if q.retouch then return { '0' } end -- all lanes are about to be looked at
+if q.retouch then return { '0' } end -- all lanes will be read again anyway
 evenFull()
 
--- strangers removes what stands first in a sorted set and does not belong there. It returns true where there was any.
+-- strangers removes members at the front of a sorted set that do not belong there. It returns true if there were any.
 local function strangers(key, belongs)
   local any = false
   for _ = 1, 100 do

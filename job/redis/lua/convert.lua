@@ -1,7 +1,7 @@
--- Converts a store of schema 2, some hundred jobs at a time, and returns "more" until it is of schema 3. A step that is repeated changes nothing, so
--- several programs may do it at once, and one that ends in the middle of it leaves the rest to others. Programs of schema 2 that run meanwhile, or
--- later, get an error of each call: what they take for a long call that has begun is none. Returns "half" where a long call of theirs has been
--- written in part, which only they can go on with.
+-- Converts a store of schema 2, a few hundred jobs at a time. Returns "more" until it has schema 3. Repeated steps change nothing, so several
+-- programs may run it at once, and if one dies, others continue. Programs for schema 2 that still run, or run later, get an error from each call:
+-- the key of their long call exists, but is of another type. Returns "half" if a real long call of theirs is written in part, which only such a
+-- program can finish.
 local meta, todo, long = P .. 'meta', P .. 'converting', P .. 'long'
 local schema, after = unpack(call('HMGET', meta, 'schema', 'converted'))
 if schema ~= '2' and schema ~= '2 to 3' then return 'done' end
@@ -11,7 +11,7 @@ if schema == '2' then
     local phase, token = unpack(call('HMGET', long, 'phase', 'token'))
     if tonumber(phase) > 2 then return 'half' end
     evenFull()
-    call('DEL', long, P .. 'stage:' .. token, P .. 'answer:' .. token) -- it has written nothing
+    call('DEL', long, P .. 'stage:' .. token, P .. 'answer:' .. token) -- it has not written anything yet
   end
   evenFull()
   call('SET', long, 'schema 3')
@@ -31,7 +31,7 @@ if not class then
   return 'done'
 end
 
--- converted returns a job of what schema 2 kept of it, and the number of the claim that had it; nil where that is gone.
+-- converted returns the job that schema 2 stored, and the number of the claim that took it; nil if the job is gone.
 local function converted(id)
   local fields, v = call('HGETALL', P .. 'j:' .. id), {}
   for i = 1, #fields, 2 do v[fields[i]] = fields[i + 1] end

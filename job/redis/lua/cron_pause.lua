@@ -1,4 +1,4 @@
--- Stops the ticks of a cron, or lets them go on. ARGV: cron, "1" or "". Returns 0 for one that was never noted.
+-- Stops the ticks of a cron, or resumes them. ARGV: cron, "1" or "". Returns 0 if the cron was never noted.
 local key = P .. 'cron:' .. ARGV[1]
 if call('EXISTS', key) == 0 then return 0 end
 if ARGV[2] == '1' then

@@ -1,17 +1,17 @@
--- ending has what other parts of a script write at the end.
+-- ending has functions of other files that run at the end of a script.
 local ending = {}
 
--- done writes what has gathered. Each script that changes jobs ends with it.
+-- done writes what was gathered. Each script that changes jobs ends with it.
 local done
 do
-  -- isOpen reports whether jobs of a lane may start, by what is kept of it, see lane.lua: its priority is first, behind an empty string where it is packed.
+  -- isOpen reports whether jobs of a stored lane may start (see lane.lua): its priority comes first, after an empty string if it is packed.
   local function isOpen(kept)
     if not kept then return false end
     if string.byte(kept) == 0xa0 then return string.byte(kept, 2) ~= 0 end
     return string.byte(kept) ~= 0x30
   end
 
-  -- toMark returns the lanes of a queue that are to be marked, of those that were touched.
+  -- toMark returns those of the touched lanes of a queue that have to be marked.
   local function toMark(q, t)
     local asked, open, names = {}, {}, {}
     for i = 1, #t.names do

@@ -1,8 +1,8 @@
--- Jobs without a limit key that are due at once wait in lists: each is its ID, and when it is due, as eight bytes. An item whose job is not queued any
--- more, or otherwise, is left out when it is read: nothing is taken from the middle of a list.
+-- Jobs without a limit key that are due at once are in lists, each as its ID and its due time in eight bytes. An item whose job is no longer queued,
+-- or queued elsewhere, is skipped when it is read: nothing is removed from the middle of a list.
 local dueNow = struct.pack('>d', now)
 
--- idsIn returns the IDs of items, whose jobs it has read at once.
+-- idsIn returns the IDs of items, and reads their jobs at once.
 local function idsIn(items)
   local ids = {}
   for i = 1, #items do ids[i] = string.sub(items[i], 1, 16) end
@@ -10,7 +10,7 @@ local function idsIn(items)
   return ids
 end
 
--- waiting returns the job of an item of a list, nil where the item is left out. The time is unpacked once where items have the same, as most do.
+-- waiting returns the job of an item, or nil if the item is to be skipped. Most items have the same time, which is unpacked once.
 local waiting
 do
   local lastDue, lastTime

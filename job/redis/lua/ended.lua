@@ -1,4 +1,4 @@
--- What has finished at once is one member of f:STATE: the IDs, one after the other. leaveEnded notes that a job is none of these any more.
+-- Jobs that finish at once are one member of f:STATE: their IDs, one after the other. leaveEnded notes that a job is no longer one of them.
 local function leaveEnded(state, at, id)
   local key = P .. 'f:' .. state
   local of = unended[key]

@@ -1,9 +1,9 @@
--- Scripts that read and write jobs gather what they write, and write each key once at the end, see done.lua: a command for each job would cost more than
--- what it does. Nothing is written before a script has found that it can do all that it was asked for.
+-- Scripts that read and write jobs gather their writes, and write each key once at the end, see done.lua: a command for each job would cost more than
+-- the work itself. A script writes nothing before it knows that it can do all that it was asked to.
 
 local runs, counted, touched, woken, classes, members, lists, ended, unended, leaving = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
 
--- addTo adds to one of the lists that are written by one command each.
+-- addTo appends to a list that one command will write.
 local function addTo(lists, key, value, other)
   local list = lists[key]
   if not list then
@@ -14,14 +14,14 @@ local function addTo(lists, key, value, other)
   if other then list[#list + 1] = other end
 end
 
--- writeAll runs a command for each list, with no more than a thousand of its values at once.
+-- writeAll runs a command for each list, with at most a thousand values.
 local function writeAll(name, lists)
   for key, list in pairs(lists) do
     for from = 1, #list, 1000 do call(name, key, unpack(list, from, math.min(from + 999, #list))) end
   end
 end
 
--- put notes that a member belongs in a sorted set, with a score; where that is false, that it does not.
+-- put notes that a member belongs in a sorted set with a score; with the score false, that it does not belong there.
 local function put(key, score, member)
   local of = members[key]
   if not of then
@@ -31,7 +31,7 @@ local function put(key, score, member)
   of[member] = score
 end
 
--- count notes that more jobs of a lane run, or fewer.
+-- count adds d to the number of running jobs of a lane.
 local function count(q, l, d)
   local r = runs[q]
   if not r then
@@ -42,8 +42,8 @@ local function count(q, l, d)
   if l ~= '' then r[l] = (r[l] or 0) + d end
 end
 
--- touch marks a lane, so that the next claim finds out whether it may start a job. Those that may get in line as they were marked. A lane of which a job
--- has ended, and nothing else, is marked unless it is open: one that is goes on being so.
+-- touch marks a lane, so that the next claim checks whether it may start a job. Lanes that may get in line in the order in which they were marked. A
+-- lane in which nothing happened but that a job ended is marked only if it is not open: an open one stays so.
 local function touch(q, l, hasEnded)
   if l == '' then return end
   local t = touched[q]
@@ -60,7 +60,7 @@ end
 
 local function wake(q) woken[q] = true end
 
--- runningOf returns how many jobs of lanes run, as it is kept. It reads what the script has not read yet.
+-- runningOf returns the stored numbers of running jobs of lanes, and reads those that the script has not read yet.
 local function runningOf(q, names)
   local known, missing = counted[q], {}
   if not known then

@@ -1,9 +1,9 @@
--- The jobs that a script has read, and those that it is to write.
+-- The jobs that a script has read, and those that it will write.
 
--- What is read of jobs in this script, by ID: false where there is none. What has changed is written at the end, in that order, see done.
+-- Jobs that this script has read, by ID, false if there is none; and the changed ones, which done writes in this order.
 local jobs, changed = {}, {}
 
--- fetch reads jobs that are not read yet at once.
+-- fetch reads jobs at once, but for those that are read already.
 local function fetch(ids)
   local missing = {}
   for i = 1, #ids do
@@ -19,21 +19,21 @@ local function fetch(ids)
   end
 end
 
--- load returns a job, nil where there is none.
+-- load returns a job, or nil if there is none.
 local function load(id)
   local j = jobs[id]
   if j == nil then
     local v = call('HGET', J, id)
     j = v and read(id, v)
     jobs[id] = j
-  elseif j and j.fresh then -- it was inserted by this script, which knows some of it
+  elseif j and j.fresh then -- inserted by this script, which has a part of it
     setmetatable(j, { __index = parse(j.kept) })
     j.fresh = false
   end
   return j or nil
 end
 
--- save has a job written at the end; all is true where more has changed than its first part.
+-- save has a job written at the end; with all, not only its first part.
 local function save(j, all)
   if not j.changed then
     j.changed = true
@@ -43,8 +43,8 @@ local function save(j, all)
   if all then j.all = true end
 end
 
--- whole adds a job to a list as the caller reads it, its ID and its value, with args behind that are not in it. It returns how long that is. To make one
--- string of both would cost more than to send two.
+-- whole appends a job to a list as the caller reads it: its ID and its value, followed by the args if they are not in it. It returns their size. To
+-- join both to one string would cost more than to send two.
 local function whole(list, j)
   local v = j.changed and textOf(j) or j.kept
   if has(j, hasArgs) then v = v .. call('HGET', A, j.id) end
@@ -53,7 +53,7 @@ local function whole(list, j)
   return #v
 end
 
--- classKey is asked for one queue and kind many times in turn.
+-- classKey is called many times in a row for the same queue and kind.
 local classKey
 do
   local keys, lastQueue, lastKind, ofLast = {}, nil, nil, nil
@@ -75,7 +75,7 @@ do
   end
 end
 
--- enterClass notes the class that a job is of now, leaveClass that it is of none: see writeJobs.
+-- enterClass notes the class that a job now belongs to, leaveClass that it belongs to none, see writeJobs.
 local function enterClass(j)
   local key = classKey(j.s, j.q, j.k)
   classes[key] = true
@@ -90,7 +90,7 @@ local function leaveClass(j)
   end
 end
 
--- writeJobs writes the jobs that have changed, and moves them to the class that they are of now.
+-- writeJobs writes the changed jobs, and moves them to the classes that they now belong to.
 local function writeJobs()
   local gone, values, from, to = {}, {}, {}, {}
   for i = 1, #changed do

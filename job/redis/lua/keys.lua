@@ -1,16 +1,15 @@
--- The names of keys, and the time: this text stands before each script. KEYS[1] is the prefix of all keys, "{name}:". keys.md says what each key holds.
+-- The names of keys, and the time: every script begins with this text. KEYS[1] is the prefix of all keys, "{name}:". keys.md describes each key.
 
 local P = KEYS[1]
 local call = redis.call
 local clock = call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 
--- int writes a whole number, which may be a time in microseconds.
+-- int formats a whole number, which may be a time in microseconds.
 local function int(n) return string.format('%.0f', n) end
 local nowText = int(now)
 
--- evenFull makes the writes that follow go through when the server is out of memory: after a first command that
--- frees memory Redis lets a script finish.
+-- evenFull lets the following writes succeed when the server is out of memory: Redis lets a script finish whose first command frees memory.
 local function evenFull() call('DEL', P .. 'none') end
 
 local J, A = P .. 'j', P .. 'a'

@@ -1,12 +1,12 @@
--- Limits and turns: the arithmetic of job.Rate, and the turns of job.TakeTurns, in whole microseconds. Numbers stay below 2^53, where they are
--- exact: a burst takes less than ten years.
+-- Limits and turns: the arithmetic of job.Rate and the turns of job.TakeTurns, in whole microseconds. Numbers stay below 2^53, where they are exact:
+-- a burst takes less than ten years.
 
 local tenYears = 315360000000000
 
-local lateStart = 50000 -- by how much a start that comes late lets the next come early, at most
+local lateStart = 50000 -- a start that is late lets the next one be early by at most this
 
--- span is the time that n starts, or units, take, rounded up; ten years at most. The rest of each is multiplied in two steps, so that nothing
--- is more than 2^53.
+-- span returns the time that n starts, or units, take, rounded up; at most ten years. The remainder is multiplied in two steps, so that nothing is
+-- above 2^53.
 local function span(rate, n)
   local each = math.floor(rate.per / rate.n)
   if n * each >= tenYears then return tenYears end
@@ -16,7 +16,7 @@ local function span(rate, n)
   return math.min(n * each + whole * 32768 + math.ceil(part / rate.n), tenYears)
 end
 
--- left returns how many may start now; full is when the whole burst may.
+-- left returns how many may start now; full is the time at which the whole burst may.
 local function left(rate, full)
   if rate.n == 0 then return math.huge end
   local busy = full - now
@@ -27,13 +27,13 @@ local function left(rate, full)
   return rate.burst - used
 end
 
--- take returns the time to keep when n have started.
+-- take returns the time to store after n starts.
 local function take(rate, full, n)
   if rate.n == 0 or n == 0 then return full end
   return math.max(full, now - math.min(math.floor(span(rate, 1) / 2), lateStart)) + span(rate, n)
 end
 
--- charge returns the time to keep when n units are used, or given back where n is below zero.
+-- charge returns the time to store after n units were used; n is negative if units are given back.
 local function charge(rate, full, n)
   if rate.n == 0 or n == 0 or n < 0 and full <= now then return full end
   if n < 0 then return full - span(rate, -n) end
@@ -41,13 +41,13 @@ local function charge(rate, full, n)
   return math.min(math.max(full, now - math.min(math.floor(s / 2), lateStart)) + s, now + tenYears)
 end
 
--- nextStart returns when the next may start: now, or later.
+-- nextStart returns when the next may start: now or later.
 local function nextStart(rate, full)
   if rate.n == 0 then return now end
   return math.max(full - span(rate, rate.burst - 1), now)
 end
 
--- usedUp reports whether nothing is left of units.
+-- usedUp reports whether no units are left.
 local function usedUp(rate, full) return rate.n > 0 and nextStart(rate, full) > now end
 
 local function free(limit, running)
@@ -59,7 +59,7 @@ local function sameRate(a, b) return a.n == b.n and (a.n == 0 or a.per == b.per 
 
 local none = limitsFrom('', 0)
 
--- openQueue reads what is kept of a queue.
+-- openQueue reads the state of a queue.
 local function openQueue(name)
   local v = call('HMGET', P .. 'q:' .. name, 'tu', 'fu', 'he', 'fe', 'hp', 'rt', 'pd', 'pe', 'hd')
   return {
@@ -69,18 +69,18 @@ local function openQueue(name)
   }
 end
 
--- ofKey returns the limits of the key of a lane: its own, or those of each key.
+-- ofKey returns the limits of a lane's key: its own, or those of each key.
 local function ofKey(q, l) return l.own or q.limits.eachKey end
 
--- Lanes as they are to be kept, by queue and key, false where nothing is: they are written by writeLanes.
+-- The new states of lanes, by queue and key, false for none: writeLanes writes them.
 local lanes = {}
 
 local function saveQueue(q) call('HSET', P .. 'q:' .. q.name, 'tu', int(q.turn), 'fu', int(q.full), 'pd', int(q.paid)) end
 
--- A lane is kept as nine numbers: its priority, 0 while none of its jobs may start; its turn; the time of its rate, and the epoch of the rates
--- that it is of; until when it is held, and the epoch of that; the time of its units, and the epoch of that; and how many jobs started in its
--- turn. A time of another epoch does not count any more, but where the key has limits of its own. Older programs keep the first six, or eight. What is
--- behind the turn is the same of most lanes, so it is read and written as a whole.
+-- A lane is stored as nine numbers: its priority, 0 if none of its jobs may start; its turn; the time of its rate, and the epoch of that; until when
+-- it is throttled, and the epoch of that; the time of its units, and the epoch of that; and how many jobs started in its turn. A time of an older
+-- epoch no longer counts, unless the key has limits of its own. Older programs store the first six or eight. Most lanes have the same values after
+-- the turn, so these are read and written as a whole.
 local laneOf
 do
   local rests, noRest = {}, { 0, 0, 0, 0 }
@@ -89,7 +89,7 @@ do
     local noted = lanes[q.name] and lanes[q.name][name]
     if noted ~= nil then kept = noted end
     local priority, turn, rest = 0, 0, noRest
-    -- All programs of schema 3 read text; some of them have written lanes that are packed, behind an empty string.
+    -- All programs for schema 3 read text; some of them wrote packed lanes, after an empty string.
     if kept and string.byte(kept) == 0xa0 then
       local v = { select(2, cmsgpack.unpack(kept)) }
       priority, turn, rest = v[1], v[2], { unpack(v, 3) }
@@ -110,7 +110,7 @@ do
   end
 end
 
--- readLanes reads lanes that are not read yet at once.
+-- readLanes reads lanes at once, but for those that are read already.
 local function readLanes(q, names)
   local missing = {}
   for i = 1, #names do
@@ -127,7 +127,7 @@ local function openLane(q, name)
   return q.lanes[name]
 end
 
--- turnText is the turn of a lane as it is kept.
+-- turnText returns the turn of a lane as it is stored.
 local function turnText(l)
   if l.textOf ~= l.turn then l.textOf, l.turnText = l.turn, int(l.turn) end
   return l.turnText
@@ -137,7 +137,7 @@ local saveLane
 do
   local a = {}
 
-  -- restOf is what is kept of a lane behind its turn.
+  -- restOf returns what is stored of a lane after its turn.
   local function restOf(q, l)
     if a.q ~= q or a.full ~= l.full or a.held ~= l.held or a.paid ~= l.paid or a.served ~= l.served then
       a.q, a.full, a.held, a.paid, a.served = q, l.full, l.held, l.paid, l.served
@@ -148,7 +148,7 @@ do
 
   saveLane = function(q, l)
     local text = l.priority .. ' ' .. turnText(l) .. restOf(q, l)
-    if text == l.kept then return end -- most lanes that are looked at again are as they were
+    if text == l.kept then return end -- most lanes that are checked again have not changed
     local of = lanes[q.name]
     if not of then
       of = {}
@@ -202,7 +202,7 @@ local function queueNext(q) return math.max(nextStart(q.limits.starts, q.full), 
 
 local function inOrder(q, l) return l.key ~= '' and q.limits.inOrder end
 
--- firstInOrder returns the first queued job of a lane, and the discarded one that it waits for.
+-- firstInOrder returns the first queued job of a lane, and the discarded one that holds it up.
 local function firstInOrder(q, l)
   local first = call('ZRANGE', orderKey(q.name, l.key), 0, 0, 'WITHSCORES')
   local holder = {}
@@ -214,8 +214,8 @@ local function firstInOrder(q, l)
   return first[1], holder[1]
 end
 
--- laneDue returns the priority of the job of a lane that is next, or 0, when the first that is not due yet will be, and whether there is any. Where the
--- lane is known to have no jobs of a priority, it does not look for them.
+-- laneDue returns the priority of the next job of a lane, or 0; when the first job that is not due yet will be; and whether the lane has any jobs. It
+-- does not search priorities that are known to be empty.
 local function laneDue(q, l, empty)
   if inOrder(q, l) then
     local m, holder = firstInOrder(q, l)
@@ -243,7 +243,7 @@ local function laneDue(q, l, empty)
   return priority, wakeAt, any
 end
 
--- laneHint returns what is to be kept of a lane: the priority of the job that may start, or 0, when to look at it again, and whether nothing is.
+-- laneHint returns what to store of a lane: the priority of the job that may start, or 0; when to check the lane again; and whether to store nothing.
 local function laneHint(q, l, empty)
   local priority, wakeAt, any = laneDue(q, l, empty)
   local idle = math.max(math.max(l.full, l.paid) + lateStart, l.held)
@@ -269,7 +269,7 @@ local function lineKey(q, priority)
   return key
 end
 
--- settleLane finds out whether a job of the lane may start. One that could not until now gets in line behind the others.
+-- settleLane finds out whether a job of the lane may start. If that is new, the lane gets in line behind the others.
 local function settleLane(q, l, empty)
   local before = l.priority
   local priority, wakeAt, gone = laneHint(q, l, empty)
@@ -288,13 +288,13 @@ local function settleLane(q, l, empty)
   end
 end
 
--- keepInLine is settleLane for a lane that goes on being open at its priority: only its turn may have changed.
+-- keepInLine is settleLane for a lane that stays open at its priority, of which only the turn may have changed.
 local function keepInLine(q, l)
   put(lineKey(q, l.priority), turnText(l), l.key)
   saveLane(q, l)
 end
 
--- absorb moves the jobs that wait in lists of a queue to the sorted sets in which turns look for them. It returns true when there are more.
+-- absorb moves jobs from the lists of a queue to the sorted sets in which turns find them. It returns true if there are more.
 local function absorb(name)
   local keys, most = {}, 300
   for p = 1, 9 do keys[p] = listKey(name, p) end
@@ -315,8 +315,8 @@ local function absorb(name)
   return most <= 0
 end
 
--- refresh brings the lanes that have changed since the last claim, or by the time that has passed, up to date. It returns true when
--- there are more than it did: a claim then has to come again.
+-- refresh updates the lanes that have changed since the last claim, or because of the time. It returns true if there are more than it could do: then
+-- the claim has to run again.
 local function refresh(q)
   local most, more = 200, false
   if q.retouch then
@@ -343,7 +343,7 @@ local function refresh(q)
   return more or #names == 2 * most or #over == most
 end
 
--- throttleLane holds back the jobs of a lane, or of the whole queue where the job that says so has no key.
+-- throttleLane throttles a lane, or the whole queue if the job that asks for it has no key.
 local function throttleLane(name, key, till)
   local q = openQueue(name)
   if key == '' then
@@ -358,7 +358,7 @@ local function throttleLane(name, key, till)
   touch(name, key)
 end
 
--- bookUnits counts units that a job used more than it cost when it started, or fewer.
+-- bookUnits corrects the rates when a job has used n units more than it cost at its start; n is negative if it used fewer.
 local function bookUnits(name, key, n)
   local q = openQueue(name)
   if q.limits.units.n > 0 then call('HSET', P .. 'q:' .. name, 'pd', int(charge(q.limits.units, q.paid, n))) end

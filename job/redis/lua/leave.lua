@@ -1,4 +1,4 @@
--- Removes a worker from the list, and ends its session: what it holds is over. ARGV: worker, session.
+-- Removes a worker from the list, and ends the lease of its session. ARGV: worker, session.
 call('HDEL', P .. 'workers', ARGV[1])
 call('ZREM', P .. 'seen', ARGV[1])
 call('DEL', P .. 'orders:' .. ARGV[1])

@@ -1,6 +1,7 @@
--- Returns the limits of a queue and how far they are used: the time, the limits as JSON, how many of its jobs run, the time of its rate, until when
--- it is held, the time of its units, and how many keys have limits of their own. Then of each key, from ARGV[2] on: how many run, the time of its
--- rate, until when it is held, the time of its units, its own limits as JSON, its first job where they run in order, and the discarded job that holds it.
+-- Returns the limits of a queue and how far they are used: the time, the limits as JSON, how many of its jobs are running, the time of its rate,
+-- until when it is throttled, the time of its units, and how many keys have limits of their own. Then for each key, from ARGV[2] on: how many are
+-- running, the time of its rate, until when it is throttled, the time of its units, its own limits as JSON, its first job if they run in order, and
+-- the discarded job that holds it.
 local q = openQueue(ARGV[1])
 local running = call('HGET', P .. 'n:' .. q.name, '') or '0'
 local answer = { int(now), call('HGET', P .. 'q:' .. q.name, 'l') or '', running, int(q.full), int(q.held), int(q.paid), q.limits.overrides }

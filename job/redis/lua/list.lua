@@ -1,4 +1,4 @@
--- Lists jobs. ARGV: the filter, hi, lo, how many at most, then the IDs to look among, if it is by IDs. Returns the ID to go on before, or "", and jobs.
+-- Lists jobs. ARGV: the filter, hi, lo, the limit, then the candidate IDs, if it is by ID. Returns the ID to continue before, or "", and jobs.
 local f, limit = cjson.decode(ARGV[1]), tonumber(ARGV[4])
 local list, bytes = {}, 0
 local function visit(id)

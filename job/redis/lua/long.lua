@@ -1,10 +1,11 @@
--- A long call settles or inserts more jobs than a script should. Its parts are in the list stage:TOKEN: outcomes, then new jobs, each after the
--- number of the outcome that it follows (0 for none), a colon and its ID. It begins when all have been sent: from then on it will be done, whatever becomes
--- of the caller, and all other scripts wait for it, since each caller first writes the next part. So it is done as if at once, and no script takes long.
+-- A long call settles or inserts more jobs than one script should. Its parts are in the list stage:TOKEN: outcomes, then new jobs, each after the
+-- number of the outcome that it follows (0 for none), a colon and its ID. It begins when all parts have been sent. From then on it will be completed
+-- even if its caller dies, and all other scripts wait for it: each of their callers first writes the next part. So it takes effect at once, and no
+-- script takes long.
 --
--- ARGV, where one is to begin: token, session, how many outcomes, how many new jobs, "1" where it goes on although the memory is full, for how long the
--- answer is kept in ms. Without any, the next part is written of the one that has begun, if there is one. Returns its token while parts are left, else "".
--- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the IDs that are stored; or "there" and an ID.
+-- ARGV to begin one: token, session, the number of outcomes, the number of new jobs, "1" if it may go on while the memory is full, and how long to
+-- keep the answer in ms. Without ARGV, the next part is written of the one that has begun, if any. Returns the token while parts are left, else "".
+-- The answer is in the list answer:TOKEN: "ok", for each outcome "1" if it is lost, then the stored IDs; or "there" and an ID.
 local key = P .. 'busy'
 
 if #ARGV > 0 then
@@ -31,8 +32,7 @@ local function over()
   return ''
 end
 
--- eachOf calls visit with items of the list from at on, as idOf and open make them of it, until there are n, or much of them. It reads their jobs
--- before.
+-- eachOf calls visit with items of the list after last, decoded by idOf and open, until it has visited n, or many bytes. It reads their jobs before.
 local function eachOf(last, n, idOf, open, visit)
   local bytes, from, ids, opened = 0, at, {}, {}
   while n > 0 and at < last and bytes < 1000000 do
@@ -55,7 +55,7 @@ local function eachOf(last, n, idOf, open, visit)
 end
 local function first(value) return value[1] end
 
--- newOf returns the ID of a new job and what it unpacks from, nil where it follows a lost one.
+-- newOf returns the ID of a new job and what it unpacks to, or nil if it follows a lost one.
 local lost = {}
 if outcomes > 0 and phase > 1 then lost = call('LRANGE', answer, 0, outcomes) end
 local function newOf(item)
@@ -69,9 +69,9 @@ local mostWritten, mostRead = 250, 500
 
 local last, results = outcomes, {}
 local function result(value) results[#results + 1] = value end
-if phase == 1 then -- which outcomes are lost
+if phase == 1 then -- find the lost outcomes
   eachOf(last, mostRead, first, cmsgpack.unpack, function(o) result(heldBy(session, o[1], o) and '0' or '1') end)
-elseif phase == 2 then -- whether a new job is there already
+elseif phase == 2 then -- check whether a new job exists already
   last = outcomes + new
   local list = {}
   eachOf(last, mostRead, first, newOf, function(value) list[#list + 1] = value end)

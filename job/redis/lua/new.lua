@@ -1,8 +1,8 @@
--- New jobs. Each is one argument, which unpacks to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that with the
--- third part, unique key, flags, when it is due or "", args that stand elsewhere or "", limit key, the ID of another system, in which states of its holder
--- the unique key keeps it out ("*" for all), whether it replaces that, within what time, and the delay after which it is due.
+-- New jobs. Each is one argument, which unpacks to: ID, kind, queue, the beginning of the second part of its value, priority, the end of that with
+-- the third part, unique key, flags, when it is due or "", args with a key of their own or "", limit key, meta ID, the states of the key's holder
+-- that keep the job out ("*" for all), whether it replaces the holder's args, within what time, and the delay after which it is due.
 
--- firstThere returns the ID of the first of some new jobs whose ID is there already.
+-- firstThere returns the first of the new jobs whose ID exists already.
 local function firstThere(new)
   local ids = {}
   for i = 1, #new do ids[i] = new[i][1] end
@@ -42,7 +42,7 @@ end
 -- The first part of the value of a new job, and the times of one that is due at once.
 local hotOfNew, nowTwice = cmsgpack.pack('q', 0, 0, '', 0, 0, 0, '', ''), cmsgpack.pack(now, now)
 
--- insert stores a job, and returns the ID of the one that is stored.
+-- insert stores a job, and returns its ID, or that of the job which keeps it out.
 local function insert(a)
   local id, key = a[1], a[7]
   if key ~= '' then

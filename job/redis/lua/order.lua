@@ -1,5 +1,5 @@
--- Leaves a command for a worker. ARGV: worker, how many may wait, for how long they do, the command. Returns 1, 0 when there is no such
--- worker, and -1 when too many wait.
+-- Leaves a command for a worker. ARGV: worker, how many may wait, how long they are kept, the command. Returns 1, 0 if there is no such worker, or -1
+-- if too many wait.
 if call('HEXISTS', P .. 'workers', ARGV[1]) == 0 then return 0 end
 local key = P .. 'orders:' .. ARGV[1]
 dropOrders(key, tonumber(ARGV[3]))

@@ -1,13 +1,13 @@
--- An outcome of running jobs is one argument, which unpacks to: their IDs one after the other, attempt, state, detail, spared, most attempts, queue, priority, when due or "",
--- after which delay, for how long to throttle, units to book.
+-- An outcome of running jobs is one argument, which unpacks to: their IDs one after the other, attempt, state, detail, uncounted attempts, max
+-- attempts, queue, priority, when due or "", after which delay, how long to throttle, and units to book.
 
--- heldBy returns the job of an outcome, nil where the session has lost it.
+-- heldBy returns the job of an outcome, or nil if the session has lost it.
 local function heldBy(session, id, o)
   local j = load(id)
   if holds(session, j) and j.n == o[2] then return j end
 end
 
--- settle writes the outcome of a job that is held.
+-- settle writes the outcome of a job that the session holds.
 local function settle(j, o)
   local state = o[3]
   if o[11] > 0 then throttleLane(j.q, j.l, now + o[11]) end

@@ -1,5 +1,5 @@
--- Sets the limits of one key of a queue. ARGV: queue, key, the limits as JSON, and as eight numbers, both empty for none; and how many keys may have some.
--- Returns 0 when that are too many.
+-- Sets the limits of one key of a queue. ARGV: queue, key, the limits as JSON and as eight numbers, both empty for none; and how many keys may have
+-- limits. Returns 0 if there would be more.
 local name, key = ARGV[1], ARGV[2]
 local all, names, queue = P .. 'v:' .. name, P .. 'vk:' .. name, P .. 'q:' .. name
 local had = call('HEXISTS', all, key) == 1

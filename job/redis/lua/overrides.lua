@@ -1,4 +1,4 @@
--- Returns the limits of single keys of a queue: key, JSON. ARGV: queue, the key after which they come, how many.
+-- Returns the limits of single keys of a queue: key, JSON. ARGV: queue, the key before the first one, the limit.
 local from, rows = '-', {}
 if ARGV[2] ~= '' then from = '(' .. ARGV[2] end
 for _, key in ipairs(call('ZRANGEBYLEX', P .. 'vk:' .. ARGV[1], from, '+', 'LIMIT', 0, ARGV[3])) do

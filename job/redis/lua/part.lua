@@ -1,5 +1,4 @@
--- Sends a part of a long call. ARGV: its token, for how long it waits for the others in ms, "1" where it may be sent although the memory is full, the
--- part.
+-- Sends a part of a long call. ARGV: its token, how long it is kept in ms, "1" if it may be sent while the memory is full, and the part.
 local key = P .. 'stage:' .. ARGV[1]
 if ARGV[3] == '1' then evenFull() end
 for from = 4, #ARGV, 1000 do call('RPUSH', key, unpack(ARGV, from, math.min(from + 999, #ARGV))) end

@@ -1,5 +1,4 @@
--- Returns rows of stats that were added up. ARGV: from when on, how many spans to leave out, how many at most. Returns how many spans there were,
--- and their rows.
+-- Returns rows of stats by span. ARGV: the earliest time, how many spans to skip, the limit. Returns how many spans there were, and their rows.
 local rows = {}
 local spans = call('ZRANGEBYSCORE', P .. 'spans', ARGV[1], '+inf', 'LIMIT', ARGV[2], ARGV[3])
 for _, span in ipairs(spans) do

@@ -1,4 +1,4 @@
--- Stops the claiming of jobs of a queue, or lets it go on: then what was throttled in it starts again, too. ARGV: queue, "1" or "".
+-- Stops claims from a queue, or resumes them, and ends its throttling. ARGV: queue, "1" or "".
 local key = P .. 'q:' .. ARGV[1]
 if ARGV[2] == '1' then
   call('HSET', key, 'pa', '1')

@@ -1,6 +1,6 @@
--- Where a job is to be found in each of its states.
+-- Where a job is listed in each of its states.
 
--- holdLane notes a job that was discarded, where those behind it in its lane wait for it.
+-- holdLane makes a discarded job hold its lane, if the jobs behind it have to wait for it.
 local function holdLane(j)
   local limits = limitsOf(j.q)
   if j.l == '' or not limits or not limits.hold then return end
@@ -10,7 +10,7 @@ local function holdLane(j)
   save(j, true)
 end
 
--- releaseLane is called when a discarded job is no longer so.
+-- releaseLane is called when a job is no longer discarded.
 local function releaseLane(j)
   if j.ho == '' then return end
   put(holdKey(j.ho, j.q, j.l), false, j.id)
@@ -20,12 +20,12 @@ local function releaseLane(j)
   wake(j.q)
 end
 
--- ready puts a queued job without a place of its own where claims find it.
+-- ready lists a queued job where claims find it, if it is not listed yet.
 local function ready(j)
   local m = j.id .. j.k
   if j.l == '' and j.r == now and not limitsOf(j.q) then
     local key = listKey(j.q, j.p)
-    if j.listed ~= key then -- one that is replaced by another of the same call is there already: a claim would take it twice
+    if j.listed ~= key then -- a job that was replaced by another one of the same call is listed already: a claim would take it twice
       j.listed = key
       addTo(lists, key, j.id .. dueNow)
     end
@@ -44,7 +44,7 @@ local function ready(j)
   end
 end
 
--- link puts a queued or finished job, as it is now, where it is to be found. The caller has it written.
+-- link lists a queued or finished job as it is now. The caller saves it.
 local function link(j)
   if j.s == 'queued' then
     ready(j)
@@ -55,7 +55,7 @@ local function link(j)
   enterClass(j)
 end
 
--- unlink is called before a job changes. The caller has it written.
+-- unlink is called before a job changes. The caller saves it.
 local function unlink(j)
   if j.s == 'queued' then
     local m = j.id .. j.k
@@ -92,7 +92,7 @@ local function finish(j, state)
   link(j)
 end
 
--- due returns when a job is due: at a time that is given, or after a delay.
+-- due returns when a job is due: at a given time, or after a delay.
 local function due(at, delay)
   if at ~= '' then return tonumber(at) end
   return now + delay

@@ -1,4 +1,4 @@
--- The limits of a queue and of single keys, as they are kept.
+-- The limits of a queue and of single keys, as they are stored.
 
 local function numbers(text)
   local v = {}
@@ -9,7 +9,7 @@ end
 local function rateOf(v, i) return { n = v[i] or 0, per = v[i + 1], burst = v[i + 2] } end
 local function weight(n) return math.max(n or 1, 1) end
 
--- limitsFrom reads limits of a queue that are kept as numbers, and how many keys have limits of their own.
+-- limitsFrom reads the limits of a queue that are stored as numbers, and how many keys have limits of their own.
 local function limitsFrom(x, overrides)
   local v = numbers(x)
   return {
@@ -18,16 +18,16 @@ local function limitsFrom(x, overrides)
   }
 end
 
--- keyLimits reads limits of one key that are kept as numbers.
+-- keyLimits reads the limits of one key that are stored as numbers.
 local function keyLimits(x)
   local v = numbers(x)
   return { running = v[1], starts = rateOf(v, 2), units = rateOf(v, 5), weight = weight(v[8]) }
 end
 
--- used are the priorities, a digit for each, that jobs with limit keys of a queue have had, once limitsOf was asked for it.
+-- used has, after limitsOf was called for a queue, the priorities that its jobs with limit keys have had: a digit for each.
 local used = {}
 
--- limitsOf returns the limits of a queue, nil where neither it nor one of its keys has any. Times are in microseconds.
+-- limitsOf returns the limits of a queue, or nil if neither it nor one of its keys has any. Times are in microseconds.
 local limitsCache = {}
 local function limitsOf(q)
   local l = limitsCache[q]

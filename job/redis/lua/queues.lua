@@ -1,5 +1,5 @@
--- Returns the queues that have unfinished jobs or are paused: name, "1" if it is paused, how many are queued, how many run, and since when
--- the job that is due the longest is due, 0 for none.
+-- Returns the queues that have unfinished jobs or are paused: name, "1" if it is paused, how many jobs are queued, how many are running, and the
+-- earliest time at which a job was due, 0 for none.
 local queues, order = {}, {}
 local function queue(name)
   if not queues[name] then

@@ -1,6 +1,7 @@
--- Renews the lease of a session, and notes what its worker reports. ARGV: "1", or "0" for more of a renewal that is to come; worker, session, lease,
--- info; how many IDs to ask for, those; how many to drop, those; how many stats, each as its field, minute, total and JSON; how many trees, each as its
--- job, attempt and JSON. Returns the lost ones, and where ARGV[1] is "1" the canceled ones, the time, the watched ones, and the orders.
+-- Extends the lease of a session, and stores its worker's report. ARGV: "1", or "0" if more of the renewal follows; worker, session, lease, info; the
+-- number of IDs to check, and these; the number of IDs to give up, and these; the number of stats, each as field, minute, total and JSON; the number
+-- of trees, each as job, attempt and JSON. Returns the lost IDs and, if ARGV[1] is "1", the canceled ones, the time, the watched ones, and the
+-- commands.
 local worker, session = ARGV[2], ARGV[3]
 local at = 6
 local function following(size)

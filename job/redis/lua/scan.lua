@@ -1,5 +1,5 @@
--- scan calls visit with the IDs of jobs that match a filter, the newest first, until that returns true or enough were looked at. It returns the
--- ID to go on before, nil when there are no more. The filter is JSON; hi and lo bound the IDs, as ZRANGEBYLEX takes them.
+-- scan calls visit with the IDs of jobs that match a filter, newest first, until visit returns true or enough were read. It returns the ID to
+-- continue before, or nil if there are no more. The filter is JSON; hi and lo bound the IDs, in the syntax of ZRANGEBYLEX.
 
 local function contains(list, value)
   for i = 1, #list do
@@ -32,7 +32,7 @@ local function matches(f, id)
   return true
 end
 
--- sources returns the sorted sets to look in: those of the classes that may match, or the one of the ID of another system.
+-- sources returns the sorted sets to search: those of the classes that may match, or that of a meta ID.
 local function sources(f)
   if f.meta_id then return { P .. 'm:' .. f.meta_id } end
   local states
@@ -92,7 +92,7 @@ local function scan(f, hi, lo, visit)
   end
 end
 
--- eachOf is scan for IDs that are given, the newest first.
+-- eachOf is scan for given IDs, newest first.
 local function eachOf(f, ids, from, visit)
   local list = {}
   for i = from, #ids do list[#list + 1] = ids[i] end

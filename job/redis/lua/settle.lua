@@ -1,5 +1,5 @@
--- Writes what became of running jobs. ARGV: session, how many outcomes, those, then the jobs that follow, each with the number of the job that it follows
--- before it. Returns the numbers of the lost ones.
+-- Writes the outcomes of running jobs. ARGV: session, the number of outcomes, these, then the jobs that follow, each after the number of the outcome
+-- that it follows. Returns the numbers of the lost ones.
 local session, n = ARGV[1], tonumber(ARGV[2])
 local outcomes, held, lost, ids = {}, {}, { 'ok' }, {}
 for i = 3, n + 2 do

@@ -1,5 +1,5 @@
--- staged returns the arguments of the script: those behind the first, or, where that names a list of parts that were sent before, what is in
--- it, followed by them. Such a list goes by itself when nobody comes for it.
+-- staged returns the arguments of the script but the first. If the first names a list of parts that were sent before, they come after the content of
+-- that. Such a list expires if no call uses it.
 local function staged()
   local a = {}
   if ARGV[1] ~= '' then

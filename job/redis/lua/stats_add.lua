@@ -1,5 +1,5 @@
--- Puts rows of stats away for the one in which they were added up. ARGV: the span, the version that it had; how many rows are put away, of each its field
--- and what it was; then of each that was added up its field and JSON. It returns 0, and does nothing, when any of it has changed since.
+-- Replaces rows of stats by one that adds them up. ARGV: the span, and the version that was read; the number of rows to replace, each as its field
+-- and what was read; then the new ones, each as field and JSON. It returns 0, and does nothing, if any of this has changed since.
 local span = P .. 'past:' .. ARGV[1]
 if (call('HGET', span, '') or '0') ~= ARGV[2] then return 0 end
 local last = 3 + 2 * tonumber(ARGV[3])

@@ -1,5 +1,5 @@
--- Removes what else is out of date, some hundred of each. ARGV: for how long stats that were added up, orders, workers, sessions, crons and entries of the audit log are kept. Returns
--- 1 when there may be more.
+-- Removes other outdated data, a few hundred of each. ARGV: how long stats by span, commands, workers, sessions, crons and entries of the audit log
+-- are kept. Returns 1 if there may be more.
 local most, more = 200, 0
 evenFull()
 local function old(key, kept, drop)
@@ -28,7 +28,7 @@ end)
 old('crons', tonumber(ARGV[5]), function(name) call('DEL', P .. 'cron:' .. name) end)
 for _, worker in ipairs(call('ZRANGE', P .. 'seen', 0, most)) do dropOrders(P .. 'orders:' .. worker, tonumber(ARGV[2])) end
 for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
-  -- Where no job has a limit key any more, no claim looks at the lanes.
+  -- If no job has a limit key any more, no claim reads the lanes.
   local q = openQueue(name)
   local key = P .. 'q:' .. name
   if q.limits == none and q.held <= now and call('EXISTS', P .. 'k:' .. name) == 0 then
@@ -43,7 +43,7 @@ for _, name in ipairs(call('SMEMBERS', P .. 'laned')) do
     end
   end
 end
--- trim removes items of jobs that wait no more from the heads of the lists of a queue.
+-- trim removes items whose jobs no longer wait from the front of the lists of a queue.
 local trimmed = {}
 local function trim(q)
   trimmed[q] = true

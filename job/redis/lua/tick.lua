@@ -1,5 +1,5 @@
--- Notes a tick of a cron, with its job. ARGV: cron, spec, when, the next one, and a new job, or nothing. Returns 1 when the job was
--- enqueued or its unique key is held, 0 when the tick does not count.
+-- Notes a tick of a cron, with its job. ARGV: cron, spec, when, the next one, and a new job, or nothing. Returns 1 if the job was enqueued or its
+-- unique key is held, 0 if the tick does not count.
 local key = P .. 'cron:' .. ARGV[1]
 local last, paused = unpack(call('HMGET', key, 'last', 'paused'))
 if #ARGV > 4 then

@@ -1,7 +1,7 @@
--- The jobs of lanes are taken in turns, as job.TakeTurns does.
+-- Takes the jobs of lanes in turns, as job.TakeTurns does.
 
--- mostLooked bounds how many lanes and jobs a claim looks at in vain before others have their turn: where not all kinds are claimed, those of other
--- kinds.
+-- mostLooked bounds how many lanes and jobs that it cannot take a claim reads before it lets other scripts run: if not all kinds are claimed, those
+-- of other kinds.
 local mostLooked = 1000
 
 -- dueAt reports whether a lane that is open at a higher priority has a due job of this one.
@@ -11,8 +11,8 @@ local function dueAt(q, key, p)
   return e[1] and tonumber(e[2]) <= now
 end
 
--- openAbove returns up to n lanes with a due job of a priority by their turns, also those that are open at a higher one, where they may have none of
--- the kinds that are claimed; and, when it has looked at enough of them, the turn to go on after.
+-- openAbove returns up to n lanes with a due job of a priority by their turns, also lanes that are open at a higher priority but may have no job of
+-- the claimed kinds there; and, if it stopped because it read enough, the turn to continue after.
 local function openAbove(q, p, from, to, n)
   local found = {}
   while true do
@@ -38,9 +38,8 @@ local function openAbove(q, p, from, to, n)
   end
 end
 
--- openLanes returns up to n lanes with a due job of the highest priority, from top down, that any has one of, by their turns, and that priority. Of
--- the priority top only those whose turn is more than after and at most till count. When it has looked at enough of them, it returns the turn to go
--- on after, too.
+-- openLanes returns up to n lanes by their turns, and their priority: the highest one, from top down, that a lane has a due job of. If that priority
+-- is top, only lanes with after < turn <= till count. If it stopped because it read enough, it also returns the turn to continue after.
 local function openLanes(q, all, top, after, till, n)
   writeMembers()
   for p = top, 1, -1 do
@@ -65,10 +64,11 @@ local function weightOf(q, l)
   return ofKey(q, l).weight
 end
 
--- begun returns how many jobs of its turn have started. Where the weight was lowered since, one is left.
+-- begun returns how many jobs of the current turn have started. If the weight has been lowered since, one start is left.
 local function begun(l, w) return math.min(l.served, w - 1) end
 
--- deal has each lane in turn start as many jobs as its weight, at first what is left of its turn, once, or for as long as start starts any.
+-- deal lets each lane start as many jobs as its weight, the first time what is left of its turn: once, or with again until start returns false for
+-- all.
 local function deal(q, lanes, again, start)
   local first, more = true, true
   while more and (first or again) do
@@ -84,8 +84,8 @@ local function deal(q, lanes, again, start)
   end
 end
 
--- shares deals out n among the lanes that may start more, a turn to each, or as many as there are where they are all. Where that is not enough for
--- all, the first asked of them have had theirs, but for the last, whose turn may go on.
+-- shares deals out n starts among the lanes, to each what is left of its turn. With all, lanes may get further turns until nothing is left. If the
+-- starts do not suffice, the first asked lanes have had their turn, but for the last of them, whose turn may go on.
 local function shares(q, lanes, n, all)
   local want, may, asked = {}, {}, #lanes
   for i = 1, #lanes do want[i], may[i] = 0, laneLeft(q, lanes[i]) end
@@ -100,7 +100,8 @@ local function shares(q, lanes, n, all)
   return want, asked
 end
 
--- dueFrom returns up to n due members of a sorted set, from a rank on. To find a rank costs the same anywhere in the set, but scores cost more than members.
+-- dueFrom returns up to n due members of a sorted set, from a rank on. To find a rank costs the same anywhere in the set; scores cost more than
+-- members.
 local function dueFrom(key, rank, n)
   if rank == 0 then return call('ZRANGEBYSCORE', key, '-inf', nowText, 'LIMIT', 0, n) end
   local page, found = call('ZRANGE', key, rank, rank + n - 1, 'WITHSCORES'), {}
@@ -111,8 +112,8 @@ local function dueFrom(key, rank, n)
   return found
 end
 
--- findDue returns up to n due jobs of a lane that have the priority and are wanted, from behind a member on; when it has looked at enough others,
--- the last of these; whether it has seen another due job behind those; and whether these are all jobs of that priority.
+-- findDue returns up to n wanted due jobs of a lane with the priority, after a member; if it stopped because it read enough others, the last of
+-- these; whether it saw another due job after those; and whether these are all jobs of that priority.
 local function findDue(q, l, p, n, wanted, behind)
   local members = {}
   if inOrder(q, l) then
@@ -126,7 +127,7 @@ local function findDue(q, l, p, n, wanted, behind)
   end
   local key, rank = readyKey(q.name, l.key, p), 0
   if behind then rank = (call('ZRANK', key, behind) or -1) + 1 end
-  local size = math.min(n + 1, 100) -- at first those that are wanted, which mostly is enough, and the next one
+  local size = math.min(n + 1, 100) -- mostly enough at first: the wanted ones and one more
   while #members < n do
     local page = dueFrom(key, rank, size)
     for i = 1, #page do
@@ -144,8 +145,8 @@ local function findDue(q, l, p, n, wanted, behind)
   return members
 end
 
--- affordable shortens the lists of jobs that were found to those that may start: one may while any unit is left of the queue and of its key. It
--- returns what those of each lane cost together.
+-- affordable shortens the lists of found jobs to those that may start: one may while any unit is left of its queue and its key. It returns what the
+-- jobs of each lane cost together.
 local function affordable(q, lanes, found)
   local costs, may, paid, queue = {}, {}, {}, q.paid
   for i = 1, #lanes do costs[i], may[i], paid[i] = 0, 0, lanes[i].paid end
@@ -165,7 +166,7 @@ local function affordable(q, lanes, found)
   return costs
 end
 
--- endTurns gives lanes that have used up their turns new ones, at the end.
+-- endTurns gives a new turn, at the end, to lanes that have used up theirs.
 local function endTurns(q, lanes, got)
   local last, ended = {}, {}
   for i, l in ipairs(lanes) do
@@ -173,7 +174,7 @@ local function endTurns(q, lanes, got)
     local all = begun(l, w) + got[i]
     last[i], ended[i], l.served = i, math.floor(all / w), all % w
   end
-  -- Whose turns ended more often was last in turn.
+  -- The lane whose turns ended most often was served last.
   for i = 2, #last do
     if ended[i] < ended[i - 1] then
       table.sort(last, function(a, b)
@@ -191,8 +192,8 @@ local function endTurns(q, lanes, got)
   end
 end
 
--- takeTurns takes up to n due jobs of a queue by priority, and of one priority in turns. begin reports whether the answer is large enough. It returns
--- how many, and, when others should have their turn before it goes on, the priority and what else it is to be called with then.
+-- takeTurns takes up to n due jobs of a queue by priority, and within a priority in turns. begin reports whether the answer is large enough. It
+-- returns how many it took and, if it stopped to let other scripts run, the priority and the further arguments to continue with.
 local function takeTurns(q, n, all, wanted, begin, priority, rest)
   local running = tonumber(call('HGET', P .. 'n:' .. q.name, '') or 0)
   n = math.min(n, queueLeft(q, running))
@@ -210,7 +211,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
     while n > 0 and not stopped do
       local lanes, p, goOn = openLanes(q, all, top, after, till, n)
       if p ~= top and taken > 0 then
-        more = true -- as long as this priority gives any, it is asked again
+        more = true -- ask this priority again as long as it gives any
         break
       end
       if goOn then
@@ -220,7 +221,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       if #lanes == 0 then break end
       local first = after == 0 or p ~= top
       top = p
-      local want, asked = shares(q, lanes, n, first and #lanes < n) -- only where these are all lanes, one may give more than its turn
+      local want, asked = shares(q, lanes, n, first and #lanes < n) -- only if these are all lanes may one give more than its turn
       local found, goesOn, isAll, got, last = {}, {}, {}, {}, nil
       for i = 1, #lanes do
         found[i] = {}
@@ -249,7 +250,7 @@ local function takeTurns(q, n, all, wanted, begin, priority, rest)
       if begin(q.name, lanes, p, found) then stopped = stopped or int(after) end
       for i = 1, #lanes do got[i] = #found[i] end
       endTurns(q, lanes, got)
-      if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the turn of the last one goes on
+      if lanes[asked].turn == turn and got[asked] > 0 and got[asked] == want[asked] then after = turn - 1 end -- the last one has not used up its turn
       local cost = 0
       for i, l in ipairs(lanes) do
         if got[i] > 0 then

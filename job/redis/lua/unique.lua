@@ -1,6 +1,6 @@
--- Unique keys, and who holds them.
+-- Unique keys and their holders.
 
--- A unique key is held by a job, whose ID is followed by the time until which it is, if that has finished.
+-- The value of a unique key is the ID of the job that holds it; if that has finished, followed by the time until which it holds it.
 local function holder(key)
   local v = call('HGET', P .. 'u', key)
   if not v then return nil end
@@ -11,10 +11,10 @@ end
 
 local function hold(key, id) call('HSET', P .. 'u', key, id) end
 
--- uniqueKey returns the unique key of a job, nil where it has none.
+-- uniqueKey returns the unique key of a job, or nil if it has none.
 local function uniqueKey(j) return has(j, hasKey) and more(j).u or nil end
 
--- letGo is called for a job that has finished: its key is free, now or when the time for which it is unique is over.
+-- letGo is called for a job that has finished: it frees its key, now or when the time for which the job is unique is over.
 local function letGo(j)
   local key = uniqueKey(j)
   if not key or holder(key) ~= j.id then return end

@@ -1,8 +1,8 @@
--- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what seldom changes (11), and what never
--- does but by a replacement (6), see keys.md. A part that has not changed is written as it was read.
+-- A job is one value, a stream of MessagePack in three parts: what each claim and outcome changes (9 values), what changes seldom (11), and what only
+-- a replacement changes (6), see keys.md. A part that has not changed is written as it was read.
 local stateOf = { q = 'queued', r = 'running', c = 'completed', d = 'discarded', x = 'canceled' }
 local letterOf = { queued = 'q', running = 'r', completed = 'c', discarded = 'd', canceled = 'x' }
-local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, an ID of another system, args in a place of their own
+local hasKey, hasMeta, hasArgs = 1, 2, 4 -- flags: a unique key, a meta ID, args with a key of their own
 local function has(j, flag) return j.fl % (2 * flag) >= flag end
 
 local unpackSome = cmsgpack.unpack_limit
@@ -16,8 +16,8 @@ local function parse(v)
   }
 end
 
--- Jobs that were inserted or claimed together have the same first two parts. What follows another that has the same shares them: it looks up in the head
--- what it has not of its own. What claims and outcomes set is its own from the start, as a table that grows costs more.
+-- Jobs that were inserted or claimed together have the same first two parts. A job with the same parts as the one before shares them: it looks up
+-- there what it has not set itself. What claims and outcomes set is in its own table from the start, since it costs more to grow a table.
 local read
 do
   local head, headText, last
@@ -36,7 +36,7 @@ do
   end
 end
 
--- tailOf is the third part of a job.
+-- tailOf returns the third part of a job.
 local function tailOf(j)
   if not j.tail then
     if not j.rest then j.rest = unpackSome(j.kept, 11, j.cold) end
@@ -45,7 +45,7 @@ local function tailOf(j)
   return j.tail
 end
 
--- more reads what a job seldom needs.
+-- more decodes the parts of a job that are seldom needed.
 local function more(j)
   if not j.u then
     local _, u, uf, mi, co, o = unpackSome(tailOf(j), 5, 0)
@@ -54,7 +54,7 @@ local function more(j)
   return j
 end
 
--- hot is the first part of a job. Jobs that are written together mostly have the same.
+-- hot returns the first part of a job. Jobs that are written together mostly have the same.
 local same, hotOfSame = {}, nil
 local function hot(j)
   local x = (j.x and 1 or 0) + (j.xp and 2 or 0)
@@ -66,7 +66,7 @@ local function hot(j)
   return hotOfSame
 end
 
--- textOf is the value of a job as it is now.
+-- textOf returns the value of a job as it is now.
 local function textOf(j)
   if not j.text then
     if j.all then

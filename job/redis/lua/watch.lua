@@ -1,4 +1,4 @@
--- Watches a job. ARGV: its ID, for how long. Returns 0 when there is no such job, 1 when there is no tree, and the tree.
+-- Watches a job. ARGV: its ID, how long. Returns 0 if there is no such job, 1 if there is no tree, or the tree.
 local j = load(ARGV[1])
 if not j then return 0 end
 if j.s ~= 'queued' and j.s ~= 'running' then return 1 end
