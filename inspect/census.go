@@ -23,7 +23,7 @@ func Scopes() iter.Seq2[string, int] {
 	}
 }
 
-// yieldScopes yields those of the subtree of the scope n, and reports whether more are wanted.
+// yieldScopes yields the scopes of the subtree of n. It returns false if no more are wanted.
 func yieldScopes(n *scope.Node, yield func(string, int) bool) bool {
 	own, inner := census(n, 0, nil)
 	if !yield(n.Label(), own) {
@@ -37,7 +37,7 @@ func yieldScopes(n *scope.Node, yield func(string, int) bool) bool {
 	return true
 }
 
-// census adds n and the tasks below it to those counted so far, as far as to the scopes inside, which it adds to inner.
+// census counts n and the tasks below it, but not those of scopes inside, which it adds to inner.
 func census(n *scope.Node, own int, inner []*scope.Node) (int, []*scope.Node) {
 	own++
 	var below []*scope.Node

@@ -45,25 +45,25 @@ func (k FindingKind) String() string {
 // A Finding is what a [Watch] reports.
 type Finding struct {
 	Kind    FindingKind
-	Path    string        // of the task; empty when the finding is about several
+	Path    string        // of the task; empty if the finding is about several
 	Elapsed time.Duration // see the kinds
 	Wait    Wait          // what the task does, and where
-	Count   int           // how many tasks or goroutines one snapshot found so at this place
-	Before  int           // of TasksPileUp: how many there were one Interval of the watch before
-	Places  []string      // at most five, those of the most goroutines first; empty when they are not known
+	Count   int           // how many such tasks or goroutines one snapshot found at this place
+	Before  int           // for TasksPileUp: how many there were one Interval of the watch before
+	Places  []string      // at most five, those with the most goroutines first; empty if they are not known
 }
 
-// A findingKey is what is reported once in an interval: of what kind, and about which place.
+// A findingKey is the kind and the place of findings, which are reported once per interval.
 type findingKey struct {
 	kind  FindingKind
 	frame Frame
 }
 
-// maxFindings is how many of them are remembered; the others of an interval are not reported.
+// maxFindings is how many keys are remembered. If an interval has more, the rest is not reported.
 const maxFindings = 1000
 
-// report notes a finding of this scan. Findings of one kind at one place are one: it has the task that was found so for the
-// longest, and counts them.
+// report notes a finding of this scan. Findings of one kind at one place are merged: the result has the task that was found there longest, and their
+// number.
 func (s *scan) report(e Finding, place Frame) {
 	f := findingKey{e.Kind, place}
 	count := max(1, e.Count)
@@ -80,8 +80,7 @@ func (s *scan) report(e Finding, place Frame) {
 	s.found[f].Count = count
 }
 
-// publish writes the findings of a scan to the log and passes them to Report, but for those of which this has been done
-// in this interval.
+// publish logs the findings of a scan and passes them to Report, but for those that were published in this interval.
 func (w *watch) publish(s *scan) {
 	list := slices.SortedFunc(maps.Keys(s.found), func(a, b findingKey) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(s.found[a].Path, s.found[b].Path))
@@ -99,7 +98,7 @@ func (w *watch) publish(s *scan) {
 	}
 }
 
-// forget makes room for findings to be reported again.
+// forget removes findings that may be reported again.
 func (w *watch) forget(now time.Time) {
 	for f, at := range w.reported {
 		if now.Sub(at) >= w.c.Interval {
@@ -120,7 +119,7 @@ var findingTexts = map[FindingKind]string{
 	GoroutineUnreachable: "goroutines wait for what nothing else can reach, and are leaked",
 }
 
-// attributes are what a finding says in the log.
+// attributes returns a finding as attributes of a log record.
 func (f Finding) attributes() []slog.Attr {
 	var list []slog.Attr
 	if f.Path != "" {
@@ -144,7 +143,7 @@ func (f Finding) attributes() []slog.Attr {
 	return list
 }
 
-// mostPlaces names the five places that most of the tasks are at, with one of the tasks for each.
+// mostPlaces returns the five places with the most tasks, and one of the tasks for each.
 func mostPlaces(nodes []*Node) []string {
 	type place struct {
 		text  string

@@ -9,15 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// minGroup is from how many siblings on that are alike one Node stands for all of them.
+// minGroup is how many similar siblings become one Node at least.
 const minGroup = 3
 
-// Grouped returns a copy of the tree in which one Node stands for three or more siblings that are alike: of the same kind
-// and state, with names that differ only in words with digits, waiting for the same thing at the same place, with the same
-// going on below. Such a Node has the siblings in Group. Its name is made of their first and last names, its Age is that of
-// the oldest, its Wait.Seen and Wait.Snapshots the longest, its Wait.Until the soonest, and its Tasks are all that run below them, again grouped. It has no ID and cannot
-// be canceled; its members can. [Node.String] and the commands show trees grouped. To group the results of [Trees], put
-// them into a Node: Node{Tasks: Trees()}.Grouped().Tasks.
+// Grouped returns a copy of the tree in which one Node stands for three or more siblings that are alike: they have the same kind and state, and names
+// that differ only in words with digits, they wait for the same thing at the same place, and the same goes on below them. Such a Node has the
+// siblings in Group. Its name is made of their first and last names; its Age is that of the oldest, its Wait.Seen and Wait.Snapshots are the longest,
+// its Wait.Until is the soonest, and its Tasks are all that run below them, grouped again. It has no ID and cannot be canceled; its members can.
+// [Node.String] and the commands show trees grouped. To group the results of [Trees], put them into a Node: Node{Tasks: Trees()}.Grouped().Tasks.
 func (n Node) Grouped() Node {
 	g := grouper{seed: maphash.MakeSeed(), likes: make(map[*Node]likeness)}
 	n.Tasks = g.group(n.Tasks)
@@ -26,18 +25,18 @@ func (n Node) Grouped() Node {
 
 type grouper struct {
 	seed  maphash.Seed
-	likes map[*Node]likeness // of each Node of the tree, once it was needed
+	likes map[*Node]likeness // of the Nodes of the tree, once they were needed
 }
 
-// A likeness is the same for tasks that are alike.
+// A likeness is equal for tasks that are alike.
 type likeness struct {
 	kind, state, name string
 	wait              Wait // without its times
-	ends              bool // the wait, at a time that is known
+	ends              bool // the wait ends at a known time
 	below             uint64
 }
 
-// group returns siblings in which those that are alike have become one, at the place of the first.
+// group merges siblings that are alike into one, at the place of the first.
 func (g *grouper) group(siblings []Node) []Node {
 	members := make(map[likeness][]int)
 	for i := range siblings {
@@ -58,7 +57,7 @@ func (g *grouper) group(siblings []Node) []Node {
 	return list
 }
 
-// merge makes one Node of the siblings with these indexes.
+// merge makes one Node of the siblings at these indexes.
 func (g *grouper) merge(siblings []Node, alike []int) Node {
 	first, last := siblings[alike[0]], siblings[alike[len(alike)-1]]
 	n := Node{Name: first.Name, Path: first.Path, Kind: first.Kind, State: first.State, Wait: first.Wait}
@@ -89,7 +88,7 @@ func (g *grouper) merge(siblings []Node, alike []int) Node {
 	return n
 }
 
-// like says what a task is alike with.
+// like returns the likeness of a task.
 func (g *grouper) like(n *Node) likeness {
 	l, known := g.likes[n]
 	if known {
@@ -112,7 +111,7 @@ func (g *grouper) like(n *Node) likeness {
 	return l
 }
 
-// below is the path, from n on, of the task below that n waits for; empty when it waits for none.
+// below returns the path, relative to n, of the task below n that n waits for; empty if it waits for none.
 func (n *Node) below() string {
 	if path, ok := strings.CutPrefix(n.Wait.On, n.Path+"/"); ok {
 		return "/" + path
@@ -123,7 +122,7 @@ func (n *Node) below() string {
 // withoutNumbers replaces each word that has a digit by one.
 func withoutNumbers(name string) string {
 	var b strings.Builder
-	word := 0 // where it begins
+	word := 0 // where the word begins
 	put := func(end int) {
 		if text := name[word:end]; strings.ContainsFunc(text, unicode.IsDigit) {
 			b.WriteByte('0')

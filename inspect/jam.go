@@ -6,23 +6,23 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A jam is a semaphore with tasks that wait for it, as it was at one moment. Those behind the first that cannot be served
-// before they go on themselves wait for each other.
+// A jam is a semaphore with tasks that wait for it, as it was at one moment. Its waiters from first on cannot be served before they go on themselves:
+// they wait for each other.
 type jam struct {
 	takers []taker
 	queue  []*scope.SemWaiter       // oldest first; their weights do not change
-	places map[*scope.SemWaiter]int // in the queue
+	places map[*scope.SemWaiter]int // their indexes in queue
 	size   int
-	first  int // in the queue, of those that cannot be served
+	first  int // the index in queue of the first that cannot be served
 }
 
-// A taker is a task that took a weight of a semaphore; nil for none that the snapshot knows.
+// A taker is a task that took a weight of a semaphore. Its n is nil if the snapshot does not have the task.
 type taker struct {
 	n      *scope.Node
 	weight int
 }
 
-// semaphores are those that tasks of a snapshot wait for.
+// semaphores has the semaphores that tasks of a snapshot wait for.
 type semaphores struct {
 	texts   map[*scope.Sem]string
 	waiting map[*scope.Node]*scope.SemWaiter // by the task whose goroutine waits
@@ -30,7 +30,7 @@ type semaphores struct {
 	verdicts
 }
 
-// semaphore notes that n waits for one, and describes it: in the same way for all that wait for it.
+// semaphore notes that n waits for a semaphore, and describes it: with the same text for all that wait for it.
 func (s *snapshot) semaphore(n *scope.Node, a *scope.SemWaiter) string {
 	if s.texts == nil {
 		s.texts, s.waiting = make(map[*scope.Sem]string), make(map[*scope.Node]*scope.SemWaiter)
@@ -46,15 +46,14 @@ func (s *snapshot) semaphore(n *scope.Node, a *scope.SemWaiter) string {
 	return text
 }
 
-const maxRounds = 100 // in which it is found out who waits for whom; beyond that nothing is said
+const maxRounds = 100 // of finding out who waits for whom; beyond that nothing is reported
 
-// findJams finds the semaphores whose waiters cannot be served before they go on themselves. What a task took is released by
-// that task, as far as is known: this is so until a goroutine has released what another took, or there is one below the task
-// that does something else than to wait in the jam. A task that waits for what it took itself may wait for whom it handed
-// that to, so of such a semaphore something is said only when it was seen that tasks release what they took.
+// findJams finds the semaphores whose waiters cannot be served before they go on themselves. It assumes that a task releases what it took, unless a
+// goroutine has ever released what another one took, or the task has a goroutine below it that does something else than to wait in the jam. A task
+// that waits for what it took itself may have handed it to another one, so such a semaphore counts only if tasks were seen to release what they took.
 //
-// It starts with all that wait, and takes out those that can be served, or whose task to wait for can end, until none is left
-// to take out: the rest wait for each other.
+// It starts with all waiters, and removes those that can be served, or that wait for a task which can end, until there are none to remove. The rest
+// wait for each other.
 func (s *snapshot) findJams() {
 	s.jams = make(map[*scope.Sem]*jam)
 	for sem := range s.texts {
@@ -74,7 +73,7 @@ func (s *snapshot) findJams() {
 	clear(s.jams)
 }
 
-// newJam is nil for a semaphore of which something is not known, or which no task that may be stuck took.
+// newJam returns nil if something about the semaphore is unknown, or no task that may be stuck took it.
 func (s *snapshot) newJam(of *scope.Sem) *jam {
 	now := of.State()
 	h := now.Holders
@@ -103,15 +102,15 @@ func (s *snapshot) newJam(of *scope.Sem) *jam {
 	return j
 }
 
-// related reports whether one of two tasks is the other, or above it.
+// related reports whether one of two tasks is above the other, or the same.
 func related(a, b *scope.Node) bool { return a != nil && b != nil && (a.IsAbove(b) || b.IsAbove(a)) }
 
-// mayBeStuck reports whether a task that took something waits in a way that may be part of a jam.
+// mayBeStuck reports whether a task that took something has a wait that may be part of a jam.
 func (s *snapshot) mayBeStuck(t taker) bool {
 	return t.n != nil && (s.waiting[t.n] != nil || s.edges[t.n] != nil || s.inside(t.n) != nil || t.n.IsJoining())
 }
 
-// inside is the scope that n's goroutine is in, or nil.
+// inside returns the scope that n's goroutine is in, or nil.
 func (s *snapshot) inside(n *scope.Node) *scope.Node {
 	r := s.bySet[n.Labels.Address()]
 	if r == nil || r.stack == nil {
@@ -123,7 +122,7 @@ func (s *snapshot) inside(n *scope.Node) *scope.Node {
 	return nil
 }
 
-// unjam takes out of the jams those that can be served, and reports whether there were any.
+// unjam removes from the jams the waiters that can be served, and reports whether there were any.
 func (s *snapshot) unjam() (changed bool) {
 	s.verdicts = verdicts{ends: make(map[*scope.Node]bool), frozen: make(map[*scope.Node]bool)}
 	first := make(map[*scope.Sem]int)
@@ -146,7 +145,7 @@ func (s *snapshot) unjam() (changed bool) {
 	return changed
 }
 
-// jammed reports whether n waits for a semaphore that will not serve it.
+// jammed reports whether n waits for a semaphore that will never serve it.
 func (s *snapshot) jammed(n *scope.Node) bool {
 	a := s.waiting[n]
 	if a == nil {
@@ -160,19 +159,19 @@ func (s *snapshot) jammed(n *scope.Node) bool {
 	return known && place >= j.first
 }
 
-// verdicts are what has been found out about tasks in one round.
+// verdicts is what one round has found out about tasks.
 type verdicts struct {
 	ends, frozen map[*scope.Node]bool
 	endWaiters   []*scope.EndWaiter // of tasks that wait for others
 }
 
-// cannotEnd reports whether n waits for ever, or a task below that it has to wait for does.
+// cannotEnd reports whether n waits for ever, or has to wait for a task below that does.
 func (s *snapshot) cannotEnd(n *scope.Node) bool {
 	known, ok := s.ends[n]
 	if ok {
 		return known
 	}
-	s.ends[n] = true // who waits for itself waits for ever
+	s.ends[n] = true // a task that waits for itself waits for ever
 	stuck := s.isStuck(n) || slices.ContainsFunc(n.Tasks(nil), func(k *scope.Node) bool { return !k.Is(scope.IsBackground) && s.cannotEnd(k) })
 	s.ends[n] = stuck
 	return stuck
@@ -191,8 +190,7 @@ func (s *snapshot) isStuck(n *scope.Node) bool {
 	return inner != nil && !inner.Is(scope.IsFinished) && s.cannotEnd(inner)
 }
 
-// isFrozen reports whether all goroutines that n has started wait for ever, its own included, so that none of them releases
-// anything.
+// isFrozen reports whether all goroutines that n has started, and its own, wait for ever. Then none of them will release anything.
 func (s *snapshot) isFrozen(n *scope.Node) bool {
 	known, ok := s.frozen[n]
 	if ok {
@@ -207,8 +205,8 @@ func (s *snapshot) isFrozen(n *scope.Node) bool {
 	return frozen
 }
 
-// confirm drops all jams when one of those that wait has gone on meanwhile: the semaphores were not read at one moment. When
-// none has, all of them waited from the first moment to the last.
+// confirm drops all jams if one of the waiters has gone on meanwhile: then the semaphores were not read at one moment. If none has, all of them
+// waited from the first reading to the last.
 func (s *snapshot) confirm() {
 	moved := slices.ContainsFunc(s.endWaiters, func(j *scope.EndWaiter) bool { return !j.StillWaits() })
 	for _, j := range s.jams {
@@ -219,8 +217,7 @@ func (s *snapshot) confirm() {
 	}
 }
 
-// jamEdges returns whom tasks wait for at semaphores: those who took what they need and cannot go on, and who waits right
-// before them.
+// jamEdges returns whom tasks wait for at semaphores: the tasks that took what they need and cannot go on, and the waiter right before them.
 func (s *snapshot) jamEdges() map[*scope.Node][]*scope.Node {
 	edges := make(map[*scope.Node][]*scope.Node)
 	if len(s.jams) == 0 {

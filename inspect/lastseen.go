@@ -8,20 +8,20 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// lastSeenPlaces remembers where each task was found, so that the next snapshot can say whether it is still there. The mutex of
-// places guards it. It has an entry for each task that was seen lately.
+// lastSeenPlaces remembers where each task was last found, so that the next snapshot can say whether it is still there. The mutex of places guards
+// it.
 var lastSeenPlaces = lastSeenTable{pages: make(map[uint32]*lastSeenPage)}
 
-// A lastSeenTable has the entries of tasks by their number, several to a page: tasks that were started one after the other have
-// numbers next to each other, and a snapshot comes to them one after the other, so that most are on the page of the one before.
+// A lastSeenTable has the entries of tasks by their number, several to a page. Tasks that were started one after the other have consecutive numbers,
+// and snapshots visit them one after the other, so most are on the page of the one before.
 type lastSeenTable struct {
-	pages  map[uint32]*lastSeenPage // by what the numbers on a page have in common
+	pages  map[uint32]*lastSeenPage // by the number of the page
 	recent *lastSeenPage            // the one used last, or nil
-	number uint32                   // under which it is in pages
+	number uint32                   // the number of recent in pages
 	swept  time.Duration            // when, as in lastSeen
 }
 
-// A lastSeenPage is small because a task that outlives its neighbors keeps all of it.
+// A lastSeenPage is small, since one task that lives long keeps its whole page.
 type lastSeenPage [4]lastSeen
 
 // A lastSeen is the entry of one task; it is empty where the count is zero.
@@ -32,7 +32,7 @@ type lastSeen struct {
 	count       int           // snapshots in a row
 }
 
-// entry returns that of a task, which may be empty.
+// entry returns the entry of a task, which may be empty.
 func (t *lastSeenTable) entry(id uint32) *lastSeen {
 	const size = uint32(len(lastSeenPage{}))
 	if number := id / size; t.recent == nil || t.number != number {
@@ -46,22 +46,21 @@ func (t *lastSeenTable) entry(id uint32) *lastSeen {
 	return &t.recent[id%size]
 }
 
-// seenFrom is what the times are counted from.
+// seenFrom is the time that durations are counted from.
 var seenFrom = time.Now()
 
-// A waitIdentity tells a wait from a later one at the same place: two that are equal are one. The zero value is that of a
-// wait of which this cannot be known, as of one for a channel, a lock or a connection: of these the runtime shows no more
-// than the stack, which is the same for each time round a loop.
+// A waitIdentity identifies a wait, so that it can be told from a later one at the same place. The zero value is for waits that cannot be identified,
+// such as those for a channel, a lock or a connection: for these the runtime shows only the stack, which is the same each time round a loop.
 type waitIdentity struct {
 	waiter uint32            // the number of a wait inside this package
 	last   bool              // the task's last wait: there is none after it
 	scope  goroutine.Address // the label set of the scope that is waited for
 }
 
-// keepLastSeen is how long a task of which no snapshot is taken is remembered.
+// keepLastSeen is how long a task is remembered that no snapshot visits.
 const keepLastSeen = time.Minute
 
-// identity says which wait n, with all but its times known, is in; its waiter may be nil.
+// identity returns the identity of n's wait, whose fields are known but for its times; waiter may be nil.
 func (w Wait) identity(waiter scope.Waiter, scope goroutine.Address) (id waitIdentity) {
 	if waiter != nil {
 		id.waiter = waiter.Identity()
@@ -71,8 +70,7 @@ func (w Wait) identity(waiter scope.Waiter, scope goroutine.Address) (id waitIde
 	return id
 }
 
-// seen notes that n was found in a place, in a wait. It returns since when the snapshots have found it there, and how many
-// in a row have.
+// seen notes that n was found at a place, in a wait. It returns since when snapshots have found it there, and how many in a row.
 func (t *lastSeenTable) seen(n *Node, wait waitIdentity, now time.Duration) (since time.Duration, count int) {
 	place := hashBasis
 	if n.stack != nil {
@@ -89,7 +87,7 @@ func (t *lastSeenTable) seen(n *Node, wait waitIdentity, now time.Duration) (sin
 	return max(0, now-s.first), s.count
 }
 
-// forget removes those that were not seen: at once after a snapshot of all trees, else when none was taken for long.
+// forget removes tasks that were not seen: at once after a snapshot of all trees, otherwise if there was none for long.
 func (t *lastSeenTable) forget(begun, now time.Duration, whole bool) {
 	if whole {
 		t.deleteFunc(func(s *lastSeen) bool { return s.last < begun })
@@ -102,7 +100,7 @@ func (t *lastSeenTable) forget(begun, now time.Duration, whole bool) {
 	t.deleteFunc(func(s *lastSeen) bool { return now < s.last || now-s.last > keepLastSeen })
 }
 
-// deleteFunc deletes the entries of which old is true, and the pages that are empty then.
+// deleteFunc deletes the entries for which old returns true, and the pages that are then empty.
 func (t *lastSeenTable) deleteFunc(old func(*lastSeen) bool) {
 	t.recent = nil
 	for number, p := range t.pages {

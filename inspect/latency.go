@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A latencyMeter tells how long goroutines that were ready to run waited for a processor, as the runtime counts it.
+// A latencyMeter measures how long goroutines that were ready to run waited for a processor, as the runtime counts it.
 type latencyMeter struct {
 	sample [1]metrics.Sample
 	counts []uint64 // of the last reading
@@ -16,7 +16,7 @@ func (m *latencyMeter) start() {
 	m.longest()
 }
 
-// longest is the longest time since the last call: the lower end of the range that the runtime counts it in.
+// longest returns the longest such time since the last call: the lower end of the range in which the runtime counts it.
 func (m *latencyMeter) longest() time.Duration {
 	metrics.Read(m.sample[:])
 	if m.sample[0].Value.Kind() != metrics.KindFloat64Histogram {
@@ -33,7 +33,7 @@ func (m *latencyMeter) longest() time.Duration {
 	return longest
 }
 
-// inSystemCalls is how many goroutines are in system calls or C.
+// inSystemCalls returns how many goroutines are in system calls or C.
 func inSystemCalls() int {
 	sample := []metrics.Sample{{Name: "/sched/goroutines/not-in-go:goroutines"}}
 	metrics.Read(sample)

@@ -10,22 +10,22 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A leakKey identifies goroutines that carry a label set which no task of the process has, by the set and the function they
-// began with. They were started in a task that has ended, by a plain go statement, or have a set of the program's own.
+// A leakKey identifies goroutines with a label set that no task of the process has: by the set, and by the function that they began with. They were
+// started with a plain go statement by a task that has ended, or the program gave them a set.
 type leakKey struct {
 	set   goroutine.Address
 	entry string
 }
 
-// A leak is what is known of the goroutines of one key.
+// A leak is the goroutines of one key.
 type leak struct {
 	since time.Time
 	count int
 	entry *location
 }
 
-// checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks,
-// and is done that much more seldom.
+// checkLeaks finds goroutines that have the label set of a task which has ended. It costs more than a snapshot of the tasks, and is done less often
+// accordingly.
 func (w *watch) checkLeaks(s *scan) {
 	if w.c.GoroutineLeaked < 0 || time.Since(w.checked) < w.c.GoroutineLeaked/2 {
 		return
@@ -67,10 +67,10 @@ func (w *watch) checkLeaks(s *scan) {
 	w.checked = time.Now().Add(leakShare * time.Since(begun))
 }
 
-// maxLeaks is how many leaked goroutines are remembered.
+// maxLeaks is how many leaks are remembered.
 const maxLeaks = 10_000
 
-// liveSets are the label sets of all tasks, and calls of Blocking, that have not ended.
+// liveSets returns the label sets of all tasks, and calls of Blocking, that have not ended.
 func liveSets() map[goroutine.Address]bool {
 	live := make(map[goroutine.Address]bool)
 	todo := scope.Roots()
@@ -88,9 +88,9 @@ func liveSets() map[goroutine.Address]bool {
 	return live
 }
 
-// reportLeaks reports goroutines that have been seen for long enough. The public profile shows the labels in their sets, and
-// so which task started them: one that has more than the names of a task is not a task's own, but that of a pprof.Do whose
-// task may go on. live is how many goroutines of each function belong to tasks that have not ended.
+// reportLeaks reports goroutines that have been seen for long enough. The public profile has the labels in their sets, and so which task started
+// them. A set with more than the labels of a task was made by pprof.Do, in a task that may not have ended. live is how many goroutines of each
+// function belong to tasks that have not ended.
 func (w *watch) reportLeaks(s *scan, live map[string]int) {
 	old := w.oldLeaks(s.now)
 	if len(old) == 0 {
@@ -125,7 +125,7 @@ func (w *watch) reportLeaks(s *scan, live map[string]int) {
 	}
 }
 
-// oldLeaks are those to be reported, by function.
+// oldLeaks returns the leaks to report, by function.
 func (w *watch) oldLeaks(now time.Time) map[string]leak {
 	old := make(map[string]leak)
 	for key, l := range w.leaks {
@@ -145,14 +145,14 @@ func (w *watch) oldLeaks(now time.Time) map[string]leak {
 	return old
 }
 
-// isOwnSet reports whether labels are those that a task has by itself.
+// isOwnSet reports whether labels are those of a task, and nothing else.
 func isOwnSet(labels map[string]string) bool {
 	_, ok := labels[scope.TaskLabel]
 	return ok && len(labels) == 1
 }
 
-// entryOf is the function that a goroutine began with. It is nil for one that runs a task, and for one of the standard
-// library, whose connections outlive the call that opened them.
+// entryOf returns the function that a goroutine began with. It is nil for a goroutine that runs a task, and for one of the standard library: its
+// connections stay open after the call that opened them.
 func entryOf(calls []*location) (entry *location) {
 	for _, p := range calls {
 		if p.begins != beginsNone {
@@ -168,13 +168,12 @@ func entryOf(calls []*location) (entry *location) {
 	return entry
 }
 
-// maxTraced is with how many goroutines a traceback of all of them is still taken: it stops the program for some
-// microseconds for each.
+// maxTraced is up to how many goroutines a traceback of all is taken: it stops the program for some microseconds for each.
 const maxTraced = 500
 
-// createdAt is where the goroutines that began with a function were started, if that is one place.
+// createdAt returns where the goroutines that began with a function were started, if that is a single place.
 func createdAt(entry *location) (where string, ok bool) {
-	if strings.Contains(entry.Func, ".gowrap") { // what the compiler makes of a go statement with arguments
+	if strings.Contains(entry.Func, ".gowrap") { // the compiler's name for a go statement with arguments
 		return fmt.Sprintf("%s:%d", entry.File, entry.Line), true
 	}
 	if runtime.NumGoroutine() > maxTraced {

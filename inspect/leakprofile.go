@@ -76,7 +76,7 @@ func leaksIn(profile *pprof.Profile) ([]Leak, error) {
 	return leaks, nil
 }
 
-// checkUnreachable reports what the leak profile has, if that is wanted: at the place where they wait.
+// checkUnreachable reports the content of the leak profile, if wanted: at the places where the goroutines wait.
 func (w *watch) checkUnreachable(s *scan) {
 	if w.c.LeakProfile <= 0 || s.now.Before(w.profiled) {
 		return

@@ -2,7 +2,7 @@ package inspect
 
 import "strings"
 
-// A libraryWait is what a function of a library waits for at a channel or a condition of its own.
+// A libraryWait is what a function of a library waits for when it waits for a channel or a condition of its own.
 type libraryWait struct {
 	reason, on string
 	wrapped    bool // the function that called it may know better
@@ -10,12 +10,12 @@ type libraryWait struct {
 
 const (
 	httpAnswer     = "HTTP answer"
-	httpConnection = "HTTP connection" // it is made, or others have all that there may be
+	httpConnection = "HTTP connection" // it is being made, or the pool is at capacity
 	httpPool       = "HTTP connection pool"
 )
 
-// libraryWaits are the functions that are known. The names are those of Go 1.26 and 1.27, without type arguments and without
-// the functions inside; package http2 has several homes, see libraryName. internal/stuck has cases for them.
+// libraryWaits has the known functions. The names are those of Go 1.26 and 1.27, without type arguments and nested functions. Package http2 is in
+// several places, see libraryName. internal/stuck has a case for each.
 var libraryWaits = map[string]libraryWait{
 	"net/http.(*Transport).getConn":            {reason: "network", on: httpConnection},
 	"net/http.(*persistConn).roundTrip":        {reason: "network", on: httpAnswer},
@@ -38,10 +38,10 @@ var libraryWaits = map[string]libraryWait{
 	"github.com/jackc/pgx/v5/pgconn/internal/bgreader.(*BGReader).Read": {reason: "network", on: "read"},
 }
 
-// http2Homes are how the names of what belongs to package http2 begin: in Go 1.26, in Go 1.27, and in golang.org/x/net.
+// http2Homes are the prefixes of names in package http2: in Go 1.26, in Go 1.27, and in golang.org/x/net.
 var http2Homes = []string{"net/http.(*http2", "net/http/internal/http2.(*", "golang.org/x/net/http2.(*"}
 
-// libraryName is the name by which libraryWaits has a function.
+// libraryName returns the name of a function in libraryWaits.
 func libraryName(function string) string {
 	name, _, _ := strings.Cut(strings.ReplaceAll(function, "[...]", ""), ".func")
 	for _, home := range http2Homes {
@@ -52,11 +52,11 @@ func libraryName(function string) string {
 	return name
 }
 
-// dialsHTTP are the functions in which a transport of net/http makes a connection: for whom it may be, and for its caller.
+// dialsHTTP has the functions in which a transport of net/http makes a connection, possibly for another request than its caller's.
 var dialsHTTP = map[string]bool{"net/http.(*Transport).dialConnFor": true, "net/http.(*Transport).dialConn": true}
 
-// narrow says more of a task that waits for a connection of net/http. Where none is being made in the whole process, it
-// waits until one of those that there are comes back.
+// narrow is more exact about a task that waits for a connection of net/http. If none is being made in the whole process, the task waits for one that
+// is in use.
 func (w *Wait) narrow(dialing bool) {
 	if w.On == httpConnection && !dialing {
 		w.For, w.On = httpPool, ""

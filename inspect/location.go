@@ -7,36 +7,36 @@ import (
 	"sync"
 )
 
-// A location is one in the program's code where a goroutine can be: what is known of a program counter.
+// A location is a place in the program's code where a goroutine can be: what is known about a program counter.
 type location struct {
 	Frame
 	pkg    string // of the function
 	origin codeOrigin
-	begins beginning // of a function of this package that calls the program's
+	begins beginning // what a function of this package begins, when it calls the program's
 	serial uint64
-	parks  string      // why a goroutine waits that is parked here, by parkReasons
+	parks  string      // why a goroutine that is parked here waits, by parkReasons
 	ours   string      // the same for a function of this package, by ourReasons
 	waits  libraryWait // what the function waits for, by libraryWaits
-	dials  bool        // makes a connection of net/http
-	kernel bool        // enters the kernel
-	stub   bool        // made by cgo to call C
+	dials  bool        // it makes a connection of net/http
+	kernel bool        // it enters the kernel
+	stub   bool        // it was made by cgo to call C
 }
 
-// places remembers what has been found out about program counters; there are no more than the program has code. Its mutex
-// is held by who takes a snapshot of the goroutines.
+// places remembers what is known about program counters. There are no more of them than the program has code. Its mutex is held while a snapshot of
+// the goroutines is taken.
 var places = struct {
 	sync.Mutex
 	known  map[uintptr]*location
 	recent [1024]recentPlace
 }{known: make(map[uintptr]*location)}
 
-// recentPlace is an entry of a small cache before the map: a snapshot asks for the same few places again and again.
+// recentPlace is an entry of a small cache in front of the map: snapshots ask for the same few places again and again.
 type recentPlace struct {
 	pc uintptr
 	p  *location
 }
 
-// at returns the location of a return address, as runtime.Callers and the profiles have them. The caller holds the mutex.
+// at returns the location of a return address in the form of runtime.Callers and the profiles. The caller holds the mutex.
 func at(pc uintptr) *location {
 	recent := &places.recent[(pc^pc>>10)%uintptr(len(places.recent))]
 	if recent.pc == pc && recent.p != nil {
@@ -57,7 +57,7 @@ func find(pc uintptr) *location {
 	return p
 }
 
-// inlined returns the location of a call that was inlined into another, by what is known of it.
+// inlined returns the location of a call that was inlined into another.
 func inlined(f Frame) *location {
 	p := placesByFrame[f]
 	if p == nil {
@@ -67,10 +67,10 @@ func inlined(f Frame) *location {
 	return p
 }
 
-// placesByFrame are the inlined ones; the mutex of places guards it.
+// placesByFrame has the locations of inlined calls; the mutex of places guards it.
 var placesByFrame = make(map[Frame]*location)
 
-// placeSeed makes the numbers of places.
+// placeSeed is the seed for the hashes of places.
 var placeSeed = maphash.MakeSeed()
 
 func describe(f Frame) *location {

@@ -9,18 +9,18 @@ import (
 	"sync"
 )
 
-// An codeOrigin says whose code a place is in.
+// A codeOrigin is whose code a place is in.
 type codeOrigin uint8
 
 const (
-	ofRuntime codeOrigin = iota // parks goroutines
+	ofRuntime codeOrigin = iota // which parks goroutines
 	ofLibrary                   // the rest of the standard library
 	ofUs                        // the packages of this module that run tasks, or inspect them
 	ofModule                    // a module that the program uses
 	ofProgram                   // the program's own
 )
 
-// ourModule is the path of this module. Its packages that run tasks, or inspect them, are of no program.
+// ourModule is the path of this module. Its packages that run or inspect tasks do not count as a program's code.
 var ourModule = strings.TrimSuffix(reflect.TypeFor[Node]().PkgPath(), "/inspect")
 
 var ourPackages = map[string]bool{
@@ -28,12 +28,12 @@ var ourPackages = map[string]bool{
 	ourModule + "/inspect": true, ourModule + "/process": true, ourModule + "/tasklog": true,
 }
 
-// buildInfo are where the code of a program lies. They are found out when they are first needed.
+// buildInfo is where the code of the program is. It is read when it is first needed.
 type buildInfo struct {
 	module, library string   // the folders of this module and of the standard library; the latter is empty with -trimpath
 	program         string   // the module that the program is built from
-	modules         []string // the others
-} // all end in a slash
+	modules         []string // the other modules
+} // all folders end in a slash
 
 var thisBuild = sync.OnceValue(func() (s buildInfo) {
 	var pcs [1]uintptr
@@ -57,8 +57,8 @@ var thisBuild = sync.OnceValue(func() (s buildInfo) {
 	return s
 })
 
-// homeOf is the package that a file belongs to, if that is this one or one of the standard library: a function literal in a
-// function that was inlined has the name of the function it was inlined into.
+// homeOf returns the package of a file, if it is of this module or of the standard library. The name of a function does not tell: a function literal
+// in an inlined function has the name of the function that it was inlined into.
 func homeOf(file string) string {
 	folder, name := path.Split(file)
 	s := thisBuild()
@@ -74,7 +74,7 @@ func homeOf(file string) string {
 	return ""
 }
 
-// ourPackage is the package in a folder of this module, or in none.
+// ourPackage returns the package in a folder of this module, or "".
 func ourPackage(folder string) string { return strings.TrimSuffix(ourModule+"/"+folder, "/") }
 
 func ownerOf(pkg string) codeOrigin {
@@ -98,18 +98,18 @@ func ownerOf(pkg string) codeOrigin {
 	return ofLibrary
 }
 
-// isKernelCall reports whether a function enters the kernel with the number of a call.
+// isKernelCall reports whether a function calls the kernel by the number of a call.
 func isKernelCall(pkg, function string) bool {
 	return entersKernel(pkg) && strings.Contains(function[len(pkg):], "yscall")
 }
 
-// entersKernel reports whether a package has functions for the calls of the kernel.
+// entersKernel reports whether a package has functions that call the kernel.
 func entersKernel(pkg string) bool {
 	return pkg == "syscall" || strings.HasPrefix(pkg, "internal/runtime/syscall") ||
 		strings.HasPrefix(pkg, "internal/syscall/") || strings.HasPrefix(pkg, "golang.org/x/sys/")
 }
 
-// packageOf is the path of a function's package.
+// packageOf returns the path of a function's package.
 func packageOf(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	dot := strings.IndexByte(function[slash:], '.')

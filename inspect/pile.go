@@ -3,9 +3,9 @@ package inspect
 import "time"
 
 const (
-	pileSteps  = 6 // in an interval: so often the tasks that wait are counted
-	pileRises  = 3 // steps in a row in which they have to become more
-	pileFactor = 4 // times as many as an interval before
+	pileSteps  = 6 // how often tasks are counted in an interval
+	pileRises  = 3 // in so many steps in a row their number has to rise
+	pileFactor = 4 // and be so many times as high as an interval before
 )
 
 // A pileKey is a place at which tasks wait for one kind of thing.
@@ -14,20 +14,20 @@ type pileKey struct {
 	frame  Frame
 }
 
-// A pileCount is the tasks that have been there for a step or longer, and that of them which has been for the longest.
+// A pileCount is the tasks that have been at a place for a step or longer. oldest is the one that has been there longest.
 type pileCount struct {
 	count  int
 	oldest Finding
 }
 
-// piles remembers how many tasks there were at each place, the latest step last.
+// piles remembers how many tasks were at each place, the latest step last.
 type piles struct {
 	counts  map[pileKey][]int
 	counted time.Time
 }
 
-// contended are the waits for what other tasks have, or for somebody's answer. At the others tasks stand as they should: a
-// worker waits for work, and a connection for its next request.
+// contended are the waits for something that other tasks have, or for an answer. At other waits tasks are expected to stand: a worker waits for work,
+// and a connection for its next request.
 var contended = map[string]bool{
 	"mutex": true, "rwmutex": true, "once": true, "semaphore": true, "blocking": true, "send": true, "process": true,
 	"database pool": true, "HTTP connection pool": true, "system call": true, "C call": true,
@@ -64,7 +64,7 @@ func (w *watch) countPiled(s *scan, n *Node) {
 	}
 }
 
-// checkPiles compares, once in a step, how many tasks wait at each place with the steps before.
+// checkPiles compares, once per step, how many tasks are at each place with the steps before.
 func (w *watch) checkPiles(s *scan) {
 	if w.c.PileUp < 0 || s.now.Sub(w.piles.counted) < w.c.Interval/pileSteps {
 		return
@@ -74,7 +74,7 @@ func (w *watch) checkPiles(s *scan) {
 	for key, p := range s.piled {
 		before := w.piles.counts[key]
 		if before == nil {
-			before = make([]int, pileSteps) // there were none
+			before = make([]int, pileSteps) // no tasks
 		}
 		steps := append(before[1:len(before):len(before)], p.count)
 		counts[key] = steps
@@ -86,7 +86,7 @@ func (w *watch) checkPiles(s *scan) {
 	w.piles.counts = counts
 }
 
-// rising reports whether the last counts became larger from each to the next.
+// rising reports whether each of the last counts is higher than the one before.
 func rising(counts []int) bool {
 	last := counts[len(counts)-1-pileRises:]
 	for i := range pileRises {

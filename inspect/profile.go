@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A sample is what one or more goroutines are doing.
+// A sample is what one or more goroutines do.
 type sample struct {
 	calls  []*location // the innermost first
 	count  int64
 	labels map[string]string
 }
 
-// goroutineProfile reads the profile of all goroutines.
+// goroutineProfile reads the runtime's profile of all goroutines.
 func goroutineProfile() ([]sample, error) { return readSamples(pprof.Lookup("goroutine")) }
 
-// readSamples reads a profile of goroutines. Its format is that of github.com/google/pprof/proto/profile.proto; only what is
-// needed is read. The caller holds the mutex of places.
+// readSamples parses a profile of goroutines, in the format of github.com/google/pprof/proto/profile.proto, as far as it is needed. The caller holds
+// the mutex of places.
 func readSamples(profile *pprof.Profile) ([]sample, error) {
 	var packed bytes.Buffer
 	if err := profile.WriteTo(&packed, 0); err != nil {
@@ -40,10 +40,10 @@ func readSamples(profile *pprof.Profile) ([]sample, error) {
 
 var errProfile = errors.New("the profile of the goroutines is not in the format that is known")
 
-// A message is a part of a profile: its fields are read one after the other.
+// A message is an encoded part of a profile, whose fields are read one after the other.
 type message []byte
 
-// next reads a field. Its value is a number, or the bytes of a part.
+// next reads a field: its number, and its value, which is a number or the bytes of a part.
 func (m *message) next() (field int, number uint64, part message, err error) {
 	key, n := binary.Uvarint(*m)
 	if n <= 0 {
@@ -68,7 +68,7 @@ func (m *message) next() (field int, number uint64, part message, err error) {
 	return int(key >> 3), number, part, nil
 }
 
-// numbers reads a list, which is packed into a part unless it has one element.
+// numbers reads a list of numbers, which is packed into a part unless it has one element.
 func numbers(list []uint64, number uint64, part message) ([]uint64, error) {
 	if part == nil {
 		return append(list, number), nil
@@ -98,7 +98,7 @@ func (m message) fields(f func(field int, number uint64, part message) error) er
 	return nil
 }
 
-// A rawProfile is a profile whose parts have been separated.
+// A rawProfile is a profile divided into its parts.
 type rawProfile struct {
 	samples, locations, functions []message
 	strings                       []string
@@ -141,7 +141,7 @@ func readProfile(raw []byte) ([]sample, error) {
 	return samples, nil
 }
 
-// text is a string of the table.
+// text returns a string of the string table.
 func (p *rawProfile) text(i uint64) string {
 	if i >= uint64(len(p.strings)) {
 		return ""
@@ -173,7 +173,7 @@ func (p *rawProfile) readFunctions() (map[uint64]Frame, error) {
 	return functions, nil
 }
 
-// withoutShapes leaves out which types a generic function was compiled for, as runtime.Frame does.
+// withoutShapes removes the type arguments that a generic function was compiled for, as runtime.Frame does.
 func withoutShapes(function string) string {
 	begin, end := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']')
 	if begin < 0 || end < begin {
@@ -182,7 +182,7 @@ func withoutShapes(function string) string {
 	return function[:begin] + "[...]" + function[end+1:]
 }
 
-// readLocations returns the places of each location, of which there are several where calls were inlined.
+// readLocations returns the places of each location: several if calls were inlined.
 func (p *rawProfile) readLocations(functions map[uint64]Frame) (map[uint64][]*location, error) {
 	locations := make(map[uint64][]*location, len(p.locations))
 	for _, m := range p.locations {
@@ -224,7 +224,7 @@ func readCall(m message, functions map[uint64]Frame) (f Frame, err error) {
 	return f, err
 }
 
-// placesOf returns the places of an address, which is that of a call and not of what follows it.
+// placesOf returns the places of an address, which is that of the call, not the one after it.
 func placesOf(address uintptr, frames []Frame) []*location {
 	if len(frames) <= 1 {
 		return []*location{at(address + 1)}

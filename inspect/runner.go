@@ -11,52 +11,52 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A runner is what a goroutine's label set identifies: a task, or a call of Blocking.
+// A runner is what a label set identifies: a task, or a call of Blocking.
 type runner struct {
-	// What was found in the tree, before the stacks were read.
+	// Found in the tree, before the stacks were read.
 	n       *scope.Node         // nil for a call
 	call    *scope.BlockingCall // nil for a task
 	labels  *goroutine.Set
 	path    string
-	name    int // where the last part of the path begins
+	name    int // the index in the path at which the last name begins
 	kind    beginning
-	started bool // the goroutine had its labels
+	started bool // the goroutine had its labels already
 	state   string
-	outer   goroutine.Address // of a scope: the label set that its goroutine has outside
-	waiters []scope.Waiter    // what waits inside this module, in the goroutine
+	outer   goroutine.Address // of a scope: the label set of its goroutine outside of it
+	waiters []scope.Waiter    // the waiters of its goroutine inside this module
 	below   *runner           // the first of the tasks and calls below
-	next    *runner           // of those with the same task above
-	tasks   int               // how many are below
+	next    *runner           // the next one below the same task
+	tasks   int               // how many tasks are below
 
-	// What was found among the stacks.
-	stack  *stack            // nil when it was not found
-	inner  goroutine.Address // the scope inside, where the stack ends; the zero value for none
-	twice  bool              // two goroutines were found
-	others bool              // there are goroutines with the label set that do not run it
+	// Found among the stacks.
+	stack  *stack            // nil if it was not found
+	inner  goroutine.Address // of the scope inside, at which the stack ends; zero if there is none
+	twice  bool              // two goroutines with it were found
+	others bool              // goroutines with the label set do not run it
 }
 
-// runners are the tasks and calls of a snapshot. They are collected before the stacks are read.
+// runners has the tasks and calls of a snapshot. They are collected before the stacks are read.
 type runners struct {
-	tops  runner // what has no task above is below it
+	tops  runner // its below are those without a task above
 	bySet map[goroutine.Address]*runner
-	most  int // entries that bySet has had
+	most  int // the most entries that bySet has had
 
 	calls  map[*scope.Node][]*scope.BlockingCall // by the nearest task above that has not ended
 	lists  scope.Lists
 	paths  strings.Builder
 	text   []byte     // of the last name
-	blocks [][]runner // what runners are taken from
-	count  int        // of those taken
+	blocks [][]runner // runners are allocated from these
+	count  int        // how many are used
 }
 
-// blockSize is how many runners are made at once.
+// blockSize is how many runners are allocated at once.
 const blockSize = 256
 
-// spareRunners keeps those of the last snapshots, empty, for the next ones: they would be a quarter of what a snapshot
-// allocates. The collector lets go of them when no snapshot has used them for some time.
+// spareRunners keeps the runners of the last snapshots, emptied, for the next ones: they would be a quarter of what a snapshot allocates. The garbage
+// collector frees them if no snapshot has used them for some time.
 var spareRunners = sync.Pool{New: func() any { return new(runners) }}
 
-// collectRunners walks the trees below the given tasks, and adds the calls of Blocking that no task is above if others are wanted.
+// collectRunners walks the trees below the given tasks. If others are wanted, it adds the calls of Blocking that have no task above.
 func collectRunners(tops []*scope.Node, others bool) *runners {
 	r := spareRunners.Get().(*runners)
 	r.calls = scope.CallsByTask()
@@ -70,7 +70,7 @@ func collectRunners(tops []*scope.Node, others bool) *runners {
 		r.collectCalls(link, r.calls[nil])
 		r.tops.tasks += len(r.calls[nil])
 	}
-	if r.bySet == nil || r.most > 8*r.count { // emptying it costs by the most it ever had
+	if r.bySet == nil || r.most > 8*r.count { // emptying a map costs by the most entries that it ever had
 		r.bySet, r.most = make(map[goroutine.Address]*runner, r.count), r.count
 	}
 	r.most = max(r.most, r.count)
@@ -85,7 +85,7 @@ func collectRunners(tops []*scope.Node, others bool) *runners {
 	return r
 }
 
-// release empties the runners, which nothing may use any more.
+// release empties the runners. They must not be used afterwards.
 func (r *runners) release() {
 	blocks := r.blocks
 	for i, left := 0, r.count; left > 0; i, left = i+1, left-blockSize {
@@ -119,8 +119,7 @@ func (r *runners) all() iter.Seq[*runner] {
 	}
 }
 
-// collect reads n, whose name begins at a place of its path, and the tree below it. It puts n at the end of a list, and returns
-// the new end.
+// collect reads n, whose name begins at an index of its path, and the tree below it. It appends n to a list, and returns the new end.
 func (r *runners) collect(link **runner, n *scope.Node, path string, name int) **runner {
 	one := r.add()
 	*link = one
@@ -151,10 +150,10 @@ func (r *runners) collect(link **runner, n *scope.Node, path string, name int) *
 	return &one.next
 }
 
-// byIndex orders the items of a stream. The tree has them as they were started.
+// byIndex sorts the items of a stream by index. The tree has them in the order in which they were started.
 func byIndex(a, b *scope.Node) int { return cmp.Compare(a.Number, b.Number) }
 
-// pathsSize is how many bytes of paths are one object: who keeps one of them keeps all of it.
+// pathsSize is how many bytes of paths are allocated as one object: one path that is in use keeps all of it.
 const pathsSize = 4096
 
 func (r *runners) pathBelow(above string, n *scope.Node) string {
@@ -184,7 +183,7 @@ func (r *runners) collectCalls(link **runner, calls []*scope.BlockingCall) {
 	}
 }
 
-// blockingName is the name of a call of Blocking, and its kind.
+// blockingName returns the name of a call of Blocking, and its kind.
 const blockingName = "blocking"
 
 // ended reports whether the task has ended, or the call.
@@ -195,7 +194,7 @@ func (one *runner) ended() bool {
 	return one.n.Is(scope.IsFinished)
 }
 
-// group is that of the tasks with one name path, and of one kind.
+// group returns the key of the tasks with the same name path and kind.
 func (one *runner) group() groupKey { return groupKey{scope.NamePath(one.labels.Labels()), one.kind} }
 
 // sizesOfGroups returns how many tasks each group has in the whole process: other trees may have the same names.
@@ -209,7 +208,7 @@ func sizesOfGroups() map[groupKey]int {
 	return sizes
 }
 
-// pathOf returns the path of the task with a label set.
+// pathOf returns the path of the task that has a label set.
 func (r *runners) pathOf(set goroutine.Address) string {
 	if found := r.bySet[set]; found != nil {
 		return found.path

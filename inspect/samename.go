@@ -10,20 +10,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A group is what the goroutines of the tasks with one name path do, as runtime/pprof groups them.
+// A group is what the goroutines of all tasks with one name path do, as runtime/pprof groups them.
 type group struct {
 	waits map[Wait]int
 	total int
 }
 
-// A groupKey tells groups from each other.
+// A groupKey identifies a group.
 type groupKey struct {
 	path string
 	kind beginning
 }
 
-// takeGroups reads the profile of all goroutines by the public API, which tells names and not addresses. The caller holds
-// the mutex of places.
+// takeGroups reads the profile of all goroutines with the public API, which has names but no addresses. The caller holds the mutex of places.
 func takeGroups() map[groupKey]*group {
 	samples, err := goroutineProfile()
 	if err != nil {
@@ -51,8 +50,7 @@ func takeGroups() map[groupKey]*group {
 	return groups
 }
 
-// wait describes a task by its group, which is of so many tasks: what it waits for is known when all of them wait at one
-// place.
+// wait describes a task by its group, which has so many tasks. What the task waits for is known if all of them wait at one place.
 func (g *group) wait(tasks int) Wait {
 	if len(g.waits) == 1 && g.total == tasks {
 		for w := range g.waits {

@@ -8,13 +8,13 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A snapshot makes Nodes of tasks. It walks the tree, reads the stacks of the goroutines, and puts the two together. What it
-// found in the tree before counts only if it is still there afterwards: then it was at the moment of the stacks.
+// A snapshot makes Nodes of tasks. It walks the tree, reads the stacks of the goroutines, and combines them. What it read in the tree before the
+// stacks counts only if it is still so afterwards: then it was so when the stacks were read.
 type snapshot struct {
 	*runners
 	stacks stacks
 	groups map[groupKey]*group // nil until a task was not found among the stacks
-	tasks  map[groupKey]int    // how many each has; made with groups
+	tasks  map[groupKey]int    // how many tasks each group has; made with groups
 	now    time.Duration       // when the stacks were read, since seenFrom
 	moment scope.Moment        // the same, for ages
 	waitGraph
@@ -39,7 +39,7 @@ func takeSnapshot(tops []*scope.Node, others bool) []Node {
 	return all
 }
 
-// nodes describes what is below a runner, but for what has ended meanwhile.
+// nodes returns the Nodes of what is below a runner, but for what has ended meanwhile.
 func (s *snapshot) nodes(above *runner) []Node {
 	nodes := make([]Node, 0, above.tasks)
 	for one := above.below; one != nil; one = one.next {
@@ -51,7 +51,7 @@ func (s *snapshot) nodes(above *runner) []Node {
 	return nodes
 }
 
-// describe makes n the Node of a runner.
+// describe fills in n, the Node of a runner.
 func (s *snapshot) describe(n *Node, one *runner) {
 	n.Name, n.Path, n.State = one.path[one.name:], one.path, one.state
 	n.n, n.call = one.n, one.call
@@ -76,7 +76,7 @@ func (s *snapshot) describe(n *Node, one *runner) {
 	}
 }
 
-// wait finds out what a task waits for, and which of such waits it is.
+// wait finds out what a task waits for, and identifies the wait.
 func (s *snapshot) wait(n *Node, one *runner) waitIdentity {
 	if one.kind == beginsSource {
 		n.Wait = s.streamWait(n, one)
@@ -114,8 +114,8 @@ func (s *snapshot) place(n *Node, one *runner) {
 	n.Wait.narrow(s.stacks.dialing)
 }
 
-// groupWait describes a task whose goroutine was not found, because it has other labels, or a stack that is too deep, or
-// because label sets cannot be told apart on this version of Go.
+// groupWait describes a task whose goroutine was not found: it has other labels, or its stack is too deep, or label sets have no known addresses on
+// this version of Go.
 func (s *snapshot) groupWait(key groupKey) Wait {
 	if s.groups == nil {
 		s.tasks = sizesOfGroups()
@@ -127,7 +127,7 @@ func (s *snapshot) groupWait(key groupKey) Wait {
 	return Wait{For: "unknown"}
 }
 
-// streamWait says what a stream waits for; the stack is that of its source.
+// streamWait returns what a stream waits for; the stack is that of its source.
 func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	stream := n.n.Stream()
 	if stream == nil {
@@ -145,7 +145,7 @@ func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	switch {
 	case one.inner != (goroutine.Address{}):
 		w.For, w.On = "task", s.pathOf(one.inner)
-	case w.For == "source": // it has yielded a value that has not been taken yet
+	case w.For == "source": // it has yielded a value that has not started yet
 		return Wait{For: "running"}
 	case w.For == "running":
 		return w
@@ -157,9 +157,9 @@ func (s *snapshot) streamWait(n *Node, one *runner) Wait {
 	return w
 }
 
-// waiter is what the goroutine of a task, which does so at a wait of the given kind, waits for inside this package. It is nil
-// where that is not certain: there must be one such waiter, which waited before the stacks were read and still does, and no
-// goroutine that the task started may be at a wait of the kind. One that waits for the end of a task may have been found twice.
+// waiter returns what the goroutine of a task waits for inside this package, at a wait of the given kind. It is nil unless that is certain: there is
+// exactly one such waiter, it waited before the stacks were read and still does, and no goroutine that the task started may be at such a wait. A
+// waiter for the end of a task may have been found twice.
 func (s *snapshot) waiter(one *runner, kind scope.WaiterKind) (found scope.Waiter) {
 	if s.stacks.waits[waiterKey{one.labels.Address(), kind}] {
 		return nil
@@ -176,7 +176,7 @@ func (s *snapshot) waiter(one *runner, kind scope.WaiterKind) (found scope.Waite
 	return found
 }
 
-// detail adds what a wait inside this package knows of itself.
+// detail adds what a waiter inside this package knows about its wait.
 func (s *snapshot) detail(n *Node, waiter scope.Waiter) {
 	w := &n.Wait
 	switch waiter := waiter.(type) {
@@ -194,10 +194,10 @@ func (s *snapshot) detail(n *Node, waiter scope.Waiter) {
 	}
 }
 
-// A timed waiter knows until when it waits; zero is not known.
+// A timed waiter knows when its wait ends; zero is unknown.
 type timed interface{ Until() time.Time }
 
-// soonest is when the first of those that sleep with n's ctx will wake up.
+// soonest returns when the first task that sleeps with n's ctx will wake up.
 func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
 	var l scope.Lists
 	n.Waiting(&l)
@@ -214,7 +214,8 @@ func (s *snapshot) soonest(n *scope.Node) (soonest time.Time) {
 	return soonest
 }
 
-// Awaited returns the item that the loop over a stream waits for, if there is one stream.
+// Awaited returns the path of the item whose result the loop over n's stream takes next. Where that is not known, as for an unordered stream, it is
+// the path of the stream. It is empty if n has no stream, or more than one.
 func (n *Node) Awaited() string {
 	item := ""
 	for i := range n.Tasks {

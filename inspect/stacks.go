@@ -5,17 +5,16 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// stacks are what the goroutines of tasks did at one moment.
+// stacks is what the goroutines of tasks did at one moment.
 type stacks struct {
-	waits   map[waiterKey]bool // what goroutines do that a task started by a go statement
-	dialing bool               // some goroutine makes a connection of net/http
+	waits   map[waiterKey]bool // kinds of waits of goroutines that a task started with a go statement
+	dialing bool               // a goroutine makes a connection of net/http
 }
 
 // takeStacks reads the stacks of the given runners. The caller holds the mutex of places.
 //
-// A goroutine has a task's label set when it runs the task, and also when it was started from there by a plain go
-// statement. It is the task's where its stack shows that this package called the task's function; where that part of a
-// deep stack is cut off, it is no task's.
+// A goroutine has a task's label set if it runs the task, but also if it was started from there with a plain go statement. It counts as the task's if
+// its stack shows that this package called the task's function. If that part of a deep stack is cut off, it counts for no task.
 func takeStacks(r *runners) stacks {
 	s := stacks{waits: make(map[waiterKey]bool)}
 	known := make(traces)
@@ -31,7 +30,7 @@ func takeStacks(r *runners) stacks {
 	return s
 }
 
-// add takes the trace of a goroutine with the label set of the given runner: the scopes that run in it are inside each other.
+// add adds the trace of a goroutine that has the label set of the given runner. Scopes that run in the goroutine are inside each other.
 func (s *stacks) add(r *runners, one *runner, t *trace) {
 	inner := goroutine.Address{}
 	for i := range t.stacks {
@@ -60,13 +59,13 @@ func (s *stacks) add(r *runners, one *runner, t *trace) {
 	}
 }
 
-// A waiterKey is a kind of wait inside this package, of goroutines with one label set.
+// A waiterKey is a label set and a kind of wait inside this package.
 type waiterKey struct {
 	set goroutine.Address
 	scope.WaiterKind
 }
 
-// waiterFor is the type of the waiter with which a task waits for a reason.
+// waiterFor returns the type of waiter that tasks use to wait for a reason.
 func waiterFor(reason string) scope.WaiterKind {
 	switch reason {
 	case "sleep", "rate", "retry":

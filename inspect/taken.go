@@ -10,7 +10,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// describe says how much of s is held, where it was made, and which tasks took it, as far as all of them are known.
+// describe returns how much of s is held, where it was made, and which tasks took it, as far as all of them are known.
 func (r *runners) describe(s *scope.Sem) string {
 	now := s.State()
 	text := strconv.Itoa(now.InUse) + " of " + strconv.Itoa(now.Size) + " held"
@@ -40,8 +40,8 @@ func (r *runners) describe(s *scope.Sem) string {
 	return text + paths[len(paths)-1]
 }
 
-// takenBy stands in a description before those who took a semaphore.
+// takenBy precedes, in a description, the tasks that took a semaphore.
 const takenBy = ", taken by "
 
-// mostTakers is how many of those who took a semaphore are named.
+// mostTakers is how many of these tasks are named.
 const mostTakers = 3

@@ -6,30 +6,30 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/scope"
 )
 
-// A trace is the stack of a goroutine, and what it shows.
+// A trace is the stack of a goroutine, and what it means.
 type trace struct {
 	pcs    []uintptr
 	calls  []*location // the innermost first
-	stacks []stack     // those of tasks, the innermost first
+	stacks []stack     // the parts of tasks, the innermost first
 	waiter scope.WaiterKind
 	dials  bool // it makes a connection of net/http
 }
 
-// A stack is the part of a goroutine's that belongs to one task: from where it is, or from where the scope inside begins,
-// to where the task begins.
+// A stack is the part of a goroutine's stack that belongs to one task: from its place, or from where the scope inside it begins, out to where the
+// task begins.
 type stack struct {
 	calls  []*location // the innermost first
-	begins beginning   // what begins there
-	wait   Wait        // what the task waits for, as far as the stack shows it
+	begins beginning   // what begins at its outermost call
+	wait   Wait        // what the task waits for, as far as the stack shows
 	waiter scope.WaiterKind
 	hash   uint64 // of the calls
 }
 
-// traces are those of a snapshot by a hash of their return addresses. Thousands of goroutines that wait at one place have one
-// stack, which is described once.
+// traces has the traces of a snapshot by a hash of their return addresses. Thousands of goroutines that wait at one place have the same stack, which
+// is described once.
 type traces map[uint64]*trace
 
-// of returns the trace with the return addresses pcs, which must stay as they are. The caller holds the mutex of places.
+// of returns the trace for the return addresses pcs, which must not change. The caller holds the mutex of places.
 func (known traces) of(pcs []uintptr) *trace {
 	hash := hashBasis
 	for _, pc := range pcs {
@@ -66,7 +66,7 @@ func newStack(calls []*location, begins beginning) stack {
 	return s
 }
 
-// hashBasis is what a hash begins with.
+// hashBasis is the initial value of a hash.
 const hashBasis uint64 = 14695981039346656037
 
 // hashed adds x to a hash, as FNV-1a does.
@@ -86,7 +86,7 @@ func placesAt(pcs []uintptr) []*location {
 	return calls
 }
 
-// A beginning says what begins with a call of a function of this package.
+// A beginning is what a call of a function of this package begins.
 type beginning uint8
 
 const (
@@ -98,7 +98,7 @@ const (
 	beginsBlocking
 )
 
-// beginnings are the functions that run a task, with its labels in place.
+// beginnings has the functions that run a task, after its labels were set.
 var beginnings = map[string]beginning{
 	"meanwhile.(*goTask).call":    beginsTask,
 	"meanwhile.(*asyncTask).call": beginsTask,

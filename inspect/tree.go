@@ -21,13 +21,13 @@ type Node struct {
 	Age   time.Duration `json:"age,omitempty"` // since the task began, to 10 ms; zero is unknown, see Tree
 	Wait  Wait          `json:"wait"`          // what the task's own function waits for
 	Tasks []Node        `json:"tasks,omitempty"`
-	More  int           `json:"more,omitempty"` // tasks below that were left out, by what passed the Node on
-	Group []Node        `json:"-"`              // the tasks that the Node stands for, when Grouped has made it of several
+	More  int           `json:"more,omitempty"` // tasks below that were left out by what passed the Node on
+	Group []Node        `json:"-"`              // the tasks that the Node stands for, if it was made by Grouped
 
 	n         *scope.Node
 	call      *scope.BlockingCall
-	stack     *stack        // nil when it is unknown
-	unchanged time.Duration // since when snapshots have found it in its place, or in its wait where that is known
+	stack     *stack        // nil if it is unknown
+	unchanged time.Duration // since when snapshots have found it at its place, or in its wait if that can be identified
 }
 
 // A Wait says what a task waits for, and where.
@@ -184,7 +184,7 @@ func (n Node) draw(b *strings.Builder, first, rest string) {
 	}
 }
 
-// noun is what several of the kind are called.
+// noun returns what several tasks of the kind are called.
 func (n Node) noun() string {
 	switch n.Kind {
 	case scope.KindNames[scope.KindItem], scope.KindNames[scope.KindStream]:
@@ -195,7 +195,7 @@ func (n Node) noun() string {
 	return "tasks"
 }
 
-// frame is the place of the caller's own code.
+// frame returns the place in the caller's own code.
 func (w Wait) frame() Frame { return Frame{w.Func, w.File, w.Line} }
 
 // String describes the wait in one line: what for, where, and for how long if that is known and more than a second, or else in

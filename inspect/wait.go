@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// waitOf names what a task waits for, and where, by its part of a goroutine's stack.
+// waitOf returns what a task waits for, and where, from its part of a goroutine's stack.
 func waitOf(calls []*location) Wait {
-	below := 0 // how many calls there are below the code of the program and its modules
+	below := 0 // how many calls are below the code of the program and its modules
 	for below < len(calls) && !calls[below].callsLibraries() {
 		below++
 	}
@@ -22,7 +22,7 @@ func (p *location) callsLibraries() bool {
 	return (p.origin == ofProgram || p.origin == ofModule) && !p.stub && !p.kernel
 }
 
-// locate finds the caller's own code: the program's, or where there is none a module's.
+// locate finds the caller's own code: the program's or, if there is none, a module's.
 func (w *Wait) locate(calls []*location, first int) {
 	own := first
 	for own < len(calls) && (calls[own].origin != ofProgram || calls[own].stub) {
@@ -46,7 +46,7 @@ func (w *Wait) locate(calls []*location, first int) {
 	}
 }
 
-// reasonOf says what for the innermost calls of a stack wait.
+// reasonOf returns what the innermost calls of a stack wait for.
 func reasonOf(calls []*location, below int) (reason, on string) {
 	if len(calls) == 0 {
 		return "unknown", ""
@@ -77,8 +77,7 @@ func reasonOf(calls []*location, below int) (reason, on string) {
 	return refine(reason, around)
 }
 
-// parkReasons are the functions of the runtime that park a goroutine, and those that do so with one of its own locks, which then is
-// not the reason.
+// parkReasons has the functions of the runtime that park a goroutine, and those that park it for a lock of the runtime, which then is not the reason.
 var parkReasons = map[string]string{
 	"runtime.chanrecv":               "receive",
 	"runtime.chansend":               "send",
@@ -88,14 +87,14 @@ var parkReasons = map[string]string{
 	"runtime.semacquire1":            "lock",
 	"sync.runtime_notifyListWait":    "cond",
 	"internal/poll.runtime_pollWait": "poll",
-	"runtime.gcAssistAlloc":          "running", // helps the collector
+	"runtime.gcAssistAlloc":          "running", // it helps the collector
 	"runtime.gcStart":                "running",
-	"runtime.gcWaitOnMark":           "running", // asked for a collection
-	"runtime.stopTheWorld":           "running", // for a short time, as soon as the collector lets it
+	"runtime.gcWaitOnMark":           "running", // it asked for a collection
+	"runtime.stopTheWorld":           "running", // briefly, as soon as the collector lets it
 	"runtime.stopTheWorldGC":         "running",
 }
 
-// refine makes a reason more exact by the calls around it, the innermost first.
+// refine makes a reason more exact, from the innermost calls around it.
 func refine(reason string, calls []*location) (better, on string) {
 	switch reason {
 	case "poll":
@@ -125,7 +124,7 @@ func refine(reason string, calls []*location) (better, on string) {
 	return reason, ""
 }
 
-// knownWait says what the innermost of calls waits for, if that is a function that is known.
+// knownWait returns what the innermost call waits for, if that is a known function.
 func knownWait(calls []*location) (w libraryWait, ok bool) {
 	for _, p := range calls {
 		known := p.waits
@@ -139,8 +138,8 @@ func knownWait(calls []*location) (w libraryWait, ok bool) {
 	return w, ok
 }
 
-// lockReason names a lock by the innermost call into package sync that says more than that it is a mutex; what is further out may be
-// a Once that calls it. There is none for a lock inside the standard library, such as the one around the writes of a connection.
+// lockReason names a lock by the innermost call into package sync that is more specific than a mutex; calls further out may be a Once that runs the
+// function. It returns no reason for a lock inside the standard library, such as the one for writes to a connection.
 func lockReason(calls []*location) string {
 	reason := "mutex"
 	for _, p := range calls {
@@ -161,9 +160,8 @@ func lockReason(calls []*location) string {
 	return reason
 }
 
-// pollReason tells the network from files, and reading from writing. What copies between descriptors in the kernel waits for
-// one of the two: sendfile for the connection that it writes to, splice for the one that it reads from, else for what it
-// writes to.
+// pollReason tells the network from files, and reads from writes. A copy between two descriptors in the kernel waits for one of them: sendfile for
+// the connection that it writes to, splice for the one that it reads from or else the one that it writes to.
 func pollReason(calls []*location) (reason, on string) {
 	reason = "file"
 	inside := true // the calls so far are of package internal/poll
@@ -195,7 +193,7 @@ func pollReason(calls []*location) (reason, on string) {
 	return reason, on
 }
 
-// networkCall says what a function of package net waits for, if that is more than to read or write.
+// networkCall returns what a function of package net waits for, if that is more specific than to read or write.
 func (p *location) networkCall() string {
 	switch {
 	case p.pkg != "net":
@@ -208,11 +206,11 @@ func (p *location) networkCall() string {
 	return ""
 }
 
-// kernelCall names the call by the function of package syscall, or of one like it, that the code around has called.
+// kernelCall names a system call by the function of package syscall, or of a similar one, that the calling code used.
 func kernelCall(calls []*location, below int) (reason, on string) {
 	for i, p := range calls {
 		if p.kernel {
-			on = p.Func // where nothing better follows: a call by its number
+			on = p.Func // if nothing better follows: a call by its number
 			continue
 		}
 		if on == "" || strings.Contains(on, ".") {
@@ -242,8 +240,7 @@ func stubName(calls []*location) string {
 	return ""
 }
 
-// ourReason recognizes the waits inside this package. The innermost counts, except where an outer one is more to the point:
-// a retry sleeps.
+// ourReason recognizes waits inside this package. The innermost one counts, unless an outer one is more specific: a retry sleeps.
 func ourReason(calls []*location) string {
 	reason := ""
 	for _, p := range calls {

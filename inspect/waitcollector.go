@@ -14,28 +14,27 @@ import (
 )
 
 const (
-	waitSlots    = 6 // of a window: the oldest is dropped as a whole
+	waitSlots    = 6 // per window: the oldest is dropped as a whole
 	waitSlot     = 10 * time.Second
 	maxWaitNames = 1000
 	otherNames   = "other"
 
-	maxNameStacks = 50  // of each name; what has other stacks is counted by its place,
-	maxNameWaits  = 100 // and what is at other places by what it waits for
+	maxNameStacks = 50  // per name; waits with further stacks are counted by their place,
+	maxNameWaits  = 100 // and those at further places by what they wait for
 )
 
-// A waitCollector adds up the wait profile of a Watch from its snapshots. Its room is bounded: at most maxWaitNames names and
-// one more, each with at most maxNameWaits waits and one for each kind of wait. What no snapshot of the window has
-// found is dropped.
+// A waitCollector adds up the wait profile of a Watch from its snapshots. Its size is bounded: at most maxWaitNames names and one more, each with at
+// most maxNameWaits waits and one for each kind of wait. Waits that no snapshot of the window has found are dropped.
 type waitCollector struct {
 	mu    sync.Mutex
 	names map[string]*nameWaits
-	last  time.Time // of the snapshots
-	begun time.Time // when the present slot did
+	last  time.Time // of the last snapshot
+	begun time.Time // when the current slot began
 	slots [waitSlots]waitSlotCount
-	slot  int // the present one
+	slot  int // the current slot
 }
 
-// A waitSlotCount is what is counted of a slot besides the waits.
+// A waitSlotCount is what is counted for a slot besides the waits.
 type waitSlotCount struct {
 	covered, took time.Duration
 	snapshots     int
@@ -43,10 +42,10 @@ type waitSlotCount struct {
 
 type nameWaits struct {
 	waits   map[waitKey]*waitTime
-	dropped map[string]time.Duration // the totals of waits that were dropped, by kind
+	dropped map[string]time.Duration // the total times of dropped waits, by kind
 }
 
-// A waitKey tells the waits of a name apart. On has no counts.
+// A waitKey identifies a wait of a name. Its On has no counts.
 type waitKey struct {
 	reason, on string
 	calls      uint64 // a hash of the stack, or of the place; zero for neither
@@ -56,10 +55,10 @@ type waitTime struct {
 	wait  Wait
 	calls []*location
 	slots [waitSlots]time.Duration
-	total time.Duration // since the wait is known
+	total time.Duration // since the wait was first found
 }
 
-// waitCollectors are those of the Watches that run, in the order in which they began.
+// waitCollectors has the collectors of the running Watches, in the order in which they began.
 var waitCollectors struct {
 	sync.Mutex
 	open []*waitCollector
@@ -80,7 +79,7 @@ func (c *waitCollector) close() {
 	waitCollectors.open = slices.DeleteFunc(waitCollectors.open, func(o *waitCollector) bool { return o == c })
 }
 
-// openWaitCollector is the one that was opened first, or nil.
+// openWaitCollector returns the one that was opened first, or nil.
 func openWaitCollector() *waitCollector {
 	waitCollectors.Lock()
 	defer waitCollectors.Unlock()
@@ -90,8 +89,8 @@ func openWaitCollector() *waitCollector {
 	return waitCollectors.open[0]
 }
 
-// add counts a snapshot for the time since the one before; the task with the number self is left out. Only the collector that
-// was opened first counts: nobody asks the others.
+// add counts a snapshot with the time since the one before. It leaves out the task with the number self. Only the collector that was opened first
+// counts: the others are never read.
 func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 	if openWaitCollector() != c {
 		return
@@ -105,7 +104,7 @@ func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 		return
 	}
 	elapsed := max(0, now.Sub(before))
-	if elapsed > waitSlots*waitSlot { // the program was stopped, and nothing is known of that
+	if elapsed > waitSlots*waitSlot { // the program was suspended: nothing is known about that time
 		elapsed = waitSlots * waitSlot
 		c.advance(now)
 	}
@@ -114,17 +113,17 @@ func (c *waitCollector) add(now time.Time, trees []Node, self uint32) {
 	for i := range trees {
 		c.count(&trees[i], elapsed, self)
 	}
-	c.advance(now) // after it, because that time is before the next slot
+	c.advance(now) // afterwards, since that time is before the next slot
 }
 
-// spent notes what the snapshot that was added last took.
+// spent notes how long the snapshot that was added last took.
 func (c *waitCollector) spent(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slots[c.slot].took += d
 }
 
-// advance begins new slots when the present one is over.
+// advance begins new slots if the current one is over.
 func (c *waitCollector) advance(now time.Time) {
 	over := int(now.Sub(c.begun) / waitSlot)
 	if over <= 0 {
@@ -142,7 +141,7 @@ func (c *waitCollector) advance(now time.Time) {
 	}
 }
 
-// clear forgets a slot, and the waits that are in no other.
+// clear empties a slot, and removes the waits that are in no other one.
 func (n *nameWaits) clear(slot int) {
 	for key, t := range n.waits {
 		if t.slots[slot] = 0; t.window() > 0 {
@@ -182,7 +181,7 @@ func (n *Node) namePath() string {
 	return scope.NamePath(n.n.Labels.Labels())
 }
 
-// named returns the waits of a name, or of all those for which there is no room.
+// named returns the waits of a name, or those of "other" if there are too many names.
 func (c *waitCollector) named(name string) *nameWaits {
 	n := c.names[name]
 	if n == nil && len(c.names) >= maxWaitNames {
@@ -196,8 +195,8 @@ func (c *waitCollector) named(name string) *nameWaits {
 	return n
 }
 
-// wait returns where the time of a task is counted: by its stack, or where there are too many by its place, or else by what it
-// waits for alone.
+// wait returns the wait in which the time of a task is counted: by its stack, or if there are too many by its place, or else only by what it waits
+// for.
 func (n *nameWaits) wait(task *Node) *waitTime {
 	w := Wait{For: task.Wait.For, On: task.Wait.onWithoutCounts(), Call: task.Wait.Call, Func: task.Wait.Func, File: task.Wait.File, Line: task.Wait.Line}
 	if task.stack != nil {
@@ -211,7 +210,7 @@ func (n *nameWaits) wait(task *Node) *waitTime {
 	return n.at(waitKey{reason: w.For}, math.MaxInt, Wait{For: w.For}, nil)
 }
 
-// at returns what has the key, which it makes if there are less than most.
+// at returns the wait with a key. If there is none, and there are fewer than most, it adds it.
 func (n *nameWaits) at(key waitKey, most int, w Wait, calls []*location) *waitTime {
 	t := n.waits[key]
 	if t == nil && len(n.waits) < most {
@@ -221,7 +220,7 @@ func (n *nameWaits) at(key waitKey, most int, w Wait, calls []*location) *waitTi
 	return t
 }
 
-// onWithoutCounts is On as far as it is the same for many waits.
+// onWithoutCounts returns the part of On that is the same for many waits.
 func (w *Wait) onWithoutCounts() string {
 	switch w.For {
 	case "semaphore", "blocking":
@@ -257,7 +256,7 @@ func (c *waitCollector) profile() WaitProfile {
 	return p
 }
 
-// summary adds up the waits of a name: those with different stacks at one place are one.
+// summary adds up the waits of a name, and merges those with different stacks at one place.
 func (n *nameWaits) summary(name string) TaskWaits {
 	task := TaskWaits{Name: name, Totals: maps.Clone(n.dropped)}
 	if task.Totals == nil {

@@ -14,7 +14,7 @@ import (
 type WaitProfile struct {
 	Window    time.Duration `json:"window"`    // the time that it covers: about the last minute, or since the Watch began
 	Snapshots int           `json:"snapshots"` // in the window
-	Took      time.Duration `json:"took"`      // by these snapshots, with all that the Watch did with them
+	Took      time.Duration `json:"took"`      // how long these snapshots took, with all that the Watch did with them
 	Tasks     []TaskWaits   `json:"tasks"`     // by name, the one with the most time first
 }
 
@@ -43,7 +43,7 @@ type WaitShare struct {
 	stacks []stackTime
 }
 
-// A stackTime is a stack, the innermost place first, and how long tasks had it.
+// A stackTime is a stack, innermost place first, and how long tasks had it.
 type stackTime struct {
 	calls []*location
 	time  time.Duration
@@ -77,7 +77,7 @@ func (s WaitShare) Stacks() iter.Seq2[[]Frame, time.Duration] {
 	}
 }
 
-// leastShare is what a wait needs to be in a text.
+// leastShare is the share that a wait needs to be part of a text.
 const leastShare = 0.005
 
 // String has a line about the profile, and for each name the line of its TaskWaits, with a line for each place below. Waits of

@@ -74,24 +74,24 @@ func Watch(ctx context.Context, c WatchConfig) *meanwhile.Task[struct{}] {
 	return meanwhile.Go(ctx, w.run, meanwhile.Name("watch"), meanwhile.InBackground())
 }
 
-// A watch is what the task of Watch remembers from one snapshot to the next.
+// A watch is the state of the task of Watch between snapshots.
 type watch struct {
 	c        WatchConfig
-	reported map[findingKey]time.Time // when each finding was reported, within the last interval
+	reported map[findingKey]time.Time // when each finding of the last interval was reported
 	piles    piles
 	busy     map[uint32]busySince // tasks that were found busy, by number
-	ignored  map[uint32]time.Time // tasks that were found canceled, since when
+	ignored  map[uint32]time.Time // since when tasks have been found canceled
 	leaks    map[leakKey]leak
-	checked  time.Time // for leaks
+	checked  time.Time // when leaks were last searched
 
-	profiled time.Time // when the leak profile may be read again
+	profiled time.Time // when the leak profile may next be read
 	scans    int
-	took     [5]time.Duration // by the last scans; the smallest counts, because the others may have waited for a processor
+	took     [5]time.Duration // how long the last scans took; the shortest counts, since the others may have waited for a processor
 	latency  latencyMeter
 	waits    *waitCollector
 }
 
-// A busySince is since when, and in how many snapshots, a task was found busy each time.
+// A busySince is since when, and in how many snapshots, a task was always found busy.
 type busySince struct {
 	since     time.Time
 	snapshots int
@@ -100,10 +100,10 @@ type busySince struct {
 const (
 	snapshotsPerThreshold = 5
 	minWatchPeriod        = 20 * time.Millisecond
-	deadlockGrace         = time.Second // a wait that gives up soon is none
+	deadlockGrace         = time.Second // a wait that gives up soon is no deadlock
 
-	// A watch is to take a hundredth of a processor. Of the time, the quickest of its last scans takes at most one part in
-	// scanShare, and the search for leaked goroutines one in leakShare; the rest is for slower ones, and for collecting the garbage of all.
+	// A watch should use at most a hundredth of a processor. The quickest of its last scans may take one part in scanShare of the time, and the
+	// search for leaked goroutines one in leakShare. The rest is for slower scans, and for the garbage collector.
 	maxWatchShare = 100
 	scanShare     = 3 * maxWatchShare
 	leakShare     = 4 * maxWatchShare
@@ -129,11 +129,11 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// jittered is a random time that is period on average. Snapshots in a fixed rhythm would find work in the same rhythm, or in a
-// multiple of it, in the same wait each time, and the wait profile would have that alone.
+// jittered returns a random time that is period on average. Snapshots in a fixed rhythm would find work with the same rhythm, or a multiple of it,
+// always in the same wait, and the wait profile would show only that.
 func jittered(period time.Duration) time.Duration { return period/2 + rand.N(period) }
 
-// period is the average time between two snapshots that the smallest threshold wants.
+// period returns the average time between two snapshots that the lowest threshold needs.
 func (w *watch) period() time.Duration {
 	smallest := time.Second * snapshotsPerThreshold
 	for _, d := range []time.Duration{w.c.Busy, w.c.CancellationIgnored, w.c.GoroutineLeaked, w.c.SchedulingLatency * snapshotsPerThreshold} {
@@ -144,7 +144,7 @@ func (w *watch) period() time.Duration {
 	return max(minWatchPeriod, smallest/snapshotsPerThreshold)
 }
 
-// affordable is the average time between two snapshots by what the last ones took.
+// affordable returns the average time between two snapshots that their cost allows.
 func (w *watch) affordable() time.Duration { return max(w.period(), scanShare*slices.Min(w.took[:])) }
 
 func (w *watch) scan(self uint32) {
@@ -165,7 +165,7 @@ func (w *watch) scan(self uint32) {
 	w.publish(&s)
 }
 
-// A scan is what one snapshot showed.
+// A scan is what one snapshot found.
 type scan struct {
 	now           time.Time
 	self          uint32
@@ -221,7 +221,7 @@ func (w *watch) checkBusy(s *scan, n *Node) {
 	}
 }
 
-// checkIgnored finds tasks that were canceled and go on by themselves, not for what is below them.
+// checkIgnored finds tasks that were canceled and keep running by themselves, not for what is below them.
 func (w *watch) checkIgnored(s *scan, n *Node) {
 	if w.c.CancellationIgnored < 0 || n.State != "canceled" && n.State != "abandoned" {
 		return
