@@ -1,5 +1,5 @@
-// Package access decides who may use what "meanwhile serve" shows: a middleware around all of it. People sign in with a
-// password and get a session, programs bring a token, and either may look only or do everything.
+// Package access is the authentication and authorization of "meanwhile serve": a middleware around all of its pages and APIs. People sign in with a
+// password and get a session; programs send a token. Each of them may either read only or do everything.
 package access
 
 import (
@@ -12,31 +12,31 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/loopback"
 )
 
-// A Config says who may come in. Without users and tokens nobody is asked, and everybody may do everything.
+// A Config is who may use the server. Without users and tokens there is no authentication, and everybody may do everything.
 type Config struct {
 	Users  []User
 	Tokens []Token
-	// Local refuses what does not come from a program on this machine, or was passed on by a proxy.
+	// Local refuses requests that do not come from a program on this machine, or that a proxy passed on.
 	Local bool
-	// Hosts are the names and addresses, without a port, by which requests may ask for the server, beside localhost and loopback
-	// addresses: a page of another site, whose name was made to lead here, asks by that name. An unspecified address such as
-	// 0.0.0.0 stands for all addresses. With users or tokens the default is any name, since such a page has no session here.
+	// Hosts are the names and addresses, without a port, that the Host header of a request may have, besides localhost and loopback addresses. A page
+	// of another site, whose name was made to resolve to this server (DNS rebinding), sends that name. An unspecified address such as 0.0.0.0 stands
+	// for all addresses. With users or tokens the default is any name, since such a page has no session here.
 	Hosts []string
-	// Proxy believes the last X-Forwarded-For and X-Forwarded-Proto: a proxy sets them, and nobody comes past it.
+	// Proxy trusts the last X-Forwarded-For and X-Forwarded-Proto: a proxy sets them, and no client can bypass it.
 	Proxy  bool
-	Public []string // paths that are shown to everybody, such as those of health checks
-	// Personal are paths where those who may look only may post, too: what changes there is their own browser's.
+	Public []string // paths without authentication, such as those of health checks
+	// Personal are paths to which viewers may post, too: what they change belongs to their own browser.
 	Personal []string
-	// ForWorkers reports whether a request is one that a token of the role worker may send. Default none is.
+	// ForWorkers reports whether a token of the role worker may send a request. Default: none.
 	ForWorkers func(*http.Request) bool
-	// Failed is called for each password and token that is refused: "password", "token", or "limited" for one that came too soon after
-	// others. Default nothing.
+	// Failed is called for each password and token that is refused: "password", "token", or "limited" if it came too soon after others. Default:
+	// nothing.
 	Failed func(reason string)
 	Title  string       // of the sign-in page; default "meanwhile"
-	Logger *slog.Logger // for who signs in and who fails to; default slog.Default()
+	Logger *slog.Logger // for sign-ins and failures; default slog.Default()
 }
 
-// A Guard is the middleware of a Config. Its sessions are in memory: they end with the process.
+// A Guard is the middleware of a Config. Its sessions are in memory and end with the process.
 type Guard struct {
 	config     Config
 	public     map[string]bool
@@ -50,7 +50,7 @@ type Guard struct {
 	cross      http.CrossOriginProtection
 }
 
-// New makes a guard. It returns an error for names that are empty or come twice, for hosts that are none and for hashes that are none.
+// New makes a guard. It returns an error for empty or repeated names, and for invalid hosts and hashes.
 func New(c Config) (*Guard, error) {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.Title = cmp.Or(c.Title, "meanwhile")
@@ -90,14 +90,14 @@ func New(c Config) (*Guard, error) {
 	return g, err
 }
 
-// Asks reports whether the guard asks anybody who they are.
+// Asks reports whether the guard authenticates anybody.
 func (g *Guard) Asks() bool { return len(g.config.Users)+len(g.config.Tokens) > 0 }
 
-// HostOf returns the host of an address to listen on as one of Config.Hosts: the empty host is all addresses.
+// HostOf returns the host of a listen address as one of Config.Hosts: an empty host is all addresses.
 func HostOf(listen string) string { return cmp.Or(listen, "0.0.0.0") }
 
-// client returns the address that a request comes from. An IPv6 address stands for its network of 64 bits, which is what
-// one customer gets; the zero prefix is a Unix socket, or an address that nobody can read.
+// client returns the address that a request comes from. For IPv6 it is the network of 64 bits, which is what one customer gets. The zero prefix is a
+// Unix socket, or an address that cannot be parsed.
 func (g *Guard) client(r *http.Request) netip.Prefix {
 	var a netip.Addr
 	if port, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -117,7 +117,7 @@ func (g *Guard) client(r *http.Request) netip.Prefix {
 	return network
 }
 
-// secure reports whether the browser speaks TLS, with this process or with the proxy.
+// secure reports whether the browser uses TLS, to this process or to the proxy.
 func (g *Guard) secure(r *http.Request) bool {
 	return r.TLS != nil || g.config.Proxy && lastOf(r.Header.Values("X-Forwarded-Proto")) == "https"
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/meanwhile-go/meanwhile/internal/problem"
 )
 
-// Paths of the guard's own.
+// Paths that the guard serves itself.
 const (
 	SignInPath  = "/sign-in"
 	SignOutPath = "/sign-out"
 	stylePath   = "/sign-in.css"
 )
 
-// secureTime is how long a browser that has come by TLS comes by nothing else: a year.
+// secureTime is how long a browser that used TLS must go on using it (HSTS): a year.
 const secureTime = "max-age=31536000"
 
-// Wrap returns a handler that lets those in to next who may come in, and answers everybody else. By TLS, each answer tells the
-// browser to come by nothing else for a year.
+// Wrap returns a handler that passes allowed requests on to next, and answers all others. Over TLS, each answer makes the browser use nothing but TLS
+// for a year.
 //
-// What changes something is refused to viewers, and to pages of other origins that a browser shows, see
-// [http.CrossOriginProtection]; a token is proof enough against these.
+// Requests that change something are refused for viewers, and for pages of other origins in a browser, see [http.CrossOriginProtection]. Requests
+// with a token need no such protection.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {
@@ -46,7 +46,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-// checkLocal refuses what comes from where it must not, and what asks for a host by a name that is not one of the server's.
+// checkLocal refuses requests that come from elsewhere than they may, and requests with a Host header that is not one of the server's.
 func (g *Guard) checkLocal(w http.ResponseWriter, r *http.Request) bool {
 	if g.config.Local {
 		if err := loopback.CheckSender(r); err != nil {
@@ -63,7 +63,7 @@ func (g *Guard) checkLocal(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ask finds out who sent a request.
+// ask authenticates a request.
 func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	text, err := bearer(r)
 	if err != nil {
@@ -83,8 +83,8 @@ func (g *Guard) ask(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	g.pass(w, r.WithContext(ctx), who, next, false)
 }
 
-// byToken lets a right token in, however many wrong ones came from its address: to compare them costs nothing, and others there
-// are not to suffer from a program with an old one.
+// byToken accepts a right token even if many wrong ones came from its address: the comparison costs nothing, and a program with an old token should
+// not lock out others at its address.
 func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, next http.Handler) {
 	if token, ok := g.tokens.find(text); ok {
 		g.pass(w, r, Identity{Name: token.Name, Role: token.Role}, next, true)
@@ -102,7 +102,7 @@ func (g *Guard) byToken(w http.ResponseWriter, r *http.Request, text string, nex
 	g.refuse(w, r, "the token is not one of those that this server takes")
 }
 
-// pass hands a request on, unless it changes something and must not.
+// pass hands a request on, unless it changes something and may not.
 func (g *Guard) pass(w http.ResponseWriter, r *http.Request, who Identity, next http.Handler, byToken bool) {
 	if who.Role == Worker && !g.config.ForWorkers(r) {
 		g.fail(w, r, http.StatusForbidden, fmt.Sprintf("%s may only enqueue jobs, see one by its ID, and run jobs: the role is %s", who.Name, who.Role))
@@ -128,7 +128,7 @@ func (g *Guard) checkOrigin(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// askToSignIn leads a browser to the page, and tells a program what to bring.
+// askToSignIn redirects a browser to the sign-in page, and answers a program with what it has to send.
 func (g *Guard) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case len(g.config.Users) == 0 || !wantsPage(r):
@@ -151,7 +151,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, detail string) {
 	g.fail(w, r, http.StatusUnauthorized, detail)
 }
 
-// fail answers what was wrong: a page to a browser, and problem details to a program.
+// fail answers with an error: a page for a browser, problem details for a program.
 func (g *Guard) fail(w http.ResponseWriter, r *http.Request, status int, detail string) {
 	if !wantsPage(r) {
 		problem.Write(w, status, detail, nil)
@@ -163,7 +163,7 @@ func (g *Guard) fail(w http.ResponseWriter, r *http.Request, status int, detail 
 	}{g.config.Title, http.StatusText(status), detail, len(g.config.Users) > 0})
 }
 
-// wantsPage reports whether a browser is to show the answer.
+// wantsPage reports whether the answer is to be shown by a browser.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
 func isSafe(method string) bool { return method == http.MethodGet || method == http.MethodHead }

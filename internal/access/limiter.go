@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A bound is how many attempts may fail: so many at once, and then one each time so long.
+// A bound is how many attempts may fail: a burst, and then one per interval.
 type bound struct {
 	burst float64
 	each  time.Duration
@@ -14,16 +14,16 @@ type bound struct {
 
 var (
 	ofName   = bound{10, 30 * time.Second} // passwords for one name from one address
-	ofClient = bound{30, 10 * time.Second} // passwords for any names from one address
-	ofAll    = bound{100, time.Second}     // passwords from anywhere, each of which keeps a processor busy
+	ofClient = bound{30, 10 * time.Second} // passwords for all names from one address
+	ofAll    = bound{100, time.Second}     // passwords from anywhere, since each keeps a processor busy
 	ofToken  = bound{10, 30 * time.Second} // wrong tokens from one address that are answered and logged one by one
 )
 
-const mostKept = 4096 // addresses, and names from addresses, whose failures are remembered
+const mostKept = 4096 // buckets that are remembered: of addresses, and of names from addresses
 
-// A limiter bounds the passwords that are tried, so that neither one client nor many can guess for long, or keep the processors
-// busy with hashes. A name counts for each address apart: whoever fails for one keeps neither others there from signing in nor
-// the same user elsewhere. Wrong tokens count apart from passwords, and right ones do not count.
+// A limiter bounds how many passwords are tried, so that neither one client nor many can guess for long, or keep the processors busy with hashes. A
+// name counts per address, so failures for one name lock out neither other users at the address nor the same user elsewhere. Wrong tokens count apart
+// from passwords; right ones do not count.
 type limiter struct {
 	mu      sync.Mutex
 	all     bucket
@@ -32,27 +32,26 @@ type limiter struct {
 	tokens  map[netip.Prefix]*bucket
 }
 
-// A nameFrom is a name that somebody signs in with, whether there is such a user or not, from an address.
+// A nameFrom is a name of a sign-in, whether there is such a user or not, and the address.
 type nameFrom struct {
 	client netip.Prefix
 	name   string // at most mostName bytes of it
 }
 
-// A bucket holds what is left of a burst. The zero bucket is full.
+// A bucket is what is left of a burst. The zero bucket is full.
 type bucket struct {
 	used float64
 	at   time.Time
 }
 
-// wait fills the bucket up to now, and returns how long it takes until there is an attempt in it.
+// wait refills the bucket up to now, and returns how long it takes until it has an attempt.
 func (b *bucket) wait(now time.Time, of bound) time.Duration {
 	b.used = max(b.used-float64(now.Sub(b.at))/float64(of.each), 0)
 	b.at = now
 	return max(time.Duration((b.used+1-of.burst)*float64(of.each)), 0)
 }
 
-// attempt takes an attempt at the password of a name. When there is none it takes none, and returns how long it takes until there
-// is one.
+// attempt takes an attempt at the password of a name. If there is none left, it takes none, and returns how long it takes until there is one.
 func (l *limiter) attempt(client netip.Prefix, name string, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +75,7 @@ func (l *limiter) giveBack(client netip.Prefix, name string, now time.Time) {
 	}
 }
 
-// wrongToken counts a wrong token. It returns how long it takes until another one of the address is answered, 0 when this one is.
+// wrongToken counts a wrong token. It returns 0 if it should be answered, or else how long it takes until one of the address will be.
 func (l *limiter) wrongToken(client netip.Prefix, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,8 +93,8 @@ func (l *limiter) buckets(client netip.Prefix, name string, now time.Time) (byNa
 	return bucketOf(&l.names, nameFrom{client, name}, now, ofName), bucketOf(&l.clients, client, now, ofClient)
 }
 
-// bucketOf returns the bucket of a key. When there are as many as may be remembered, it forgets the one with the fewest failures;
-// what bounds all attempts together holds still.
+// bucketOf returns the bucket of a key. If there are too many, it forgets the one with the fewest failures; the bound for all attempts together still
+// holds.
 func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) *bucket {
 	if one, ok := (*all)[key]; ok {
 		return one
@@ -111,7 +110,7 @@ func bucketOf[K comparable](all *map[K]*bucket, key K, now time.Time, of bound) 
 	return one
 }
 
-// forget forgets the buckets that are full, or the fullest one.
+// forget removes the buckets that are full, or else the fullest one.
 func forget[K comparable](all map[K]*bucket, now time.Time, of bound) {
 	var fullest K
 	least := of.burst + 1

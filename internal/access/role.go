@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// A Role says what somebody may do.
+// A Role is what a user or a token may do.
 type Role string
 
 const (
 	Admin  Role = "admin"  // everything
-	Viewer Role = "viewer" // look, and change nothing
+	Viewer Role = "viewer" // read, but change nothing
 	Worker Role = "worker" // of a token: only what Config.ForWorkers allows
 )
 
@@ -25,9 +25,9 @@ func (r *Role) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%.40q is no role: give %s or %s, or for a token %s", text, Admin, Viewer, Worker)
 }
 
-// An Identity is who sent a request.
+// An Identity is the user or token that sent a request.
 type Identity struct {
-	Name string // of the user or the token; "" where nobody was asked
+	Name string // of the user or the token; "" without authentication
 	Role Role
 }
 
@@ -37,20 +37,19 @@ func withIdentity(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, who)
 }
 
-// Who returns who sent a request that came through a [Guard]; false for one that did not, or that everybody may send.
+// Who returns who sent a request that came through a [Guard]. It returns false for a request that did not, or that needs no authentication.
 func Who(r *http.Request) (Identity, bool) {
 	who, ok := r.Context().Value(identityKey{}).(Identity)
 	return who, ok
 }
 
-// Name returns the name of who sent a request, or "" where nobody was asked.
+// Name returns the name of the user or token that sent a request, or "" without authentication.
 func Name(r *http.Request) string {
 	who, _ := Who(r)
 	return who.Name
 }
 
-// ReadOnly reports whether whoever sent a request may look only. Without a guard before it, it is so. A worker gets no further than to
-// what it may do.
+// ReadOnly reports whether the sender of a request may only read. It is true if there is no guard. A token of a worker only reaches what it may use.
 func ReadOnly(r *http.Request) bool {
 	who, _ := Who(r)
 	return who.Role != Admin && who.Role != Worker

@@ -11,22 +11,21 @@ import (
 )
 
 const (
-	idleTime     = 12 * time.Hour     // a session that is not used for so long ends
-	longestTime  = 7 * 24 * time.Hour // and after so long any
-	mostSessions = 1000               // the one that was not used for the longest makes room
+	idleTime     = 12 * time.Hour     // a session that is unused for so long ends
+	longestTime  = 7 * 24 * time.Hour // after which any session ends
+	mostSessions = 1000               // beyond that, the one that was unused for longest ends
 	cookieName   = "meanwhile"
 	secureName   = "__Host-meanwhile" // browsers take it from this host only, and over TLS only
 	cookieSize   = 43                 // 256 bits in base64
 )
 
-// sessions are those of everybody who has signed in. They are known by the hash of what is in the cookie, so that nothing
-// can be learned from how long it takes to look for one.
+// sessions are the sessions of all users. Their key is the hash of what is in the cookie, so that the time that a lookup takes reveals nothing.
 type sessions struct {
 	mu  sync.Mutex
 	all map[[sha256.Size]byte]*session
 }
 
-// A session is somebody who has signed in, on one browser.
+// A session is a user who has signed in, in one browser.
 type session struct {
 	who     Identity
 	begun   time.Time
@@ -37,8 +36,7 @@ type session struct {
 // A request is one that is being answered.
 type request struct{ cancel context.CancelFunc }
 
-// over reports whether a session has ended by itself. One with a request that is being answered, such as a stream of
-// events, is in use.
+// over reports whether a session has expired. A session with a request that is being answered, such as an event stream, is in use.
 func (s *session) over(now time.Time) bool {
 	return now.Sub(s.begun) >= longestTime || len(s.running) == 0 && now.Sub(s.used) >= idleTime
 }
@@ -60,7 +58,7 @@ func (s *sessions) create(who Identity, now time.Time) string {
 	return value
 }
 
-// makeRoom ends the sessions that are over, or the one that was not used for the longest.
+// makeRoom ends the sessions that have expired, or else the one that was unused for longest.
 func (s *sessions) makeRoom(now time.Time) {
 	var oldest [sha256.Size]byte
 	first := now
@@ -76,8 +74,7 @@ func (s *sessions) makeRoom(now time.Time) {
 	}
 }
 
-// enter returns who has the session of a cookie, and a ctx that is canceled when the session ends. The caller calls leave
-// when the request is answered.
+// enter returns the user of a cookie's session, and a ctx that is canceled when the session ends. The caller calls leave after the request.
 func (s *sessions) enter(ctx context.Context, value string, now time.Time) (who Identity, inner context.Context, leave func(), ok bool) {
 	key := sha256.Sum256([]byte(value))
 	s.mu.Lock()
@@ -110,7 +107,7 @@ func (s *sessions) quit(value string) {
 	s.end(sha256.Sum256([]byte(value)))
 }
 
-// end ends a session, and with it what is being answered to it.
+// end ends a session, and cancels its requests.
 func (s *sessions) end(key [sha256.Size]byte) {
 	one := s.all[key]
 	if one == nil {
@@ -122,8 +119,7 @@ func (s *sessions) end(key [sha256.Size]byte) {
 	}
 }
 
-// cookie returns what is in the cookie of a request, or "". Over TLS only the one that was set there counts, which nobody
-// without it can have set.
+// cookie returns the value of a request's cookie, or "". Over TLS only the one that was set over TLS counts, which nobody can have set without it.
 func cookie(r *http.Request, secure bool) string {
 	found := r.CookiesNamed(nameOf(secure))
 	if len(found) != 1 || len(found[0].Value) != cookieSize {

@@ -19,10 +19,10 @@ var pages = template.Must(template.ParseFS(files, "*.html"))
 
 const (
 	mostForm   = 16 << 10 // bytes
-	mostTarget = 2048     // bytes of the address to go to afterwards
+	mostTarget = 2048     // bytes of the address to redirect to afterwards
 )
 
-// serveOwnPath answers requests for the guard's own paths, and reports whether this was one.
+// serveOwnPath serves the guard's own paths. It reports whether this was one.
 func (g *Guard) serveOwnPath(w http.ResponseWriter, r *http.Request) bool {
 	switch r.URL.Path {
 	case SignInPath:
@@ -61,7 +61,7 @@ func onlyBy(w http.ResponseWriter, methods string) {
 	http.Error(w, "use "+methods, http.StatusMethodNotAllowed)
 }
 
-// show shows the page to sign in, with what went wrong before.
+// show shows the sign-in page, with the error of the previous attempt.
 func (g *Guard) show(w http.ResponseWriter, status int, name, to, trouble string) {
 	g.page(w, status, "signin.html", struct{ Title, Name, To, Trouble string }{g.config.Title, name, to, trouble})
 }
@@ -71,7 +71,7 @@ func (g *Guard) page(w http.ResponseWriter, status int, name string, data any) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer the form would come with the origin "null"
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer the browser would send the form with the origin "null"
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	_ = pages.ExecuteTemplate(w, name, data)
@@ -109,7 +109,7 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, target(to), http.StatusSeeOther)
 }
 
-// compare checks a password when its turn has come.
+// compare checks a password, after waiting for its turn.
 func (g *Guard) compare(ctx context.Context, name, password string) (User, bool) {
 	select {
 	case g.users.busy <- struct{}{}:
@@ -129,7 +129,7 @@ func (g *Guard) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, SignInPath, http.StatusSeeOther)
 }
 
-// target returns where to go after the sign-in: a path of this server, "/" where to is none.
+// target returns where to redirect after the sign-in: a path of this server, or "/".
 func target(to string) string {
 	u, err := url.Parse(to)
 	if err != nil || len(to) > mostTarget || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" ||

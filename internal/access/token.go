@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// A Token lets a program in.
+// A Token authenticates a program.
 type Token struct {
 	Name string
 	Role Role
@@ -51,7 +51,7 @@ func (t *Token) UnmarshalText(text []byte) error {
 // tokens are all tokens.
 type tokens []Token
 
-// find returns the token with this text. All of them are compared, each in the same time.
+// find returns the token with this text. It compares all of them, each in the same time.
 func (all tokens) find(text string) (found Token, ok bool) {
 	sum := sha256.Sum256([]byte(text))
 	for i := range all {
@@ -83,7 +83,7 @@ func bearer(r *http.Request) (string, error) {
 	return token, nil
 }
 
-// lastOf returns the last element of a header that lists some, "" for none.
+// lastOf returns the last element of a list in a header, or "".
 func lastOf(values []string) string {
 	if len(values) == 0 {
 		return ""

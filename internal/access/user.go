@@ -19,8 +19,8 @@ type User struct {
 const (
 	hashCost     = 12 // about 250 ms
 	leastCost    = 10
-	mostCost     = 15 // more keeps people waiting, and a processor busy
-	mostPassword = 72 // bytes, all that bcrypt looks at
+	mostCost     = 15 // a higher one keeps people waiting, and a processor busy
+	mostPassword = 72 // bytes: bcrypt ignores the rest
 	mostName     = 64
 )
 
@@ -53,7 +53,7 @@ func (u *User) UnmarshalText(text []byte) error {
 	return err
 }
 
-// cost returns the cost of the hash. Its errors do not show the hash: it may be a password that somebody put there.
+// cost returns the cost of the hash. Its errors do not show the hash, since it may be a password that was put there by mistake.
 func (u *User) cost() (int, error) {
 	if err := checkName(u.Name); err != nil {
 		return 0, fmt.Errorf("user %.40q: %w", u.Name, err)
@@ -80,7 +80,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// users are all users, with what it takes to compare each password for equally long.
+// users are all users, and what is needed to make the check of each password take equally long.
 type users struct {
 	byName  map[string]User
 	cost    int // the highest of all
@@ -108,8 +108,8 @@ func newUsers(all []User) (*users, error) {
 // noHash is the rest of a hash that no password has.
 const noHash = "$ABCDEFGHIJKLMNOPQRSTU.0123456789012345678901234567890"
 
-// check reports whether a user has a password. It takes as long for a name that nobody has, and for each cost: that of one cost
-// is twice that of the one below it, so that one comparison of each cost that is missing makes the sum the same.
+// check reports whether a password is that of a user. It takes as long for an unknown name, and for each cost: the time for a cost is twice that for
+// the one below, so one comparison for each missing cost makes the sums equal.
 func (u *users) check(name, password string) (User, bool) {
 	user, known := u.byName[name]
 	cost, hash := leastCost, fmt.Sprintf("$2a$%d%s", leastCost, noHash)
