@@ -10,11 +10,11 @@ import (
 	"sync"
 )
 
-// A Problem is an answer that is no success.
+// A Problem is an error answer.
 type Problem struct {
 	Status int
 	Text   string
-	After  int // seconds after which the client may come again; zero: that is not said
+	After  int // seconds after which the client may try again; zero is unknown
 }
 
 // Error returns the text.
@@ -26,8 +26,8 @@ type Budget interface {
 	Release(n int)
 }
 
-// A Reader reads bodies of at most Most bytes, after decompression, as far as there is room for twice of that: for what is made of
-// them. Its methods may be called at once.
+// A Reader reads bodies of at most Most bytes, after decompression, if the budget has twice that left: what is made of a body takes memory, too. Its
+// methods may be called by many goroutines at once.
 type Reader struct {
 	Most   int
 	Budget Budget
@@ -41,7 +41,7 @@ func (r *Reader) Read(request *http.Request) (body []byte, release func(), err e
 	return r.Unpack(http.MaxBytesReader(nil, request.Body, int64(r.Most)), request.Header.Get("Content-Encoding"))
 }
 
-// Unpack is Read for what comes from a reader, in an encoding.
+// Unpack is Read for a reader, with an encoding.
 func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release func(), err error) {
 	held := 0
 	release = func() { r.Budget.Release(held) }
@@ -83,17 +83,17 @@ func (r *Reader) Unpack(from io.Reader, encoding string) (body []byte, release f
 	}
 }
 
-// Busy is the problem of a body for which there is no room at present.
+// Busy is the problem of a body for which there is no memory left at present.
 func Busy() *Problem {
 	return &Problem{Status: http.StatusServiceUnavailable, Text: "too much at once", After: 1}
 }
 
-// TooLarge is the problem of a body that has too many bytes.
+// TooLarge is the problem of a body with too many bytes.
 func (r *Reader) TooLarge() *Problem {
 	return &Problem{Status: http.StatusRequestEntityTooLarge, Text: fmt.Sprintf("a body has at most %d MiB", r.Most>>20)}
 }
 
-// unreadable says what is wrong with a body that could not be read to its end.
+// unreadable returns the problem of a body that could not be read to its end.
 func (r *Reader) unreadable(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return r.TooLarge()
