@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Settle is how long a clock has to go on evenly before it is trusted.
+	// Settle is how long a clock has to run without a jump before it is trusted.
 	TrustAfter = 10 * time.Minute
 
 	mostDrift = time.Minute // between two readings: more is a jump, less a clock that is being set right
@@ -33,8 +33,8 @@ func New() *Clock {
 	return &Clock{begun: now, last: reading{wall: now.Round(0)}}
 }
 
-// Trusted reports whether the clock has gone on without a jump for long enough. It has to be asked now and then to notice one;
-// a machine that slept has had one.
+// Trusted reports whether the clock has run for long enough without a jump. It has to be called now and then to notice a jump. A machine that was
+// suspended has had one.
 func (c *Clock) Trusted() bool {
 	now := time.Now()
 	return c.update(reading{now.Round(0), now.Sub(c.begun)})
