@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A Cond wakes tasks that wait for a change of what a mutex guards, as a sync.Cond does, but for those whose ctx ends. The
-// zero value is ready.
+// A Cond wakes tasks that wait for a change of what a mutex guards, like a sync.Cond, but the wait also ends with ctx. The zero value is ready.
 type Cond struct {
 	next chan struct{} // closed by the next change; nil while no task waits
 }
@@ -36,7 +35,7 @@ func (c *Cond) Broadcast() {
 	}
 }
 
-// Signal leaves a value in a channel that has room for one, or has one.
+// Signal sends to a channel with a buffer of one, unless that is full.
 func Signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
