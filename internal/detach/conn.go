@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// A Conn is the connection of a detached answer, which ends with it. One goroutine uses it; any may call Wake. The head of the answer is sent
-// by the first Write.
+// A Conn is the connection of a detached answer, and is closed with it. One goroutine uses it; any may call Wake. The first Write sends the head of
+// the answer.
 type Conn struct {
 	conn  net.Conn
-	head  []byte // of the answer, until it was sent
+	head  []byte // of the answer, until it is sent
 	woken atomic.Bool
 	ends  atomic.Bool // its ctx is canceled
 }
 
-// lastTime is for how long something may be sent when the ctx of an answer is canceled, to a client that does not receive.
+// lastTime is for how long the answer may still send after its ctx is canceled, to a client that does not receive.
 const lastTime = time.Second
 
-// hijack takes the connection from net/http, and returns nil where that cannot be. The buffers are left to the garbage collector: a client that
+// hijack takes over the connection from net/http. It returns nil if that is impossible. It leaves the buffers to the garbage collector: a client that
 // has sent more than its request gets no answer to that.
 func hijack(w http.ResponseWriter) *Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
@@ -32,7 +32,7 @@ func hijack(w http.ResponseWriter) *Conn {
 	}
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 200 OK\r\n")
-	_ = w.Header().Write(&head) // a buffer takes everything
+	_ = w.Header().Write(&head) // writing to a buffer cannot fail
 	head.WriteString("Date: " + time.Now().UTC().Format(http.TimeFormat) + "\r\nConnection: close\r\n\r\n")
 	return &Conn{conn: conn, head: head.Bytes()}
 }
@@ -48,10 +48,10 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return c.conn.Write(b)
 }
 
-// SetWriteDeadline sets when a Write that waits for the client fails: a second after the ctx is canceled if that is earlier.
+// SetWriteDeadline sets when a Write that waits for the client fails: at most a second after the ctx is canceled.
 func (c *Conn) SetWriteDeadline(t time.Time) error {
 	err := c.conn.SetWriteDeadline(t)
-	if c.ends.Load() { // after the deadline of interrupt may have been replaced
+	if c.ends.Load() { // this may have replaced the deadline that interrupt set
 		err = c.conn.SetWriteDeadline(time.Now().Add(lastTime))
 	}
 	return err
@@ -64,10 +64,10 @@ func (c *Conn) interrupt() {
 	c.Wake()
 }
 
-// Flush does nothing: nothing is kept back.
+// Flush does nothing: nothing is buffered.
 func (c *Conn) Flush() error { return nil }
 
-// Wake has the Wait that runs, or the next one, return.
+// Wake makes the current Wait, or the next one, return.
 func (c *Conn) Wake() {
 	if !c.woken.Swap(true) {
 		_ = c.conn.SetReadDeadline(time.Unix(1, 0))
@@ -76,10 +76,10 @@ func (c *Conn) Wake() {
 
 var errMore = errors.New("the client sent more than a request")
 
-// Wait returns nil at a time, or when Wake was called since the last one returned; it may do so earlier. It returns an error when the client
-// has left, and when ctx is canceled.
+// Wait returns nil at a time, or when Wake was called since the last Wait returned; it may return earlier. It returns an error when the client has
+// disconnected, or ctx is canceled.
 func (c *Conn) Wait(ctx context.Context, until time.Time) error {
-	_ = c.conn.SetReadDeadline(until) // before a Wake is looked for, whose deadline it may replace
+	_ = c.conn.SetReadDeadline(until) // before checking for a Wake, whose deadline this may replace
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -1,6 +1,6 @@
-// Package detach lets the answer to a request go on after its handlers have returned. An event stream, which waits most of the time, then
-// does without what net/http keeps for a request: a goroutine with a stack as deep as the handlers are, another that waits for the client to
-// leave, three buffers, and the request itself.
+// Package detach lets the answer to a request go on after its handlers have returned. An event stream, which waits most of the time, then does not
+// need what net/http keeps for a request: a goroutine with the deep stack of the handlers, another one that waits for the client to disconnect, three
+// buffers, and the request itself.
 package detach
 
 import (
@@ -10,21 +10,22 @@ import (
 
 type contextKey struct{}
 
-// An answer is one that may be detached. Its handlers use it one after the other, and then the goroutine that it goes on in.
+// An answer is one that may be detached. Its handlers use it one after the other, and then the goroutine that continues it.
 type answer struct {
-	ctx    context.Context // of the handler that detached it
+	ctx    context.Context // that of the handler that detached it
 	cancel context.CancelFunc
 	conn   *Conn // nil unless it was detached
 	run    func(context.Context, *Conn)
-	after  []func() // what handlers deferred, the innermost first
+	after  []func() // calls of Defer, the innermost handler's first
 }
 
-// Wrap returns a handler whose event streams may be detached, by [Take]. Their ctx is canceled with ctx. start calls what it is given in
-// another goroutine.
+// Wrap returns a handler whose event streams may be detached, with [Take]. Their ctx is canceled with ctx. start runs a function in another
+// goroutine.
 //
-// Those by HTTP/2 and TLS are not: there a request is not a connection, or what net/http keeps for it is the smaller part.
+// Answers over HTTP/2 and TLS are not detached: with HTTP/2 a request has no connection of its own, and with TLS what net/http keeps for it is the
+// smaller part.
 //
-// A handler between Wrap and Take returns before a detached answer is over: what it would do then it gives to [Defer].
+// A handler between Wrap and Take returns before a detached answer is over. It gives to [Defer] what it has to do afterwards.
 func Wrap(ctx context.Context, start func(run func()), next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.TLS != nil || r.Proto != "HTTP/1.1" || r.Header.Get("Accept") != "text/event-stream" {
@@ -35,7 +36,7 @@ func Wrap(ctx context.Context, start func(run func()), next http.Handler) http.H
 		a := &answer{cancel: cancel}
 		stop := context.AfterFunc(r.Context(), cancel)
 		returned := false
-		defer func() { // also when next panics
+		defer func() { // also if next panics
 			stop()
 			if returned && a.conn != nil {
 				start(a.goOn)
@@ -48,7 +49,7 @@ func Wrap(ctx context.Context, start func(run func()), next http.Handler) http.H
 	})
 }
 
-// goOn runs what was detached.
+// goOn continues a detached answer.
 func (a *answer) goOn() {
 	defer a.end()
 	defer context.AfterFunc(a.ctx, a.conn.interrupt)()
@@ -66,9 +67,9 @@ func (a *answer) end() {
 	}
 }
 
-// Take detaches the answer to a request: run is called with the ctx of the request when all handlers have returned, and the answer is over
-// when it returns. The status is 200, and the header that of w. Take returns false if this answer cannot be detached; the caller then goes on
-// with w. Otherwise it leaves w and r alone, and so does run: they would stay in memory.
+// Take detaches the answer to a request: run is called with the ctx of the request when all handlers have returned, and the answer is over when it
+// returns. The status is 200, with the header of w. Take returns false if this answer cannot be detached; then the caller continues with w. Otherwise
+// neither the caller nor run may use w and r again: they would stay in memory.
 func Take(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) bool {
 	a, ok := r.Context().Value(contextKey{}).(*answer)
 	if !ok || r.Context().Err() != nil {
@@ -82,8 +83,8 @@ func Take(w http.ResponseWriter, r *http.Request, run func(context.Context, *Con
 	return true
 }
 
-// Defer calls f when the answer to the request of ctx is over: at once, or when it was detached at its end. A handler calls it as it returns;
-// what f refers to stays in memory until then.
+// Defer calls f when the answer to the request of ctx is over: at once, or if it was detached, at its end. A handler calls it as it returns. What f
+// refers to stays in memory until then.
 func Defer(ctx context.Context, f func()) {
 	if a, ok := ctx.Value(contextKey{}).(*answer); ok && a.conn != nil {
 		a.after = append(a.after, f)
