@@ -1,5 +1,4 @@
-// Package group gathers the calls of many callers into few: what comes while a commit is under way is committed
-// together by the next one.
+// Package group merges the calls of many callers (group commit): calls that arrive during a commit share the next one.
 package group
 
 import (
@@ -12,34 +11,34 @@ import (
 	"time"
 )
 
-// A Group flushes what its callers give it in batches. It starts no goroutine, unless [Group.Detach] was called: one of the callers whose turn it is
-// leads, which means that it runs the flush for the others. It may be used by many goroutines at once.
+// A Group flushes what its callers give it in batches. It starts no goroutine, unless [Group.Detach] was called: one of the callers leads, which
+// means that it runs the flush for the others. It may be used by many goroutines at once.
 type Group[In, Out any] struct {
 	flush         func(ctx context.Context, in []In) ([]Out, error)
 	max, parallel int
-	most          time.Duration // that a leader waits for others, see Gather
+	most          time.Duration // the longest time that a leader waits for others, see Gather
 	detached      bool          // see Detach
 
 	mu      sync.Mutex
-	waiting []*call[In, Out] // by the time they came
-	leading int              // callers that lead, or were told to
-	last    int              // calls that the last flush had, and that waited when it ended
-	took    time.Duration    // how long it took
-	wanted  int              // calls that a leader waits for, 0 for none
-	there   chan struct{}    // closed when they are there
+	waiting []*call[In, Out] // oldest first
+	leading int              // callers that lead, or were asked to
+	last    int              // how many calls the last flush had, and that waited when it ended
+	took    time.Duration    // how long the last flush took
+	wanted  int              // how many calls a leader waits for; 0 for none
+	there   chan struct{}    // closed when they have arrived
 }
 
-// A call is what one caller gave. Its fields but wake are guarded by the group's mutex until its flush begins, and belong
-// to its leader from then until done.
+// A call is what one caller gave. Until its flush begins, its fields but wake are guarded by the group's mutex; then they belong to its leader until
+// it is done.
 type call[In, Out any] struct {
 	in    In
 	out   Out
 	err   error
 	phase phase
-	wake  chan bool // gets true when the call is to lead, or false when it is done
+	wake  chan bool // receives true if the call is to lead, or false if it is done
 }
 
-// A phase says how far a call is:
+// A phase is how far a call is:
 //
 //	waits → leads → done     its caller runs the flush
 //	waits → flushed → done   another caller does
@@ -59,22 +58,20 @@ func New[In, Out any](maximum, parallel int, flush func(ctx context.Context, in 
 	return &Group[In, Out]{flush: flush, max: max(maximum, 1), parallel: max(parallel, 1)}
 }
 
-// Gather has a leader wait for as many calls as there were during the last flush, for a quarter of the time which that took, and for d at most. It
-// is for flushes that cost about the same however many calls they have, and for callers that come again as soon as they have returned: the
-// first of them would otherwise lead a flush of its own, and the others the next one. A caller that is alone does not wait. Call it before Do.
+// Gather makes a leader wait until there are as many calls as there were during the last flush, for at most d and a quarter of the time which that
+// took. It is for flushes whose cost hardly depends on the number of calls, and for callers that call again as soon as they return: without it, the
+// first of them would lead a flush of its own, and the others the next one. A single caller does not wait. Call it before Do.
 func (g *Group[In, Out]) Gather(d time.Duration) { g.most = d }
 
-// Detach has a leader return when its ctx is canceled, as the others do: a flush of several calls runs in a goroutine of its own, and one of the leader's
-// call alone has the leader's ctx. A panic of the flush is an error then. It is for flushes that may wait for long, as those over a network. Call it
-// before Do.
+// Detach makes a leader return when its ctx is canceled, as other callers do. A flush of several calls then runs in a goroutine of its own; one of
+// the leader's call alone gets the leader's ctx. A panic of a flush becomes an error. It is for flushes that may take long, such as those over a
+// network. Call it before Do.
 func (g *Group[In, Out]) Detach() { g.detached = true }
 
-// Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so that no
-// more is held than what they gave.
+// Do gives in to a flush and returns its result. While as many flushes as allowed are running, callers wait, so memory is bounded by what they gave.
 //
-// When ctx is canceled before the flush has begun, in is left out of it and Do returns ctx's error; when it is canceled
-// later, Do returns ctx's error and says that the outcome is open. A caller that leads returns when its flush has ended, unless flushes are
-// detached.
+// If ctx is canceled before the flush has begun, in is left out, and Do returns ctx's error. If it is canceled later, Do returns ctx's error, and
+// says that the outcome is open. A leader returns only when its flush has ended, unless flushes are detached.
 func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	c := &call[In, Out]{in: in}
 	if err := ctx.Err(); err != nil {
@@ -111,12 +108,12 @@ func (g *Group[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	return c.out, c.err
 }
 
-// open is returned for a call whose flush goes on.
+// open is returned for a call whose flush has not ended.
 func open[Out any](ctx context.Context) (out Out, err error) {
 	return out, fmt.Errorf("it was being written, the outcome is open: %w", ctxError(ctx))
 }
 
-// leadAndReturn leads, and returns when the flush has ended, or at the end of ctx where flushes are detached.
+// leadAndReturn leads, and returns when the flush has ended, or if flushes are detached, when ctx has.
 func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (Out, error) {
 	g.gather()
 	calls := g.collect(c)
@@ -124,7 +121,7 @@ func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (O
 	case !g.detached || ctx.Done() == nil:
 		g.lead(context.WithoutCancel(ctx), c, calls)
 		return c.out, c.err
-	case len(calls) == 1: // it is canceled with its only call, and costs no goroutine
+	case len(calls) == 1: // it is canceled with its only call, and needs no goroutine
 		g.lead(ctx, c, calls)
 		if c.err != nil && ctx.Err() != nil {
 			return open[Out](ctx)
@@ -148,7 +145,7 @@ func (g *Group[In, Out]) leadAndReturn(ctx context.Context, c *call[In, Out]) (O
 	return c.out, c.err
 }
 
-// lead flushes calls, that of the leader among them, and hands the lead over.
+// lead flushes calls, the leader's among them, and then hands over to another leader.
 func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out], calls []*call[In, Out]) {
 	begun := time.Now()
 	err := errPanicked
@@ -182,7 +179,7 @@ func (g *Group[In, Out]) lead(ctx context.Context, leader *call[In, Out], calls 
 	out, err = g.flush(ctx, in)
 }
 
-// recovered is flush, where a panic is an error for all of its calls: the leader may have left.
+// recovered is flush with a panic turned into an error for all of its calls: the leader may have returned.
 func (g *Group[In, Out]) recovered(ctx context.Context, in []In) (out []Out, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -192,7 +189,7 @@ func (g *Group[In, Out]) recovered(ctx context.Context, in []In) (out []Out, err
 	return g.flush(ctx, in)
 }
 
-// errPanicked is what the others get when the flush panics. The panic is the leader's; where flushes are detached, it is in the error of all.
+// errPanicked is the error of the other callers if the flush panics. The leader panics, or if flushes are detached, all get an error with the panic.
 var errPanicked = errors.New("the flush panicked, the outcome is open")
 
 // gather waits until there are as many calls as there were during the last flush.
@@ -219,7 +216,7 @@ func (g *Group[In, Out]) gather() {
 	}
 }
 
-// collect removes from those that wait the calls to flush: the leader's, and the first of the others.
+// collect removes the calls to flush from those that wait: the leader's, and the oldest of the others.
 func (g *Group[In, Out]) collect(leader *call[In, Out]) []*call[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -242,7 +239,7 @@ func (g *Group[In, Out]) collect(leader *call[In, Out]) []*call[In, Out] {
 	return calls
 }
 
-// handOver tells the caller that has waited the longest to lead, if there may be one more leader.
+// handOver asks the caller that has waited longest to lead, if there may be one more leader.
 func (g *Group[In, Out]) handOver() {
 	if g.leading >= g.parallel {
 		return
