@@ -10,77 +10,76 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The background search reads in a claim as many lanes as jobs are claimed, or leastLoaded, and rowsOfLane waiting jobs of each.
+// In a claim, the background search reads as many lanes as jobs are claimed, or leastLoaded, and rowsOfLane waiting jobs of each.
 const (
 	leastLoaded = 400
 	rowsOfLane  = mostHeads + 1
 )
 
-// searchPause is how long a claim that found nothing waits for the next, while the background search waits for lanes that are known to be served.
+// searchPause is how long after a claim that found nothing the next one comes, while the background search waits for known lanes to be served.
 const searchPause = 50 * time.Millisecond
 
-// Rows are what a claim reads and writes of a queue, from which no other call claims meanwhile. A store implements it.
+// Rows is what a claim reads and writes of a queue, while no other call claims from it. A store implements it.
 type Rows interface {
-	// Heads returns up to n waiting jobs of each lane that have less than a priority, the highest priority first, then by time and ID.
+	// Heads returns up to n waiting jobs of each lane with less than a priority: the highest priority first, then by time and ID.
 	Heads(of []HeadsOf, n int) ([][]Head, error)
 
-	// More returns due jobs of lanes that have a priority, from one on, by time and ID.
+	// More returns due jobs of lanes with a priority, after a given one, by time and ID.
 	More(of []MoreOf) ([][]Head, error)
 
-	// Load returns up to n lanes after a key, in the order of the keys, each with its first rowsOfLane waiting jobs: at least one, or none at the end.
+	// Load returns up to n lanes after a key, in the order of keys, each with its first rowsOfLane waiting jobs; none at the end.
 	Load(after string, n, rowsOfLane int) ([]Loaded, error)
 
-	// Plain and First return what is due of the jobs without a key, and of lanes whose jobs run in order.
+	// Plain returns what is due of the jobs without a key, and First what is due of lanes whose jobs run in order.
 	Plain() (Due, error)
 	First(keys []string) ([]Due, error)
 
-	// Has returns those of some lanes, "" among them, that have a due job of a priority.
+	// Has returns those of the lanes, which may include "", that have a due job of a priority.
 	Has(keys []string, priority int) (map[string]bool, error)
 
-	// Complete sets Full, Paid, Held, Own and Running of lanes. Of one of which as many jobs may run as the most that run in all, Running may be zero.
+	// Complete reads Full, Paid, Held, Own and Running of lanes. Running may be left zero if a lane may run as many jobs as the whole queue.
 	Complete(lanes []job.Lane, most int) error
 
-	// Take takes those of some jobs that still wait, in their lanes and by their priorities, and returns what these cost, by their rows.
+	// Take takes those of the wanted jobs that still wait in their lane with their priority, and returns their costs, by row.
 	Take(priority int, wanted []Wanted) (map[int64]int, error)
 
-	// TakeOf takes up to want[i] of the due jobs of the lane of keys[i] that have a priority: of the kinds that are claimed, and the first only of
-	// those in order.
+	// TakeOf takes up to want[i] due jobs with a priority from the lane keys[i]: of the claimed kinds, and only the first one if they run in order.
 	TakeOf(keys []string, want []int, priority int) ([]job.Taken, error)
 
-	// Costs returns what the jobs cost that Take and TakeOf would take.
+	// Costs returns the costs of the jobs that Take and TakeOf would take.
 	Costs(keys []string, want []int, priority int) ([][]int, error)
 
-	// Used is called for a lane of which the heads up to one have been taken, before that is forgotten. With all, none of its jobs is left.
+	// Used is called for a lane whose heads were taken up to one, before that is forgotten. With all, it has no jobs left.
 	Used(key string, upTo Head, all bool) error
 }
 
-// HeadsOf is what is asked of a lane.
+// HeadsOf is which heads to read of a lane.
 type HeadsOf struct {
 	Key   string
 	Below int
 }
 
-// MoreOf is what more is asked of a lane.
+// MoreOf is which further jobs to read of a lane.
 type MoreOf struct {
 	Key      string
 	Priority int
-	After    Head // zero for the beginning
+	After    Head // zero for the first
 	N        int
 }
 
-// Wanted is a job that waited by what was read.
+// Wanted is a job that was waiting when it was read.
 type Wanted struct {
 	Key string
 	Head
 }
 
-// Loaded is a lane that the background search has come to.
+// Loaded is a lane that the background search has read.
 type Loaded struct {
 	Key   string
 	Heads []Head
 }
 
-// Due is the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any is queued.
+// Due is the highest priority of a due job of a lane, the first time at which one of another priority becomes due, and whether any job is queued.
 type Due struct {
 	Priority int
 	Wake     time.Time
@@ -94,24 +93,24 @@ func (d *Due) Later(at time.Time) {
 	}
 }
 
-// A Claim is one from a queue with lanes. It implements job.Lanes.
+// A Claim is a claim from a queue with lanes. It implements job.Lanes.
 type Claim struct {
 	Rows  Rows
 	Queue *job.LaneQueue
 	At    time.Time
-	Most  int  // jobs of the queue that may run when the claim has ended; a bound that is higher bounds nothing
-	Kept  bool // rates or throttling say something of lanes of the queue
+	Most  int  // how many jobs of the queue may run after the claim; a higher bound has no effect
+	Kept  bool // the store has state of rates or throttling of lanes
 	Kinds bool // only jobs of some kinds are claimed
 
 	known   *Queue
-	changed bool                // what is known
-	lanes   map[string]job.Lane // as they are by now
-	moved   map[string]bool     // lanes whose rates have moved
-	turns   map[string]turn     // lanes of which jobs have started
-	above   map[string]bool     // lanes that are open by a higher priority than they were asked for by
+	changed bool                // what is known has changed
+	lanes   map[string]job.Lane // their current state
+	moved   map[string]bool     // lanes whose rates have changed
+	turns   map[string]turn     // lanes that have started jobs
+	above   map[string]bool     // lanes that are open with a higher priority than was asked for
 }
 
-// Use has the claim use what is known of its queue, and notes there what it finds.
+// Use gives the claim what is known of its queue; the claim updates it.
 func (c *Claim) Use(q *Queue) {
 	c.known, c.lanes, c.moved = q, map[string]job.Lane{}, map[string]bool{}
 	if inOrder := c.Queue.Limits.EachKey.InOrder; inOrder != q.inOrder {
@@ -135,7 +134,7 @@ func (c *Claim) Run(n int) error {
 // Changed reports whether the claim has changed what is known.
 func (c *Claim) Changed() bool { return c.changed }
 
-// Moved returns the lanes whose rates have moved, by their keys.
+// Moved returns the lanes whose rates have changed, by key.
 func (c *Claim) Moved() map[string]job.Lane {
 	moved := make(map[string]job.Lane, len(c.moved))
 	for key := range c.moved {
@@ -144,15 +143,15 @@ func (c *Claim) Moved() map[string]job.Lane {
 	return moved
 }
 
-// A turn is what a claim has made of that of a lane.
+// A turn is what a claim has changed in the turn of a lane.
 type turn struct {
 	at     int64 // its place in line
 	ended  bool
 	served int
 }
 
-// Turns calls leave for what other processes are to note of turns, by [Queue.Turned] in the same order, with a mark below zero: the keys of lanes whose turns have
-// ended, by their places in line, and of those in whose turns jobs have started.
+// Turns calls leave for each change of turns that other processes have to apply with [Queue.Turned], in the same order and with a mark below zero:
+// for the keys of lanes whose turns have ended, by their places in line, and of lanes that have started jobs in their turns.
 func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
 	type place struct {
 		key string
@@ -185,7 +184,7 @@ func (c *Claim) Turns(leave func(keys []string, mark int) error) error {
 	return nil
 }
 
-// Next returns when to claim again; zero for never.
+// Next returns when to claim again; zero is never.
 func (c *Claim) Next() time.Duration {
 	if c.Queue.Left(c.At) == 0 {
 		return c.Queue.Next(c.At).Sub(c.At)
@@ -209,7 +208,7 @@ func (c *Claim) Next() time.Duration {
 	return min(next, searchPause)
 }
 
-// refresh looks at the lanes that have changed, or whose time has come, and at that of the jobs without a key, and goes on with the background search.
+// refresh checks the lanes that have changed or whose time has come, and the jobs without a key, and continues the background search.
 func (c *Claim) refresh(n int) error {
 	q, now := c.known, c.At.UnixMicro()
 	if q.again != 0 && q.again <= now {
@@ -229,7 +228,7 @@ func (c *Claim) refresh(n int) error {
 		switch l := q.byKey[key]; {
 		case l == nil:
 			read = append(read, &lane{key: key})
-		case l.full && !l.unsure: // a job of it has ended
+		case l.full && !l.unsure: // one of its jobs has ended
 			found, due = append(found, l), append(due, Due{Priority: l.heads[0].Priority, Queued: true})
 		default:
 			read = append(read, l)
@@ -247,7 +246,7 @@ func (c *Claim) refresh(n int) error {
 	return c.load(n)
 }
 
-// settle finds out whether jobs of lanes may start, and notes that.
+// settle finds out, and notes, whether jobs of lanes may start.
 func (c *Claim) settle(found []*lane, due []Due) error {
 	of := make([]job.Lane, len(found))
 	for i, l := range found {
@@ -264,7 +263,7 @@ func (c *Claim) settle(found []*lane, due []Due) error {
 	return nil
 }
 
-// complete sets what is known of lanes in this claim, or else what the store says.
+// complete fills in the state of lanes: as this claim knows it, or as the store has it.
 func (c *Claim) complete(of []job.Lane) error {
 	each := c.Queue.Limits.EachKey
 	atOnce := each.AtOnce()
@@ -306,7 +305,7 @@ func (c *Claim) hint(l job.Lane, d Due) job.LaneHint {
 	return job.LaneHint{Priority: d.Priority, Wake: d.Wake}
 }
 
-// keep notes what is known of a lane. Of one that could not start jobs by this priority until now, they get in line behind the others.
+// keep notes the new state of a lane. A lane that could not start jobs of this priority until now gets in line behind the others.
 func (c *Claim) keep(l job.Lane, k *lane, d Due) error {
 	hint := c.hint(l, d)
 	full := d.Priority > 0 && hint.Priority == 0 && hint.Wake.IsZero()
@@ -338,7 +337,7 @@ func (c *Claim) keep(l job.Lane, k *lane, d Due) error {
 	return nil
 }
 
-// used lets the store know what was taken of a lane.
+// used informs the store of what was taken from a lane.
 func (c *Claim) used(l *lane) error {
 	if !l.unsaid {
 		return nil
@@ -347,7 +346,7 @@ func (c *Claim) used(l *lane) error {
 	return c.Rows.Used(l.key, l.used, false)
 }
 
-// end forgets lanes that are too many.
+// end forgets lanes if there are too many.
 func (c *Claim) end() error {
 	q := c.known
 	q.turn = c.Queue.Turn

@@ -6,14 +6,14 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// Right is what is to be known of lanes, by what their jobs say.
+// Right is what should be known of lanes, according to their jobs.
 type Right struct {
 	claim *Claim
 	lanes []job.Lane
 	due   []Due
 }
 
-// Read reads what is to be known of lanes.
+// Read reads what should be known of lanes.
 func (c *Claim) Read(keys []string) (*Right, error) {
 	c.lanes = map[string]job.Lane{}
 	r := &Right{claim: c, lanes: make([]job.Lane, len(keys))}
@@ -28,8 +28,8 @@ func (c *Claim) Read(keys []string) (*Right, error) {
 	return r, c.complete(r.lanes)
 }
 
-// Compare adds to wrong in what lanes that are known differ from that, by their keys, unless the next claim looks at them anyway. One may be thought open
-// that is not: a claim finds that out. Changes until after the lanes were read are noted.
+// Compare adds to wrong, by key, how known lanes differ from that, unless the next claim checks them anyway. A lane may wrongly be known as open: a
+// claim finds that out. Changes must have been noted up to after the lanes were read.
 func (r *Right) Compare(q *Queue, wrong map[string]string) {
 	limits, at := r.claim.Queue.Limits, r.claim.At
 	if q.searching || q.again != 0 || q.inOrder != limits.EachKey.InOrder {
@@ -47,7 +47,7 @@ func (r *Right) Compare(q *Queue, wrong map[string]string) {
 			}
 		}
 		if q.AtCapacity && !l.Open(limits, at) && !l.Next(limits, at).After(at) {
-			want.Wake = time.Time{} // as many of its jobs run as may: when one has ended, the lane has changed
+			want.Wake = time.Time{} // it is at capacity: when one of its jobs ends, the lane changes
 		}
 		if text := kept.Wrong(want); text != "" && !want.None && kept.Priority <= want.Priority {
 			wrong[l.Key] = text

@@ -6,7 +6,7 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// due finds out what of lanes is due, and reads the heads of those that have a key and whose jobs do not run in order.
+// due finds out what is due of lanes, and reads the heads of lanes with a key whose jobs do not run in order.
 func (c *Claim) due(of []*lane) ([]Due, error) {
 	due := make([]Due, len(of))
 	var headed, ordered []int
@@ -37,7 +37,7 @@ func (c *Claim) due(of []*lane) ([]Due, error) {
 // inOrder reports whether the jobs of a lane run in order.
 func (c *Claim) inOrder(key string) bool { return key != "" && c.Queue.Limits.EachKey.InOrder }
 
-// dueInOrder is due for lanes of which only the first job may start.
+// dueInOrder is due for lanes that may start only their first job.
 func (c *Claim) dueInOrder(of []*lane, at []int, due []Due) error {
 	if len(at) == 0 {
 		return nil
@@ -56,7 +56,7 @@ func (c *Claim) dueInOrder(of []*lane, at []int, due []Due) error {
 	return nil
 }
 
-// dueHeads is due for lanes with heads. Where jobs of the highest priority are for later, those of the next one are read.
+// dueHeads is due for lanes with heads. If the jobs of the highest priority are not due yet, it reads those of the next one.
 func (c *Claim) dueHeads(of []*lane, at []int, due []Due) error {
 	asks := make([]HeadsOf, len(at))
 	for n, i := range at {
@@ -79,7 +79,7 @@ func (c *Claim) dueHeads(of []*lane, at []int, due []Due) error {
 	return nil
 }
 
-// read notes the first waiting jobs of a lane by some priority, which it returns; zero where there are none.
+// read notes the first waiting jobs of a lane and returns their priority; zero if there are none.
 func (l *lane) read(found []Head, now int64, d *Due) (priority int) {
 	if len(found) == 0 {
 		return 0
@@ -101,7 +101,7 @@ func (l *lane) read(found []Head, now int64, d *Due) (priority int) {
 	return first.Priority
 }
 
-// load goes on with the background search: it reads some of the lanes that are not known, for a claim of n jobs.
+// load continues the background search: it reads some lanes that are not known, for a claim of n jobs.
 func (c *Claim) load(n int) error {
 	q := c.known
 	for left := max(n, leastLoaded); q.searching && left > 0 && q.openLanes < MostKnown; {
@@ -118,7 +118,7 @@ func (c *Claim) load(n int) error {
 	return nil
 }
 
-// loadSome reads up to n lanes behind those that the search has read, and returns how many it has read, zero at the end.
+// loadSome reads up to n lanes after those that the search has read. It returns how many it read; zero at the end.
 func (c *Claim) loadSome(n int) (int, error) {
 	loaded, err := c.Rows.Load(c.known.after, n, rowsOfLane)
 	if err != nil || len(loaded) == 0 {
@@ -148,7 +148,7 @@ func (c *Claim) loadSome(n int) (int, error) {
 	return len(loaded), c.settle(append(found, again...), append(due, more...))
 }
 
-// refill reads more heads of lanes of which all that were known were taken, behind these: what comes before them has changed the lane.
+// refill reads more heads of lanes whose known ones were all taken, after these. A job before these would have changed the lane.
 func (c *Claim) refill(of []*lane) error {
 	asks := make([]MoreOf, len(of))
 	for i, l := range of {
@@ -167,7 +167,7 @@ func (c *Claim) refill(of []*lane) error {
 	return err
 }
 
-// extend reads more heads of lanes, of which so many are to be taken by a priority.
+// extend reads more heads of lanes from which that many are to be taken with a priority.
 func (c *Claim) extend(of []*lane, priority int, want []int) error {
 	var asks []MoreOf
 	var at []*lane

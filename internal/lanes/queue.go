@@ -1,5 +1,5 @@
-// Package lanes is what a process knows of the lanes of queues from one claim to the next, and how it claims by that. A store that has a log of what
-// has changed uses it: what is known is a copy of what the database says, up to a change in that log, so a process that dies loses nothing.
+// Package lanes is what a process remembers of the lanes of queues from one claim to the next, and how it claims with that. It is for stores that
+// have a log of changes: what is known is a copy of what the database has, as of a change in that log, so a process that dies loses nothing.
 package lanes
 
 import (
@@ -10,20 +10,19 @@ import (
 	"github.com/meanwhile-go/meanwhile/job"
 )
 
-// The bounds of what is known of the lanes of a queue.
+// Bounds of what is known of the lanes of a queue.
 const (
-	// MostKnown bounds how many lanes are known whose jobs may start, and twice as many those that wait for a time. A background search through the
-	// database brings others in whenever there is capacity, so that each has its turn.
+	// MostKnown bounds how many lanes are known whose jobs may start; twice as many are known that wait for a time. A background search through the
+	// database finds the others when there is capacity, so that each has its turn.
 	MostKnown = 1 << 14
-	// mostHeads is how many waiting jobs of a lane are read at once, but where more are claimed.
+	// mostHeads is how many waiting jobs of a lane are read at once, unless more are claimed.
 	mostHeads = 16
-	// mostWoken bounds how many lanes a claim looks at again that have changed, and of those whose time has come, so that none takes long. The next
-	// one goes on.
+	// mostWoken bounds how many changed lanes a claim checks, and how many whose time has come, so that no claim takes long. The next one continues.
 	mostWoken = 2000
 )
 
-// A Queue is what is known of the lanes of a queue: those of which a job may start, those that are looked at again at some time, and some that are at
-// capacity. Of any other lane no job may start before a change of it.
+// A Queue is what is known of the lanes of a queue: those with a job that may start, those to check again at some time, and some that are at
+// capacity. No other lane can start a job before it changes.
 type Queue struct {
 	byKey     map[string]*lane
 	open      [job.HighestPriority]list.List // of *lane, by turn
@@ -32,26 +31,27 @@ type Queue struct {
 	wakes     wakes
 	changed   []string        // keys of lanes that have changed since the last claim
 	isChanged map[string]bool // the same
-	turn      int64           // the last that was given
-	latest    string          // the key whose turn ended last in a claim of this process
+	turn      int64           // the last one that was given
+	latest    string          // the key whose turn was the last to end in a claim of this process
 	inOrder   bool            // the jobs of a key run in order
 
-	// AtCapacity is set when a lane is found at capacity. Before that, the end of a job says nothing of a lane that is not known.
+	// AtCapacity is set when a lane is found at capacity. Until then, the end of a job does not matter for a lane that is not known.
 	AtCapacity bool
 
-	// The background search goes through the keys in the database, from its first claim on, and again where lanes had to be forgotten.
+	// The background search goes through the keys in the database, from the first claim on, and again if lanes had to be forgotten.
 	searching bool
-	after     string // the keys up to it are done
+	after     string // keys up to this one are done
 	forgotten bool   // lanes were forgotten since it began
-	again     int64  // when to search for lanes that wait for a time; zero for never
+	again     int64  // when to search for lanes that wait for a time; zero is never
 }
 
-// New returns a queue of which nothing is known: the background search begins.
+// New returns a queue that nothing is known of: the background search begins.
 func New() *Queue {
 	return &Queue{byKey: map[string]*lane{}, isChanged: map[string]bool{}, searching: true}
 }
 
-// Renew has nothing be known of the queue. The search begins behind the key whose turn ended last: however often all is forgotten, each key has its turn.
+// Renew forgets all that is known of the queue. The search then begins after the key whose turn ended last, so that each key has its turn however
+// often all is forgotten.
 func (q *Queue) Renew() {
 	renewed := New()
 	renewed.turn, renewed.inOrder = q.turn, q.inOrder
@@ -59,32 +59,32 @@ func (q *Queue) Renew() {
 	*q = *renewed
 }
 
-// A lane is one with the first of its waiting jobs.
+// A lane is one with its first waiting jobs.
 type lane struct {
 	key      string
-	priority int // 0 while none of its jobs may start
+	priority int // 0 if none of its jobs may start
 	turn     int64
 	served   int
-	heads    []Head // due jobs of the priority, the first of them
-	more     bool   // others wait behind them
-	used     Head   // the last of the heads that was taken since they were read from the beginning
-	unsaid   bool   // the store does not know of it, see Rows.Used
-	unsure   bool   // the heads may not be all that there is before the last of them
-	full     bool   // at capacity, with heads for when it is not
+	heads    []Head // due jobs of the priority; the first ones
+	more     bool   // other jobs wait behind them
+	used     Head   // the last head that was taken since they were read from the beginning
+	unsaid   bool   // the store has yet to be informed, see Rows.Used
+	unsure   bool   // heads may be missing before the last of them
+	full     bool   // at capacity, with heads for when it no longer is
 	place    *list.Element
-	wake     int64 // when to look at it again; zero for never
+	wake     int64 // when to check it again; zero is never
 	index    int   // among those to wake
 }
 
-// A Head is a job that waits by what the database said when it was read. Another process may have claimed it since.
+// A Head is a waiting job, as of when it was read. Another process may have claimed it since.
 type Head struct {
 	Priority int
 	RunAt    int64 // microseconds since 1970
 	ID       job.ID
-	Row      int64 // where the store finds it; never zero
+	Row      int64 // its place in the store; never zero
 }
 
-// put places a lane among those whose jobs may start, by its turn, which is mostly the last.
+// put puts a lane among those whose jobs may start, by its turn, which is usually the last.
 func (q *Queue) put(l *lane, priority int) {
 	if l.place != nil && l.priority == priority && l.inTurn() {
 		return
@@ -110,7 +110,7 @@ func (q *Queue) put(l *lane, priority int) {
 	}
 }
 
-// inTurn reports whether a lane comes between those beside it.
+// inTurn reports whether a lane's turn is between those of its neighbors.
 func (l *lane) inTurn() bool {
 	before, behind := l.place.Prev(), l.place.Next()
 	return (before == nil || before.Value.(*lane).turn < l.turn) && (behind == nil || behind.Value.(*lane).turn > l.turn)
@@ -128,7 +128,7 @@ func (q *Queue) setWake(l *lane, wake int64) {
 	}
 }
 
-// setFull notes whether a lane is at capacity and is kept for when it is not.
+// setFull notes whether a lane is at capacity and kept for when it no longer is.
 func (q *Queue) setFull(l *lane, full bool) {
 	if l.full != full {
 		l.full = full
@@ -148,7 +148,7 @@ func (q *Queue) forget(l *lane) {
 	delete(q.byKey, l.key)
 }
 
-// Forget has the queue not know a lane, as if a change were lost. It is for tests.
+// Forget removes a lane, as if a change had been lost. It is for tests.
 func (q *Queue) Forget(key string) {
 	if l := q.byKey[key]; l != nil {
 		q.forget(l)
@@ -158,7 +158,7 @@ func (q *Queue) Forget(key string) {
 // Known returns how many lanes are known.
 func (q *Queue) Known() int { return len(q.byKey) }
 
-// change notes that the next claim is to look at a lane.
+// change makes the next claim check a lane.
 func (q *Queue) change(key string) {
 	if !q.isChanged[key] {
 		q.isChanged[key] = true
@@ -166,7 +166,7 @@ func (q *Queue) change(key string) {
 	}
 }
 
-// ChangeAll notes that any lane may have changed but for its jobs.
+// ChangeAll notes that all lanes may have changed, but not their jobs.
 func (q *Queue) ChangeAll() {
 	for len(q.wakes) > 0 {
 		l := q.wakes[len(q.wakes)-1]
@@ -185,8 +185,8 @@ func (q *Queue) ChangeAll() {
 	q.search()
 }
 
-// Change notes that a lane has changed in a way of which nothing else is known. It reports false where so many have that to search for them costs
-// less: nothing is to be known of the queue then, and so for the others. Of lanes that the search comes to anyway only the first are noted.
+// Change notes that a lane has changed in an unknown way. It returns false if so many have changed that a search for them costs less: then all should
+// be forgotten, also after Added and Ended. Of lanes that the search will reach anyway, only the first are noted.
 func (q *Queue) Change(key string) bool {
 	switch l := q.byKey[key]; {
 	case l != nil:
@@ -207,7 +207,7 @@ func (q *Queue) Added(key string, priority int, runAt int64) bool {
 	return q.Change(key)
 }
 
-// behind reports whether a new job comes after all of the lane that are known.
+// behind reports whether a new job comes after all known jobs of the lane.
 func (l *lane) behind(priority int, runAt int64) bool {
 	if len(l.heads) == 0 {
 		return false
@@ -220,19 +220,19 @@ func (l *lane) behind(priority int, runAt int64) bool {
 func (q *Queue) Ended(key string) bool {
 	l := q.byKey[key]
 	switch {
-	case q.inOrder: // the next one may have a higher priority than one that another process has claimed
+	case q.inOrder: // its next job may have a higher priority than one that another process has claimed
 		return q.Change(key)
 	case l == nil && !q.AtCapacity, l != nil && l.priority > 0:
-		return true // it may go on starting others, by no higher priority
+		return true // it may start others, of no higher priority
 	}
 	q.change(key)
 	return len(q.changed) <= mostWoken
 }
 
-// turnsEnded marks lanes whose turns have ended. Less one for each, a mark is how many jobs have started in their turns.
+// turnsEnded is the mark of lanes whose turns have ended. Other marks are lower by one for each job that has started in the current turn.
 const turnsEnded = -1
 
-// Turned notes what another process has left of turns, see [Claim.Turns]. Lanes whose turns have ended get in line behind the others.
+// Turned notes what another process has written about turns, see [Claim.Turns]. Lanes whose turns have ended get in line behind the others.
 func (q *Queue) Turned(keys []string, mark int) {
 	for _, key := range keys {
 		l := q.byKey[key]
@@ -248,7 +248,7 @@ func (q *Queue) Turned(keys []string, mark int) {
 	}
 }
 
-// search has the background search find lanes that were forgotten.
+// search makes the background search find lanes that were forgotten.
 func (q *Queue) search() {
 	if q.searching {
 		q.forgotten = true
@@ -269,7 +269,7 @@ func (q *Queue) last() *lane {
 	return nil
 }
 
-// forgetLate forgets those of the lanes that only wait for a time that have longest to wait, half of them, when they are too many.
+// forgetLate removes half of the lanes that only wait for a time, those with the latest times, if there are too many.
 func (q *Queue) forgetLate() {
 	if len(q.wakes) <= 2*MostKnown {
 		return
@@ -290,7 +290,7 @@ func (q *Queue) forgetLate() {
 	}
 }
 
-// wakes are lanes by when to look at them again, a heap.
+// wakes is a heap of lanes by when to check them again.
 type wakes []*lane
 
 // Len, Less, Swap, Push and Pop are for container/heap.

@@ -15,7 +15,7 @@ func (c *Claim) Open(top int, after, until int64, n int) ([]job.Lane, error) {
 			after, until = 0, c.Queue.Turn
 		}
 		found := c.openBy(p, after, until, n)
-		if c.Kinds { // a lane may have had none of the kinds where it was open
+		if c.Kinds { // a lane that is open may have had none of these kinds
 			above, err := c.openAbove(p, after, until)
 			if err != nil {
 				return nil, err
@@ -31,7 +31,7 @@ func (c *Claim) Open(top int, after, until int64, n int) ([]job.Lane, error) {
 	return nil, nil
 }
 
-// openBy returns up to n lanes that are open by a priority.
+// openBy returns up to n lanes that are open with a priority.
 func (c *Claim) openBy(priority int, after, until int64, n int) (found []job.Lane) {
 	open := &c.known.open[priority-1]
 	found = make([]job.Lane, 0, min(n, open.Len()))
@@ -43,7 +43,7 @@ func (c *Claim) openBy(priority int, after, until int64, n int) (found []job.Lan
 	return found
 }
 
-// openAbove returns lanes that are open by a higher priority, and have a due job of this one.
+// openAbove returns lanes that are open with a higher priority, and have a due job of this one.
 func (c *Claim) openAbove(priority int, after, until int64) (found []job.Lane, err error) {
 	var keys []string
 	for above := priority + 1; above <= job.HighestPriority; above++ {
@@ -66,7 +66,7 @@ func (c *Claim) openAbove(priority int, after, until int64) (found []job.Lane, e
 	return found, nil
 }
 
-// Costs returns what due jobs of lanes cost.
+// Costs returns the costs of due jobs of lanes.
 func (c *Claim) Costs(of []job.Lane, want []int) ([][]int, error) {
 	keys := make([]string, len(of))
 	for i, l := range of {
@@ -75,10 +75,10 @@ func (c *Claim) Costs(of []job.Lane, want []int) ([][]int, error) {
 	return c.Rows.Costs(keys, want, of[0].Priority)
 }
 
-// byHeads reports whether jobs of a lane are taken as its heads say.
+// byHeads reports whether jobs are taken from a lane by its heads.
 func (c *Claim) byHeads(key string) bool { return key != "" && !c.inOrder(key) && !c.Kinds }
 
-// Take takes due jobs of lanes. Those that the heads of lanes name are taken together.
+// Take takes due jobs of lanes. Jobs that are heads are taken together.
 func (c *Claim) Take(of []job.Lane, want []int) ([]job.Taken, error) {
 	c.changed = true
 	got := make([]job.Taken, len(of))
@@ -98,7 +98,7 @@ func (c *Claim) Take(of []job.Lane, want []int) ([]job.Taken, error) {
 			got[i] = taken[n]
 		}
 	}
-	for more := true; more; { // what another process has taken is no longer there
+	for more := true; more; { // jobs that another process has taken are missing
 		var err error
 		if more, err = c.takeHeads(of, want, got); err != nil {
 			return nil, err
@@ -107,7 +107,7 @@ func (c *Claim) Take(of []job.Lane, want []int) ([]job.Taken, error) {
 	return got, nil
 }
 
-// takeHeads takes jobs that the heads of lanes name, up to as many as are wanted with those that are taken, and reports whether there may be others.
+// takeHeads takes heads of lanes, as many as are wanted with those that are already taken. It reports whether there may be more.
 func (c *Claim) takeHeads(of []job.Lane, want []int, got []job.Taken) (bool, error) {
 	known, at, wants := make([]*lane, 0, len(of)), make([]int, 0, len(of)), make([]int, 0, len(of))
 	for i, l := range of {
@@ -146,13 +146,13 @@ func (c *Claim) takeHeads(of []job.Lane, want []int, got []job.Taken) (bool, err
 			got[lanes[n]].N++
 			got[lanes[n]].Cost += cost
 		} else {
-			c.known.byKey[w.Key].unsure = true // somebody may have it locked, and leave it there
+			c.known.byKey[w.Key].unsure = true // another transaction may have locked it, and not take it
 		}
 	}
 	return len(taken) < len(wanted), nil
 }
 
-// Keep notes what became of lanes.
+// Keep notes the new state of lanes.
 func (c *Claim) Keep(of []job.Lane) error {
 	if err := c.refillDrained(of); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (c *Claim) Keep(of []job.Lane) error {
 	return err
 }
 
-// refillDrained reads more heads of those lanes that have none left, but others behind them.
+// refillDrained reads more heads of lanes that have none left, but other jobs behind them.
 func (c *Claim) refillDrained(of []job.Lane) error {
 	var drained []*lane
 	for _, l := range of {
@@ -202,7 +202,7 @@ func (c *Claim) refillDrained(of []job.Lane) error {
 	return c.refill(drained)
 }
 
-// keepTaken notes what became of a lane. Where there are more than are known, another has its turn before one whose turn has ended.
+// keepTaken notes the new state of a lane. If there are more lanes than are known, unknown ones have their turn before one whose turn has ended.
 func (c *Claim) keepTaken(l job.Lane, k *lane, d Due, ended bool) error {
 	if d == (Due{}) && k.unsaid {
 		k.unsaid = false
@@ -223,13 +223,13 @@ func (c *Claim) keepTaken(l job.Lane, k *lane, d Due, ended bool) error {
 	return nil
 }
 
-// note notes a lane as it is now, for when the claim comes to it again.
+// note notes the state of a lane, for when the claim comes back to it.
 func (c *Claim) note(l job.Lane) {
 	if l.Key == "" {
 		return
 	}
 	if _, is := c.lanes[l.Key]; !is {
-		return // nothing bounds it
+		return // it has no limit
 	}
 	c.lanes[l.Key] = l
 	if of := c.Queue.Limits.OfKey(l.Own); of.Starts.N > 0 || of.Units.N > 0 {
@@ -237,7 +237,7 @@ func (c *Claim) note(l job.Lane) {
 	}
 }
 
-// left returns what is due of a lane that jobs were taken of, or might have been, if its heads say so.
+// left returns what is due of a lane after jobs were taken from it, or might have been, if its heads show that.
 func (c *Claim) left(k *lane) (d Due, sure bool) {
 	switch {
 	case !c.byHeads(k.key):
