@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A File is one of a journal. One goroutine at a time appends to it; the other methods may be called at once.
+// A File is a file of a journal. One goroutine at a time appends to it; the other methods may be called at any time.
 type File struct {
 	Number uint64
 	Made   time.Time
@@ -19,17 +19,17 @@ type File struct {
 	file   *os.File
 	uses   atomic.Int32
 
-	// Of who appends.
-	torn    bool // more than size is in the file, and could not be cut off
+	// Used by the goroutine that appends.
+	torn    bool // the file has more than size, which could not be cut off
 	scratch []byte
 
 	mu      sync.Mutex
-	size    int64 // of what is whole
-	synced  int64 // so much of it is on disk
+	size    int64 // of the whole frames
+	synced  int64 // how much of it is on disk
 	waiting []*Commit
-	syncing chan struct{} // closed when the sync that runs has ended; nil when none does
-	failed  error         // of a sync, after which nobody knows what is on disk behind synced
-	gone    bool          // another file is in its place, or none
+	syncing chan struct{} // closed when the current sync has ended; nil if none is running
+	failed  error         // of a sync; then it is unknown what is on disk after synced
+	gone    bool          // the file is no longer at its path
 }
 
 func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
@@ -38,15 +38,15 @@ func newFile(d *Folder, file *os.File, number uint64, made time.Time) *File {
 	return f
 }
 
-// ErrBroken is that of a file that takes no more frames, as those before may not be on disk, or the file was deleted or moved.
+// ErrBroken is the error of a file that takes no more frames: those before may not be on disk, or the file was deleted or moved.
 var ErrBroken = errors.New("the journal could not be brought to disk, and another one is to be begun")
 
 var errGone = errors.New("the file was deleted or moved while it was in use")
 
 var errTorn = errors.New("a failed write was not cut off the journal")
 
-// Append appends a frame. It returns what to wait for, and the offset of the first part. When it fails, there is no frame. It fails as long
-// as [File.Repair] has not cut off what another one has left.
+// Append appends a frame. It returns the Commit to wait for, and the offset of the first part. After an error the file does not have the frame; then
+// Append fails until [File.Repair] has cut off what was left of it.
 func (f *File) Append(table []byte, parts ...[]byte) (c *Commit, at int64, err error) {
 	f.mu.Lock()
 	synced, failed := f.synced, f.failed
@@ -74,7 +74,7 @@ func (f *File) Append(table []byte, parts ...[]byte) (c *Commit, at int64, err e
 	switch {
 	case !f.folder.Durable:
 		c.done = true
-	case f.failed != nil: // what it lies behind will be cut off
+	case f.failed != nil: // the frame is behind what will be cut off
 		c.done, c.err = true, f.failed
 		return c, at, nil
 	default:
@@ -118,8 +118,8 @@ func (f *File) write(parts [][]byte) error {
 	return flush(f.scratch)
 }
 
-// Repair cuts off what a failed write or sync has left, if there is any. Who appends calls it first, before the frame is made: what that
-// says may depend on which frames before it count. It fails with [ErrBroken] for a file that takes no more.
+// Repair cuts off what a failed write or sync has left, if anything. It must be called before the content of a new frame is decided, which may depend
+// on the frames before it. It fails with [ErrBroken] for a file that takes no more.
 func (f *File) Repair() error {
 	f.mu.Lock()
 	if f.failed != nil && !f.folder.Durable {
@@ -141,7 +141,7 @@ func (f *File) Repair() error {
 		return fmt.Errorf("cut a failed write off the journal: %w", err)
 	}
 	f.torn = false
-	if lost { // otherwise a sync may have failed meanwhile
+	if lost { // a sync may have failed meanwhile
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.failed = nil
@@ -149,14 +149,14 @@ func (f *File) Repair() error {
 	return broken
 }
 
-// inPlace returns errGone when the file is not found under its name any more.
+// inPlace returns errGone if the file is no longer found at its path.
 func (f *File) inPlace() error {
 	there, err := os.Stat(f.Path())
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return errGone
 		}
-		return nil // it may be there
+		return nil // it may still be there
 	}
 	if own, err := f.file.Stat(); err == nil && !os.SameFile(own, there) {
 		return errGone
@@ -164,20 +164,20 @@ func (f *File) inPlace() error {
 	return nil
 }
 
-// Path returns where the file is.
+// Path returns the path of the file.
 func (f *File) Path() string { return f.folder.Path(f.Number) }
 
-// Size returns where the next frame begins.
+// Size returns the offset of the next frame.
 func (f *File) Size() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.size
 }
 
-// ReadAt reads what is in the file, as [os.File.ReadAt] does.
+// ReadAt reads from the file, like [os.File.ReadAt].
 func (f *File) ReadAt(b []byte, off int64) (int, error) { return f.file.ReadAt(b, off) }
 
-// Use keeps the file open until another Release. Who has made or opened it has the first use.
+// Use keeps the file open until another Release. The caller who created or opened it has the first use.
 func (f *File) Use() { f.uses.Add(1) }
 
 // Release ends a use. The last one closes the file.
@@ -187,7 +187,7 @@ func (f *File) Release() {
 	}
 }
 
-// Remove deletes the file, unless somebody else has. Who uses it may still read it.
+// Remove deletes the file, unless it is gone already. Its users may still read it.
 func (f *File) Remove() error {
 	f.mu.Lock()
 	gone := f.gone

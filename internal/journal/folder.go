@@ -20,13 +20,13 @@ const (
 	aside     = ".damaged"
 )
 
-// A Folder is where the files of a journal lie. Who has it locks it: see [datafolder.Lock].
+// A Folder has the files of a journal. Its user locks it: see [datafolder.Lock].
 type Folder struct {
 	Dir      string
-	Magic    string // 8 bytes that the files begin with, by which nobody takes them for those of another journal
+	Magic    string // 8 bytes at the beginning of each file, by which files of different journals differ
 	Disk     *datafolder.Disk
-	Durable  bool // a frame counts when it is on disk; otherwise as soon as it is written
-	Lazy     bool // new files come to disk when the system likes
+	Durable  bool // a frame counts when it is on disk; otherwise, when it is written
+	Lazy     bool // new files need not be on disk at once
 	ReadOnly bool // nothing is changed
 	Logger   *slog.Logger
 }
@@ -36,7 +36,7 @@ func (d *Folder) Path(number uint64) string {
 	return filepath.Join(d.Dir, fmt.Sprintf("%012d%s", number, extension))
 }
 
-// Numbers returns those of the files that are there, in order, and the highest that a file has or had that was put aside.
+// Numbers returns the numbers of the files, in order, and the highest number of any file, including those that were put aside.
 func (d *Folder) Numbers() (numbers []uint64, last uint64, err error) {
 	names, err := os.ReadDir(d.Dir)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Folder) Numbers() (numbers []uint64, last uint64, err error) {
 	return numbers, last, nil
 }
 
-// HeadSize is where the first frame of a file begins.
+// HeadSize is the offset of the first frame in a file.
 const HeadSize = 8 + 8 + 8 + 4
 
 // A Frame is what is appended at once.
@@ -66,7 +66,7 @@ type Frame struct {
 	Parts [][]byte
 }
 
-// Create makes a file that begins with some frames. Its number is higher than all that were there. When it fails, there is none.
+// Create creates a file that begins with some frames. Its number is higher than all before. After an error there is no such file.
 func (d *Folder) Create(number uint64, made time.Time, frames ...Frame) (_ *File, err error) {
 	head := append([]byte(nil), d.Magic...)
 	head = binary.LittleEndian.AppendUint64(head, number)
@@ -104,11 +104,11 @@ func (d *Folder) Create(number uint64, made time.Time, frames ...Frame) (_ *File
 	return f, err
 }
 
-// errNoHead is that of a file whose head is not whole: its process died while it made the file, or the disk has damaged it.
+// errNoHead is the error of a file whose head is not whole: its process died while it created the file, or the disk damaged it.
 var errNoHead = errors.New("no head")
 
-// Open reads a file and reports each frame that is whole to take, in order. The end that is not whole is cut off, and what is left is
-// brought to disk. It returns nil for a file that has no head: what it has is put aside, under another name.
+// Open reads a file and passes each whole frame to take, in order. It cuts off the end that is not whole, and syncs the rest. It returns nil for a
+// file without a head, which it puts aside under another name.
 func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	path := d.Path(number)
 	flag := os.O_RDWR
@@ -130,7 +130,7 @@ func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	if torn > 0 {
 		err = d.Disk.Truncate(f.file, f.size)
 	}
-	// What was reported must be on disk, also if the process that wrote it was killed before its sync.
+	// What was passed to take must be on disk, even if the process that wrote it was killed before its sync.
 	if err = errors.Join(err, d.Disk.Sync(f.file)); err != nil {
 		f.Release()
 		return nil, fmt.Errorf("read journal %s: %w", path, err)
@@ -138,7 +138,7 @@ func (d *Folder) Open(number uint64, layout Layout) (*File, error) {
 	return f, nil
 }
 
-// putAside renames a file without a head. One without anything else in it is deleted.
+// putAside renames a file without a head, or deletes it if there is nothing else in it.
 func (d *Folder) putAside(path string, size int64) error {
 	if size > HeadSize {
 		d.Logger.Error("a journal cannot be read, and is put aside", "journal", path, "bytes", size)

@@ -14,20 +14,20 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Checksum returns that of a part.
+// Checksum returns the checksum of a part.
 func Checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// A Part is bytes that follow a table, as the table says.
+// A Part is the size and checksum of bytes that follow a table.
 type Part struct {
 	Size     int64
 	Checksum uint32
 }
 
-// A Layout reads the table of a frame. It returns the parts that follow, and what to call when they are whole, with the offset of the
-// first in the file; or false for a table that makes no sense, as its frame is not whole then. The table is good until it returns.
+// A Layout parses the table of a frame. It returns the parts that follow, and a function to call when they are whole, with the offset of the first
+// part; or false for an invalid table, whose frame is not whole. The table may be used until it returns.
 type Layout func(table []byte) (parts []Part, take func(at int64), ok bool)
 
-// appendFrame appends a frame but for its parts, which have so many bytes.
+// appendFrame appends the beginning of a frame, up to its parts, which have that many bytes.
 func appendFrame(b, table []byte, body, synced int64) []byte {
 	start := len(b)
 	b = binary.LittleEndian.AppendUint32(b, frameMark)
@@ -38,13 +38,13 @@ func appendFrame(b, table []byte, body, synced int64) []byte {
 	return append(b, table...)
 }
 
-// A head is what a frame begins with.
+// A head is the beginning of a frame.
 type head struct {
 	table, body, synced int64
 	sum                 uint32 // of the table
 }
 
-// parseHead reads the head of a frame, whose checksum is right when the table has that which it says.
+// parseHead parses the head of a frame. Its checksum is right if the table has the sum in the head.
 func parseHead(b []byte) (h head, ok bool) {
 	if len(b) < frameHead || binary.LittleEndian.Uint32(b) != frameMark {
 		return head{}, false

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scan opens a file and reads its frames, up to the end, which is where the file ends or a frame is not whole. It returns the file, whose
-// size is what is whole, and how many bytes follow that.
+// scan opens a file and reads its frames until the file ends or a frame is not whole. It returns the file, whose size is that of the whole frames,
+// and how many bytes follow.
 func (d *Folder) scan(path string, flag int, layout Layout) (f *File, torn int64, err error) {
 	file, err := os.OpenFile(path, flag, 0)
 	if err != nil {
@@ -54,10 +54,10 @@ func (d *Folder) scan(path string, flag int, layout Layout) (f *File, torn int64
 	}
 }
 
-// failed reports whether a file could not be read, which says nothing of what is in it.
+// failed reports whether a file could not be read. That means nothing about its content.
 func failed(err error) bool { return err != nil && !errors.Is(err, io.EOF) }
 
-// A reader reads the frames of a file that is so large.
+// A reader reads the frames of a file of a given size.
 type reader struct {
 	file   io.ReaderAt
 	size   int64
@@ -68,8 +68,8 @@ type reader struct {
 
 const readBytes = 256 << 10 // at once
 
-// frame reads the frame at off and checks all of it. It returns where its parts begin, where the next frame does, and what to call; nil
-// where there is no whole frame.
+// frame reads the frame at off and checks all of it. It returns the offsets of its parts and of the next frame, and the function to call; nil if
+// there is no whole frame.
 func (r *reader) frame(off int64) (at, next int64, take func(int64), err error) {
 	var b [frameHead]byte
 	if r.size-off < frameHead {
@@ -114,7 +114,7 @@ func (r *reader) frame(off int64) (at, next int64, take func(int64), err error) 
 	return at, next, take, nil
 }
 
-// part reports whether a part is what it was.
+// part reports whether a part is undamaged.
 func (r *reader) part(p Part, off int64) (whole bool, err error) {
 	if r.buf == nil {
 		r.buf = make([]byte, readBytes)
@@ -132,7 +132,8 @@ func (r *reader) part(p Part, off int64) (whole bool, err error) {
 	return sum == p.Checksum, nil
 }
 
-// afterDamage returns where a frame is that was written when all before it was on disk, that at off too; zero: there is none.
+// afterDamage returns the offset of a later frame that was written when everything before it, the frame at off included, was on disk; zero if there
+// is none.
 func (r *reader) afterDamage(off int64) (int64, error) {
 	mark := binary.LittleEndian.AppendUint32(nil, frameMark)
 	b := make([]byte, readBytes)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Commit is a frame that was appended, and counts or not.
+// A Commit is the outcome of a frame that was appended: whether it counts.
 type Commit struct {
 	file *File
 	end  int64
@@ -16,8 +16,8 @@ type Commit struct {
 	err  error
 }
 
-// Wait returns when the frame counts, or with an error when it never will, and is cut off. Those who wait at once share a sync. When ctx
-// is canceled, the outcome is open.
+// Wait returns nil when the frame counts, or an error if it never will, and is cut off. Concurrent waiters share a sync. If ctx is canceled, the
+// outcome is open.
 func (c *Commit) Wait(ctx context.Context) error {
 	f := c.file
 	f.mu.Lock()
@@ -30,7 +30,7 @@ func (c *Commit) Wait(ctx context.Context) error {
 	return c.err
 }
 
-// Outcome reports whether it is known, and the error of a frame that never counts.
+// Outcome reports whether the outcome is known, and the error of a frame that will never count.
 func (c *Commit) Outcome() (known bool, err error) {
 	c.file.mu.Lock()
 	defer c.file.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *Commit) Outcome() (known bool, err error) {
 // End returns where the frame ends.
 func (c *Commit) End() int64 { return c.end }
 
-// Sync returns when all frames that count, and those that wait, are on disk.
+// Sync returns when all frames that count, and those that are waited for, are on disk.
 func (f *File) Sync(ctx context.Context) error {
 	f.mu.Lock()
 	if n := len(f.waiting); n > 0 {
@@ -60,7 +60,7 @@ func (f *File) Sync(ctx context.Context) error {
 	return f.failed
 }
 
-// join syncs, or waits for the sync that runs. The caller holds mu, which is free meanwhile.
+// join syncs, or waits for the current sync. The caller holds mu, which is released meanwhile.
 func (f *File) join(ctx context.Context) error {
 	syncing := f.syncing
 	if syncing == nil {
@@ -77,7 +77,7 @@ func (f *File) join(ctx context.Context) error {
 	}
 }
 
-// lead syncs what is written by now. The caller holds mu, which is free meanwhile.
+// lead syncs what is written by now. The caller holds mu, which is released meanwhile.
 func (f *File) lead() {
 	syncing := make(chan struct{})
 	f.syncing = syncing
