@@ -1,29 +1,28 @@
-// Package wakeup wakes the callers of a store that wait for jobs in some queues: once for each thing that has happened there since they waited last.
+// Package wakeup wakes the callers of a store that wait for jobs in queues: once for each event since their last wait.
 package wakeup
 
 import "slices"
 
-// The bounds of what is kept. Beyond them callers are woken more often than they need to be, and never less.
+// Bounds of what is kept. Beyond them callers are woken more often than needed, but never less.
 const (
-	mostQueues = 10_000 // whose events are told apart; beyond them, an event is one of every queue
-	mostSets   = 1_000  // of queues that callers have waited for, and do not now
+	mostQueues = 10_000 // with events of their own; beyond that, an event counts for every queue
+	mostSets   = 1_000  // sets of queues that callers have waited for, and do not at present
 	mostMarks  = 1_000  // callers of one set
 )
 
-// Events are what has happened in queues: each event has a number. The zero value is ready to use. A mutex of the caller's guards them, and what
-// Wait returns.
+// Events are numbered events of queues. The zero value is ready to use. A mutex of the caller's guards them, and the waiters that Wait returns.
 type Events struct {
 	last    uint64
 	all     uint64            // the last event of every queue
 	queues  map[string]uint64 // the last event by queue
-	changed chan struct{}     // closed by the next Wake; nil when nobody waits
+	changed chan struct{}     // closed by the next Wake; nil if nobody waits
 
-	// marks has, by their queues, the last events that callers know which are not waiting now. Who comes gets the lowest: callers cannot be told
-	// apart, and one that is woken twice is better than one that is not woken.
+	// marks has, by set of queues, the last events known to callers that are not waiting at present. The next caller gets the lowest mark: callers
+	// cannot be told apart, and it is better to wake one twice than not at all.
 	marks map[string][]uint64
 }
 
-// Notify notes an event of a queue, and wakes all.
+// Notify records an event of a queue, and wakes all callers.
 func (e *Events) Notify(queue string) {
 	if _, known := e.queues[queue]; !known && len(e.queues) >= mostQueues {
 		e.NotifyAll()
@@ -37,14 +36,14 @@ func (e *Events) Notify(queue string) {
 	e.Wake()
 }
 
-// NotifyAll notes an event of every queue, and wakes all.
+// NotifyAll records an event of every queue, and wakes all callers.
 func (e *Events) NotifyAll() {
 	e.last++
 	e.all = e.last
 	e.Wake()
 }
 
-// Wake has all callers check again, without an event.
+// Wake makes all callers check again, without an event.
 func (e *Events) Wake() {
 	if e.changed != nil {
 		close(e.changed)
@@ -60,7 +59,7 @@ func (e *Events) Changed() <-chan struct{} {
 	return e.changed
 }
 
-// newest returns the last event of some queues.
+// newest returns the last event of the queues.
 func (e *Events) newest(queues []string) uint64 {
 	newest := e.all
 	for _, q := range queues {
@@ -69,7 +68,7 @@ func (e *Events) newest(queues []string) uint64 {
 	return newest
 }
 
-// borrow returns the lowest mark of a set of queues, 0 when there is none.
+// borrow takes the lowest mark of a set of queues, 0 if there is none.
 func (e *Events) borrow(set string) uint64 {
 	marks := e.marks[set]
 	if len(marks) == 0 {
@@ -83,7 +82,7 @@ func (e *Events) borrow(set string) uint64 {
 	return marks[0]
 }
 
-// keep keeps a mark for a later caller.
+// keep returns a mark for a later caller.
 func (e *Events) keep(set string, mark uint64) {
 	marks := e.marks[set]
 	if len(marks) >= mostMarks {

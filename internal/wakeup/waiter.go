@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// A Waiter is one call that waits for something to happen in some queues.
+// A Waiter is one call that waits for events of queues.
 type Waiter struct {
 	events *Events
 	queues []string
 	set    string
-	mark   uint64 // the last event that it knows
+	mark   uint64 // the last event that it knows of
 }
 
-// Wait returns a waiter for queues. Call its End when it waits no longer.
+// Wait returns a waiter for queues. Call its End when it no longer waits.
 func (e *Events) Wait(queues []string) *Waiter {
 	set := strings.Join(slices.Sorted(slices.Values(queues)), "\n")
 	return &Waiter{events: e, queues: queues, set: set, mark: e.borrow(set)}
 }
 
-// News reports whether something has happened that no waiter for these queues knows. From then on this one does.
+// News reports whether there was an event that no waiter for these queues knows of. From then on this one does.
 func (w *Waiter) News() bool {
 	if w.events.newest(w.queues) <= w.mark {
 		return false
@@ -28,5 +28,5 @@ func (w *Waiter) News() bool {
 	return true
 }
 
-// End keeps what the waiter knows for the next one for the same queues.
+// End keeps what the waiter knows, for the next one for the same queues.
 func (w *Waiter) End() { w.events.keep(w.set, w.mark) }
